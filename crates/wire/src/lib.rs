@@ -1,0 +1,39 @@
+//! The REST v2 contract as Rust types: definitions, ids, enumerations, and the table of operations.
+//!
+//! Rules of the wire that the types themselves hold:
+//!
+//! * An optional scalar that is not nullable is left out when it is empty, zero or false, and such a value is read
+//!   when it is absent: absent and zero are the same thing to every client.
+//! * A nullable scalar is an `Option`, left out when it is `None`.
+//! * An optional list is an `Option<Vec<_>>`: `None` is written as `null`, as existing clients expect.
+//! * A time that is not nullable is always written; [`time::DateTime::ZERO`] stands for "never".
+//! * JSON that travels inside a string stays a string here; [`embedded`] reads and writes it.
+
+pub mod cluster;
+pub mod cluster_params;
+pub mod embedded;
+pub mod error;
+pub mod event;
+pub mod host;
+pub mod host_params;
+pub mod id;
+pub mod infra_env;
+pub mod inventory;
+pub mod manifest;
+pub mod network;
+pub mod operation;
+pub mod operator;
+pub mod pattern;
+pub mod platform;
+pub mod probe_requests;
+pub mod probe_responses;
+pub mod requirements;
+pub mod secret;
+pub mod step;
+pub mod support_level;
+pub mod time;
+pub mod version;
+mod null;
+mod text;
+
+pub(crate) use text::text_enum;
