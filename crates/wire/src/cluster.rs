@@ -6,14 +6,16 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::cluster_params::{CpuArchitecture, HighAvailabilityMode, NetworkType, RoleSet};
-use crate::host::{Host};
-use crate::id::{ClusterId};
-use crate::infra_env::{ImageInfo};
-use crate::network::{ApiVip, ClusterNetwork, HostNetwork, IngressVip, LoadBalancer, MachineNetwork, ServiceNetwork};
+use crate::host::Host;
+use crate::id::ClusterId;
+use crate::infra_env::ImageInfo;
+use crate::network::{
+    ApiVip, ClusterNetwork, HostNetwork, IngressVip, LoadBalancer, MachineNetwork, ServiceNetwork,
+};
 use crate::operator::{BundleCreateParams, MonitoredOperator};
-use crate::platform::{Platform};
-use crate::time::{DateTime};
+use crate::platform::Platform;
 use crate::text_enum;
+use crate::time::DateTime;
 
 text_enum! {
     #[schemars(rename = "finalizing-stage")]
@@ -138,9 +140,11 @@ pub struct Cluster {
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     #[schemars(extend("default" = true))]
     pub schedulable_masters_forced_true: bool,
-    #[serde(default)]
+    #[serde(default, with = "crate::time::precise")]
+    #[schemars(with = "DateTime")]
     pub updated_at: DateTime,
-    #[serde(default)]
+    #[serde(default, with = "crate::time::precise")]
+    #[schemars(with = "DateTime")]
     pub created_at: DateTime,
     #[serde(default)]
     pub install_started_at: DateTime,

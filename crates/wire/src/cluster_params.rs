@@ -10,9 +10,10 @@ use uuid::Uuid;
 use crate::cluster::{DiskEncryption, FinalizingStage, IgnitionEndpoint, LogsState};
 use crate::network::{ApiVip, ClusterNetwork, IngressVip, LoadBalancer, MachineNetwork, ServiceNetwork};
 use crate::operator::{BundleCreateParams, OperatorCreateParams};
-use crate::platform::{Platform};
-use crate::time::{DateTime};
+use crate::platform::Platform;
+use crate::secret::Secret;
 use crate::text_enum;
+use crate::time::DateTime;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ignored-validations")]
@@ -98,7 +99,7 @@ pub struct ClusterCreateParams {
     pub api_vips: Option<Vec<ApiVip>>,
     #[serde(default)]
     pub ingress_vips: Option<Vec<IngressVip>>,
-    pub pull_secret: String,
+    pub pull_secret: Secret,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub ssh_public_key: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -206,7 +207,7 @@ pub struct ClusterUpdateParams {
     pub machine_network_cidr: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-nullable" = true))]
-    pub pull_secret: Option<String>,
+    pub pull_secret: Option<Secret>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-nullable" = true))]
     pub ssh_public_key: Option<String>,
@@ -304,7 +305,7 @@ pub struct Credentials {
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub username: String,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
-    pub password: String,
+    pub password: Secret,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub console_url: String,
 }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::id::{ClusterId, HostId, InfraEnvId};
-use crate::time::{DateTime};
 use crate::text_enum;
+use crate::time::DateTime;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "event-list")]

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::cluster::{LogsState};
+use crate::cluster::LogsState;
 use crate::id::{ClusterId, HostId, InfraEnvId};
-use crate::time::{DateTime};
 use crate::text_enum;
+use crate::time::DateTime;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
@@ -140,9 +140,11 @@ pub struct Host {
     pub installation_disk_path: String,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub installation_disk_id: String,
-    #[serde(default)]
+    #[serde(default, with = "crate::time::precise")]
+    #[schemars(with = "DateTime")]
     pub updated_at: DateTime,
-    #[serde(default)]
+    #[serde(default, with = "crate::time::precise")]
+    #[schemars(with = "DateTime")]
     pub created_at: DateTime,
     #[serde(default)]
     pub checked_in_at: DateTime,

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ClusterId, HostId};
+use crate::secret::Secret;
 use crate::text_enum;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +42,7 @@ pub struct HostUpdateParams {
     pub machine_config_pool_name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-nullable" = true))]
-    pub ignition_endpoint_token: Option<String>,
+    pub ignition_endpoint_token: Option<Secret>,
     #[serde(default)]
     #[schemars(extend("x-nullable" = true))]
     pub ignition_endpoint_http_headers: Option<Vec<IgnitionEndpointHttpHeadersParams>>,
@@ -103,7 +104,7 @@ text_enum! {
 pub struct FencingCredentialsParams {
     pub address: String,
     pub username: String,
-    pub password: String,
+    pub password: Secret,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "Enabled"))]
     pub certificate_verification: Option<CertificateVerification>,

@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ClusterId, InfraEnvId};
-use crate::time::{DateTime};
-use crate::version::{ImageCpuArchitecture};
+use crate::secret::Secret;
 use crate::text_enum;
+use crate::time::DateTime;
+use crate::version::ImageCpuArchitecture;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "image-create-params")]
@@ -31,7 +32,8 @@ pub struct ImageInfo {
     pub download_url: String,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub generator_version: String,
-    #[serde(default)]
+    #[serde(default, with = "crate::time::precise")]
+    #[schemars(with = "DateTime")]
     pub created_at: DateTime,
     #[serde(default)]
     pub expires_at: DateTime,
@@ -145,7 +147,11 @@ pub struct InfraEnv {
     pub download_url: String,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub generator_version: String,
+    #[serde(with = "crate::time::precise")]
+    #[schemars(with = "DateTime")]
     pub updated_at: DateTime,
+    #[serde(with = "crate::time::precise")]
+    #[schemars(with = "DateTime")]
     pub created_at: DateTime,
     #[serde(default)]
     pub expires_at: DateTime,
@@ -196,7 +202,7 @@ pub struct InfraEnvCreateParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-nullable" = true))]
     pub ssh_authorized_key: Option<String>,
-    pub pull_secret: String,
+    pub pull_secret: Secret,
     #[serde(default)]
     pub static_network_config: Option<Vec<HostStaticNetworkConfig>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -239,7 +245,7 @@ pub struct InfraEnvUpdateParams {
     #[schemars(extend("x-nullable" = true))]
     pub ssh_authorized_key: Option<String>,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
-    pub pull_secret: String,
+    pub pull_secret: Secret,
     #[serde(default)]
     pub static_network_config: Option<Vec<HostStaticNetworkConfig>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

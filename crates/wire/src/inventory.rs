@@ -164,7 +164,7 @@ pub struct SystemVendor {
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub manufacturer: String,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
-    pub virtual: bool,
+    pub r#virtual: bool,
 }
 
 /// Memory; sizes in bytes.

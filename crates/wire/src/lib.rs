@@ -21,6 +21,7 @@ pub mod infra_env;
 pub mod inventory;
 pub mod manifest;
 pub mod network;
+mod null;
 pub mod operation;
 pub mod operator;
 pub mod pattern;
@@ -31,9 +32,8 @@ pub mod requirements;
 pub mod secret;
 pub mod step;
 pub mod support_level;
+mod text;
 pub mod time;
 pub mod version;
-mod null;
-mod text;
 
 pub(crate) use text::text_enum;

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::id::{ClusterId};
+use crate::id::ClusterId;
 use crate::support_level::{FeatureSupportLevelId, IncompatibilityReason, SupportLevel};
-use crate::time::{DateTime};
 use crate::text_enum;
+use crate::time::DateTime;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "monitored-operator")]
@@ -152,40 +152,6 @@ pub struct OperatorProperty {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "operator-properties")]
 pub struct OperatorProperties(pub Vec<OperatorProperty>);
-
-text_enum! {
-    #[schemars(inline)]
-    pub enum SupportedOperator {
-        AmdGpu = "amd-gpu",
-        Lso = "lso",
-        Mtv = "mtv",
-        OpenshiftAi = "openshift-ai",
-        Osc = "osc",
-        Servicemesh = "servicemesh",
-        Authorino = "authorino",
-        Cnv = "cnv",
-        NvidiaGpu = "nvidia-gpu",
-        Pipelines = "pipelines",
-        Odf = "odf",
-        Lvm = "lvm",
-        Mce = "mce",
-        NodeFeatureDiscovery = "node-feature-discovery",
-        Serverless = "serverless",
-        Nmstate = "nmstate",
-        Kmm = "kmm",
-        NodeHealthcheck = "node-healthcheck",
-        SelfNodeRemediation = "self-node-remediation",
-        FenceAgentsRemediation = "fence-agents-remediation",
-        NodeMaintenance = "node-maintenance",
-        KubeDescheduler = "kube-descheduler",
-        ClusterObservability = "cluster-observability",
-        NumaResources = "numa-resources",
-        Oadp = "oadp",
-        Metallb = "metallb",
-        Loki = "loki",
-        OpenshiftLogging = "openshift-logging",
-    }
-}
 
 text_enum! {
     #[schemars(inline)]

@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::host::{HostRole};
+use crate::host::HostRole;
 use crate::id::{ClusterId, HostId, InfraEnvId};
-use crate::infra_env::{Proxy};
-use crate::network::{Ip};
+use crate::infra_env::Proxy;
+use crate::network::Ip;
+use crate::secret::Secret;
 use crate::text_enum;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,7 +41,7 @@ pub struct ConnectivityCheckParams(pub Vec<ConnectivityCheckHost>);
 #[schemars(rename = "free_addresses_request")]
 pub struct FreeAddressesRequest(
     #[schemars(inner(regex(pattern = r"^([0-9]{1,3}\.){3}[0-9]{1,3}\/[0-9]|[1-2][0-9]|3[0-2]?$")))]
-    pub Vec<String>,
+    pub  Vec<String>,
 );
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -69,7 +70,7 @@ pub struct ApiVipConnectivityRequest {
     pub ca_certificate: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-nullable" = true))]
-    pub ignition_endpoint_token: Option<String>,
+    pub ignition_endpoint_token: Option<Secret>,
     #[serde(default)]
     #[schemars(extend("x-nullable" = true))]
     pub request_headers: Option<Vec<ApiVipConnectivityAdditionalRequestHeader>>,

@@ -1,19 +1,18 @@
 //! Outputs of the steps, one JSON object (or array) each.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::id::{HostId};
+use crate::id::HostId;
 use crate::network::{Ip, VipVerification};
-use crate::probe_requests::{VipType};
+use crate::probe_requests::VipType;
 use crate::text_enum;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "free-addresses-list")]
-pub struct FreeAddressesList(
-    #[schemars(inner(extend("format" = "ipv4")))]
-    pub Vec<String>,
-);
+pub struct FreeAddressesList(pub Vec<Ipv4Addr>);
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "l2-connectivity")]
@@ -85,7 +84,7 @@ pub struct FreeNetworkAddresses {
     #[schemars(regex(pattern = crate::pattern::PROBE_CIDR))]
     pub network: String,
     #[serde(default)]
-    pub free_addresses: Option<Vec<String>>,
+    pub free_addresses: Option<Vec<Ipv4Addr>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -148,9 +147,9 @@ pub struct DiskSpeedCheckResponse {
 pub struct DomainResolution {
     pub domain_name: String,
     #[serde(default)]
-    pub ipv4_addresses: Option<Vec<String>>,
+    pub ipv4_addresses: Option<Vec<Ipv4Addr>>,
     #[serde(default)]
-    pub ipv6_addresses: Option<Vec<String>>,
+    pub ipv6_addresses: Option<Vec<Ipv6Addr>>,
     #[serde(default)]
     pub cnames: Option<Vec<String>>,
 }
@@ -162,13 +161,11 @@ pub struct DomainResolutionResponse {
     pub resolutions: Vec<DomainResolution>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "dhcp_allocation_response")]
 pub struct DhcpAllocationResponse {
-    #[schemars(extend("format" = "ipv4"))]
-    pub api_vip_address: String,
-    #[schemars(extend("format" = "ipv4"))]
-    pub ingress_vip_address: String,
+    pub api_vip_address: Ipv4Addr,
+    pub ingress_vip_address: Ipv4Addr,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub api_vip_lease: String,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]

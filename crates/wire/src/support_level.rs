@@ -151,26 +151,3 @@ pub struct SupportedArchitectures {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub architectures: Option<SupportLevels>,
 }
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
-pub struct SupportedFeatures {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub features: Option<SupportLevels>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
-pub struct DetailedSupportedFeatures {
-    #[serde(default)]
-    pub features: Option<Vec<Feature>>,
-    #[serde(default)]
-    pub operators: Option<Vec<crate::operator::Operator>>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
-pub struct SupportedArchitectures {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub architectures: Option<SupportLevels>,
-}

@@ -8,7 +8,6 @@ macro_rules! text_enum {
             serde::Serialize, serde::Deserialize, schemars::JsonSchema,
         )]
         $(#[$meta])*
-        #[allow(missing_docs)]
         pub enum $name {
             $(#[serde(rename = $text)] $variant,)+
         }

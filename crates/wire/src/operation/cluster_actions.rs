@@ -1,7 +1,7 @@
 //! What can be done to a cluster, and progress reports about it.
 
 use super::*;
-use crate::cluster::{Cluster};
+use crate::cluster::Cluster;
 use crate::cluster_params::{ClusterFinalizingProgress, CompletionParams};
 
 pub(super) const OPERATIONS: &[Operation] = &[
@@ -102,7 +102,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/clusters/{cluster_id}/actions/complete-installation",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::Agent, roles: &[] }],
-        params: &[Param::path("cluster_id", Kind::String).format("uuid"), Param::header("discovery_agent_version", Kind::String)],
+        params: &[
+            Param::path("cluster_id", Kind::String).format("uuid"),
+            Param::header("discovery_agent_version", Kind::String),
+        ],
         body: Some(Body::required::<CompletionParams>("completion-params")),
         success: &[Success { status: 202, payload: Some(Payload::json::<Cluster>()), headers: &[] }],
         errors: &[401, 403, 404, 405, 409, 500, 503],

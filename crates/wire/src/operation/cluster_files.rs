@@ -11,7 +11,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/clusters/{cluster_id}/downloads/credentials-presigned",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::User, roles: &[Role::User] }],
-        params: &[Param::path("cluster_id", Kind::String).format("uuid"), Param::query("file_name", Kind::String).one_of(&["kubeadmin-password", "kubeconfig", "kubeconfig-noingress"]).required()],
+        params: &[
+            Param::path("cluster_id", Kind::String).format("uuid"),
+            Param::query("file_name", Kind::String)
+                .one_of(&["kubeadmin-password", "kubeconfig", "kubeconfig-noingress"])
+                .required(),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<PresignedUrl>()), headers: &[] }],
         errors: &[400, 401, 403, 404, 405, 409, 500],
@@ -40,8 +45,27 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/clusters/{cluster_id}/downloads/files",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }, Security { scheme: Scheme::Agent, roles: &[] }, Security { scheme: Scheme::Url, roles: &[] }],
-        params: &[Param::path("cluster_id", Kind::String).format("uuid"), Param::query("file_name", Kind::String).one_of(&["bootstrap.ign", "master.ign", "metadata.json", "worker.ign", "install-config.yaml", "custom_manifests.json", "custom_manifests.yaml", "arbiter.ign"]).required(), Param::header("discovery_agent_version", Kind::String)],
+        security: &[
+            Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] },
+            Security { scheme: Scheme::Agent, roles: &[] },
+            Security { scheme: Scheme::Url, roles: &[] },
+        ],
+        params: &[
+            Param::path("cluster_id", Kind::String).format("uuid"),
+            Param::query("file_name", Kind::String)
+                .one_of(&[
+                    "bootstrap.ign",
+                    "master.ign",
+                    "metadata.json",
+                    "worker.ign",
+                    "install-config.yaml",
+                    "custom_manifests.json",
+                    "custom_manifests.yaml",
+                    "arbiter.ign",
+                ])
+                .required(),
+            Param::header("discovery_agent_version", Kind::String),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::File), headers: &[] }],
         errors: &[401, 403, 404, 405, 409, 500, 503],
@@ -55,8 +79,16 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/clusters/{cluster_id}/downloads/credentials",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::User] }, Security { scheme: Scheme::Agent, roles: &[] }],
-        params: &[Param::path("cluster_id", Kind::String).format("uuid"), Param::query("file_name", Kind::String).one_of(&["kubeadmin-password", "kubeconfig", "kubeconfig-noingress"]).required()],
+        security: &[
+            Security { scheme: Scheme::User, roles: &[Role::User] },
+            Security { scheme: Scheme::Agent, roles: &[] },
+        ],
+        params: &[
+            Param::path("cluster_id", Kind::String).format("uuid"),
+            Param::query("file_name", Kind::String)
+                .one_of(&["kubeadmin-password", "kubeconfig", "kubeconfig-noingress"])
+                .required(),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::File), headers: &[] }],
         errors: &[401, 403, 404, 405, 409, 500, 503],
@@ -70,8 +102,27 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/clusters/{cluster_id}/downloads/files-presigned",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }],
-        params: &[Param::path("cluster_id", Kind::String).format("uuid"), Param::query("file_name", Kind::String).one_of(&["bootstrap.ign", "master.ign", "metadata.json", "worker.ign", "install-config.yaml", "logs", "manifests"]).required(), Param::query("logs_type", Kind::String).one_of(&["host", "controller", "all"]), Param::query("host_id", Kind::String).format("uuid"), Param::query("additional_name", Kind::String)],
+        security: &[Security {
+            scheme: Scheme::User,
+            roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User],
+        }],
+        params: &[
+            Param::path("cluster_id", Kind::String).format("uuid"),
+            Param::query("file_name", Kind::String)
+                .one_of(&[
+                    "bootstrap.ign",
+                    "master.ign",
+                    "metadata.json",
+                    "worker.ign",
+                    "install-config.yaml",
+                    "logs",
+                    "manifests",
+                ])
+                .required(),
+            Param::query("logs_type", Kind::String).one_of(&["host", "controller", "all"]),
+            Param::query("host_id", Kind::String).format("uuid"),
+            Param::query("additional_name", Kind::String),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<PresignedUrl>()), headers: &[] }],
         errors: &[400, 401, 403, 404, 405, 409, 500],
@@ -85,7 +136,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/clusters/{cluster_id}/install-config",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }],
+        security: &[Security {
+            scheme: Scheme::User,
+            roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User],
+        }],
         params: &[Param::path("cluster_id", Kind::String).format("uuid")],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<String>()), headers: &[] }],
@@ -116,7 +170,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/clusters/{cluster_id}/uploads/ingress-cert",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::Agent, roles: &[] }],
-        params: &[Param::path("cluster_id", Kind::String).format("uuid"), Param::header("discovery_agent_version", Kind::String)],
+        params: &[
+            Param::path("cluster_id", Kind::String).format("uuid"),
+            Param::header("discovery_agent_version", Kind::String),
+        ],
         body: Some(Body::required::<IngressCertParams>("ingress-cert-params")),
         success: &[Success { status: 201, payload: None, headers: &[] }],
         errors: &[400, 401, 403, 404, 405, 500, 503],
@@ -145,8 +202,15 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/clusters/{cluster_id}/logs",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }, Security { scheme: Scheme::Url, roles: &[] }],
-        params: &[Param::path("cluster_id", Kind::String).format("uuid"), Param::query("logs_type", Kind::String).one_of(&["host", "controller", "all"]), Param::query("host_id", Kind::String).format("uuid")],
+        security: &[
+            Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] },
+            Security { scheme: Scheme::Url, roles: &[] },
+        ],
+        params: &[
+            Param::path("cluster_id", Kind::String).format("uuid"),
+            Param::query("logs_type", Kind::String).one_of(&["host", "controller", "all"]),
+            Param::query("host_id", Kind::String).format("uuid"),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::File), headers: &[] }],
         errors: &[401, 403, 404, 405, 409, 500],
@@ -161,7 +225,13 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/clusters/{cluster_id}/logs",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::Agent, roles: &[] }],
-        params: &[Param::path("cluster_id", Kind::String).format("uuid"), Param::form("upfile", Kind::File).max_length(262144000), Param::query("logs_type", Kind::String).one_of(&["host", "controller"]).required(), Param::query("infra_env_id", Kind::String).format("uuid"), Param::query("host_id", Kind::String).format("uuid")],
+        params: &[
+            Param::path("cluster_id", Kind::String).format("uuid"),
+            Param::form("upfile", Kind::File).max_length(262144000),
+            Param::query("logs_type", Kind::String).one_of(&["host", "controller"]).required(),
+            Param::query("infra_env_id", Kind::String).format("uuid"),
+            Param::query("host_id", Kind::String).format("uuid"),
+        ],
         body: None,
         success: &[Success { status: 204, payload: None, headers: &[] }],
         errors: &[400, 401, 403, 404, 405, 409, 500, 503],

@@ -2,9 +2,12 @@
 
 use super::*;
 use crate::cluster::{Cluster, ClusterDefaultConfig, ClusterList};
-use crate::cluster_params::{ClusterCreateParams, ClusterUpdateParams, DisconnectedClusterCreateParams, IgnoredValidations, ImportClusterParams};
-use crate::platform::{PlatformType};
-use crate::requirements::{PreflightHardwareRequirements};
+use crate::cluster_params::{
+    ClusterCreateParams, ClusterUpdateParams, DisconnectedClusterCreateParams, IgnoredValidations,
+    ImportClusterParams,
+};
+use crate::platform::PlatformType;
+use crate::requirements::PreflightHardwareRequirements;
 
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -28,8 +31,17 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/clusters",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }, Security { scheme: Scheme::Watcher, roles: &[] }],
-        params: &[Param::header("get_unregistered_clusters", Kind::Boolean).default("false"), Param::query("openshift_cluster_id", Kind::String).format("uuid"), Param::query("ams_subscription_ids", Kind::Strings), Param::query("with_hosts", Kind::Boolean).default("false"), Param::query("owner", Kind::String)],
+        security: &[
+            Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] },
+            Security { scheme: Scheme::Watcher, roles: &[] },
+        ],
+        params: &[
+            Param::header("get_unregistered_clusters", Kind::Boolean).default("false"),
+            Param::query("openshift_cluster_id", Kind::String).format("uuid"),
+            Param::query("ams_subscription_ids", Kind::Strings),
+            Param::query("with_hosts", Kind::Boolean).default("false"),
+            Param::query("owner", Kind::String),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<ClusterList>()), headers: &[] }],
         errors: &[401, 403, 405, 500, 503],
@@ -43,8 +55,17 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/clusters/{cluster_id}",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }, Security { scheme: Scheme::Agent, roles: &[] }, Security { scheme: Scheme::Watcher, roles: &[] }],
-        params: &[Param::path("cluster_id", Kind::String).format("uuid"), Param::header("discovery_agent_version", Kind::String), Param::header("get_unregistered_clusters", Kind::Boolean).default("false"), Param::query("exclude-hosts", Kind::Boolean)],
+        security: &[
+            Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] },
+            Security { scheme: Scheme::Agent, roles: &[] },
+            Security { scheme: Scheme::Watcher, roles: &[] },
+        ],
+        params: &[
+            Param::path("cluster_id", Kind::String).format("uuid"),
+            Param::header("discovery_agent_version", Kind::String),
+            Param::header("get_unregistered_clusters", Kind::Boolean).default("false"),
+            Param::query("exclude-hosts", Kind::Boolean),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<Cluster>()), headers: &[] }],
         errors: &[401, 403, 404, 405, 500, 503],
@@ -88,10 +109,17 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/clusters/{cluster_id}/supported-platforms",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }],
+        security: &[Security {
+            scheme: Scheme::User,
+            roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User],
+        }],
         params: &[Param::path("cluster_id", Kind::String).format("uuid")],
         body: None,
-        success: &[Success { status: 200, payload: Some(Payload::json::<Vec<PlatformType>>()), headers: &[] }],
+        success: &[Success {
+            status: 200,
+            payload: Some(Payload::json::<Vec<PlatformType>>()),
+            headers: &[],
+        }],
         errors: &[401, 403, 404, 500],
         deprecated: true,
         consumes: None,
@@ -103,10 +131,17 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/clusters/default-config",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }],
+        security: &[Security {
+            scheme: Scheme::User,
+            roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User],
+        }],
         params: &[],
         body: None,
-        success: &[Success { status: 200, payload: Some(Payload::json::<ClusterDefaultConfig>()), headers: &[] }],
+        success: &[Success {
+            status: 200,
+            payload: Some(Payload::json::<ClusterDefaultConfig>()),
+            headers: &[],
+        }],
         errors: &[401, 403, 500],
         deprecated: false,
         consumes: None,
@@ -118,10 +153,17 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/clusters/{cluster_id}/preflight-requirements",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }],
+        security: &[Security {
+            scheme: Scheme::User,
+            roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User],
+        }],
         params: &[Param::path("cluster_id", Kind::String).format("uuid")],
         body: None,
-        success: &[Success { status: 200, payload: Some(Payload::json::<PreflightHardwareRequirements>()), headers: &[] }],
+        success: &[Success {
+            status: 200,
+            payload: Some(Payload::json::<PreflightHardwareRequirements>()),
+            headers: &[],
+        }],
         errors: &[401, 403, 404, 405, 500],
         deprecated: false,
         consumes: None,
@@ -166,7 +208,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
         security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
         params: &[Param::path("cluster_id", Kind::String).format("uuid")],
         body: None,
-        success: &[Success { status: 200, payload: Some(Payload::json::<IgnoredValidations>()), headers: &[] }],
+        success: &[Success {
+            status: 200,
+            payload: Some(Payload::json::<IgnoredValidations>()),
+            headers: &[],
+        }],
         errors: &[400, 404],
         deprecated: false,
         consumes: None,
@@ -181,7 +227,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
         security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
         params: &[Param::path("cluster_id", Kind::String).format("uuid")],
         body: Some(Body::required::<IgnoredValidations>("ignored_validations")),
-        success: &[Success { status: 201, payload: Some(Payload::json::<IgnoredValidations>()), headers: &[] }],
+        success: &[Success {
+            status: 201,
+            payload: Some(Payload::json::<IgnoredValidations>()),
+            headers: &[],
+        }],
         errors: &[400, 404, 401, 403, 500],
         deprecated: false,
         consumes: None,

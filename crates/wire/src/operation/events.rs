@@ -3,8 +3,13 @@
 use super::*;
 use crate::event::{Event, EventList};
 
-const EVENT_COUNTS: [&str; 5] =
-    ["Severity-Count-Info", "Severity-Count-Warning", "Severity-Count-Error", "Severity-Count-Critical", "Event-Count"];
+const EVENT_COUNTS: [&str; 5] = [
+    "Severity-Count-Info",
+    "Severity-Count-Warning",
+    "Severity-Count-Error",
+    "Severity-Count-Critical",
+    "Event-Count",
+];
 
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -13,10 +18,31 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/events",
         tags: &["events"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }, Security { scheme: Scheme::Url, roles: &[] }, Security { scheme: Scheme::Watcher, roles: &[] }],
-        params: &[Param::query("cluster_id", Kind::String).format("uuid"), Param::query("host_id", Kind::String).format("uuid"), Param::query("host_ids", Kind::Strings).format("uuid"), Param::query("infra_env_id", Kind::String).format("uuid"), Param::query("limit", Kind::Integer), Param::query("offset", Kind::Integer), Param::query("order", Kind::String).one_of(&["ascending", "descending"]).default("ascending"), Param::query("severities", Kind::Strings).one_of(&["info", "warning", "error", "critical"]), Param::query("message", Kind::String), Param::query("deleted_hosts", Kind::Boolean), Param::query("cluster_level", Kind::Boolean), Param::query("categories", Kind::Strings)],
+        security: &[
+            Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] },
+            Security { scheme: Scheme::Url, roles: &[] },
+            Security { scheme: Scheme::Watcher, roles: &[] },
+        ],
+        params: &[
+            Param::query("cluster_id", Kind::String).format("uuid"),
+            Param::query("host_id", Kind::String).format("uuid"),
+            Param::query("host_ids", Kind::Strings).format("uuid"),
+            Param::query("infra_env_id", Kind::String).format("uuid"),
+            Param::query("limit", Kind::Integer),
+            Param::query("offset", Kind::Integer),
+            Param::query("order", Kind::String).one_of(&["ascending", "descending"]).default("ascending"),
+            Param::query("severities", Kind::Strings).one_of(&["info", "warning", "error", "critical"]),
+            Param::query("message", Kind::String),
+            Param::query("deleted_hosts", Kind::Boolean),
+            Param::query("cluster_level", Kind::Boolean),
+            Param::query("categories", Kind::Strings),
+        ],
         body: None,
-        success: &[Success { status: 200, payload: Some(Payload::json::<EventList>()), headers: &EVENT_COUNTS }],
+        success: &[Success {
+            status: 200,
+            payload: Some(Payload::json::<EventList>()),
+            headers: &EVENT_COUNTS,
+        }],
         errors: &[401, 403, 404, 405, 500],
         deprecated: false,
         consumes: None,

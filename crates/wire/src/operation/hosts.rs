@@ -1,9 +1,11 @@
 //! Operations on hosts, those of their agents included.
 
 use super::*;
-use crate::cluster_params::{LogsProgressParams};
+use crate::cluster_params::LogsProgressParams;
 use crate::host::{Host, HostList, HostProgress, HostRegistrationResponse};
-use crate::host_params::{BindHostParams, HostCreateParams, HostIgnitionParams, HostUpdateParams, InstallerArgsParams};
+use crate::host_params::{
+    BindHostParams, HostCreateParams, HostIgnitionParams, HostUpdateParams, InstallerArgsParams,
+};
 use crate::step::{StepReply, Steps};
 
 pub(super) const OPERATIONS: &[Operation] = &[
@@ -13,8 +15,17 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/clusters/{cluster_id}/hosts",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }, Security { scheme: Scheme::Agent, roles: &[] }],
-        params: &[Param::path("cluster_id", Kind::String).format("uuid"), Param::query("role", Kind::String).one_of(&["master", "arbiter", "worker", "auto-assign"]), Param::query("status", Kind::String), Param::query("with-inventory", Kind::Boolean), Param::query("with-connectivity", Kind::Boolean)],
+        security: &[
+            Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] },
+            Security { scheme: Scheme::Agent, roles: &[] },
+        ],
+        params: &[
+            Param::path("cluster_id", Kind::String).format("uuid"),
+            Param::query("role", Kind::String).one_of(&["master", "arbiter", "worker", "auto-assign"]),
+            Param::query("status", Kind::String),
+            Param::query("with-inventory", Kind::Boolean),
+            Param::query("with-connectivity", Kind::Boolean),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<HostList>()), headers: &[] }],
         errors: &[401, 403, 404, 500],
@@ -29,9 +40,16 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs/{infra_env_id}/hosts",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::Agent, roles: &[] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::header("discovery_agent_version", Kind::String)],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::header("discovery_agent_version", Kind::String),
+        ],
         body: Some(Body::required::<HostCreateParams>("new-host-params")),
-        success: &[Success { status: 201, payload: Some(Payload::json::<HostRegistrationResponse>()), headers: &[] }],
+        success: &[Success {
+            status: 201,
+            payload: Some(Payload::json::<HostRegistrationResponse>()),
+            headers: &[],
+        }],
         errors: &[400, 401, 403, 404, 405, 409, 500, 501, 503],
         deprecated: false,
         consumes: None,
@@ -43,7 +61,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/infra-envs/{infra_env_id}/hosts",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }, Security { scheme: Scheme::Agent, roles: &[] }],
+        security: &[
+            Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] },
+            Security { scheme: Scheme::Agent, roles: &[] },
+        ],
         params: &[Param::path("infra_env_id", Kind::String).format("uuid")],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<HostList>()), headers: &[] }],
@@ -58,8 +79,14 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::path("host_id", Kind::String).format("uuid")],
+        security: &[Security {
+            scheme: Scheme::User,
+            roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User],
+        }],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<Host>()), headers: &[] }],
         errors: &[401, 403, 404, 405, 500, 501],
@@ -74,7 +101,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::path("host_id", Kind::String).format("uuid")],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+        ],
         body: Some(Body::required::<HostUpdateParams>("host-update-params")),
         success: &[Success { status: 201, payload: Some(Payload::json::<Host>()), headers: &[] }],
         errors: &[400, 401, 403, 404, 405, 409, 500],
@@ -89,7 +119,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::path("host_id", Kind::String).format("uuid")],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+        ],
         body: None,
         success: &[Success { status: 204, payload: None, headers: &[] }],
         errors: &[400, 401, 403, 404, 405, 500],
@@ -104,7 +137,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/instructions",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::Agent, roles: &[] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::path("host_id", Kind::String).format("uuid"), Param::query("timestamp", Kind::Integer), Param::header("discovery_agent_version", Kind::String)],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+            Param::query("timestamp", Kind::Integer),
+            Param::header("discovery_agent_version", Kind::String),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<Steps>()), headers: &[] }],
         errors: &[401, 403, 404, 405, 500, 501, 503],
@@ -119,7 +157,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/instructions",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::Agent, roles: &[] }],
-        params: &[Param::header("discovery_agent_version", Kind::String), Param::path("infra_env_id", Kind::String).format("uuid"), Param::path("host_id", Kind::String).format("uuid")],
+        params: &[
+            Param::header("discovery_agent_version", Kind::String),
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+        ],
         body: Some(Body::optional::<StepReply>("reply")),
         success: &[Success { status: 204, payload: None, headers: &[] }],
         errors: &[400, 401, 403, 404, 405, 500, 501, 503],
@@ -134,7 +176,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/progress",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::Agent, roles: &[] }],
-        params: &[Param::header("discovery_agent_version", Kind::String), Param::path("infra_env_id", Kind::String).format("uuid"), Param::path("host_id", Kind::String).format("uuid")],
+        params: &[
+            Param::header("discovery_agent_version", Kind::String),
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+        ],
         body: Some(Body::required::<HostProgress>("host-progress")),
         success: &[Success { status: 200, payload: None, headers: &[] }],
         errors: &[401, 403, 404, 405, 500, 503],
@@ -149,7 +195,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/actions/bind",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::path("host_id", Kind::String).format("uuid")],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+        ],
         body: Some(Body::required::<BindHostParams>("bind-host-params")),
         success: &[Success { status: 200, payload: Some(Payload::json::<Host>()), headers: &[] }],
         errors: &[400, 401, 403, 404, 405, 500, 501, 503],
@@ -164,7 +213,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/actions/unbind",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::path("host_id", Kind::String).format("uuid")],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<Host>()), headers: &[] }],
         errors: &[400, 401, 403, 404, 405, 409, 500, 501, 503],
@@ -179,7 +231,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/actions/reset-validation/{validation_id}",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::path("host_id", Kind::String).format("uuid"), Param::path("validation_id", Kind::String)],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+            Param::path("validation_id", Kind::String),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<Host>()), headers: &[] }],
         errors: &[400, 401, 403, 404, 409, 500],
@@ -194,7 +250,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/actions/reset",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::path("host_id", Kind::String).format("uuid")],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<Host>()), headers: &[] }],
         errors: &[401, 403, 404, 409, 500],
@@ -209,7 +268,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/actions/install",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::path("host_id", Kind::String).format("uuid")],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+        ],
         body: None,
         success: &[Success { status: 202, payload: Some(Payload::json::<Host>()), headers: &[] }],
         errors: &[401, 403, 404, 409, 500],
@@ -224,7 +286,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/installer-args",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::path("host_id", Kind::String).format("uuid")],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+        ],
         body: Some(Body::required::<InstallerArgsParams>("installer-args-params")),
         success: &[Success { status: 201, payload: Some(Payload::json::<Host>()), headers: &[] }],
         errors: &[400, 401, 403, 404, 405, 409, 500, 501],
@@ -239,9 +304,16 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/ignition",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::path("host_id", Kind::String).format("uuid")],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+        ],
         body: None,
-        success: &[Success { status: 200, payload: Some(Payload::json::<HostIgnitionParams>()), headers: &[] }],
+        success: &[Success {
+            status: 200,
+            payload: Some(Payload::json::<HostIgnitionParams>()),
+            headers: &[],
+        }],
         errors: &[401, 403, 404, 405, 500, 501, 503],
         deprecated: false,
         consumes: None,
@@ -254,7 +326,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/ignition",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::path("host_id", Kind::String).format("uuid")],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+        ],
         body: Some(Body::required::<HostIgnitionParams>("host-ignition-params")),
         success: &[Success { status: 201, payload: None, headers: &[] }],
         errors: &[400, 401, 403, 404, 405, 500, 501],
@@ -269,7 +344,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/logs-progress",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::Agent, roles: &[] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::path("host_id", Kind::String).format("uuid")],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+        ],
         body: Some(Body::required::<LogsProgressParams>("logs-progress-params")),
         success: &[Success { status: 204, payload: None, headers: &[] }],
         errors: &[401, 403, 404, 405, 409, 500, 501, 503],
@@ -283,8 +361,14 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/infra-env/{infra_env_id}/hosts/{host_id}/downloads/ignition",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }, Security { scheme: Scheme::Agent, roles: &[] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::path("host_id", Kind::String).format("uuid")],
+        security: &[
+            Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] },
+            Security { scheme: Scheme::Agent, roles: &[] },
+        ],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::File), headers: &[] }],
         errors: &[401, 403, 404, 405, 409, 500, 503],

@@ -1,7 +1,7 @@
 //! Operations on infra-envs.
 
 use super::*;
-use crate::cluster_params::{PresignedUrl};
+use crate::cluster_params::PresignedUrl;
 use crate::infra_env::{InfraEnv, InfraEnvCreateParams, InfraEnvList, InfraEnvUpdateParams};
 
 pub(super) const OPERATIONS: &[Operation] = &[
@@ -26,8 +26,14 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/infra-envs",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }, Security { scheme: Scheme::Watcher, roles: &[] }],
-        params: &[Param::query("cluster_id", Kind::String).format("uuid"), Param::query("owner", Kind::String)],
+        security: &[
+            Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] },
+            Security { scheme: Scheme::Watcher, roles: &[] },
+        ],
+        params: &[
+            Param::query("cluster_id", Kind::String).format("uuid"),
+            Param::query("owner", Kind::String),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<InfraEnvList>()), headers: &[] }],
         errors: &[401, 403, 405, 500, 501, 503],
@@ -41,7 +47,13 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/infra-envs/{infra_env_id}",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }, Security { scheme: Scheme::Agent, roles: &[] }, Security { scheme: Scheme::Url, roles: &[] }, Security { scheme: Scheme::Image, roles: &[] }, Security { scheme: Scheme::ImageUrl, roles: &[] }],
+        security: &[
+            Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] },
+            Security { scheme: Scheme::Agent, roles: &[] },
+            Security { scheme: Scheme::Url, roles: &[] },
+            Security { scheme: Scheme::Image, roles: &[] },
+            Security { scheme: Scheme::ImageUrl, roles: &[] },
+        ],
         params: &[Param::path("infra_env_id", Kind::String).format("uuid")],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<InfraEnv>()), headers: &[] }],
@@ -101,8 +113,27 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/infra-envs/{infra_env_id}/downloads/files",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }, Security { scheme: Scheme::Agent, roles: &[] }, Security { scheme: Scheme::Url, roles: &[] }, Security { scheme: Scheme::Image, roles: &[] }, Security { scheme: Scheme::ImageUrl, roles: &[] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::query("file_name", Kind::String).one_of(&["discovery.ign", "ipxe-script", "static-network-config"]).required(), Param::query("mac", Kind::String).format("mac"), Param::query("ipxe_script_type", Kind::String).one_of(&["discovery-image-always", "boot-order-control"]), Param::query("discovery_iso_type", Kind::String).one_of(&["full-iso", "minimal-iso", "disconnected-iso"])],
+        security: &[
+            Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] },
+            Security { scheme: Scheme::Agent, roles: &[] },
+            Security { scheme: Scheme::Url, roles: &[] },
+            Security { scheme: Scheme::Image, roles: &[] },
+            Security { scheme: Scheme::ImageUrl, roles: &[] },
+        ],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::query("file_name", Kind::String)
+                .one_of(&["discovery.ign", "ipxe-script", "static-network-config"])
+                .required(),
+            Param::query("mac", Kind::String).format("mac"),
+            Param::query("ipxe_script_type", Kind::String)
+                .one_of(&["discovery-image-always", "boot-order-control"]),
+            Param::query("discovery_iso_type", Kind::String).one_of(&[
+                "full-iso",
+                "minimal-iso",
+                "disconnected-iso",
+            ]),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::File), headers: &[] }],
         errors: &[400, 401, 403, 404, 405, 409, 500, 501, 503],
@@ -117,7 +148,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs/{infra_env_id}/downloads/files-presigned",
         tags: &["installer"],
         security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
-        params: &[Param::path("infra_env_id", Kind::String).format("uuid"), Param::query("file_name", Kind::String).one_of(&["discovery.ign", "ipxe-script"]).required(), Param::query("ipxe_script_type", Kind::String).one_of(&["discovery-image-always", "boot-order-control"])],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::query("file_name", Kind::String).one_of(&["discovery.ign", "ipxe-script"]).required(),
+            Param::query("ipxe_script_type", Kind::String)
+                .one_of(&["discovery-image-always", "boot-order-control"]),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<PresignedUrl>()), headers: &[] }],
         errors: &[401, 403, 404, 405, 500, 501, 503],
@@ -146,10 +182,17 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/infra-envs/{infra_env_id}/downloads/minimal-initrd",
         tags: &["installer"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }, Security { scheme: Scheme::Url, roles: &[] }, Security { scheme: Scheme::Image, roles: &[] }],
+        security: &[
+            Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] },
+            Security { scheme: Scheme::Url, roles: &[] },
+            Security { scheme: Scheme::Image, roles: &[] },
+        ],
         params: &[Param::path("infra_env_id", Kind::String).format("uuid")],
         body: None,
-        success: &[Success { status: 200, payload: Some(Payload::Binary), headers: &[] }, Success { status: 204, payload: None, headers: &[] }],
+        success: &[
+            Success { status: 200, payload: Some(Payload::Binary), headers: &[] },
+            Success { status: 204, payload: None, headers: &[] },
+        ],
         errors: &[401, 403, 404, 405, 409, 500],
         deprecated: false,
         consumes: None,

@@ -119,7 +119,6 @@ impl OperationId {
 
 /// HTTP method of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)]
 pub enum Method {
     Get,
     Post,
@@ -160,7 +159,8 @@ pub enum Scheme {
 
 impl Scheme {
     /// Every scheme.
-    pub const ALL: &[Self] = &[Self::User, Self::Agent, Self::Image, Self::Watcher, Self::ImageUrl, Self::Url];
+    pub const ALL: &[Self] =
+        &[Self::User, Self::Agent, Self::Image, Self::Watcher, Self::ImageUrl, Self::Url];
 
     /// The scheme's name in the contract.
     pub const fn name(self) -> &'static str {
@@ -218,7 +218,6 @@ pub struct Security {
 
 /// Where a parameter travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum Location {
     Path,
     Query,
@@ -375,7 +374,17 @@ pub struct Operation {
     pub deprecated: bool,
 }
 
-const GROUPS: &[&[Operation]] = &[clusters::OPERATIONS, cluster_actions::OPERATIONS, hosts::OPERATIONS, infra_envs::OPERATIONS, cluster_files::OPERATIONS, versions::OPERATIONS, operators::OPERATIONS, manifests::OPERATIONS, events::OPERATIONS];
+const GROUPS: &[&[Operation]] = &[
+    clusters::OPERATIONS,
+    cluster_actions::OPERATIONS,
+    hosts::OPERATIONS,
+    infra_envs::OPERATIONS,
+    cluster_files::OPERATIONS,
+    versions::OPERATIONS,
+    operators::OPERATIONS,
+    manifests::OPERATIONS,
+    events::OPERATIONS,
+];
 
 /// Every operation, in the order of [`OperationId`].
 pub fn all() -> impl Iterator<Item = &'static Operation> {

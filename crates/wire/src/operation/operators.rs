@@ -1,7 +1,9 @@
 //! Operations on operators and bundles.
 
 use super::*;
-use crate::operator::{Bundle, MonitoredOperatorsList, OperatorMonitorReport, OperatorProperties, SupportedOperator};
+use crate::operator::{
+    Bundle, MonitoredOperatorsList, OperatorMonitorReport, OperatorProperties, SupportedOperator,
+};
 
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -10,10 +12,17 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: Method::Get,
         path: "/v2/supported-operators/{operator_name}",
         tags: &["operators"],
-        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] }],
+        security: &[Security {
+            scheme: Scheme::User,
+            roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User],
+        }],
         params: &[Param::path("operator_name", Kind::String)],
         body: None,
-        success: &[Success { status: 200, payload: Some(Payload::json::<OperatorProperties>()), headers: &[] }],
+        success: &[Success {
+            status: 200,
+            payload: Some(Payload::json::<OperatorProperties>()),
+            headers: &[],
+        }],
         errors: &[401, 403, 404, 500],
         deprecated: false,
         consumes: None,
@@ -28,7 +37,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
         security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
         params: &[],
         body: None,
-        success: &[Success { status: 200, payload: Some(Payload::json::<Vec<SupportedOperator>>()), headers: &[] }],
+        success: &[Success {
+            status: 200,
+            payload: Some(Payload::json::<Vec<SupportedOperator>>()),
+            headers: &[],
+        }],
         errors: &[401, 403, 500],
         deprecated: false,
         consumes: None,
@@ -41,7 +54,21 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/operators/bundles",
         tags: &["operators"],
         security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
-        params: &[Param::query("openshift_version", Kind::String), Param::query("cpu_architecture", Kind::String).one_of(&["x86_64", "aarch64", "arm64", "ppc64le", "s390x", "multi"]).default("x86_64"), Param::query("platform_type", Kind::String).one_of(&["baremetal", "none", "nutanix", "vsphere", "external"]), Param::query("external_platform_name", Kind::String), Param::query("feature_ids", Kind::Strings).one_of(&["SNO"]).multi()],
+        params: &[
+            Param::query("openshift_version", Kind::String),
+            Param::query("cpu_architecture", Kind::String)
+                .one_of(&["x86_64", "aarch64", "arm64", "ppc64le", "s390x", "multi"])
+                .default("x86_64"),
+            Param::query("platform_type", Kind::String).one_of(&[
+                "baremetal",
+                "none",
+                "nutanix",
+                "vsphere",
+                "external",
+            ]),
+            Param::query("external_platform_name", Kind::String),
+            Param::query("feature_ids", Kind::Strings).one_of(&["SNO"]).multi(),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<Vec<Bundle>>()), headers: &[] }],
         errors: &[400, 500],
@@ -56,7 +83,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/operators/bundles/{id}",
         tags: &["operators"],
         security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
-        params: &[Param::path("id", Kind::String), Param::query("feature_ids", Kind::Strings).one_of(&["SNO"]).multi()],
+        params: &[
+            Param::path("id", Kind::String),
+            Param::query("feature_ids", Kind::Strings).one_of(&["SNO"]).multi(),
+        ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<Bundle>()), headers: &[] }],
         errors: &[400, 404, 500],
@@ -71,9 +101,16 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/clusters/{cluster_id}/monitored-operators",
         tags: &["operators", "installer"],
         security: &[Security { scheme: Scheme::Agent, roles: &[] }],
-        params: &[Param::path("cluster_id", Kind::String).format("uuid"), Param::query("operator_name", Kind::String)],
+        params: &[
+            Param::path("cluster_id", Kind::String).format("uuid"),
+            Param::query("operator_name", Kind::String),
+        ],
         body: None,
-        success: &[Success { status: 200, payload: Some(Payload::json::<MonitoredOperatorsList>()), headers: &[] }],
+        success: &[Success {
+            status: 200,
+            payload: Some(Payload::json::<MonitoredOperatorsList>()),
+            headers: &[],
+        }],
         errors: &[401, 403, 404, 405, 500],
         deprecated: false,
         consumes: None,

@@ -1,0 +1,3 @@
+//! Clusters.
+
+pub mod record;

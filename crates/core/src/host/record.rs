@@ -1,0 +1,31 @@
+//! What is kept of a host.
+
+use assisted_wire::host::Host;
+use assisted_wire::id::{HostId, InfraEnvId};
+use assisted_wire::secret::Secret;
+use serde::{Deserialize, Serialize};
+
+/// A host's identity: the same machine may appear in several infra-envs as independent hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct HostKey {
+    /// The infra-env that the host registered with.
+    pub infra_env_id: InfraEnvId,
+    /// The host's id.
+    pub host_id: HostId,
+}
+
+/// A host as it is stored: what the API shows, and what it never shows.
+///
+/// Big reports (see [`super::report::ReportKind`]) and the time of the last check-in are kept apart, and laid over
+/// `host` when it is read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostRecord {
+    /// What the API shows, without the reports.
+    pub host: Host,
+    /// Token for the Ignition endpoint; the API only tells whether there is one.
+    #[serde(default)]
+    pub ignition_endpoint_token: Secret,
+    /// JSON map of headers for the Ignition endpoint; never shown.
+    #[serde(default)]
+    pub ignition_endpoint_http_headers: String,
+}

@@ -1,0 +1,3 @@
+//! Infra-envs.
+
+pub mod record;

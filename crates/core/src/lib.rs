@@ -1,0 +1,13 @@
+//! The domain: what is true, what is allowed, what comes next.
+//!
+//! Pure: no clock, no network, no disk, no SQL. Time comes in as an argument ([`facts::Facts::now`]); what to do comes
+//! out as a value ([`refresh::Refresh`]).
+
+pub mod cluster;
+pub mod event;
+pub mod facts;
+pub mod host;
+pub mod infra_env;
+pub mod refresh;
+pub mod refusal;
+pub mod settings;
