@@ -28,4 +28,10 @@ pub struct HostRecord {
     /// JSON map of headers for the Ignition endpoint; never shown.
     #[serde(default)]
     pub ignition_endpoint_http_headers: String,
+    /// Seconds by which the host's clock was ahead of the service's when that last changed; `None`: never told.
+    ///
+    /// `host.timestamp` is made from it and the time of the last check-in when the host is read, so that a poll that
+    /// tells nothing new writes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_ahead_seconds: Option<i64>,
 }
