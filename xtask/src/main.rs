@@ -1,1 +1,61 @@
-fn main() {}
+//! `cargo xtask …`: everything that is done to the project rather than by it.
+
+mod bench;
+mod check_deps;
+mod contract;
+mod demo;
+mod docs;
+mod run;
+mod setup;
+mod test;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Set-up, tests, demo, benchmarks and checks of the project")]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Install what tests and demo need (Debian packages as root, a Python environment in the cache)
+    Setup,
+    /// Set up, then format, lint, check crate order, licences, contract and docs, and run every test
+    Test {
+        /// Leave out formatting, lints and checks: only the tests
+        #[arg(long)]
+        only_tests: bool,
+    },
+    /// Set up, then start the system and discover this machine; Ctrl-C stops everything
+    Demo(demo::Demo),
+    /// Measure, and print each figure beside its goal
+    Bench(bench::Bench),
+    /// Check that a crate uses only crates below it
+    CheckDeps,
+    /// Compare our OpenAPI document with the REST contract
+    Contract {
+        /// List the operations and whether they are implemented
+        #[arg(long)]
+        status: bool,
+    },
+    /// Generate the diagrams and tables in docs/
+    Docs {
+        /// Fail where a file differs, instead of writing it
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    match Cli::parse().task {
+        Task::Setup => setup::run(),
+        Task::Test { only_tests } => test::run(only_tests),
+        Task::Demo(demo) => demo.run(),
+        Task::Bench(bench) => bench.run(),
+        Task::CheckDeps => check_deps::run(),
+        Task::Contract { status } => contract::run(status),
+        Task::Docs { check } => docs::run(check),
+    }
+}

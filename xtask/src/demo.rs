@@ -1,0 +1,204 @@
+//! The most that works, on real input: the service starts in a fresh directory, and this machine is discovered.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde_json::Value;
+
+use crate::run::{cargo, root, step};
+use crate::setup;
+
+/// What a pull secret must look like; it opens no registry.
+const PULL_SECRET: &str =
+    r#"{"auths":{"registry.example.com":{"auth":"ZGVtbzpkZW1v","email":"demo@example.com"}}}"#;
+
+#[derive(Args)]
+pub struct Demo {
+    /// Stop when the host has been shown, instead of waiting for Ctrl-C
+    #[arg(long)]
+    once: bool,
+}
+
+/// A child process that ends with the demo.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Ctrl-C reaches the whole group; this is for every other way out.
+        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
+        let _ = self.0.wait();
+    }
+}
+
+impl Demo {
+    /// Starts everything, shows the host arriving, and waits.
+    pub fn run(&self) -> Result<()> {
+        setup::run()?;
+        step("build", &mut cargo(&["build", "--package", "assisted", "--package", "assisted-host"]))?;
+        let programs = target_dir()?.join("debug");
+        let dir = target_dir()?.join("demo");
+        if dir.exists() {
+            std::fs::remove_dir_all(&dir).with_context(|| format!("can't empty {}", dir.display()))?;
+        }
+        std::fs::create_dir_all(&dir)?;
+        std::fs::write(dir.join("pull-secret.json"), PULL_SECRET)?;
+
+        let (service, url) = serve(&programs.join("assisted"), &dir)?;
+        let cli = Cli { program: programs.join("assisted"), url: url.clone(), dir: dir.clone() };
+        heading("A cluster and an infra-env");
+        let cluster = cli.id(&[
+            "cluster",
+            "create",
+            "demo",
+            "--base-domain",
+            "example.com",
+            "--pull-secret-file",
+            "pull-secret.json",
+        ])?;
+        let infra_env = cli.id(&[
+            "infra-env",
+            "create",
+            "demo",
+            "--cluster",
+            &cluster,
+            "--pull-secret-file",
+            "pull-secret.json",
+        ])?;
+        cli.show(&["cluster", "show", &cluster])?;
+
+        heading("The agent, on this machine");
+        let log = dir.join("agent.log");
+        let agent = Running(
+            Command::new(programs.join("assisted-host"))
+                .args(["agent", "--url", &url, "--infra-env-id", &infra_env, "--agent-version", "demo"])
+                .stdin(Stdio::null())
+                .stdout(std::fs::File::create(&log)?)
+                .stderr(std::fs::File::options().append(true).open(&log)?)
+                .spawn()
+                .context("can't start the agent")?,
+        );
+        println!("its log: {}", log.display());
+        let host = cli.wait_for_host(&infra_env, Duration::from_secs(60))?;
+
+        heading("The host, and every reason why it can or can't be installed");
+        cli.show(&["host", "list", "--infra-env", &infra_env])?;
+        cli.show(&["host", "show", &host])?;
+        heading("What happened");
+        cli.show(&["event", "list", "--cluster", &cluster])?;
+        println!("\nThe API: {url}  its documentation: {url}/docs");
+        println!("Try:     {} --url {url} host list", cli.program.display());
+        if !self.once {
+            println!("Ctrl-C stops everything.");
+            std::io::stdout().flush()?;
+            let mut service = service;
+            service.0.wait()?;
+        }
+        drop(agent);
+        Ok(())
+    }
+}
+
+/// Starts the service on a free port; gives its address once it is ready.
+fn serve(program: &Path, dir: &Path) -> Result<(Running, String)> {
+    heading("The service, on SQLite");
+    let mut child = Command::new(program)
+        .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
+        .arg(dir.join("data"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(std::fs::File::create(dir.join("service.log"))?)
+        .spawn()
+        .context("can't start the service")?;
+    let stdout = child.stdout.take().context("the service has no output")?;
+    let running = Running(child);
+    // The first line names the address: the port was free for the service to choose.
+    let line = BufReader::new(stdout).lines().next().context("the service ended before it was ready")??;
+    let url = line
+        .split_whitespace()
+        .find(|word| word.starts_with("http://"))
+        .with_context(|| format!("no address in: {line}"))?;
+    println!("{line}\nits log: {}", dir.join("service.log").display());
+    Ok((running, url.trim_end_matches('/').to_owned()))
+}
+
+/// The command line of the product, as a person uses it.
+struct Cli {
+    program: PathBuf,
+    url: String,
+    dir: PathBuf,
+}
+
+impl Cli {
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["--url", &self.url]).args(args).current_dir(&self.dir);
+        command
+    }
+
+    fn show(&self, args: &[&str]) -> Result<()> {
+        println!("\n$ assisted {}", args.join(" "));
+        if !self.command(args).status()?.success() {
+            bail!("assisted {} failed", args.join(" "));
+        }
+        Ok(())
+    }
+
+    fn json(&self, args: &[&str]) -> Result<Value> {
+        let output = self.command(args).args(["-o", "json"]).output()?;
+        if !output.status.success() {
+            bail!("assisted {} failed: {}", args.join(" "), String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(serde_json::from_slice(&output.stdout)?)
+    }
+
+    fn id(&self, args: &[&str]) -> Result<String> {
+        println!("$ assisted {}", args.join(" "));
+        let created = self.json(args)?;
+        created["id"].as_str().map(str::to_owned).with_context(|| format!("no id in {created}"))
+    }
+
+    /// Waits until a host has been judged.
+    fn wait_for_host(&self, infra_env: &str, limit: Duration) -> Result<String> {
+        let started = Instant::now();
+        let mut shown = String::new();
+        loop {
+            let hosts = self.json(&["host", "list", "--infra-env", infra_env])?;
+            if let Some(host) = hosts.as_array().and_then(|hosts| hosts.first()) {
+                let status = host["status"].as_str().unwrap_or_default();
+                if status != shown {
+                    println!(
+                        "{:5.1} s  {status}: {}",
+                        started.elapsed().as_secs_f64(),
+                        host["status_info"].as_str().unwrap_or_default()
+                    );
+                    shown = status.to_owned();
+                }
+                if status != "discovering" {
+                    return host["id"].as_str().map(str::to_owned).context("a host without an id");
+                }
+            }
+            if started.elapsed() > limit {
+                bail!(
+                    "no host was judged within {} s: see the logs in {}",
+                    limit.as_secs(),
+                    self.dir.display()
+                );
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+}
+
+fn heading(text: &str) {
+    println!("\n=== {text}");
+}
+
+fn target_dir() -> Result<PathBuf> {
+    let output = cargo(&["metadata", "--format-version", "1", "--no-deps"]).output()?;
+    let metadata: Value = serde_json::from_slice(&output.stdout).context("can't read cargo metadata")?;
+    Ok(metadata["target_directory"].as_str().map_or_else(|| root().join("target"), PathBuf::from))
+}

