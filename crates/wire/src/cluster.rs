@@ -134,10 +134,12 @@ pub struct Cluster {
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     #[schemars(extend("format" = "int64"))]
     pub total_host_count: i64,
-    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    /// Always written (service-api §1.4).
+    #[serde(default)]
     #[schemars(extend("default" = false))]
     pub schedulable_masters: bool,
-    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    /// Always written (service-api §1.4).
+    #[serde(default)]
     #[schemars(extend("default" = true))]
     pub schedulable_masters_forced_true: bool,
     #[serde(default, with = "crate::time::precise")]
@@ -214,7 +216,8 @@ pub struct Cluster {
     pub cpu_architecture: Option<CpuArchitecture>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignition_endpoint: Option<IgnitionEndpoint>,
-    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    /// Always written (service-api §1.4).
+    #[serde(default)]
     #[schemars(extend("default" = false))]
     pub imported: bool,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]

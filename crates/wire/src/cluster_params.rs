@@ -242,9 +242,9 @@ pub struct ClusterUpdateParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-nullable" = true))]
     pub network_type: Option<NetworkType>,
-    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = false))]
-    pub schedulable_masters: bool,
+    pub schedulable_masters: Option<bool>,
     #[serde(default)]
     #[schemars(extend("x-nullable" = true))]
     pub cluster_networks: Option<Vec<ClusterNetwork>>,

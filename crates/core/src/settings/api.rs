@@ -1,0 +1,117 @@
+//! The process: its listener, its addresses, and who may do what.
+
+use std::time::Duration;
+
+use assisted_wire::secret::Secret;
+
+use super::topic::topic;
+use super::value::Value;
+
+topic! {
+    /// Process, listener and addresses.
+    Http {
+        /// External URL of this service: put into Ignition, signed URLs and the steps of agents.
+        service_base_url: String = String::new(), "SERVICE_BASE_URL";
+        /// External URL of the image service.
+        image_service_base_url: String = String::new(), "IMAGE_SERVICE_BASE_URL";
+        /// Whether there is an image service; without it there are no download URLs, and OS images are not needed.
+        enable_image_service: bool = true, "ENABLE_IMAGE_SERVICE";
+        /// Whether the listener speaks TLS.
+        serve_https: bool = false, "SERVE_HTTPS";
+        /// File with the private key of the TLS listener, PEM.
+        https_key_file: String = String::new(), "HTTPS_KEY_FILE";
+        /// File with the certificate chain of the TLS listener, PEM.
+        https_cert_file: String = String::new(), "HTTPS_CERT_FILE";
+        /// Port of an extra plain listener, for iPXE; empty: none.
+        http_listen_port: String = String::new(), "HTTP_LISTEN_PORT";
+        /// Lowest TLS version accepted; empty: that of the TLS library.
+        tls_min_version: String = String::new(), "TLS_MIN_VERSION";
+        /// TLS cipher suites accepted; empty: those of the TLS library.
+        tls_cipher_suites: Vec<String> = Vec::new(), "TLS_CIPHER_SUITES";
+        /// File with the CA that agents trust, PEM.
+        service_ca_cert_path: String = String::new(), "SERVICE_CA_CERT_PATH";
+        /// Whether agents skip the verification of the service's certificate.
+        skip_cert_verification: bool = false, "SKIP_CERT_VERIFICATION";
+        /// Origins that browsers may call from; empty: CORS is off.
+        allowed_domains: Vec<String> = Vec::new(), "ALLOWED_DOMAINS";
+        /// How long the service may be busy before it counts as not healthy.
+        liveness_validation_timeout: Duration = Duration::from_secs(5 * 60), "LIVENESS_VALIDATION_TIMEOUT";
+        /// Whether a body with a member that is not known is refused.
+        enable_reject_unknown_fields: bool = true, "ENABLE_REJECT_UNKNOWN_FIELDS";
+        /// Who drives the installation: assisted-installer or agent-installer.
+        install_invoker: String = "assisted-installer".to_owned(), "INSTALL_INVOKER";
+        /// Log level: error, warn, info, debug or trace.
+        log_level: String = "info".to_owned(), "LOG_LEVEL";
+        /// Log format: text or json.
+        log_format: String = "text".to_owned(), "LOG_FORMAT";
+        /// Directory of working files, and root of the files stored on a file system.
+        work_dir: String = "/data/".to_owned(), "WORK_DIR";
+        /// Name of this replica.
+        pod_name: String = String::new(), "POD_NAME";
+    }
+}
+
+/// How requests are authenticated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AuthType {
+    /// Not at all: everyone is the administrator.
+    #[default]
+    None,
+    /// Tokens that this service signs, each for one resource.
+    Local,
+    /// Tokens that the installer signs.
+    AgentInstallerLocal,
+    /// Tokens of an external identity provider.
+    Rhsso,
+}
+
+impl AuthType {
+    const ALL: [(&str, Self); 4] = [
+        ("none", Self::None),
+        ("local", Self::Local),
+        ("agent-installer-local", Self::AgentInstallerLocal),
+        ("rhsso", Self::Rhsso),
+    ];
+}
+
+impl Value for AuthType {
+    const KIND: &'static str = "none, local, agent-installer-local or rhsso";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find_map(|(name, kind)| (name == text).then_some(kind))
+            .ok_or_else(|| format!("{text:?} is not a way to authenticate"))
+    }
+
+    fn show(&self) -> String {
+        Self::ALL
+            .iter()
+            .find(|(_, kind)| kind == self)
+            .map_or_else(String::new, |(name, _)| (*name).to_owned())
+    }
+}
+
+topic! {
+    /// Who may do what.
+    Auth {
+        /// How requests are authenticated.
+        auth_type: AuthType = AuthType::None, "AUTH_TYPE";
+        /// Key that verifies local tokens, PEM.
+        ec_public_key_pem: String = String::new(), "EC_PUBLIC_KEY_PEM";
+        /// Key that signs local tokens, PEM.
+        ec_private_key_pem: Secret = Secret::default(), "EC_PRIVATE_KEY_PEM";
+        /// Whether a local token in a URL reaches only the resource that it was made for.
+        local_auth_enforce_resource_scope: bool = true, "LOCAL_AUTH_ENFORCE_RESOURCE_SCOPE";
+        /// Where the identity provider publishes its keys.
+        jwks_url: String = "https://api.openshift.com/.well-known/jwks.json".to_owned(), "JWKS_URL";
+        /// Keys of the identity provider, JSON; wins over the URL.
+        jwks_cert: String = String::new(), "JWKS_CERT";
+        /// Users that are administrators.
+        admin_users: Vec<String> = Vec::new(), "ADMIN_USERS";
+        /// Whether the users of an organisation see each other's clusters.
+        enable_org_tenancy: bool = false, "ENABLE_ORG_TENANCY";
+        /// Whether some functions depend on the capabilities of an organisation.
+        enable_org_based_feature_gates: bool = false, "ENABLE_ORG_BASED_FEATURE_GATES";
+    }
+}

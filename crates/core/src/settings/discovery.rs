@@ -1,0 +1,49 @@
+//! Hosts: their checks, their steps, and the hardware that they need.
+
+use std::time::Duration;
+
+use super::topic::topic;
+
+topic! {
+    /// Hosts, their checks and steps.
+    Hosts {
+        /// How long a host may be silent before it counts as disconnected.
+        max_disconnection_time: Duration = Duration::from_secs(3 * 60), "HOST_MAX_DISCONNECTION_TIME";
+        /// Whether roles are chosen for hosts that have none.
+        enable_auto_assign: bool = true, "ENABLE_AUTO_ASSIGN";
+        /// Host validations that are switched off.
+        disabled_host_validations: Vec<String> = Vec::new(), "DISABLED_HOST_VALIDATIONS";
+        /// Cluster validations that are switched off.
+        disabled_cluster_validations: Vec<String> = Vec::new(), "DISABLED_CLUSTER_VALIDATIONS";
+        /// Steps that are never sent.
+        disabled_steps: Vec<String> = Vec::new(), "DISABLED_STEPS";
+        /// Time limit of the disk-speed check.
+        disk_check_timeout: Duration = Duration::from_secs(8 * 60), "DISK_CHECK_TIMEOUT";
+        /// Time limit of the image-availability check.
+        image_availability_timeout: Duration = Duration::from_secs(16 * 60), "IMAGE_AVAILABILITY_TIMEOUT";
+        /// Time limit of the start of the agent.
+        agent_timeout_start: Duration = Duration::from_secs(3 * 60), "AGENT_TIMEOUT_START";
+        /// Largest inventory that an agent sends, bytes; 0: no limit.
+        agent_inventory_max_size: u64 = 0, "AGENT_INVENTORY_MAX_SIZE";
+        /// Smallest disk that an agent reports, bytes; 0: all.
+        agent_inventory_disk_min_size: u64 = 0, "AGENT_INVENTORY_DISK_MIN_SIZE";
+        /// MAC address of the host that must become the bootstrap host; empty: any.
+        bootstrap_host_mac: String = String::new(), "BOOTSTRAP_HOST_MAC";
+        /// Whether virtual interfaces are reported.
+        enable_virtual_interfaces: bool = false, "ENABLE_VIRTUAL_INTERFACES";
+        /// Whether the time limits of an installation only warn.
+        enable_soft_timeouts: bool = false, "ENABLE_SOFT_TIMEOUTS";
+    }
+}
+
+topic! {
+    /// What hardware is required.
+    Hardware {
+        /// Requirements by version and role, a JSON list; empty: the built-in ones.
+        requirements: String = String::new(), "HW_VALIDATOR_REQUIREMENTS";
+        /// Largest difference between a host's clock and this one's, minutes.
+        max_time_diff_minutes: i64 = 4, "HW_VALIDATOR_MAX_TIME_DIFF_MINUTES";
+        /// Product names of machines that need no more than an edge worker.
+        edge_workers_product_names: Vec<String> = vec!["BlueField SoC".to_owned()], "EDGE_WORKERS_PRODUCT_NAMES";
+    }
+}

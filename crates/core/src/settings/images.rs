@@ -1,0 +1,168 @@
+//! Container images, OS images, release images and where they come from.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use assisted_wire::infra_env::ImageType;
+use assisted_wire::version::{ImageCpuArchitecture, OsImages, ReleaseImages, ReleaseSources};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::topic::topic;
+use super::value::Value;
+
+topic! {
+    /// Container images and the tools made from them.
+    Images {
+        /// Image of the agent; empty: agents are left as they are.
+        agent: String = "quay.io/edge-infrastructure/assisted-installer-agent:latest".to_owned(), "AGENT_DOCKER_IMAGE";
+        /// Image of the installer.
+        installer: String = "quay.io/edge-infrastructure/assisted-installer:latest".to_owned(), "INSTALLER_IMAGE";
+        /// Image of the controller in the new cluster.
+        controller: String =
+            "quay.io/edge-infrastructure/assisted-installer-controller:latest".to_owned(), "CONTROLLER_IMAGE";
+        /// What this service calls its own version.
+        self_version: String = "Unknown".to_owned(), "SELF_VERSION";
+        /// Tag of the release that this service is part of.
+        release_tag: String = String::new(), "RELEASE_TAG";
+        /// Type of an infra-env's image when none is asked for.
+        iso_image_type: ImageType = ImageType::FullIso, "ISO_IMAGE_TYPE";
+        /// How long the URL of an image is valid.
+        image_expiration_time: Duration = Duration::from_secs(4 * 3600), "IMAGE_EXPIRATION_TIME";
+        /// How often expired images are looked for.
+        image_expiration_interval: Duration = Duration::from_secs(30 * 60), "IMAGE_EXPIRATION_INTERVAL";
+        /// Mirror that release images are read from to run the installer.
+        release_image_mirror: String = String::new(), "OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR";
+        /// Whether an agent of another version is replaced.
+        enable_upgrade_agent: bool = true, "ENABLE_UPGRADE_AGENT";
+        /// Whether OKD clusters can be installed.
+        enable_okd_support: bool = true, "ENABLE_OKD_SUPPORT";
+        /// Image with the packages that OKD adds.
+        okd_rpms_image: String = String::new(), "OKD_RPMS_IMAGE";
+    }
+}
+
+topic! {
+    /// OS images, release images and where they come from.
+    Versions {
+        /// OS images that discovery images are made from.
+        os_images: OsImages = embedded(OS_IMAGES), "OS_IMAGES";
+        /// Release images that clusters are installed from.
+        release_images: ReleaseImages = embedded(RELEASE_IMAGES), "RELEASE_IMAGES";
+        /// Channels that further release images are found in.
+        release_sources: ReleaseSources = embedded(RELEASE_SOURCES), "RELEASE_SOURCES";
+        /// Versions that are not offered: full ones, or major.minor.
+        ignored: JsonList = JsonList::default(), "IGNORED_OPENSHIFT_VERSIONS";
+        /// Images that collect data of a failed cluster, by version.
+        must_gather: MustGather = embedded(MUST_GATHER), "MUST_GATHER_IMAGES";
+        /// From which version on the discovery image applies nmstate files itself.
+        min_version_for_nmstate_service: String = "4.18".to_owned(), "MIN_VERSION_FOR_NMSTATE_SERVICE";
+    }
+}
+
+const OS_IMAGES: &str = include_str!("../../data/default_os_images.json");
+const RELEASE_IMAGES: &str = include_str!("../../data/default_release_images.json");
+const RELEASE_SOURCES: &str = include_str!("../../data/default_release_sources.json");
+const MUST_GATHER: &str = include_str!("../../data/default_must_gather_versions.json");
+
+/// Reads data that is part of the program; a test holds that it can be read.
+fn embedded<T: Value + Default>(text: &str) -> T {
+    T::parse(text).unwrap_or_default()
+}
+
+/// A JSON list of texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct JsonList(pub Vec<String>);
+
+/// Images by version, then by the operator that they know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct MustGather(pub BTreeMap<String, BTreeMap<String, String>>);
+
+fn json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| format!("not the JSON that is needed: {error}"))
+}
+
+fn filled(list: &str, field: &str, value: &str) -> Result<(), String> {
+    if value.is_empty() { Err(format!("Missing value in {list} for '{field}' field")) } else { Ok(()) }
+}
+
+impl Value for JsonList {
+    const KIND: &'static str = "a JSON list of texts";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        json(text)
+    }
+
+    fn show(&self) -> String {
+        if self.0.is_empty() { String::new() } else { format!("{:?}", self.0) }
+    }
+}
+
+impl Value for MustGather {
+    const KIND: &'static str = "a JSON map of versions to maps of operators to images";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        json(text)
+    }
+
+    fn show(&self) -> String {
+        "built in".to_owned()
+    }
+}
+
+impl Value for OsImages {
+    const KIND: &'static str =
+        "a JSON list of OS images, each with openshift_version, cpu_architecture, url, version";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let mut images: Self = json(text)?;
+        for image in &mut images.0 {
+            filled("OSImage", "openshift_version", &image.openshift_version)?;
+            filled("OSImage", "url", &image.url)?;
+            filled("OSImage", "version", &image.version)?;
+            if image.cpu_architecture == ImageCpuArchitecture::Aarch64 {
+                image.cpu_architecture = ImageCpuArchitecture::Arm64;
+            }
+        }
+        Ok(images)
+    }
+
+    fn show(&self) -> String {
+        "built in".to_owned()
+    }
+}
+
+impl Value for ReleaseImages {
+    const KIND: &'static str =
+        "a JSON list of release images, each with openshift_version, cpu_architecture, url, version";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let mut images: Self = json(text)?;
+        for image in &mut images.0 {
+            filled("ReleaseImage", "openshift_version", &image.openshift_version)?;
+            filled("ReleaseImage", "url", &image.url)?;
+            filled("ReleaseImage", "version", &image.version)?;
+            if image.cpu_architectures.as_ref().is_none_or(Vec::is_empty) {
+                image.cpu_architectures = Some(vec![image.cpu_architecture.as_str().to_owned()]);
+            }
+        }
+        Ok(images)
+    }
+
+    fn show(&self) -> String {
+        "built in".to_owned()
+    }
+}
+
+impl Value for ReleaseSources {
+    const KIND: &'static str =
+        "a JSON list of release sources, each with openshift_version and upgrade_channels";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        json(text)
+    }
+
+    fn show(&self) -> String {
+        "built in".to_owned()
+    }
+}

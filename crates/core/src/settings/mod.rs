@@ -1,0 +1,93 @@
+//! What an operator of the service can set: one structure per topic, each field one environment variable.
+//!
+//! Read once at start ([`Settings::from_env`]); a value that can't be used is refused with the variable's name, what is
+//! wrong, and what would be right. [`variables`] lists them all for the documentation.
+
+mod api;
+mod clusters;
+mod discovery;
+mod duration;
+mod images;
+mod operators;
+mod retention;
+mod storage;
+mod timeouts;
+mod topic;
+mod value;
+
+pub use api::{Auth, AuthType, Http};
+pub use clusters::Clusters;
+pub use discovery::{Hardware, Hosts};
+pub use duration::{format_duration, parse_duration};
+pub use images::{Images, JsonList, MustGather, Versions};
+pub use operators::Operators;
+pub use retention::{Events, Retention};
+pub use storage::{Database, Storage, StorageKind};
+pub use timeouts::{FinalizingStageTimeouts, HostStageTimeouts, Timeouts};
+use topic::Env;
+pub use topic::{SettingsError, Variable};
+
+macro_rules! settings {
+    ($($(#[doc = $doc:literal])+ $field:ident: $topic:ident,)+) => {
+        /// Settings of the whole service, by topic.
+        #[derive(Clone, Debug, Default)]
+        pub struct Settings {
+            $($(#[doc = $doc])+ pub $field: $topic,)+
+        }
+
+        impl Settings {
+            /// Reads every variable through `get`, which gives the text of a variable that is set.
+            ///
+            /// # Errors
+            ///
+            /// The first variable whose value can't be used.
+            pub fn from_env(get: &dyn Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
+                let env = Env(get);
+                Ok(Self { $($field: $topic::read(&env)?,)+ })
+            }
+        }
+
+        /// Every variable, by topic: what the documentation prints.
+        pub fn variables() -> Vec<Variable> {
+            let mut all = Vec::new();
+            $(all.extend($topic::variables());)+
+            all
+        }
+    };
+}
+
+settings! {
+    /// Process, listener and addresses.
+    http: Http,
+    /// Who may do what.
+    auth: Auth,
+    /// The database.
+    database: Database,
+    /// Stored files.
+    storage: Storage,
+    /// Container images and the tools made from them.
+    images: Images,
+    /// OS images, release images and where they come from.
+    versions: Versions,
+    /// Defaults and switches of clusters.
+    clusters: Clusters,
+    /// Hosts, their checks and steps.
+    hosts: Hosts,
+    /// Time limits of installations and of the steps towards them.
+    timeouts: Timeouts,
+    /// Time limits of a host's stages.
+    host_stages: HostStageTimeouts,
+    /// Time limits of a cluster's finalizing stages.
+    finalizing_stages: FinalizingStageTimeouts,
+    /// What hardware is required.
+    hardware: Hardware,
+    /// Operators installed with a cluster.
+    operators: Operators,
+    /// How long things are kept.
+    retention: Retention,
+    /// Events.
+    events: Events,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use assisted_wire::host::HostStage;
+use assisted_wire::version::ImageCpuArchitecture;
+
+use super::*;
+
+fn from(pairs: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+    Settings::from_env(&|name| {
+        pairs.iter().find(|(variable, _)| *variable == name).map(|(_, value)| (*value).to_owned())
+    })
+}
+
+#[test]
+fn nothing_set_gives_the_defaults() {
+    let settings = from(&[]).unwrap();
+    assert_eq!(settings.clusters, Clusters::default());
+    assert_eq!(settings.clusters.cluster_network_cidr.to_string(), "10.128.0.0/14");
+    assert_eq!(settings.clusters.service_network_cidr_ipv6.to_string(), "fd02::/112");
+    assert_eq!(settings.hosts.max_disconnection_time, Duration::from_secs(180));
+    assert_eq!(settings.host_stages.of(HostStage::CopyingRegistryDataToDisk), Duration::from_secs(5400));
+    assert_eq!(settings.auth.auth_type, AuthType::None);
+}
+
+#[test]
+fn the_built_in_data_can_be_read() {
+    let versions = Versions::default();
+    assert_eq!(versions.os_images.0.len(), 47);
+    assert_eq!(versions.release_images.0.len(), 36);
+    assert!(!versions.release_sources.0.is_empty());
+    assert!(!versions.must_gather.0.is_empty());
+    assert!(versions.release_images.0.iter().any(|image| image.default));
+}
+
+#[test]
+fn values_are_read() {
+    let settings = from(&[
+        ("HOST_MAX_DISCONNECTION_TIME", "90s"),
+        ("IPV6_SUPPORT", "false"),
+        ("CLUSTER_NETWORK_HOST_PREFIX", "24"),
+        ("DISABLED_STEPS", "dhcp-lease-allocate, tang-connectivity-check"),
+        ("IGNORED_OPENSHIFT_VERSIONS", r#"["4.10","4.11.59"]"#),
+        ("AUTH_TYPE", "local"),
+        (
+            "OS_IMAGES",
+            r#"[{"openshift_version":"4.22","cpu_architecture":"aarch64","url":"u","version":"v"}]"#,
+        ),
+        (
+            "RELEASE_IMAGES",
+            r#"[{"openshift_version":"4.22","cpu_architecture":"arm64","url":"u","version":"4.22.9"}]"#,
+        ),
+    ])
+    .unwrap();
+    assert_eq!(settings.hosts.max_disconnection_time, Duration::from_secs(90));
+    assert!(!settings.clusters.ipv6_support);
+    assert_eq!(settings.clusters.cluster_network_host_prefix, 24);
+    assert_eq!(settings.hosts.disabled_steps, ["dhcp-lease-allocate", "tang-connectivity-check"]);
+    assert_eq!(settings.versions.ignored.0, ["4.10", "4.11.59"]);
+    assert_eq!(settings.auth.auth_type, AuthType::Local);
+    assert_eq!(settings.versions.os_images.0[0].cpu_architecture, ImageCpuArchitecture::Arm64);
+    assert_eq!(
+        settings.versions.release_images.0[0].cpu_architectures.as_deref(),
+        Some(&["arm64".to_owned()][..])
+    );
+}
+
+#[test]
+fn an_empty_text_is_a_value_where_nothing_is_one() {
+    let settings = from(&[("AGENT_DOCKER_IMAGE", ""), ("HOST_MAX_DISCONNECTION_TIME", "")]).unwrap();
+    assert_eq!(settings.images.agent, "");
+    assert_eq!(settings.hosts.max_disconnection_time, Duration::from_secs(180));
+}
+
+#[test]
+fn a_bad_value_names_variable_problem_and_remedy() {
+    for (variable, value, problem, remedy) in [
+        ("HOST_MAX_DISCONNECTION_TIME", "5", "no unit", "a duration such as"),
+        ("IPV6_SUPPORT", "maybe", "neither true nor false", "true or false"),
+        ("CLUSTER_NETWORK_CIDR", "fd01::/48", "is not an IPv4 network", "10.128.0.0/14"),
+        ("OS_IMAGES", "[{}]", "missing field", "a JSON list of OS images"),
+        (
+            "RELEASE_IMAGES",
+            r#"[{"openshift_version":"4.22","cpu_architecture":"arm64","url":"","version":"4.22.9"}]"#,
+            "Missing value in ReleaseImage for 'url' field",
+            "a JSON list of release images",
+        ),
+        ("AUTH_TYPE", "basic", "not a way to authenticate", "none, local"),
+        ("DB_MAX_OPEN_CONNECTIONS", "-1", "is not a whole number", "a whole number"),
+    ] {
+        let error = from(&[(variable, value)]).unwrap_err();
+        let text = error.to_string();
+        assert_eq!(error.variable, variable);
+        assert!(text.contains(problem) && text.contains(remedy), "{text}");
+    }
+}
+
+#[test]
+fn every_variable_is_documented_once_and_its_default_can_be_given_back() {
+    let all = variables();
+    let names: BTreeSet<_> = all.iter().map(|variable| variable.name).collect();
+    assert_eq!(names.len(), all.len());
+    for variable in &all {
+        assert!(variable.meaning.ends_with('.'), "{}: {}", variable.name, variable.meaning);
+        if variable.default != "built in" {
+            Settings::from_env(&|name| (name == variable.name).then(|| variable.default.clone())).unwrap();
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! How a topic is declared: its structure, its defaults, its reader and its documentation are made from one list.
+
+use super::value::Value;
+
+/// A value that can't be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{variable}: {problem}; give {remedy}, or leave it unset for the default {default:?}")]
+pub struct SettingsError {
+    /// Name of the environment variable.
+    pub variable: &'static str,
+    /// What is wrong with its value. Never holds the value of a secret.
+    pub problem: String,
+    /// What would be right.
+    pub remedy: &'static str,
+    /// What is used when the variable is not set.
+    pub default: String,
+}
+
+/// An environment variable, as the documentation prints it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// The structure that holds it.
+    pub topic: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// What is used when it is not set; empty: nothing.
+    pub default: String,
+    /// What kind of value it takes.
+    pub kind: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// The environment that settings are read from.
+pub(super) struct Env<'a>(pub(super) &'a dyn Fn(&str) -> Option<String>);
+
+impl Env<'_> {
+    pub(super) fn read<T: Value>(&self, variable: &'static str, default: T) -> Result<T, SettingsError> {
+        let Some(text) = (self.0)(variable) else { return Ok(default) };
+        if text.is_empty() {
+            // An empty value says "nothing" where nothing is a value, else it is as if it were not set.
+            return Ok(T::empty().unwrap_or(default));
+        }
+        T::parse(&text).map_err(|problem| SettingsError {
+            variable,
+            problem,
+            remedy: T::KIND,
+            default: default.show(),
+        })
+    }
+}
+
+/// Declares a topic: `field: Type = default, "VARIABLE";`, the field's documentation being the variable's meaning.
+macro_rules! topic {
+    ($(#[$attr:meta])* $name:ident {
+        $($(#[doc = $meaning:literal])+ $field:ident: $type:ty = $default:expr, $variable:literal;)+
+    }) => {
+        $(#[$attr])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            $($(#[doc = $meaning])+ pub $field: $type,)+
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default,)+ }
+            }
+        }
+
+        impl $name {
+            pub(super) fn read(
+                env: &$crate::settings::topic::Env<'_>,
+            ) -> Result<Self, $crate::settings::SettingsError> {
+                Ok(Self { $($field: env.read($variable, $default)?,)+ })
+            }
+
+            pub(super) fn variables() -> Vec<$crate::settings::Variable> {
+                let default = Self::default();
+                vec![$($crate::settings::Variable {
+                    topic: stringify!($name),
+                    name: $variable,
+                    default: $crate::settings::value::Value::show(&default.$field),
+                    kind: <$type as $crate::settings::value::Value>::KIND,
+                    meaning: concat!($($meaning),+).trim_ascii(),
+                },)+]
+            }
+        }
+    };
+}
+
+pub(super) use topic;
