@@ -1,0 +1,68 @@
+//! What the machine's own resolver makes of a list of names (agent-protocol §2.4.11).
+
+use std::net::IpAddr;
+
+use assisted_wire::probe_requests::DomainResolutionRequest;
+use assisted_wire::probe_responses::{DomainResolution, DomainResolutionResponse};
+use hickory_resolver::TokioResolver;
+use hickory_resolver::config::LookupIpStrategy;
+use hickory_resolver::net::NetError;
+use hickory_resolver::proto::rr::RecordType;
+
+/// More names than any cluster asks for.
+const MAX_DOMAINS: usize = 64;
+
+/// The machine's resolver: `/etc/resolv.conf` and `/etc/hosts` as they are now, search domains included.
+///
+/// # Errors
+/// When the configuration can't be read.
+pub fn system_resolver() -> Result<TokioResolver, NetError> {
+    let mut builder = TokioResolver::builder_tokio()?;
+    let options = builder.options_mut();
+    options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
+    // Each probe is to see what holds now.
+    options.cache_size = 0;
+    builder.build()
+}
+
+/// Addresses and final name of each domain, asked for at once, in the order of the request. A name that doesn't
+/// resolve, for whatever reason, has empty lists. Names come back exactly as asked: the service matches by text.
+pub async fn domain_resolution(
+    request: &DomainResolutionRequest,
+    resolver: &TokioResolver,
+) -> DomainResolutionResponse {
+    let names = request.domains.iter().filter_map(|domain| domain.get("domain_name")?.as_str());
+    let answers = names.take(MAX_DOMAINS).map(|name| resolve(name, resolver));
+    DomainResolutionResponse { resolutions: futures::future::join_all(answers).await }
+}
+
+async fn resolve(name: &str, resolver: &TokioResolver) -> DomainResolution {
+    let mut found = DomainResolution {
+        domain_name: name.to_owned(),
+        ipv4_addresses: Some(Vec::new()),
+        ipv6_addresses: Some(Vec::new()),
+        cnames: None,
+    };
+    let lookup = match resolver.lookup_ip(name).await {
+        Ok(lookup) => lookup,
+        Err(error) => {
+            tracing::debug!(name, %error, "name doesn't resolve");
+            return found;
+        }
+    };
+    for ip in lookup.iter() {
+        match ip.to_canonical() {
+            IpAddr::V4(ip) => found.ipv4_addresses.get_or_insert_default().push(ip),
+            IpAddr::V6(ip) => found.ipv6_addresses.get_or_insert_default().push(ip),
+        }
+    }
+    // The owner of the addresses is the name that all aliases lead to; without an alias it is the name itself.
+    let records = lookup.as_lookup().answers().iter();
+    let owner =
+        records.filter(|record| matches!(record.record_type(), RecordType::A | RecordType::AAAA)).last();
+    found.cnames = owner.map(|record| {
+        let name = record.name.to_ascii();
+        vec![if name.ends_with('.') { name } else { format!("{name}.") }]
+    });
+    found
+}
