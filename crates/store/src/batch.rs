@@ -1,0 +1,59 @@
+//! Writes that happen together or not at all.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::statement::Statement;
+use crate::subject::Subject;
+
+/// An ordered list of writes, for [`crate::Store::write`].
+///
+/// The writes themselves stand beside the reads of the same table: see the other `impl Batch` blocks.
+#[derive(Debug, Default)]
+pub struct Batch {
+    pub(crate) statements: Vec<Statement>,
+    pub(crate) subjects: Vec<Subject>,
+    /// Why the batch can't be written; told by the write, so that building needs no error handling.
+    pub(crate) broken: Option<Error>,
+}
+
+impl Batch {
+    /// A batch without writes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.statements.is_empty() && self.broken.is_none()
+    }
+
+    /// Adds the writes of another batch after these.
+    pub fn append(&mut self, other: Self) {
+        self.statements.extend(other.statements);
+        self.subjects.extend(other.subjects);
+        self.broken = self.broken.take().or(other.broken);
+    }
+
+    pub(crate) fn push(&mut self, statement: Statement) -> &mut Self {
+        self.statements.push(statement);
+        self
+    }
+
+    /// Notes that a subject changes, for those who remember it.
+    pub(crate) fn touch(&mut self, subject: Subject) -> &mut Self {
+        if self.subjects.last() != Some(&subject) {
+            self.subjects.push(subject);
+        }
+        self
+    }
+
+    pub(crate) fn document<T: Serialize>(&mut self, record: &T) -> String {
+        serde_json::to_string(record).unwrap_or_else(|error| {
+            self.broken = Some(Error::Encode(Arc::new(error)));
+            String::new()
+        })
+    }
+}

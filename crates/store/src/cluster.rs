@@ -1,0 +1,157 @@
+//! Clusters.
+
+use assisted_core::cluster::record::ClusterRecord;
+use assisted_core::infra_env::record::InfraEnvRecord;
+use assisted_wire::id::ClusterId;
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use crate::batch::Batch;
+use crate::error::Error;
+use crate::host::{self, HostFilter, HostRow};
+use crate::infra_env;
+use crate::report::{self, Reports};
+use crate::row::{Deleted, Stored, Version};
+use crate::statement::{Select, Statement};
+use crate::store::Store;
+use crate::subject::Subject;
+use crate::value::Value;
+
+const SELECT: &str = "select version, doc from clusters";
+
+const INSERT: &str = "insert into clusters (id, version, name, status, user_name, org_id, openshift_cluster_id, \
+     ams_subscription_id, created_at, updated_at, deleted_at, doc) \
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict do nothing";
+
+const UPDATE: &str = "update clusters set version = $2, name = $3, status = $4, user_name = $5, org_id = $6, \
+     openshift_cluster_id = $7, ams_subscription_id = $8, created_at = $9, updated_at = $10, deleted_at = $11, doc = $12 \
+     where id = $1 and version = $13";
+
+/// Which clusters; every condition that is set must hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClusterFilter {
+    pub deleted: Deleted,
+    pub openshift_cluster_id: Option<Uuid>,
+    /// Any of these; unknown ones match nothing.
+    pub ams_subscription_ids: Option<Vec<Uuid>>,
+    pub user_name: Option<String>,
+    pub org_id: Option<String>,
+    /// Last changed before.
+    pub updated_before: Option<Timestamp>,
+    /// Soft-deleted before; to be used with [`Deleted::Shown`].
+    pub deleted_before: Option<Timestamp>,
+    /// At most so many, in order of creation.
+    pub limit: Option<u32>,
+}
+
+/// A cluster and all that a decision about it looks at.
+#[derive(Clone, Debug)]
+pub struct ClusterRow {
+    pub cluster: Stored<ClusterRecord>,
+    /// Its hosts with their reports, in order of creation.
+    pub hosts: Vec<HostRow>,
+    /// The infra-envs of the hosts, and those bound to the cluster.
+    pub infra_envs: Vec<Stored<InfraEnvRecord>>,
+}
+
+impl Batch {
+    /// Adds a cluster; its version becomes [`Version::FIRST`]. A conflict when there is one of this id, even deleted.
+    pub fn insert_cluster(&mut self, record: &ClusterRecord) -> &mut Self {
+        let subject = Subject::Cluster(record.cluster.id);
+        let params = self.cluster_columns(record, Version::FIRST);
+        self.push(Statement::guarded(INSERT, params, subject)).touch(subject)
+    }
+
+    /// Replaces a cluster; its version becomes `expected.next()`. A time of deletion in the record soft-deletes it.
+    pub fn update_cluster(&mut self, record: &ClusterRecord, expected: Version) -> &mut Self {
+        let subject = Subject::Cluster(record.cluster.id);
+        let mut params = self.cluster_columns(record, expected.next());
+        params.push(expected.into());
+        self.push(Statement::guarded(UPDATE, params, subject)).touch(subject)
+    }
+
+    /// Deletes a cluster and its events for good.
+    pub fn delete_cluster(&mut self, id: ClusterId) -> &mut Self {
+        self.push(Statement::new("delete from events where cluster_id = $1", vec![id.0.into()]))
+            .push(Statement::new("delete from clusters where id = $1", vec![id.0.into()]))
+            .touch(Subject::Cluster(id))
+    }
+
+    fn cluster_columns(&mut self, record: &ClusterRecord, version: Version) -> Vec<Value> {
+        let cluster = &record.cluster;
+        vec![
+            cluster.id.0.into(),
+            version.into(),
+            cluster.name.clone().into(),
+            cluster.status.as_str().into(),
+            cluster.user_name.clone().into(),
+            cluster.org_id.clone().into(),
+            cluster.openshift_cluster_id.into(),
+            cluster.ams_subscription_id.into(),
+            cluster.created_at.0.into(),
+            cluster.updated_at.0.into(),
+            cluster.deleted_at.map(|at| at.0).into(),
+            self.document(record).into(),
+        ]
+    }
+}
+
+impl Store {
+    /// One cluster.
+    pub async fn cluster(&self, id: ClusterId, deleted: Deleted) -> Result<Option<Stored<ClusterRecord>>, Error> {
+        self.read_one(select(id, deleted)).await?.as_ref().map(Stored::read).transpose()
+    }
+
+    /// Clusters, in order of creation.
+    pub async fn clusters(&self, filter: &ClusterFilter) -> Result<Vec<Stored<ClusterRecord>>, Error> {
+        let mut select = Select::new(SELECT);
+        if filter.deleted == Deleted::Hidden {
+            select.when("deleted_at is null");
+        }
+        select.equal("openshift_cluster_id", filter.openshift_cluster_id);
+        if let Some(ids) = &filter.ams_subscription_ids {
+            select.one_of("ams_subscription_id", ids.iter().copied().map(Value::Uuid));
+        }
+        select.equal("user_name", filter.user_name.clone()).equal("org_id", filter.org_id.clone());
+        if let Some(before) = filter.updated_before {
+            select.with("updated_at < ", before, "");
+        }
+        if let Some(before) = filter.deleted_before {
+            select.with("deleted_at < ", before, "");
+        }
+        select.tail(" order by created_at, id");
+        if let Some(limit) = filter.limit {
+            select.tail(" limit ").param(i64::from(limit));
+        }
+        self.read(select.build()).await?.iter().map(Stored::read).collect()
+    }
+
+    /// A cluster with its hosts, their reports and infra-envs: four queries, whatever the number of hosts.
+    pub async fn load_cluster(&self, id: ClusterId, deleted: Deleted) -> Result<Option<ClusterRow>, Error> {
+        let filter = HostFilter { cluster_id: Some(id), deleted, reports: Reports::All, ..HostFilter::default() };
+        let statements = vec![
+            select(id, deleted),
+            host::select(&filter),
+            report::select_of(&filter),
+            Statement::new(infra_env::SELECT_OF_CLUSTER, vec![id.0.into()]),
+        ];
+        let mut answers = self.read_all(statements).await?.into_iter();
+        let mut next = || answers.next().unwrap_or_default();
+        let (clusters, hosts, reports, infra_envs) = (next(), next(), next(), next());
+        let Some(cluster) = clusters.first() else { return Ok(None) };
+        Ok(Some(ClusterRow {
+            cluster: Stored::read(cluster)?,
+            hosts: host::join(&hosts, reports)?,
+            infra_envs: infra_envs.iter().map(Stored::read).collect::<Result<_, _>>()?,
+        }))
+    }
+}
+
+fn select(id: ClusterId, deleted: Deleted) -> Statement {
+    let mut select = Select::new(SELECT);
+    select.equal("id", Some(id.0));
+    if deleted == Deleted::Hidden {
+        select.when("deleted_at is null");
+    }
+    select.build()
+}

@@ -1,0 +1,182 @@
+//! Work that is due: the one scheduler.
+//!
+//! A row says that something must be looked at, and when. Marking it happens in the transaction of the change that made
+//! it due, so neither can be lost without the other. A worker takes rows under a lease; when it dies, the lease runs out
+//! and the row is due again.
+
+use assisted_core::host::record::HostKey;
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::batch::Batch;
+use crate::error::{Error, WriteError};
+use crate::statement::Statement;
+use crate::store::Store;
+use crate::subject::Subject;
+use crate::value::{Row, Value};
+
+/// What is to be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Due {
+    /// A cluster with all its hosts.
+    Cluster(ClusterId),
+    /// A host without a cluster.
+    Host(HostKey),
+}
+
+const CLUSTER: &str = "cluster";
+const HOST: &str = "host";
+
+impl Due {
+    fn what(self) -> &'static str {
+        match self {
+            Self::Cluster(_) => CLUSTER,
+            Self::Host(_) => HOST,
+        }
+    }
+
+    fn params(self) -> Vec<Value> {
+        let key = match self {
+            Self::Cluster(id) => id.0.simple().to_string(),
+            Self::Host(key) => format!("{}{}", key.infra_env_id.0.simple(), key.host_id.0.simple()),
+        };
+        vec![self.what().into(), key.into()]
+    }
+
+    fn parse(what: &str, key: &str) -> Option<Self> {
+        match what {
+            CLUSTER => key.parse().ok().map(Self::Cluster),
+            HOST => {
+                let (infra_env, host) = key.split_at_checked(32)?;
+                let infra_env_id: InfraEnvId = infra_env.parse().ok()?;
+                let host_id: HostId = host.parse().ok()?;
+                Some(Self::Host(HostKey { infra_env_id, host_id }))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Due work under a lease, to be given back by [`Batch::finish_due`] or [`Batch::fail_due`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Taken {
+    pub due: Due,
+    /// How often it was taken since it last was finished, this time included.
+    pub attempts: u32,
+    /// What the last attempt failed with.
+    pub last_error: Option<String>,
+    marks: i64,
+    takes: i64,
+}
+
+// The earliest time wins. While a lease runs, `at` is its end: a mark may pull it forward, but nobody takes the row
+// before the lease ends or is given back.
+const MARK: &str = "insert into due (what, key, at, marks, takes, attempts, lease_until) values ($1, $2, $3, 1, 0, 0, 0) \
+     on conflict (what, key) do update set marks = due.marks + 1, \
+     at = case when excluded.at < due.at then excluded.at else due.at end";
+
+const CLEAR: &str = "delete from due where what = $1 and key = $2";
+
+const TAKE: &str = "with picked as materialized (select what, key from due where at <= $1 and lease_until <= $1 \
+     and what in ('cluster', 'host') order by at limit $2 for update skip locked) \
+     update due set at = $3, lease_until = $3, lease_owner = $4, takes = takes + 1, attempts = attempts + 1 \
+     from picked where due.what = picked.what and due.key = picked.key \
+     returning due.what, due.key, due.attempts, due.last_error, due.marks, due.takes";
+
+const FINISH: &str = "delete from due where what = $1 and key = $2 and takes = $3 and marks = $4";
+
+const FINISH_AGAIN: &str = "update due set lease_until = 0, lease_owner = null, attempts = 0, last_error = null \
+     where what = $1 and key = $2 and takes = $3";
+
+const FINISH_UNTIL: &str = "update due set lease_until = 0, lease_owner = null, attempts = 0, last_error = null, \
+     at = case when marks = $4 or $5 < at then $5 else at end where what = $1 and key = $2 and takes = $3";
+
+const FAIL: &str = "update due set lease_until = 0, lease_owner = null, last_error = $6, \
+     at = case when marks = $4 or $5 < at then $5 else at end where what = $1 and key = $2 and takes = $3";
+
+const NEXT: &str = "select min(case when lease_until > at then lease_until else at end) \
+     from (select at, lease_until from due order by at limit 256) first";
+
+impl Batch {
+    /// Makes something due at a time, or earlier if it was; work that is under way will be done again.
+    pub fn mark_due(&mut self, due: Due, at: Timestamp) -> &mut Self {
+        let mut params = due.params();
+        params.push(nanoseconds(at));
+        self.push(Statement::new(MARK, params)).touch(Subject::Due(due))
+    }
+
+    /// Forgets due work: its object is gone.
+    pub fn clear_due(&mut self, due: Due) -> &mut Self {
+        self.push(Statement::new(CLEAR, due.params()))
+    }
+
+    /// Gives finished work back; it is next due at `next_at`, or earlier if it was marked meanwhile.
+    ///
+    /// Has no effect when the lease ran out and another worker has the work.
+    pub fn finish_due(&mut self, taken: &Taken, next_at: Option<Timestamp>) -> &mut Self {
+        let mut params = taken.due.params();
+        params.push(taken.takes.into());
+        match next_at {
+            Some(at) => {
+                params.extend([taken.marks.into(), nanoseconds(at)]);
+                self.push(Statement::new(FINISH_UNTIL, params))
+            }
+            None => {
+                let again = params.clone();
+                params.push(taken.marks.into());
+                self.push(Statement::new(FINISH, params)).push(Statement::new(FINISH_AGAIN, again))
+            }
+        }
+    }
+
+    /// Gives failed work back, to be tried again at `retry_at`, or earlier if it was marked meanwhile.
+    ///
+    /// The error is for people: it must hold no secret.
+    pub fn fail_due(&mut self, taken: &Taken, error: impl Into<String>, retry_at: Timestamp) -> &mut Self {
+        let mut params = taken.due.params();
+        params.extend([taken.takes.into(), taken.marks.into(), nanoseconds(retry_at), error.into().into()]);
+        self.push(Statement::new(FAIL, params))
+    }
+}
+
+impl Store {
+    /// Takes up to `limit` rows that are due at `now`, the longest due first, for the time of `lease`.
+    ///
+    /// `owner` is for people who look into the table.
+    pub async fn take_due(
+        &self,
+        owner: &str,
+        now: Timestamp,
+        limit: u32,
+        lease: SignedDuration,
+    ) -> Result<Vec<Taken>, WriteError> {
+        let until = now.checked_add(lease).unwrap_or(Timestamp::MAX);
+        let params =
+            vec![nanoseconds(now), i64::from(limit).into(), nanoseconds(until), owner.to_owned().into()];
+        let rows = self.write_one(Statement::new(TAKE, params)).await?;
+        Ok(rows.iter().map(taken).collect::<Result<_, _>>()?)
+    }
+
+    /// When work is next due, leases included; `None`: never. May lie in the past.
+    pub async fn next_due_at(&self) -> Result<Option<Timestamp>, Error> {
+        self.read_one(Statement::new(NEXT, Vec::new())).await?.map_or(Ok(None), |row| row.time(0))
+    }
+}
+
+fn taken(row: &Row) -> Result<Taken, Error> {
+    let due = Due::parse(row.text(0)?, row.text(1)?)
+        .ok_or_else(|| Error::Corrupt("a row of due work has no key".to_owned()))?;
+    Ok(Taken {
+        due,
+        attempts: u32::try_from(row.int(2)?).unwrap_or(u32::MAX),
+        last_error: row.optional_text(3)?.map(ToOwned::to_owned),
+        marks: row.int(4)?,
+        takes: row.int(5)?,
+    })
+}
+
+/// A time that can be compared; what nanoseconds can't reach is the edge of what they can.
+fn nanoseconds(at: Timestamp) -> Value {
+    let at = at.as_nanosecond().clamp(1, i128::from(i64::MAX));
+    Value::Int(i64::try_from(at).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,264 @@
+//! PostgreSQL: one task writes, a pool of connections reads.
+//!
+//! The writer takes whatever has queued, sends it as one transaction without waiting between the statements, looks at
+//! the answers and commits: two round trips and one flush for many batches. When one of them fails, the transaction is
+//! rolled back and each batch goes alone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use assisted_core::host::record::HostKey;
+use deadpool_postgres::{Client, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
+use futures::TryStreamExt;
+use jiff::Timestamp;
+use tokio::sync::{mpsc, oneshot};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Config, NoTls};
+use tokio_util::task::AbortOnDropHandle;
+use uuid::Uuid;
+
+use super::{pipeline, postgres_listener, postgres_value};
+use crate::batch::Batch;
+use crate::error::{Error, OpenError, WriteError};
+use crate::news::News;
+use crate::schema;
+use crate::statement::{Output, Statement};
+use crate::subject;
+use crate::value::{Row, Value};
+
+/// Connections of one replica, the listening one apart.
+const CONNECTIONS: usize = 8;
+
+/// How long a request waits for a connection.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Batches that wait; who brings more waits before the queue.
+const QUEUE: usize = 1024;
+
+/// Batches in one transaction.
+const GROUP: usize = 128;
+
+/// Tries of a batch that another replica's transaction stands in the way of.
+const TRIES: u32 = 5;
+
+/// Key of the lock under which the schema is migrated.
+const MIGRATION_LOCK: i64 = 0x6173_7369_7374_6564;
+
+// A replica that hangs or vanishes amid a transaction must not hold up the others for long.
+const SESSION: &str = "-c idle_in_transaction_session_timeout=15s -c lock_timeout=30s -c tcp_keepalives_idle=10 \
+     -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3";
+
+const CHECK_INS: &str = "update check_ins c set at = n.at from unnest($1::uuid[], $2::uuid[], $3::bigint[]) \
+     as n (infra_env_id, host_id, at) where c.infra_env_id = n.infra_env_id and c.host_id = n.host_id \
+     and (c.at is null or c.at < n.at)";
+
+#[derive(Debug)]
+pub(crate) struct Postgres {
+    pool: Pool,
+    writer: mpsc::Sender<Job>,
+    _listener: AbortOnDropHandle<()>,
+}
+
+type Reply = Result<Vec<Output>, WriteError>;
+
+#[derive(Debug)]
+struct Job {
+    batch: Batch,
+    reply: oneshot::Sender<Reply>,
+}
+
+impl Postgres {
+    pub(super) async fn open(address: &str, news: &Arc<News>) -> Result<Self, OpenError> {
+        let mut config: Config = address.parse().map_err(|error| {
+            // The parser's error names what is wrong with the address, never its parts.
+            let error: tokio_postgres::Error = error;
+            OpenError::Address(std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string))
+        })?;
+        config.application_name("assisted").keepalives_idle(Duration::from_secs(15));
+        let options = config.get_options().map_or_else(|| SESSION.to_owned(), |given| format!("{SESSION} {given}"));
+        config.options(options);
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(PATIENCE);
+        }
+
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let timeouts = Timeouts { wait: Some(PATIENCE), create: Some(PATIENCE), recycle: Some(PATIENCE) };
+        let pool = Pool::builder(Manager::from_config(config.clone(), NoTls, recycling))
+            .max_size(CONNECTIONS)
+            .timeouts(timeouts)
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|error| OpenError::Address(error.to_string()))?;
+        migrate(&mut pool.get().await.map_err(Error::from)?).await?;
+
+        let replica = Uuid::new_v4();
+        let listener = postgres_listener::start(config, replica, Arc::clone(news)).await?;
+        let (writer, queue) = mpsc::channel(QUEUE);
+        tokio::spawn(write_queued(pool.clone(), replica, Arc::clone(news), queue));
+        Ok(Self { pool, writer, _listener: listener })
+    }
+
+    pub(super) async fn write(&self, batch: Batch) -> Reply {
+        let (reply, answer) = oneshot::channel();
+        self.writer.send(Job { batch, reply }).await.map_err(|_| Error::Closed)?;
+        answer.await.map_err(|_| Error::Closed)?
+    }
+
+    /// Answers the queries in one round trip, each from the state of its own moment.
+    pub(super) async fn read(&self, statements: Vec<Statement>) -> Result<Vec<Vec<Row>>, Error> {
+        let client = self.pool.get().await?;
+        let prepared = prepare(&client, &statements).await?;
+        let requests = statements.iter().zip(&prepared).map(|(statement, prepared)| run(&client, statement, prepared));
+        pipeline::run(requests).await.into_iter().map(|output| Ok(output?.rows)).collect()
+    }
+
+    pub(super) async fn flush_checkins(&self, latest: &BTreeMap<HostKey, Timestamp>) -> Result<(), WriteError> {
+        // In the order of the keys, so that two replicas don't lock the same rows crosswise.
+        let params = vec![
+            Value::Uuids(latest.keys().map(|key| key.infra_env_id.0).collect()),
+            Value::Uuids(latest.keys().map(|key| key.host_id.0).collect()),
+            Value::Ints(latest.values().filter_map(|at| i64::try_from(at.as_nanosecond()).ok()).collect()),
+        ];
+        let statement = Statement::new(CHECK_INS, params);
+        let client = self.pool.get().await.map_err(Error::from)?;
+        let prepared = prepare(&client, std::slice::from_ref(&statement)).await?;
+        let [prepared] = prepared.as_slice() else { return Err(Error::Closed.into()) };
+        // What is lost with a crash of the database comes again with the next poll: no flush to disk is waited for.
+        client.batch_execute("begin; set local synchronous_commit = off").await.map_err(Error::from)?;
+        let written = run(&client, &statement, prepared).await;
+        let end = if written.is_ok() { "commit" } else { "rollback" };
+        client.batch_execute(end).await.map_err(Error::from)?;
+        Ok(written.map(drop)?)
+    }
+}
+
+async fn prepare(client: &Client, statements: &[Statement]) -> Result<Vec<tokio_postgres::Statement>, Error> {
+    let mut prepared = Vec::with_capacity(statements.len());
+    for statement in statements {
+        prepared.push(client.prepare_cached(&statement.sql).await?);
+    }
+    Ok(prepared)
+}
+
+async fn run(
+    client: &Client,
+    statement: &Statement,
+    prepared: &tokio_postgres::Statement,
+) -> Result<Output, Error> {
+    let rows = client.query_raw(prepared, &statement.params).await?;
+    futures::pin_mut!(rows);
+    let mut output = Output::default();
+    while let Some(row) = rows.try_next().await? {
+        output.rows.push(postgres_value::from_postgres(&row)?);
+    }
+    output.affected = rows.rows_affected().unwrap_or_default();
+    Ok(output)
+}
+
+async fn write_queued(pool: Pool, replica: Uuid, news: Arc<News>, mut queue: mpsc::Receiver<Job>) {
+    let mut jobs = Vec::with_capacity(GROUP);
+    while queue.recv_many(&mut jobs, GROUP).await > 0 {
+        let group = std::mem::take(&mut jobs);
+        let (batches, callers): (Vec<_>, Vec<_>) = group.into_iter().map(|job| (job.batch, job.reply)).unzip();
+        let replies = match write_group(&pool, replica, &batches).await {
+            Ok(outputs) => outputs.into_iter().map(Ok).collect(),
+            Err(error) if batches.len() == 1 => vec![retry(&pool, replica, &batches, error).await],
+            Err(_) => {
+                let mut replies = Vec::with_capacity(batches.len());
+                for batch in &batches {
+                    let batch = std::slice::from_ref(batch);
+                    replies.push(match write_group(&pool, replica, batch).await {
+                        Ok(outputs) => Ok(outputs.into_iter().next().unwrap_or_default()),
+                        Err(error) => retry(&pool, replica, batch, error).await,
+                    });
+                }
+                replies
+            }
+        };
+        for ((batch, caller), reply) in batches.iter().zip(callers).zip(replies) {
+            if reply.is_ok() {
+                news.here(&batch.subjects);
+            }
+            // A caller that went away needs no answer.
+            let _ = caller.send(reply);
+        }
+    }
+}
+
+/// Tries a batch again that only stood in another replica's way.
+async fn retry(pool: &Pool, replica: Uuid, batch: &[Batch], mut error: WriteError) -> Reply {
+    for _ in 1..TRIES {
+        let WriteError::Failed(Error::Postgres(cause)) = &error else { break };
+        let transient = [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE];
+        if !cause.code().is_some_and(|code| transient.contains(code)) {
+            break;
+        }
+        match write_group(pool, replica, batch).await {
+            Ok(outputs) => return Ok(outputs.into_iter().next().unwrap_or_default()),
+            Err(next) => error = next,
+        }
+    }
+    Err(error)
+}
+
+/// Writes the batches in one transaction; an error means that nothing of them is written.
+async fn write_group(pool: &Pool, replica: Uuid, batches: &[Batch]) -> Result<Vec<Vec<Output>>, WriteError> {
+    let mut client = pool.get().await.map_err(Error::from)?;
+    let mut statements: Vec<&Statement> = batches.iter().flat_map(|batch| &batch.statements).collect();
+    let payloads = subject::encode(replica, batches.iter().flat_map(|batch| batch.subjects.iter().copied()));
+    let notifications: Vec<_> = payloads
+        .into_iter()
+        .map(|payload| Statement::new(postgres_listener::NOTIFY, vec![payload.into()]))
+        .collect();
+    statements.extend(&notifications);
+
+    let mut prepared = Vec::with_capacity(statements.len());
+    for statement in &statements {
+        prepared.push(client.prepare_cached(&statement.sql).await.map_err(Error::from)?);
+    }
+    let transaction = client.transaction().await.map_err(Error::from)?;
+    let requests = statements.iter().zip(&prepared).map(|(statement, prepared)| async {
+        let rows = transaction.query_raw(prepared, &statement.params).await?;
+        futures::pin_mut!(rows);
+        let mut output = Output::default();
+        while let Some(row) = rows.try_next().await? {
+            output.rows.push(postgres_value::from_postgres(&row)?);
+        }
+        output.affected = rows.rows_affected().unwrap_or_default();
+        Ok::<_, Error>(output)
+    });
+    let mut outputs = pipeline::run(requests).await.into_iter();
+    let mut answers = Vec::with_capacity(batches.len());
+    for batch in batches {
+        let mut answer = Vec::with_capacity(batch.statements.len());
+        for statement in &batch.statements {
+            let output = outputs.next().ok_or(Error::Closed)??;
+            if let Some(what) = statement.guard.filter(|_| output.affected != 1) {
+                return Err(WriteError::Conflict { what });
+            }
+            answer.push(output);
+        }
+        answers.push(answer);
+    }
+    for output in outputs {
+        output?;
+    }
+    transaction.commit().await.map_err(Error::from)?;
+    Ok(answers)
+}
+
+async fn migrate(client: &mut Client) -> Result<(), OpenError> {
+    let transaction = client.transaction().await.map_err(Error::from)?;
+    // Replicas that start at once take their turn.
+    transaction.execute("select pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await.map_err(Error::from)?;
+    transaction.batch_execute(schema::CREATE_VERSIONS).await.map_err(Error::from)?;
+    let found = transaction.query_one(schema::CURRENT, &[]).await.map_err(Error::from)?;
+    for (version, sql) in schema::missing(found.get(0))? {
+        let failed = |error| OpenError::Migration { version, source: Error::from(error) };
+        transaction.batch_execute(sql).await.map_err(failed)?;
+        transaction.execute(schema::RECORD, &[&version, &schema::now()]).await.map_err(failed)?;
+    }
+    transaction.commit().await.map_err(Error::from)?;
+    Ok(())
+}

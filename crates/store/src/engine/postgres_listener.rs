@@ -1,0 +1,66 @@
+//! News between replicas: `NOTIFY` in the writing transaction, `LISTEN` on a connection of its own.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_postgres::{AsyncMessage, Config, NoTls};
+use tokio_util::task::AbortOnDropHandle;
+use uuid::Uuid;
+
+use crate::error::Error;
+use crate::news::News;
+use crate::subject;
+
+const LISTEN: &str = "listen assisted_changes";
+pub(super) const NOTIFY: &str = "select pg_notify('assisted_changes', $1)";
+
+/// Pause before a lost connection is made again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Starts to listen; news of commits after this has returned arrive.
+pub(super) async fn start(
+    config: Config,
+    replica: Uuid,
+    news: Arc<News>,
+) -> Result<AbortOnDropHandle<()>, Error> {
+    let mut session = listen(&config, replica, &news).await?;
+    Ok(AbortOnDropHandle::new(tokio::spawn(async move {
+        loop {
+            // Ends when the connection is lost; the task that drives it is dropped with the session.
+            let _ = (&mut session).await;
+            session = loop {
+                match listen(&config, replica, &news).await {
+                    Ok(session) => break session,
+                    Err(error) => {
+                        tracing::warn!(error = &error as &dyn std::error::Error, "no news from other replicas");
+                        tokio::time::sleep(PAUSE).await;
+                    }
+                }
+            };
+            news.everything();
+        }
+    })))
+}
+
+/// One connection that listens; the handle ends with it.
+async fn listen(config: &Config, replica: Uuid, news: &Arc<News>) -> Result<AbortOnDropHandle<()>, Error> {
+    let (client, mut connection) = config.connect(NoTls).await?;
+    let told = Arc::clone(news);
+    let session = AbortOnDropHandle::new(tokio::spawn(async move {
+        while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+            let AsyncMessage::Notification(notification) = message else { continue };
+            match subject::decode(notification.payload()) {
+                Some(notification) if notification.sender == replica => {}
+                Some(notification) => told.elsewhere(&notification.subjects, notification.due),
+                None => told.everything(),
+            }
+        }
+    }));
+    client.batch_execute(LISTEN).await?;
+    // The connection would end with its client.
+    Ok(AbortOnDropHandle::new(tokio::spawn(async move {
+        let _client = client;
+        let _ = session.await;
+    })))
+}

@@ -1,0 +1,145 @@
+//! SQLite: one thread writes, a few connections read.
+
+use std::collections::BTreeMap;
+use std::fs::{DirBuilder, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use assisted_core::host::record::HostKey;
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use rusqlite::functions::FunctionFlags;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use tokio::sync::Semaphore;
+
+use super::{sqlite_value, sqlite_writer};
+use crate::batch::Batch;
+use crate::error::{Error, OpenError, WriteError};
+use crate::host;
+use crate::news::News;
+use crate::schema;
+use crate::statement::{Output, Statement};
+use crate::value::{Row, Value};
+
+/// Connections that read; more would only wait for each other's share of the processor.
+const READERS: usize = 4;
+
+/// Prepared statements that a connection keeps.
+const PREPARED: usize = 256;
+
+/// How long another process (a backup, say) may hold the database.
+const BUSY: Duration = Duration::from_secs(10);
+
+const CHECK_IN: &str =
+    "update check_ins set at = $3 where infra_env_id = $1 and host_id = $2 and (at is null or at < $3)";
+
+#[derive(Debug)]
+pub(crate) struct Sqlite {
+    writer: sqlite_writer::Writer,
+    readers: Arc<Readers>,
+}
+
+#[derive(Debug)]
+struct Readers {
+    free: Mutex<Vec<Connection>>,
+    permits: Semaphore,
+}
+
+impl Sqlite {
+    pub(super) async fn open(path: &Path, news: &Arc<News>) -> Result<Self, OpenError> {
+        let (path, news) = (path.to_owned(), Arc::clone(news));
+        let opened = tokio::task::spawn_blocking(move || Self::open_blocking(&path, news)).await;
+        opened.map_err(|_| Error::Closed)?
+    }
+
+    fn open_blocking(path: &Path, news: Arc<News>) -> Result<Self, OpenError> {
+        if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+            DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        }
+        // The database holds secrets; its journal gets the mode of the file.
+        OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+
+        let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        connection.pragma_update(None, "journal_mode", "wal").map_err(Error::from)?;
+        connection.pragma_update(None, "synchronous", "full").map_err(Error::from)?;
+        migrate(&mut connection)?;
+
+        let mut readers = Vec::with_capacity(READERS);
+        for _ in 0..READERS {
+            let reader = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+            reader.pragma_update(None, "query_only", true).map_err(Error::from)?;
+            readers.push(reader);
+        }
+        let readers = Readers { free: Mutex::new(readers), permits: Semaphore::new(READERS) };
+        Ok(Self { writer: sqlite_writer::start(connection, news)?, readers: Arc::new(readers) })
+    }
+
+    pub(super) async fn write(&self, batch: Batch) -> Result<Vec<Output>, WriteError> {
+        self.writer.write(batch).await
+    }
+
+    /// Answers the queries from one state of the database.
+    pub(super) async fn read(&self, statements: Vec<Statement>) -> Result<Vec<Vec<Row>>, Error> {
+        let readers = Arc::clone(&self.readers);
+        let _permit = self.readers.permits.acquire().await.map_err(|_| Error::Closed)?;
+        let read = tokio::task::spawn_blocking(move || {
+            // A caller that went away leaves its query running: then one more than the permits may come here.
+            let Some(mut connection) = readers.free.lock().pop() else { return Err(Error::Closed) };
+            let answer = read(&mut connection, &statements);
+            readers.free.lock().push(connection);
+            answer
+        });
+        read.await.map_err(|_| Error::Closed)?
+    }
+
+    pub(super) async fn flush_checkins(&self, latest: &BTreeMap<HostKey, Timestamp>) -> Result<(), WriteError> {
+        let mut batch = Batch::new();
+        for (key, at) in latest {
+            let mut params = host::key_params(*key);
+            params.push(Value::from(*at));
+            batch.push(Statement::new(CHECK_IN, params));
+        }
+        self.write(batch).await.map(drop)
+    }
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(BUSY)?;
+    connection.set_prepared_statement_cache_capacity(PREPARED);
+    // SQLite's own knows ASCII only.
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection
+        .create_scalar_function("lower", 1, flags, |context| Ok(context.get_raw(0).as_str()?.to_lowercase()))?;
+    Ok(connection)
+}
+
+fn read(connection: &mut Connection, statements: &[Statement]) -> Result<Vec<Vec<Row>>, Error> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
+    let answers = statements
+        .iter()
+        .map(|statement| sqlite_value::run(&transaction, statement).map(|output| output.rows))
+        .collect::<Result<_, _>>()?;
+    transaction.finish()?;
+    Ok(answers)
+}
+
+fn migrate(connection: &mut Connection) -> Result<(), OpenError> {
+    // Immediate: two programs that start at once must not both find the database empty.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Error::from)?;
+    transaction.execute_batch(schema::CREATE_VERSIONS).map_err(Error::from)?;
+    let found = transaction.query_row(schema::CURRENT, [], |row| row.get(0)).map_err(Error::from)?;
+    for (version, sql) in schema::missing(found)? {
+        let sql = sql.replace("bigserial primary key", "integer primary key autoincrement");
+        let record = Statement::new(schema::RECORD, vec![version.into(), schema::now().into()]);
+        transaction
+            .execute_batch(&sql)
+            .map_err(Error::from)
+            .and_then(|()| sqlite_value::run(&transaction, &record).map(drop))
+            .map_err(|source| OpenError::Migration { version, source })?;
+    }
+    transaction.commit().map_err(Error::from)?;
+    Ok(())
+}

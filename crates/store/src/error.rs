@@ -1,0 +1,73 @@
+//! What can go wrong.
+
+use std::sync::Arc;
+
+use crate::subject::Subject;
+
+/// The database can't be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("the database's address is not sqlite:PATH, a path or postgres://…: {0}")]
+    Address(String),
+    #[error(
+        "the database has schema {found}, this program knows none newer than {known}: it was last used by a newer program; \
+         use that one, or restore a backup"
+    )]
+    NewerSchema { found: i64, known: i64 },
+    #[error("schema {version} can't be laid")]
+    Migration { version: i64, source: Error },
+    #[error("the database's directory or file can't be made")]
+    File(#[from] std::io::Error),
+    #[error("the database can't be opened")]
+    Database(#[from] Error),
+}
+
+/// The database failed, or holds what can't be read.
+///
+/// One failure may be told to all whose writes were in the same transaction, hence the shared causes.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    #[error("SQLite failed")]
+    Sqlite(#[source] Arc<rusqlite::Error>),
+    #[error("PostgreSQL failed")]
+    Postgres(#[source] Arc<tokio_postgres::Error>),
+    #[error("no connection to PostgreSQL")]
+    Connection(#[source] Arc<deadpool_postgres::PoolError>),
+    #[error("a record can't be written as JSON")]
+    Encode(#[source] Arc<serde_json::Error>),
+    #[error("the database holds what can't be read: {0}")]
+    Corrupt(String),
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(Arc::new(error))
+    }
+}
+
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Postgres(Arc::new(error))
+    }
+}
+
+impl From<deadpool_postgres::PoolError> for Error {
+    fn from(error: deadpool_postgres::PoolError) -> Self {
+        Self::Connection(Arc::new(error))
+    }
+}
+
+/// A batch was not applied; nothing of it is in the database.
+///
+/// The exception is a connection to PostgreSQL that breaks during the commit: then it is unknown, and the version guards
+/// make a second try harmless.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum WriteError {
+    /// An insert found the row there, or an update found it at another version or gone: reload, decide again, retry.
+    #[error("{what} was changed meanwhile")]
+    Conflict { what: Subject },
+    #[error(transparent)]
+    Failed(#[from] Error),
+}

@@ -1,0 +1,216 @@
+//! Hosts, with the time of their last check-in and, where wanted, their reports.
+
+use std::collections::{BTreeMap, HashMap};
+
+use assisted_core::host::record::{HostKey, HostRecord};
+use assisted_core::host::report::ReportKind;
+use assisted_core::infra_env::record::InfraEnvRecord;
+use assisted_wire::host::{HostRole, HostStatus};
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use jiff::Timestamp;
+
+use crate::batch::Batch;
+use crate::error::Error;
+use crate::infra_env;
+use crate::report::{self, Report, Reports};
+use crate::row::{Deleted, Stored, Version};
+use crate::statement::{Select, Statement};
+use crate::store::Store;
+use crate::subject::Subject;
+use crate::value::{Row, Value};
+
+const SELECT: &str = "select h.version, h.doc, h.infra_env_id, h.host_id, c.at from hosts h \
+     left join check_ins c on c.infra_env_id = h.infra_env_id and c.host_id = h.host_id";
+
+const INSERT: &str = "insert into hosts (infra_env_id, host_id, version, cluster_id, status, role, created_at, updated_at, \
+     deleted_at, doc) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict do nothing";
+
+const UPDATE: &str = "update hosts set version = $3, cluster_id = $4, status = $5, role = $6, created_at = $7, \
+     updated_at = $8, deleted_at = $9, doc = $10 where infra_env_id = $1 and host_id = $2 and version = $11";
+
+/// Which hosts; every condition that is set must hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostFilter {
+    pub deleted: Deleted,
+    pub infra_env_id: Option<InfraEnvId>,
+    pub host_id: Option<HostId>,
+    pub cluster_id: Option<ClusterId>,
+    pub role: Option<HostRole>,
+    pub status: Option<HostStatus>,
+    /// Soft-deleted before; to be used with [`Deleted::Shown`].
+    pub deleted_before: Option<Timestamp>,
+    /// Which reports are read along.
+    pub reports: Reports,
+}
+
+/// A host as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostRow {
+    pub key: HostKey,
+    pub record: HostRecord,
+    pub version: Version,
+    /// When the agent was last heard, as far as it was flushed; `None`: never.
+    pub checked_in_at: Option<Timestamp>,
+    /// The reports that were asked for and are there.
+    pub reports: BTreeMap<ReportKind, Report>,
+}
+
+impl HostRow {
+    fn read(row: &Row) -> Result<Self, Error> {
+        let Stored { record, version } = Stored::read(row)?;
+        let key = key(row, 2)?;
+        Ok(Self { key, record, version, checked_in_at: row.time(4)?, reports: BTreeMap::new() })
+    }
+}
+
+/// A host's key as it stands in two columns, the first of which is given.
+pub(crate) fn key(row: &Row, index: usize) -> Result<HostKey, Error> {
+    Ok(HostKey { infra_env_id: InfraEnvId(row.uuid(index)?), host_id: HostId(row.uuid(index + 1)?) })
+}
+
+/// The key as two parameters.
+pub(crate) fn key_params(key: HostKey) -> Vec<Value> {
+    vec![key.infra_env_id.0.into(), key.host_id.0.into()]
+}
+
+impl Batch {
+    /// Adds a host; its version becomes [`Version::FIRST`]. A conflict when there is one of this key, even deleted.
+    ///
+    /// The record's `checked_in_at` becomes its first check-in.
+    pub fn insert_host(&mut self, record: &HostRecord) -> &mut Self {
+        let key = record_key(record);
+        let params = self.host_columns(record, key, Version::FIRST);
+        self.push(Statement::guarded(INSERT, params, Subject::Host(key)));
+        self.check_in(key, record.host.checked_in_at.0).touch(Subject::Host(key))
+    }
+
+    /// Replaces a host; its version becomes `expected.next()`. A time of deletion in the record soft-deletes it.
+    pub fn update_host(&mut self, record: &HostRecord, expected: Version) -> &mut Self {
+        let key = record_key(record);
+        let mut params = self.host_columns(record, key, expected.next());
+        params.push(expected.into());
+        self.push(Statement::guarded(UPDATE, params, Subject::Host(key))).touch(Subject::Host(key))
+    }
+
+    /// Deletes a host, its reports and its check-in for good.
+    pub fn delete_host(&mut self, key: HostKey) -> &mut Self {
+        for sql in [
+            "delete from reports where infra_env_id = $1 and host_id = $2",
+            "delete from check_ins where infra_env_id = $1 and host_id = $2",
+            "delete from hosts where infra_env_id = $1 and host_id = $2",
+        ] {
+            self.push(Statement::new(sql, key_params(key)));
+        }
+        self.touch(Subject::Host(key))
+    }
+
+    fn host_columns(&mut self, record: &HostRecord, key: HostKey, version: Version) -> Vec<Value> {
+        let host = &record.host;
+        vec![
+            key.infra_env_id.0.into(),
+            key.host_id.0.into(),
+            version.into(),
+            host.cluster_id.map(|id| id.0).into(),
+            host.status.as_str().into(),
+            host.role.map_or("", HostRole::as_str).into(),
+            host.created_at.0.into(),
+            host.updated_at.0.into(),
+            host.deleted_at.map(|at| at.0).into(),
+            self.document(record).into(),
+        ]
+    }
+}
+
+impl Store {
+    /// One host, without its reports.
+    pub async fn host(&self, key: HostKey, deleted: Deleted) -> Result<Option<HostRow>, Error> {
+        self.read_one(select(&of(key, deleted, Reports::None))).await?.as_ref().map(HostRow::read).transpose()
+    }
+
+    /// Hosts, in order of creation.
+    pub async fn hosts(&self, filter: &HostFilter) -> Result<Vec<HostRow>, Error> {
+        if filter.reports == Reports::None {
+            return self.read(select(filter)).await?.iter().map(HostRow::read).collect();
+        }
+        let mut answers = self.read_all(vec![select(filter), report::select_of(filter)]).await?.into_iter();
+        join(&answers.next().unwrap_or_default(), answers.next().unwrap_or_default())
+    }
+
+    /// How many hosts there are; [`HostFilter::reports`] plays no part.
+    pub async fn count_hosts(&self, filter: &HostFilter) -> Result<u64, Error> {
+        let mut select = Select::new("select count(*) from hosts h");
+        conditions(&mut select, filter);
+        let row = self.read_one(select.build()).await?;
+        Ok(row.map_or(Ok(0), |row| row.int(0))?.unsigned_abs())
+    }
+
+    /// A host with all its reports and its infra-env.
+    pub async fn load_host(
+        &self,
+        key: HostKey,
+        deleted: Deleted,
+    ) -> Result<Option<(HostRow, Option<Stored<InfraEnvRecord>>)>, Error> {
+        let filter = of(key, deleted, Reports::All);
+        let statements = vec![
+            select(&filter),
+            report::select_of(&filter),
+            Statement::new(infra_env::SELECT_BY_ID, vec![key.infra_env_id.0.into()]),
+        ];
+        let mut answers = self.read_all(statements).await?.into_iter();
+        let mut next = || answers.next().unwrap_or_default();
+        let (hosts, reports, infra_envs) = (next(), next(), next());
+        let Some(host) = join(&hosts, reports)?.pop() else { return Ok(None) };
+        Ok(Some((host, infra_envs.first().map(Stored::read).transpose()?)))
+    }
+}
+
+fn record_key(record: &HostRecord) -> HostKey {
+    HostKey { infra_env_id: record.host.infra_env_id.unwrap_or_default(), host_id: record.host.id }
+}
+
+fn of(key: HostKey, deleted: Deleted, reports: Reports) -> HostFilter {
+    HostFilter {
+        deleted,
+        infra_env_id: Some(key.infra_env_id),
+        host_id: Some(key.host_id),
+        reports,
+        ..HostFilter::default()
+    }
+}
+
+pub(crate) fn select(filter: &HostFilter) -> Statement {
+    let mut select = Select::new(SELECT);
+    conditions(&mut select, filter);
+    select.tail(" order by h.created_at, h.host_id, h.infra_env_id");
+    select.build()
+}
+
+/// The filter's conditions on `hosts h`.
+pub(crate) fn conditions(select: &mut Select, filter: &HostFilter) {
+    select
+        .equal("h.infra_env_id", filter.infra_env_id.map(|id| id.0))
+        .equal("h.host_id", filter.host_id.map(|id| id.0))
+        .equal("h.cluster_id", filter.cluster_id.map(|id| id.0))
+        .equal("h.role", filter.role.map(HostRole::as_str))
+        .equal("h.status", filter.status.map(HostStatus::as_str));
+    if filter.deleted == Deleted::Hidden {
+        select.when("h.deleted_at is null");
+    }
+    if let Some(before) = filter.deleted_before {
+        select.with("h.deleted_at < ", before, "");
+    }
+}
+
+/// Puts reports to their hosts.
+pub(crate) fn join(hosts: &[Row], reports: Vec<Row>) -> Result<Vec<HostRow>, Error> {
+    let mut hosts: Vec<_> = hosts.iter().map(HostRow::read).collect::<Result<_, _>>()?;
+    let places: HashMap<_, _> = hosts.iter().enumerate().map(|(place, host)| (host.key, place)).collect();
+    for mut row in reports {
+        // A report whose host came meanwhile belongs to the next reading.
+        let Some(&place) = places.get(&key(&row, 0)?) else { continue };
+        if let Some((kind, report)) = Report::read(&mut row)? {
+            hosts[place].reports.insert(kind, report);
+        }
+    }
+    Ok(hosts)
+}

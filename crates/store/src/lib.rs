@@ -1,0 +1,38 @@
+//! Clusters, infra-envs, hosts, reports, events and due work, in SQLite or PostgreSQL.
+//!
+//! Writes are values: a [`Batch`] is built without the database and applied atomically by [`Store::write`]; updates name
+//! the [`Version`] they were decided on, so that no change is lost. Reads answer from the database alone and hold
+//! nothing open. Work that is due ([`Due`]) stands in a table of its own, which [`Store::take_due`] gives out under leases.
+//! [`Store::changes`] and [`Store::due_marks`] tell what was written, here or by another replica.
+//!
+//! The SQL is one text for both engines; where they differ, `engine` adapts it.
+
+mod batch;
+mod check_in;
+mod cluster;
+mod due;
+mod engine;
+mod error;
+mod event;
+mod host;
+mod infra_env;
+mod news;
+mod report;
+mod row;
+mod schema;
+mod statement;
+mod store;
+mod subject;
+mod value;
+
+pub use batch::Batch;
+pub use cluster::{ClusterFilter, ClusterRow};
+pub use due::{Due, Taken};
+pub use error::{Error, OpenError, WriteError};
+pub use event::{EventOrder, EventPage, EventQuery};
+pub use host::{HostFilter, HostRow};
+pub use infra_env::InfraEnvFilter;
+pub use report::{Report, ReportHash, Reports};
+pub use row::{Deleted, Stored, Version};
+pub use store::Store;
+pub use subject::{Change, Subject};

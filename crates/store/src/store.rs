@@ -1,0 +1,85 @@
+//! The store itself: opening, writing, reading, news.
+
+use std::sync::Arc;
+
+use tokio::sync::{broadcast, watch};
+
+use crate::batch::Batch;
+use crate::engine::Engine;
+use crate::error::{Error, OpenError, WriteError};
+use crate::news::News;
+use crate::statement::{Output, Statement};
+use crate::subject::Change;
+use crate::value::Row;
+
+/// A database. Cheap to clone; the last clone closes it.
+#[derive(Clone, Debug)]
+pub struct Store(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    engine: Engine,
+    news: Arc<News>,
+}
+
+impl Store {
+    /// Opens a database, and makes or migrates its schema.
+    ///
+    /// `address` is `sqlite:PATH`, a path, or `postgres://…`. The file of an SQLite database is made, readable to its owner
+    /// only, with the directories above it; a PostgreSQL database must exist. Must be called within a tokio runtime.
+    pub async fn open(address: &str) -> Result<Self, OpenError> {
+        let news = Arc::new(News::default());
+        let engine = Engine::open(address, &news).await?;
+        Ok(Self(Arc::new(Inner { engine, news })))
+    }
+
+    /// Applies a batch: all of it is on disk when this returns, or nothing ever will be.
+    pub async fn write(&self, batch: Batch) -> Result<(), WriteError> {
+        if let Some(error) = batch.broken {
+            return Err(error.into());
+        }
+        if batch.statements.is_empty() {
+            return Ok(());
+        }
+        self.0.engine.write(batch).await.map(drop)
+    }
+
+    /// News of what is written from now on. A receiver that lags must act as on [`Change::Everything`].
+    pub fn changes(&self) -> broadcast::Receiver<Change> {
+        self.0.news.changes()
+    }
+
+    /// Changes whenever something may have become due earlier than it was.
+    pub fn due_marks(&self) -> watch::Receiver<u64> {
+        self.0.news.due_marks()
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<(), Error> {
+        self.read(Statement::new("select 1", Vec::new())).await.map(drop)
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+
+    /// Runs one statement as a transaction of its own and gives the rows it returns.
+    pub(crate) async fn write_one(&self, statement: Statement) -> Result<Vec<Row>, WriteError> {
+        let batch = Batch { statements: vec![statement], ..Batch::default() };
+        let outputs: Vec<Output> = self.0.engine.write(batch).await?;
+        Ok(outputs.into_iter().next().unwrap_or_default().rows)
+    }
+
+    /// Answers several queries, in one round trip.
+    pub(crate) async fn read_all(&self, statements: Vec<Statement>) -> Result<Vec<Vec<Row>>, Error> {
+        self.0.engine.read(statements).await
+    }
+
+    pub(crate) async fn read(&self, statement: Statement) -> Result<Vec<Row>, Error> {
+        Ok(self.read_all(vec![statement]).await?.pop().unwrap_or_default())
+    }
+
+    pub(crate) async fn read_one(&self, statement: Statement) -> Result<Option<Row>, Error> {
+        Ok(self.read(statement).await?.into_iter().next())
+    }
+}

@@ -1,0 +1,146 @@
+//! What a write is about, and the news of it.
+
+use std::fmt;
+
+use assisted_core::host::record::HostKey;
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use uuid::Uuid;
+
+use crate::due::Due;
+
+/// A row that was written, or stood in the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Subject {
+    Cluster(ClusterId),
+    InfraEnv(InfraEnvId),
+    Host(HostKey),
+    Due(Due),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cluster(id) => write!(f, "cluster {id}"),
+            Self::InfraEnv(id) => write!(f, "infra-env {id}"),
+            Self::Host(key) => write!(f, "host {} of infra-env {}", key.host_id, key.infra_env_id),
+            Self::Due(Due::Cluster(id)) => write!(f, "due work on cluster {id}"),
+            Self::Due(Due::Host(key)) => write!(f, "due work on host {}", key.host_id),
+        }
+    }
+}
+
+/// News of a committed write: what is remembered of it is stale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Written through this store.
+    Here(Subject),
+    /// Written by another replica.
+    Elsewhere(Subject),
+    /// News from other replicas may have been missed: everything may have changed.
+    Everything,
+}
+
+const CLUSTER: char = 'c';
+const INFRA_ENV: char = 'i';
+const HOST: char = 'h';
+const DUE: char = 'd';
+
+/// Longest notification; PostgreSQL takes less than 8000 bytes.
+const MAX_PAYLOAD: usize = 7900;
+
+/// Writes subjects as notifications: the sender's id, then one character for the kind and the ids of each.
+///
+/// Due work is told without its key: whoever hears of it asks the database anyway.
+pub(crate) fn encode(sender: Uuid, subjects: impl IntoIterator<Item = Subject>) -> Vec<String> {
+    let mut payloads: Vec<String> = Vec::new();
+    let mut due = false;
+    for subject in subjects {
+        let item = match subject {
+            Subject::Cluster(id) => format!("{CLUSTER}{}", id.0.simple()),
+            Subject::InfraEnv(id) => format!("{INFRA_ENV}{}", id.0.simple()),
+            Subject::Host(key) => format!("{HOST}{}{}", key.infra_env_id.0.simple(), key.host_id.0.simple()),
+            Subject::Due(_) if due => continue,
+            Subject::Due(_) => {
+                due = true;
+                DUE.to_string()
+            }
+        };
+        match payloads.last_mut() {
+            Some(last) if last.len() + item.len() <= MAX_PAYLOAD => last.push_str(&item),
+            _ => payloads.push(format!("{}{item}", sender.simple())),
+        }
+    }
+    payloads
+}
+
+/// What a notification tells.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Notification {
+    pub(crate) sender: Uuid,
+    pub(crate) subjects: Vec<Subject>,
+    pub(crate) due: bool,
+}
+
+/// Reads a notification; `None` when it is not one of ours.
+pub(crate) fn decode(payload: &str) -> Option<Notification> {
+    let mut rest = payload;
+    let sender = id(&mut rest)?;
+    let mut subjects = Vec::new();
+    let mut due = false;
+    while let Some(kind) = rest.chars().next() {
+        rest = rest.get(kind.len_utf8()..)?;
+        match kind {
+            CLUSTER => subjects.push(Subject::Cluster(ClusterId(id(&mut rest)?))),
+            INFRA_ENV => subjects.push(Subject::InfraEnv(InfraEnvId(id(&mut rest)?))),
+            HOST => subjects.push(Subject::Host(HostKey {
+                infra_env_id: InfraEnvId(id(&mut rest)?),
+                host_id: HostId(id(&mut rest)?),
+            })),
+            DUE => due = true,
+            _ => return None,
+        }
+    }
+    Some(Notification { sender, subjects, due })
+}
+
+fn id(rest: &mut &str) -> Option<Uuid> {
+    let (head, tail) = rest.split_at_checked(32)?;
+    *rest = tail;
+    Uuid::try_parse(head).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notifications_survive_the_wire() {
+        let sender = Uuid::new_v4();
+        let host = || HostKey { infra_env_id: InfraEnvId::random(), host_id: HostId::random() };
+        let cluster = ClusterId::random();
+        let mut subjects = vec![
+            Subject::Cluster(cluster),
+            Subject::Due(Due::Cluster(cluster)),
+            Subject::InfraEnv(InfraEnvId::random()),
+        ];
+        subjects.extend((0..500).map(|_| Subject::Host(host())));
+        subjects.push(Subject::Due(Due::Host(host())));
+
+        let payloads = encode(sender, subjects.iter().copied());
+        assert!(payloads.len() > 1 && payloads.iter().all(|payload| payload.len() <= MAX_PAYLOAD));
+        let read: Vec<_> = payloads.iter().map(|payload| decode(payload).unwrap()).collect();
+        assert!(read.iter().all(|notification| notification.sender == sender));
+        assert_eq!(read.iter().filter(|notification| notification.due).count(), 1);
+        subjects.retain(|subject| !matches!(subject, Subject::Due(_)));
+        assert_eq!(read.into_iter().flat_map(|notification| notification.subjects).collect::<Vec<_>>(), subjects);
+    }
+
+    #[test]
+    fn foreign_notifications_are_not_ours() {
+        let sender = Uuid::new_v4().simple().to_string();
+        for payload in ["", "hello", &sender[1..], &format!("{sender}x"), &format!("{sender}c12"), "é".repeat(40).as_str()] {
+            assert_eq!(decode(payload), None, "{payload}");
+        }
+        assert!(decode(&sender).unwrap().subjects.is_empty());
+    }
+}
