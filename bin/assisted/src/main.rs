@@ -1,1 +1,61 @@
-fn main() {}
+//! `assisted`: the service, and the command line that talks to it.
+
+mod cli;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// Installs OpenShift on bare-metal machines without a spare bootstrap node.
+#[derive(Parser)]
+#[command(name = "assisted", version, propagate_version = false)]
+struct Program {
+    #[command(flatten)]
+    global: cli::Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    #[command(flatten)]
+    Client(cli::Command),
+    /// Write the completion script for a shell
+    Completion { shell: clap_complete::Shell },
+    /// Write man pages into a folder
+    Man { dir: PathBuf },
+    /// Print the command line as Markdown
+    #[command(hide = true)]
+    Docs,
+}
+
+fn main() -> ExitCode {
+    let program = Program::parse();
+    match run(program) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            use std::io::Write;
+            let _ = writeln!(std::io::stderr(), "assisted: {failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(program: Program) -> Result<(), cli::Failure> {
+    match program.command {
+        Command::Client(command) => {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .map_err(|error| cli::Failure::Refused(format!("can't start: {error}")))?;
+            runtime.block_on(command.run(&program.global))
+        }
+        Command::Completion { shell } => {
+            cli::reference::completion(Program::command(), shell);
+            Ok(())
+        }
+        Command::Man { dir } => cli::reference::man(Program::command(), &dir),
+        Command::Docs => cli::reference::markdown(Program::command()),
+    }
+}

@@ -1,0 +1,265 @@
+//! `assisted cluster …`
+
+use std::path::PathBuf;
+
+use assisted_wire::cluster::Cluster;
+use assisted_wire::cluster_params::{ClusterCreateParams, ClusterUpdateParams};
+use assisted_wire::id::ClusterId;
+use assisted_wire::network::{ApiVip, IngressVip, Ip, MachineNetwork, Subnet};
+use assisted_wire::operation::OperationId;
+use assisted_wire::platform::{Platform, PlatformType};
+use assisted_wire::version::OpenshiftVersions;
+use clap::{Args, Subcommand};
+
+use super::common::{Context, file, host_name};
+use super::output::{facts, line, list, show, table};
+use super::{Failure, validation, watch};
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Describe a new cluster
+    Create(Box<Create>),
+    /// List clusters
+    List,
+    /// Show a cluster, its hosts and its validations
+    Show {
+        /// Id, beginning of an id, or name
+        cluster: String,
+    },
+    /// Change a cluster
+    Update(Box<Update>),
+    /// Delete a cluster; its hosts are released
+    Delete {
+        /// Id, beginning of an id, or name
+        cluster: String,
+    },
+    /// Follow a cluster: shows it whenever it changes
+    Watch {
+        /// Id, beginning of an id, or name
+        cluster: String,
+    },
+}
+
+/// Settings that can be given at creation and later.
+#[derive(Args, Debug)]
+pub struct Settings {
+    /// DNS domain under which the cluster's names live
+    #[arg(long, value_name = "DOMAIN")]
+    base_domain: Option<String>,
+    /// Virtual IP of the API; twice for dual stack
+    #[arg(long = "api-vip", value_name = "IP")]
+    api_vips: Vec<String>,
+    /// Virtual IP of the ingress; twice for dual stack
+    #[arg(long = "ingress-vip", value_name = "IP")]
+    ingress_vips: Vec<String>,
+    /// Network of the machines (CIDR); normally follows from the virtual IPs
+    #[arg(long = "machine-network", value_name = "CIDR")]
+    machine_networks: Vec<String>,
+    /// Time server for all hosts; several separated by commas
+    #[arg(long, value_name = "HOST")]
+    ntp_source: Option<String>,
+    /// File with the public SSH key for the nodes
+    #[arg(long, value_name = "FILE")]
+    ssh_key_file: Option<PathBuf>,
+    /// Where the cluster runs
+    #[arg(long, value_name = "PLATFORM", value_parser = ["baremetal", "none", "vsphere", "nutanix", "external"])]
+    platform: Option<String>,
+    /// Whether load balancing and DNS are the user's own affair
+    #[arg(long, value_name = "BOOL")]
+    user_managed_networking: Option<bool>,
+    /// How many hosts are control-plane nodes
+    #[arg(long, value_name = "N")]
+    control_plane_count: Option<i64>,
+}
+
+impl Settings {
+    fn ssh_key(&self) -> Result<Option<String>, Failure> {
+        self.ssh_key_file.as_deref().map(file).transpose()
+    }
+
+    fn api_vips(&self) -> Option<Vec<ApiVip>> {
+        let vips = self.api_vips.iter().map(|ip| ApiVip { ip: Ip(ip.clone()), ..ApiVip::default() });
+        (!self.api_vips.is_empty()).then(|| vips.collect())
+    }
+
+    fn ingress_vips(&self) -> Option<Vec<IngressVip>> {
+        let vips =
+            self.ingress_vips.iter().map(|ip| IngressVip { ip: Ip(ip.clone()), ..IngressVip::default() });
+        (!self.ingress_vips.is_empty()).then(|| vips.collect())
+    }
+
+    fn machine_networks(&self) -> Option<Vec<MachineNetwork>> {
+        let networks = self
+            .machine_networks
+            .iter()
+            .map(|cidr| MachineNetwork { cidr: Subnet(cidr.clone()), ..MachineNetwork::default() });
+        (!self.machine_networks.is_empty()).then(|| networks.collect())
+    }
+
+    fn platform(&self) -> Result<Option<Platform>, Failure> {
+        let parse = |name: &String| name.parse::<PlatformType>().map_err(Failure::Usage);
+        let r#type = self.platform.as_ref().map(parse).transpose()?;
+        Ok(r#type.map(|r#type| Platform { r#type, external: None }))
+    }
+}
+
+#[derive(Args, Debug)]
+pub struct Create {
+    /// Name; becomes part of the cluster's DNS names
+    name: String,
+    /// File with the pull secret
+    #[arg(long, value_name = "FILE")]
+    pull_secret_file: PathBuf,
+    /// OpenShift version; the service's default unless given
+    #[arg(long, value_name = "VERSION")]
+    openshift_version: Option<String>,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+#[derive(Args, Debug)]
+pub struct Update {
+    /// Id, beginning of an id, or name
+    cluster: String,
+    /// New name
+    #[arg(long)]
+    name: Option<String>,
+    /// File with the pull secret
+    #[arg(long, value_name = "FILE")]
+    pull_secret_file: Option<PathBuf>,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+impl Command {
+    pub async fn run(self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::Create(create) => create.run(context).await,
+            Self::List => show(context.format, &context.clusters().await?, |clusters| {
+                table(
+                    ["ID", "NAME", "VERSION", "STATUS", "HOSTS", "READY"],
+                    clusters.iter().map(|cluster| {
+                        [
+                            cluster.id.to_string(),
+                            cluster.name.clone(),
+                            cluster.openshift_version.clone(),
+                            cluster.status.to_string(),
+                            cluster.total_host_count.to_string(),
+                            cluster.ready_host_count.to_string(),
+                        ]
+                    }),
+                )
+            }),
+            Self::Show { cluster } => show(context.format, &context.cluster(&cluster).await?, describe),
+            Self::Update(update) => update.run(context).await,
+            Self::Delete { cluster } => {
+                let cluster = context.cluster(&cluster).await?;
+                context
+                    .client
+                    .call(OperationId::DeregisterCluster)
+                    .path("cluster_id", cluster.id)
+                    .send_empty()
+                    .await?;
+                line(&format!("deleted {} ({})", cluster.name, cluster.id))
+            }
+            Self::Watch { cluster } => {
+                let id = context.cluster(&cluster).await?.id;
+                watch::follow(|| async move { Ok(describe(&get(context, id).await?)) }).await
+            }
+        }
+    }
+}
+
+impl Create {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let params = ClusterCreateParams {
+            openshift_version: match self.openshift_version {
+                Some(version) => version,
+                None => default_version(context).await?,
+            },
+            pull_secret: file(&self.pull_secret_file)?.into(),
+            base_dns_domain: self.settings.base_domain.clone().unwrap_or_default(),
+            api_vips: self.settings.api_vips(),
+            ingress_vips: self.settings.ingress_vips(),
+            machine_networks: self.settings.machine_networks(),
+            additional_ntp_source: self.settings.ntp_source.clone(),
+            ssh_public_key: self.settings.ssh_key()?.unwrap_or_default(),
+            platform: self.settings.platform()?,
+            user_managed_networking: self.settings.user_managed_networking,
+            control_plane_count: self.settings.control_plane_count,
+            name: self.name,
+            ..ClusterCreateParams::default()
+        };
+        let created: Cluster = context.client.call(OperationId::RegisterCluster).json(&params).send().await?;
+        show(context.format, &created, describe)
+    }
+}
+
+impl Update {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let cluster = context.cluster(&self.cluster).await?;
+        let params = ClusterUpdateParams {
+            name: self.name,
+            pull_secret: self.pull_secret_file.as_deref().map(file).transpose()?.map(Into::into),
+            base_dns_domain: self.settings.base_domain.clone(),
+            api_vips: self.settings.api_vips(),
+            ingress_vips: self.settings.ingress_vips(),
+            machine_networks: self.settings.machine_networks(),
+            additional_ntp_source: self.settings.ntp_source.clone(),
+            ssh_public_key: self.settings.ssh_key()?,
+            platform: self.settings.platform()?,
+            user_managed_networking: self.settings.user_managed_networking,
+            control_plane_count: self.settings.control_plane_count,
+            ..ClusterUpdateParams::default()
+        };
+        let call =
+            context.client.call(OperationId::UpdateCluster).path("cluster_id", cluster.id).json(&params);
+        show(context.format, &call.send::<Cluster>().await?, describe)
+    }
+}
+
+async fn get(context: &Context, id: ClusterId) -> Result<Cluster, Failure> {
+    Ok(context.client.call(OperationId::GetCluster).path("cluster_id", id).send().await?)
+}
+
+/// The version that the service recommends.
+pub async fn default_version(context: &Context) -> Result<String, Failure> {
+    let versions: OpenshiftVersions =
+        context.client.call(OperationId::ListSupportedOpenshiftVersions).send().await?;
+    let recommended =
+        versions.0.iter().find(|(_, version)| version.default).or_else(|| versions.0.iter().next_back());
+    recommended.map(|(version, _)| version.clone()).ok_or_else(|| {
+        Failure::Refused(
+            "the service offers no OpenShift version; give one with --openshift-version".to_owned(),
+        )
+    })
+}
+
+fn describe(cluster: &Cluster) -> String {
+    let platform = cluster.platform.as_ref().map(|platform| platform.r#type.to_string()).unwrap_or_default();
+    let mut text = facts(&[
+        ("id", cluster.id.to_string()),
+        ("name", cluster.name.clone()),
+        ("status", format!("{}: {}", cluster.status, cluster.status_info)),
+        ("version", cluster.openshift_version.clone()),
+        ("domain", cluster.base_dns_domain.clone()),
+        ("platform", platform),
+        ("control plane", cluster.control_plane_count.to_string()),
+        ("API VIPs", list(cluster.api_vips.iter().flatten().map(|vip| &vip.ip.0))),
+        ("ingress VIPs", list(cluster.ingress_vips.iter().flatten().map(|vip| &vip.ip.0))),
+        ("machine networks", list(cluster.machine_networks.iter().flatten().map(|network| &network.cidr.0))),
+        ("validations", validation::summary(&cluster.validations_info)),
+    ]);
+    let hosts: Vec<_> = cluster.hosts.iter().flatten().collect();
+    if !hosts.is_empty() {
+        let rows = hosts.iter().map(|host| {
+            let role = host.role.map(|role| role.to_string()).unwrap_or_default();
+            [host.id.to_string(), host_name(host), role, host.status.to_string(), host.status_info.clone()]
+        });
+        text = format!("{text}\n\n{}", table(["HOST", "NAME", "ROLE", "STATUS", "INFO"], rows));
+    }
+    if !validation::read(&cluster.validations_info).is_empty() {
+        text = format!("{text}\n\n{}", validation::report(&cluster.validations_info));
+    }
+    text
+}

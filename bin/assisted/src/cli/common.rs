@@ -1,0 +1,214 @@
+//! What all commands share: the client, failures with exit codes, finding objects by name.
+
+use std::fmt::Display;
+use std::path::Path;
+use std::process::ExitCode;
+
+use assisted_client::{Client, Error};
+use assisted_wire::cluster::{Cluster, ClusterList};
+use assisted_wire::host::{Host, HostList};
+use assisted_wire::infra_env::{InfraEnv, InfraEnvList};
+use assisted_wire::operation::OperationId;
+
+use super::Global;
+use super::output::Format;
+
+/// Longest file that is sent as the value of a field: pull secrets and keys are far smaller.
+const FILE_LIMIT: u64 = 1 << 20;
+
+/// Why a command failed; its exit code tells scripts what kind of failure it was.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Exit code 1.
+    #[error("{0}")]
+    Refused(String),
+    /// Exit code 2.
+    #[error("{0}")]
+    Usage(String),
+    /// Exit code 3.
+    #[error("{0}")]
+    Unreachable(String),
+}
+
+impl Failure {
+    /// The process's exit code.
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Refused(_) => 1,
+            Self::Usage(_) => 2,
+            Self::Unreachable(_) => 3,
+        })
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let text = match error.remedy() {
+            Some(remedy) => format!("{error}\n{remedy}"),
+            None => error.to_string(),
+        };
+        match error {
+            Error::Unreachable { .. } => Self::Unreachable(text),
+            Error::Argument { .. } => Self::Usage(text),
+            _ => Self::Refused(text),
+        }
+    }
+}
+
+/// A client, and how to show what it gets.
+pub struct Context {
+    pub client: Client,
+    pub format: Format,
+}
+
+impl Context {
+    pub fn new(global: &Global) -> Result<Self, Failure> {
+        let mut builder =
+            Client::builder(&global.url).user_agent(concat!("assisted/", env!("CARGO_PKG_VERSION")));
+        if let Some(token) = &global.token {
+            builder = builder.user_token(token.clone().into());
+        }
+        if let Some(path) = &global.ca_file {
+            builder = builder.ca_file(path);
+        }
+        let client = builder.build().map_err(|error| Failure::Usage(error.to_string()))?;
+        Ok(Self { client, format: global.output })
+    }
+
+    pub async fn clusters(&self) -> Result<Vec<Cluster>, Failure> {
+        Ok(self.client.call(OperationId::ListClusters).send::<ClusterList>().await?.0)
+    }
+
+    pub async fn infra_envs(&self) -> Result<Vec<InfraEnv>, Failure> {
+        Ok(self.client.call(OperationId::ListInfraEnvs).send::<InfraEnvList>().await?.0)
+    }
+
+    /// The cluster that is meant by an id, the beginning of one, or a name.
+    pub async fn cluster(&self, meant: &str) -> Result<Cluster, Failure> {
+        let found = pick("cluster", meant, self.clusters().await?, |cluster| {
+            (cluster.id.to_string(), cluster.name.clone())
+        })?;
+        Ok(self.client.call(OperationId::GetCluster).path("cluster_id", found.id).send().await?)
+    }
+
+    /// The infra-env that is meant by an id, the beginning of one, or a name.
+    pub async fn infra_env(&self, meant: &str) -> Result<InfraEnv, Failure> {
+        pick("infra-env", meant, self.infra_envs().await?, |infra_env| {
+            (infra_env.id.to_string(), infra_env.name.clone())
+        })
+    }
+
+    pub async fn hosts_of(&self, infra_env: &InfraEnv) -> Result<Vec<Host>, Failure> {
+        Ok(self
+            .client
+            .call(OperationId::ListHosts)
+            .path("infra_env_id", infra_env.id)
+            .send::<HostList>()
+            .await?
+            .0)
+    }
+
+    /// Every host of every infra-env.
+    pub async fn hosts(&self) -> Result<Vec<Host>, Failure> {
+        let mut hosts = Vec::new();
+        for infra_env in self.infra_envs().await? {
+            hosts.extend(self.hosts_of(&infra_env).await?);
+        }
+        Ok(hosts)
+    }
+
+    /// The host that is meant by an id, the beginning of one, or a host name.
+    pub async fn host(&self, meant: &str) -> Result<Host, Failure> {
+        pick("host", meant, self.hosts().await?, |host| (host.id.to_string(), host_name(host)))
+    }
+}
+
+/// The name under which people know a host.
+pub fn host_name(host: &Host) -> String {
+    if !host.requested_hostname.is_empty() {
+        return host.requested_hostname.clone();
+    }
+    inventory(host).map(|inventory| inventory.hostname).unwrap_or_default()
+}
+
+/// The host's inventory, if it has a readable one.
+pub fn inventory(host: &Host) -> Option<assisted_wire::inventory::Inventory> {
+    assisted_wire::embedded::read(&host.inventory).ok().flatten()
+}
+
+/// The one object that is meant; a refusal names the candidates.
+fn pick<T>(
+    kind: &str,
+    meant: &str,
+    objects: Vec<T>,
+    names: impl Fn(&T) -> (String, String),
+) -> Result<T, Failure> {
+    let matching = |exact: bool| {
+        objects
+            .iter()
+            .enumerate()
+            .filter(|(_, object)| {
+                let (id, name) = names(object);
+                if exact { id == meant || name == meant } else { meant.len() >= 4 && id.starts_with(meant) }
+            })
+            .map(|(place, _)| place)
+            .collect::<Vec<_>>()
+    };
+    let mut found = matching(true);
+    if found.is_empty() {
+        found = matching(false);
+    }
+    match found.as_slice() {
+        [] => Err(Failure::Refused(format!(
+            "no {kind} has the id or name {meant:?}; `assisted {kind} list` shows them"
+        ))),
+        [place] => {
+            let place = *place;
+            objects.into_iter().nth(place).ok_or_else(|| Failure::Refused(format!("no {kind} {meant:?}")))
+        }
+        several => {
+            let ids: Vec<_> = several.iter().map(|place| names(&objects[*place]).0).collect();
+            Err(Failure::Refused(format!(
+                "{meant:?} is the name of several: give an id\n  {}",
+                ids.join("\n  ")
+            )))
+        }
+    }
+}
+
+/// The text of a small file, for a field of a request.
+pub fn file(path: &Path) -> Result<String, Failure> {
+    let fail = |error: &dyn Display| Failure::Usage(format!("can't read {}: {error}", path.display()));
+    let length = std::fs::metadata(path).map_err(|error| fail(&error))?.len();
+    if length > FILE_LIMIT {
+        return Err(fail(&format!("it has {length} bytes; more than {FILE_LIMIT} can't be right")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| fail(&error))?;
+    Ok(text.trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(object: &(&str, &str)) -> (String, String) {
+        (object.0.to_owned(), object.1.to_owned())
+    }
+
+    #[test]
+    fn objects_are_found_by_id_prefix_or_name() {
+        let objects = vec![("aaaa1111", "one"), ("aaaa2222", "two"), ("bbbb3333", "two")];
+        assert_eq!(pick("cluster", "one", objects.clone(), names).unwrap().0, "aaaa1111");
+        assert_eq!(pick("cluster", "aaaa2", objects.clone(), names).unwrap().0, "aaaa2222");
+        assert_eq!(pick("cluster", "bbbb3333", objects.clone(), names).unwrap().1, "two");
+        assert!(
+            matches!(pick("cluster", "aaaa", objects.clone(), names), Err(Failure::Refused(text)) if text.contains("several"))
+        );
+        assert!(
+            matches!(pick("cluster", "two", objects.clone(), names), Err(Failure::Refused(text)) if text.contains("bbbb3333"))
+        );
+        assert!(
+            matches!(pick("cluster", "bb", objects, names), Err(Failure::Refused(text)) if text.contains("assisted cluster list"))
+        );
+    }
+}

@@ -1,0 +1,86 @@
+//! `assisted event …`
+
+use assisted_wire::event::{Event, EventList};
+use assisted_wire::operation::OperationId;
+use clap::{Args, Subcommand};
+
+use super::Failure;
+use super::common::Context;
+use super::output::{show, table};
+use super::watch;
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// List events, oldest first
+    List(Filter),
+    /// Follow events
+    Watch(Filter),
+}
+
+/// Which events.
+#[derive(Args, Debug)]
+pub struct Filter {
+    /// Of a cluster and its hosts (id, beginning of an id, or name)
+    #[arg(long)]
+    cluster: Option<String>,
+    /// Of an infra-env and its hosts (id, beginning of an id, or name)
+    #[arg(long)]
+    infra_env: Option<String>,
+    /// Of a host (id, beginning of an id, or host name)
+    #[arg(long)]
+    host: Option<String>,
+    /// Of a severity; may be given several times
+    #[arg(long = "severity", value_parser = ["info", "warning", "error", "critical"])]
+    severities: Vec<String>,
+    /// Whose text contains this
+    #[arg(long, value_name = "TEXT")]
+    message: Option<String>,
+    /// The newest N only
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+}
+
+impl Command {
+    pub async fn run(self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::List(filter) => {
+                show(context.format, &filter.events(context).await?, |events| overview(events))
+            }
+            Self::Watch(filter) => {
+                let filter = &filter;
+                watch::follow(|| async move { Ok(overview(&filter.events(context).await?)) }).await
+            }
+        }
+    }
+}
+
+impl Filter {
+    async fn events(&self, context: &Context) -> Result<Vec<Event>, Failure> {
+        let mut call = context.client.call(OperationId::ListEvents).query("order", Some("descending"));
+        if let Some(cluster) = &self.cluster {
+            call = call.query("cluster_id", Some(context.cluster(cluster).await?.id));
+        }
+        if let Some(infra_env) = &self.infra_env {
+            call = call.query("infra_env_id", Some(context.infra_env(infra_env).await?.id));
+        }
+        if let Some(host) = &self.host {
+            call = call.query("host_id", Some(context.host(host).await?.id));
+        }
+        call = call
+            .query("message", self.message.as_ref())
+            .query("limit", self.limit)
+            .query_list("severities", &self.severities);
+        let mut events = call.send::<EventList>().await?.0;
+        events.reverse();
+        Ok(events)
+    }
+}
+
+fn overview(events: &[Event]) -> String {
+    table(
+        ["TIME", "SEVERITY", "WHAT HAPPENED"],
+        events
+            .iter()
+            .map(|event| [event.event_time.to_string(), event.severity.to_string(), event.message.clone()]),
+    )
+}

@@ -1,0 +1,169 @@
+//! `assisted infra-env …`
+
+use std::path::PathBuf;
+
+use assisted_wire::infra_env::{ImageType, InfraEnv, InfraEnvCreateParams, InfraEnvUpdateParams};
+use assisted_wire::operation::OperationId;
+use clap::{Args, Subcommand};
+
+use super::Failure;
+use super::common::{Context, file};
+use super::output::{facts, line, show, table};
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Make an infra-env: hosts that boot its image register with it
+    Create(Create),
+    /// List infra-envs
+    List,
+    /// Show an infra-env
+    Show {
+        /// Id, beginning of an id, or name
+        infra_env: String,
+    },
+    /// Change an infra-env
+    Update(Update),
+    /// Delete an infra-env that has no hosts
+    Delete {
+        /// Id, beginning of an id, or name
+        infra_env: String,
+    },
+}
+
+/// Settings that can be given at creation and later.
+#[derive(Args, Debug)]
+pub struct Settings {
+    /// File with the SSH key that may log in to discovered hosts
+    #[arg(long, value_name = "FILE")]
+    ssh_key_file: Option<PathBuf>,
+    /// Time servers for hosts; several separated by commas
+    #[arg(long, value_name = "HOST")]
+    ntp_source: Option<String>,
+    /// Kind of discovery image
+    #[arg(long, value_name = "TYPE", value_parser = ["full-iso", "minimal-iso"])]
+    image_type: Option<String>,
+}
+
+impl Settings {
+    fn image_type(&self) -> Result<Option<ImageType>, Failure> {
+        self.image_type.as_ref().map(|text| text.parse().map_err(Failure::Usage)).transpose()
+    }
+}
+
+#[derive(Args, Debug)]
+pub struct Create {
+    /// Name
+    name: String,
+    /// File with the pull secret
+    #[arg(long, value_name = "FILE")]
+    pull_secret_file: PathBuf,
+    /// Cluster that its hosts are for (id, beginning of an id, or name); without one they wait in a pool
+    #[arg(long)]
+    cluster: Option<String>,
+    /// OpenShift version whose image hosts boot
+    #[arg(long, value_name = "VERSION")]
+    openshift_version: Option<String>,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+#[derive(Args, Debug)]
+pub struct Update {
+    /// Id, beginning of an id, or name
+    infra_env: String,
+    /// File with the pull secret
+    #[arg(long, value_name = "FILE")]
+    pull_secret_file: Option<PathBuf>,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+impl Command {
+    pub async fn run(self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::Create(create) => create.run(context).await,
+            Self::List => show(context.format, &context.infra_envs().await?, |infra_envs| {
+                table(
+                    ["ID", "NAME", "CLUSTER", "VERSION", "ARCHITECTURE", "TYPE"],
+                    infra_envs.iter().map(|infra_env| {
+                        [
+                            infra_env.id.to_string(),
+                            infra_env.name.clone(),
+                            infra_env.cluster_id.map(|id| id.to_string()).unwrap_or_default(),
+                            infra_env.openshift_version.clone(),
+                            infra_env
+                                .cpu_architecture
+                                .map(|architecture| architecture.to_string())
+                                .unwrap_or_default(),
+                            infra_env.r#type.to_string(),
+                        ]
+                    }),
+                )
+            }),
+            Self::Show { infra_env } => show(context.format, &context.infra_env(&infra_env).await?, describe),
+            Self::Update(update) => update.run(context).await,
+            Self::Delete { infra_env } => {
+                let infra_env = context.infra_env(&infra_env).await?;
+                let call =
+                    context.client.call(OperationId::DeregisterInfraEnv).path("infra_env_id", infra_env.id);
+                call.send_empty().await?;
+                line(&format!("deleted {} ({})", infra_env.name, infra_env.id))
+            }
+        }
+    }
+}
+
+impl Create {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let cluster = match &self.cluster {
+            Some(cluster) => Some(context.cluster(cluster).await?),
+            None => None,
+        };
+        let params = InfraEnvCreateParams {
+            pull_secret: file(&self.pull_secret_file)?.into(),
+            cluster_id: cluster.map(|cluster| cluster.id),
+            openshift_version: self.openshift_version.unwrap_or_default(),
+            ssh_authorized_key: self.settings.ssh_key_file.as_deref().map(file).transpose()?,
+            additional_ntp_sources: self.settings.ntp_source.clone(),
+            image_type: self.settings.image_type()?,
+            name: self.name,
+            ..InfraEnvCreateParams::default()
+        };
+        let created: InfraEnv =
+            context.client.call(OperationId::RegisterInfraEnv).json(&params).send().await?;
+        show(context.format, &created, describe)
+    }
+}
+
+impl Update {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let infra_env = context.infra_env(&self.infra_env).await?;
+        let params = InfraEnvUpdateParams {
+            pull_secret: self.pull_secret_file.as_deref().map(file).transpose()?.unwrap_or_default().into(),
+            ssh_authorized_key: self.settings.ssh_key_file.as_deref().map(file).transpose()?,
+            additional_ntp_sources: self.settings.ntp_source.clone(),
+            image_type: self.settings.image_type()?,
+            ..InfraEnvUpdateParams::default()
+        };
+        let call =
+            context.client.call(OperationId::UpdateInfraEnv).path("infra_env_id", infra_env.id).json(&params);
+        show(context.format, &call.send::<InfraEnv>().await?, describe)
+    }
+}
+
+fn describe(infra_env: &InfraEnv) -> String {
+    facts(&[
+        ("id", infra_env.id.to_string()),
+        ("name", infra_env.name.clone()),
+        ("cluster", infra_env.cluster_id.map(|id| id.to_string()).unwrap_or_default()),
+        ("version", infra_env.openshift_version.clone()),
+        (
+            "architecture",
+            infra_env.cpu_architecture.map(|architecture| architecture.to_string()).unwrap_or_default(),
+        ),
+        ("image", infra_env.r#type.to_string()),
+        ("NTP sources", infra_env.additional_ntp_sources.clone()),
+        ("pull secret", if infra_env.pull_secret_set { "set" } else { "missing" }.to_owned()),
+        ("created", infra_env.created_at.to_string()),
+    ])
+}

@@ -1,0 +1,63 @@
+//! The command line for people and scripts: a client of the REST API like any other.
+
+mod cluster;
+mod common;
+mod event;
+mod host;
+mod infra_env;
+mod output;
+pub mod reference;
+mod remedy;
+mod validation;
+mod watch;
+
+use clap::{Args, Subcommand};
+
+pub use common::Failure;
+
+/// Where the service is, and how answers are shown.
+#[derive(Args, Clone, Debug)]
+pub struct Global {
+    /// Address of the service
+    #[arg(long, global = true, env = "ASSISTED_URL", default_value = "http://127.0.0.1:8090")]
+    url: String,
+    /// Token of a person (`Authorization: Bearer`); better given by the variable than on the command line
+    #[arg(long, global = true, env = "ASSISTED_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+    /// Certificates (PEM) to trust besides the system's
+    #[arg(long, global = true, env = "ASSISTED_CA_FILE", value_name = "FILE")]
+    ca_file: Option<std::path::PathBuf>,
+    /// How to show answers: a table for people, the API's objects for programs
+    #[arg(short, long, global = true, value_enum, default_value_t = output::Format::Table)]
+    output: output::Format,
+}
+
+/// What can be done to the service's objects.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Clusters: create, list, show, update, delete, watch
+    #[command(subcommand)]
+    Cluster(cluster::Command),
+    /// Infra-envs: what discovery images are made from, and where hosts register
+    #[command(subcommand, name = "infra-env")]
+    InfraEnv(infra_env::Command),
+    /// Hosts: list, show, update, bind, unbind, delete, watch
+    #[command(subcommand)]
+    Host(host::Command),
+    /// Events: what happened
+    #[command(subcommand)]
+    Event(event::Command),
+}
+
+impl Command {
+    /// Runs the command against the service.
+    pub async fn run(self, global: &Global) -> Result<(), Failure> {
+        let context = common::Context::new(global)?;
+        match self {
+            Self::Cluster(command) => command.run(&context).await,
+            Self::InfraEnv(command) => command.run(&context).await,
+            Self::Host(command) => command.run(&context).await,
+            Self::Event(command) => command.run(&context).await,
+        }
+    }
+}
