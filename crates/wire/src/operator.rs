@@ -108,7 +108,7 @@ pub struct Bundle {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "operator")]
+#[schemars(rename = "operator", extend("required" = ["dependencies", "feature-support-level-id", "incompatibilities", "name", "support_level"]))]
 pub struct Operator {
     #[serde(rename = "feature-support-level-id")]
     pub feature_support_level_id: FeatureSupportLevelId,

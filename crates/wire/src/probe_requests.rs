@@ -98,7 +98,7 @@ pub struct DiskSpeedCheckRequest {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "domain_resolution_request")]
+#[schemars(rename = "domain_resolution_request", extend("required" = ["domains"]))]
 pub struct DomainResolutionRequest {
     #[serde(default, deserialize_with = "crate::null::or_default")]
     pub domains: Vec<Value>,
@@ -191,7 +191,7 @@ pub struct NtpSynchronizationRequest {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "container_image_availability_request")]
+#[schemars(rename = "container_image_availability_request", extend("required" = ["images"]))]
 pub struct ContainerImageAvailabilityRequest {
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub timeout: i64,

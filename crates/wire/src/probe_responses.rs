@@ -155,7 +155,7 @@ pub struct DomainResolution {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "domain_resolution_response")]
+#[schemars(rename = "domain_resolution_response", extend("required" = ["resolutions"]))]
 pub struct DomainResolutionResponse {
     #[serde(default, deserialize_with = "crate::null::or_default")]
     pub resolutions: Vec<DomainResolution>,
@@ -189,7 +189,7 @@ pub struct NtpSource {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "container_image_availability_response")]
+#[schemars(rename = "container_image_availability_response", extend("required" = ["images"]))]
 pub struct ContainerImageAvailabilityResponse {
     #[serde(default, deserialize_with = "crate::null::or_default")]
     pub images: Vec<ContainerImageAvailability>,

@@ -97,7 +97,7 @@ text_enum! {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "feature")]
+#[schemars(rename = "feature", extend("required" = ["feature-support-level-id", "incompatibilities", "support_level"]))]
 pub struct Feature {
     #[serde(rename = "feature-support-level-id")]
     pub feature_support_level_id: FeatureSupportLevelId,

@@ -36,7 +36,7 @@ text_enum! {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "openshift-version")]
+#[schemars(rename = "openshift-version", extend("required" = ["cpu_architectures", "display_name", "support_level"]))]
 pub struct OpenshiftVersion {
     pub display_name: String,
     pub support_level: VersionSupportLevel,
@@ -92,7 +92,7 @@ pub struct ReleaseImage {
 pub struct ReleaseImages(pub Vec<ReleaseImage>);
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "release-source")]
+#[schemars(rename = "release-source", extend("required" = ["multi_cpu_architectures", "openshift_version", "upgrade_channels"]))]
 pub struct ReleaseSource {
     pub openshift_version: String,
     #[serde(default, deserialize_with = "crate::null::or_default")]
@@ -106,7 +106,7 @@ pub struct ReleaseSource {
 pub struct ReleaseSources(pub Vec<ReleaseSource>);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "upgrade-channel")]
+#[schemars(rename = "upgrade-channel", extend("required" = ["channels", "cpu_architecture"]))]
 pub struct UpgradeChannel {
     pub cpu_architecture: CpuArchitecture,
     #[serde(default, deserialize_with = "crate::null::or_default")]

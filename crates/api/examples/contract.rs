@@ -1,0 +1,35 @@
+//! Compares our document with the REST contract (`check`), or lists what is implemented of it (`status`).
+
+#![allow(clippy::print_stdout, reason = "a program for people")]
+
+use std::process::ExitCode;
+
+const CONTRACT: &str = include_str!("../tests/data/rest-v2.json");
+
+fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some("status") {
+        let status = assisted_api::contract::status();
+        for (name, implemented) in &status {
+            println!("{} {name}", if *implemented { "yes" } else { "501" });
+        }
+        let done = status.iter().filter(|(_, implemented)| *implemented).count();
+        println!("{done} of {} operations are implemented", status.len());
+        return ExitCode::SUCCESS;
+    }
+    match assisted_api::contract::check(CONTRACT) {
+        Ok(differences) if differences.is_empty() => {
+            println!("our document is the contract's");
+            ExitCode::SUCCESS
+        }
+        Ok(differences) => {
+            for difference in differences {
+                println!("{difference}");
+            }
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            println!("the contract can't be read: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Tokens that this service signs itself: compact JWS with ES256, each for one infra-env or one cluster.
+//!
+//! Tokens of existing installations carry no expiry and are accepted without one; ours always expire.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::time::Duration;
+
+use assisted_service::{Caller, Service, TokenResource};
+use assisted_wire::id::{ClusterId, InfraEnvId};
+use assisted_wire::operation::Scheme;
+use assisted_wire::secret::Secret;
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use p256::ecdsa::signature::{Signer as _, Verifier as _};
+use p256::ecdsa::{Signature, SigningKey, VerifyingKey};
+use p256::pkcs8::{DecodePrivateKey, DecodePublicKey};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::{AuthError, within};
+use crate::http::error::ApiError;
+
+const HEADER: &str = r#"{"alg":"ES256","typ":"JWT"}"#;
+
+/// Longer texts are no tokens of ours.
+const LONGEST_TOKEN: usize = 4096;
+
+/// How long a resource counts as existing once it was seen (service-api §14.2).
+const KNOWN_FOR: Duration = Duration::from_secs(600);
+
+/// More tokens than hosts of a large installation; past it the cache starts anew.
+const MOST_KNOWN: usize = 1 << 17;
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    alg: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Claims {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    infra_env_id: Option<InfraEnvId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster_id: Option<ClusterId>,
+    /// Seconds since the Unix epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exp: Option<i64>,
+}
+
+/// Signs tokens.
+pub struct Signer(SigningKey);
+
+impl Signer {
+    /// A signer with a private key, PEM in SEC1 or PKCS#8 form.
+    ///
+    /// # Errors
+    ///
+    /// When the text holds no such key; it never shows in the error.
+    pub fn new(pem: &Secret) -> Result<Self, AuthError> {
+        let key = p256::SecretKey::from_sec1_pem(pem.expose())
+            .map_err(drop)
+            .or_else(|()| p256::SecretKey::from_pkcs8_pem(pem.expose()).map_err(drop))
+            .map_err(|()| AuthError::PrivateKey)?;
+        Ok(Self(SigningKey::from(key)))
+    }
+
+    /// A token for one resource that is valid until a moment.
+    pub fn token(&self, resource: TokenResource, until: Timestamp) -> Result<Secret, serde_json::Error> {
+        let (infra_env_id, cluster_id) = match resource {
+            TokenResource::InfraEnv(id) => (Some(id), None),
+            TokenResource::Cluster(id) => (None, Some(id)),
+        };
+        let claims = serde_json::to_vec(&Claims { infra_env_id, cluster_id, exp: Some(until.as_second()) })?;
+        let signed =
+            format!("{}.{}", BASE64_URL_SAFE_NO_PAD.encode(HEADER), BASE64_URL_SAFE_NO_PAD.encode(claims));
+        let signature: Signature = self.0.sign(signed.as_bytes());
+        Ok(format!("{signed}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature.to_bytes())).into())
+    }
+}
+
+/// Verifies tokens, and remembers those that it has seen.
+pub(crate) struct Verifier {
+    key: VerifyingKey,
+    enforce_scope: bool,
+    /// By the token's hash: its resource, and until when it need not be looked at again.
+    known: Mutex<HashMap<[u8; 32], (TokenResource, Timestamp)>>,
+}
+
+impl Verifier {
+    pub(crate) fn new(pem: &str, enforce_scope: bool) -> Result<Self, AuthError> {
+        let key = VerifyingKey::from_public_key_pem(pem).map_err(|_| AuthError::PublicKey)?;
+        Ok(Self { key, enforce_scope, known: Mutex::default() })
+    }
+
+    /// The resource that a credential is for.
+    pub(crate) async fn resource(
+        &self,
+        service: &Service,
+        scheme: Scheme,
+        token: &str,
+    ) -> Result<TokenResource, ApiError> {
+        let foreign = match scheme {
+            Scheme::Agent | Scheme::Url => None,
+            Scheme::User => Some("User Authentication not allowed for local auth"),
+            Scheme::Image | Scheme::ImageUrl => Some("Image Authentication not allowed for local auth"),
+            Scheme::Watcher => Some("Watcher Authentication not allowed for local auth"),
+        };
+        if let Some(text) = foreign {
+            return Err(ApiError::framework(401, text));
+        }
+        let now = Timestamp::now();
+        let hash: [u8; 32] = Sha256::digest(token).into();
+        let known = self.known.lock().get(&hash).copied();
+        if let Some((resource, _)) = known.filter(|(_, until)| *until > now) {
+            return Ok(resource);
+        }
+        let (resource, expiry) = self.verify(token, now).map_err(|text| ApiError::framework(401, text))?;
+        exists(service, resource).await?;
+        let until = now + KNOWN_FOR;
+        let mut known = self.known.lock();
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(hash, (resource, expiry.map_or(until, |expiry| expiry.min(until))));
+        Ok(resource)
+    }
+
+    /// The caller that a token stands for, if the path stays within the token's scope. Agents are not held to it: an
+    /// installer reports on its cluster with the token of its infra-env (service-api §14.2).
+    pub(crate) fn admit(
+        &self,
+        scheme: Scheme,
+        resource: TokenResource,
+        path: &[(&str, Cow<'_, str>)],
+        request_id: Uuid,
+    ) -> Result<Caller, ApiError> {
+        let mut caller = Caller::admin(request_id);
+        if scheme == Scheme::Url && self.enforce_scope {
+            if !within(resource, path) {
+                return Err(ApiError::application(404, "Object Not Found"));
+            }
+            caller.resource = Some(resource);
+        }
+        Ok(caller)
+    }
+
+    fn verify(
+        &self,
+        token: &str,
+        now: Timestamp,
+    ) -> Result<(TokenResource, Option<Timestamp>), &'static str> {
+        const MALFORMED: &str = "Failed to parse token: token is malformed";
+        let mut parts = token.split('.');
+        let (Some(header), Some(claims), Some(signature), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(MALFORMED);
+        };
+        if token.len() > LONGEST_TOKEN {
+            return Err(MALFORMED);
+        }
+        let decode = |part: &str| BASE64_URL_SAFE_NO_PAD.decode(part).map_err(|_| MALFORMED);
+        let algorithm: Header = serde_json::from_slice(&decode(header)?).map_err(|_| MALFORMED)?;
+        if algorithm.alg != "ES256" {
+            return Err("Failed to parse token: unexpected signing method");
+        }
+        let signature = Signature::from_slice(&decode(signature)?).map_err(|_| MALFORMED)?;
+        let signed = token.rsplit_once('.').map_or("", |(signed, _)| signed);
+        self.key
+            .verify(signed.as_bytes(), &signature)
+            .map_err(|_| "Failed to parse token: signature is invalid")?;
+        let claims: Claims =
+            serde_json::from_slice(&decode(claims)?).map_err(|_| "claims are incorrectly formatted")?;
+        let expiry = match claims.exp {
+            Some(exp) => Some(Timestamp::from_second(exp).map_err(|_| "claims are incorrectly formatted")?),
+            None => None,
+        };
+        if expiry.is_some_and(|expiry| expiry <= now) {
+            return Err("Failed to parse token: token is expired");
+        }
+        match (claims.infra_env_id, claims.cluster_id) {
+            (Some(id), None) => Ok((TokenResource::InfraEnv(id), expiry)),
+            (None, Some(id)) => Ok((TokenResource::Cluster(id), expiry)),
+            _ => Err("claims are incorrectly formatted"),
+        }
+    }
+}
+
+async fn exists(service: &Service, resource: TokenResource) -> Result<(), ApiError> {
+    if service.resource_exists(resource).await? {
+        return Ok(());
+    }
+    let text = match resource {
+        TokenResource::InfraEnv(id) => format!("infraEnv {id} does not exist"),
+        TokenResource::Cluster(id) => format!("Cluster {id} does not exist"),
+    };
+    Err(ApiError::framework(401, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use p256::pkcs8::{EncodePrivateKey, EncodePublicKey, LineEnding};
+
+    use super::*;
+
+    fn pair() -> (Signer, Verifier) {
+        let key = p256::SecretKey::from_slice(&[7; 32]).unwrap();
+        let public = key.public_key().to_public_key_pem(LineEnding::LF).unwrap();
+        let private = key.to_pkcs8_pem(LineEnding::LF).unwrap();
+        (Signer::new(&Secret::from(private.as_str())).unwrap(), Verifier::new(&public, true).unwrap())
+    }
+
+    #[test]
+    fn a_token_is_for_one_resource_until_it_expires() {
+        let (signer, verifier) = pair();
+        let now = Timestamp::now();
+        let resource = TokenResource::InfraEnv(InfraEnvId::random());
+        let token = signer.token(resource, now + Duration::from_secs(60)).unwrap();
+        assert_eq!(verifier.verify(token.expose(), now).unwrap().0, resource);
+        let late = now + Duration::from_secs(61);
+        assert_eq!(verifier.verify(token.expose(), late), Err("Failed to parse token: token is expired"));
+    }
+
+    #[test]
+    fn anything_forged_is_refused() {
+        let (signer, verifier) = pair();
+        let now = Timestamp::now();
+        let token =
+            signer.token(TokenResource::Cluster(ClusterId::random()), now + Duration::from_secs(60)).unwrap();
+        let token = token.expose();
+        let mut parts = token.split('.');
+        let (header, claims, signature) =
+            (parts.next().unwrap(), parts.next().unwrap(), parts.next().unwrap());
+        let other = BASE64_URL_SAFE_NO_PAD.encode(format!(r#"{{"cluster_id":"{}"}}"#, Uuid::new_v4()));
+        let unsigned = BASE64_URL_SAFE_NO_PAD.encode(r#"{"alg":"none"}"#);
+        for forged in [
+            String::new(),
+            "a.b".to_owned(),
+            format!("{token}.x"),
+            format!("{header}.{other}.{signature}"),
+            format!("{unsigned}.{claims}.{signature}"),
+            format!("{unsigned}.{claims}."),
+            "x".repeat(1 << 20),
+        ] {
+            assert!(verifier.verify(&forged, now).is_err(), "{}", &forged[..forged.len().min(80)]);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Error bodies (service-api §1.3).
+
+use assisted_service::Error;
+use http::header::ALLOW;
+use http::{HeaderValue, StatusCode};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::response::{Answer, json_answer};
+
+/// A request that does not succeed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ApiError {
+    /// Refused before a use case ran; body with an integer `code` and a `message`.
+    #[error("{message}")]
+    Framework { status: u16, message: String, allow: Option<String> },
+    /// Refused by a use case; body `error`.
+    #[error("{reason}")]
+    Application { status: u16, reason: String },
+}
+
+impl ApiError {
+    /// A refusal before the use case. An `infra_error` has the same form.
+    pub(crate) fn framework(status: u16, message: impl Into<String>) -> Self {
+        Self::Framework { status, message: message.into(), allow: None }
+    }
+
+    /// A refusal in the form of a use case's.
+    pub(crate) fn application(status: u16, reason: impl Into<String>) -> Self {
+        Self::Application { status, reason: reason.into() }
+    }
+
+    /// Something broke on this side; the cause stands in the log under the id.
+    pub(crate) fn internal(cause: &dyn std::error::Error) -> Self {
+        let id = Uuid::new_v4();
+        tracing::error!(error_id = %id, error = %cause, "a request broke");
+        Self::application(500, format!("internal error {id}"))
+    }
+
+    /// The answer that tells it.
+    pub(crate) fn answer(self) -> Answer {
+        match self {
+            Self::Framework { status, message, allow } => {
+                let mut answer =
+                    json_answer(status_code(status), &json!({"code": status, "message": message}));
+                if let Some(allow) = allow.and_then(|allow| HeaderValue::from_str(&allow).ok()) {
+                    answer.headers_mut().insert(ALLOW, allow);
+                }
+                answer
+            }
+            Self::Application { status, reason } => json_answer(
+                status_code(status),
+                &json!({
+                    "code": status.to_string(),
+                    "href": "",
+                    "id": status,
+                    "kind": "Error",
+                    "reason": reason,
+                }),
+            ),
+        }
+    }
+}
+
+impl From<Error> for ApiError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Refused(refusal) => Self::application(refusal.status, refusal.reason),
+            Error::Infra { status, message } => Self::framework(status, message),
+            error => Self::application(error.status(), error.to_string()),
+        }
+    }
+}
+
+fn status_code(status: u16) -> StatusCode {
+    StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}

@@ -1,0 +1,7 @@
+//! What lies between a connection and an operation: paths, bodies, answers, errors.
+
+pub(crate) mod body;
+pub(crate) mod cors;
+pub(crate) mod error;
+pub(crate) mod response;
+pub(crate) mod route;

@@ -1,0 +1,213 @@
+//! A request from its head to its answer.
+
+mod dispatch;
+mod query;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ::http::header::CONTENT_TYPE;
+use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use assisted_core::settings::Settings;
+use assisted_service::{Caller, Service};
+use assisted_wire::operation::{BASE_PATH, Operation, OperationId};
+use bytes::Bytes;
+use hyper::body::Incoming;
+use uuid::Uuid;
+
+pub use self::dispatch::is_implemented;
+use crate::auth::{Auth, AuthError};
+use crate::check::Bodies;
+use crate::check::params::Params;
+use crate::check::schema::SchemaError;
+use crate::http::body;
+use crate::http::cors::{self, Cors};
+use crate::http::error::ApiError;
+use crate::http::response::{Answer, bytes_answer, empty_answer, gzip};
+use crate::http::route::{Routes, fold};
+use crate::openapi::Documents;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Why the API does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    Auth(#[from] AuthError),
+    #[error("the check of a body can't be made")]
+    Schema(#[from] SchemaError),
+    #[error("two operations have the same route")]
+    Route(#[from] matchit::InsertError),
+}
+
+/// The whole API; a clone is another handle on the same one.
+#[derive(Clone)]
+pub struct Api(Arc<Parts>);
+
+struct Parts {
+    service: Service,
+    routes: Routes,
+    bodies: Bodies,
+    auth: Auth,
+    cors: Cors,
+    documents: Documents,
+}
+
+/// What an operation gets to see of its request.
+struct Input<'a> {
+    service: &'a Service,
+    bodies: &'a Bodies,
+    caller: Caller,
+    params: Params,
+    body: Bytes,
+}
+
+impl Api {
+    /// The API of a service.
+    ///
+    /// # Errors
+    ///
+    /// When the settings ask for an authentication that is not available, or its keys can't be used.
+    pub fn new(service: Service, settings: &Settings) -> Result<Self, StartError> {
+        Ok(Self(Arc::new(Parts {
+            service,
+            routes: Routes::new()?,
+            bodies: Bodies::compile(settings.http.enable_reject_unknown_fields)?,
+            auth: Auth::new(&settings.auth)?,
+            cors: Cors(settings.http.allowed_domains.clone()),
+            documents: Documents::default(),
+        })))
+    }
+
+    /// Answers one request.
+    pub async fn answer(self, request: Request<Incoming>) -> Answer {
+        let started = Instant::now();
+        let (head, body) = request.into_parts();
+        let path = fold(head.uri.path());
+        let request_id = request_id(&head.headers);
+        let origin = self.0.cors.origin(&head.headers);
+        let mut name = "";
+        let mut answer = if let Some(answer) = self.plain(&head.method, &path, &head.headers).await {
+            answer
+        } else {
+            let query = head.uri.query();
+            match self.operate(&head.method, &path, query, &head.headers, body, request_id, &mut name).await {
+                Ok(answer) => answer,
+                Err(error) => error.answer(),
+            }
+        };
+        if name != OperationId::GetNextSteps.operation().name {
+            answer = gzip(answer, &head.headers);
+        }
+        if let Some(origin) = origin {
+            cors::let_in(&mut answer, origin);
+        }
+        let mut text = Uuid::encode_buffer();
+        if let Ok(id) = HeaderValue::from_str(request_id.as_hyphenated().encode_lower(&mut text)) {
+            answer.headers_mut().insert(REQUEST_ID, id);
+        }
+        log(&head.method, &path, name, answer.status(), started, request_id);
+        answer
+    }
+
+    /// What is answered without an operation, and without authentication.
+    async fn plain(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Answer> {
+        if let Some(answer) = self.0.cors.preflight(method, headers) {
+            return Some(answer);
+        }
+        if method != Method::GET {
+            return None;
+        }
+        if let Some(rest) = path.strip_prefix(BASE_PATH) {
+            let document = match rest {
+                // What existing generators read (service-api §17.1).
+                "/openapi" | "/v2/openapi" | "/v2/swagger.json" => self.0.documents.swagger(),
+                "/v2/openapi.json" => self.0.documents.openapi(),
+                _ => return None,
+            };
+            return Some(bytes_answer(StatusCode::OK, "application/json", document));
+        }
+        match path {
+            "/health" => Some(match self.0.service.health() {
+                Ok(()) => empty_answer(StatusCode::OK),
+                Err(reason) => ApiError::application(500, reason).answer(),
+            }),
+            "/ready" => Some(match self.0.service.ready().await {
+                Ok(()) => empty_answer(StatusCode::OK),
+                Err(error) => ApiError::from(error).answer(),
+            }),
+            "/docs" => {
+                Some(bytes_answer(StatusCode::OK, "text/html; charset=utf-8", self.0.documents.page()))
+            }
+            _ => None,
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of one request")]
+    async fn operate(
+        &self,
+        method: &Method,
+        path: &str,
+        query: Option<&str>,
+        headers: &HeaderMap,
+        body: Incoming,
+        request_id: Uuid,
+        name: &mut &'static str,
+    ) -> Result<Answer, ApiError> {
+        let Parts { service, routes, bodies, auth, .. } = &*self.0;
+        let (operation, path) = routes.find(method, path)?;
+        *name = operation.name;
+        let caller = auth.caller(service, operation, &path, query, headers, request_id).await?;
+        let has_body = !hyper::body::Body::is_end_stream(&body);
+        check_content_type(operation, headers, has_body)?;
+        let params = Params::read(operation, &path, query, headers)
+            .map_err(|reason| ApiError::framework(400, reason))?;
+        if !is_implemented(operation.id) {
+            return Err(ApiError::application(
+                501,
+                format!("Operation {} is not available in this version of the service", operation.name),
+            ));
+        }
+        // What an operation has no use for is not read.
+        let body = match operation.body {
+            Some(_) => body::read(headers, body, body::limit(operation.id)).await?,
+            None => Bytes::new(),
+        };
+        dispatch::dispatch(operation, Input { service, bodies, caller, params, body }).await
+    }
+}
+
+fn check_content_type(operation: &Operation, headers: &HeaderMap, has_body: bool) -> Result<(), ApiError> {
+    if operation.body.is_none() || !has_body {
+        return Ok(());
+    }
+    let given = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .map_or("application/octet-stream", |value| value.split(';').next().unwrap_or_default().trim());
+    let wanted = operation.consumes.unwrap_or("application/json");
+    if given.eq_ignore_ascii_case(wanted) {
+        return Ok(());
+    }
+    Err(ApiError::framework(415, format!("unsupported media type {given:?}, only [{wanted}] are allowed")))
+}
+
+/// The request's own id, or a new one; it stands in each event that the request brings about.
+fn request_id(headers: &HeaderMap) -> Uuid {
+    headers
+        .get(&REQUEST_ID)
+        .and_then(|value| Uuid::try_parse_ascii(value.as_bytes()).ok())
+        .unwrap_or_else(Uuid::new_v4)
+}
+
+/// One line per request. Polls that go well are the bulk of all requests and tell nothing.
+fn log(method: &Method, path: &str, name: &str, status: StatusCode, started: Instant, request_id: Uuid) {
+    let micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+    let status = status.as_u16();
+    let quiet = matches!(name, "v2GetNextSteps" | "v2PostStepReply" | "") && status < 400;
+    if quiet {
+        tracing::debug!(%method, path, operation = name, status, micros, %request_id, "request");
+    } else {
+        tracing::info!(%method, path, operation = name, status, micros, %request_id, "request");
+    }
+}

@@ -1,0 +1,182 @@
+//! Connections: accepted within a bound, timed, and ended gracefully.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+
+use crate::operation::Api;
+
+/// Connections at a time; further ones wait in the queue of the system.
+const MOST_CONNECTIONS: usize = 16 * 1024;
+
+/// A client may take this long to send the head of a request.
+const HEADER_TIME: Duration = Duration::from_secs(15);
+
+/// A client may take this long for the handshake of TLS.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+
+/// Bytes that the head of a request may take.
+const HEADER_BYTES: usize = 64 * 1024;
+
+/// Requests under way may take this long once the service is told to stop.
+const STOP_TIME: Duration = Duration::from_secs(20);
+
+/// Why there is no TLS listener.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    #[error("the certificate file {path} can't be read; set HTTPS_CERT_FILE to a chain in PEM form")]
+    Certificate {
+        path: String,
+        #[source]
+        source: rustls::pki_types::pem::Error,
+    },
+    #[error("the key file {path} can't be read; set HTTPS_KEY_FILE to a private key in PEM form")]
+    Key {
+        path: String,
+        #[source]
+        source: rustls::pki_types::pem::Error,
+    },
+    #[error("certificate and key can't be used")]
+    Pair(#[from] rustls::Error),
+}
+
+/// Reads certificate and key of a TLS listener.
+///
+/// # Errors
+///
+/// When a file can't be read, or key and certificate do not fit; a key never shows in the error.
+pub fn tls(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect)
+        .map_err(|source| TlsError::Certificate { path: certificate.display().to_string(), source })?;
+    let key = PrivateKeyDer::from_pem_file(key)
+        .map_err(|source| TlsError::Key { path: key.display().to_string(), source })?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+/// Serves the API on a listener until `stop` ends; requests under way are finished.
+///
+/// # Errors
+///
+/// When the listener breaks.
+pub async fn serve(
+    listener: TcpListener,
+    tls: Option<Arc<ServerConfig>>,
+    api: Api,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let slots = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let graceful = GracefulShutdown::new();
+    let acceptor = tls.map(TlsAcceptor::from);
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIME)
+        .max_buf_size(HEADER_BYTES)
+        .pipeline_flush(true);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_header_list_size(u32::try_from(HEADER_BYTES).unwrap_or(u32::MAX))
+        .max_concurrent_streams(64)
+        .keep_alive_interval(Some(HEADER_TIME));
+    let builder = Arc::new(builder);
+
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let slot = tokio::select! {
+            slot = Arc::clone(&slots).acquire_owned() => slot.map_err(io::Error::other)?,
+            () = &mut stop => break,
+        };
+        let stream = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) if is_of_one_connection(&error) => continue,
+                Err(error) => {
+                    // Out of files or memory: give the connections that there are a chance to end.
+                    tracing::warn!(%error, "a connection is not accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            },
+            () = &mut stop => break,
+        };
+        let watcher = graceful.watcher();
+        let (api, acceptor, builder) = (api.clone(), acceptor.clone(), Arc::clone(&builder));
+        tokio::spawn(async move {
+            let _slot = slot;
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "a connection ended before its time");
+                return;
+            }
+            match acceptor {
+                None => connection(stream, api, &builder, watcher).await,
+                Some(acceptor) => secure(stream, &acceptor, api, &builder, watcher).await,
+            }
+        });
+    }
+    drop(listener);
+    if timeout(STOP_TIME, graceful.shutdown()).await.is_err() {
+        tracing::warn!("connections are cut: their requests took too long");
+    }
+    Ok(())
+}
+
+type Watcher = hyper_util::server::graceful::Watcher;
+
+async fn secure(
+    stream: TcpStream,
+    acceptor: &TlsAcceptor,
+    api: Api,
+    builder: &Builder<TokioExecutor>,
+    watcher: Watcher,
+) {
+    match timeout(HANDSHAKE_TIME, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => connection(stream, api, builder, watcher).await,
+        Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
+        Err(_) => tracing::debug!("a handshake took too long"),
+    }
+}
+
+async fn connection<S>(stream: S, api: Api, builder: &Builder<TokioExecutor>, watcher: Watcher)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = service_fn(move |request| {
+        let api = api.clone();
+        async move { Ok::<_, Infallible>(api.answer(request).await) }
+    });
+    let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+    if let Err(error) = watcher.watch(connection).await {
+        tracing::debug!(error, "a connection ended before its time");
+    }
+}
+
+/// Whether an error of accepting is about one connection only.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
