@@ -69,6 +69,13 @@ pub struct Taken {
     takes: i64,
 }
 
+impl Taken {
+    /// How often it had been marked when it was taken: the same number twice means that nobody marked it in between.
+    pub fn marks(&self) -> i64 {
+        self.marks
+    }
+}
+
 // The earliest time wins. While a lease runs, `at` is its end: a mark may pull it forward, but nobody takes the row
 // before the lease ends or is given back.
 const MARK: &str = "insert into due (what, key, at, marks, takes, attempts, lease_until) values ($1, $2, $3, 1, 0, 0, 0) \
