@@ -1,0 +1,238 @@
+//! Setting a client up: address, trust, credentials, limits.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use assisted_wire::operation::{OperationId, Scheme};
+use reqwest::Certificate;
+use reqwest::header::HeaderValue;
+use reqwest::redirect::Policy;
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::base_url::BaseUrl;
+use crate::call::Call;
+use crate::retry::RetryPolicy;
+
+/// Largest CA file that is read, in bytes.
+const CA_FILE_LIMIT: u64 = 4 << 20;
+
+/// Why a client can't be made.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    #[error("the service's address can't be used: {reason}")]
+    BaseUrl { reason: String },
+    #[error("can't read the CA file {}: {source}", path.display())]
+    CaFile { path: PathBuf, source: std::io::Error },
+    #[error("the CA file {} holds no usable certificate", path.display())]
+    NoCertificate { path: PathBuf },
+    #[error("the {scheme} token holds characters that can't be sent in a header")]
+    Token { scheme: &'static str },
+    #[error("can't set up HTTP: {0}")]
+    Http(#[source] reqwest::Error),
+}
+
+/// A connection to one service. Cheap to clone; clones share connections.
+#[derive(Clone, Debug)]
+pub struct Client {
+    pub(crate) http: reqwest::Client,
+    pub(crate) shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) base: BaseUrl,
+    pub(crate) credentials: Vec<(Scheme, SecretString)>,
+    pub(crate) retry: RetryPolicy,
+    pub(crate) longest_answer: usize,
+}
+
+impl Client {
+    /// Begins a client of the service at `base_url`; see [`BaseUrl`] for the spellings.
+    pub fn builder(base_url: &str) -> ClientBuilder {
+        ClientBuilder {
+            base_url: base_url.to_owned(),
+            ca_file: None,
+            insecure: false,
+            proxy_from_env: true,
+            connect_timeout: Duration::from_secs(30),
+            timeout: Duration::from_secs(300),
+            user_agent: concat!("assisted-client/", env!("CARGO_PKG_VERSION")).to_owned(),
+            credentials: Vec::new(),
+            retry: RetryPolicy::default(),
+            longest_answer: 64 << 20,
+        }
+    }
+
+    /// The address below which requests go.
+    pub fn base_url(&self) -> &BaseUrl {
+        &self.shared.base
+    }
+
+    /// Begins a request for any operation of the contract.
+    pub fn call(&self, id: OperationId) -> Call<'_> {
+        Call::new(self, id.operation())
+    }
+}
+
+/// Settings of a [`Client`].
+#[derive(Debug)]
+pub struct ClientBuilder {
+    base_url: String,
+    ca_file: Option<PathBuf>,
+    insecure: bool,
+    proxy_from_env: bool,
+    connect_timeout: Duration,
+    timeout: Duration,
+    user_agent: String,
+    credentials: Vec<(Scheme, SecretString)>,
+    retry: RetryPolicy,
+    longest_answer: usize,
+}
+
+impl ClientBuilder {
+    /// Certificates (PEM) trusted besides the system's.
+    pub fn ca_file(mut self, path: impl AsRef<Path>) -> Self {
+        self.ca_file = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Whether any certificate is accepted; only for trying things out.
+    pub fn insecure(mut self, insecure: bool) -> Self {
+        self.insecure = insecure;
+        self
+    }
+
+    /// Whether `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` count; they do unless told otherwise.
+    pub fn proxy_from_env(mut self, on: bool) -> Self {
+        self.proxy_from_env = on;
+        self
+    }
+
+    /// Limit for a connection to stand; 30 s unless told otherwise.
+    pub fn connect_timeout(mut self, limit: Duration) -> Self {
+        self.connect_timeout = limit;
+        self
+    }
+
+    /// Limit for a request with its answer; 5 min unless told otherwise. Downloads have none.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = limit;
+        self
+    }
+
+    /// Text of the header `User-Agent`.
+    pub fn user_agent(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.user_agent);
+        self
+    }
+
+    /// A credential for one scheme; it is sent with the operations that accept the scheme. Where an operation accepts
+    /// several, the first in the contract's order that is known is sent.
+    pub fn credential(mut self, scheme: Scheme, token: SecretString) -> Self {
+        self.credentials.retain(|(known, _)| *known != scheme);
+        self.credentials.push((scheme, token));
+        self
+    }
+
+    /// Token of a person or a user interface.
+    pub fn user_token(self, token: SecretString) -> Self {
+        self.credential(Scheme::User, token)
+    }
+
+    /// Token of an agent, an installer or a controller.
+    pub fn agent_token(self, token: SecretString) -> Self {
+        self.credential(Scheme::Agent, token)
+    }
+
+    /// Token of a monitor.
+    pub fn watcher_token(self, token: SecretString) -> Self {
+        self.credential(Scheme::Watcher, token)
+    }
+
+    /// When and how often requests are repeated.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.retry = policy;
+        self
+    }
+
+    /// Longest JSON answer that is read, in bytes after decompression; 64 MiB unless told otherwise.
+    pub fn longest_answer(mut self, bytes: usize) -> Self {
+        self.longest_answer = bytes;
+        self
+    }
+
+    /// Makes the client; the only input and output is reading certificates.
+    pub fn build(self) -> Result<Client, BuildError> {
+        let base: BaseUrl = self.base_url.parse()?;
+        for (scheme, token) in &self.credentials {
+            if HeaderValue::from_str(token.expose_secret()).is_err() {
+                return Err(BuildError::Token { scheme: scheme.name() });
+            }
+        }
+        // rustls wants one provider per process; whoever comes first has chosen.
+        if rustls::crypto::CryptoProvider::get_default().is_none() {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
+        let mut http = reqwest::Client::builder()
+            .user_agent(self.user_agent)
+            .connect_timeout(self.connect_timeout)
+            .timeout(self.timeout)
+            .pool_idle_timeout(Duration::from_secs(90))
+            .tcp_keepalive(Duration::from_secs(30))
+            .danger_accept_invalid_certs(self.insecure)
+            .redirect(Policy::none());
+        if !self.proxy_from_env {
+            http = http.no_proxy();
+        }
+        if let Some(path) = self.ca_file {
+            for certificate in certificates(&path)? {
+                http = http.add_root_certificate(certificate);
+            }
+        }
+        Ok(Client {
+            http: http.build().map_err(BuildError::Http)?,
+            shared: Arc::new(Shared {
+                base,
+                credentials: self.credentials,
+                retry: self.retry,
+                longest_answer: self.longest_answer,
+            }),
+        })
+    }
+}
+
+fn certificates(path: &Path) -> Result<Vec<Certificate>, BuildError> {
+    let refuse = |source| BuildError::CaFile { path: path.to_owned(), source };
+    let length = std::fs::metadata(path).map_err(refuse)?.len();
+    if length > CA_FILE_LIMIT {
+        return Err(refuse(std::io::Error::other(format!("it is longer than {CA_FILE_LIMIT} bytes"))));
+    }
+    let pem = std::fs::read(path).map_err(refuse)?;
+    match Certificate::from_pem_bundle(&pem) {
+        Ok(found) if !found.is_empty() => Ok(found),
+        _ => Err(BuildError::NoCertificate { path: path.to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ca_file_must_hold_a_certificate() {
+        let build = |path: &str| Client::builder("https://host").ca_file(path).build();
+        assert!(matches!(build("/does/not/exist"), Err(BuildError::CaFile { .. })));
+        assert!(matches!(build("/dev/null"), Err(BuildError::NoCertificate { .. })));
+    }
+
+    #[test]
+    fn tokens_stay_out_of_sight() {
+        let token = SecretString::from("very-secret");
+        let client = Client::builder("http://host").user_token(token).build().unwrap();
+        assert!(!format!("{client:?}").contains("very-secret"));
+        let broken = Client::builder("http://host").agent_token(SecretString::from("very\nsecret")).build();
+        let error = broken.unwrap_err().to_string();
+        assert!(error.contains("agentAuth") && !error.contains("very"), "{error}");
+    }
+}

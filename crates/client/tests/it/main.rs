@@ -1,0 +1,5 @@
+//! The client against a real HTTP server on the loopback.
+
+mod answers;
+mod requests;
+mod server;
