@@ -1,0 +1,87 @@
+//! A service process on a free port with an empty database; it ends with the test.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+pub const PULL_SECRET: &str =
+    r#"{"auths":{"registry.example.com":{"auth":"dXNlcjpwYXNz","email":"user@example.com"}}}"#;
+
+pub struct Service {
+    child: Child,
+    pub url: String,
+    pub dir: tempfile::TempDir,
+}
+
+impl Service {
+    pub fn start() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("pull-secret.json"), PULL_SECRET).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_assisted"))
+            .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
+            .arg(dir.path().join("data"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(std::fs::File::create(dir.path().join("service.log")).unwrap())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let log = || std::fs::read_to_string(dir.path().join("service.log")).unwrap_or_default();
+        let url = line
+            .split_whitespace()
+            .find(|word| word.starts_with("http://"))
+            .unwrap_or_else(|| panic!("no address in {line:?}\n{}", log()));
+        Self { child, url: url.trim_end_matches('/').to_owned(), dir }
+    }
+
+    /// Runs the command line against the service.
+    pub fn cli(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_assisted"))
+            .args(["--url", &self.url])
+            .args(args)
+            .current_dir(self.dir.path())
+            .output()
+            .unwrap()
+    }
+
+    /// The answer of a command that has to succeed, as a program reads it.
+    pub fn json(&self, args: &[&str]) -> serde_json::Value {
+        let output = self.cli(&[args, &["-o", "json"]].concat());
+        assert!(output.status.success(), "{args:?}: {}\n{}", text(&output.stderr), self.log());
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// The id of what a command creates.
+    pub fn id(&self, args: &[&str]) -> String {
+        self.json(args)["id"].as_str().unwrap().to_owned()
+    }
+
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.dir.path().join("service.log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The Python environment with the stock clients: from `cargo xtask test`, else where `cargo xtask setup` makes it.
+pub fn python() -> PathBuf {
+    let python = std::env::var_os("ASSISTED_PYTHON").map_or_else(
+        || {
+            let home = std::env::var_os("HOME").expect("HOME is not set");
+            Path::new(&home).join(".cache/assisted/python/bin/python")
+        },
+        PathBuf::from,
+    );
+    assert!(python.exists(), "{} is missing: run `cargo xtask setup`", python.display());
+    python
+}

@@ -1,0 +1,90 @@
+"""Drives the service with the published client: create, list, read, update and delete each resource.
+
+The client checks every answer against its own models: a missing required field or a foreign enum value raises.
+"""
+
+import json
+import sys
+
+from assisted_service_client import ApiClient, Configuration, api, models
+from assisted_service_client.rest import ApiException
+
+PULL_SECRET = '{"auths":{"registry.example.com":{"auth":"dXNlcjpwYXNz","email":"user@example.com"}}}'
+
+configuration = Configuration()
+configuration.host = sys.argv[1] + "/api/assisted-install"
+client = ApiClient(configuration)
+installer = api.InstallerApi(client)
+events = api.EventsApi(client)
+versions = api.VersionsApi(client)
+
+
+def check(what, holds):
+    if not holds:
+        raise SystemExit(f"{what}: does not hold")
+
+
+def refused(status, call, *args, **kwargs):
+    try:
+        call(*args, **kwargs)
+    except ApiException as error:
+        check(f"status {error.status} is {status}", error.status == status)
+        return json.loads(error.body)
+    raise SystemExit(f"{call.__name__} was not refused with {status}")
+
+
+offered = versions.v2_list_supported_openshift_versions()
+check("versions are offered", len(offered) > 0)
+check("component versions are told", versions.v2_list_component_versions().versions is not None)
+version = next(name for name, offer in offered.items() if offer.get("default"))
+check("there are defaults", installer.v2_get_cluster_default_config().cluster_network_cidr)
+
+cluster = installer.v2_register_cluster(
+    models.ClusterCreateParams(
+        name="stock", openshift_version=version, pull_secret=PULL_SECRET, base_dns_domain="example.com"
+    )
+)
+check("the cluster has a name", cluster.name == "stock")
+check("the pull secret is known", cluster.pull_secret_set)
+check("the cluster is listed", cluster.id in [one["id"] for one in installer.v2_list_clusters()])
+updated = installer.v2_update_cluster(cluster.id, models.V2ClusterUpdateParams(name="renamed"))
+check("the cluster is renamed", updated.name == "renamed")
+check("the new name is read", installer.v2_get_cluster(cluster.id).name == "renamed")
+
+infra_env = installer.register_infra_env(
+    models.InfraEnvCreateParams(name="stock", pull_secret=PULL_SECRET, cluster_id=cluster.id)
+)
+check("the infra-env is listed", infra_env.id in [one["id"] for one in installer.list_infra_envs()])
+changed = installer.update_infra_env(
+    infra_env.id, models.InfraEnvUpdateParams(additional_ntp_sources="time.example.com")
+)
+check("the infra-env is changed", changed.additional_ntp_sources == "time.example.com")
+check("the change is read", installer.get_infra_env(infra_env.id).additional_ntp_sources == "time.example.com")
+
+host_id = "11111111-2222-4333-8444-555555555555"
+installer.v2_register_host(infra_env.id, models.HostCreateParams(host_id=host_id))
+steps = installer.v2_get_next_steps(infra_env.id, host_id)
+check("a new host is asked for its inventory", [step.step_type for step in steps.instructions] == ["inventory"])
+with open(sys.argv[2], encoding="utf-8") as file:
+    inventory = file.read()
+installer.v2_post_step_reply(
+    infra_env.id,
+    host_id,
+    reply=models.StepReply(step_type="inventory", step_id=steps.instructions[0].step_id, exit_code=0, output=inventory),
+)
+host = installer.v2_get_host(infra_env.id, host_id)
+check("the inventory is kept", json.loads(host.inventory)["hostname"] == json.loads(inventory)["hostname"])
+check("the host is listed", host_id in [one["id"] for one in installer.v2_list_hosts(infra_env.id)])
+named = installer.v2_update_host(infra_env.id, host_id, models.HostUpdateParams(host_name="worker-1"))
+check("the host is named", named.requested_hostname == "worker-1")
+found = events.v2_list_events(cluster_id=cluster.id)
+check("events are told", any(event.name == "cluster_registration_succeeded" for event in found))
+
+error = refused(404, installer.v2_get_cluster, "99999999-9999-4999-8999-999999999999")
+check("an error has its shape", error["kind"] == "Error" and error["code"] == "404")
+installer.v2_deregister_host(infra_env.id, host_id)
+refused(404, installer.v2_get_host, infra_env.id, host_id)
+installer.deregister_infra_env(infra_env.id)
+refused(404, installer.get_infra_env, infra_env.id)
+installer.v2_deregister_cluster(cluster.id)
+refused(404, installer.v2_get_cluster, cluster.id)

@@ -1,0 +1,63 @@
+//! Prints the documents that are made from the domain: `docs machines`, `docs settings`. Used by `cargo xtask docs`.
+
+use std::fmt::Write;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use assisted_core::{refresh, settings};
+
+fn main() -> ExitCode {
+    let text = match std::env::args().nth(1).as_deref() {
+        Some("machines") => machines(),
+        Some("settings") => variables(),
+        other => {
+            let _ = writeln!(io::stderr(), "unknown document {other:?}: machines or settings");
+            return ExitCode::from(2);
+        }
+    };
+    match io::stdout().write_all(text.as_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn machines() -> String {
+    let mut text = "# State machines\n\nMade from the code by `cargo xtask docs`. In each table the first rule wins whose state and condition hold.\n".to_owned();
+    for table in refresh::tables() {
+        let (diagram, rules) = (table.to_mermaid(), table.to_markdown());
+        let _ = write!(
+            text,
+            "\n## {}\n\n```mermaid\n{}\n```\n\n{}\n",
+            table.title,
+            diagram.trim_end(),
+            rules.trim_end()
+        );
+    }
+    text
+}
+
+fn variables() -> String {
+    let mut text =
+        "# Configuration\n\nMade from the code by `cargo xtask docs`. Environment variables, read once at start; flags of `assisted serve` win.\n"
+            .to_owned();
+    let mut topic = "";
+    for variable in settings::variables() {
+        if variable.topic != topic {
+            topic = variable.topic;
+            let _ =
+                write!(text, "\n## {topic}\n\n| variable | default | kind | meaning |\n|---|---|---|---|\n");
+        }
+        let cell = |cell: &str| cell.replace('|', "\\|").replace('\n', " ");
+        // Lists of images are data: the table says that there are defaults, not which.
+        let default = if variable.default.len() > 80 { "(built in)".to_owned() } else { variable.default };
+        let default = if default.is_empty() { default } else { format!("`{}`", cell(&default)) };
+        let _ = writeln!(
+            text,
+            "| `{}` | {default} | {} | {} |",
+            variable.name,
+            cell(variable.kind),
+            cell(variable.meaning)
+        );
+    }
+    text
+}
