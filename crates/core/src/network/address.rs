@@ -1,0 +1,115 @@
+//! Addresses and networks as hosts and clusters spell them.
+
+use std::net::IpAddr;
+
+use assisted_wire::inventory::{Interface, Inventory};
+use ipnet::IpNet;
+
+use crate::cluster::record::IpStack;
+
+/// An address of an interface, with the network that it is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InterfaceAddress<'a> {
+    /// Name of the interface.
+    pub interface: &'a str,
+    /// The address, and the length of its network's prefix.
+    pub net: IpNet,
+}
+
+impl InterfaceAddress<'_> {
+    /// The network itself, host bits cleared.
+    pub fn network(&self) -> IpNet {
+        self.net.trunc()
+    }
+}
+
+/// Reads a network in CIDR form; `None` unless it is one. Host bits are kept.
+pub fn parse_net(text: &str) -> Option<IpNet> {
+    text.parse().ok()
+}
+
+/// Reads a network and clears its host bits.
+pub fn parse_network(text: &str) -> Option<IpNet> {
+    parse_net(text).map(|net| net.trunc())
+}
+
+/// A network in canonical form; the text itself when it is not one.
+pub fn canonical(text: &str) -> String {
+    parse_network(text).map_or_else(|| text.to_owned(), |net| net.to_string())
+}
+
+/// Texts of all addresses of an interface, IPv4 first.
+pub fn texts(interface: &Interface) -> impl Iterator<Item = &str> {
+    let lists = [&interface.ipv4_addresses, &interface.ipv6_addresses];
+    lists.into_iter().flatten().flatten().map(String::as_str)
+}
+
+/// All addresses of an interface that can be read, IPv4 first.
+pub fn of_interface(interface: &Interface) -> impl Iterator<Item = InterfaceAddress<'_>> {
+    texts(interface)
+        .filter_map(|text| Some(InterfaceAddress { interface: &interface.name, net: parse_net(text)? }))
+}
+
+/// All addresses of a host that can be read, in the order of its inventory.
+pub fn of_inventory(inventory: &Inventory) -> impl Iterator<Item = InterfaceAddress<'_>> {
+    inventory.interfaces.iter().flatten().flat_map(of_interface)
+}
+
+/// Whether some address of the host lies in the network.
+pub fn inventory_touches(inventory: &Inventory, network: &IpNet) -> bool {
+    of_inventory(inventory).any(|address| network.contains(&address.net.addr()))
+}
+
+/// The address family of an address.
+pub fn stack_of(address: IpAddr) -> IpStack {
+    if address.is_ipv4() { IpStack::V4 } else { IpStack::V6 }
+}
+
+/// The address family of a network.
+pub fn stack_of_net(net: &IpNet) -> IpStack {
+    stack_of(net.addr())
+}
+
+/// Whether the address is one that only its own link knows.
+pub fn is_link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    }
+}
+
+/// Length of an address of the network's family: 32 or 128 bits.
+pub fn bits(net: &IpNet) -> u8 {
+    net.max_prefix_len()
+}
+
+/// Whether two networks share an address.
+pub fn overlap(a: &IpNet, b: &IpNet) -> bool {
+    a.contains(b) || b.contains(a)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strict() {
+        for bad in
+            ["", "10.0.0.1", "10.0.0.0/33", "10.0.0/24", "fe80::/129", "010.0.0.0/8", " 10.0.0.0/8", "a/8"]
+        {
+            assert_eq!(parse_net(bad), None, "{bad}");
+        }
+        assert_eq!(canonical("10.1.2.3/24"), "10.1.2.0/24");
+        assert_eq!(canonical("FD00:0::1/64"), "fd00::/64");
+        assert_eq!(canonical("nonsense"), "nonsense");
+    }
+
+    #[test]
+    fn overlapping() {
+        let net = |text: &str| parse_network(text).unwrap();
+        assert!(overlap(&net("10.0.0.0/8"), &net("10.1.0.0/16")));
+        assert!(overlap(&net("10.1.0.0/16"), &net("10.0.0.0/8")));
+        assert!(!overlap(&net("10.1.0.0/16"), &net("10.2.0.0/16")));
+        assert!(!overlap(&net("0.0.0.0/0"), &net("::/0")));
+    }
+}

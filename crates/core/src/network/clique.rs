@@ -1,0 +1,203 @@
+//! The largest group of nodes of a graph that are all joined with each other.
+//!
+//! The exact answer takes time exponential in the number of nodes for graphs made to be hard, which hostile reports
+//! could describe; so the search is given a budget of steps, after which the largest group found so far stands. Graphs
+//! of real networks are a few full meshes with a few links missing, and take a handful of steps.
+
+const WORD: usize = u64::BITS as usize;
+/// Steps of the search; each costs one pass over the nodes' bits.
+const BUDGET: usize = 50_000;
+
+/// A set of nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Nodes(Vec<u64>);
+
+impl Nodes {
+    fn empty(count: usize) -> Self {
+        Self(vec![0; count.div_ceil(WORD)])
+    }
+
+    fn add(&mut self, node: usize) {
+        self.0[node / WORD] |= 1 << (node % WORD);
+    }
+
+    fn remove(&mut self, node: usize) {
+        self.0[node / WORD] &= !(1 << (node % WORD));
+    }
+
+    fn contains(&self, node: usize) -> bool {
+        self.0[node / WORD] & (1 << (node % WORD)) != 0
+    }
+
+    fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    fn and(&self, other: &Self) -> Self {
+        Self(self.0.iter().zip(&other.0).map(|(a, b)| a & b).collect())
+    }
+
+    fn without(&self, other: &Self) -> Self {
+        Self(self.0.iter().zip(&other.0).map(|(a, b)| a & !b).collect())
+    }
+
+    fn common(&self, other: &Self) -> usize {
+        self.0.iter().zip(&other.0).map(|(a, b)| (a & b).count_ones() as usize).sum()
+    }
+
+    /// The nodes, ascending.
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().flat_map(|(index, word)| {
+            let mut rest = *word;
+            std::iter::from_fn(move || {
+                (rest != 0).then(|| {
+                    let bit = rest.trailing_zeros() as usize;
+                    rest &= rest - 1;
+                    index * WORD + bit
+                })
+            })
+        })
+    }
+}
+
+/// A graph whose edges go both ways.
+#[derive(Debug)]
+pub(super) struct Graph {
+    neighbours: Vec<Nodes>,
+}
+
+/// Edges that each go one way.
+pub(super) struct Edges {
+    to: Vec<Nodes>,
+}
+
+impl Edges {
+    /// Adds an edge; one from a node to itself says nothing.
+    pub(super) fn add(&mut self, from: usize, to: usize) {
+        if from != to {
+            self.to[from].add(to);
+        }
+    }
+}
+
+impl Graph {
+    /// The graph of the edges that go both ways.
+    pub(super) fn mutual(count: usize, fill: impl FnOnce(&mut Edges)) -> Self {
+        let mut edges = Edges { to: vec![Nodes::empty(count); count] };
+        fill(&mut edges);
+        let mut neighbours = edges.to.clone();
+        for (node, own) in neighbours.iter_mut().enumerate() {
+            for other in edges.to[node].iter() {
+                if !edges.to[other].contains(node) {
+                    own.remove(other);
+                }
+            }
+        }
+        Self { neighbours }
+    }
+}
+
+/// The nodes of the largest group, ascending; of several the one with the lowest nodes. Empty without any edge.
+pub(super) fn largest_clique(graph: &Graph) -> Vec<usize> {
+    let count = graph.neighbours.len();
+    let mut candidates = Nodes::empty(count);
+    (0..count).filter(|node| graph.neighbours[*node].len() > 0).for_each(|node| candidates.add(node));
+    let mut search = Search { graph, best: Vec::new(), steps: 0 };
+    search.extend(&mut Vec::new(), candidates, Nodes::empty(count));
+    search.best
+}
+
+struct Search<'g> {
+    graph: &'g Graph,
+    best: Vec<usize>,
+    steps: usize,
+}
+
+impl Search<'_> {
+    /// Bron and Kerbosch's search with a pivot: `group` can be extended by `candidates`; what goes with `done` was
+    /// looked at before.
+    fn extend(&mut self, group: &mut Vec<usize>, mut candidates: Nodes, mut done: Nodes) {
+        self.steps += 1;
+        let open = candidates.len();
+        if open == 0 {
+            let mut found = group.clone();
+            found.sort_unstable();
+            if found.len() > self.best.len() || (found.len() == self.best.len() && found < self.best) {
+                self.best = found;
+            }
+            return;
+        }
+        if group.len() + open < self.best.len() {
+            return;
+        }
+        let neighbours = &self.graph.neighbours;
+        let pivot =
+            candidates.iter().chain(done.iter()).max_by_key(|node| candidates.common(&neighbours[*node]));
+        let tried = pivot.map_or_else(|| candidates.clone(), |pivot| candidates.without(&neighbours[pivot]));
+        for node in tried.iter() {
+            if self.steps > BUDGET {
+                // Make sure that this branch at least ends in a group.
+                if self.best.len() < group.len() {
+                    self.best.clone_from(group);
+                    self.best.sort_unstable();
+                }
+                return;
+            }
+            group.push(node);
+            self.extend(group, candidates.and(&neighbours[node]), done.and(&neighbours[node]));
+            group.pop();
+            candidates.remove(node);
+            done.add(node);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn graph(count: usize, edges: &[(usize, usize)]) -> Graph {
+        Graph::mutual(count, |to| {
+            for (a, b) in edges {
+                to.add(*a, *b);
+                to.add(*b, *a);
+            }
+        })
+    }
+
+    #[test]
+    fn small_graphs() {
+        assert_eq!(largest_clique(&graph(0, &[])), Vec::<usize>::new());
+        assert_eq!(largest_clique(&graph(3, &[])), Vec::<usize>::new());
+        assert_eq!(largest_clique(&graph(4, &[(2, 3), (0, 1)])), [0, 1]);
+        assert_eq!(largest_clique(&graph(5, &[(0, 1), (2, 3), (3, 4), (2, 4)])), [2, 3, 4]);
+    }
+
+    #[test]
+    fn five_hundred_hosts_in_two_halves() {
+        let edges: Vec<_> = (0..500)
+            .flat_map(|a| (0..a).map(move |b| (a, b)))
+            .filter(|(a, b)| (*a < 240) == (*b < 240) && (a + b) % 251 != 7)
+            .collect();
+        let found = largest_clique(&graph(500, &edges));
+        assert!(found.len() > 200 && found.iter().all(|node| *node >= 240), "{}", found.len());
+    }
+
+    proptest! {
+        #[test]
+        fn as_by_trying_everything(edges in prop::collection::vec((0_usize..9, 0_usize..9), 0..40)) {
+            let graph = graph(9, &edges);
+            let joined = |nodes: &[usize]| {
+                nodes.iter().all(|a| nodes.iter().all(|b| a == b || graph.neighbours[*a].contains(*b)))
+            };
+            let all = (0_u32..1 << 9).map(|bits| (0..9).filter(|n| bits & (1 << n) != 0).collect::<Vec<usize>>());
+            let best = all
+                .filter(|nodes| nodes.len() > 1 && joined(nodes))
+                .min_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)))
+                .unwrap_or_default();
+            prop_assert_eq!(largest_clique(&graph), best);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Which hosts reach each other: the largest groups in which everyone does (validations §5.4).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::net::IpAddr;
+
+use assisted_wire::id::HostId;
+use assisted_wire::probe_responses::{ConnectivityRemoteHost, ConnectivityReport};
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+use super::address::{self, of_inventory};
+use super::clique::{Graph, largest_clique};
+use crate::cluster::record::IpStack;
+use crate::facts::Facts;
+use crate::host::report::ReportKind;
+use crate::validation::topology;
+
+/// The groups of a cluster, as they are stored with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MajorityGroups {
+    /// By network, and by family (`IPv4`, `IPv6`): the hosts of the largest group, sorted; empty when it is too small.
+    #[serde(default)]
+    majority_groups: BTreeMap<String, Vec<HostId>>,
+    /// By host: its addresses that all others reach, sorted.
+    #[serde(default)]
+    l3_connected_addresses: BTreeMap<HostId, Vec<String>>,
+}
+
+impl MajorityGroups {
+    /// Whether a host is in the group of a network in canonical form, or of a family.
+    pub fn contains(&self, group: &str, host: HostId) -> bool {
+        self.majority_groups.get(group).is_some_and(|hosts| hosts.contains(&host))
+    }
+
+    /// Addresses of a host that all other hosts reach.
+    pub fn connected_addresses(&self, host: HostId) -> &[String] {
+        self.l3_connected_addresses.get(&host).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// What one host found out about another: addresses of it that answered, on the link and over routes.
+struct Link {
+    to: usize,
+    on_link: Vec<IpAddr>,
+    routed: HashSet<IpAddr>,
+}
+
+/// The groups of a cluster's hosts, as the text of `connectivity_majority_groups`.
+pub fn majority_groups(facts: &Facts) -> String {
+    // Maps of texts always serialise.
+    serde_json::to_string(&groups(facts)).unwrap_or_default()
+}
+
+/// The groups of a cluster's hosts.
+pub fn groups(facts: &Facts) -> MajorityGroups {
+    let mut hosts: Vec<_> = facts.hosts.iter().collect();
+    hosts.sort_by_key(|host| host.record.host.id);
+    let ids: Vec<HostId> = hosts.iter().map(|host| host.record.host.id).collect();
+    let places: HashMap<HostId, usize> = ids.iter().enumerate().map(|(place, id)| (*id, place)).collect();
+    let links: Vec<Vec<Link>> =
+        hosts.iter().map(|host| read_links(host.report(ReportKind::Connectivity), &places)).collect();
+
+    let fenced = facts
+        .cluster
+        .as_ref()
+        .is_some_and(|record| topology::is_two_nodes_with_fencing(&record.cluster, &facts.hosts));
+    let minimum = if fenced { 2 } else { 3 };
+    let of_graph = |graph: &Graph| {
+        let group = largest_clique(graph);
+        if group.len() < minimum { Vec::new() } else { group.into_iter().map(|place| ids[place]).collect() }
+    };
+
+    let mut members: BTreeMap<IpNet, BTreeSet<usize>> = BTreeMap::new();
+    let mut own: Vec<HashSet<IpAddr>> = vec![HashSet::new(); hosts.len()];
+    for (place, host) in hosts.iter().enumerate() {
+        for address in host.inventory.iter().flat_map(|inventory| of_inventory(inventory)) {
+            members.entry(address.network()).or_default().insert(place);
+            own[place].insert(address.net.addr());
+        }
+    }
+
+    let mut majority_groups = BTreeMap::new();
+    for (network, members) in members {
+        // A group takes that many hosts with an address in the network.
+        let group =
+            if members.len() < minimum { Vec::new() } else { of_graph(&link_graph(&links, &network)) };
+        majority_groups.insert(network.to_string(), group);
+    }
+    for (stack, name) in [(IpStack::V4, "IPv4"), (IpStack::V6, "IPv6")] {
+        majority_groups.insert(name.to_owned(), of_graph(&route_graph(&links, &own, stack)));
+    }
+    MajorityGroups { majority_groups, l3_connected_addresses: connected_addresses(&links, &ids) }
+}
+
+fn read_links(report: &str, places: &HashMap<HostId, usize>) -> Vec<Link> {
+    let report: ConnectivityReport = serde_json::from_str(report).unwrap_or_default();
+    let link = |remote: ConnectivityRemoteHost| {
+        let to = *places.get(&remote.host_id?)?;
+        let l2 = remote.l2_connectivity.into_iter().flatten().filter(|each| each.successful);
+        let l3 = remote.l3_connectivity.into_iter().flatten().filter(|each| each.successful);
+        Some(Link {
+            to,
+            on_link: l2.filter_map(|each| each.remote_ip_address.parse().ok()).collect(),
+            routed: l3.filter_map(|each| each.remote_ip_address.parse().ok()).collect(),
+        })
+    };
+    report.remote_hosts.into_iter().flatten().filter_map(link).collect()
+}
+
+/// Who reaches whom with an address in a network, both ways.
+fn link_graph(links: &[Vec<Link>], network: &IpNet) -> Graph {
+    // Neighbour discovery is not always seen on the link, so routed IPv6 answers count too.
+    let routed_counts = address::stack_of_net(network) == IpStack::V6;
+    Graph::mutual(links.len(), |edges| {
+        for (from, link) in
+            links.iter().enumerate().flat_map(|(from, links)| links.iter().map(move |link| (from, link)))
+        {
+            let within = |ip: &IpAddr| network.contains(ip);
+            if link.on_link.iter().any(within) || (routed_counts && link.routed.iter().any(within)) {
+                edges.add(from, link.to);
+            }
+        }
+    })
+}
+
+/// Who reaches all addresses of a family of whom, both ways.
+fn route_graph(links: &[Vec<Link>], own: &[HashSet<IpAddr>], stack: IpStack) -> Graph {
+    Graph::mutual(links.len(), |edges| {
+        for (from, link) in
+            links.iter().enumerate().flat_map(|(from, links)| links.iter().map(move |link| (from, link)))
+        {
+            let mut wanted = own[link.to].iter().filter(|ip| address::stack_of(**ip) == stack).peekable();
+            if wanted.peek().is_some() && wanted.all(|ip| link.routed.contains(ip)) {
+                edges.add(from, link.to);
+            }
+        }
+    })
+}
+
+fn connected_addresses(links: &[Vec<Link>], ids: &[HostId]) -> BTreeMap<HostId, Vec<String>> {
+    let mut reached: HashMap<(usize, IpAddr), HashSet<usize>> = HashMap::new();
+    for (from, link) in
+        links.iter().enumerate().flat_map(|(from, links)| links.iter().map(move |link| (from, link)))
+    {
+        for ip in &link.routed {
+            if link.to != from {
+                reached.entry((link.to, *ip)).or_default().insert(from);
+            }
+        }
+    }
+    let mut addresses: BTreeMap<HostId, Vec<String>> = BTreeMap::new();
+    for ((host, ip), by) in reached {
+        if by.len() + 1 == ids.len() {
+            addresses.entry(ids[host]).or_default().push(ip.to_string());
+        }
+    }
+    addresses.values_mut().for_each(|addresses| addresses.sort_unstable());
+    addresses
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::validation::testing;
+
+    /// Hosts with one address each, `10.0.0.<n>/24`, and reports of who reached whom on the link and over routes.
+    fn cluster(reached: &[&[u8]]) -> Facts {
+        let mut facts = testing::facts(reached.len());
+        for (index, others) in reached.iter().enumerate() {
+            let remote = |other: &u8| {
+                let (id, ip) = (testing::host_id(usize::from(*other)), format!("10.0.0.{other}"));
+                serde_json::json!({
+                    "host_id": id,
+                    "l2_connectivity": [{"successful": true, "remote_ip_address": ip}],
+                    "l3_connectivity": [{"successful": true, "remote_ip_address": ip}],
+                })
+            };
+            let report = serde_json::json!({"remote_hosts": others.iter().map(remote).collect::<Vec<_>>()});
+            let host = &mut facts.hosts[index];
+            host.inventory =
+                Some(Arc::new(testing::inventory().address(&format!("10.0.0.{}/24", index + 1)).build()));
+            host.reports.insert(ReportKind::Connectivity, report.to_string().into());
+        }
+        facts
+    }
+
+    fn members(facts: &Facts, group: &str) -> Vec<usize> {
+        let groups = groups(facts);
+        (1..=facts.hosts.len()).filter(|n| groups.contains(group, testing::host_id(*n))).collect()
+    }
+
+    #[test]
+    fn the_largest_full_mesh() {
+        let facts = cluster(&[&[2, 3, 4], &[1, 3], &[1, 2, 4], &[1, 3], &[]]);
+        // 1-2-3 and 1-3-4 are both meshes of three; the one with the lower ids wins.
+        assert_eq!(members(&facts, "10.0.0.0/24"), [1, 2, 3]);
+        assert_eq!(members(&facts, "IPv4"), [1, 2, 3]);
+        assert_eq!(members(&facts, "IPv6"), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn one_way_links_do_not_count() {
+        let facts = cluster(&[&[2, 3], &[1, 3], &[1]]);
+        assert_eq!(members(&facts, "10.0.0.0/24"), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn two_fenced_nodes_are_enough() {
+        let mut facts = cluster(&[&[2], &[1]]);
+        assert_eq!(members(&facts, "10.0.0.0/24"), Vec::<usize>::new());
+        facts.cluster.as_mut().unwrap().cluster.control_plane_count = 2;
+        for host in &mut facts.hosts {
+            host.record.host.role = Some(assisted_wire::host::HostRole::Master);
+            host.record.host.fencing_credentials = "{}".to_owned();
+        }
+        assert_eq!(members(&facts, "10.0.0.0/24"), [1, 2]);
+    }
+
+    #[test]
+    fn stored_text() {
+        let facts = cluster(&[&[2, 3], &[1, 3], &[1, 2]]);
+        let (a, b, c) = (testing::host_id(1), testing::host_id(2), testing::host_id(3));
+        let text = majority_groups(&facts);
+        assert_eq!(
+            text,
+            format!(
+                r#"{{"majority_groups":{{"10.0.0.0/24":["{a}","{b}","{c}"],"IPv4":["{a}","{b}","{c}"],"IPv6":[]}},"#
+            ) + &format!(
+                r#""l3_connected_addresses":{{"{a}":["10.0.0.1"],"{b}":["10.0.0.2"],"{c}":["10.0.0.3"]}}}}"#
+            )
+        );
+        assert_eq!(serde_json::from_str::<MajorityGroups>(&text).unwrap(), groups(&facts));
+    }
+
+    #[test]
+    fn reports_that_make_no_sense_are_passed_over() {
+        let mut facts = cluster(&[&[2, 3], &[1, 3], &[1, 2, 3]]);
+        facts.hosts[0].reports.insert(ReportKind::Connectivity, "nonsense".into());
+        assert_eq!(members(&facts, "IPv4"), Vec::<usize>::new());
+        assert!(groups(&facts).connected_addresses(testing::host_id(1)).contains(&"10.0.0.1".to_owned()));
+    }
+}

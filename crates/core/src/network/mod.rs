@@ -1,0 +1,13 @@
+//! Network maths: which network holds an address, which hosts reach each other, what a cluster's networks are.
+//!
+//! Everything here is pure and strict: text that is not an address or a network is refused, never guessed at.
+
+pub mod address;
+mod clique;
+pub mod collision;
+pub mod connectivity;
+pub mod family;
+pub mod host_networks;
+pub mod machine;
+pub mod route;
+pub mod vip;

@@ -1,0 +1,143 @@
+//! Validations of a cluster. A new one is a file and a line in [`CHECKS`].
+
+mod address_families;
+mod cidr_overlap;
+mod defined;
+mod hosts;
+mod machine_cidr;
+mod masters;
+mod network_prefix;
+mod network_type;
+mod ntp;
+mod platform;
+mod vips;
+
+use assisted_wire::cluster::ClusterValidationId::{self as Id, *};
+use assisted_wire::cluster::{Cluster, ClusterStatus};
+use assisted_wire::inventory::Inventory;
+
+use super::ids::Category::{self, Configuration, HostsData, Network, Operators};
+use super::operator;
+use super::outcome::{Outcome, Status};
+use super::results::Results;
+use super::scope::Scope;
+use super::topology;
+use crate::facts::Facts;
+
+/// What a check of a cluster looks at.
+struct View<'a> {
+    scope: &'a Scope<'a>,
+    facts: &'a Facts,
+    cluster: &'a Cluster,
+    user_managed: bool,
+    single_node: bool,
+    dhcp: bool,
+    user_load_balanced: bool,
+}
+
+impl<'a> View<'a> {
+    fn new(scope: &'a Scope<'a>, cluster: &'a Cluster) -> Self {
+        Self {
+            scope,
+            facts: scope.facts,
+            cluster,
+            user_managed: topology::is_user_managed_networking(cluster),
+            single_node: topology::is_single_node(cluster),
+            dhcp: topology::is_vip_dhcp(cluster),
+            user_load_balanced: topology::is_user_load_balanced(cluster),
+        }
+    }
+
+    fn inventories(&self) -> impl Iterator<Item = &'a Inventory> {
+        self.facts.hosts.iter().filter_map(|host| host.inventory.as_deref())
+    }
+
+    /// Whether any host told what it is.
+    fn has_inventories(&self) -> bool {
+        self.inventories().next().is_some()
+    }
+
+    /// Whether the cluster needs a machine network.
+    fn needs_machine_network(&self) -> bool {
+        !self.user_managed || self.single_node
+    }
+
+    /// Whether the validation of the machine network succeeds.
+    fn is_machine_cidr_defined(&self) -> bool {
+        machine_cidr::check_defined(self).status == Status::Success
+    }
+}
+
+struct Check {
+    id: Id,
+    category: Category,
+    run: fn(&View<'_>) -> Outcome,
+}
+
+const fn check(id: Id, category: Category, run: fn(&View<'_>) -> Outcome) -> Check {
+    Check { id, category, run }
+}
+
+const CHECKS: &[Check] = &[
+    check(MachineCidrDefined, Network, machine_cidr::check_defined),
+    check(ClusterCidrDefined, Network, defined::check_cluster_cidr),
+    check(ServiceCidrDefined, Network, defined::check_service_cidr),
+    check(NoCidrsOverlapping, Network, cidr_overlap::check),
+    check(NetworksSameAddressFamilies, Network, address_families::check),
+    check(NetworkPrefixValid, Network, network_prefix::check),
+    check(MachineCidrEqualsToCalculatedCidr, Network, machine_cidr::check_calculated),
+    check(ApiVipsDefined, Network, vips::check_api_defined),
+    check(ApiVipsValid, Network, vips::check_api_valid),
+    check(IngressVipsDefined, Network, vips::check_ingress_defined),
+    check(IngressVipsValid, Network, vips::check_ingress_valid),
+    check(AllHostsAreReadyToInstall, HostsData, hosts::check),
+    check(SufficientMastersCount, HostsData, masters::check),
+    check(DnsDomainDefined, Network, defined::check_dns_domain),
+    check(PullSecretSet, Configuration, defined::check_pull_secret),
+    check(NtpServerConfigured, Network, ntp::check),
+    check(NetworkTypeValid, Network, network_type::check),
+    check(CustomManifestsRequirementsSatisfied, Network, network_type::check_manifests),
+    check(PlatformRequirementsSatisfied, Configuration, platform::check),
+];
+
+/// Runs all validations of a cluster. Nothing is evaluated once the installation runs, nor without a cluster.
+pub fn evaluate(facts: &Facts) -> Results<Id> {
+    evaluate_in(&Scope::new(facts))
+}
+
+/// As [`evaluate`], with what was read already.
+pub fn evaluate_in(scope: &Scope<'_>) -> Results<Id> {
+    let mut results = Results::default();
+    let Some(cluster) = scope.cluster().filter(|cluster| is_evaluated(cluster.status)) else {
+        return results;
+    };
+    let view = View::new(scope, cluster);
+    for check in CHECKS {
+        let disabled = scope.disabled_cluster.contains(&check.id);
+        let outcome = if disabled { Outcome::disabled() } else { (check.run)(&view) };
+        results.push(check.id, check.category, outcome, false, &scope.ignored_cluster);
+    }
+    for each in operator::OPERATORS {
+        results.push(
+            each.cluster,
+            Operators,
+            operator::outcome(each, cluster),
+            false,
+            &scope.ignored_cluster,
+        );
+    }
+    results
+}
+
+fn is_evaluated(status: ClusterStatus) -> bool {
+    matches!(
+        status,
+        ClusterStatus::Insufficient
+            | ClusterStatus::Ready
+            | ClusterStatus::PendingForInput
+            | ClusterStatus::PreparingForInstallation
+    )
+}
+
+#[cfg(test)]
+mod tests;

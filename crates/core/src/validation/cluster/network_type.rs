@@ -1,0 +1,75 @@
+//! `network-type-valid`, `custom-manifests-requirements-satisfied`: the network plug-in goes with the rest.
+
+use std::collections::BTreeMap;
+
+use assisted_wire::cluster::Cluster;
+use assisted_wire::cluster_params::NetworkType;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::View;
+use crate::network::family;
+use crate::validation::Outcome;
+
+pub(super) fn check(view: &View<'_>) -> Outcome {
+    let sdn = view.cluster.network_type == Some(NetworkType::OpenShiftSDN);
+    if sdn && family::has_ipv6(view.cluster) {
+        Outcome::failure(
+            "The cluster is configured with IPv6 which is not supported by OpenShiftSDN; use OVNKubernetes instead",
+        )
+        .remedy("Set the network type to OVNKubernetes.")
+    } else if sdn && view.single_node {
+        Outcome::failure(
+            "Control Plane Count '1' (SNO) is not supported by OpenShiftSDN; use another network type instead",
+        )
+        .remedy("Set the network type to OVNKubernetes.")
+    } else if view.dhcp && view.cluster.network_type == Some(NetworkType::OVNKubernetes) {
+        Outcome::failure(
+            "VIP DHCP allocation is not supported when the cluster is configured to use OVNKubernetes.",
+        )
+        .remedy("Switch VIP allocation by DHCP off, and set the virtual IPs.")
+    } else {
+        Outcome::success("The cluster has a valid network type")
+    }
+}
+
+pub(super) fn check_manifests(view: &View<'_>) -> Outcome {
+    let kind = effective_network_type(view.cluster);
+    if !["Cilium", "Calico", "CiscoACI", "None"].contains(&kind.as_str()) {
+        return Outcome::success("No custom manifests are required");
+    }
+    match has_custom_manifest(view.cluster) {
+        None => Outcome::failure("Failed to parse feature usages"),
+        Some(true) => Outcome::success("Custom manifests are uploaded"),
+        Some(false) => Outcome::failure(format!(
+            "Custom manifests are required for: {kind} network type. Please upload manifests via the custom manifests \
+             API."
+        ))
+        .remedy("Upload the plug-in's manifests."),
+    }
+}
+
+/// Whether the user uploaded a manifest; `None` when the record of used features can't be read.
+pub(super) fn has_custom_manifest(cluster: &Cluster) -> Option<bool> {
+    if cluster.feature_usage.is_empty() {
+        return Some(false);
+    }
+    let usage: BTreeMap<String, IgnoredAny> = serde_json::from_str(&cluster.feature_usage).ok()?;
+    Some(usage.contains_key("Custom manifest"))
+}
+
+/// The network type that will be installed: that of the install-config overrides, else the cluster's.
+pub(super) fn effective_network_type(cluster: &Cluster) -> String {
+    #[derive(Deserialize)]
+    struct Overrides {
+        networking: Option<Networking>,
+    }
+    #[derive(Deserialize)]
+    struct Networking {
+        #[serde(rename = "networkType")]
+        network_type: Option<String>,
+    }
+    let overrides = serde_json::from_str::<Overrides>(&cluster.install_config_overrides).ok();
+    let overridden = overrides.and_then(|all| all.networking?.network_type).filter(|kind| !kind.is_empty());
+    overridden.unwrap_or_else(|| cluster.network_type.map_or_else(String::new, |kind| kind.to_string()))
+}

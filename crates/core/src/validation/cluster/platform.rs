@@ -1,0 +1,20 @@
+//! `platform-requirements-satisfied`: what Oracle's cloud needs besides. Told only; it does not gate the installation.
+
+use super::View;
+use super::network_type::has_custom_manifest;
+use crate::validation::{Outcome, topology};
+
+pub(super) fn check(view: &View<'_>) -> Outcome {
+    if !view.cluster.platform.as_ref().is_some_and(topology::is_oci) {
+        return Outcome::success("Platform requirements satisfied");
+    }
+    match has_custom_manifest(view.cluster) {
+        Some(true) => Outcome::success("Platform requirements satisfied"),
+        None => Outcome::failure("Failed to parse feature usages"),
+        Some(false) => Outcome::failure(
+            "The custom manifest required for Oracle Cloud Infrastructure platform integration has not been added. \
+             Add a custom manifest to continue.",
+        )
+        .remedy("Upload the manifests of the cloud's controllers."),
+    }
+}

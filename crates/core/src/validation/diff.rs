@@ -1,0 +1,127 @@
+//! What changed between the stored results and new ones, for the events (validations §1.5).
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use super::ids::{Category, ValidationId};
+use super::outcome::{Status, Text};
+use super::results::Results;
+
+/// How a validation changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It fails now.
+    Failed {
+        /// Whether it succeeded before, rather than being unknown.
+        used_to_succeed: bool,
+    },
+    /// It failed before, and succeeds now.
+    Fixed,
+    /// Any other change; told to nobody but the service's own log.
+    Other,
+}
+
+/// A validation whose status changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change<I> {
+    pub id: I,
+    pub category: Category,
+    pub kind: ChangeKind,
+    pub from: Status,
+    pub to: Status,
+    /// The new message.
+    pub message: Text,
+}
+
+impl<I: ValidationId> Change<I> {
+    /// What the event says of a failure; `None` when it is none.
+    pub fn failure_message(&self) -> Option<&'static str> {
+        match self.kind {
+            ChangeKind::Failed { used_to_succeed: true } => Some("that used to succeed is now failing"),
+            ChangeKind::Failed { used_to_succeed: false } => Some("failed"),
+            ChangeKind::Fixed | ChangeKind::Other => None,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Old<'a> {
+    #[serde(borrow)]
+    id: std::borrow::Cow<'a, str>,
+    status: Status,
+}
+
+/// The validations that are in the stored text and in the new results with another status, by category and in the
+/// stored order. A text that can't be read counts as empty.
+pub fn diff<I: ValidationId>(old_info: &str, new: &Results<I>) -> Vec<Change<I>> {
+    let old: HashMap<&str, Vec<Old<'_>>> = serde_json::from_str(old_info).unwrap_or_default();
+    let old: HashMap<&str, Status> =
+        old.values().flatten().map(|entry| (entry.id.as_ref(), entry.status)).collect();
+    let mut changes = Vec::new();
+    for entry in new.by_category().into_values().flatten() {
+        let to = entry.outcome.status;
+        let Some(&from) = old.get(entry.id.text()).filter(|from| **from != to) else { continue };
+        let kind = match (from, to) {
+            (_, Status::Failure) => ChangeKind::Failed { used_to_succeed: from == Status::Success },
+            (Status::Failure, Status::Success) => ChangeKind::Fixed,
+            _ => ChangeKind::Other,
+        };
+        let message = entry.outcome.message.clone();
+        changes.push(Change { id: entry.id, category: entry.category, kind, from, to, message });
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use assisted_wire::host::HostValidationId as H;
+
+    use super::*;
+    use crate::validation::outcome::Outcome;
+    use crate::validation::settings::Ignored;
+
+    fn results(entries: &[(H, Outcome)]) -> Results<H> {
+        let mut results = Results::default();
+        for (id, outcome) in entries {
+            results.push(*id, Category::Hardware, outcome.clone(), false, &Ignored::Ids(Vec::new()));
+        }
+        results
+    }
+
+    #[test]
+    fn kinds() {
+        let old = results(&[
+            (H::HasInventory, Outcome::success("")),
+            (H::HasMinMemory, Outcome::pending("")),
+            (H::HasMinCpuCores, Outcome::failure("")),
+            (H::HasMinValidDisks, Outcome::failure("")),
+            (H::HostnameValid, Outcome::success("same")),
+        ])
+        .to_info();
+        let new = results(&[
+            (H::HasInventory, Outcome::failure("x")),
+            (H::HasMinMemory, Outcome::failure("")),
+            (H::HasMinCpuCores, Outcome::success("")),
+            (H::HasMinValidDisks, Outcome::pending("")),
+            (H::HostnameValid, Outcome::success("other text")),
+            (H::HostnameUnique, Outcome::failure("first seen")),
+        ]);
+        let changes = diff(&old, &new);
+        let kinds: Vec<_> = changes.iter().map(|change| (change.id, change.kind)).collect();
+        assert_eq!(
+            kinds,
+            [
+                (H::HasInventory, ChangeKind::Failed { used_to_succeed: true }),
+                (H::HasMinMemory, ChangeKind::Failed { used_to_succeed: false }),
+                (H::HasMinCpuCores, ChangeKind::Fixed),
+                (H::HasMinValidDisks, ChangeKind::Other),
+            ]
+        );
+        assert_eq!(changes[0].message, "x");
+        assert_eq!(changes[0].failure_message(), Some("that used to succeed is now failing"));
+        assert!(diff("", &new).is_empty());
+        assert!(diff("not json", &new).is_empty());
+        assert!(diff(&new.to_info(), &new).is_empty());
+    }
+}

@@ -1,0 +1,150 @@
+//! `api-`, `api-int-` and `apps-domain-name-resolved-correctly`: with user-managed networking the user's DNS knows the
+//! cluster's names (validations §2.6).
+
+use assisted_wire::cluster::Cluster;
+use assisted_wire::probe_responses::{ApiVipConnectivityResponse, DomainResolutionResponse};
+use serde::Deserialize;
+
+use super::{View, dns_wildcard};
+use crate::facts::HostFacts;
+use crate::host::report::ReportKind;
+use crate::network::address;
+use crate::validation::scope::{Report, Scope};
+use crate::validation::{Outcome, topology};
+
+struct Domain {
+    /// What stands before the cluster's domain in the name that is resolved.
+    prefix: &'static str,
+    /// What stands there in messages.
+    printed: &'static str,
+    target: &'static str,
+}
+
+const API: Domain = Domain { prefix: "api", printed: "api", target: "API load balancer" };
+const API_INT: Domain =
+    Domain { prefix: "api-int", printed: "api-int", target: "internal API load balancer" };
+const APPS: Domain =
+    Domain { prefix: "console-openshift-console.apps", printed: "*.apps", target: "application ingress" };
+
+pub(super) fn check_api(view: &View<'_>) -> Outcome {
+    check(view, &API)
+}
+
+pub(super) fn check_api_int(view: &View<'_>) -> Outcome {
+    check(view, &API_INT)
+}
+
+pub(super) fn check_apps(view: &View<'_>) -> Outcome {
+    check(view, &APPS)
+}
+
+fn check(view: &View<'_>, domain: &Domain) -> Outcome {
+    let Some(cluster) = view.cluster else { return Outcome::suppressed() };
+    let target = domain.target;
+    let base = &cluster.base_dns_domain;
+    let printed = if base.is_empty() {
+        target.to_owned()
+    } else {
+        format!("{}.{}.{base}", domain.printed, cluster.name)
+    };
+    let satisfied = || {
+        Outcome::success(format!(
+            "Domain name resolution for the {printed} domain was successful or not required"
+        ))
+    };
+    match is_managed(view.scope, cluster) {
+        None => {
+            return Outcome::pending(format!(
+                "DNS validation for the {printed} domain cannot be completed at the moment. This could be due to other \
+                 validations"
+            ));
+        }
+        Some(true) => return satisfied(),
+        Some(false) => {}
+    }
+    let dnsmasq = view.facts.settings.clusters.enable_single_node_dnsmasq;
+    if dnsmasq && topology::is_single_node(cluster) && !topology::is_day2(cluster) {
+        return satisfied();
+    }
+    if base.is_empty() {
+        return Outcome::error(format!(
+            "DNS validation for the {target} domain cannot be completed because the cluster does not have \
+             base_dns_domain set. Please update the cluster with the correct base_dns_domain"
+        ));
+    }
+    let Report::Read(report) = view.report::<DomainResolutionResponse>(ReportKind::DomainNameResolutions)
+    else {
+        return Outcome::error("Error while evaluating DNS resolution on this host");
+    };
+    let name = format!("{}.{}.{base}", domain.prefix, cluster.name);
+    let resolution = report.resolutions.iter().find(|each| each.domain_name == name);
+    let resolved = resolution.map(dns_wildcard::targets).unwrap_or_default();
+    if resolved.is_empty() {
+        return Outcome::failure(format!(
+            "Couldn't resolve domain name {printed} on the host. To continue installation, create the necessary DNS \
+             entries to resolve this domain name to your cluster's {target} IP address"
+        ))
+        .remedy("Create the DNS record, and hand out the name server that knows it to the host.");
+    }
+    let own: Vec<&str> = view
+        .inventory
+        .into_iter()
+        .flat_map(|inventory| inventory.interfaces.iter().flatten())
+        .flat_map(address::texts)
+        .collect();
+    if let Some(same) = resolved.iter().find(|each| own.contains(&each.as_str())) {
+        return Outcome::failure(format!(
+            "Domain {printed} must not point at {same} as it is the API address of this host. This domain must instead \
+             point at the IP address of a load balancer when using user managed networking in a multi control-plane \
+             node cluster"
+        ));
+    }
+    satisfied().measured(resolved.join(", "))
+}
+
+/// Whether the cluster resolves its names by itself; `None`: nobody can tell yet.
+fn is_managed(scope: &Scope<'_>, cluster: &Cluster) -> Option<bool> {
+    if !cluster.imported {
+        return Some(!topology::is_user_managed_networking(cluster));
+    }
+    *scope.managed.get_or_init(|| {
+        let mut answers = scope.facts.hosts.iter().filter_map(answer).peekable();
+        answers.peek()?;
+        let first = answers.find_map(|answer| serde_json::from_str::<Ignition>(&answer.ignition).ok());
+        Some(first.is_none_or(|ignition| ignition.has_own_resolver()))
+    })
+}
+
+fn answer(host: &HostFacts) -> Option<ApiVipConnectivityResponse> {
+    match Report::<ApiVipConnectivityResponse>::read(host.report(ReportKind::ApiVipConnectivity)) {
+        Report::Read(answer) if answer.is_success => Some(answer),
+        _ => None,
+    }
+}
+
+/// As much of an Ignition configuration as tells whether the cluster serves its own names.
+#[derive(Deserialize)]
+struct Ignition {
+    #[serde(default)]
+    storage: Storage,
+}
+
+#[derive(Default, Deserialize)]
+struct Storage {
+    #[serde(default)]
+    files: Vec<File>,
+}
+
+#[derive(Deserialize)]
+struct File {
+    path: String,
+}
+
+impl Ignition {
+    fn has_own_resolver(&self) -> bool {
+        self.storage.files.iter().any(|file| {
+            ["/etc/kubernetes/manifests/coredns.yaml", "/etc/kubernetes/manifests/keepalived.yaml"]
+                .contains(&file.path.as_str())
+        })
+    }
+}

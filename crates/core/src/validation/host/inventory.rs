@@ -1,0 +1,46 @@
+//! `has-inventory`, `inventory-not-partially-truncated`, `inventory-not-fully-truncated`: the host told what it is.
+
+use assisted_wire::inventory::{InventoryTruncation, InventoryTruncationType as Type};
+
+use super::View;
+use crate::validation::Outcome;
+
+const REMEDY: &str =
+    "Remove disks or interfaces that the host does not need, or raise AGENT_INVENTORY_MAX_SIZE.";
+
+pub(super) fn check(view: &View<'_>) -> Outcome {
+    if view.inventory.is_some() {
+        Outcome::success("Valid inventory exists for the host")
+    } else {
+        Outcome::failure("Inventory has not been received for the host")
+            .remedy("Wait: a host sends its inventory within a minute after it registered.")
+    }
+}
+
+pub(super) fn check_partially_truncated(view: &View<'_>) -> Outcome {
+    truncated(view, |truncation| match truncation.r#type {
+        Type::Partial => {
+            Outcome::failure(text("Inventory is truncated (partial)", truncation)).remedy(REMEDY)
+        }
+        Type::Full => Outcome::success("Inventory is not partially truncated (inventory fully truncated)"),
+    })
+}
+
+pub(super) fn check_fully_truncated(view: &View<'_>) -> Outcome {
+    truncated(view, |truncation| match truncation.r#type {
+        Type::Partial => Outcome::success("Inventory is partially truncated"),
+        Type::Full => Outcome::failure(text("Inventory is truncated (full)", truncation)).remedy(REMEDY),
+    })
+}
+
+fn truncated(view: &View<'_>, judge: impl Fn(&InventoryTruncation) -> Outcome) -> Outcome {
+    let Some(inventory) = view.inventory else { return Outcome::pending("Missing inventory") };
+    inventory.truncation.as_ref().map_or_else(|| Outcome::success("Inventory is not truncated"), judge)
+}
+
+fn text(start: &str, truncation: &InventoryTruncation) -> String {
+    match truncation.reasons.as_deref() {
+        Some(reasons) if !reasons.is_empty() => format!("{start}: {}", reasons.join("; ")),
+        _ => start.to_owned(),
+    }
+}

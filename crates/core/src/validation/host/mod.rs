@@ -1,0 +1,194 @@
+//! Validations of a host, in the order of evaluation. A new one is a file and a line in [`CHECKS`].
+
+mod compatible_agent;
+mod connected;
+mod container_images;
+mod cpu;
+mod default_route;
+mod disk_encryption;
+mod disk_speed;
+mod disks;
+mod dns_wildcard;
+mod domain_resolution;
+pub mod hostname;
+mod ignition;
+mod inventory;
+mod ip_collisions;
+mod iscsi_nic;
+mod link_quality;
+mod machine_cidr;
+mod majority_group;
+mod memory;
+mod mtu;
+mod ntp_synced;
+mod overlapping_subnets;
+mod platform;
+mod skip_disks;
+mod time_synced;
+mod view;
+mod vsphere_disk_uuid;
+
+use assisted_wire::host::HostValidationId::{self as Id, *};
+use assisted_wire::host::{HostRole, HostStage};
+
+pub use self::connected::{connected_until, stage_is_watched};
+pub use self::container_images::invalid_images;
+use self::view::View;
+use super::ids::Category::{self, Hardware, Network, Operators};
+use super::operator;
+use super::outcome::Outcome;
+use super::results::Results;
+use super::scope::Scope;
+use crate::facts::{Facts, HostFacts};
+use crate::hardware::HardwareError;
+
+/// Why a host can't be judged at all: nothing of it is refreshed then (validations §1.2).
+#[derive(Debug, thiserror::Error)]
+pub enum EvaluationError {
+    #[error("Inventory is not valid, Memory not detected")]
+    NoMemory,
+    #[error("Inventory is not valid, CPU not detected")]
+    NoCpu,
+    #[error("machine network {0:?} is not a network")]
+    MachineNetwork(String),
+    #[error(transparent)]
+    Hardware(#[from] HardwareError),
+    #[error("hardware requirements can't be read: {0}")]
+    Requirements(String),
+}
+
+/// When the outcome of a validation is left out of what the API shows.
+#[derive(Clone, Copy)]
+enum Omit {
+    Never,
+    /// Once the host rebooted into what was installed.
+    AfterReboot,
+    /// During the installation.
+    InAnyStage,
+}
+
+struct Check {
+    id: Id,
+    category: Category,
+    omit: Omit,
+    run: fn(&View<'_>) -> Outcome,
+}
+
+const fn check(id: Id, category: Category, run: fn(&View<'_>) -> Outcome) -> Check {
+    Check { id, category, omit: Omit::Never, run }
+}
+
+const fn omitted(omit: Omit, check: Check) -> Check {
+    Check { omit, ..check }
+}
+
+const CHECKS: &[Check] = &[
+    omitted(Omit::AfterReboot, check(Connected, Network, connected::check)),
+    omitted(Omit::AfterReboot, check(MediaConnected, Network, connected::check_media)),
+    check(HasInventory, Hardware, inventory::check),
+    check(InventoryNotPartiallyTruncated, Hardware, inventory::check_partially_truncated),
+    check(InventoryNotFullyTruncated, Hardware, inventory::check_fully_truncated),
+    check(HasMinCpuCores, Hardware, cpu::check_minimum),
+    check(HasMinMemory, Hardware, memory::check_minimum),
+    check(HasMinValidDisks, Hardware, disks::check),
+    check(MachineCidrDefined, Network, machine_cidr::check_defined),
+    check(HasCpuCoresForRole, Hardware, cpu::check_for_role),
+    check(HasMemoryForRole, Hardware, memory::check_for_role),
+    check(HostnameUnique, Hardware, hostname::check_unique),
+    check(BelongsToMachineCidr, Network, machine_cidr::check_belongs),
+    check(HostnameValid, Hardware, hostname::check_valid),
+    check(IgnitionDownloadable, Network, ignition::check),
+    check(BelongsToMajorityGroup, Network, majority_group::check),
+    check(MtuValid, Network, mtu::check),
+    check(ValidPlatformNetworkSettings, Network, platform::check_network_settings),
+    omitted(Omit::AfterReboot, check(NtpSynced, Network, ntp_synced::check)),
+    omitted(Omit::AfterReboot, check(TimeSyncedBetweenHostAndService, Network, time_synced::check)),
+    check(ContainerImagesAvailable, Network, container_images::check),
+    check(SufficientInstallationDiskSpeed, Hardware, disk_speed::check),
+    check(SufficientNetworkLatencyRequirementForRole, Network, link_quality::check_latency),
+    check(SufficientPacketLossRequirementForRole, Network, link_quality::check_loss),
+    check(HasDefaultRoute, Network, default_route::check),
+    check(ApiDomainNameResolvedCorrectly, Network, domain_resolution::check_api),
+    check(ApiIntDomainNameResolvedCorrectly, Network, domain_resolution::check_api_int),
+    check(AppsDomainNameResolvedCorrectly, Network, domain_resolution::check_apps),
+    check(CompatibleWithClusterPlatform, Hardware, platform::check_compatible),
+    check(DnsWildcardNotConfigured, Network, dns_wildcard::check),
+    check(DiskEncryptionRequirementsSatisfied, Hardware, disk_encryption::check),
+    check(NonOverlappingSubnets, Network, overlapping_subnets::check),
+    check(VsphereDiskUuidEnabled, Hardware, vsphere_disk_uuid::check),
+    omitted(Omit::InAnyStage, check(CompatibleAgent, Hardware, compatible_agent::check)),
+    check(NoSkipInstallationDisk, Hardware, skip_disks::check_installation_disk),
+    check(NoSkipMissingDisk, Hardware, skip_disks::check_missing),
+    check(NoIpCollisionsInNetwork, Network, ip_collisions::check),
+    check(NoIscsiNicBelongsToMachineCidr, Network, iscsi_nic::check),
+];
+
+/// Runs all validations of a host.
+///
+/// # Errors
+///
+/// What is known of the host makes no sense, so that nothing of it may be refreshed.
+pub fn evaluate(facts: &Facts, host: &HostFacts) -> Result<Results<Id>, EvaluationError> {
+    evaluate_in(&Scope::new(facts), host)
+}
+
+/// As [`evaluate`], with what the hosts of a cluster share read once for all of them.
+///
+/// # Errors
+///
+/// As [`evaluate`].
+pub fn evaluate_in(scope: &Scope<'_>, host: &HostFacts) -> Result<Results<Id>, EvaluationError> {
+    let view = View::new(scope, host, host.effective_role())?;
+    let mut results = Results::with_capacity(CHECKS.len() + operator::OPERATORS.len());
+    for check in CHECKS {
+        view.run(check, &mut results);
+    }
+    if let Some(cluster) = scope.cluster() {
+        for each in operator::OPERATORS {
+            let outcome = operator::outcome(each, cluster);
+            results.push(each.host, Operators, outcome, false, &scope.ignored_host);
+        }
+    }
+    Ok(results)
+}
+
+/// Whether a host has what a role takes, if it played it (state-machines §4.13); operators apart.
+pub fn fits_role(scope: &Scope<'_>, host: &HostFacts, role: HostRole) -> bool {
+    let may = match host.record.host.role.unwrap_or(HostRole::AutoAssign) {
+        HostRole::AutoAssign => true,
+        HostRole::Bootstrap => role == HostRole::Master,
+        own => own == role,
+    };
+    let Ok(view) = View::new(scope, host, role) else { return false };
+    let mut results = Results::default();
+    for check in CHECKS.iter().filter(|check| matches!(check.id, HasCpuCoresForRole | HasMemoryForRole)) {
+        view.run(check, &mut results);
+    }
+    may && results.all(&[HasCpuCoresForRole, HasMemoryForRole])
+}
+
+impl View<'_> {
+    fn run(&self, check: &Check, results: &mut Results<Id>) {
+        let stage = self.stage();
+        let omitted = match check.omit {
+            Omit::Never => false,
+            Omit::InAnyStage => stage.is_some(),
+            Omit::AfterReboot => matches!(
+                stage,
+                Some(
+                    HostStage::Rebooting
+                        | HostStage::WaitingForIgnition
+                        | HostStage::Configuring
+                        | HostStage::Joined
+                        | HostStage::Done
+                )
+            ),
+        };
+        let disabled = self.scope.disabled_host.contains(&check.id);
+        let outcome = if disabled { Outcome::disabled() } else { (check.run)(self) };
+        results.push(check.id, check.category, outcome, omitted, &self.scope.ignored_host);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! `mtu-valid`: full-sized packets get through to the other hosts. Told only; it keeps no host from being installed.
+
+use assisted_wire::probe_responses::{ConnectivityReport, MtuReport};
+
+use super::View;
+use crate::host::report::ReportKind;
+use crate::network::address;
+use crate::validation::scope::Report;
+use crate::validation::{Outcome, topology};
+
+pub(super) fn check(view: &View<'_>) -> Outcome {
+    let Some(cluster) = view.cluster else { return Outcome::suppressed() };
+    if view.inventory.is_none() {
+        return Outcome::pending("Missing host inventory");
+    }
+    if view.host.is_day2() {
+        return Outcome::success("Day2 host is not required to be connected to other hosts in the cluster");
+    }
+    if topology::is_single_node(cluster) {
+        return Outcome::suppressed();
+    }
+    let report: ConnectivityReport = match view.report(ReportKind::Connectivity) {
+        Report::Missing => return Outcome::pending("Missing MTU report information"),
+        Report::Broken => return Outcome::error("Internal error - failed to parse host connectivity report"),
+        Report::Read(report) => report,
+    };
+    let any = topology::is_user_managed_networking(cluster);
+    let reports = report.remote_hosts.iter().flatten().flat_map(|remote| remote.mtu_report.iter().flatten());
+    let mut broken = reports.filter(|report| !report.mtu_successful);
+    match broken.find(|report| any || matters(view, report)) {
+        Some(report) => Outcome::failure(format!(
+            "MTU is broken. Interface: {}, remote IP address: {}",
+            report.outgoing_nic, report.remote_ip_address
+        ))
+        .remedy("Set the same MTU on the hosts' interfaces and on the switches between them."),
+        None => Outcome::success("MTU is ok"),
+    }
+}
+
+/// Whether the traffic of the cluster takes this way: from one address in a machine network to another.
+fn matters(view: &View<'_>, report: &MtuReport) -> bool {
+    let Ok(remote) = report.remote_ip_address.parse::<std::net::IpAddr>() else { return false };
+    let interfaces = view.inventory.and_then(|inventory| inventory.interfaces.as_deref()).unwrap_or_default();
+    let own = || {
+        let nic = interfaces.iter().filter(|nic| nic.name == report.outgoing_nic);
+        nic.flat_map(address::of_interface)
+            .map(|own| own.net.addr())
+            .filter(|own| own.is_ipv4() == remote.is_ipv4())
+    };
+    let within = |ip| view.machine_networks.iter().any(|network| network.contains(&ip));
+    within(remote) && own().any(within)
+}

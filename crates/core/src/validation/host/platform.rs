@@ -1,0 +1,66 @@
+//! `compatible-with-cluster-platform`, `valid-platform-network-settings`: the machine can be part of the platform.
+
+use assisted_wire::inventory::Inventory;
+use assisted_wire::platform::{Platform, PlatformType};
+
+use super::View;
+use crate::validation::{Outcome, topology};
+
+/// How VMware's machines call their manufacturer.
+pub(super) const VMWARE: &str = "VMware, Inc.";
+const OPENSTACK_PRODUCT: &str = "OpenStack Compute";
+
+pub(super) fn check_compatible(view: &View<'_>) -> Outcome {
+    let Some(cluster) = view.cluster else { return Outcome::suppressed() };
+    let (Some(inventory), Some(platform)) = (view.inventory, &cluster.platform) else {
+        return Outcome::pending("Missing inventory or platform isn't set");
+    };
+    let kind = platform.r#type;
+    if is_supported(platform, inventory) {
+        return Outcome::success(format!("Host is compatible with cluster platform {kind}"));
+    }
+    Outcome::failure(format!(
+        "Host is not compatible with cluster platform {kind}; either disable this host or discover a new compatible \
+         host."
+    ))
+    .measured(manufacturer(inventory).to_owned())
+    .required(required_manufacturer(platform).unwrap_or_default())
+    .remedy("Remove this host, or choose another platform for the cluster.")
+}
+
+pub(super) fn check_network_settings(view: &View<'_>) -> Outcome {
+    let Some(inventory) = view.inventory else { return Outcome::pending("Missing inventory") };
+    let Some(vendor) = &inventory.system_vendor else { return Outcome::error("Validation error") };
+    let product = &vendor.product_name;
+    if product == OPENSTACK_PRODUCT {
+        match view.cluster {
+            None => return Outcome::suppressed(),
+            Some(cluster) if !topology::is_user_managed_networking(cluster) => {
+                return Outcome::failure(format!(
+                    "Platform {product} is allowed only for Single Node OpenShift or user-managed networking"
+                ))
+                .remedy("Switch the cluster to user-managed networking, or use another machine.");
+            }
+            Some(_) => {}
+        }
+    }
+    Outcome::success(format!("Platform {product} is allowed"))
+}
+
+/// The manufacturer that a machine must have; `None`: any.
+fn required_manufacturer(platform: &Platform) -> Option<&'static str> {
+    match platform.r#type {
+        PlatformType::Vsphere => Some(VMWARE),
+        PlatformType::Nutanix => Some("Nutanix"),
+        PlatformType::External if topology::is_oci(platform) => Some("OracleCloud.com"),
+        PlatformType::Baremetal | PlatformType::None | PlatformType::External => None,
+    }
+}
+
+fn is_supported(platform: &Platform, inventory: &Inventory) -> bool {
+    required_manufacturer(platform).is_none_or(|required| manufacturer(inventory) == required)
+}
+
+pub(super) fn manufacturer(inventory: &Inventory) -> &str {
+    inventory.system_vendor.as_ref().map_or("", |vendor| vendor.manufacturer.as_str())
+}

@@ -1,0 +1,86 @@
+//! What a check of a host looks at.
+
+use assisted_wire::cluster::Cluster;
+use assisted_wire::host::{Host, HostRole, HostStage};
+use assisted_wire::inventory::Inventory;
+use assisted_wire::requirements::ClusterHostRequirementsDetails;
+use ipnet::IpNet;
+
+use super::EvaluationError;
+use crate::facts::{Facts, HostFacts};
+use crate::hardware::{self, Minimum, SelectionInput};
+use crate::host::report::ReportKind;
+use crate::validation::scope::{Report, Scope};
+use crate::validation::topology;
+
+/// A host among the others, with what is required of it.
+pub(super) struct View<'a> {
+    pub(super) scope: &'a Scope<'a>,
+    pub(super) facts: &'a Facts,
+    pub(super) host: &'a HostFacts,
+    /// `None`: unbound.
+    pub(super) cluster: Option<&'a Cluster>,
+    pub(super) inventory: Option<&'a Inventory>,
+    /// The role to judge it in.
+    pub(super) role: HostRole,
+    /// What OpenShift and the operators require together.
+    pub(super) total: ClusterHostRequirementsDetails,
+    pub(super) minimum: Minimum,
+    pub(super) machine_networks: &'a [IpNet],
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(
+        scope: &'a Scope<'a>,
+        host: &'a HostFacts,
+        role: HostRole,
+    ) -> Result<Self, EvaluationError> {
+        let inventory = host.inventory.as_deref();
+        if let Some(inventory) = inventory {
+            inventory.memory.as_ref().ok_or(EvaluationError::NoMemory)?;
+            inventory.cpu.as_ref().ok_or(EvaluationError::NoCpu)?;
+        }
+        let facts = scope.facts;
+        let table =
+            scope.requirements.as_ref().map_err(|error| EvaluationError::Requirements(error.to_string()))?;
+        let input = SelectionInput { role, ..SelectionInput::of(facts, host) };
+        let machine_networks = scope.machine_networks.as_ref();
+        Ok(Self {
+            scope,
+            facts,
+            host,
+            cluster: scope.cluster(),
+            inventory,
+            role,
+            total: hardware::total(table, &input)?,
+            minimum: hardware::minimum(table, &input)?,
+            machine_networks: machine_networks
+                .map_err(|text| EvaluationError::MachineNetwork(text.clone()))?,
+        })
+    }
+
+    /// What the API shows of the host.
+    pub(super) fn record(&self) -> &'a Host {
+        &self.host.record.host
+    }
+
+    /// The stage of the installation.
+    pub(super) fn stage(&self) -> Option<HostStage> {
+        self.record().progress.as_ref().and_then(|progress| progress.current_stage)
+    }
+
+    /// The host's name; empty when it has none.
+    pub(super) fn name(&self) -> &'a str {
+        topology::host_name(self.host)
+    }
+
+    /// A report of the host, read.
+    pub(super) fn report<T: serde::de::DeserializeOwned>(&self, kind: ReportKind) -> Report<T> {
+        Report::read(self.host.report(kind))
+    }
+
+    /// Whether the host has an address in the network.
+    pub(super) fn is_in(&self, network: &IpNet) -> bool {
+        self.inventory.is_some_and(|inventory| crate::network::address::inventory_touches(inventory, network))
+    }
+}

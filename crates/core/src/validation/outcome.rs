@@ -1,0 +1,124 @@
+//! The outcome of one validation.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Status of a validation, as the API shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    Success,
+    Failure,
+    Pending,
+    Error,
+    Disabled,
+}
+
+impl Status {
+    /// The status's text.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failure => "failure",
+            Self::Pending => "pending",
+            Self::Error => "error",
+            Self::Disabled => "disabled",
+        }
+    }
+
+    /// Whether the condition of a validation with this status holds.
+    pub const fn holds(self) -> bool {
+        matches!(self, Self::Success | Self::Disabled)
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// Text that is mostly fixed.
+pub type Text = Cow<'static, str>;
+
+/// The facts behind an outcome, for people; each is `None` where it says nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// What the machine or the cluster has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Text>,
+    /// What is needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required: Option<Text>,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<Text>,
+}
+
+/// What a validation found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub status: Status,
+    /// Text for people, as the API shows it.
+    pub message: Text,
+    /// The facts behind it.
+    pub facts: Explanation,
+    /// A success that is not worth telling: the condition holds, the API does not show it.
+    pub suppressed: bool,
+}
+
+impl Outcome {
+    fn new(status: Status, message: impl Into<Text>) -> Self {
+        Self { status, message: message.into(), facts: Explanation::default(), suppressed: false }
+    }
+
+    /// It holds.
+    pub fn success(message: impl Into<Text>) -> Self {
+        Self::new(Status::Success, message)
+    }
+
+    /// It does not hold.
+    pub fn failure(message: impl Into<Text>) -> Self {
+        Self::new(Status::Failure, message)
+    }
+
+    /// Too little is known yet.
+    pub fn pending(message: impl Into<Text>) -> Self {
+        Self::new(Status::Pending, message)
+    }
+
+    /// What is known makes no sense.
+    pub fn error(message: impl Into<Text>) -> Self {
+        Self::new(Status::Error, message)
+    }
+
+    /// Switched off by the service's settings.
+    pub fn disabled() -> Self {
+        Self::new(Status::Disabled, "Validation disabled by configuration")
+    }
+
+    /// It does not apply here: holds, and is not shown.
+    pub fn suppressed() -> Self {
+        Self { suppressed: true, ..Self::new(Status::Success, "") }
+    }
+
+    /// With what was measured.
+    pub fn measured(mut self, text: impl Into<Text>) -> Self {
+        self.facts.measured = Some(text.into());
+        self
+    }
+
+    /// With what is required.
+    pub fn required(mut self, text: impl Into<Text>) -> Self {
+        self.facts.required = Some(text.into());
+        self
+    }
+
+    /// With what to do.
+    pub fn remedy(mut self, text: impl Into<Text>) -> Self {
+        self.facts.remedy = Some(text.into());
+        self
+    }
+}

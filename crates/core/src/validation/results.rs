@@ -1,0 +1,195 @@
+//! The results of all validations of a host or a cluster.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::ids::{Category, ValidationId};
+use super::outcome::{Outcome, Status};
+use super::settings::Ignored;
+
+/// The result of one validation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry<I> {
+    pub id: I,
+    pub category: Category,
+    pub outcome: Outcome,
+    /// Whether the API shows it.
+    pub shown: bool,
+    /// Whether the state machines take it as true.
+    pub condition: bool,
+}
+
+/// The results of all validations, in the order of evaluation. Empty when none was evaluated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Results<I> {
+    entries: Vec<Entry<I>>,
+}
+
+impl<I> Default for Results<I> {
+    fn default() -> Self {
+        Self { entries: Vec::new() }
+    }
+}
+
+/// One validation as it is stored; the members' order is that of the stored text.
+#[derive(Serialize)]
+struct Stored<'a> {
+    id: &'static str,
+    status: Status,
+    message: &'a str,
+}
+
+impl<I: ValidationId> Results<I> {
+    pub(super) fn with_capacity(capacity: usize) -> Self {
+        Self { entries: Vec::with_capacity(capacity) }
+    }
+
+    /// Adds the outcome of a validation; `omitted`: not shown at this stage, though its condition counts.
+    pub(super) fn push(
+        &mut self,
+        id: I,
+        category: Category,
+        outcome: Outcome,
+        omitted: bool,
+        ignored: &Ignored<I>,
+    ) {
+        let shown = !omitted && !outcome.suppressed;
+        let condition = outcome.status.holds() || (shown && ignored.contains(id));
+        self.entries.push(Entry { id, category, outcome, shown, condition });
+    }
+
+    /// Whether nothing was evaluated.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The result of a validation; `None` when it was not evaluated.
+    pub fn get(&self, id: I) -> Option<&Entry<I>> {
+        self.entries.iter().find(|entry| entry.id == id)
+    }
+
+    /// Status of a validation; `None` when it was not evaluated.
+    pub fn status(&self, id: I) -> Option<Status> {
+        self.get(id).map(|entry| entry.outcome.status)
+    }
+
+    /// Whether the state machines take a validation as true. False when it was not evaluated.
+    pub fn condition(&self, id: I) -> bool {
+        self.get(id).is_some_and(|entry| entry.condition)
+    }
+
+    /// Whether all of some validations are true.
+    pub fn all(&self, ids: &[I]) -> bool {
+        ids.iter().all(|id| self.condition(*id))
+    }
+
+    /// Every result in the order of evaluation, with the facts behind it, shown or not.
+    pub fn entries(&self) -> &[Entry<I>] {
+        &self.entries
+    }
+
+    /// The results that the API shows, with the facts behind them, in the order of evaluation.
+    pub fn details(&self) -> impl Iterator<Item = &Entry<I>> {
+        self.entries.iter().filter(|entry| entry.shown)
+    }
+
+    /// Messages of what failed, sorted, joined by ` ; `. What is ignored is listed too (state-machines §4.2).
+    pub fn failing(&self) -> String {
+        let failed = self.details().filter(|entry| entry.outcome.status == Status::Failure);
+        let mut messages: Vec<&str> = failed.map(|entry| entry.outcome.message.as_ref()).collect();
+        messages.sort_unstable();
+        messages.join(" ; ")
+    }
+
+    /// The results that are shown, by category, each category in its stored order.
+    pub(super) fn by_category(&self) -> BTreeMap<&'static str, Vec<&Entry<I>>> {
+        let mut categories: BTreeMap<&'static str, Vec<&Entry<I>>> = BTreeMap::new();
+        for entry in self.details() {
+            categories.entry(entry.category.as_str()).or_default().push(entry);
+        }
+        for entries in categories.values_mut() {
+            if entries.first().is_some_and(|entry| I::is_sorted(entry.category)) {
+                entries.sort_by_key(|entry| entry.id.text());
+            }
+        }
+        categories
+    }
+
+    /// The text of `validations_info`: an object from category to a list of `{id, status, message}` (validations §1.1).
+    pub fn to_info(&self) -> String {
+        let categories: BTreeMap<&str, Vec<Stored<'_>>> = self
+            .by_category()
+            .into_iter()
+            .map(|(category, entries)| (category, entries.into_iter().map(Stored::of).collect()))
+            .collect();
+        // Maps of texts always serialise.
+        serde_json::to_string(&categories).unwrap_or_default()
+    }
+}
+
+impl<'a> Stored<'a> {
+    fn of<I: ValidationId>(entry: &'a Entry<I>) -> Self {
+        Self { id: entry.id.text(), status: entry.outcome.status, message: &entry.outcome.message }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assisted_wire::cluster::ClusterValidationId as C;
+    use assisted_wire::host::HostValidationId as H;
+
+    use super::*;
+
+    fn none<I>() -> Ignored<I> {
+        Ignored::Ids(Vec::new())
+    }
+
+    #[test]
+    fn stored_text() {
+        let mut results = Results::default();
+        results.push(H::NtpSynced, Category::Network, Outcome::failure("b"), false, &none());
+        results.push(H::HasInventory, Category::Hardware, Outcome::success("a"), false, &none());
+        results.push(H::Connected, Category::Network, Outcome::failure("a"), false, &none());
+        results.push(H::OdfRequirementsSatisfied, Category::Operators, Outcome::success(""), false, &none());
+        results.push(H::CnvRequirementsSatisfied, Category::Operators, Outcome::success("c"), false, &none());
+        results.push(H::HostnameUnique, Category::Hardware, Outcome::suppressed(), false, &none());
+        assert_eq!(
+            results.to_info(),
+            concat!(
+                r#"{"hardware":[{"id":"has-inventory","status":"success","message":"a"}],"#,
+                r#""network":[{"id":"ntp-synced","status":"failure","message":"b"},"#,
+                r#"{"id":"connected","status":"failure","message":"a"}],"#,
+                r#""operators":[{"id":"cnv-requirements-satisfied","status":"success","message":"c"},"#,
+                r#"{"id":"odf-requirements-satisfied","status":"success","message":""}]}"#,
+            )
+        );
+        assert_eq!(results.failing(), "a ; b");
+        assert!(results.condition(H::HostnameUnique), "suppressed counts as true");
+        assert!(!results.condition(H::MtuValid), "what was not evaluated counts as false");
+    }
+
+    #[test]
+    fn clusters_are_sorted_by_id() {
+        let mut results = Results::default();
+        results.push(C::NetworkTypeValid, Category::Network, Outcome::success("n"), false, &none());
+        results.push(C::ApiVipsValid, Category::Network, Outcome::pending("a"), false, &none());
+        assert!(results.to_info().find("api-vips-valid") < results.to_info().find("network-type-valid"));
+    }
+
+    #[test]
+    fn ignoring() {
+        let push = |id, outcome: Outcome, omitted, ignored: &Ignored<H>| {
+            let mut results = Results::default();
+            results.push(id, Category::Hardware, outcome, omitted, ignored);
+            results.condition(id)
+        };
+        let failed = || Outcome::failure("");
+        assert!(push(H::HasMinMemory, failed(), false, &Ignored::All));
+        assert!(!push(H::HasInventory, failed(), false, &Ignored::All), "never ignorable");
+        assert!(!push(H::HasMinMemory, failed(), true, &Ignored::All), "left out at this stage");
+        assert!(push(H::HasMinMemory, failed(), false, &Ignored::Ids(vec![H::HasMinMemory])));
+        assert!(!push(H::HasMinMemory, failed(), false, &Ignored::Ids(vec![H::MtuValid])));
+        assert!(push(H::HasMinMemory, Outcome::disabled(), false, &none()));
+    }
+}
