@@ -7,7 +7,7 @@ use assisted_wire::probe_responses::{DomainResolution, DomainResolutionResponse}
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::LookupIpStrategy;
 use hickory_resolver::net::NetError;
-use hickory_resolver::proto::rr::RecordType;
+use hickory_resolver::proto::rr::{Name, RData, RecordType};
 
 /// More names than any cluster asks for.
 const MAX_DOMAINS: usize = 64;
@@ -57,12 +57,21 @@ async fn resolve(name: &str, resolver: &TokioResolver) -> DomainResolution {
         }
     }
     // The owner of the addresses is the name that all aliases lead to; without an alias it is the name itself.
-    let records = lookup.as_lookup().answers().iter();
-    let owner =
-        records.filter(|record| matches!(record.record_type(), RecordType::A | RecordType::AAAA)).last();
+    let mut records = lookup.as_lookup().answers().iter();
+    let owner = records.rfind(|record| matches!(record.record_type(), RecordType::A | RecordType::AAAA));
     found.cnames = owner.map(|record| {
         let name = record.name.to_ascii();
         vec![if name.ends_with('.') { name } else { format!("{name}.") }]
     });
     found
+}
+
+/// The name that an address leads back to, without dots at its ends; `None` where there is none.
+pub async fn reverse(ip: IpAddr, resolver: &TokioResolver) -> Option<String> {
+    let lookup = resolver.lookup(Name::from(ip), RecordType::PTR).await.ok()?;
+    let name = lookup.answers().iter().find_map(|record| match &record.data {
+        RData::PTR(name) => Some(name.to_ascii()),
+        _ => None,
+    })?;
+    Some(name.trim_matches('.').to_owned()).filter(|name| !name.is_empty())
 }

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn memory(size: u16, extended: u32) -> Vec<u8> {
-        let mut data = vec![0; 0x22];
+        let mut data = [0; 0x22];
         data[..4].copy_from_slice(&[MEMORY_DEVICE, 0x22, 0, 0]);
         data[0x0c..0x0e].copy_from_slice(&size.to_le_bytes());
         data[0x1c..0x20].copy_from_slice(&extended.to_le_bytes());

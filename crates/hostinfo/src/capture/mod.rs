@@ -65,8 +65,8 @@ const BLOCK_FILES: &[&str] = &[
     "wwid",
 ];
 
-/// Enough of `/proc/cpuinfo` for the first processor.
-const CPU_INFO: u64 = 4 << 10;
+/// More of `/proc/cpuinfo` than the first processor takes.
+const CPU_INFO: u64 = 64 << 10;
 
 /// Everything that [`crate::inventory`] and [`crate::host_id`] read under `root`.
 pub fn capture(root: &Root) -> Tree {
@@ -94,8 +94,8 @@ fn processes(root: &Root, tree: &mut Tree) {
     tree.text("/proc/cmdline", words.collect::<Vec<_>>().join(" ") + "\n");
     let info = root.head("/proc/cpuinfo", CPU_INFO).unwrap_or_default();
     let info = String::from_utf8_lossy(&info);
-    // On s390x the processors stand in the second block, a line each.
-    let blocks = info.split("\n\n").take(if info.starts_with("processor") { 1 } else { 2 });
+    // On s390x the machine comes first, then the processors, a line each, then a block for each.
+    let blocks = info.split("\n\n").take(if info.starts_with("processor") { 1 } else { 3 });
     tree.text("/proc/cpuinfo", blocks.collect::<Vec<_>>().join("\n\n").trim_end().to_owned() + "\n");
     let mounts =
         ["/proc/1/mounts", "/proc/mounts"].iter().map(|path| root.long_text(path)).find(|t| !t.is_empty());

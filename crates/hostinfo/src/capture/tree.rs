@@ -144,7 +144,7 @@ impl fmt::Display for Tree {
                         writeln!(f, "{path} =")?;
                         lines.iter().try_for_each(|line| writeln!(f, "{INDENT}{line}"))?;
                     }
-                    None => writeln!(f, "{path} : {}", hex(bytes))?,
+                    None => writeln!(f, "{}", format!("{path} : {}", hex(bytes)).trim_end())?,
                 },
             }
         }

@@ -34,16 +34,16 @@ pub(crate) fn dump() -> io::Result<Netlink> {
     let flags = SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
     sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(TIMEOUT))?;
-    let mut netlink = Netlink::default();
     // ifinfomsg, ifaddrmsg and rtmsg; all zero but the family asks for everything.
-    netlink.links = ask(&socket, RTM_GETLINK, &[0; 16], message::link)?;
-    netlink.addresses = ask(&socket, RTM_GETADDR, &[0; 8], message::address)?;
+    let links = ask(&socket, RTM_GETLINK, &[0; 16], message::link)?;
+    let addresses = ask(&socket, RTM_GETADDR, &[0; 8], message::address)?;
+    let mut routes = Vec::new();
     for family in [AF_INET, AF_INET6] {
         let mut request = [0; 12];
         request[0] = family;
-        netlink.routes.extend(ask(&socket, RTM_GETROUTE, &request, message::route)?);
+        routes.extend(ask(&socket, RTM_GETROUTE, &request, message::route)?);
     }
-    Ok(netlink)
+    Ok(Netlink { links, addresses, routes })
 }
 
 fn ask<T>(socket: &OwnedFd, kind: u16, body: &[u8], decode: fn(&[u8]) -> Option<T>) -> io::Result<Vec<T>> {
