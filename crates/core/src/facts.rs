@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use assisted_wire::host::{HostKind, HostRole};
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::inventory::Inventory;
 use jiff::Timestamp;
@@ -47,6 +48,30 @@ impl HostFacts {
             infra_env_id: self.record.host.infra_env_id.unwrap_or_default(),
             host_id: self.record.host.id,
         }
+    }
+
+    /// The name that people know the host by: what was asked for, else what it calls itself, else its id.
+    pub fn name(&self) -> String {
+        let own = self.inventory.as_ref().map_or("", |inventory| inventory.hostname.as_str());
+        match (self.record.host.requested_hostname.as_str(), own) {
+            ("", "") => self.record.host.id.to_string(),
+            ("", own) => own.to_owned(),
+            (requested, _) => requested.to_owned(),
+        }
+    }
+
+    /// The role that counts: what was asked for, else what was suggested.
+    pub fn effective_role(&self) -> HostRole {
+        let host = &self.record.host;
+        match host.role.unwrap_or(HostRole::AutoAssign) {
+            HostRole::AutoAssign => host.suggested_role.unwrap_or(HostRole::AutoAssign),
+            role => role,
+        }
+    }
+
+    /// Whether the host joins a cluster that is installed already.
+    pub fn is_day2(&self) -> bool {
+        self.record.host.kind == HostKind::AddToExistingClusterHost
     }
 
     /// Text of a report; empty when there is none.

@@ -4,10 +4,15 @@
 //! out as a value ([`refresh::Refresh`]).
 
 pub mod cluster;
+pub mod disk;
 pub mod event;
 pub mod facts;
+pub mod hardware;
 pub mod host;
 pub mod infra_env;
+pub mod machine;
+pub mod network;
 pub mod refresh;
 pub mod refusal;
 pub mod settings;
+pub mod validation;

@@ -2,6 +2,7 @@
 
 use assisted_wire::cluster::Cluster;
 use assisted_wire::secret::Secret;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// A cluster as it is stored: what the API shows, and what it never shows.
@@ -15,6 +16,9 @@ pub struct ClusterRecord {
     /// Address family that comes first in every network list, once it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub primary_ip_stack: Option<IpStack>,
+    /// When the machine networks last changed; `None`: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine_network_cidr_updated_at: Option<Timestamp>,
     /// Stored text of the settings that a user interface keeps with the cluster.
     #[serde(default)]
     pub ui_settings: String,

@@ -1,0 +1,141 @@
+//! A host of a pool joins a cluster, and a host leaves its cluster (service-api §6.5).
+
+use assisted_wire::cluster_params::CpuArchitecture;
+use assisted_wire::host::HostStatus;
+use jiff::Timestamp;
+
+use super::registration::accepts_hosts;
+use super::rejection::Rejection;
+use super::reset::{self, Outcome};
+use super::state;
+use super::transition::{BIND, Effect, HostRule, UNBIND};
+use super::update::{suits_arbiter, suits_fencing};
+use crate::cluster::record::ClusterRecord;
+use crate::event::{NewEvent, catalogue};
+use crate::facts::HostFacts;
+use crate::infra_env::record::InfraEnvRecord;
+use crate::machine::choose;
+use crate::refusal::Refusal;
+use crate::settings::Settings;
+use assisted_wire::host::HostRole;
+
+/// Binds a host to a cluster. That both exist, and that the caller may change the cluster, is the caller's to check.
+///
+/// # Errors
+///
+/// 409 when it is bound or the cluster takes no hosts, 400 when it does not fit, 500 when its state is wrong.
+pub fn bind_host(
+    host: &HostFacts,
+    infra_env: &InfraEnvRecord,
+    cluster: &ClusterRecord,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<Outcome, Rejection> {
+    let (id, cluster_id) = (host.record.host.id, cluster.cluster.id);
+    if let Some(bound) = host.record.host.cluster_id {
+        return Err(Refusal::conflict(format!("Host {id} is already bound to cluster {bound}")).into());
+    }
+    let refuse = |refusal: Refusal| {
+        let values: &[(&str, &dyn std::fmt::Display)] =
+            &[("cluster_id", &cluster_id), ("message", &refusal.reason)];
+        let event =
+            NewEvent { cluster_id: Some(cluster_id), ..catalogue::HOST_BIND_FAILED.of_host(host, values) };
+        Rejection::told(refusal, event)
+    };
+    fits(host, infra_env, cluster, settings).map_err(refuse)?;
+    accepts_hosts(&cluster.cluster).map_err(refuse)?;
+    let Some(rule) = choose(BIND, &host.record.host.status, &|_| false) else {
+        return Err(refuse(wrong_state(host)));
+    };
+    let (mut after, mut events) = (host.clone(), Vec::new());
+    reset::forget(&mut after, false);
+    after.record.host.cluster_id = Some(cluster_id);
+    enter(&mut after, rule, now, &mut events);
+    events.push(catalogue::HOST_BIND_SUCCEEDED.of_host(&after, &[]));
+    Ok(Outcome { host: reset::change(host, after, now), events })
+}
+
+/// Whether the host suits the cluster.
+fn fits(
+    host: &HostFacts,
+    infra_env: &InfraEnvRecord,
+    cluster: &ClusterRecord,
+    settings: &Settings,
+) -> Result<(), Refusal> {
+    let own = infra_env.infra_env.cpu_architecture.map(|own| own.as_str());
+    if let (Some(own), Some(wanted)) = (own, cluster.cluster.cpu_architecture)
+        && wanted != CpuArchitecture::Multi
+        && wanted.as_str() != own
+    {
+        let reason = format!("InfraEnv's CPU architecture ({own}) doesn't match the cluster ({wanted})");
+        return Err(Refusal::bad_request(reason));
+    }
+    let id = host.record.host.id;
+    if host.record.host.role == Some(HostRole::Arbiter) {
+        suits_arbiter(&cluster.cluster, settings).map_err(|reason| {
+            Refusal::bad_request(format!("Host {id} is assigned the arbiter role: {reason}"))
+        })?;
+    }
+    if !host.record.host.fencing_credentials.is_empty() {
+        suits_fencing(&cluster.cluster, settings)
+            .map_err(|reason| Refusal::bad_request(format!("Host {id} has fencing credentials: {reason}")))?;
+    }
+    Ok(())
+}
+
+/// Unbinds a host at a user's request.
+///
+/// # Errors
+///
+/// 409 when it is being installed, not bound, or bound through its infra-env; 500 when its state is wrong.
+pub fn unbind_host(
+    host: &HostFacts,
+    infra_env: &InfraEnvRecord,
+    now: Timestamp,
+) -> Result<Outcome, Rejection> {
+    let id = host.record.host.id;
+    if state::INSTALLING.contains(&host.record.host.status) {
+        let reason = format!("Cannot unbind Host {id} while it is in the middle of installing.");
+        return Err(Refusal::conflict(reason).into());
+    }
+    if host.record.host.cluster_id.is_none() {
+        return Err(Refusal::conflict(format!("Host {id} is already unbound")).into());
+    }
+    let refuse = |refusal: Refusal| {
+        let event = catalogue::HOST_UNBIND_FAILED.of_host(host, &[("message", &refusal.reason)]);
+        Rejection::told(refusal, event)
+    };
+    if let Some(cluster_id) = infra_env.infra_env.cluster_id {
+        let infra_env_id = infra_env.infra_env.id;
+        let reason =
+            format!("Cannot unbind Host {id}. InfraEnv {infra_env_id} is bound to Cluster {cluster_id}");
+        return Err(refuse(Refusal::conflict(reason)));
+    }
+    release_host(host, now).map_err(refuse)
+}
+
+/// Takes a host out of its cluster, as when the cluster is removed.
+///
+/// # Errors
+///
+/// 500 when its state is wrong.
+pub fn release_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Refusal> {
+    let rule = choose(UNBIND, &host.record.host.status, &|_| false).ok_or_else(|| wrong_state(host))?;
+    let (mut after, mut events) = (host.clone(), Vec::new());
+    if rule.effects.contains(&Effect::LeaveCluster) {
+        reset::leave_cluster(&mut after);
+    }
+    enter(&mut after, rule, now, &mut events);
+    events.push(catalogue::HOST_UNBIND_SUCCEEDED.of_host(&after, &[]));
+    Ok(Outcome { host: reset::change(host, after, now), events })
+}
+
+fn enter(host: &mut HostFacts, rule: &HostRule, now: Timestamp, events: &mut Vec<NewEvent>) {
+    let status: HostStatus = rule.to.unwrap_or(host.record.host.status);
+    state::enter(host, status, rule.info.unwrap_or_default(), now, events);
+}
+
+fn wrong_state(host: &HostFacts) -> Refusal {
+    let status = host.record.host.status;
+    Refusal::new(500, format!("no condition found to run transition from state {status}"))
+}

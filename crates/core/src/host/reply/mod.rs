@@ -1,0 +1,189 @@
+//! What a host answers to a step, and what that changes (agent-protocol §2.3).
+//!
+//! An answer is read into its type and written again before it is stored, so that nothing unknown is kept. Failed steps
+//! change nothing but where stated: what was known stays known.
+
+mod inventory;
+mod media;
+mod vips;
+
+use std::fmt::Display;
+
+use assisted_wire::embedded;
+use assisted_wire::host::MediaStatus;
+use assisted_wire::probe_responses::{
+    ApiVipConnectivityResponse, ConnectivityReport, DomainResolutionResponse, FreeNetworksAddresses,
+    NtpSynchronizationResponse, TangConnectivityResponse, UpgradeAgentResponse, UpgradeAgentResult,
+};
+use assisted_wire::step::{StepReply, StepType};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::record::HostKey;
+use super::report::ReportKind;
+use super::reset;
+use crate::cluster::record::ClusterRecord;
+use crate::event::{NewEvent, catalogue};
+use crate::facts::{Facts, HostFacts};
+use crate::refresh::HostChange;
+use crate::refusal::Refusal;
+
+pub(crate) use inventory::judge as judge_inventory;
+
+/// Exit code of a step that could not read the discovery media.
+const MEDIA_LOST: i64 = 256;
+
+/// What an answer changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplyEffect {
+    /// The host, if it changed.
+    pub host: Option<HostChange>,
+    /// The cluster, if it changed.
+    pub cluster: Option<ClusterRecord>,
+    /// Events, in order.
+    pub events: Vec<NewEvent>,
+}
+
+impl ReplyEffect {
+    /// Whether the answer told nothing new.
+    pub fn is_empty(&self) -> bool {
+        self.host.is_none() && self.cluster.is_none() && self.events.is_empty()
+    }
+}
+
+/// A host and its cluster while an answer is worked in.
+struct Draft<'a> {
+    facts: &'a Facts,
+    host: HostFacts,
+    cluster: Option<ClusterRecord>,
+    events: Vec<NewEvent>,
+}
+
+/// Works in an answer.
+///
+/// # Errors
+///
+/// 400 when the output of a step that went well can't be read, 404 when the host is not among the facts, 500 when the
+/// host is in a state in which the answer makes no sense.
+pub fn reply(facts: &Facts, key: HostKey, reply: &StepReply) -> Result<ReplyEffect, Refusal> {
+    let before = facts
+        .hosts
+        .iter()
+        .find(|host| host.key() == key)
+        .ok_or_else(|| Refusal::not_found(format!("Host {} not found", key.host_id)))?;
+    let step = reply.step_type.ok_or_else(|| Refusal::bad_request("step_type is required"))?;
+    let mut draft = Draft { facts, host: before.clone(), cluster: None, events: Vec::new() };
+    if reply.exit_code == 0 {
+        if draft.host.record.host.media_status == Some(MediaStatus::Disconnected) {
+            draft.host.record.host.media_status = Some(MediaStatus::Connected);
+        }
+        draft.succeeded(step, &reply.output)?;
+    } else {
+        draft.failed(step, reply);
+    }
+    Ok(ReplyEffect {
+        host: reset::change(before, draft.host, facts.now),
+        cluster: draft.cluster,
+        events: draft.events,
+    })
+}
+
+impl Draft<'_> {
+    fn succeeded(&mut self, step: StepType, output: &str) -> Result<(), Refusal> {
+        match step {
+            StepType::Inventory => inventory::received(self, output),
+            StepType::ConnectivityCheck => {
+                self.store::<ConnectivityReport>(step, output, ReportKind::Connectivity)
+            }
+            StepType::ApiVipConnectivityCheck => {
+                self.store::<ApiVipConnectivityResponse>(step, output, ReportKind::ApiVipConnectivity)
+            }
+            StepType::TangConnectivityCheck => {
+                self.store::<TangConnectivityResponse>(step, output, ReportKind::TangConnectivity)
+            }
+            StepType::DomainResolution => {
+                self.store::<DomainResolutionResponse>(step, output, ReportKind::DomainNameResolutions)
+            }
+            // A scan that runs already answers with nothing.
+            StepType::FreeNetworkAddresses if output.is_empty() => Ok(()),
+            StepType::FreeNetworkAddresses => {
+                let networks: FreeNetworksAddresses = read(step, output)?;
+                if networks.0.is_empty() {
+                    return Err(Refusal::new(
+                        500,
+                        format!("no networks in free addresses of host {}", self.name()),
+                    ));
+                }
+                self.put(ReportKind::FreeAddresses, &networks)
+            }
+            StepType::NtpSynchronizer => {
+                let response: NtpSynchronizationResponse = read(step, output)?;
+                self.put(ReportKind::NtpSources, &response.ntp_sources.unwrap_or_default())
+            }
+            StepType::VerifyVips => vips::verified(self, &read(step, output)?),
+            StepType::UpgradeAgent => {
+                self.upgraded(&read(step, output)?);
+                Ok(())
+            }
+            // Asked for by no state that a host can be in yet, or not interpreted.
+            StepType::DhcpLeaseAllocate
+            | StepType::InstallationDiskSpeedCheck
+            | StepType::ContainerImageAvailability
+            | StepType::Execute
+            | StepType::Install
+            | StepType::StopInstallation
+            | StepType::LogsGather
+            | StepType::NextStepRunner
+            | StepType::DownloadBootArtifacts
+            | StepType::RebootForReclaim => Ok(()),
+        }
+    }
+
+    fn failed(&mut self, step: StepType, reply: &StepReply) {
+        // A state that knows no loss of its media does not take the rest of the answer either.
+        if reply.exit_code == MEDIA_LOST && !media::lost(self) {
+            return;
+        }
+        if step == StepType::TangConnectivityCheck {
+            self.host.reports.insert(ReportKind::TangConnectivity, reply.error.as_str().into());
+        }
+    }
+
+    fn upgraded(&mut self, response: &UpgradeAgentResponse) {
+        let spec = match response.result {
+            Some(UpgradeAgentResult::Success) => catalogue::UPGRADE_AGENT_FINISHED,
+            Some(UpgradeAgentResult::Failure) => catalogue::UPGRADE_AGENT_FAILED,
+            // Another download of it runs already.
+            None => return,
+        };
+        let image: &dyn Display = &response.agent_image;
+        self.events.push(spec.of_host(&self.host, &[("agent_image", image)]));
+    }
+
+    /// Reads an output and keeps it as a report.
+    fn store<T: DeserializeOwned + Serialize>(
+        &mut self,
+        step: StepType,
+        output: &str,
+        kind: ReportKind,
+    ) -> Result<(), Refusal> {
+        let response: T = read(step, output)?;
+        self.put(kind, &response)
+    }
+
+    fn put<T: Serialize>(&mut self, kind: ReportKind, report: &T) -> Result<(), Refusal> {
+        let text = embedded::write(report).map_err(|error| Refusal::new(500, error))?;
+        self.host.reports.insert(kind, text.into());
+        Ok(())
+    }
+
+    fn name(&self) -> String {
+        self.host.name()
+    }
+}
+
+/// Reads the output of a step.
+fn read<T: DeserializeOwned>(step: StepType, output: &str) -> Result<T, Refusal> {
+    serde_json::from_str(output)
+        .map_err(|error| Refusal::bad_request(format!("output of step {step} can't be read: {error}")))
+}

@@ -1,0 +1,10 @@
+//! What a host is told to do next.
+//!
+//! The table says which steps a state calls for; each step's arguments are made from facts. Both are done once per
+//! change, into a [`HostView`], so that a poll only gives the steps their ids.
+
+mod arguments;
+mod table;
+mod view;
+
+pub use view::{HostView, steps, view, views};
