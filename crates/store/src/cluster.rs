@@ -98,7 +98,11 @@ impl Batch {
 
 impl Store {
     /// One cluster.
-    pub async fn cluster(&self, id: ClusterId, deleted: Deleted) -> Result<Option<Stored<ClusterRecord>>, Error> {
+    pub async fn cluster(
+        &self,
+        id: ClusterId,
+        deleted: Deleted,
+    ) -> Result<Option<Stored<ClusterRecord>>, Error> {
         self.read_one(select(id, deleted)).await?.as_ref().map(Stored::read).transpose()
     }
 
@@ -128,7 +132,8 @@ impl Store {
 
     /// A cluster with its hosts, their reports and infra-envs: four queries, whatever the number of hosts.
     pub async fn load_cluster(&self, id: ClusterId, deleted: Deleted) -> Result<Option<ClusterRow>, Error> {
-        let filter = HostFilter { cluster_id: Some(id), deleted, reports: Reports::All, ..HostFilter::default() };
+        let filter =
+            HostFilter { cluster_id: Some(id), deleted, reports: Reports::All, ..HostFilter::default() };
         let statements = vec![
             select(id, deleted),
             host::select(&filter),

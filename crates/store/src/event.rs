@@ -114,7 +114,10 @@ impl Store {
         let mut page = Select::new(COLUMNS);
         conditions(&mut page, query);
         if !query.severities.is_empty() {
-            page.one_of("e.severity", query.severities.iter().map(|severity| Value::Static(severity.as_str())));
+            page.one_of(
+                "e.severity",
+                query.severities.iter().map(|severity| Value::Static(severity.as_str())),
+            );
         }
         page.tail(match query.order {
             EventOrder::Ascending => " order by e.at, e.id limit ",
@@ -148,7 +151,9 @@ impl Store {
 fn conditions(select: &mut Select, query: &EventQuery) {
     let hosts = || query.host_ids.iter().map(|id| Value::Uuid(id.0));
     if let Some(cluster) = query.cluster_id {
-        select.equal("e.cluster_id", Some(cluster.0)).when("exists (select 1 from clusters c where c.id = e.cluster_id)");
+        select
+            .equal("e.cluster_id", Some(cluster.0))
+            .when("exists (select 1 from clusters c where c.id = e.cluster_id)");
         let mut any = Vec::new();
         if query.deleted_hosts {
             any.push(
@@ -178,7 +183,8 @@ fn conditions(select: &mut Select, query: &EventQuery) {
             .one_of("e.host_id", hosts())
             .when("exists (select 1 from hosts h where h.host_id = e.host_id and h.deleted_at is null)");
     }
-    let categories: &[_] = if query.categories.is_empty() { &[EventCategory::User] } else { &query.categories };
+    let categories: &[_] =
+        if query.categories.is_empty() { &[EventCategory::User] } else { &query.categories };
     select.one_of("e.category", categories.iter().map(|category| Value::Static(category.as_str())));
 }
 

@@ -57,8 +57,12 @@ impl Batch {
     pub fn delete_infra_env(&mut self, id: InfraEnvId, expected: Version) -> &mut Self {
         let subject = Subject::InfraEnv(id);
         let params = vec![id.0.into(), expected.into()];
-        self.push(Statement::guarded("delete from infra_envs where id = $1 and version = $2", params, subject))
-            .touch(subject)
+        self.push(Statement::guarded(
+            "delete from infra_envs where id = $1 and version = $2",
+            params,
+            subject,
+        ))
+        .touch(subject)
     }
 
     fn infra_env_columns(&mut self, record: &InfraEnvRecord, version: Version) -> Vec<Value> {

@@ -42,7 +42,8 @@ impl Report {
     /// Reads the columns `infra_env_id, host_id, kind, hash, body`; `None` for a kind that only a newer program knows.
     pub(crate) fn read(row: &mut Row) -> Result<Option<(ReportKind, Self)>, Error> {
         let Some(kind) = ReportKind::parse(row.text(2)?) else { return Ok(None) };
-        let hash = row.bytes(3)?.try_into().map_err(|_| Error::Corrupt("a hash has not 32 bytes".to_owned()))?;
+        let hash =
+            row.bytes(3)?.try_into().map_err(|_| Error::Corrupt("a hash has not 32 bytes".to_owned()))?;
         Ok(Some((kind, Self { text: row.take_text(4)?.into(), hash: ReportHash(hash) })))
     }
 }

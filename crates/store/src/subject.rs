@@ -132,13 +132,23 @@ mod tests {
         assert!(read.iter().all(|notification| notification.sender == sender));
         assert_eq!(read.iter().filter(|notification| notification.due).count(), 1);
         subjects.retain(|subject| !matches!(subject, Subject::Due(_)));
-        assert_eq!(read.into_iter().flat_map(|notification| notification.subjects).collect::<Vec<_>>(), subjects);
+        assert_eq!(
+            read.into_iter().flat_map(|notification| notification.subjects).collect::<Vec<_>>(),
+            subjects
+        );
     }
 
     #[test]
     fn foreign_notifications_are_not_ours() {
         let sender = Uuid::new_v4().simple().to_string();
-        for payload in ["", "hello", &sender[1..], &format!("{sender}x"), &format!("{sender}c12"), "é".repeat(40).as_str()] {
+        for payload in [
+            "",
+            "hello",
+            &sender[1..],
+            &format!("{sender}x"),
+            &format!("{sender}c12"),
+            "é".repeat(40).as_str(),
+        ] {
             assert_eq!(decode(payload), None, "{payload}");
         }
         assert!(decode(&sender).unwrap().subjects.is_empty());

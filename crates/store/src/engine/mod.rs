@@ -38,7 +38,9 @@ impl Engine {
         let path = match address.split_once(':') {
             Some(("sqlite", path)) => path.strip_prefix("//").unwrap_or(path),
             // Told without its rest, which may hold a password.
-            Some((scheme, _)) if !scheme.contains(['/', '.']) => return Err(OpenError::Address(scheme.to_owned())),
+            Some((scheme, _)) if !scheme.contains(['/', '.']) => {
+                return Err(OpenError::Address(scheme.to_owned()));
+            }
             _ => address,
         };
         if path.is_empty() {
@@ -61,7 +63,10 @@ impl Engine {
         }
     }
 
-    pub(crate) async fn flush_checkins(&self, latest: &BTreeMap<HostKey, Timestamp>) -> Result<(), WriteError> {
+    pub(crate) async fn flush_checkins(
+        &self,
+        latest: &BTreeMap<HostKey, Timestamp>,
+    ) -> Result<(), WriteError> {
         match self {
             Self::Sqlite(sqlite) => sqlite.flush_checkins(latest).await,
             Self::Postgres(postgres) => postgres.flush_checkins(latest).await,

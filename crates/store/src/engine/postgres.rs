@@ -73,10 +73,13 @@ impl Postgres {
         let mut config: Config = address.parse().map_err(|error| {
             // The parser's error names what is wrong with the address, never its parts.
             let error: tokio_postgres::Error = error;
-            OpenError::Address(std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string))
+            OpenError::Address(
+                std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string),
+            )
         })?;
         config.application_name("assisted").keepalives_idle(Duration::from_secs(15));
-        let options = config.get_options().map_or_else(|| SESSION.to_owned(), |given| format!("{SESSION} {given}"));
+        let options =
+            config.get_options().map_or_else(|| SESSION.to_owned(), |given| format!("{SESSION} {given}"));
         config.options(options);
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(PATIENCE);
@@ -109,11 +112,15 @@ impl Postgres {
     pub(super) async fn read(&self, statements: Vec<Statement>) -> Result<Vec<Vec<Row>>, Error> {
         let client = self.pool.get().await?;
         let prepared = prepare(&client, &statements).await?;
-        let requests = statements.iter().zip(&prepared).map(|(statement, prepared)| run(&client, statement, prepared));
+        let requests =
+            statements.iter().zip(&prepared).map(|(statement, prepared)| run(&client, statement, prepared));
         pipeline::run(requests).await.into_iter().map(|output| Ok(output?.rows)).collect()
     }
 
-    pub(super) async fn flush_checkins(&self, latest: &BTreeMap<HostKey, Timestamp>) -> Result<(), WriteError> {
+    pub(super) async fn flush_checkins(
+        &self,
+        latest: &BTreeMap<HostKey, Timestamp>,
+    ) -> Result<(), WriteError> {
         // In the order of the keys, so that two replicas don't lock the same rows crosswise.
         let params = vec![
             Value::Uuids(latest.keys().map(|key| key.infra_env_id.0).collect()),
@@ -160,7 +167,8 @@ async fn write_queued(pool: Pool, replica: Uuid, news: Arc<News>, mut queue: mps
     let mut jobs = Vec::with_capacity(GROUP);
     while queue.recv_many(&mut jobs, GROUP).await > 0 {
         let group = std::mem::take(&mut jobs);
-        let (batches, callers): (Vec<_>, Vec<_>) = group.into_iter().map(|job| (job.batch, job.reply)).unzip();
+        let (batches, callers): (Vec<_>, Vec<_>) =
+            group.into_iter().map(|job| (job.batch, job.reply)).unzip();
         let replies = match write_group(&pool, replica, &batches).await {
             Ok(outputs) => outputs.into_iter().map(Ok).collect(),
             Err(error) if batches.len() == 1 => vec![retry(&pool, replica, &batches, error).await],

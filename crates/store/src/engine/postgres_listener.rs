@@ -33,7 +33,10 @@ pub(super) async fn start(
                 match listen(&config, replica, &news).await {
                     Ok(session) => break session,
                     Err(error) => {
-                        tracing::warn!(error = &error as &dyn std::error::Error, "no news from other replicas");
+                        tracing::warn!(
+                            error = &error as &dyn std::error::Error,
+                            "no news from other replicas"
+                        );
                         tokio::time::sleep(PAUSE).await;
                     }
                 }

@@ -41,6 +41,7 @@ impl<'a> FromSql<'a> for Value {
             Type::UUID => Self::Uuid(Uuid::from_sql(ty, raw)?),
             Type::TEXT => Self::Text(String::from_sql(ty, raw)?),
             Type::BYTEA => Self::Bytes(raw.to_vec()),
+            Type::VOID => Self::Null,
             _ => return Err(format!("a column has type {ty}").into()),
         })
     }

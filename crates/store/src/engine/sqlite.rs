@@ -94,7 +94,10 @@ impl Sqlite {
         read.await.map_err(|_| Error::Closed)?
     }
 
-    pub(super) async fn flush_checkins(&self, latest: &BTreeMap<HostKey, Timestamp>) -> Result<(), WriteError> {
+    pub(super) async fn flush_checkins(
+        &self,
+        latest: &BTreeMap<HostKey, Timestamp>,
+    ) -> Result<(), WriteError> {
         let mut batch = Batch::new();
         for (key, at) in latest {
             let mut params = host::key_params(*key);
@@ -111,8 +114,9 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
     connection.set_prepared_statement_cache_capacity(PREPARED);
     // SQLite's own knows ASCII only.
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    connection
-        .create_scalar_function("lower", 1, flags, |context| Ok(context.get_raw(0).as_str()?.to_lowercase()))?;
+    connection.create_scalar_function("lower", 1, flags, |context| {
+        Ok(context.get_raw(0).as_str()?.to_lowercase())
+    })?;
     Ok(connection)
 }
 
@@ -128,7 +132,8 @@ fn read(connection: &mut Connection, statements: &[Statement]) -> Result<Vec<Vec
 
 fn migrate(connection: &mut Connection) -> Result<(), OpenError> {
     // Immediate: two programs that start at once must not both find the database empty.
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Error::from)?;
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Error::from)?;
     transaction.execute_batch(schema::CREATE_VERSIONS).map_err(Error::from)?;
     let found = transaction.query_row(schema::CURRENT, [], |row| row.get(0)).map_err(Error::from)?;
     for (version, sql) in schema::missing(found)? {

@@ -53,7 +53,8 @@ pub(super) fn run(connection: &Connection, statement: &Statement) -> Result<Outp
     let mut output = Output::default();
     let mut rows = prepared.query(params)?;
     while let Some(row) = rows.next()? {
-        let values = (0..columns).map(|column| from_sqlite(row.get_ref(column)?)).collect::<Result<_, _>>()?;
+        let values =
+            (0..columns).map(|column| from_sqlite(row.get_ref(column)?)).collect::<Result<_, _>>()?;
         output.rows.push(Row(values));
     }
     output.affected = output.rows.len() as u64;

@@ -56,7 +56,11 @@ fn write_group(connection: &Connection, news: &News, jobs: Vec<Job>) {
     let replies = match apply_group(connection, &jobs) {
         Ok(replies) => replies,
         Err(error) => {
-            tracing::error!(batches = jobs.len(), error = &error as &dyn std::error::Error, "transaction failed");
+            tracing::error!(
+                batches = jobs.len(),
+                error = &error as &dyn std::error::Error,
+                "transaction failed"
+            );
             if !connection.is_autocommit() && connection.execute_batch("rollback").is_err() {
                 tracing::error!("transaction can't be rolled back");
             }

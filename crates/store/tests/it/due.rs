@@ -1,0 +1,187 @@
+//! Due work: marks, leases, failures, and two replicas that share it.
+
+use std::collections::BTreeSet;
+
+use assisted_core::host::record::HostKey;
+use assisted_store::{Batch, Due, Store, Taken};
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::support::{Database, at, on_both};
+
+on_both! {
+    the_earliest_mark_wins,
+    a_mark_under_a_lease_is_not_lost,
+    a_lease_runs_out,
+    failures_are_kept_and_tried_again,
+    finished_work_waits_for_its_next_time,
+    cleared_work_is_gone,
+    two_stores_take_each_row_once,
+    waiters_hear_of_marks,
+}
+
+const LEASE: SignedDuration = SignedDuration::from_secs(30);
+
+fn cluster() -> Due {
+    Due::Cluster(ClusterId::random())
+}
+
+async fn mark(store: &Store, due: Due, when: Timestamp) {
+    let mut batch = Batch::new();
+    batch.mark_due(due, when);
+    store.write(batch).await.unwrap();
+}
+
+async fn take(store: &Store, now: Timestamp) -> Vec<Taken> {
+    store.take_due("me", now, 100, LEASE).await.unwrap()
+}
+
+async fn finish(store: &Store, taken: &Taken, next: Option<Timestamp>) {
+    let mut batch = Batch::new();
+    batch.finish_due(taken, next);
+    store.write(batch).await.unwrap();
+}
+
+async fn the_earliest_mark_wins(database: Database) {
+    let store = database.open().await;
+    assert_eq!(store.next_due_at().await.unwrap(), None);
+    let (first, second) =
+        (cluster(), Due::Host(HostKey { infra_env_id: InfraEnvId::random(), host_id: HostId::random() }));
+    mark(&store, first, at(10)).await;
+    mark(&store, second, at(8)).await;
+    mark(&store, first, at(5)).await;
+    mark(&store, first, at(20)).await;
+    assert_eq!(store.next_due_at().await.unwrap(), Some(at(5)));
+    assert_eq!(take(&store, at(4)).await, []);
+
+    let taken = store.take_due("me", at(8), 1, LEASE).await.unwrap();
+    assert_eq!(taken.iter().map(|taken| (taken.due, taken.attempts)).collect::<Vec<_>>(), [(first, 1)]);
+    assert_eq!(store.next_due_at().await.unwrap(), Some(at(8)));
+    let taken = take(&store, at(8)).await;
+    assert_eq!(taken.iter().map(|taken| taken.due).collect::<Vec<_>>(), [second]);
+    finish(&store, &taken[0], None).await;
+    assert_eq!(store.next_due_at().await.unwrap(), Some(at(38)));
+}
+
+async fn a_mark_under_a_lease_is_not_lost(database: Database) {
+    let store = database.open().await;
+    for next in [None, Some(at(1000))] {
+        let due = cluster();
+        mark(&store, due, at(1)).await;
+        let taken = take(&store, at(1)).await;
+        mark(&store, due, at(2)).await;
+        assert_eq!(take(&store, at(3)).await, [], "leased");
+        assert_eq!(store.next_due_at().await.unwrap(), Some(at(31)));
+        finish(&store, &taken[0], next).await;
+        let again = take(&store, at(3)).await;
+        assert_eq!((again.len(), again[0].due, again[0].attempts), (1, due, 1));
+        finish(&store, &again[0], None).await;
+        assert_eq!(store.next_due_at().await.unwrap(), None);
+    }
+}
+
+async fn a_lease_runs_out(database: Database) {
+    let store = database.open().await;
+    mark(&store, cluster(), at(1)).await;
+    let lost = take(&store, at(1)).await;
+    assert_eq!(take(&store, at(30)).await, []);
+    let taken = take(&store, at(31)).await;
+    assert_eq!((taken[0].due, taken[0].attempts), (lost[0].due, 2));
+
+    // The first worker was only slow: what it says is too late.
+    finish(&store, &lost[0], None).await;
+    let mut batch = Batch::new();
+    batch.fail_due(&lost[0], "slow", at(32));
+    store.write(batch).await.unwrap();
+    assert_eq!(take(&store, at(40)).await, []);
+    finish(&store, &taken[0], None).await;
+    assert_eq!(store.next_due_at().await.unwrap(), None);
+}
+
+async fn failures_are_kept_and_tried_again(database: Database) {
+    let store = database.open().await;
+    let due = cluster();
+    mark(&store, due, at(1)).await;
+    let taken = take(&store, at(1)).await;
+    let mut batch = Batch::new();
+    batch.fail_due(&taken[0], "no release image", at(50));
+    store.write(batch).await.unwrap();
+    assert_eq!(take(&store, at(49)).await, []);
+    let taken = take(&store, at(50)).await;
+    assert_eq!((taken[0].attempts, taken[0].last_error.as_deref()), (2, Some("no release image")));
+
+    mark(&store, due, at(51)).await;
+    let mut batch = Batch::new();
+    batch.fail_due(&taken[0], "again", at(90));
+    store.write(batch).await.unwrap();
+    let taken = take(&store, at(51)).await;
+    assert_eq!(taken.len(), 1, "a mark does not wait for the retry");
+    finish(&store, &taken[0], Some(at(60))).await;
+    let taken = take(&store, at(60)).await;
+    assert_eq!((taken[0].attempts, taken[0].last_error.as_deref()), (1, None));
+}
+
+async fn finished_work_waits_for_its_next_time(database: Database) {
+    let store = database.open().await;
+    mark(&store, cluster(), at(1)).await;
+    for second in [1, 100, 200] {
+        let taken = take(&store, at(second)).await;
+        assert_eq!(taken.len(), 1);
+        let next = at(if second == 1 { 100 } else { second + 100 });
+        finish(&store, &taken[0], Some(next)).await;
+        assert_eq!(store.next_due_at().await.unwrap(), Some(next));
+    }
+}
+
+async fn cleared_work_is_gone(database: Database) {
+    let store = database.open().await;
+    let due = cluster();
+    mark(&store, due, at(1)).await;
+    let taken = take(&store, at(1)).await;
+    let mut batch = Batch::new();
+    batch.clear_due(due);
+    store.write(batch).await.unwrap();
+    finish(&store, &taken[0], Some(at(2))).await;
+    assert_eq!(take(&store, at(1000)).await, []);
+}
+
+async fn two_stores_take_each_row_once(database: Database) {
+    let stores = [database.open().await, database.open().await];
+    let rows: BTreeSet<_> = (0..500).map(|_| cluster()).collect();
+    let mut batch = Batch::new();
+    for due in &rows {
+        batch.mark_due(*due, at(1));
+    }
+    stores[0].write(batch).await.unwrap();
+
+    let worker = async |store: &Store| {
+        let mut mine = Vec::new();
+        loop {
+            let taken = store.take_due("worker", at(2), 7, LEASE).await.unwrap();
+            if taken.is_empty() {
+                return mine;
+            }
+            let mut batch = Batch::new();
+            for taken in &taken {
+                batch.finish_due(taken, None);
+            }
+            mine.extend(taken.iter().map(|taken| taken.due));
+            store.write(batch).await.unwrap();
+        }
+    };
+    let (a, b, c, d) =
+        tokio::join!(worker(&stores[0]), worker(&stores[1]), worker(&stores[0]), worker(&stores[1]));
+    let all: Vec<_> = [a, b, c, d].concat();
+    assert_eq!(all.len(), rows.len());
+    assert_eq!(all.into_iter().collect::<BTreeSet<_>>(), rows);
+    assert_eq!(stores[1].next_due_at().await.unwrap(), None);
+}
+
+async fn waiters_hear_of_marks(database: Database) {
+    let store = database.open().await;
+    let mut marks = store.due_marks();
+    marks.mark_unchanged();
+    let waiter = tokio::spawn(async move { marks.changed().await });
+    mark(&store, cluster(), at(1)).await;
+    waiter.await.unwrap().unwrap();
+}

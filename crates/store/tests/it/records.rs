@@ -1,0 +1,368 @@
+//! Clusters, infra-envs and hosts: guards, filters, deletion, atomicity.
+
+use assisted_core::host::report::ReportKind;
+use assisted_store::{
+    Batch, ClusterFilter, Deleted, HostFilter, InfraEnvFilter, Reports, Stored, Subject, Version, WriteError,
+};
+use assisted_wire::host::{HostRole, HostStatus};
+use assisted_wire::id::ClusterId;
+use assisted_wire::time::DateTime;
+use uuid::Uuid;
+
+use crate::support::{self, Database, at, on_both};
+
+on_both! {
+    what_is_written_is_read,
+    versions_guard_updates,
+    a_batch_is_all_or_nothing,
+    concurrent_batches_are_apart,
+    deleted_clusters_are_hidden,
+    clusters_are_filtered,
+    infra_envs_are_filtered,
+    hosts_are_filtered,
+    a_cluster_is_loaded_whole,
+    check_ins_move_forward,
+    awkward_text_survives,
+}
+
+async fn what_is_written_is_read(database: Database) {
+    let store = database.open().await;
+    let cluster = support::cluster("one", 1);
+    let infra_env = support::infra_env(Some(cluster.cluster.id), 2);
+    let host = support::host(infra_env.infra_env.id, Some(cluster.cluster.id), 3);
+    let mut batch = Batch::new();
+    batch.insert_cluster(&cluster).insert_infra_env(&infra_env).insert_host(&host);
+    store.write(batch).await.unwrap();
+    drop(store);
+
+    let store = database.open().await;
+    store.ping().await.unwrap();
+    let stored = Stored { record: cluster.clone(), version: Version::FIRST };
+    assert_eq!(store.cluster(cluster.cluster.id, Deleted::Hidden).await.unwrap(), Some(stored));
+    let stored = Stored { record: infra_env.clone(), version: Version::FIRST };
+    assert_eq!(store.infra_env(infra_env.infra_env.id).await.unwrap(), Some(stored));
+    let read = store.host(support::key(&host), Deleted::Hidden).await.unwrap().unwrap();
+    assert_eq!(read.record, host);
+    assert_eq!(read.key, support::key(&host));
+    assert_eq!(read.checked_in_at, Some("1970-01-01T00:00:07.250Z".parse().unwrap()));
+    assert_eq!(read.record.host.created_at.0, at(3));
+    assert_eq!(store.cluster(ClusterId::random(), Deleted::Shown).await.unwrap(), None);
+}
+
+async fn versions_guard_updates(database: Database) {
+    let store = database.open().await;
+    let mut cluster = support::cluster("one", 1);
+    let id = cluster.cluster.id;
+    let mut batch = Batch::new();
+    batch.insert_cluster(&cluster);
+    store.write(batch).await.unwrap();
+
+    let mut batch = Batch::new();
+    batch.insert_cluster(&cluster);
+    let again = store.write(batch).await.unwrap_err();
+    assert!(matches!(again, WriteError::Conflict { what: Subject::Cluster(what) } if what == id), "{again}");
+
+    cluster.cluster.name = "two".to_owned();
+    let mut batch = Batch::new();
+    batch.update_cluster(&cluster, Version::FIRST);
+    store.write(batch).await.unwrap();
+    let mut stale = cluster.clone();
+    stale.cluster.name = "three".to_owned();
+    let mut batch = Batch::new();
+    batch.update_cluster(&stale, Version::FIRST);
+    assert!(matches!(store.write(batch).await, Err(WriteError::Conflict { .. })));
+
+    let read = store.cluster(id, Deleted::Hidden).await.unwrap().unwrap();
+    assert_eq!((read.record, read.version), (cluster, Version::FIRST.next()));
+
+    let infra_env = support::infra_env(None, 1);
+    let host = support::host(infra_env.infra_env.id, None, 1);
+    let mut batch = Batch::new();
+    batch.insert_infra_env(&infra_env).insert_host(&host);
+    store.write(batch).await.unwrap();
+    let wrong = Version::FIRST.next();
+    let mut batches = [Batch::new(), Batch::new(), Batch::new(), Batch::new(), Batch::new()];
+    batches[0].insert_infra_env(&infra_env);
+    batches[1].update_infra_env(&infra_env, wrong);
+    batches[2].delete_infra_env(infra_env.infra_env.id, wrong);
+    batches[3].insert_host(&host);
+    batches[4].update_host(&host, wrong);
+    for batch in batches {
+        assert!(matches!(store.write(batch).await, Err(WriteError::Conflict { .. })));
+    }
+    let mut batch = Batch::new();
+    batch.delete_infra_env(infra_env.infra_env.id, Version::FIRST).update_host(&host, Version::FIRST);
+    store.write(batch).await.unwrap();
+    assert_eq!(store.infra_env(infra_env.infra_env.id).await.unwrap(), None);
+}
+
+async fn a_batch_is_all_or_nothing(database: Database) {
+    let store = database.open().await;
+    let (first, second) = (support::cluster("first", 1), support::cluster("second", 2));
+    let mut batch = Batch::new();
+    batch.insert_cluster(&first);
+    store.write(batch).await.unwrap();
+
+    let mut batch = Batch::new();
+    batch.insert_cluster(&second).update_cluster(&first, Version::FIRST.next());
+    assert!(matches!(store.write(batch).await, Err(WriteError::Conflict { .. })));
+    assert_eq!(store.cluster(second.cluster.id, Deleted::Shown).await.unwrap(), None);
+    store.write(Batch::new()).await.unwrap();
+}
+
+/// Batches that queue together are committed together, yet one that fails fails alone.
+async fn concurrent_batches_are_apart(database: Database) {
+    let store = database.open().await;
+    let taken = support::cluster("taken", 0);
+    let mut batch = Batch::new();
+    batch.insert_cluster(&taken);
+    store.write(batch).await.unwrap();
+
+    let clusters: Vec<_> = (0..300).map(|n| support::cluster(&format!("c{n}"), n)).collect();
+    let writes = clusters.iter().enumerate().map(|(n, cluster)| {
+        let mut batch = Batch::new();
+        batch.insert_cluster(cluster);
+        if n % 10 == 0 {
+            batch.insert_cluster(&taken);
+        }
+        store.write(batch)
+    });
+    let results = futures::future::join_all(writes).await;
+    for (n, (cluster, result)) in clusters.iter().zip(results).enumerate() {
+        let there = store.cluster(cluster.cluster.id, Deleted::Hidden).await.unwrap().is_some();
+        assert_eq!((result.is_ok(), there), (n % 10 != 0, n % 10 != 0), "{n}");
+    }
+}
+
+async fn deleted_clusters_are_hidden(database: Database) {
+    let store = database.open().await;
+    let mut cluster = support::cluster("gone", 1);
+    let id = cluster.cluster.id;
+    let mut host = support::host(support::infra_env(None, 1).infra_env.id, Some(id), 1);
+    let mut batch = Batch::new();
+    batch.insert_cluster(&cluster).insert_host(&host);
+    store.write(batch).await.unwrap();
+
+    cluster.cluster.deleted_at = Some(DateTime(at(9)));
+    host.host.deleted_at = Some(DateTime(at(9)));
+    let mut batch = Batch::new();
+    batch.update_cluster(&cluster, Version::FIRST).update_host(&host, Version::FIRST);
+    store.write(batch).await.unwrap();
+    assert_eq!(store.cluster(id, Deleted::Hidden).await.unwrap(), None);
+    assert!(store.load_cluster(id, Deleted::Hidden).await.unwrap().is_none());
+    assert!(store.host(support::key(&host), Deleted::Hidden).await.unwrap().is_none());
+    let loaded = store.load_cluster(id, Deleted::Shown).await.unwrap().unwrap();
+    assert!(loaded.cluster.record.cluster.deleted_at.is_some());
+    assert_eq!(loaded.hosts.len(), 1);
+
+    let filter =
+        ClusterFilter { deleted: Deleted::Shown, deleted_before: Some(at(9)), ..ClusterFilter::default() };
+    assert_eq!(store.clusters(&filter).await.unwrap().len(), 0);
+    let filter = ClusterFilter { deleted_before: Some(at(10)), ..filter };
+    assert_eq!(store.clusters(&filter).await.unwrap().len(), 1);
+
+    let mut batch = Batch::new();
+    batch.delete_cluster(id).delete_host(support::key(&host));
+    store.write(batch).await.unwrap();
+    assert_eq!(store.cluster(id, Deleted::Shown).await.unwrap(), None);
+    assert!(store.load_host(support::key(&host), Deleted::Shown).await.unwrap().is_none());
+}
+
+async fn clusters_are_filtered(database: Database) {
+    let store = database.open().await;
+    let mut clusters: Vec<_> = (0..5).map(|n| support::cluster(&format!("c{n}"), 10 - n)).collect();
+    clusters[1].cluster.user_name = "ann".to_owned();
+    clusters[2].cluster.user_name = "ann".to_owned();
+    clusters[2].cluster.org_id = "org".to_owned();
+    clusters[3].cluster.openshift_cluster_id = Some(Uuid::new_v4());
+    clusters[4].cluster.ams_subscription_id = Some(Uuid::new_v4());
+    let mut batch = Batch::new();
+    for cluster in &clusters {
+        batch.insert_cluster(cluster);
+    }
+    store.write(batch).await.unwrap();
+
+    let any = ClusterFilter::default();
+    let ams = |ids: Vec<Uuid>| ClusterFilter { ams_subscription_ids: Some(ids), ..any.clone() };
+    let cases = [
+        (any.clone(), "c4 c3 c2 c1 c0"),
+        (ClusterFilter { limit: Some(2), ..any.clone() }, "c4 c3"),
+        (ClusterFilter { user_name: Some("ann".to_owned()), ..any.clone() }, "c2 c1"),
+        (ClusterFilter { user_name: Some("ann' or 1=1 --".to_owned()), ..any.clone() }, ""),
+        (
+            ClusterFilter {
+                user_name: Some("ann".to_owned()),
+                org_id: Some("org".to_owned()),
+                ..any.clone()
+            },
+            "c2",
+        ),
+        (
+            ClusterFilter { openshift_cluster_id: clusters[3].cluster.openshift_cluster_id, ..any.clone() },
+            "c3",
+        ),
+        (ams(vec![Uuid::new_v4(), clusters[4].cluster.ams_subscription_id.unwrap(), Uuid::new_v4()]), "c4"),
+        (ams(vec![Uuid::new_v4()]), ""),
+        (ams(Vec::new()), ""),
+        (ClusterFilter { updated_before: Some(at(8)), ..any.clone() }, "c4 c3"),
+    ];
+    for (filter, expected) in cases {
+        let found = store.clusters(&filter).await.unwrap();
+        let names: Vec<_> = found.iter().map(|stored| stored.record.cluster.name.as_str()).collect();
+        assert_eq!(names.join(" "), expected, "{filter:?}");
+    }
+}
+
+async fn infra_envs_are_filtered(database: Database) {
+    let store = database.open().await;
+    let cluster = ClusterId::random();
+    let mut first = support::infra_env(Some(cluster), 1);
+    first.infra_env.user_name = "ann".to_owned();
+    let second = support::infra_env(None, 2);
+    let mut batch = Batch::new();
+    batch.insert_infra_env(&first).insert_infra_env(&second);
+    store.write(batch).await.unwrap();
+
+    let any = InfraEnvFilter::default();
+    let cases = [
+        (any.clone(), 2),
+        (InfraEnvFilter { cluster_id: Some(cluster), ..any.clone() }, 1),
+        (InfraEnvFilter { cluster_id: Some(ClusterId::random()), ..any.clone() }, 0),
+        (InfraEnvFilter { user_name: Some("ann".to_owned()), ..any.clone() }, 1),
+        (InfraEnvFilter { org_id: Some("org".to_owned()), ..any.clone() }, 0),
+        (InfraEnvFilter { updated_before: Some(at(2)), ..any.clone() }, 1),
+        (InfraEnvFilter { limit: Some(1), ..any.clone() }, 1),
+    ];
+    for (filter, expected) in cases {
+        assert_eq!(store.infra_envs(&filter).await.unwrap().len(), expected, "{filter:?}");
+    }
+}
+
+async fn hosts_are_filtered(database: Database) {
+    let store = database.open().await;
+    let (cluster, rack, other) =
+        (ClusterId::random(), support::infra_env(None, 1), support::infra_env(None, 1));
+    let mut first = support::host(rack.infra_env.id, Some(cluster), 1);
+    first.host.role = Some(HostRole::Master);
+    let mut second = support::host(rack.infra_env.id, None, 2);
+    second.host.status = HostStatus::Known;
+    let mut twin = support::host(other.infra_env.id, Some(cluster), 3);
+    twin.host.id = first.host.id;
+    let mut batch = Batch::new();
+    batch.insert_host(&twin).insert_host(&second).insert_host(&first);
+    batch.put_report(support::key(&first), ReportKind::Inventory, "{}");
+    batch.put_report(support::key(&first), ReportKind::NtpSources, "[]");
+    store.write(batch).await.unwrap();
+
+    let any = HostFilter::default();
+    let cases = [
+        (any.clone(), vec![&first, &second, &twin]),
+        (HostFilter { infra_env_id: Some(rack.infra_env.id), ..any.clone() }, vec![&first, &second]),
+        (HostFilter { host_id: Some(first.host.id), ..any.clone() }, vec![&first, &twin]),
+        (HostFilter { cluster_id: Some(cluster), ..any.clone() }, vec![&first, &twin]),
+        (HostFilter { role: Some(HostRole::Master), ..any.clone() }, vec![&first]),
+        (HostFilter { status: Some(HostStatus::Known), ..any.clone() }, vec![&second]),
+    ];
+    for (filter, expected) in cases {
+        let found = store.hosts(&filter).await.unwrap();
+        let records: Vec<_> = found.iter().map(|host| &host.record).collect();
+        assert_eq!(records, expected, "{filter:?}");
+        assert_eq!(store.count_hosts(&filter).await.unwrap(), expected.len() as u64);
+    }
+
+    for (reports, expected) in [
+        (Reports::None, vec![]),
+        (Reports::Only(vec![ReportKind::Inventory, ReportKind::Connectivity]), vec![ReportKind::Inventory]),
+        (Reports::Only(Vec::new()), vec![]),
+        (Reports::All, vec![ReportKind::Inventory, ReportKind::NtpSources]),
+    ] {
+        let filter = HostFilter { cluster_id: Some(cluster), reports, ..any.clone() };
+        let hosts = store.hosts(&filter).await.unwrap();
+        assert_eq!(hosts[0].reports.keys().copied().collect::<Vec<_>>(), expected, "{filter:?}");
+        assert!(hosts[1].reports.is_empty(), "a twin in another infra-env has its own reports");
+    }
+}
+
+async fn a_cluster_is_loaded_whole(database: Database) {
+    let store = database.open().await;
+    let cluster = support::cluster("whole", 1);
+    let id = cluster.cluster.id;
+    let (own, pool) = (support::infra_env(Some(id), 1), support::infra_env(None, 2));
+    let hosts: Vec<_> = [(own.infra_env.id, 5), (pool.infra_env.id, 3), (own.infra_env.id, 4)]
+        .into_iter()
+        .map(|(infra_env, created)| support::host(infra_env, Some(id), created))
+        .collect();
+    let stranger = support::host(pool.infra_env.id, None, 1);
+    let mut batch = Batch::new();
+    batch.insert_cluster(&cluster).insert_infra_env(&own).insert_infra_env(&pool).insert_host(&stranger);
+    for (n, host) in hosts.iter().enumerate() {
+        batch.insert_host(host);
+        for kind in ReportKind::ALL {
+            batch.put_report(support::key(host), *kind, format!("{n} {}", kind.as_str()));
+        }
+    }
+    store.write(batch).await.unwrap();
+
+    let loaded = store.load_cluster(id, Deleted::Hidden).await.unwrap().unwrap();
+    assert_eq!(loaded.cluster.record, cluster);
+    let records: Vec<_> = loaded.hosts.iter().map(|host| &host.record).collect();
+    assert_eq!(records, [&hosts[1], &hosts[2], &hosts[0]]);
+    for (host, n) in loaded.hosts.iter().zip([1, 2, 0]) {
+        assert_eq!(host.reports.len(), ReportKind::ALL.len());
+        for (kind, report) in &host.reports {
+            assert_eq!(&*report.text, format!("{n} {}", kind.as_str()));
+        }
+    }
+    let infra_envs: Vec<_> = loaded.infra_envs.iter().map(|stored| &stored.record).collect();
+    assert_eq!(infra_envs, [&own, &pool]);
+
+    let (alone, infra_env) =
+        store.load_host(support::key(&stranger), Deleted::Hidden).await.unwrap().unwrap();
+    assert_eq!((alone.record, infra_env.unwrap().record), (stranger, pool));
+}
+
+async fn check_ins_move_forward(database: Database) {
+    let store = database.open().await;
+    let hosts: Vec<_> =
+        (0..50).map(|n| support::host(support::infra_env(None, 1).infra_env.id, None, n)).collect();
+    let mut never = support::host(support::infra_env(None, 1).infra_env.id, None, 60);
+    never.host.checked_in_at = DateTime::ZERO;
+    let mut batch = Batch::new();
+    batch.insert_host(&never);
+    for host in &hosts {
+        batch.insert_host(host);
+    }
+    store.write(batch).await.unwrap();
+    let stored =
+        async |host| store.host(support::key(host), Deleted::Hidden).await.unwrap().unwrap().checked_in_at;
+    assert_eq!(stored(&never).await, None);
+
+    let mut flushed: Vec<_> = hosts.iter().map(|host| (support::key(host), at(100))).collect();
+    flushed.push((support::key(&never), at(100)));
+    flushed.push((support::key(&hosts[0]), at(99)));
+    flushed.push((support::key(&hosts[1]), at(101)));
+    flushed.push((support::key(&support::host(support::infra_env(None, 1).infra_env.id, None, 1)), at(1)));
+    store.flush_checkins(&flushed).await.unwrap();
+    store.flush_checkins(&[(support::key(&hosts[2]), at(50))]).await.unwrap();
+    store.flush_checkins(&[]).await.unwrap();
+    for (host, expected) in
+        [(&hosts[0], 100), (&hosts[1], 101), (&hosts[2], 100), (&hosts[49], 100), (&never, 100)]
+    {
+        assert_eq!(stored(host).await, Some(at(expected)));
+    }
+}
+
+async fn awkward_text_survives(database: Database) {
+    let store = database.open().await;
+    let mut cluster = support::cluster("nul \0 quote ' emoji 🦀 \u{202e} $1 ?1", 1);
+    cluster.cluster.user_name = "o'neill\0".to_owned();
+    let host = support::host(support::infra_env(None, 1).infra_env.id, None, 1);
+    let mut batch = Batch::new();
+    batch.insert_cluster(&cluster).insert_host(&host);
+    batch.put_report(support::key(&host), ReportKind::Inventory, "a\0b ' $2");
+    store.write(batch).await.unwrap();
+    let read = store.cluster(cluster.cluster.id, Deleted::Hidden).await.unwrap().unwrap();
+    assert_eq!(read.record, cluster);
+    let report = store.report(support::key(&host), ReportKind::Inventory).await.unwrap().unwrap();
+    assert_eq!(&*report.text, "a\u{fffd}b ' $2");
+}

@@ -1,0 +1,49 @@
+//! Reports of hosts.
+
+use assisted_core::host::report::ReportKind;
+use assisted_store::{Batch, ReportHash};
+
+use crate::support::{self, Database, on_both};
+
+on_both! { reports_are_replaced_and_removed, a_big_report_survives, }
+
+async fn reports_are_replaced_and_removed(database: Database) {
+    let store = database.open().await;
+    let host = support::host(support::infra_env(None, 1).infra_env.id, None, 1);
+    let key = support::key(&host);
+    let mut batch = Batch::new();
+    batch.insert_host(&host).put_report(key, ReportKind::Inventory, "old").put_report(
+        key,
+        ReportKind::DisksInfo,
+        "d",
+    );
+    store.write(batch).await.unwrap();
+
+    let mut batch = Batch::new();
+    batch.put_report(key, ReportKind::Inventory, "new").put_report(key, ReportKind::DisksInfo, "");
+    batch.put_report(key, ReportKind::NtpSources, "n").put_report(key, ReportKind::Connectivity, "c");
+    batch.delete_report(key, ReportKind::NtpSources).delete_report(key, ReportKind::TangConnectivity);
+    store.write(batch).await.unwrap();
+
+    let reports = store.reports(key).await.unwrap();
+    let texts: Vec<_> = reports.iter().map(|(kind, report)| (*kind, &*report.text)).collect();
+    assert_eq!(texts, [(ReportKind::Inventory, "new"), (ReportKind::Connectivity, "c")]);
+    assert_eq!(reports[&ReportKind::Inventory].hash, ReportHash::of("new"));
+    assert_eq!(store.report(key, ReportKind::DisksInfo).await.unwrap(), None);
+
+    let mut batch = Batch::new();
+    batch.delete_reports(key);
+    store.write(batch).await.unwrap();
+    assert!(store.reports(key).await.unwrap().is_empty());
+}
+
+async fn a_big_report_survives(database: Database) {
+    let store = database.open().await;
+    let host = support::host(support::infra_env(None, 1).infra_env.id, None, 1);
+    let text: String = (0..400_000).map(|n| format!("{n:x} ")).collect();
+    let mut batch = Batch::new();
+    batch.insert_host(&host).put_report(support::key(&host), ReportKind::Inventory, text.as_str());
+    store.write(batch).await.unwrap();
+    let read = store.report(support::key(&host), ReportKind::Inventory).await.unwrap().unwrap();
+    assert_eq!((read.text.len(), read.hash), (text.len(), ReportHash::of(&text)));
+}

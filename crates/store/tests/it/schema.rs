@@ -1,0 +1,117 @@
+//! Opening: addresses, every released schema, newer ones.
+
+use std::os::unix::fs::PermissionsExt;
+
+use assisted_core::host::record::HostKey;
+use assisted_core::host::report::ReportKind;
+use assisted_store::{Deleted, EventQuery, OpenError, Store};
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use jiff::{SignedDuration, Timestamp};
+use tokio_postgres::NoTls;
+
+use crate::support::{Database, on_both};
+
+on_both! { opens_every_released_schema, refuses_a_newer_schema, opens_twice_at_once, }
+
+/// Schema and rows as each release left them.
+const RELEASED: &[(&str, &str)] =
+    &[(include_str!("../../migrations/1.sql"), include_str!("../fixtures/schema-1.sql"))];
+
+/// Runs SQL in PostgreSQL's dialect past the store.
+async fn execute(database: &Database, sql: &str) {
+    match database.address.strip_prefix("sqlite:") {
+        Some(path) => {
+            std::fs::create_dir_all(std::path::Path::new(path).parent().unwrap()).unwrap();
+            let sql = sql
+                .replace("bigserial primary key", "integer primary key autoincrement")
+                .replace("uuid '", "x'")
+                .replace("bytea '\\x", "x'");
+            rusqlite::Connection::open(path).unwrap().execute_batch(&sql).unwrap();
+        }
+        None => {
+            let (client, connection) = tokio_postgres::connect(&database.address, NoTls).await.unwrap();
+            let connection = tokio::spawn(connection);
+            client.batch_execute(sql).await.unwrap();
+            drop(client);
+            connection.await.unwrap().unwrap();
+        }
+    }
+}
+
+async fn opens_every_released_schema(database: Database) {
+    for (n, (schema, rows)) in RELEASED.iter().enumerate() {
+        let versions =
+            "create table schema_versions (version bigint primary key, applied_at bigint not null)";
+        let record = format!("insert into schema_versions values ({}, 1)", n + 1);
+        execute(&database, &format!("{versions}; {schema}; {record}; {rows}")).await;
+
+        let store = database.open().await;
+        let id: ClusterId = "11111111-1111-4111-8111-111111111111".parse().unwrap();
+        let infra_env_id: InfraEnvId = "22222222-2222-4222-8222-222222222222".parse().unwrap();
+        let host_id: HostId = "33333333-3333-4333-8333-333333333333".parse().unwrap();
+        let loaded = store.load_cluster(id, Deleted::Hidden).await.unwrap().unwrap();
+        assert_eq!(loaded.cluster.record.cluster.name, "released");
+        assert_eq!(loaded.cluster.record.pull_secret.expose(), "{}");
+        assert_eq!(loaded.infra_envs[0].record.infra_env.id, infra_env_id);
+        assert_eq!(loaded.hosts[0].key, HostKey { infra_env_id, host_id });
+        assert_eq!(loaded.hosts[0].checked_in_at, Some(Timestamp::new(1_700_000_000, 1).unwrap()));
+        assert_eq!(&*loaded.hosts[0].reports[&ReportKind::Inventory].text, "{}");
+        let events = store.events(&EventQuery::default()).await.unwrap().events;
+        assert_eq!(events[0].message, "Registered");
+        let now = Timestamp::new(2_000_000_000, 0).unwrap();
+        let taken = store.take_due("me", now, 10, SignedDuration::from_secs(1)).await.unwrap();
+        assert_eq!((taken.len(), taken[0].last_error.as_deref()), (1, Some("broke")));
+    }
+}
+
+async fn refuses_a_newer_schema(database: Database) {
+    drop(database.open().await);
+    execute(&database, "insert into schema_versions values (1000, 1)").await;
+    let error = Store::open(&database.address).await.unwrap_err();
+    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 1 }), "{error}");
+    assert!(error.to_string().contains("newer program"), "{error}");
+}
+
+async fn opens_twice_at_once(database: Database) {
+    let (first, second) = tokio::join!(Store::open(&database.address), Store::open(&database.address));
+    first.unwrap().ping().await.unwrap();
+    second.unwrap().ping().await.unwrap();
+}
+
+#[tokio::test]
+async fn bad_addresses_are_refused_without_their_password() {
+    for address in [
+        "",
+        "sqlite:",
+        "mysql://root:hunter2@db/x",
+        "postgres://u:hunter2@[::1/x",
+        "postgres://u:hunter2@h:port/x",
+    ] {
+        let error = Store::open(address).await.unwrap_err();
+        assert!(matches!(error, OpenError::Address(_)), "{address}: {error}");
+        assert!(!format!("{error} {error:?}").contains("hunter2"), "{error:?}");
+    }
+    let error = Store::open("postgres://u:hunter2@127.0.0.1:1/x?connect_timeout=5").await.unwrap_err();
+    assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("notes.txt");
+    let text = "not a database, but long enough to be one at first sight".repeat(40);
+    std::fs::write(&path, &text).unwrap();
+    Store::open(path.to_str().unwrap()).await.unwrap_err();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}
+
+#[tokio::test]
+async fn the_file_is_for_its_owner_only() {
+    let database = Database::sqlite();
+    let _store = database.open().await;
+    let path = database.address.strip_prefix("sqlite:").unwrap();
+    for file in [path.to_owned(), format!("{path}-wal")] {
+        let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
+}

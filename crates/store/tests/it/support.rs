@@ -1,0 +1,104 @@
+//! Databases and records for the tests.
+
+use assisted_core::cluster::record::ClusterRecord;
+use assisted_core::host::record::{HostKey, HostRecord};
+use assisted_core::infra_env::record::InfraEnvRecord;
+use assisted_store::Store;
+use assisted_testkit::Postgres;
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use jiff::Timestamp;
+use serde_json::json;
+use tempfile::TempDir;
+
+/// An empty database; gone when it is dropped.
+pub struct Database {
+    pub address: String,
+    _dir: Option<TempDir>,
+}
+
+impl Database {
+    pub fn sqlite() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let address = format!("sqlite:{}", dir.path().join("new/assisted.db").display());
+        Self { address, _dir: Some(dir) }
+    }
+
+    pub fn postgres() -> Self {
+        Self { address: Postgres::start().unwrap().create_database().unwrap(), _dir: None }
+    }
+
+    pub async fn open(&self) -> Store {
+        Store::open(&self.address).await.unwrap()
+    }
+}
+
+/// Defines each test twice: in `sqlite` and in `postgres`.
+macro_rules! on_both {
+    ($($name:ident,)+) => {
+        mod sqlite {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    super::$name(crate::support::Database::sqlite()).await;
+                }
+            )+
+        }
+
+        mod postgres {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    super::$name(crate::support::Database::postgres()).await;
+                }
+            )+
+        }
+    };
+}
+pub(crate) use on_both;
+
+/// A moment in seconds since 1970, with nanoseconds that must not be lost.
+pub fn at(second: i64) -> Timestamp {
+    Timestamp::new(second, 123_456_789).unwrap()
+}
+
+pub fn cluster(name: &str, created: i64) -> ClusterRecord {
+    let id = ClusterId::random();
+    serde_json::from_value(json!({
+        "cluster": {
+            "kind": "Cluster", "id": id, "href": format!("/api/assisted-install/v2/clusters/{id}"), "name": name,
+            "status": "insufficient", "status_info": "", "image_info": {},
+            "created_at": at(created).to_string(), "updated_at": at(created).to_string(),
+        },
+        "pull_secret": "{\"auths\":{}}",
+    }))
+    .unwrap()
+}
+
+pub fn infra_env(cluster: Option<ClusterId>, created: i64) -> InfraEnvRecord {
+    let id = InfraEnvId::random();
+    serde_json::from_value(json!({
+        "infra_env": {
+            "kind": "InfraEnv", "id": id, "href": format!("/api/assisted-install/v2/infra-envs/{id}"), "name": "rack",
+            "type": "full-iso", "cluster_id": cluster,
+            "created_at": at(created).to_string(), "updated_at": at(created).to_string(),
+        },
+    }))
+    .unwrap()
+}
+
+pub fn host(infra_env: InfraEnvId, cluster: Option<ClusterId>, created: i64) -> HostRecord {
+    let id = HostId::random();
+    serde_json::from_value(json!({
+        "host": {
+            "kind": "Host", "id": id, "href": format!("/api/assisted-install/v2/infra-envs/{infra_env}/hosts/{id}"),
+            "infra_env_id": infra_env, "cluster_id": cluster, "status": "discovering", "status_info": "",
+            "role": "auto-assign", "created_at": at(created).to_string(), "updated_at": at(created).to_string(),
+            "checked_in_at": "1970-01-01T00:00:07.250Z",
+        },
+    }))
+    .unwrap()
+}
+
+pub fn key(record: &HostRecord) -> HostKey {
+    HostKey { infra_env_id: record.host.infra_env_id.unwrap(), host_id: record.host.id }
+}

@@ -1,0 +1,252 @@
+//! A PostgreSQL server in a temporary directory, reached through a socket in it.
+//!
+//! A shell stands between this process and the server: when this process ends, in whatever way, the shell's input ends;
+//! it then stops the server and removes the directory.
+
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// The server refuses to run as root; `nobody` exists everywhere.
+const UNPRIVILEGED: u32 = 65_534;
+
+/// How long the server may take until it answers.
+const START: Duration = Duration::from_secs(60);
+
+const SETTINGS: &[&str] = &[
+    "listen_addresses=",
+    "max_connections=200",
+    "shared_buffers=64MB",
+    "autovacuum_naptime=10s",
+    "log_min_messages=fatal",
+    "unix_socket_permissions=0777",
+];
+
+const SHELL: &str = r#"
+trap '' INT TERM HUP
+dir=$1; shift
+"$@" </dev/null >"$dir/log" 2>&1 &
+server=$!
+cat >/dev/null
+kill -QUIT "$server" 2>/dev/null
+wait "$server"
+rm -rf "$dir"
+"#;
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(
+        "PostgreSQL is not installed (no /usr/lib/postgresql/*/bin/initdb, none in PATH): run `cargo xtask setup`"
+    )]
+    Missing,
+    #[error("{program} can't be run")]
+    Run { program: &'static str, source: io::Error },
+    #[error("{program} failed: {output}")]
+    Failed { program: &'static str, output: String },
+    #[error("the server does not answer: {log}")]
+    Silent { log: String },
+    #[error("no temporary directory")]
+    Directory(#[from] io::Error),
+    #[error("the shared server did not start: {0}")]
+    Shared(String),
+}
+
+/// Whether the server waits for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// As in production; for benchmarks.
+    Full,
+    /// A crash of the machine may lose data, the death of a client may not; for tests.
+    Fast,
+}
+
+/// A running server.
+#[derive(Debug)]
+pub struct Postgres {
+    bin: PathBuf,
+    dir: PathBuf,
+    shell: Child,
+    databases: AtomicU32,
+}
+
+impl Postgres {
+    /// The server that all tests of this process share; started on first use.
+    pub fn start() -> Result<&'static Self, Error> {
+        static SHARED: OnceLock<Result<Postgres, String>> = OnceLock::new();
+        SHARED
+            .get_or_init(|| Self::launch(Durability::Fast).map_err(|error| error.to_string()))
+            .as_ref()
+            .map_err(|error| Error::Shared(error.clone()))
+    }
+
+    /// A server of one's own, stopped when it is dropped.
+    pub fn launch(durability: Durability) -> Result<Self, Error> {
+        let bin = programs()?;
+        let dir = tempfile::Builder::new().prefix("assisted-pg-").tempdir()?;
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(dir.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED))?;
+        }
+        std::fs::set_permissions(dir.path(), Permissions::from_mode(0o755))?;
+        let data = dir.path().join("data");
+        let mut initdb = unprivileged(&bin.join("initdb"));
+        initdb.args([
+            "--no-sync",
+            "--auth=trust",
+            "--username=assisted",
+            "--encoding=UTF8",
+            "--locale=C.UTF-8",
+            "-D",
+        ]);
+        check("initdb", initdb.arg(&data).output())?;
+
+        let mut shell = unprivileged(Path::new("/bin/sh"));
+        shell.args(["-c", SHELL, "sh"]).arg(dir.path()).arg(bin.join("postgres")).arg("-D").arg(&data);
+        shell.arg("-k").arg(dir.path());
+        let relaxed: &[_] = match durability {
+            Durability::Full => &[],
+            Durability::Fast => &["fsync=off", "full_page_writes=off"],
+        };
+        for setting in SETTINGS.iter().chain(relaxed) {
+            shell.args(["-c", setting]);
+        }
+        let shell = shell
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|source| Error::Run { program: "sh", source })?;
+        // From here on the shell removes the directory.
+        let server = Self { bin, dir: dir.keep(), shell, databases: AtomicU32::new(0) };
+        server.wait()?;
+        Ok(server)
+    }
+
+    /// Makes an empty database and gives its address, `postgres://…`.
+    pub fn create_database(&self) -> Result<String, Error> {
+        let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        let mut createdb = Command::new(self.bin.join("createdb"));
+        createdb.arg("--host").arg(&self.dir).args([
+            "--username=assisted",
+            "--maintenance-db=postgres",
+            &name,
+        ]);
+        check("createdb", createdb.output())?;
+        Ok(self.address(&name))
+    }
+
+    /// Process ids of the server and all that serve its connections, for measurements.
+    pub fn pids(&self) -> Vec<u32> {
+        let first = std::fs::read_to_string(self.dir.join("data/postmaster.pid")).ok();
+        let Some(postmaster) = first.and_then(|text| text.lines().next()?.parse::<u32>().ok()) else {
+            return Vec::new();
+        };
+        let children = std::fs::read_to_string(format!("/proc/{postmaster}/task/{postmaster}/children"));
+        let mut pids = vec![postmaster];
+        pids.extend(
+            children.unwrap_or_default().split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()),
+        );
+        pids
+    }
+
+    fn address(&self, database: &str) -> String {
+        let host: String = self.dir.to_string_lossy().replace('%', "%25").replace('/', "%2F");
+        format!("postgres://assisted@{host}/{database}")
+    }
+
+    fn wait(&self) -> Result<(), Error> {
+        let deadline = Instant::now() + START;
+        loop {
+            let mut ready = Command::new(self.bin.join("pg_isready"));
+            ready
+                .arg("--quiet")
+                .arg("--host")
+                .arg(&self.dir)
+                .args(["--username=assisted", "--dbname=postgres"]);
+            match ready.status() {
+                Ok(status) if status.success() => return Ok(()),
+                Ok(_) if Instant::now() < deadline => sleep(Duration::from_millis(20)),
+                Ok(_) => {
+                    let log = std::fs::read_to_string(self.dir.join("log")).unwrap_or_default();
+                    return Err(Error::Silent { log });
+                }
+                Err(source) => return Err(Error::Run { program: "pg_isready", source }),
+            }
+        }
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        drop(self.shell.stdin.take());
+        // Fails only when somebody else has waited for the shell.
+        let _ = self.shell.wait();
+    }
+}
+
+/// Folder of the server's programs: where Debian puts them, else where `PATH` has them; the newest version wins.
+fn programs() -> Result<PathBuf, Error> {
+    let number = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
+    let mut versions: Vec<_> = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.join("bin/initdb").exists())
+        .collect();
+    versions.sort_by_key(number);
+    if let Some(newest) = versions.pop() {
+        return Ok(newest.join("bin"));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).find(|dir| dir.join("initdb").exists()).ok_or(Error::Missing)
+}
+
+/// A command that does not run as root.
+fn unprivileged(program: &Path) -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command
+        .arg(format!("--reuid={UNPRIVILEGED}"))
+        .arg(format!("--regid={UNPRIVILEGED}"))
+        .arg("--clear-groups")
+        .arg(program)
+        // The caller's may be closed to others.
+        .current_dir("/");
+    command
+}
+
+fn check(program: &'static str, output: io::Result<Output>) -> Result<(), Error> {
+    let output = output.map_err(|source| Error::Run { program, source })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(Error::Failed { program, output: text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comes_and_goes() {
+        let server = Postgres::launch(Durability::Fast).unwrap();
+        let first = server.create_database().unwrap();
+        assert_ne!(first, server.create_database().unwrap());
+        let pids = server.pids();
+        assert!(!pids.is_empty());
+        let dir = server.dir.clone();
+        drop(server);
+        assert!(!dir.exists());
+        assert!(!Path::new("/proc").join(pids[0].to_string()).exists());
+    }
+}
