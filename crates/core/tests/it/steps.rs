@@ -1,0 +1,205 @@
+//! What hosts are told to do.
+
+use std::sync::Arc;
+
+use assisted_core::host::steps::{steps, view, views};
+use assisted_core::settings::Settings;
+use assisted_wire::host::{HostKind, HostStatus};
+use assisted_wire::step::{PostStepAction, StepType, Steps};
+use serde_json::{Value, json};
+
+use crate::world::{World, cluster, infra_env, inventory, key, single_node};
+
+fn told(world: &World, number: u8) -> Steps {
+    steps(&view(&world.facts, key(number)).unwrap(), 0xbeef)
+}
+
+fn kinds(steps: &Steps) -> String {
+    let steps = steps.instructions.as_ref().unwrap();
+    steps.iter().map(|step| step.step_type.unwrap().as_str()).collect::<Vec<_>>().join(" ")
+}
+
+fn argument(world: &World, number: u8, step: StepType) -> Value {
+    let steps = told(world, number).instructions.unwrap();
+    let step = steps.into_iter().find(|each| each.step_type == Some(step)).unwrap();
+    serde_json::from_str(&step.args.unwrap()[0]).unwrap()
+}
+
+#[test]
+fn by_state() {
+    use HostStatus as S;
+    let bound = cluster(&json!({"api_vips": [{"ip": "192.168.126.100"}]}));
+    for (record, kind, status, seconds, action, expected) in [
+        (Some(&bound), HostKind::Host, S::Discovering, 60, "continue", "inventory"),
+        (Some(&bound), HostKind::Host, S::Disconnected, 120, "continue", "inventory"),
+        (
+            Some(&bound),
+            HostKind::Host,
+            S::Known,
+            60,
+            "continue",
+            "connectivity-check free-network-addresses inventory ntp-synchronizer domain-resolution verify-vips",
+        ),
+        (
+            Some(&bound),
+            HostKind::Host,
+            S::Insufficient,
+            60,
+            "continue",
+            "inventory connectivity-check free-network-addresses ntp-synchronizer domain-resolution verify-vips",
+        ),
+        (Some(&bound), HostKind::Host, S::Binding, 0, "exit", ""),
+        (Some(&bound), HostKind::Host, S::Installed, 60, "continue", ""),
+        (Some(&bound), HostKind::Host, S::Disabled, 120, "continue", ""),
+        (
+            Some(&bound),
+            HostKind::AddToExistingClusterHost,
+            S::Discovering,
+            60,
+            "continue",
+            "inventory ntp-synchronizer domain-resolution",
+        ),
+        (
+            Some(&bound),
+            HostKind::AddToExistingClusterHost,
+            S::Known,
+            60,
+            "continue",
+            "connectivity-check inventory ntp-synchronizer domain-resolution",
+        ),
+        (None, HostKind::Host, S::KnownUnbound, 60, "continue", "inventory ntp-synchronizer"),
+        (None, HostKind::AddToExistingClusterHost, S::DisconnectedUnbound, 120, "continue", "inventory"),
+        (None, HostKind::Host, S::Unbinding, 0, "exit", ""),
+        (None, HostKind::Host, S::DisabledUnbound, 120, "continue", ""),
+    ] {
+        let mut world = World::new(record.cloned());
+        world.bring(1);
+        world.bring(2);
+        for host in &mut world.facts.hosts {
+            host.record.host.kind = kind;
+            host.record.host.status = S::Known;
+        }
+        world.facts.hosts[0].record.host.status = status;
+        let told = told(&world, 1);
+        assert_eq!(kinds(&told), expected, "{status} {kind}");
+        assert_eq!(told.next_instruction_seconds, seconds, "{status}");
+        assert_eq!(told.post_step_action.map(PostStepAction::as_str), Some(action), "{status}");
+    }
+}
+
+#[test]
+fn arguments() {
+    let mut world = World::new(Some(cluster(&json!({"ocp_release_image": "quay.io:443/o/r@sha256:1"}))));
+    world.bring(1);
+    world.bring(2);
+    world.look();
+    let steps = told(&world, 1).instructions.unwrap();
+    assert_eq!(steps[0].step_id, "inventory-0000beef");
+    assert_eq!(steps[0].args, Some(vec![key(1).host_id.to_string()]));
+    assert_eq!(argument(&world, 1, StepType::NtpSynchronizer), json!({"ntp_source": "time.example.com"}));
+    let domains = argument(&world, 1, StepType::DomainResolution);
+    let domains: Vec<_> = domains["domains"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|each| each["domain_name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        domains,
+        [
+            "api.c.example.com",
+            "api-int.c.example.com",
+            "console-openshift-console.apps.c.example.com",
+            "validateNoWildcardDNS.c.example.com.",
+            "validateNoWildcardDNS.c.example.com",
+            "quay.io",
+        ]
+    );
+    assert_eq!(
+        argument(&world, 1, StepType::ConnectivityCheck),
+        json!([{"host_id": key(2).host_id,
+                "nics": [{"name": "eth0", "mac": "52:54:00:00:00:02", "ip_addresses": ["192.168.126.12"]}]}])
+    );
+    assert_eq!(argument(&world, 1, StepType::FreeNetworkAddresses), json!(["192.168.126.0/24"]));
+}
+
+#[test]
+fn time_sources() {
+    let mut world = World::new(None);
+    world.bring(1);
+    let asked = |world: &World| argument(world, 1, StepType::NtpSynchronizer)["ntp_source"].clone();
+    assert_eq!(asked(&world), "time.example.com");
+    let mut other = infra_env(None);
+    (other.infra_env.ntp_sources, other.infra_env.additional_ntp_sources) = (String::new(), "a,b".to_owned());
+    world.facts.infra_envs.insert(other.infra_env.id, other);
+    assert_eq!(asked(&world), "a,b");
+    let mut world = World::new(Some(cluster(&json!({"additional_ntp_source": "own"}))));
+    world.bring(1);
+    world.look();
+    assert_eq!(asked(&world), "own");
+}
+
+#[test]
+fn hosts_to_join_an_installed_cluster_look_for_its_ignition() {
+    let record = cluster(&json!({
+        "kind": "AddHostsCluster", "status": "adding-hosts", "api_vip_dns_name": "api.c.example.com",
+    }));
+    let mut world = World::new(Some(record));
+    world.bring(1);
+    world.look();
+    world.facts.hosts[0].record.ignition_endpoint_token = "token".into();
+    let asked = argument(&world, 1, StepType::ApiVipConnectivityCheck);
+    assert_eq!(asked["url"], "http://api.c.example.com:22624/config/worker");
+    assert_eq!(asked["request_headers"], json!([{"key": "Authorization", "value": "Bearer token"}]));
+    let shown = format!("{:?}", view(&world.facts, key(1)).unwrap());
+    assert!(!shown.contains("token\""), "{shown}");
+}
+
+#[test]
+fn settings() {
+    let mut world = World::new(Some(single_node()));
+    world.bring(1);
+    world.look();
+    let mut settings = Settings::default();
+    settings.hosts.disabled_steps = vec!["inventory".to_owned(), "domain-resolution".to_owned()];
+    settings.hosts.agent_inventory_max_size = 7;
+    world.facts.settings = Arc::new(settings.clone());
+    assert!(!kinds(&told(&world, 1)).contains("inventory"));
+    settings.hosts.disabled_steps.clear();
+    world.facts.settings = Arc::new(settings.clone());
+    let steps = told(&world, 1).instructions.unwrap();
+    let step = steps.iter().find(|step| step.step_type == Some(StepType::Inventory)).unwrap();
+    assert_eq!(step.args.as_ref().unwrap()[1], "--output-max-size=7");
+
+    settings.images.agent = "registry/agent:2".to_owned();
+    world.facts.settings = Arc::new(settings.clone());
+    let asked = view(&world.facts, key(1)).unwrap();
+    assert_eq!(asked.event.as_ref().map(|event| event.name), Some("upgrade_agent_started"));
+    let answer = steps_of(&asked);
+    assert_eq!(kinds(&answer), "upgrade-agent");
+    let step = &answer.instructions.unwrap()[0];
+    assert_eq!(
+        (step.step_id.as_str(), step.args.as_ref().unwrap()[0].as_str()),
+        ("", r#"{"agent_image":"registry/agent:2"}"#)
+    );
+    settings.images.agent.clear();
+    world.facts.settings = Arc::new(settings);
+    assert!(view(&world.facts, key(1)).unwrap().event.is_none(), "nothing to replace it with");
+}
+
+fn steps_of(view: &assisted_core::host::steps::HostView) -> Steps {
+    steps(view, 1)
+}
+
+#[test]
+fn views_of_all_are_those_of_each() {
+    let mut world = World::new(Some(cluster(&json!({}))));
+    for number in 1..=3 {
+        world.bring(number);
+    }
+    world.tell(2, StepType::Inventory, &inventory(9)).unwrap();
+    world.look();
+    for each in views(&world.facts) {
+        assert_eq!(steps(&each, 5), steps(&view(&world.facts, each.key).unwrap(), 5));
+    }
+}

@@ -1,0 +1,274 @@
+//! A small world: facts, and a caller that writes down what the domain decides, as the service does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use assisted_core::cluster::record::ClusterRecord;
+use assisted_core::event::NewEvent;
+use assisted_core::facts::{Facts, HostFacts};
+use assisted_core::host::check_in::{Told, check_in};
+use assisted_core::host::record::{HostKey, HostRecord};
+use assisted_core::host::registration::{Registered, register_host};
+use assisted_core::host::rejection::Rejection;
+use assisted_core::host::reply::{ReplyEffect, reply};
+use assisted_core::host::report::ReportKind;
+use assisted_core::infra_env::record::InfraEnvRecord;
+use assisted_core::refresh::{HostChange, Refresh, refresh};
+use assisted_core::refusal::Refusal;
+use assisted_core::settings::Settings;
+use assisted_wire::host::{Host, HostStatus};
+use assisted_wire::host_params::HostCreateParams;
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use assisted_wire::inventory::Inventory;
+use assisted_wire::step::{StepReply, StepType};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// The moment at which every world begins.
+pub fn start() -> Timestamp {
+    "2026-01-02T03:04:05Z".parse().unwrap()
+}
+
+pub fn host_id(number: u8) -> HostId {
+    HostId(Uuid::from_u128(0x1000 + u128::from(number)))
+}
+
+pub fn key(number: u8) -> HostKey {
+    HostKey { infra_env_id: InfraEnvId(Uuid::from_u128(1)), host_id: host_id(number) }
+}
+
+pub fn infra_env(cluster_id: Option<ClusterId>) -> InfraEnvRecord {
+    let at = start().to_string();
+    let infra_env = serde_json::from_value(json!({
+        "kind": "InfraEnv", "id": Uuid::from_u128(1), "href": "", "name": "lab", "type": "full-iso",
+        "openshift_version": "4.17", "cpu_architecture": "x86_64", "cluster_id": cluster_id,
+        "created_at": at, "updated_at": at, "ntp_sources": "time.example.com",
+    }));
+    InfraEnvRecord {
+        infra_env: infra_env.unwrap(),
+        pull_secret: "secret".into(),
+        image_token_key: "00".into(),
+    }
+}
+
+/// A cluster with every input but the VIPs; `overrides` replace members.
+pub fn cluster(overrides: &Value) -> ClusterRecord {
+    let mut cluster = json!({
+        "kind": "Cluster", "id": Uuid::from_u128(2), "href": "", "name": "c", "base_dns_domain": "example.com",
+        "openshift_version": "4.17.3", "image_info": {}, "status": "insufficient",
+        "status_info": "Cluster is not ready for install", "platform": {"type": "baremetal"},
+        "control_plane_count": 3, "high_availability_mode": "Full", "cpu_architecture": "x86_64",
+        "cluster_networks": [{"cidr": "10.128.0.0/14", "host_prefix": 23}],
+        "service_networks": [{"cidr": "172.30.0.0/16"}], "machine_networks": [],
+        "api_vips": [], "ingress_vips": [], "pull_secret_set": true, "network_type": "OVNKubernetes",
+        "user_managed_networking": false, "vip_dhcp_allocation": false, "monitored_operators": [],
+    });
+    for (name, value) in overrides.as_object().unwrap() {
+        cluster[name] = value.clone();
+    }
+    serde_json::from_value(json!({"cluster": cluster, "pull_secret": "secret"})).unwrap()
+}
+
+/// A cluster of one node.
+pub fn single_node() -> ClusterRecord {
+    cluster(&json!({
+        "control_plane_count": 1, "high_availability_mode": "None", "user_managed_networking": true,
+        "platform": {"type": "none"},
+    }))
+}
+
+/// The inventory of a sufficient machine.
+pub fn inventory(number: u8) -> Value {
+    json!({
+        "hostname": format!("node-{number}"),
+        "interfaces": [{
+            "name": "eth0", "mac_address": format!("52:54:00:00:00:{number:02x}"), "type": "physical", "mtu": 1500,
+            "has_carrier": true, "flags": ["up"], "ipv4_addresses": [format!("192.168.126.{}/24", 10 + number)],
+            "ipv6_addresses": [],
+        }],
+        "disks": [{
+            "id": "/dev/disk/by-id/wwn-1", "name": "sda", "path": "/dev/sda", "drive_type": "HDD",
+            "size_bytes": 128_849_018_880_i64, "bootable": true, "hctl": "0:0:0:0",
+            "installation_eligibility": {"eligible": true, "not_eligible_reasons": []},
+        }],
+        "boot": {"current_boot_mode": "bios"},
+        "system_vendor": {"manufacturer": "Maker", "product_name": "Machine", "serial_number": "1"},
+        "memory": {"physical_bytes": 34_359_738_368_i64, "usable_bytes": 34_359_738_368_i64},
+        "cpu": {"count": 16, "architecture": "x86_64", "flags": [], "frequency": 2000.0},
+        "routes": [{"interface": "eth0", "gateway": "192.168.126.1", "destination": "0.0.0.0", "family": 2}],
+        "tpm_version": "none",
+    })
+}
+
+/// The same machine with too little memory.
+pub fn poor_inventory(number: u8) -> Value {
+    let mut poor = inventory(number);
+    poor["memory"] = json!({"physical_bytes": 1_073_741_824_i64, "usable_bytes": 1_073_741_824_i64});
+    poor
+}
+
+pub fn time_sources() -> Value {
+    json!({"ntp_sources": [{"source_name": "time.example.com", "source_state": "synced"}]})
+}
+
+/// What names a host of a single-node cluster resolves when DNS is as it should be.
+pub fn resolutions() -> Value {
+    let found = |name: &str| json!({"domain_name": name, "ipv4_addresses": ["192.168.126.11"]});
+    let missing = |name: &str| json!({"domain_name": name, "ipv4_addresses": [], "cnames": null});
+    json!({"resolutions": [
+        found("api.c.example.com"), found("api-int.c.example.com"),
+        found("console-openshift-console.apps.c.example.com"),
+        missing("validateNoWildcardDNS.c.example.com."), missing("validateNoWildcardDNS.c.example.com"),
+    ]})
+}
+
+#[derive(Clone, Debug)]
+pub struct World {
+    pub facts: Facts,
+    pub infra_env: InfraEnvRecord,
+}
+
+impl World {
+    pub fn new(cluster: Option<ClusterRecord>) -> Self {
+        let infra_env = infra_env(cluster.as_ref().map(|record| record.cluster.id));
+        let facts = Facts {
+            cluster,
+            hosts: Vec::new(),
+            infra_envs: BTreeMap::from([(infra_env.infra_env.id, infra_env.clone())]),
+            settings: Arc::new(Settings::default()),
+            now: start(),
+        };
+        Self { facts, infra_env }
+    }
+
+    pub fn find(&self, number: u8) -> Option<&HostFacts> {
+        self.facts.hosts.iter().find(|host| host.key() == key(number))
+    }
+
+    pub fn host(&self, number: u8) -> &Host {
+        &self.find(number).unwrap().record.host
+    }
+
+    pub fn status(&self, number: u8) -> HostStatus {
+        self.host(number).status
+    }
+
+    pub fn position(&self, number: u8) -> usize {
+        self.facts.hosts.iter().position(|host| host.key() == key(number)).unwrap()
+    }
+
+    pub fn wait(&mut self, seconds: i64) {
+        self.facts.now += SignedDuration::from_secs(seconds);
+    }
+
+    /// A host registers, and everything is looked at.
+    pub fn register(&mut self, number: u8) -> Result<Registered, Rejection> {
+        let version = self.facts.settings.images.agent.clone();
+        let params = HostCreateParams { host_id: host_id(number), discovery_agent_version: version };
+        let existing = self.find(number).cloned();
+        let registered = register_host(
+            existing.as_ref(),
+            &self.infra_env,
+            self.facts.cluster.as_ref(),
+            &params,
+            "admin",
+            self.facts.now,
+        )?;
+        if registered.created {
+            assert!(registered.change.is_none());
+            self.insert(registered.host.clone());
+        }
+        self.heard(number);
+        self.write(registered.change.clone(), registered.cluster.clone());
+        Ok(registered)
+    }
+
+    fn insert(&mut self, record: HostRecord) {
+        let checked_in_at = self.facts.now;
+        self.facts.hosts.push(HostFacts { record, checked_in_at, reports: BTreeMap::new(), inventory: None });
+    }
+
+    fn heard(&mut self, number: u8) {
+        let (place, now) = (self.position(number), self.facts.now);
+        self.facts.hosts[place].checked_in_at = now;
+    }
+
+    /// A host polls, telling a right clock.
+    pub fn poll(&mut self, number: u8) {
+        self.heard(number);
+        let place = self.position(number);
+        let told = Told { agent_version: None, clock: self.facts.now.as_second() };
+        if let Some(record) = check_in(&self.facts.hosts[place], &told, self.facts.now) {
+            self.facts.hosts[place].record = record;
+        }
+    }
+
+    /// A host answers; what changes is written down.
+    pub fn answer(&mut self, number: u8, answer: &StepReply) -> Result<ReplyEffect, Refusal> {
+        self.heard(number);
+        let effect = reply(&self.facts, key(number), answer)?;
+        self.write(effect.host.clone(), effect.cluster.clone());
+        Ok(effect)
+    }
+
+    /// A host answers a step that went well.
+    pub fn tell(&mut self, number: u8, step: StepType, output: &Value) -> Result<ReplyEffect, Refusal> {
+        let answer = StepReply { step_type: Some(step), output: output.to_string(), ..StepReply::default() };
+        self.answer(number, &answer)
+    }
+
+    pub fn write(&mut self, change: Option<HostChange>, cluster: Option<ClusterRecord>) {
+        if let Some(change) = change {
+            let host = self.facts.hosts.iter_mut().find(|host| host.key() == change.key).unwrap();
+            if let Some(record) = change.record {
+                host.record = record;
+            }
+            for (kind, text) in change.reports {
+                if kind == ReportKind::Inventory {
+                    let inventory: Option<Inventory> = serde_json::from_str(&text).ok();
+                    host.inventory = inventory.map(Arc::new);
+                }
+                if text.is_empty() {
+                    host.reports.remove(&kind);
+                } else {
+                    host.reports.insert(kind, text.into());
+                }
+            }
+        }
+        if let Some(cluster) = cluster {
+            self.facts.cluster = Some(cluster);
+        }
+    }
+
+    /// Looks at everything, writes down what changed, and holds that a second look finds nothing to do.
+    pub fn look(&mut self) -> Refresh {
+        let outcome = refresh(&self.facts);
+        self.write(None, outcome.cluster.clone());
+        for host in outcome.hosts.clone() {
+            self.write(Some(host), None);
+        }
+        let again = refresh(&self.facts);
+        assert!(again.hosts.is_empty(), "a second look changes hosts: {:?}", again.hosts);
+        assert!(again.cluster.is_none(), "a second look changes the cluster");
+        assert!(again.events.is_empty(), "a second look tells {:?}", again.events);
+        assert_eq!(again.next_check, outcome.next_check);
+        outcome
+    }
+
+    /// A host registers, polls, and tells all it is asked for.
+    pub fn bring(&mut self, number: u8) {
+        self.register(number).unwrap();
+        self.poll(number);
+        self.tell(number, StepType::Inventory, &inventory(number)).unwrap();
+        self.tell(number, StepType::NtpSynchronizer, &time_sources()).unwrap();
+        if self.facts.cluster.is_some() {
+            self.tell(number, StepType::DomainResolution, &resolutions()).unwrap();
+        }
+    }
+}
+
+/// Names of events, in order.
+pub fn names(events: &[NewEvent]) -> Vec<&'static str> {
+    events.iter().map(|event| event.name).collect()
+}
