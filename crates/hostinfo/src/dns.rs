@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use assisted_wire::probe_requests::DomainResolutionRequest;
-use assisted_wire::probe_responses::{DomainResolution, DomainResolutionResponse};
+use assisted_wire::probe_responses::{DomainResolution, DomainResolutionResponse, NtpSource};
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::LookupIpStrategy;
 use hickory_resolver::net::NetError;
@@ -66,8 +66,20 @@ async fn resolve(name: &str, resolver: &TokioResolver) -> DomainResolution {
     found
 }
 
-/// The name that an address leads back to, without dots at its ends; `None` where there is none.
-pub async fn reverse(ip: IpAddr, resolver: &TokioResolver) -> Option<String> {
+/// Puts names in the place of addresses where the resolver knows one (agent-protocol §2.4.7), all at once.
+pub async fn name_sources(sources: &mut [NtpSource], resolver: &TokioResolver) {
+    let names = sources.iter().map(|source| reverse(&source.source_name, resolver));
+    let names = futures::future::join_all(names).await;
+    for (source, name) in sources.iter_mut().zip(names) {
+        if let Some(name) = name {
+            source.source_name = name;
+        }
+    }
+}
+
+/// The name that an address leads back to, without dots at its ends.
+async fn reverse(address: &str, resolver: &TokioResolver) -> Option<String> {
+    let ip: IpAddr = address.parse().ok()?;
     let lookup = resolver.lookup(Name::from(ip), RecordType::PTR).await.ok()?;
     let name = lookup.answers().iter().find_map(|record| match &record.data {
         RData::PTR(name) => Some(name.to_ascii()),

@@ -3,7 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use assisted_hostinfo::dns::{domain_resolution, reverse};
+use assisted_hostinfo::dns::{domain_resolution, name_sources};
+use assisted_hostinfo::ntp::parse_sources;
 use assisted_wire::probe_requests::DomainResolutionRequest;
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{LookupIpStrategy, NameServerConfig, ResolverConfig};
@@ -105,9 +106,10 @@ async fn names_resolve_as_the_protocol_asks() {
 }
 
 #[tokio::test]
-async fn addresses_lead_back_to_names() {
+async fn time_sources_get_their_names() {
     let resolver = resolver(server().await);
-    let name = reverse("192.0.2.5".parse().unwrap(), &resolver).await;
-    assert_eq!(name.as_deref(), Some("time.example.com"));
-    assert_eq!(reverse("192.0.2.9".parse().unwrap(), &resolver).await, None);
+    let mut sources = parse_sources("^* 192.0.2.5 2 6 377\n^? 192.0.2.9 0 6 0\n^- ntp.example.com 2 6 377\n");
+    name_sources(&mut sources, &resolver).await;
+    let names: Vec<_> = sources.iter().map(|source| source.source_name.as_str()).collect();
+    assert_eq!(names, ["time.example.com", "192.0.2.9", "ntp.example.com"]);
 }
