@@ -1,5 +1,7 @@
 //! The machines as their caller sees them: facts in, outcomes out, written down, looked at again.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod history;
 mod refresh;
 mod registration;

@@ -1,0 +1,75 @@
+//! Which features a cluster uses, kept with it as text for its users and for statistics (service-api §18.2).
+
+use std::collections::BTreeMap;
+
+use assisted_wire::embedded;
+use assisted_wire::support_level::Usage;
+use serde_json::Value;
+
+/// The features in use, by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Usages(BTreeMap<String, Usage>);
+
+impl Usages {
+    /// Reads what a cluster keeps; what can't be read counts as nothing.
+    pub fn read(field: &str) -> Self {
+        Self(embedded::read(field).ok().flatten().unwrap_or_default())
+    }
+
+    /// The text that a cluster keeps.
+    pub fn write(&self) -> String {
+        embedded::write(&self.0).unwrap_or_default()
+    }
+
+    /// Notes that a feature is used, or that it no longer is.
+    pub fn set(&mut self, name: &str, used: bool) {
+        self.set_with(name, used, []);
+    }
+
+    /// As [`Self::set`], with further facts.
+    pub fn set_with<const N: usize>(&mut self, name: &str, used: bool, data: [(&str, Value); N]) {
+        if !used {
+            self.0.remove(name);
+            return;
+        }
+        let data: BTreeMap<_, _> = data.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let usage = Usage {
+            id: name.to_uppercase().replace(' ', "_").replace('.', ""),
+            name: name.to_owned(),
+            data: if data.is_empty() { None } else { Some(data) },
+        };
+        self.0.insert(name.to_owned(), usage);
+    }
+
+    /// Whether a feature is used.
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Names of the features in use, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn set_and_removed() {
+        let mut usages = Usages::read("");
+        usages.set("VIP auto alloc.", true);
+        usages.set_with("Additional NTP Source", true, [("source_count", 2.into())]);
+        let text = usages.write();
+        assert_eq!(
+            text,
+            r#"{"Additional NTP Source":{"id":"ADDITIONAL_NTP_SOURCE","name":"Additional NTP Source","data":{"source_count":2}},"VIP auto alloc.":{"id":"VIP_AUTO_ALLOC","name":"VIP auto alloc."}}"#
+        );
+        let mut read = Usages::read(&text);
+        assert_eq!(read, usages);
+        read.set("VIP auto alloc.", false);
+        assert_eq!(read.names().collect::<Vec<_>>(), ["Additional NTP Source"]);
+        assert_eq!(Usages::read("not json"), Usages::default());
+    }
+}

@@ -1,0 +1,64 @@
+//! Which platforms the hosts of a cluster fit (validations §6.1).
+
+use assisted_wire::cluster::Cluster;
+use assisted_wire::cluster_params::CpuArchitecture;
+use assisted_wire::inventory::Inventory;
+use assisted_wire::platform::PlatformType;
+
+use crate::facts::Facts;
+use crate::feature::query::of_platform;
+use crate::feature::rule::{OCI, Target, is_available};
+
+/// Platforms in the order in which they are listed; the second member names an external one.
+const ORDER: &[(PlatformType, &str)] = &[
+    (PlatformType::Vsphere, ""),
+    (PlatformType::Baremetal, ""),
+    (PlatformType::None, ""),
+    (PlatformType::Nutanix, ""),
+    (PlatformType::External, OCI),
+    (PlatformType::External, ""),
+];
+
+/// Manufacturer of the machines that a platform needs; `None`: it takes any.
+fn manufacturer(platform: PlatformType, external: &str) -> Option<&'static str> {
+    match platform {
+        PlatformType::Vsphere => Some("VMware, Inc."),
+        PlatformType::Nutanix => Some("Nutanix"),
+        PlatformType::External if external == OCI => Some("OracleCloud.com"),
+        PlatformType::Baremetal | PlatformType::None | PlatformType::External => None,
+    }
+}
+
+/// Whether a host fits a platform.
+pub fn host_fits(inventory: Option<&Inventory>, platform: PlatformType, external: &str) -> bool {
+    let Some(needed) = manufacturer(platform, external) else { return true };
+    let vendor = inventory.and_then(|inventory| inventory.system_vendor.as_ref());
+    vendor.is_some_and(|vendor| vendor.manufacturer == needed)
+}
+
+/// The platforms that a cluster could be installed on with its hosts.
+pub fn supported(facts: &Facts) -> Vec<PlatformType> {
+    let Some(cluster) = facts.cluster.as_ref().map(|record| &record.cluster) else { return Vec::new() };
+    if facts.hosts.is_empty() || cluster.control_plane_count == 1 {
+        return vec![PlatformType::None];
+    }
+    let fits = |(platform, external): &&(PlatformType, &str)| {
+        facts.hosts.iter().all(|host| host_fits(host.inventory.as_deref(), *platform, external))
+    };
+    let mut listed = Vec::new();
+    for (platform, external) in ORDER.iter().filter(fits) {
+        if !listed.contains(platform) && is_offered(cluster, *platform, external) {
+            listed.push(*platform);
+        }
+    }
+    listed
+}
+
+/// An external platform is only offered to machines that call for it.
+fn is_offered(cluster: &Cluster, platform: PlatformType, external: &str) -> bool {
+    if platform == PlatformType::External && external.is_empty() {
+        return false;
+    }
+    let architecture = cluster.cpu_architecture.unwrap_or(CpuArchitecture::X8664);
+    is_available(of_platform(platform, external), &Target::new(&cluster.openshift_version, architecture))
+}

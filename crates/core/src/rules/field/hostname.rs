@@ -1,0 +1,70 @@
+//! Names of hosts.
+
+use super::{Problem, is_lower_alnum};
+
+/// Names that a host may not have, in the order in which they are listed.
+pub const FORBIDDEN: &[&str] = &[
+    "localhost",
+    "localhost.localdomain",
+    "localhost4",
+    "localhost4.localdomain4",
+    "localhost6",
+    "localhost6.localdomain6",
+];
+
+/// What the text of a refusal quotes.
+const PATTERN: &str = "^[a-z0-9][a-z0-9-]{0,62}(?:[.][a-z0-9-]{1,63})*$";
+const LONGEST: usize = 63;
+
+/// Whether a host may not have the name.
+pub fn is_forbidden(name: &str) -> bool {
+    FORBIDDEN.contains(&name)
+}
+
+/// Whether the name has the form of a host's name.
+pub fn is_well_formed(name: &str) -> bool {
+    let label = |label: &str| {
+        (1..=63).contains(&label.len()) && label.bytes().all(|byte| is_lower_alnum(byte) || byte == b'-')
+    };
+    name.bytes().next().is_some_and(is_lower_alnum) && name.split('.').all(label)
+}
+
+/// Checks a requested name.
+pub fn check(name: &str) -> Result<(), Problem> {
+    if name.len() > LONGEST {
+        return Err(format!(
+            "hostname is too long, must be 63 characters or less. Hostname: {name} has {} characters",
+            name.len()
+        ));
+    }
+    if !is_well_formed(name) {
+        return Err(format!("Hostname does not pass required regex validation: {PATTERN}. Hostname: {name}"));
+    }
+    if is_forbidden(name) { Err(format!("The host name {name} is forbidden")) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for name in ["a", "master-0", "host.example.com", "a.-b", "1"] {
+            assert_eq!(check(name), Ok(()), "{name}");
+        }
+        for name in ["", "-a", "A", "a..b", "a.", "a_b", "ä"] {
+            assert_eq!(
+                check(name),
+                Err(format!("Hostname does not pass required regex validation: {PATTERN}. Hostname: {name}"))
+            );
+        }
+        let long = "a".repeat(64);
+        assert_eq!(
+            check(&long),
+            Err(format!(
+                "hostname is too long, must be 63 characters or less. Hostname: {long} has 64 characters"
+            ))
+        );
+        assert_eq!(check("localhost"), Err("The host name localhost is forbidden".to_owned()));
+    }
+}

@@ -1,0 +1,29 @@
+//! URLs in fields.
+
+use url::Url;
+
+/// Longest URL accepted, bytes.
+const LONGEST: usize = 2083;
+
+/// What is wrong with a URL.
+pub(super) enum Wrong {
+    /// It is none.
+    Format(String),
+    /// Its scheme is missing, or not one of those allowed.
+    Scheme,
+}
+
+/// Checks that the text is a URL with one of the schemes and a host.
+pub(super) fn check(text: &str, schemes: &[&str]) -> Result<(), Wrong> {
+    let spaced = text.chars().any(|c| c.is_whitespace() || c.is_control());
+    if text.is_empty() || text.len() > LONGEST || spaced {
+        return Err(Wrong::Format("not a URL".to_owned()));
+    }
+    let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
+    // What has no scheme is first judged as if it had one: a bad host is told before a missing scheme.
+    let parsed = Url::parse(&format!("http://{rest}")).map_err(|error| Wrong::Format(error.to_string()))?;
+    if parsed.host_str().is_none_or(str::is_empty) || rest.starts_with('/') {
+        return Err(Wrong::Format("no host".to_owned()));
+    }
+    if schemes.contains(&scheme.to_ascii_lowercase().as_str()) { Ok(()) } else { Err(Wrong::Scheme) }
+}
