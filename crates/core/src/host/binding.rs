@@ -1,7 +1,8 @@
 //! A host of a pool joins a cluster, and a host leaves its cluster (service-api §6.5).
 
 use assisted_wire::cluster_params::CpuArchitecture;
-use assisted_wire::host::HostStatus;
+use assisted_wire::host::{HostRole, HostStatus};
+use assisted_wire::version::ImageCpuArchitecture;
 use jiff::Timestamp;
 
 use super::registration::accepts_hosts;
@@ -17,7 +18,6 @@ use crate::infra_env::record::InfraEnvRecord;
 use crate::machine::choose;
 use crate::refusal::Refusal;
 use crate::settings::Settings;
-use assisted_wire::host::HostRole;
 
 /// Binds a host to a cluster. That both exist, and that the caller may change the cluster, is the caller's to check.
 ///
@@ -62,7 +62,7 @@ fn fits(
     cluster: &ClusterRecord,
     settings: &Settings,
 ) -> Result<(), Refusal> {
-    let own = infra_env.infra_env.cpu_architecture.map(|own| own.as_str());
+    let own = infra_env.infra_env.cpu_architecture.map(ImageCpuArchitecture::as_str);
     if let (Some(own), Some(wanted)) = (own, cluster.cluster.cpu_architecture)
         && wanted != CpuArchitecture::Multi
         && wanted.as_str() != own

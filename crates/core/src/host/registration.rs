@@ -81,7 +81,7 @@ pub fn register_host(
     let candidate = candidate(infra_env, cluster.map(|record| &record.cluster), params, user_name, now);
     match existing {
         None => create(candidate, cluster, now),
-        Some(host) => again(host, candidate.record.host, cluster, now),
+        Some(host) => again(host, &candidate.record.host, cluster, now),
     }
 }
 
@@ -141,7 +141,7 @@ fn create(
 
 fn again(
     host: &HostFacts,
-    candidate: Host,
+    candidate: &Host,
     cluster: Option<&ClusterRecord>,
     now: Timestamp,
 ) -> Result<Registered, Rejection> {

@@ -8,7 +8,7 @@ use assisted_wire::step::StepType;
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::world::{World, cluster, inventory, names, poor_inventory, single_node};
+use crate::world::{World, cluster, host_id, inventory, names, poor_inventory, single_node};
 
 #[test]
 fn a_host_of_a_pool() {
@@ -172,4 +172,59 @@ fn tables_are_printed() {
         assert!(table.to_markdown().lines().count() > 2, "{}", table.title);
         assert!(table.to_mermaid().starts_with("stateDiagram-v2\n"));
     }
+}
+
+/// What a host tells of the others when all are reached.
+fn connectivity(own: u8, all: std::ops::RangeInclusive<u8>) -> serde_json::Value {
+    let others: Vec<_> = all
+        .filter(|other| *other != own)
+        .map(|other| {
+            let address = format!("192.168.126.{}", 10 + other);
+            json!({
+                "host_id": host_id(other),
+                "l2_connectivity": [{
+                    "outgoing_nic": "eth0", "outgoing_ip_address": format!("192.168.126.{}", 10 + own),
+                    "remote_ip_address": address, "remote_mac": format!("52:54:00:00:00:{other:02x}"),
+                    "successful": true,
+                }],
+                "l3_connectivity": [{"remote_ip_address": address, "successful": true, "average_rtt_ms": 0.5}],
+            })
+        })
+        .collect();
+    json!({"remote_hosts": others})
+}
+
+#[test]
+fn three_hosts_that_reach_each_other_make_a_cluster_ready() {
+    let mut world = World::new(Some(cluster(&json!({
+        "api_vips": [{"ip": "192.168.126.100"}], "ingress_vips": [{"ip": "192.168.126.101"}],
+    }))));
+    for number in 1..=3 {
+        world.bring(number);
+        world.look();
+    }
+    assert_eq!(world.status(1), HostStatus::Insufficient, "nobody knows whether they reach each other");
+    for number in 1..=3 {
+        world.tell(number, StepType::ConnectivityCheck, &connectivity(number, 1..=3)).unwrap();
+        let free = json!([{"network": "192.168.126.0/24", "free_addresses": ["192.168.126.100", "192.168.126.101"]}]);
+        world.tell(number, StepType::FreeNetworkAddresses, &free).unwrap();
+    }
+    let outcome = world.look();
+    for number in 1..=3 {
+        assert_eq!(world.status(number), HostStatus::Known, "{}", world.host(number).status_info);
+        assert_eq!(world.host(number).suggested_role, Some(HostRole::Master));
+    }
+    let record = &world.facts.cluster.as_ref().unwrap().cluster;
+    assert_eq!(record.status, ClusterStatus::Ready, "{}", record.validations_info);
+    let told = names(&outcome.events);
+    assert_eq!(told.iter().filter(|name| **name == "host_status_updated").count(), 3);
+    assert_eq!(told.iter().filter(|name| **name == "cluster_status_updated").count(), 1);
+
+    world.wait(100);
+    world.poll(1);
+    world.poll(2);
+    world.wait(100);
+    world.look();
+    assert_eq!(world.status(3), HostStatus::Disconnected);
+    assert_eq!(world.facts.cluster.as_ref().unwrap().cluster.status, ClusterStatus::Insufficient);
 }

@@ -69,7 +69,7 @@ fn outputs_that_can_not_be_read() {
         for output in ["not json", "7", "[1]", &deep, "{\"a\":"] {
             let reply =
                 StepReply { step_type: Some(step), output: output.to_owned(), ..StepReply::default() };
-            assert_eq!(world.answer(1, &reply).unwrap_err().status, 400, "{step}: {:.20}", output);
+            assert_eq!(world.answer(1, &reply).unwrap_err().status, 400, "{step}: {output:.20}");
         }
     }
     assert_eq!(world.answer(1, &StepReply::default()).unwrap_err().status, 400, "no type");
