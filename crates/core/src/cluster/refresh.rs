@@ -24,8 +24,6 @@ pub(crate) fn derive(facts: &mut Facts) -> bool {
     let Some(record) = &mut facts.cluster else { return false };
     let before = record.clone();
     if let Some(networks) = networks {
-        record.cluster.machine_network_cidr =
-            networks.first().map_or_else(String::new, |network| network.cidr.0.clone());
         record.cluster.machine_networks = Some(networks);
         record.machine_network_cidr_updated_at = Some(now);
     }
