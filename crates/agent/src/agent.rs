@@ -1,0 +1,113 @@
+//! The life of the agent: register, poll, register again (agent-protocol §1.12).
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use assisted_client::{BuildError, Client, Error};
+use assisted_wire::host_params::HostCreateParams;
+use assisted_wire::operation::OperationId;
+use tokio::time::{Instant, sleep, sleep_until};
+use tracing::{error, info};
+
+use crate::config::Config;
+use crate::media::Media;
+use crate::poll::{Left, Poller};
+use crate::register::{Reaction, Registered, react};
+use crate::step::Steps;
+
+/// How often a pretended host looks whether it has rebooted.
+const MARKER_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How the agent's work ended by itself.
+#[derive(Debug)]
+pub enum End {
+    /// The service refuses this host. The process must stay alive and silent until it is restarted: a unit that starts
+    /// it again at once would only ask the same question again.
+    Frozen(Error),
+    /// A pretended host has rebooted.
+    Rebooted,
+}
+
+/// The agent of one host.
+#[derive(Debug)]
+pub struct Agent<S> {
+    config: Config,
+    client: Client,
+    steps: Arc<S>,
+    media: Option<Media>,
+}
+
+impl<S: Steps> Agent<S> {
+    /// An agent that does `steps`. Reads the CA file; speaks to nobody yet.
+    pub fn new(config: Config, steps: S) -> Result<Self, BuildError> {
+        let client = config.client()?;
+        Ok(Self { config, client, steps: Arc::new(steps), media: None })
+    }
+
+    /// Watches the medium that the host runs from.
+    pub fn watch_media(mut self, media: Media) -> Self {
+        self.media = Some(media);
+        self
+    }
+
+    /// Works until there is nothing left to do. Dropping the future stops everything that runs.
+    pub async fn run(&self) -> End {
+        tokio::select! {
+            end = self.work() => end,
+            () = marker(self.config.reboot_marker.as_deref()) => End::Rebooted,
+        }
+    }
+
+    async fn work(&self) -> End {
+        loop {
+            let begin = Instant::now();
+            match self.register().await {
+                Reaction::Poll(session) => {
+                    info!(host_id = %session.host_id, infra_env_id = %session.infra_env_id, "registered");
+                    let poller = Poller::new(
+                        self.client.clone(),
+                        session,
+                        Arc::clone(&self.steps),
+                        self.media.clone(),
+                        self.config.limits,
+                    );
+                    match poller.run().await {
+                        Left::Register => sleep_until(begin + self.config.limits.pause).await,
+                        Left::Unknown(refused) => return frozen(refused),
+                    }
+                }
+                Reaction::Wait(pause) => sleep(pause.max(self.config.limits.pause)).await,
+                Reaction::Freeze(refused) => return frozen(refused),
+            }
+        }
+    }
+
+    async fn register(&self) -> Reaction {
+        let params = HostCreateParams {
+            host_id: self.steps.host_id().await,
+            discovery_agent_version: self.config.agent_version.clone(),
+        };
+        let answer: Result<Registered, Error> = self
+            .client
+            .call(OperationId::RegisterHost)
+            .path("infra_env_id", self.config.infra_env_id)
+            .header("discovery_agent_version", Some(&params.discovery_agent_version))
+            .json(&params)
+            .send()
+            .await;
+        react(answer, self.config.interval)
+    }
+}
+
+fn frozen(refused: Error) -> End {
+    error!(error = %refused, remedy = refused.remedy(), "the service refuses this host; only a restart can change that");
+    End::Frozen(refused)
+}
+
+async fn marker(path: Option<&Path>) {
+    let Some(path) = path else { return std::future::pending().await };
+    while !path.exists() {
+        sleep(MARKER_INTERVAL).await;
+    }
+}

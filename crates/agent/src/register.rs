@@ -1,0 +1,171 @@
+//! Registration, and what follows from each answer (agent-protocol §1.6).
+
+use std::time::Duration;
+
+use assisted_client::Error;
+use assisted_wire::id::{HostId, InfraEnvId};
+use serde::Deserialize;
+use tracing::{error, warn};
+
+use crate::instruction::or_default;
+
+/// Pause after an answer that can't be used, unless the service says. Existing agents wait an hour; a machine that
+/// someone waits for should not.
+const UNUSABLE_PAUSE: Duration = Duration::from_secs(300);
+
+/// Longest pause the service can ask for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
+
+/// Longest image reference that is taken.
+const LONGEST_IMAGE: usize = 4_096;
+
+/// The part of the answer that says how to go on. The host itself is read past: an agent must not fail over a property
+/// that it doesn't need.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Registered {
+    #[serde(default)]
+    next_step_runner_command: Option<RunnerCommand>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RunnerCommand {
+    #[serde(default, deserialize_with = "or_default")]
+    args: Vec<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    retry_seconds: i64,
+}
+
+/// Whom the service takes this host for, and what it calls the agent from now on.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Session {
+    pub(crate) infra_env_id: InfraEnvId,
+    pub(crate) host_id: HostId,
+    pub(crate) agent_version: String,
+}
+
+/// What to do next.
+#[derive(Debug)]
+pub(crate) enum Reaction {
+    Poll(Session),
+    Wait(Duration),
+    /// The service will not have this host: only a restart can change that.
+    Freeze(Error),
+}
+
+/// What follows from the answer to a registration. Only a refusal by the API itself freezes the agent; a router's 404
+/// says nothing about the host.
+pub(crate) fn react(answer: Result<Registered, Error>, interval: Duration) -> Reaction {
+    match answer {
+        Ok(Registered { next_step_runner_command: Some(command) }) => match session(&command.args) {
+            Ok(session) => Reaction::Poll(session),
+            Err(reason) => {
+                error!(reason, "the service's command can't be used");
+                Reaction::Wait(unusable_pause(command.retry_seconds))
+            }
+        },
+        Ok(Registered { next_step_runner_command: None }) => {
+            error!("incompatible server version: the answer holds no command");
+            Reaction::Wait(UNUSABLE_PAUSE)
+        }
+        Err(refused) if is_final(&refused) => Reaction::Freeze(refused),
+        Err(passing) => {
+            warn!(error = %passing, remedy = passing.remedy(), pause = ?interval, "registration failed");
+            Reaction::Wait(interval)
+        }
+    }
+}
+
+fn is_final(error: &Error) -> bool {
+    matches!(error, Error::Refused(refusal)
+        if matches!(refusal.status, 401 | 403 | 404 | 409) && refusal.is_of_the_api())
+}
+
+fn unusable_pause(retry_seconds: i64) -> Duration {
+    match u64::try_from(retry_seconds) {
+        Ok(0) | Err(_) => UNUSABLE_PAUSE,
+        Ok(seconds) => Duration::from_secs(seconds).min(LONGEST_PAUSE),
+    }
+}
+
+fn session(args: &[String]) -> Result<Session, String> {
+    let [text] = args else {
+        return Err(format!("{} arguments instead of one", args.len()));
+    };
+    let session: Session = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if !is_image_reference(&session.agent_version) {
+        return Err("agent_version is no image reference".to_owned());
+    }
+    Ok(session)
+}
+
+/// Whether a text matches [`assisted_wire::pattern::IMAGE_REFERENCE`], without a regex engine on every host.
+fn is_image_reference(text: &str) -> bool {
+    let in_path = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-/@".contains(c);
+    let in_tag = |c: char| c.is_ascii_alphanumeric() || "?:_-.".contains(c);
+    // One or more characters of the path, then one or more of the tag; many belong to both.
+    let rest = |text: &str| {
+        let path = text.find(|c| !in_path(c)).unwrap_or(text.len());
+        let tag = text.rfind(|c| !in_tag(c)).map_or(0, |last| last + 1);
+        text.is_ascii() && tag.max(1) <= path.min(text.len().saturating_sub(1))
+    };
+    let registry = |text: &str| {
+        let (host, port) = text.split_once(':').unwrap_or((text, "0"));
+        !host.is_empty()
+            && host.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '.')
+            && !port.is_empty()
+            && port.chars().all(|c| c.is_ascii_digit())
+    };
+    text.len() <= LONGEST_IMAGE
+        && (rest(text) || text.split_once('/').is_some_and(|(before, after)| registry(before) && rest(after)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "856f4f9c-3c08-4d97-8ec7-ea0ad7d4cadf";
+
+    fn registered(args: &[&str], retry_seconds: i64) -> Reaction {
+        let command = serde_json::json!({"args": args, "retry_seconds": retry_seconds});
+        let body = serde_json::json!({"kind": "Dragon", "next_step_runner_command": command});
+        react(Ok(serde_json::from_value(body).unwrap()), Duration::from_secs(60))
+    }
+
+    #[test]
+    fn a_good_command_is_followed() {
+        let args =
+            format!(r#"{{"infra_env_id":"{ID}","host_id":"{ID}","agent_version":"quay.io/a/b:v1","x":1}}"#);
+        let Reaction::Poll(session) = registered(&[&args], 0) else { panic!("polls") };
+        assert_eq!(session.agent_version, "quay.io/a/b:v1");
+        assert_eq!(session.host_id.to_string(), ID);
+    }
+
+    #[test]
+    fn a_bad_command_makes_the_agent_wait() {
+        let bad_id = r#"{"infra_env_id":"x","host_id":"y","agent_version":"a:b"}"#;
+        let bad_image = format!(r#"{{"infra_env_id":"{ID}","host_id":"{ID}","agent_version":"rm -rf /"}}"#);
+        for args in [&[][..], &["", ""], &["{"], &[bad_id], &[&bad_image]] {
+            for (asked, pause) in [(0, 300), (-1, 300), (5, 5), (i64::MAX, 3_600)] {
+                let Reaction::Wait(waits) = registered(args, asked) else { panic!("waits") };
+                assert_eq!(waits, Duration::from_secs(pause));
+            }
+        }
+        let Reaction::Wait(waits) = react(Ok(serde_json::from_str("{}").unwrap()), Duration::ZERO) else {
+            panic!("waits")
+        };
+        assert_eq!(waits, UNUSABLE_PAUSE);
+    }
+
+    #[test]
+    fn image_references() {
+        for good in
+            ["demo", "quay.io/example/agent:v1", "host:5000/a@sha256:0abc", "REG.io:1/a/b", "ab", "a?b"]
+        {
+            assert!(is_image_reference(good), "{good}");
+        }
+        let long = "a".repeat(LONGEST_IMAGE + 1);
+        for bad in ["", "a", "A", "a b:c", "rm -rf /", "é:x", "host:/a:b", "a:b/c", "$(x)", &long] {
+            assert!(!is_image_reference(bad), "{bad}");
+        }
+    }
+}
