@@ -1,1 +1,12 @@
-//! Files by key.
+//! Files by key: what is generated for clusters, what they upload, their logs.
+//!
+//! A [`Blob`] is a directory. A file appears under its key whole or not at all, and is on disk when [`Blob::put`] returns.
+
+mod blob;
+mod error;
+mod key;
+mod walk;
+
+pub use blob::{Blob, Object};
+pub use error::Error;
+pub use key::{Key, KeyError};

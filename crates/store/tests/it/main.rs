@@ -1,4 +1,5 @@
 //! The same suite against SQLite and a real PostgreSQL.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod changes;
 mod crash;

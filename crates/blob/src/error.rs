@@ -1,0 +1,35 @@
+//! What can go wrong.
+
+use std::io;
+
+use crate::key::Key;
+
+/// A file can't be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("there is no file {0}")]
+    NotFound(Key),
+    #[error("file {key} has more than {limit} bytes")]
+    TooLarge { key: Key, limit: u64 },
+    #[error("file {0} stands where a folder is, or the other way round")]
+    Shadowed(Key),
+    #[error("file {key} can't be {what}")]
+    Io { key: Key, what: &'static str, source: io::Error },
+    #[error("the directory of files can't be opened")]
+    Open(#[source] io::Error),
+    #[error("the runtime is stopping")]
+    Stopped,
+}
+
+impl Error {
+    /// The error of a file operation.
+    pub(crate) fn of(key: &Key, what: &'static str, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::NotFound(key.clone()),
+            io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory => Self::Shadowed(key.clone()),
+            // A folder can't be replaced by a file; on other systems `IsADirectory`.
+            io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => Self::Shadowed(key.clone()),
+            _ => Self::Io { key: key.clone(), what, source },
+        }
+    }
+}
