@@ -1,8 +1,6 @@
 //! Registration of a cluster to install: the rules of service-api §4.2, in their order.
 
-use assisted_wire::cluster::{
-    Cluster, ClusterKind, ClusterStatus, DiskEncryption, DiskEncryptionMode, IgnitionEndpoint,
-};
+use assisted_wire::cluster::{Cluster, ClusterKind, ClusterStatus, DiskEncryption, DiskEncryptionMode};
 use assisted_wire::cluster_params::{
     ClusterCreateParams, CpuArchitecture, HighAvailabilityMode, NetworkType, RoleSet,
 };
@@ -333,8 +331,7 @@ fn fill(cluster: &mut Cluster, params: &ClusterCreateParams, settings: &Settings
     let balancer = params.load_balancer.as_ref().and_then(|balancer| balancer.r#type);
     cluster.load_balancer =
         Some(LoadBalancer { r#type: Some(balancer.unwrap_or(LoadBalancerType::ClusterManaged)) });
-    cluster.ignition_endpoint =
-        Some(params.ignition_endpoint.clone().unwrap_or_else(IgnitionEndpoint::default));
+    cluster.ignition_endpoint = Some(params.ignition_endpoint.clone().unwrap_or_default());
 }
 
 fn add_operators(

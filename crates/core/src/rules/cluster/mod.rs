@@ -2,9 +2,13 @@
 
 mod blank;
 pub mod create;
+#[cfg(test)]
+mod create_tests;
 pub mod import;
 pub mod update;
 mod update_network;
+#[cfg(test)]
+mod update_tests;
 mod usage;
 
 use assisted_wire::secret::Secret;

@@ -1,6 +1,6 @@
 //! URLs in fields.
 
-use url::Url;
+use url::{Host, Url};
 
 /// Longest URL accepted, bytes.
 const LONGEST: usize = 2083;
@@ -22,7 +22,15 @@ pub(super) fn check(text: &str, schemes: &[&str]) -> Result<(), Wrong> {
     let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
     // What has no scheme is first judged as if it had one: a bad host is told before a missing scheme.
     let parsed = Url::parse(&format!("http://{rest}")).map_err(|error| Wrong::Format(error.to_string()))?;
-    if parsed.host_str().is_none_or(str::is_empty) || rest.starts_with('/') {
+    let is_host = match parsed.host() {
+        Some(Host::Domain(name)) => {
+            let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+            !name.is_empty() && name.bytes().all(allowed)
+        }
+        Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
+        None => false,
+    };
+    if !is_host || rest.starts_with('/') {
         return Err(Wrong::Format("no host".to_owned()));
     }
     if schemes.contains(&scheme.to_ascii_lowercase().as_str()) { Ok(()) } else { Err(Wrong::Scheme) }

@@ -1,6 +1,8 @@
 //! Infra-envs: registration, update.
 
 pub mod create;
+#[cfg(test)]
+mod tests;
 pub mod update;
 
 use assisted_wire::cluster::Cluster;
