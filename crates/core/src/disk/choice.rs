@@ -163,7 +163,7 @@ mod tests {
                 with("sdd", DriveType::Hdd, &|disk| disk.is_installation_media = true),
                 with("sde", DriveType::Fc, &|_| {}),
                 with("mmc", DriveType::Ssd, &|disk| {
-                    disk.by_path = "/dev/disk/by-path/platform-mmcblk0".to_owned()
+                    disk.by_path = "/dev/disk/by-path/platform-mmcblk0".to_owned();
                 }),
                 with("sdf", DriveType::Ssd, &|_| {}),
             ]),

@@ -188,3 +188,7 @@ fn iscsi(disk: &Disk, inventory: &Inventory) -> Option<String> {
     let same = address::of_interface(nic).any(|own| own.net.addr() == ip);
     same.then(|| format!("iSCSI host IP {text} is the same as host IP, they must be different"))
 }
+
+#[cfg(test)]
+#[path = "eligibility_tests.rs"]
+mod tests;

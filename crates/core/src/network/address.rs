@@ -25,7 +25,11 @@ impl InterfaceAddress<'_> {
 
 /// Reads a network in CIDR form; `None` unless it is one. Host bits are kept.
 pub fn parse_net(text: &str) -> Option<IpNet> {
-    text.parse().ok()
+    let (address, prefix) = text.split_once('/')?;
+    let plain =
+        prefix.bytes().all(|byte| byte.is_ascii_digit()) && (prefix == "0" || !prefix.starts_with('0'));
+    // The standard library's parser refuses leading zeros, which some read as octal.
+    IpNet::new(address.parse().ok()?, prefix.parse().ok().filter(|_| plain)?).ok()
 }
 
 /// Reads a network and clears its host bits.
@@ -94,9 +98,19 @@ mod tests {
 
     #[test]
     fn strict() {
-        for bad in
-            ["", "10.0.0.1", "10.0.0.0/33", "10.0.0/24", "fe80::/129", "010.0.0.0/8", " 10.0.0.0/8", "a/8"]
-        {
+        for bad in [
+            "",
+            "10.0.0.1",
+            "10.0.0.0/33",
+            "10.0.0/24",
+            "fe80::/129",
+            "010.0.0.0/8",
+            " 10.0.0.0/8",
+            "a/8",
+            "10.0.0.0/+8",
+            "10.0.0.0/08",
+            "10.0.0.0/",
+        ] {
             assert_eq!(parse_net(bad), None, "{bad}");
         }
         assert_eq!(canonical("10.1.2.3/24"), "10.1.2.0/24");

@@ -132,3 +132,71 @@ fn from_vips(facts: &Facts, cluster: &Cluster, current: &[String]) -> Option<Vec
     }
     Some(first.into_iter().chain(second).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::validation::testing::{facts, inventory};
+
+    fn cidrs(facts: &Facts) -> Option<Vec<String>> {
+        Some(automatic(facts)?.into_iter().map(|network| network.cidr.0).collect())
+    }
+
+    fn some(networks: &[&str]) -> Option<Vec<String>> {
+        Some(networks.iter().map(|network| (*network).to_owned()).collect())
+    }
+
+    #[test]
+    fn from_vips() {
+        let seen = || facts(2).with_inventory(&inventory().address("10.0.0.5/24").address("fd00::5/64"));
+        assert_eq!(cidrs(&seen()), None);
+        assert_eq!(cidrs(&seen().with_vips(&["10.0.0.9"], &[])), some(&["10.0.0.0/24"]));
+        assert_eq!(cidrs(&seen().with_vips(&[], &["10.0.0.9"])), some(&["10.0.0.0/24"]));
+        let dual = seen().with_vips(&["10.0.0.9", "fd00::9"], &[]);
+        assert_eq!(cidrs(&dual), some(&["10.0.0.0/24", "fd00::/64"]));
+        assert_eq!(cidrs(&dual.with_machine_networks(&["10.0.0.0/24", "fd00::/64"])), None);
+        // What no VIP calls for any more goes.
+        assert_eq!(cidrs(&seen().with_machine_networks(&["10.0.0.0/24"])), some(&[]));
+        assert_eq!(
+            cidrs(&seen().with_vips(&["10.9.0.9"], &[]).with_machine_networks(&["10.0.0.0/24"])),
+            some(&[])
+        );
+        // Not of a dual-stack cluster, whose user gave them.
+        assert_eq!(cidrs(&seen().with_machine_networks(&["10.0.0.0/24", "fd00::/64"])), None);
+        let ready = seen()
+            .with_vips(&["10.0.0.9"], &[])
+            .with_cluster(|cluster| cluster.status = ClusterStatus::Ready);
+        assert_eq!(cidrs(&ready), None);
+        assert_eq!(cidrs(&seen().with_vips(&["nonsense"], &[])), None);
+    }
+
+    #[test]
+    fn from_hosts() {
+        let one = || facts(2).with_inventory(&inventory().address("10.0.0.5/24"));
+        let dhcp = |facts: Facts| facts.with_cluster(|cluster| cluster.vip_dhcp_allocation = Some(true));
+        assert_eq!(cidrs(&dhcp(one())), some(&["10.0.0.0/24"]));
+        assert_eq!(cidrs(&dhcp(one().with_machine_networks(&["10.9.0.0/24"]))), some(&["10.0.0.0/24"]));
+        let two = || facts(2).with_inventory(&inventory().address("10.1.0.5/24").address("10.0.0.5/24"));
+        assert_eq!(cidrs(&dhcp(two())), None);
+
+        let single = |facts: Facts| {
+            facts.with_cluster(|cluster| {
+                cluster.control_plane_count = 1;
+                cluster.user_managed_networking = Some(true);
+            })
+        };
+        assert_eq!(cidrs(&single(one())), some(&["10.0.0.0/24"]));
+        // Of several, the one of the default route's gateway, 10.0.0.254.
+        assert_eq!(cidrs(&single(two())), some(&["10.0.0.0/24"]));
+        assert_eq!(cidrs(&single(one().with_machine_networks(&["10.9.0.0/24"]))), None);
+        let dual = |facts: Facts| {
+            single(facts)
+                .with_networks(&["172.30.0.0/16", "fd02::/112"], &[("10.128.0.0/14", 23), ("fd01::/48", 64)])
+        };
+        assert_eq!(cidrs(&dual(one())), None);
+        let both = facts(1).with_inventory(&inventory().address("10.0.0.5/24").address("fd00::5/64"));
+        assert_eq!(cidrs(&dual(both)), some(&["10.0.0.0/24", "fd00::/64"]));
+        let user = one().with_cluster(|cluster| cluster.user_managed_networking = Some(true));
+        assert_eq!(cidrs(&user), None);
+    }
+}

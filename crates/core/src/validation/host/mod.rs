@@ -67,6 +67,7 @@ enum Omit {
     InAnyStage,
 }
 
+#[derive(Clone, Copy)]
 struct Check {
     id: Id,
     category: Category,

@@ -1,0 +1,88 @@
+//! Each validation of a host: success, every failure, and what is said while something is not known yet.
+
+mod evaluation;
+mod hardware;
+mod network;
+
+use std::sync::Arc;
+
+use assisted_wire::host::HostValidationId::{self as Id, *};
+use assisted_wire::host::{HostKind, HostProgressInfo, HostRole, HostStage};
+
+use super::evaluate;
+use crate::facts::Facts;
+use crate::settings::Settings;
+use crate::validation::Status;
+use crate::validation::testing::{self, InventoryBuilder, facts, inventory, unbound};
+
+/// What the API shows of a validation of the first host: status and message; `None`: nothing.
+fn shown(facts: &Facts, id: Id) -> Option<(Status, String)> {
+    let results = evaluate(facts, &facts.hosts[0]).unwrap();
+    let entry = results.get(id).unwrap_or_else(|| panic!("{id} was not evaluated"));
+    assert_eq!(entry.condition, matches!(entry.outcome.status, Status::Success | Status::Disabled), "{id}");
+    entry.shown.then(|| (entry.outcome.status, entry.outcome.message.to_string()))
+}
+
+#[track_caller]
+fn success(facts: &Facts, id: Id, message: &str) {
+    assert_eq!(shown(facts, id), Some((Status::Success, message.to_owned())));
+}
+
+#[track_caller]
+fn failure(facts: &Facts, id: Id, message: &str) {
+    assert_eq!(shown(facts, id), Some((Status::Failure, message.to_owned())));
+}
+
+#[track_caller]
+fn pending(facts: &Facts, id: Id, message: &str) {
+    assert_eq!(shown(facts, id), Some((Status::Pending, message.to_owned())));
+}
+
+#[track_caller]
+fn error(facts: &Facts, id: Id, message: &str) {
+    assert_eq!(shown(facts, id), Some((Status::Error, message.to_owned())));
+}
+
+#[track_caller]
+fn suppressed(facts: &Facts, id: Id) {
+    assert_eq!(shown(facts, id), None);
+    assert!(evaluate(facts, &facts.hosts[0]).unwrap().condition(id));
+}
+
+/// A host of a three-node cluster with an inventory.
+fn with(inventory: &InventoryBuilder) -> Facts {
+    facts(1).with_inventory(inventory)
+}
+
+fn day2(facts: Facts) -> Facts {
+    let mut facts =
+        facts.with_cluster(|cluster| cluster.kind = assisted_wire::cluster::ClusterKind::AddHostsCluster);
+    for host in &mut facts.hosts {
+        host.record.host.kind = HostKind::AddToExistingClusterHost;
+        host.record.host.role = Some(HostRole::Worker);
+    }
+    facts
+}
+
+fn user_managed(facts: Facts) -> Facts {
+    facts.with_cluster(|cluster| cluster.user_managed_networking = Some(true))
+}
+
+fn single_node(facts: Facts) -> Facts {
+    user_managed(facts).with_cluster(|cluster| cluster.control_plane_count = 1)
+}
+
+fn role(facts: Facts, role: HostRole) -> Facts {
+    facts.with_host(|host| host.record.host.role = Some(role))
+}
+
+fn stage(facts: Facts, stage: HostStage) -> Facts {
+    let progress = HostProgressInfo { current_stage: Some(stage), ..HostProgressInfo::default() };
+    facts.with_host(|host| host.record.host.progress = Some(progress))
+}
+
+fn settings(facts: Facts, change: impl FnOnce(&mut Settings)) -> Facts {
+    let mut settings = Settings::default();
+    change(&mut settings);
+    Facts { settings: Arc::new(settings), ..facts }
+}
