@@ -1,20 +1,123 @@
 //! Use cases: the only place that puts core, store and blob together.
 //!
 //! [`Service`] has one method for each operation of the REST contract, named as the operation. Behind them stand the
-//! scheduler, which refreshes what is due, and views in memory, from which polls are answered.
+//! scheduler, which refreshes what is due, and a memory, from which polls are answered.
 
 pub mod caller;
 pub mod clock;
 pub mod cluster;
 pub mod error;
 pub mod event;
+mod fault;
 pub mod host;
 pub mod infra_env;
+mod memory;
+mod scheduler;
+pub mod start;
 pub mod version;
+mod work;
+
+use std::sync::Arc;
+
+use assisted_blob::Blob;
+use assisted_core::host::rejection::Rejection;
+use assisted_core::settings::Settings;
+use assisted_store::{Batch, Store};
+use jiff::Timestamp;
 
 pub use caller::{Caller, TokenResource};
+pub use clock::Clock;
 pub use error::Error;
+pub use start::{Background, Builder};
+
+use event::limit::Limits;
+use memory::Memory;
+use scheduler::Scheduler;
+
+/// Makes the token that opens one resource to those who hold its URL; `None` where no token is needed.
+pub type Signer = Arc<dyn Fn(TokenResource) -> Option<String> + Send + Sync>;
 
 /// The use cases; a clone is another handle on the same service.
 #[derive(Clone)]
-pub struct Service {}
+pub struct Service(Arc<Inner>);
+
+struct Inner {
+    settings: Arc<Settings>,
+    store: Store,
+    blob: Blob,
+    clock: Clock,
+    signer: Signer,
+    memory: Memory,
+    limits: Limits,
+    scheduler: Scheduler,
+}
+
+impl Service {
+    /// The settings that the service was started with.
+    pub fn settings(&self) -> &Arc<Settings> {
+        &self.0.settings
+    }
+
+    /// Files of clusters and infra-envs.
+    pub fn blob(&self) -> &Blob {
+        &self.0.blob
+    }
+
+    /// Whether a token's resource exists.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn resource_exists(&self, resource: TokenResource) -> Result<bool, Error> {
+        let found = match resource {
+            TokenResource::InfraEnv(id) => self.known_infra_env(id).await.map(|found| found.is_some()),
+            TokenResource::Cluster(id) => self.known_cluster(id).await.map(|found| found.is_some()),
+        };
+        found.map_err(fault::broken)
+    }
+
+    /// Whether the background tasks are at work.
+    ///
+    /// # Errors
+    ///
+    /// What is stuck, for people.
+    pub fn health(&self) -> Result<(), String> {
+        self.0.scheduler.health(self.settings().http.liveness_validation_timeout)
+    }
+
+    /// Whether requests can be served: the database answers.
+    ///
+    /// # Errors
+    ///
+    /// It does not.
+    pub async fn ready(&self) -> Result<(), Error> {
+        Ok(self.store().ping().await?)
+    }
+
+    fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    fn memory(&self) -> &Memory {
+        &self.0.memory
+    }
+
+    fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+
+    /// Stores what a refusal leaves behind, and makes it the caller's error.
+    async fn reject(&self, rejection: Rejection, caller: &Caller) -> Error {
+        let mut batch = Batch::new();
+        for event in &rejection.events {
+            batch.insert_event(event, self.now(), Some(caller.request_id));
+        }
+        if !batch.is_empty()
+            && let Err(error) = self.store().write(batch).await
+        {
+            // The refusal stands, told or not.
+            tracing::warn!(error = %error::chain(&error), "a refusal's events are lost");
+        }
+        rejection.refusal.into()
+    }
+}

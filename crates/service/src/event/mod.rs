@@ -1,9 +1,18 @@
 //! Events.
 
+pub(crate) mod limit;
+
+use assisted_core::refusal::Refusal;
+use assisted_store::{Batch, EventOrder, EventQuery, HostFilter};
 use assisted_wire::event::{Event, EventCategory, EventList, EventSeverity};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error, Service, TokenResource};
+
+/// Events of a page when the caller does not say how many.
+const PAGE: u64 = 5000;
+/// Longest text of an event, in bytes.
+const LONGEST_MESSAGE: usize = 4096;
 
 /// Which events to list.
 #[derive(Clone, Debug, Default)]
@@ -43,15 +52,87 @@ pub struct EventPage {
 }
 
 impl Service {
-    /// Operation `list_events`.
+    /// A page of events (service-api §11.2).
+    ///
+    /// # Errors
+    ///
+    /// 404 when the caller's token is for something else.
     pub async fn list_events(&self, caller: &Caller, query: ListEvents) -> Result<EventPage, Error> {
-        let _ = (caller, query);
-        Err(Error::internal("not built yet"))
+        let mut host_ids = query.host_ids.unwrap_or_default();
+        host_ids.extend(query.host_id);
+        self.may_see(caller, query.cluster_id, query.infra_env_id, &host_ids).await?;
+        let anything = query.cluster_id.is_some() || query.infra_env_id.is_some() || !host_ids.is_empty();
+        if !anything && !caller.is_admin() {
+            return Ok(EventPage::default());
+        }
+        let limit = match query.limit {
+            None => Some(PAGE),
+            Some(limit) => u64::try_from(limit).ok(),
+        };
+        let page = self
+            .store()
+            .events(&EventQuery {
+                cluster_id: query.cluster_id,
+                infra_env_id: query.infra_env_id,
+                host_ids,
+                deleted_hosts: query.deleted_hosts.unwrap_or_default(),
+                cluster_level: query.cluster_level.unwrap_or_default(),
+                message: query.message,
+                categories: query.categories.unwrap_or_default(),
+                severities: query.severities.unwrap_or_default(),
+                limit,
+                offset: query.offset.and_then(|offset| u64::try_from(offset).ok()).unwrap_or_default(),
+                order: if query.descending { EventOrder::Descending } else { EventOrder::Ascending },
+            })
+            .await?;
+        let [info, warning, error, critical] = page.severity_counts;
+        let shown = |mut event: Event| {
+            (event.category, event.request_id) = (None, None);
+            event
+        };
+        let events = EventList(page.events.into_iter().map(shown).collect());
+        Ok(EventPage { events, info, warning, error, critical, total: page.count })
     }
 
-    /// Operation `trigger_event`.
-    pub async fn trigger_event(&self, caller: &Caller, event: Event) -> Result<(), Error> {
-        let _ = (caller, event);
-        Err(Error::internal("not built yet"))
+    /// A token for one resource sees the events of that resource, and of an infra-env's hosts.
+    async fn may_see(
+        &self,
+        caller: &Caller,
+        cluster_id: Option<ClusterId>,
+        infra_env_id: Option<InfraEnvId>,
+        host_ids: &[HostId],
+    ) -> Result<(), Error> {
+        let allowed = match caller.resource {
+            None => true,
+            Some(TokenResource::Cluster(id)) => cluster_id == Some(id),
+            Some(TokenResource::InfraEnv(id)) if cluster_id.is_none() => {
+                let mut own = infra_env_id == Some(id) && host_ids.is_empty();
+                if !host_ids.is_empty() {
+                    let filter = HostFilter { infra_env_id: Some(id), ..HostFilter::default() };
+                    let hosts = self.store().hosts(&filter).await?;
+                    own = host_ids.iter().all(|id| hosts.iter().any(|host| host.key.host_id == *id));
+                }
+                own
+            }
+            Some(TokenResource::InfraEnv(_)) => false,
+        };
+        if allowed { Ok(()) } else { Err(Refusal::not_found("Object Not Found").into()) }
+    }
+
+    /// Stores an event that a client tells; its time is now.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn trigger_event(&self, caller: &Caller, mut event: Event) -> Result<(), Error> {
+        event.event_time = self.now().into();
+        event.request_id = Some(caller.request_id);
+        event.message.truncate(event.message.floor_char_boundary(LONGEST_MESSAGE));
+        if serde_json::from_str::<serde::de::IgnoredAny>(&event.props).is_err() {
+            event.props.clear();
+        }
+        let mut batch = Batch::new();
+        batch.insert_client_event(&event);
+        self.store().write(batch).await.map_err(Error::internal)
     }
 }

@@ -2,7 +2,7 @@
 
 use assisted_core::cluster::record::ClusterRecord;
 use assisted_core::facts::HostFacts;
-use assisted_core::host::report::ReportKind;
+use assisted_core::host::stage;
 use assisted_wire::host::Host;
 
 /// The host as it is stored, with its reports but the free addresses, which clients never see.
@@ -27,6 +27,6 @@ pub(crate) fn full_host(facts: &HostFacts) -> Host {
 pub(crate) fn shown_host(facts: &HostFacts, cluster: Option<&ClusterRecord>, strip: bool) -> Host {
     let mut host = if strip { raw_host(facts) } else { full_host(facts) };
     host.requested_hostname = facts.name();
-    host.progress_stages = Some(stages(facts, cluster));
+    host.progress_stages = Some(stage::of(&facts.record.host, cluster.map(|record| &record.cluster)));
     host
 }

@@ -34,6 +34,11 @@ impl Answer {
         Ok(Self { body, random: random.into_boxed_slice() })
     }
 
+    /// Length of the body, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.body.len()
+    }
+
     /// The body with new step ids.
     pub(crate) fn render(&self, mut next: impl FnMut() -> u32) -> Bytes {
         if self.random.is_empty() {

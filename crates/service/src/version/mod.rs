@@ -1,10 +1,13 @@
 //! Versions of components and of OpenShift, and what each supports.
 
-use assisted_wire::cluster_params::CpuArchitecture;
-use assisted_wire::network::ListManagedDomains;
-use assisted_wire::platform::PlatformType;
+use assisted_core::feature::{self, QueryError};
+use assisted_core::refusal::Refusal;
+use assisted_core::version;
+use assisted_wire::network::{ListManagedDomains, ManagedDomain};
 use assisted_wire::support_level::{DetailedSupportedFeatures, SupportedArchitectures, SupportedFeatures};
 use assisted_wire::version::{ListVersions, OpenshiftVersions, ReleaseSources};
+
+pub use assisted_core::feature::FeatureQuery;
 
 use crate::{Caller, Error, Service};
 
@@ -16,72 +19,96 @@ pub struct ListOpenshiftVersions {
     pub only_latest: bool,
 }
 
-/// What to tell the support levels for.
-#[derive(Clone, Debug)]
-pub struct FeatureQuery {
-    pub openshift_version: String,
-    /// As requested: `aarch64` is the same as `arm64`.
-    pub cpu_architecture: CpuArchitecture,
-    pub platform_type: Option<PlatformType>,
-    pub external_platform_name: Option<String>,
-}
-
 impl Service {
-    /// Operation `list_component_versions`.
-    pub async fn list_component_versions(&self, caller: &Caller) -> Result<ListVersions, Error> {
-        let _ = (caller,);
-        Err(Error::internal("not built yet"))
+    /// Versions of the service's own components.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub async fn list_component_versions(&self, _: &Caller) -> Result<ListVersions, Error> {
+        Ok(version::component_versions(self.settings()))
     }
 
-    /// Operation `list_supported_openshift_versions`.
+    /// Versions of OpenShift that can be installed.
+    ///
+    /// # Errors
+    ///
+    /// None.
     pub async fn list_supported_openshift_versions(
         &self,
-        caller: &Caller,
+        _: &Caller,
         query: ListOpenshiftVersions,
     ) -> Result<OpenshiftVersions, Error> {
-        let _ = (caller, query);
-        Err(Error::internal("not built yet"))
+        let query = version::VersionQuery {
+            version: query.version.unwrap_or_default(),
+            only_latest: query.only_latest,
+        };
+        Ok(version::openshift_versions(self.settings(), &query))
     }
 
-    /// Operation `list_release_sources`.
-    pub async fn list_release_sources(&self, caller: &Caller) -> Result<ReleaseSources, Error> {
-        let _ = (caller,);
-        Err(Error::internal("not built yet"))
+    /// Where releases come from.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub async fn list_release_sources(&self, _: &Caller) -> Result<ReleaseSources, Error> {
+        Ok(version::release_sources(self.settings()))
     }
 
-    /// Operation `get_supported_features`.
+    /// The support level of each feature.
+    ///
+    /// # Errors
+    ///
+    /// None.
     pub async fn get_supported_features(
         &self,
-        caller: &Caller,
+        _: &Caller,
         query: FeatureQuery,
     ) -> Result<SupportedFeatures, Error> {
-        let _ = (caller, query);
-        Err(Error::internal("not built yet"))
+        Ok(feature::features(&query))
     }
 
-    /// Operation `get_detailed_supported_features`.
+    /// The support level of each feature, with reasons and what excludes what.
+    ///
+    /// # Errors
+    ///
+    /// 400 when version, architecture or platform are not supported.
     pub async fn get_detailed_supported_features(
         &self,
-        caller: &Caller,
+        _: &Caller,
         query: FeatureQuery,
     ) -> Result<DetailedSupportedFeatures, Error> {
-        let _ = (caller, query);
-        Err(Error::internal("not built yet"))
+        feature::detailed(&query).map_err(|error: QueryError| Refusal::bad_request(error).into())
     }
 
-    /// Operation `get_supported_architectures`.
+    /// The support level of each architecture.
+    ///
+    /// # Errors
+    ///
+    /// None.
     pub async fn get_supported_architectures(
         &self,
-        caller: &Caller,
+        _: &Caller,
         openshift_version: &str,
     ) -> Result<SupportedArchitectures, Error> {
-        let _ = (caller, openshift_version);
-        Err(Error::internal("not built yet"))
+        Ok(feature::architectures(openshift_version))
     }
 
-    /// Operation `list_managed_domains`.
-    pub async fn list_managed_domains(&self, caller: &Caller) -> Result<ListManagedDomains, Error> {
-        let _ = (caller,);
-        Err(Error::internal("not built yet"))
+    /// Domains whose records the service manages, sorted.
+    ///
+    /// # Errors
+    ///
+    /// 500 when the settings hold a domain without a provider.
+    pub async fn list_managed_domains(&self, _: &Caller) -> Result<ListManagedDomains, Error> {
+        let mut domains = Vec::new();
+        for entry in &self.settings().clusters.base_dns_domains {
+            let (domain, zone) = entry.split_once(':').unwrap_or((entry, ""));
+            let Some((_, provider)) = zone.split_once('/') else {
+                return Err(Refusal::new(500, format!("Invalid format: {entry}")).into());
+            };
+            domains.push(ManagedDomain { domain: domain.to_owned(), provider: provider.parse().ok() });
+        }
+        domains.sort_by(|a, b| a.domain.cmp(&b.domain));
+        Ok(ListManagedDomains(domains))
     }
 }

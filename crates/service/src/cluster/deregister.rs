@@ -1,0 +1,70 @@
+//! A cluster is removed (service-api §4.9).
+
+use assisted_core::event::catalogue;
+use assisted_core::host::binding::release_host;
+use assisted_core::host::record::HostKey;
+use assisted_core::host::registration::deregistered;
+use assisted_core::refusal::Refusal;
+use assisted_store::{Deleted, Due};
+use assisted_wire::cluster::ClusterStatus;
+use assisted_wire::id::{ClusterId, InfraEnvId};
+
+use super::no_cluster;
+use crate::fault::{Fault, attempt};
+use crate::{Caller, Error, Service};
+
+impl Service {
+    /// Removes a cluster. Hosts of its own infra-envs go with it; others go back to their pools.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none, 409 while it is being installed.
+    pub async fn deregister_cluster(&self, caller: &Caller, cluster_id: ClusterId) -> Result<(), Error> {
+        attempt!(self, caller, self.try_deregister_cluster(caller, cluster_id))
+    }
+
+    async fn try_deregister_cluster(&self, caller: &Caller, id: ClusterId) -> Result<(), Fault> {
+        let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
+        work.request_id = Some(caller.request_id);
+        let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
+        if record.cluster.status == ClusterStatus::Installing {
+            let reason = format!(
+                "cluster {id} can not be removed while being installed, wait for the installation to timeout or reset the installation"
+            );
+            return Err(Refusal::conflict(reason).into());
+        }
+        let keys: Vec<HostKey> = work.facts.hosts.iter().map(assisted_core::facts::HostFacts::key).collect();
+        for key in keys {
+            let Some(host) = work.host(key) else { continue };
+            let own = work.infra_env(key.infra_env_id).is_none_or(|own| own.infra_env.cluster_id == Some(id));
+            // A host that can't leave its state can't outlive its cluster either.
+            match release_host(host, work.facts.now).ok().filter(|_| !own) {
+                Some(outcome) => {
+                    work.absorb(outcome);
+                    work.part_with(key);
+                }
+                None => {
+                    let event = deregistered(host);
+                    work.events.push(event);
+                    work.remove_host(key);
+                }
+            }
+        }
+        let now = work.facts.now;
+        record.cluster.deleted_at = Some(now.into());
+        record.cluster.monitored_operators = Some(Vec::new());
+        record.cluster.cluster_networks = Some(Vec::new());
+        record.cluster.service_networks = Some(Vec::new());
+        record.cluster.machine_networks = Some(Vec::new());
+        work.put_cluster(record);
+        work.batch.clear_due(Due::Cluster(id));
+        let twin = InfraEnvId(id.0);
+        if let Some(twin) = self.store().infra_env(twin).await? {
+            work.batch.delete_infra_env(InfraEnvId(id.0), twin.version);
+        }
+        work.events.push(catalogue::CLUSTER_DEREGISTERED.of_cluster(id, &[]));
+        work.commit(self).await?;
+        self.memory().infra_envs.remove(&twin);
+        Ok(())
+    }
+}

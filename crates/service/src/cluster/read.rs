@@ -1,0 +1,116 @@
+//! Reading clusters (service-api §4.7, §4.8). Reads change nothing.
+
+use assisted_core::refusal::Refusal;
+use assisted_store::{ClusterFilter, Deleted, HostFilter, Reports};
+use assisted_wire::cluster::{Cluster, ClusterList};
+use assisted_wire::id::{ClusterId, InfraEnvId};
+use uuid::Uuid;
+
+use super::no_cluster;
+use super::view::{count_hosts, shown_cluster, shown_record};
+use crate::fault::broken;
+use crate::host::view::raw_host;
+use crate::work::Work;
+use crate::{Caller, Error, Service};
+
+/// Which clusters to list.
+#[derive(Clone, Debug, Default)]
+pub struct ListClusters {
+    /// Deleted ones too; administrators only.
+    pub get_unregistered_clusters: bool,
+    pub openshift_cluster_id: Option<Uuid>,
+    /// Text form of the ids; unknown ones match nothing.
+    pub ams_subscription_ids: Option<Vec<String>>,
+    /// With their hosts.
+    pub with_hosts: bool,
+    pub owner: Option<String>,
+}
+
+/// Which cluster to get.
+#[derive(Clone, Copy, Debug)]
+pub struct GetCluster {
+    pub cluster_id: ClusterId,
+    /// Also when it is deleted; administrators only.
+    pub get_unregistered_clusters: bool,
+    pub exclude_hosts: bool,
+}
+
+const ADMINS_ONLY: &str = "only admin users are allowed to get unregistered clusters";
+
+impl Service {
+    /// One cluster.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none; 403 when others than administrators ask for deleted ones.
+    pub async fn get_cluster(&self, caller: &Caller, query: GetCluster) -> Result<Cluster, Error> {
+        let deleted = if query.get_unregistered_clusters { Deleted::Shown } else { Deleted::Hidden };
+        if deleted == Deleted::Shown && !caller.is_admin() {
+            return Err(Error::Infra { status: 403, message: ADMINS_ONLY.to_owned() });
+        }
+        if query.exclude_hosts {
+            let stored = self.store().cluster(query.cluster_id, deleted).await?.ok_or_else(no_cluster)?;
+            let mut cluster = shown_record(&stored.record);
+            cluster.hosts = None;
+            cluster.host_networks = Some(Vec::new());
+            cluster.operator_bundles.get_or_insert_default();
+            return Ok(cluster);
+        }
+        let work = self.load_cluster(query.cluster_id, deleted).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        self.shown(&work).await
+    }
+
+    /// The full answer for loaded work.
+    pub(crate) async fn shown(&self, work: &Work) -> Result<Cluster, Error> {
+        let record = work.cluster().ok_or_else(no_cluster)?;
+        // A legacy layout: the image of an infra-env that has the cluster's own id.
+        let image = self.known_infra_env(InfraEnvId(record.cluster.id.0)).await.map_err(broken)?;
+        let mut cluster = shown_cluster(&work.facts, record, image.as_ref().map(|image| &image.record.infra_env));
+        cluster.operator_bundles.get_or_insert_default();
+        Ok(cluster)
+    }
+
+    /// The clusters that the caller may see.
+    ///
+    /// # Errors
+    ///
+    /// 403 when others than administrators ask for deleted ones.
+    pub async fn list_clusters(&self, caller: &Caller, query: ListClusters) -> Result<ClusterList, Error> {
+        let deleted = if query.get_unregistered_clusters { Deleted::Shown } else { Deleted::Hidden };
+        if deleted == Deleted::Shown && !caller.is_admin() {
+            return Err(Refusal::new(403, ADMINS_ONLY).into());
+        }
+        let filter = ClusterFilter {
+            deleted,
+            openshift_cluster_id: query.openshift_cluster_id,
+            // What is no id matches nothing.
+            ams_subscription_ids: query
+                .ams_subscription_ids
+                .map(|ids| ids.iter().filter_map(|id| id.trim().parse().ok()).collect()),
+            user_name: (!caller.is_admin()).then(|| caller.user_name.clone()),
+            ..ClusterFilter::default()
+        };
+        let mut clusters = Vec::new();
+        for stored in self.store().clusters(&filter).await? {
+            let reports = if query.with_hosts { Reports::All } else { Reports::None };
+            let filter = HostFilter {
+                cluster_id: Some(stored.record.cluster.id),
+                deleted,
+                reports,
+                ..HostFilter::default()
+            };
+            let hosts = self.hosts(&filter).await?;
+            let mut cluster = shown_record(&stored.record);
+            count_hosts(&mut cluster, hosts.iter().map(|host| host.record.host.status));
+            let shown = hosts.iter().filter(|_| query.with_hosts).map(|host| {
+                let mut host = raw_host(host);
+                host.progress_stages = None;
+                host
+            });
+            cluster.hosts = Some(shown.collect());
+            (cluster.host_networks, cluster.operator_bundles) = (None, None);
+            clusters.push(cluster);
+        }
+        Ok(ClusterList(clusters))
+    }
+}

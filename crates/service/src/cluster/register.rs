@@ -1,0 +1,80 @@
+//! Clusters are registered (service-api §4.2, §4.10).
+
+use assisted_core::rules::cluster::{Created, create, disconnected, import};
+use assisted_core::rules::{New, Owner};
+use assisted_store::Due;
+use assisted_wire::cluster::{Cluster, ClusterStatus};
+use assisted_wire::cluster_params::{
+    ClusterCreateParams, DisconnectedClusterCreateParams, ImportClusterParams,
+};
+use assisted_wire::id::ClusterId;
+
+use crate::fault::{Fault, attempt};
+use crate::work::Work;
+use crate::{Caller, Error, Service};
+
+impl Caller {
+    /// What a new object of this caller's gets.
+    pub(crate) fn owner(&self) -> Owner {
+        Owner {
+            user_name: self.user_name.clone(),
+            org_id: self.org_id.clone(),
+            email_domain: self.email_domain.clone(),
+        }
+    }
+}
+
+impl Service {
+    /// Registers a cluster.
+    ///
+    /// # Errors
+    ///
+    /// 400 with the first rule that the request breaks.
+    pub async fn register_cluster(&self, caller: &Caller, params: ClusterCreateParams) -> Result<Cluster, Error> {
+        let created = create(&params, self.settings(), &self.new_cluster(caller))?;
+        let work = attempt!(self, caller, self.insert_cluster(caller, &created))?;
+        self.shown(&work).await
+    }
+
+    /// Registers an existing cluster, so that hosts can be added to it.
+    ///
+    /// # Errors
+    ///
+    /// 400 when its name can't be used.
+    pub async fn import_cluster(&self, caller: &Caller, params: ImportClusterParams) -> Result<Cluster, Error> {
+        let created = import(&params, &self.new_cluster(caller))?;
+        attempt!(self, caller, self.insert_cluster(caller, &created))?;
+        Ok(created.record.cluster)
+    }
+
+    /// Registers a cluster that is installed without a connection.
+    ///
+    /// # Errors
+    ///
+    /// 400 without a name or a version.
+    pub async fn register_disconnected_cluster(
+        &self,
+        caller: &Caller,
+        params: DisconnectedClusterCreateParams,
+    ) -> Result<Cluster, Error> {
+        let created = disconnected(&params, &self.new_cluster(caller))?;
+        attempt!(self, caller, self.insert_cluster(caller, &created))?;
+        Ok(created.record.cluster)
+    }
+
+    fn new_cluster(&self, caller: &Caller) -> New<ClusterId> {
+        New { id: ClusterId::random(), now: self.now(), owner: caller.owner() }
+    }
+
+    async fn insert_cluster(&self, caller: &Caller, created: &Created) -> Result<Work, Fault> {
+        let mut work = self.blank_work();
+        work.request_id = Some(caller.request_id);
+        work.put_cluster(created.record.clone());
+        work.events.extend(created.events.iter().cloned());
+        if created.record.cluster.status != ClusterStatus::Unmonitored {
+            work.batch.mark_due(Due::Cluster(created.record.cluster.id), work.facts.now);
+        }
+        let facts = work.commit(self).await?;
+        Ok(Work::new(facts))
+    }
+}

@@ -1,0 +1,58 @@
+//! What a cluster requires, and what new clusters get by default (service-api §4.14).
+
+use assisted_core::hardware::Requirements;
+use assisted_core::hardware::preflight_requirements;
+use assisted_core::platform::supported;
+use assisted_core::rules::default_config::default_config;
+use assisted_store::Deleted;
+use assisted_wire::cluster::ClusterDefaultConfig;
+use assisted_wire::id::ClusterId;
+use assisted_wire::platform::PlatformType;
+use assisted_wire::requirements::PreflightHardwareRequirements;
+
+use super::no_cluster;
+use crate::fault::broken;
+use crate::{Caller, Error, Service};
+use assisted_core::refusal::Refusal;
+
+impl Service {
+    /// What a new cluster gets where its creator asks for nothing.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub async fn get_cluster_default_config(&self, _: &Caller) -> Result<ClusterDefaultConfig, Error> {
+        Ok(default_config(self.settings()))
+    }
+
+    /// The hardware that a cluster and its operators require.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such cluster.
+    pub async fn get_preflight_requirements(
+        &self,
+        _: &Caller,
+        cluster_id: ClusterId,
+    ) -> Result<PreflightHardwareRequirements, Error> {
+        let stored = self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let table = Requirements::of_setting(&self.settings().hardware.requirements).map_err(Error::internal)?;
+        preflight_requirements(&stored.record.cluster, &table).map_err(Error::internal)
+    }
+
+    /// The platforms that a cluster could be installed on with its hosts.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such cluster.
+    pub async fn get_cluster_supported_platforms(
+        &self,
+        _: &Caller,
+        cluster_id: ClusterId,
+    ) -> Result<Vec<PlatformType>, Error> {
+        let missing = || Refusal::not_found("error getting cluster, error: record not found");
+        let work =
+            self.load_cluster(cluster_id, Deleted::Hidden).await.map_err(broken)?.ok_or_else(missing)?;
+        Ok(supported(&work.facts))
+    }
+}

@@ -1,0 +1,44 @@
+//! Settings that a user interface keeps with a cluster: text that nobody here reads.
+
+use assisted_wire::id::ClusterId;
+
+use super::no_cluster;
+use crate::fault::{Fault, attempt, broken};
+use crate::{Caller, Error, Service};
+use assisted_store::Deleted;
+
+impl Service {
+    /// The settings; empty when there are none.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such cluster.
+    pub async fn get_cluster_ui_settings(&self, _: &Caller, cluster_id: ClusterId) -> Result<String, Error> {
+        let stored = self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        Ok(stored.record.ui_settings.clone())
+    }
+
+    /// Replaces the settings.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such cluster.
+    pub async fn update_cluster_ui_settings(
+        &self,
+        caller: &Caller,
+        cluster_id: ClusterId,
+        settings: String,
+    ) -> Result<String, Error> {
+        attempt!(self, caller, self.try_update_ui_settings(cluster_id, &settings))?;
+        Ok(settings)
+    }
+
+    async fn try_update_ui_settings(&self, id: ClusterId, settings: &str) -> Result<(), Fault> {
+        let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
+        let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
+        settings.clone_into(&mut record.ui_settings);
+        work.put_cluster(record);
+        work.commit(self).await?;
+        Ok(())
+    }
+}

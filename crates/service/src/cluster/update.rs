@@ -1,0 +1,55 @@
+//! A cluster is changed (service-api §4.4).
+
+use assisted_core::rules::cluster::update;
+use assisted_store::Deleted;
+use assisted_wire::cluster::Cluster;
+use assisted_wire::cluster_params::ClusterUpdateParams;
+use assisted_wire::id::ClusterId;
+
+use super::no_cluster;
+use crate::fault::{Fault, attempt};
+use crate::work::Work;
+use crate::{Caller, Error, Service};
+
+impl Service {
+    /// Changes a cluster; it and its hosts show what follows at once.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none, 400 with the first rule that the request breaks, 409 in a wrong state.
+    pub async fn update_cluster(
+        &self,
+        caller: &Caller,
+        cluster_id: ClusterId,
+        params: ClusterUpdateParams,
+    ) -> Result<Cluster, Error> {
+        let work = attempt!(self, caller, self.try_update_cluster(caller, cluster_id, &params))?;
+        self.shown(&work).await
+    }
+
+    async fn try_update_cluster(
+        &self,
+        caller: &Caller,
+        id: ClusterId,
+        params: &ClusterUpdateParams,
+    ) -> Result<Work, Fault> {
+        let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
+        work.request_id = Some(caller.request_id);
+        let infra_envs: Vec<_> = work
+            .facts
+            .infra_envs
+            .values()
+            .filter(|record| record.infra_env.cluster_id == Some(id))
+            .cloned()
+            .collect();
+        let updated = update(&work.facts, &infra_envs, params)?;
+        work.put_cluster(updated.record);
+        work.events.extend(updated.events);
+        if updated.reset_roles {
+            work.reset_suggested_roles();
+        }
+        work.refresh_and_mark();
+        let facts = work.commit(self).await?;
+        Ok(Work::new(facts))
+    }
+}

@@ -1,0 +1,95 @@
+//! Events that come often are told seldom (service-api §11.4).
+
+use std::collections::{BTreeMap, HashMap};
+
+use assisted_core::event::NewEvent;
+use assisted_core::settings::{Settings, parse_duration};
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
+
+/// Told at most once in an hour, unless the settings say otherwise.
+const HOURLY: [&str; 3] = ["upgrade_agent_started", "upgrade_agent_finished", "upgrade_agent_failed"];
+
+type Key = (&'static str, Option<ClusterId>, Option<HostId>, Option<InfraEnvId>);
+
+/// When each limited event was last told.
+#[derive(Debug)]
+pub(crate) struct Limits {
+    pauses: BTreeMap<String, SignedDuration>,
+    told: Mutex<HashMap<Key, Timestamp>>,
+}
+
+impl Limits {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let mut pauses: BTreeMap<_, _> =
+            HOURLY.map(|name| (name.to_owned(), SignedDuration::from_hours(1))).into();
+        pauses.extend(own(&settings.events.rate_limits));
+        Self { pauses, told: Mutex::default() }
+    }
+
+    /// Whether the event may be told now; if so, it counts as told.
+    pub(crate) fn allows(&self, event: &NewEvent, now: Timestamp) -> bool {
+        let Some(pause) = self.pauses.get(event.name) else { return true };
+        let key = (event.name, event.cluster_id, event.host_id, event.infra_env_id);
+        let mut told = self.told.lock();
+        if told.get(&key).is_some_and(|last| now.duration_since(*last) < *pause) {
+            return false;
+        }
+        told.insert(key, now);
+        true
+    }
+
+    /// Forgets events that may be told again anyway.
+    pub(crate) fn tidy(&self, now: Timestamp) {
+        let longest = self.pauses.values().max().copied().unwrap_or_default();
+        self.told.lock().retain(|_, last| now.duration_since(*last) < longest);
+    }
+}
+
+/// The pauses that the settings ask for. What can't be read is told and left out: a wrong limit must not stop the service.
+fn own(text: &str) -> Vec<(String, SignedDuration)> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let limits: BTreeMap<String, String> = match serde_json::from_str(text) {
+        Ok(limits) => limits,
+        Err(error) => {
+            tracing::warn!(%error, "EVENT_RATE_LIMITS is not a JSON map of names to durations");
+            return Vec::new();
+        }
+    };
+    let read = |(name, text): (String, String)| match parse_duration(&text).ok().map(SignedDuration::try_from) {
+        Some(Ok(pause)) => Some((name, pause)),
+        _ => {
+            tracing::warn!(event = name, pause = text, "EVENT_RATE_LIMITS: not a duration");
+            None
+        }
+    };
+    limits.into_iter().filter_map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use assisted_core::event::catalogue;
+
+    use super::*;
+
+    #[test]
+    fn once_in_its_time_for_each_host() {
+        let mut settings = Settings::default();
+        settings.events.rate_limits = r#"{"infra_env_registered":"10m","x":"never"}"#.to_owned();
+        let limits = Limits::new(&settings);
+        let at = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
+        let (one, other) = (InfraEnvId::random(), InfraEnvId::random());
+        let event = |id| catalogue::INFRA_ENV_REGISTERED.of_infra_env(id, None, &[]);
+        assert!(limits.allows(&event(one), at(0)));
+        assert!(!limits.allows(&event(one), at(9)));
+        assert!(limits.allows(&event(other), at(9)));
+        assert!(limits.allows(&event(one), at(10)));
+        let unlimited = catalogue::INFRA_ENV_DEREGISTERED.of_infra_env(one, None, &[]);
+        assert!(limits.allows(&unlimited, at(10)) && limits.allows(&unlimited, at(10)));
+        limits.tidy(at(1000));
+        assert!(limits.told.lock().is_empty());
+    }
+}

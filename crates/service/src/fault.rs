@@ -1,0 +1,112 @@
+//! How one attempt at a use case ends badly, and how often it is tried.
+
+use std::time::Duration;
+
+use assisted_core::host::rejection::Rejection;
+use assisted_core::refusal::Refusal;
+use assisted_store::{Subject, WriteError};
+
+use crate::Error;
+
+/// Why an attempt came to nothing.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// What it was decided on changed meanwhile: to be tried again.
+    Conflict(Subject),
+    /// A rule forbids it; the events are stored all the same.
+    Rejected(Rejection),
+    Failed(Error),
+}
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        Self::Rejected(refusal.into())
+    }
+}
+
+impl From<Rejection> for Fault {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(rejection)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<assisted_store::Error> for Fault {
+    fn from(error: assisted_store::Error) -> Self {
+        Self::Failed(Error::internal(error))
+    }
+}
+
+impl From<WriteError> for Fault {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Conflict { what } => Self::Conflict(what),
+            WriteError::Failed(error) => error.into(),
+        }
+    }
+}
+
+impl From<assisted_store::Error> for Error {
+    fn from(error: assisted_store::Error) -> Self {
+        Self::internal(error)
+    }
+}
+
+/// A fault where nothing was decided, so that only the database can be to blame.
+pub(crate) fn broken(fault: Fault) -> Error {
+    match fault {
+        Fault::Failed(error) => error,
+        Fault::Rejected(rejection) => rejection.refusal.into(),
+        Fault::Conflict(what) => Error::internal(format!("{what} was changed by nobody")),
+    }
+}
+
+/// How often a use case was tried.
+#[derive(Debug, Default)]
+pub(crate) struct Tries(u32);
+
+/// One writer always wins a conflict, so this many losses in a row mean that something is wrong.
+const MOST: u32 = 50;
+
+impl Tries {
+    /// Waits for the next try, longer each time, at random so that two writers do not keep meeting.
+    pub(crate) async fn again(&mut self, what: Subject) -> Result<(), Error> {
+        self.0 += 1;
+        if self.0 >= MOST {
+            return Err(Error::internal(format!("{what} keeps changing under {MOST} attempts")));
+        }
+        let longest = 1 << self.0.min(6);
+        tokio::time::sleep(Duration::from_micros(rand::random_range(0..=longest * 500))).await;
+        Ok(())
+    }
+}
+
+/// Tries until there is no conflict, then makes the end of it one that the caller understands.
+macro_rules! attempt {
+    ($service:expr, $caller:expr, $attempt:expr) => {{
+        let mut tries = $crate::fault::Tries::default();
+        loop {
+            match $attempt.await {
+                Ok(done) => break Ok(done),
+                Err($crate::fault::Fault::Conflict(what)) => {
+                    // If it was decided on what is remembered, that is stale.
+                    $service.memory().forget(assisted_store::Change::Elsewhere(what));
+                    if let Err(error) = tries.again(what).await {
+                        break Err(error);
+                    }
+                }
+                Err($crate::fault::Fault::Rejected(rejection)) => {
+                    break Err($service.reject(rejection, $caller).await);
+                }
+                Err($crate::fault::Fault::Failed(error)) => break Err(error),
+            }
+        }
+    }};
+}
+
+pub(crate) use attempt;

@@ -1,0 +1,73 @@
+//! Hosts of a pool join a cluster and leave it again (service-api §6.5).
+
+use assisted_core::host::binding::{bind_host, unbind_host};
+use assisted_core::host::record::HostKey;
+use assisted_core::refusal::Refusal;
+use assisted_store::Deleted;
+use assisted_wire::host::Host;
+use assisted_wire::host_params::BindHostParams;
+
+use super::no_host;
+use super::view::raw_host;
+use crate::fault::{Fault, attempt};
+use crate::infra_env::no_infra_env;
+use crate::{Caller, Error, Service};
+
+impl Service {
+    /// Binds a host to a cluster.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the host, 409 when it is bound or the cluster takes none, 400 when it does not fit, 500 in a wrong state.
+    pub async fn bind_host(&self, caller: &Caller, host: HostKey, params: BindHostParams) -> Result<Host, Error> {
+        attempt!(self, caller, self.try_bind_host(caller, host, &params))
+    }
+
+    async fn try_bind_host(
+        &self,
+        caller: &Caller,
+        key: HostKey,
+        params: &BindHostParams,
+    ) -> Result<Host, Fault> {
+        let mut pool = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
+        let host = pool.host(key).ok_or_else(|| no_host(key))?;
+        if let Some(bound) = host.record.host.cluster_id {
+            return Err(Refusal::conflict(format!("Host {} is already bound to cluster {bound}", key.host_id)).into());
+        }
+        let no_cluster = || Refusal::bad_request(format!("Failed to find cluster {}", params.cluster_id));
+        let mut work = self.load_cluster(params.cluster_id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
+        work.request_id = Some(caller.request_id);
+        let cluster = work.cluster().ok_or_else(no_cluster)?;
+        let infra_env = pool.infra_env(key.infra_env_id).ok_or_else(|| no_infra_env(key.infra_env_id))?;
+        let outcome = bind_host(host, infra_env, cluster, self.settings(), work.facts.now)?;
+        pool.absorb(outcome);
+        work.take_in(pool);
+        work.refresh_and_mark();
+        let facts = work.commit(self).await?;
+        let host = facts.hosts.iter().find(|host| host.key() == key).ok_or_else(|| no_host(key))?;
+        Ok(raw_host(host))
+    }
+
+    /// Unbinds a host from its cluster.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the host, 409 when it can't leave now, 500 in a wrong state.
+    pub async fn unbind_host(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
+        attempt!(self, caller, self.try_unbind_host(caller, host))
+    }
+
+    async fn try_unbind_host(&self, caller: &Caller, key: HostKey) -> Result<Host, Fault> {
+        let mut work = self.load_host(key).await?.ok_or_else(|| no_host(key))?;
+        work.request_id = Some(caller.request_id);
+        let host = work.host(key).ok_or_else(|| no_host(key))?;
+        let infra_env = work.infra_env(key.infra_env_id).ok_or_else(|| no_infra_env(key.infra_env_id))?;
+        let outcome = unbind_host(host, infra_env, work.facts.now)?;
+        work.absorb(outcome);
+        let shown = work.host(key).map(raw_host).ok_or_else(|| no_host(key))?;
+        work.part_with(key);
+        work.refresh_and_mark();
+        work.commit(self).await?;
+        Ok(shown)
+    }
+}

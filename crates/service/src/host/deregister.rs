@@ -1,0 +1,35 @@
+//! A host is removed (service-api §6.3).
+
+use assisted_core::host::record::HostKey;
+use assisted_core::host::registration::deregistered;
+
+use crate::fault::{Fault, attempt};
+use crate::{Caller, Error, Service};
+
+impl Service {
+    /// Removes a host, in whatever state; its cluster shows it at once.
+    ///
+    /// # Errors
+    ///
+    /// 500 when there is no such host (service-api §20.4).
+    pub async fn deregister_host(&self, caller: &Caller, host: HostKey) -> Result<(), Error> {
+        attempt!(self, caller, self.try_deregister_host(caller, host))
+    }
+
+    async fn try_deregister_host(&self, caller: &Caller, key: HostKey) -> Result<(), Fault> {
+        let Some(mut work) = self.load_host(key).await? else {
+            return Err(assisted_core::refusal::Refusal::new(500, "record not found").into());
+        };
+        work.request_id = Some(caller.request_id);
+        if let Some(host) = work.host(key) {
+            let event = deregistered(host);
+            work.events.push(event);
+        }
+        work.remove_host(key);
+        if work.cluster().is_some() {
+            work.refresh_and_mark();
+        }
+        work.commit(self).await?;
+        Ok(())
+    }
+}

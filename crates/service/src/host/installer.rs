@@ -1,0 +1,73 @@
+//! What a host's installer is told besides what the service decides (service-api §6.6).
+
+use assisted_core::event::{Spec, catalogue};
+use assisted_core::host::record::{HostKey, HostRecord};
+use assisted_core::refresh::HostChange;
+use assisted_core::refusal::Refusal;
+use assisted_core::rules::field::{ignition_config, installer_args};
+use assisted_wire::embedded;
+use assisted_wire::host::Host;
+use assisted_wire::host_params::{HostIgnitionParams, InstallerArgsParams};
+
+use super::no_host;
+use super::view::raw_host;
+use crate::fault::{Fault, attempt};
+use crate::{Caller, Error, Service};
+
+impl Service {
+    /// Sets further arguments of the installer.
+    ///
+    /// # Errors
+    ///
+    /// 400 for arguments that are not allowed, whether or not the host exists; 404 without the host.
+    pub async fn update_host_installer_args(
+        &self,
+        caller: &Caller,
+        host: HostKey,
+        params: InstallerArgsParams,
+    ) -> Result<Host, Error> {
+        installer_args::check(params.args.as_deref().unwrap_or_default()).map_err(Refusal::bad_request)?;
+        let text = embedded::write(&params.args).map_err(Error::internal)?;
+        let change = |record: &mut HostRecord| record.host.installer_args.clone_from(&text);
+        attempt!(self, caller, self.change_record(caller, host, &change, &catalogue::HOST_INSTALLER_ARGS_APPLIED))
+    }
+
+    /// Sets the Ignition config that is laid over the host's own; an empty one removes it.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the host, 400 when the config can't be read.
+    pub async fn update_host_ignition(
+        &self,
+        caller: &Caller,
+        host: HostKey,
+        params: HostIgnitionParams,
+    ) -> Result<(), Error> {
+        self.load_host_alone(host).await.map_err(crate::fault::broken)?.ok_or_else(|| no_host(host))?;
+        if !params.config.is_empty() {
+            ignition_config::check(&params.config).map_err(Refusal::bad_request)?;
+        }
+        let change = |record: &mut HostRecord| record.host.ignition_config_overrides.clone_from(&params.config);
+        let event = &catalogue::HOST_DISCOVERY_IGNITION_CONFIG_APPLIED;
+        attempt!(self, caller, self.change_record(caller, host, &change, event)).map(drop)
+    }
+
+    async fn change_record(
+        &self,
+        caller: &Caller,
+        key: HostKey,
+        change: &(impl Fn(&mut HostRecord) + Sync),
+        event: &Spec,
+    ) -> Result<Host, Fault> {
+        let mut work = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
+        work.request_id = Some(caller.request_id);
+        let host = work.host(key).ok_or_else(|| no_host(key))?;
+        let event = event.of_host(host, &[]);
+        let mut record = host.record.clone();
+        change(&mut record);
+        work.change_host(HostChange { key, record: Some(record), reports: Vec::new() });
+        work.events.push(event);
+        let facts = work.commit(self).await?;
+        facts.hosts.first().map(raw_host).ok_or_else(|| Refusal::from(no_host(key)).into())
+    }
+}

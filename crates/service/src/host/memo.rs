@@ -1,0 +1,138 @@
+//! What is remembered of a host, so that a poll costs next to nothing.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use assisted_core::facts::Facts;
+use assisted_core::host::record::HostKey;
+use assisted_core::host::steps::{HostView, steps, view, views};
+use assisted_store::Deleted;
+use assisted_wire::host::MediaStatus;
+use assisted_wire::id::ClusterId;
+use assisted_wire::step::{StepReply, StepType};
+use bytes::Bytes;
+use parking_lot::Mutex;
+
+use crate::memory::Group;
+use crate::memory::answer::Answer;
+use crate::memory::check_in::CheckIn;
+use crate::fault::Fault;
+use crate::{Error, Service};
+
+/// Longest answer that is kept, in bytes. In a large cluster each host is told of all others.
+const LONGEST_ANSWER: usize = 8 * 1024;
+
+/// A host as polls and replies see it. It is dropped when anything changes the host or what it is told.
+#[derive(Debug)]
+pub(crate) struct HostMemo {
+    pub(crate) view: HostView,
+    pub(crate) cluster_id: Option<ClusterId>,
+    pub(crate) check_in: Arc<CheckIn>,
+    /// The answer to a poll, unless it is too long to be kept for each host.
+    answer: Option<Answer>,
+    media_connected: bool,
+    /// Replies that changed nothing, by step: the same again changes nothing either.
+    replies: Mutex<HashMap<StepType, u64>>,
+    /// Keyed at random, so that nobody can make two replies look alike.
+    hasher: RandomState,
+}
+
+impl HostMemo {
+    fn new(service: &Service, facts: &Facts, view: HostView) -> Result<Self, Error> {
+        let host = facts.hosts.iter().find(|host| host.key() == view.key).map(|host| &host.record.host);
+        Ok(Self {
+            cluster_id: host.and_then(|host| host.cluster_id),
+            media_connected: host.is_none_or(|host| host.media_status != Some(MediaStatus::Disconnected)),
+            check_in: service.memory().check_ins.entry(view.key),
+            answer: Some(Answer::new(&steps(&view, 0)).map_err(Error::internal)?)
+                .filter(|answer| answer.size() <= LONGEST_ANSWER),
+            view,
+            replies: Mutex::default(),
+            hasher: RandomState::new(),
+        })
+    }
+
+    /// The answer to a poll.
+    pub(crate) fn answer(&self) -> Result<Bytes, Error> {
+        let random = rand::random::<u32>;
+        match &self.answer {
+            Some(answer) => Ok(answer.render(random)),
+            None => serde_json::to_vec(&steps(&self.view, random())).map(Bytes::from).map_err(Error::internal),
+        }
+    }
+
+    fn digest(&self, reply: &StepReply) -> u64 {
+        self.hasher.hash_one((&reply.output, &reply.error))
+    }
+
+    /// Whether the reply is the same as one that changed nothing.
+    pub(crate) fn knows(&self, reply: &StepReply) -> bool {
+        let Some(step) = reply.step_type else { return false };
+        if reply.exit_code != 0 || !self.media_connected {
+            return false;
+        }
+        let digest = self.digest(reply);
+        self.replies.lock().get(&step) == Some(&digest)
+    }
+
+    /// Remembers a reply that changed nothing.
+    pub(crate) fn learn(&self, reply: &StepReply) {
+        if let (Some(step), 0) = (reply.step_type, reply.exit_code) {
+            let digest = self.digest(reply);
+            self.replies.lock().insert(step, digest);
+        }
+    }
+}
+
+impl Service {
+    /// A host, from memory if it is known; `None` when there is none.
+    pub(crate) async fn memo(&self, key: HostKey) -> Result<Option<Arc<HostMemo>>, Fault> {
+        match self.memory().hosts.get(&key) {
+            Ok(memo) => Ok(Some(memo)),
+            Err(ticket) => {
+                self.memory().groups.join(Group::InfraEnv(key.infra_env_id), key);
+                // What a host of a cluster is told depends on the others, so all are made at once.
+                let Some(work) = self.load_host_alone(key).await? else {
+                    // Nothing is to be kept of hosts that nobody knows.
+                    self.memory().groups.leave(&Group::InfraEnv(key.infra_env_id), key);
+                    return Ok(None);
+                };
+                let cluster_id = work.host(key).and_then(|host| host.record.host.cluster_id);
+                if let Some(id) = cluster_id
+                    && let Some(memo) = self.memos_of(id, key).await?
+                {
+                    return Ok(Some(memo));
+                }
+                let Some(view) = view(&work.facts, key) else { return Ok(None) };
+                let memo = Arc::new(HostMemo::new(self, &work.facts, view)?);
+                self.memory().hosts.put(key, ticket, Arc::clone(&memo));
+                Ok(Some(memo))
+            }
+        }
+    }
+
+    /// Makes and remembers the memos of all hosts of a cluster; returns that of one.
+    async fn memos_of(&self, id: ClusterId, wanted: HostKey) -> Result<Option<Arc<HostMemo>>, Fault> {
+        let keys = self.memory().groups.members(&Group::Cluster(id));
+        let memory = self.memory();
+        let tickets: HashMap<_, _> =
+            keys.into_iter().chain([wanted]).filter_map(|key| Some((key, memory.hosts.get(&key).err()?))).collect();
+        // Joined before the reading: a change in between drops the tickets.
+        for key in tickets.keys() {
+            memory.groups.join(Group::Cluster(id), *key);
+        }
+        let Some(work) = self.load_cluster(id, Deleted::Hidden).await? else { return Ok(None) };
+        let mut found = None;
+        for view in views(&work.facts) {
+            let key = view.key;
+            let Some(ticket) = tickets.get(&key) else { continue };
+            let memo = Arc::new(HostMemo::new(self, &work.facts, view)?);
+            memory.hosts.put(key, *ticket, Arc::clone(&memo));
+            if key == wanted {
+                found = Some(memo);
+            }
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,95 @@
+//! A poll: the agent is heard, and told what to do next.
+
+use assisted_core::host::check_in::{Told, check_in};
+use assisted_core::host::record::HostKey;
+use assisted_core::refresh::HostChange;
+use assisted_core::refusal::Refusal;
+use assisted_store::{Batch, Due};
+use bytes::Bytes;
+use jiff::Timestamp;
+
+use super::memo::HostMemo;
+use super::no_host;
+use crate::fault::{Fault, attempt};
+use crate::{Caller, Error, Service};
+
+/// An agent's poll.
+#[derive(Clone, Copy, Debug)]
+pub struct Poll<'a> {
+    pub host: HostKey,
+    /// The host's clock, seconds since the Unix epoch; 0: not told.
+    pub timestamp: i64,
+    /// Version of the agent that polls, if it tells.
+    pub agent_version: Option<&'a str>,
+}
+
+impl Service {
+    /// What a host is told to do next: the JSON body of [`assisted_wire::step::Steps`].
+    ///
+    /// A poll that tells nothing new asks the database nothing.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such host.
+    pub async fn get_next_steps(&self, caller: &Caller, poll: Poll<'_>) -> Result<Bytes, Error> {
+        let now = self.now();
+        let Some(mut memo) = attempt!(self, caller, self.memo(poll.host))? else {
+            return Err(no_host(poll.host).into());
+        };
+        self.memory().check_ins.note(&memo.check_in, now);
+        if tells_news(&memo, &poll, now) {
+            attempt!(self, caller, self.note_news(&poll, now))?;
+            match attempt!(self, caller, self.memo(poll.host))? {
+                Some(anew) => memo = anew,
+                None => return Err(no_host(poll.host).into()),
+            }
+        }
+        self.follow_up(&memo, caller, now).await;
+        memo.answer()
+    }
+
+    /// Writes what a poll tells besides being a sign of life.
+    async fn note_news(&self, poll: &Poll<'_>, now: Timestamp) -> Result<(), Fault> {
+        let Some(mut work) = self.load_host_alone(poll.host).await? else {
+            return Err(Refusal::from(no_host(poll.host)).into());
+        };
+        let told = Told { agent_version: poll.agent_version, clock: poll.timestamp };
+        let Some(record) = work.host(poll.host).and_then(|host| check_in(host, &told, now)) else {
+            return Ok(());
+        };
+        work.change_host(HostChange { key: poll.host, record: Some(record), reports: Vec::new() });
+        work.mark_due();
+        work.commit(self).await?;
+        Ok(())
+    }
+
+    /// What a poll brings about besides its answer. A failure costs nothing: the next poll comes.
+    async fn follow_up(&self, memo: &HostMemo, caller: &Caller, now: Timestamp) {
+        let mut batch = Batch::new();
+        if memo.view.wakes_on_check_in {
+            batch.mark_due(memo.cluster_id.map_or(Due::Host(memo.view.key), Due::Cluster), now);
+        }
+        if let Some(event) = memo.view.event.as_ref().filter(|event| self.0.limits.allows(event, now)) {
+            batch.insert_event(event, now, Some(caller.request_id));
+        }
+        if !batch.is_empty()
+            && let Err(error) = self.store().write(batch).await
+        {
+            tracing::warn!(error = %crate::error::chain(&error), "what follows from a poll is not written");
+        }
+    }
+}
+
+/// Whether a poll may tell what is not stored; the domain decides once more.
+fn tells_news(memo: &HostMemo, poll: &Poll<'_>, now: Timestamp) -> bool {
+    let version =
+        poll.agent_version.is_some_and(|told| !told.is_empty() && told != memo.view.discovery_agent_version);
+    let clock = poll.timestamp != 0 && {
+        let ahead = poll.timestamp.saturating_sub(now.as_second());
+        memo.view.clock_ahead_seconds.is_none_or(|known| known.abs_diff(ahead) > CLOCK_JITTER)
+    };
+    version || clock
+}
+
+/// The domain's own limit lies no lower, so nothing it wants to know is missed.
+const CLOCK_JITTER: u64 = 5;

@@ -1,0 +1,140 @@
+//! A host registers, for the first time or again (service-api §6.2).
+
+use assisted_core::host::record::HostKey;
+use assisted_core::host::registration::{Registered, next_step_runner, register_host};
+use assisted_core::refusal::Refusal;
+use assisted_store::{Deleted, Due};
+use assisted_wire::host::HostRegistrationResponse;
+use assisted_wire::host_params::HostCreateParams;
+use assisted_wire::id::InfraEnvId;
+
+use super::view::full_host;
+use crate::fault::{Fault, attempt};
+use crate::work::Work;
+use crate::{Caller, Error, Service};
+
+impl Service {
+    /// Registers a host.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the infra-env or its cluster, 409 when the host must not register now, else 400.
+    pub async fn register_host(
+        &self,
+        caller: &Caller,
+        infra_env_id: InfraEnvId,
+        params: HostCreateParams,
+    ) -> Result<HostRegistrationResponse, Error> {
+        let key = HostKey { infra_env_id, host_id: params.host_id };
+        // Most hosts that are not remembered are new: inserted at once, and only looked up when that fails.
+        if self.memory().hosts.get(&key).is_err()
+            && let Ok(response) = self.register_new(caller, key, &params).await
+        {
+            return Ok(response);
+        }
+        attempt!(self, caller, self.register_known(caller, key, &params))
+    }
+
+    /// Registers a host that is thought to be new. It comes to nothing when it is not, or may not register.
+    async fn register_new(
+        &self,
+        caller: &Caller,
+        key: HostKey,
+        params: &HostCreateParams,
+    ) -> Result<HostRegistrationResponse, Fault> {
+        let infra_env = self.infra_env_of(key).await?;
+        let cluster = match infra_env.record.infra_env.cluster_id {
+            Some(id) => Some(self.known_cluster(id).await?.ok_or_else(no_cluster)?),
+            None => None,
+        };
+        let cluster = cluster.as_ref().map(|cluster| &cluster.record);
+        let now = self.now();
+        let registered = register_host(None, &infra_env.record, cluster, params, &caller.user_name, now)?;
+        let mut work = self.blank_work();
+        work.request_id = Some(caller.request_id);
+        self.insert(&mut work, registered, key);
+        let facts = work.commit(self).await?;
+        self.registration_response(&facts.hosts[0])
+    }
+
+    /// Registers a host that may be known, or was known and is deleted.
+    async fn register_known(
+        &self,
+        caller: &Caller,
+        key: HostKey,
+        params: &HostCreateParams,
+    ) -> Result<HostRegistrationResponse, Fault> {
+        let infra_env = self.infra_env_of(key).await?;
+        let row = self.store().load_host(key, Deleted::Shown).await?.map(|(row, _)| row);
+        let deleted = row.as_ref().is_some_and(|row| row.record.host.deleted_at.is_some());
+        let bound = row.as_ref().filter(|_| !deleted).and_then(|row| row.record.host.cluster_id);
+        let cluster_id = infra_env.record.infra_env.cluster_id.or(bound);
+        let mut work = match cluster_id {
+            Some(id) => self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?,
+            None => self.blank_work(),
+        };
+        work.request_id = Some(caller.request_id);
+        if let Some(row) = row.filter(|_| !deleted)
+            && work.host(key).is_none()
+        {
+            work.add_stored(self.host_facts(row.clone()), row.version);
+        }
+        let (cluster, now) = (work.cluster().cloned(), work.facts.now);
+        let existing = work.host(key);
+        let decided =
+            register_host(existing, &infra_env.record, cluster.as_ref(), params, &caller.user_name, now)?;
+        if decided.created {
+            if deleted {
+                work.batch.delete_host(key);
+            }
+            self.insert(&mut work, decided, key);
+        } else {
+            // The agent was heard, whatever came of it.
+            let entry = self.memory().check_ins.entry(key);
+            self.memory().check_ins.note(&entry, now);
+            let Registered { change, cluster, events, .. } = decided;
+            if let Some(change) = change {
+                work.change_host(change);
+            }
+            if let Some(record) = cluster {
+                work.put_cluster(record);
+            }
+            work.events.extend(events);
+            work.batch.mark_due(due_of(&work, key), now);
+        }
+        let facts = work.commit(self).await?;
+        let host = facts.hosts.iter().find(|host| host.key() == key).ok_or_else(|| Error::internal("a host vanished"))?;
+        self.registration_response(host)
+    }
+
+    fn insert(&self, work: &mut Work, registered: Registered, key: HostKey) {
+        work.add_new(registered.host);
+        work.events.extend(registered.events);
+        work.batch.mark_due(due_of(work, key), work.facts.now);
+    }
+
+    fn registration_response(
+        &self,
+        host: &assisted_core::facts::HostFacts,
+    ) -> Result<HostRegistrationResponse, Fault> {
+        let command = next_step_runner(self.settings(), host.key());
+        Ok(HostRegistrationResponse { host: full_host(host), next_step_runner_command: Some(command) })
+    }
+
+    async fn infra_env_of(
+        &self,
+        key: HostKey,
+    ) -> Result<std::sync::Arc<assisted_store::Stored<assisted_core::infra_env::record::InfraEnvRecord>>, Fault> {
+        self.known_infra_env(key.infra_env_id).await?.ok_or_else(|| crate::infra_env::no_infra_env(key.infra_env_id).into())
+    }
+}
+
+fn no_cluster() -> Fault {
+    Refusal::not_found("record not found").into()
+}
+
+/// What is due when a host changes: its cluster, or the host itself.
+fn due_of(work: &Work, key: HostKey) -> Due {
+    let cluster = work.host(key).and_then(|host| host.record.host.cluster_id);
+    cluster.map_or(Due::Host(key), Due::Cluster)
+}

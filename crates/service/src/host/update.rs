@@ -1,0 +1,42 @@
+//! A user changes how a host is to be installed (service-api §6.4).
+
+use assisted_core::host::record::HostKey;
+use assisted_core::host::update::update_host;
+use assisted_wire::host::Host;
+use assisted_wire::host_params::HostUpdateParams;
+
+use super::no_host;
+use super::view::shown_host;
+use crate::fault::{Fault, attempt};
+use crate::{Caller, Error, Service};
+
+impl Service {
+    /// Changes a host; it and its cluster show what follows at once.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the host; else as the member's rule says.
+    pub async fn update_host(&self, caller: &Caller, host: HostKey, params: HostUpdateParams) -> Result<Host, Error> {
+        attempt!(self, caller, self.try_update_host(caller, host, &params))
+    }
+
+    async fn try_update_host(
+        &self,
+        caller: &Caller,
+        key: HostKey,
+        params: &HostUpdateParams,
+    ) -> Result<Host, Fault> {
+        let mut work = self.load_host(key).await?.ok_or_else(|| no_host(key))?;
+        work.request_id = Some(caller.request_id);
+        let host = work.host(key).ok_or_else(|| no_host(key))?;
+        if let (Some(_), None) = (host.record.host.cluster_id, work.cluster()) {
+            return Err(Error::internal(format!("can not find a cluster for host {}", key.host_id)).into());
+        }
+        let outcome = update_host(&work.facts, key, params)?;
+        work.absorb(outcome);
+        work.refresh_and_mark();
+        let facts = work.commit(self).await?;
+        let host = facts.hosts.iter().find(|host| host.key() == key).ok_or_else(|| no_host(key))?;
+        Ok(shown_host(host, facts.cluster.as_ref(), false))
+    }
+}

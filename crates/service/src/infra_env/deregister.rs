@@ -1,0 +1,44 @@
+//! An infra-env is removed (service-api §5.4).
+
+use assisted_core::event::catalogue;
+use assisted_core::host::rejection::Rejection;
+use assisted_core::refusal::Refusal;
+use assisted_store::{Batch, HostFilter};
+use assisted_wire::id::InfraEnvId;
+
+use super::no_infra_env;
+use crate::fault::{Fault, attempt};
+use crate::{Caller, Error, Service};
+
+impl Service {
+    /// Removes an infra-env that has no hosts.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none, 400 while it has hosts.
+    pub async fn deregister_infra_env(&self, caller: &Caller, infra_env_id: InfraEnvId) -> Result<(), Error> {
+        attempt!(self, caller, self.try_deregister_infra_env(caller, infra_env_id))
+    }
+
+    async fn try_deregister_infra_env(&self, caller: &Caller, id: InfraEnvId) -> Result<(), Fault> {
+        let refuse = |refusal: Refusal| {
+            let values: &[(&str, &dyn std::fmt::Display)] = &[("error", &refusal.reason)];
+            let event = catalogue::INFRA_ENV_DEREGISTER_FAILED.of_infra_env(id, None, values);
+            Rejection::told(refusal, event)
+        };
+        let stored = self.store().infra_env(id).await?.ok_or_else(|| refuse(no_infra_env(id)))?;
+        let filter = HostFilter { infra_env_id: Some(id), ..HostFilter::default() };
+        let hosts = self.store().count_hosts(&filter).await?;
+        if hosts > 0 {
+            let reason = format!("failed to deregister infraEnv {id}, {hosts} hosts are still associated");
+            return Err(refuse(Refusal::bad_request(reason)).into());
+        }
+        let mut batch = Batch::new();
+        batch.delete_infra_env(id, stored.version);
+        let event = catalogue::INFRA_ENV_DEREGISTERED.of_infra_env(id, stored.record.infra_env.cluster_id, &[]);
+        batch.insert_event(&event, self.now(), Some(caller.request_id));
+        self.store().write(batch).await?;
+        self.memory().infra_envs.remove(&id);
+        Ok(())
+    }
+}

@@ -1,0 +1,127 @@
+//! Where an infra-env's discovery image is fetched (service-api §5.6).
+
+use assisted_core::infra_env::record::InfraEnvRecord;
+use assisted_core::refusal::Refusal;
+use assisted_core::version::os_image;
+use assisted_wire::cluster_params::PresignedUrl;
+use assisted_wire::id::InfraEnvId;
+use assisted_wire::infra_env::ImageType;
+use assisted_wire::secret::Secret;
+use assisted_wire::time::DateTime;
+use assisted_wire::version::ImageCpuArchitecture;
+
+use super::no_infra_env;
+use crate::fault::{Fault, attempt};
+use crate::{Caller, Error, Service, TokenResource};
+
+impl Service {
+    /// Makes the image's URL anew; returns whether it is another one.
+    pub(crate) fn sign_image_url(&self, record: &mut InfraEnvRecord) -> Result<bool, Refusal> {
+        let settings = self.settings();
+        if !settings.http.enable_image_service {
+            return Ok(false);
+        }
+        if record.pull_secret.is_empty() {
+            return Err(Refusal::bad_request("Can't generate infraEnv ISO without pull secret"));
+        }
+        let infra_env = &mut record.infra_env;
+        let architecture = infra_env.cpu_architecture.unwrap_or(ImageCpuArchitecture::X8664);
+        let image =
+            os_image::find(&settings.versions.os_images.0, &infra_env.openshift_version, architecture)
+                .map_err(Refusal::bad_request)?;
+        let file = match infra_env.r#type {
+            ImageType::FullIso => "full.iso",
+            ImageType::MinimalIso => "minimal.iso",
+            ImageType::DisconnectedIso => "disconnected.iso",
+        };
+        let base = settings.http.image_service_base_url.trim_end_matches('/');
+        let access = match (self.0.signer)(TokenResource::InfraEnv(infra_env.id)) {
+            Some(token) => format!("byapikey/{token}"),
+            None => format!("byid/{}", infra_env.id),
+        };
+        let (version, architecture) = (&image.openshift_version, image.cpu_architecture);
+        let url = format!("{base}/{access}/{version}/{architecture}/{file}");
+        let changed = url != infra_env.download_url;
+        infra_env.download_url = url;
+        infra_env.expires_at = DateTime::ZERO;
+        Ok(changed)
+    }
+
+    /// The image's URL, signed anew.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such infra-env, 400 without an image service.
+    pub async fn get_infra_env_download_url(
+        &self,
+        caller: &Caller,
+        infra_env_id: InfraEnvId,
+    ) -> Result<PresignedUrl, Error> {
+        if !self.settings().http.enable_image_service {
+            return Err(Refusal::bad_request("image service is disabled").into());
+        }
+        let record = attempt!(
+            self,
+            caller,
+            self.change_infra_env(infra_env_id, |record| self.sign_image_url(record).map(drop))
+        )?;
+        let infra_env = record.infra_env;
+        Ok(PresignedUrl { url: infra_env.download_url, expires_at: infra_env.expires_at })
+    }
+
+    /// Makes a new signing key: tokens made with the old one are worthless. The URL stays until it is asked for.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such infra-env.
+    pub async fn regenerate_infra_env_signing_key(
+        &self,
+        caller: &Caller,
+        infra_env_id: InfraEnvId,
+    ) -> Result<(), Error> {
+        let key = new_key();
+        let change = |record: &mut InfraEnvRecord| {
+            record.image_token_key = key.clone();
+            Ok(())
+        };
+        attempt!(self, caller, self.change_infra_env(infra_env_id, change)).map(drop)
+    }
+
+    /// Changes an infra-env in place.
+    async fn change_infra_env(
+        &self,
+        id: InfraEnvId,
+        change: impl Fn(&mut InfraEnvRecord) -> Result<(), Refusal> + Send,
+    ) -> Result<InfraEnvRecord, Fault> {
+        let stored = self.store().infra_env(id).await?.ok_or_else(|| no_infra_env(id))?;
+        let mut record = stored.record.clone();
+        change(&mut record)?;
+        if record != stored.record {
+            let mut batch = assisted_store::Batch::new();
+            batch.update_infra_env(&record, stored.version);
+            self.store().write(batch).await?;
+            self.memory().infra_envs.remove(&id);
+        }
+        Ok(record)
+    }
+}
+
+/// 32 random bytes as hexadecimal.
+pub(super) fn new_key() -> Secret {
+    let bytes: [u8; 32] = rand::random();
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    hex.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_long_and_never_the_same() {
+        let (one, other) = (new_key(), new_key());
+        assert_eq!(one.expose().len(), 64);
+        assert!(one.expose().bytes().all(|byte| byte.is_ascii_hexdigit()));
+        assert_ne!(one, other);
+    }
+}

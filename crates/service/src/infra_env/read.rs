@@ -1,0 +1,43 @@
+//! Reading infra-envs (service-api §5.4).
+
+use assisted_store::InfraEnvFilter;
+use assisted_wire::id::{ClusterId, InfraEnvId};
+use assisted_wire::infra_env::{InfraEnv, InfraEnvList};
+
+use super::no_infra_env;
+use crate::fault::broken;
+use crate::{Caller, Error, Service};
+
+/// Which infra-envs to list.
+#[derive(Clone, Debug, Default)]
+pub struct ListInfraEnvs {
+    pub cluster_id: Option<ClusterId>,
+    pub owner: Option<String>,
+}
+
+impl Service {
+    /// One infra-env.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none.
+    pub async fn get_infra_env(&self, _: &Caller, infra_env_id: InfraEnvId) -> Result<InfraEnv, Error> {
+        let found = self.known_infra_env(infra_env_id).await.map_err(broken)?;
+        Ok(found.ok_or_else(|| no_infra_env(infra_env_id))?.record.infra_env.clone())
+    }
+
+    /// The infra-envs that the caller may see.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn list_infra_envs(&self, caller: &Caller, query: ListInfraEnvs) -> Result<InfraEnvList, Error> {
+        let filter = InfraEnvFilter {
+            cluster_id: query.cluster_id,
+            user_name: (!caller.is_admin()).then(|| caller.user_name.clone()),
+            ..InfraEnvFilter::default()
+        };
+        let found = self.store().infra_envs(&filter).await?;
+        Ok(InfraEnvList(found.into_iter().map(|stored| stored.record.infra_env).collect()))
+    }
+}

@@ -1,0 +1,74 @@
+//! An infra-env is registered (service-api §5.2).
+
+use assisted_core::event::catalogue;
+use assisted_core::host::rejection::Rejection;
+use assisted_core::refusal::Refusal;
+use assisted_core::rules::New;
+use assisted_core::rules::infra_env::{NewInfraEnv, create};
+use assisted_store::{Batch, Deleted};
+use assisted_wire::id::InfraEnvId;
+use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams};
+
+use super::image::new_key;
+use crate::fault::{Fault, attempt};
+use crate::{Caller, Error, Service};
+
+impl Service {
+    /// Registers an infra-env.
+    ///
+    /// # Errors
+    ///
+    /// 404 for a cluster that does not exist, else 400 with the first rule that the request breaks.
+    pub async fn register_infra_env(
+        &self,
+        caller: &Caller,
+        params: InfraEnvCreateParams,
+    ) -> Result<InfraEnv, Error> {
+        let fixed = &self.settings().clusters.infra_env_id;
+        let id = if fixed.is_empty() {
+            InfraEnvId::random()
+        } else {
+            fixed.parse().map_err(|error| Error::internal(format!("INFRA_ENV_ID is no UUID: {error}")))?
+        };
+        attempt!(self, caller, self.try_register_infra_env(caller, id, &params))
+    }
+
+    async fn try_register_infra_env(
+        &self,
+        caller: &Caller,
+        id: InfraEnvId,
+        params: &InfraEnvCreateParams,
+    ) -> Result<InfraEnv, Fault> {
+        let refuse = |refusal: Refusal| {
+            let values: &[(&str, &dyn std::fmt::Display)] = &[("error", &refusal.reason)];
+            let event = catalogue::INFRA_ENV_REGISTRATION_FAILED.of_infra_env(id, params.cluster_id, values);
+            Rejection::told(refusal, event)
+        };
+        let cluster = match params.cluster_id {
+            Some(id) => self.store().cluster(id, Deleted::Hidden).await?,
+            None => None,
+        };
+        let new = NewInfraEnv {
+            new: New { id, now: self.now(), owner: caller.owner() },
+            image_token_key: new_key(),
+        };
+        let record = cluster.as_ref().map(|cluster| &cluster.record);
+        let mut created = create(params, record, self.settings(), &new).map_err(refuse)?;
+        self.sign_image_url(&mut created.record).map_err(refuse)?;
+        let mut batch = Batch::new();
+        batch.insert_infra_env(&created.record);
+        if let (Some(cluster), Some(usage)) = (&cluster, created.cluster_feature_usage) {
+            let mut record = cluster.record.clone();
+            record.cluster.feature_usage = usage;
+            batch.update_cluster(&record, cluster.version);
+        }
+        for event in &created.events {
+            batch.insert_event(event, new.new.now, Some(caller.request_id));
+        }
+        self.store().write(batch).await?;
+        if let Some(cluster) = &cluster {
+            self.memory().forget_cluster(cluster.record.cluster.id);
+        }
+        Ok(created.record.infra_env)
+    }
+}

@@ -1,0 +1,129 @@
+//! What is remembered of the database: loaded when first asked for, dropped when anything changes it.
+//!
+//! A view that was read from the database before a change must not be remembered after it. So each shard counts the
+//! changes, and a view is only kept when the count is what it was before the read.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::sync::Arc;
+
+use assisted_core::host::record::HostKey;
+use parking_lot::{Mutex, RwLock};
+
+/// More shards than threads, so that they seldom meet; each change outdates only the reads of its own shard.
+const SHARDS: usize = 256;
+
+/// Views of rows, by key.
+#[derive(Debug)]
+pub(crate) struct Views<K, V> {
+    shards: Box<[RwLock<Shard<K, V>>]>,
+    hasher: RandomState,
+}
+
+#[derive(Debug)]
+struct Shard<K, V> {
+    changes: u64,
+    views: HashMap<K, Arc<V>>,
+}
+
+/// The state of a shard before a read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticket(u64);
+
+impl<K, V> Default for Views<K, V> {
+    fn default() -> Self {
+        let shard = || RwLock::new(Shard { changes: 0, views: HashMap::new() });
+        Self { shards: (0..SHARDS).map(|_| shard()).collect(), hasher: RandomState::new() }
+    }
+}
+
+impl<K: Copy + Eq + Hash, V> Views<K, V> {
+    fn shard(&self, key: &K) -> &RwLock<Shard<K, V>> {
+        let hash = self.hasher.hash_one(key);
+        &self.shards[(hash % SHARDS as u64) as usize]
+    }
+
+    /// The view, if it is remembered; else a ticket to remember one that is read now.
+    pub(crate) fn get(&self, key: &K) -> Result<Arc<V>, Ticket> {
+        let shard = self.shard(key).read();
+        shard.views.get(key).cloned().ok_or(Ticket(shard.changes))
+    }
+
+    /// Remembers a view, unless something changed since the ticket was given.
+    pub(crate) fn put(&self, key: K, ticket: Ticket, view: Arc<V>) {
+        let mut shard = self.shard(&key).write();
+        if shard.changes == ticket.0 {
+            shard.views.insert(key, view);
+        }
+    }
+
+    /// Drops a view.
+    pub(crate) fn remove(&self, key: &K) {
+        let mut shard = self.shard(key).write();
+        shard.changes += 1;
+        shard.views.remove(key);
+    }
+
+    /// Drops everything.
+    pub(crate) fn clear(&self) {
+        for shard in &self.shards {
+            let mut shard = shard.write();
+            shard.changes += 1;
+            shard.views.clear();
+        }
+    }
+}
+
+/// Which hosts' views depend on a group, so that a change of the group drops them all.
+#[derive(Debug)]
+pub(crate) struct Groups<G>(Mutex<HashMap<G, HashSet<HostKey>>>);
+
+impl<G> Default for Groups<G> {
+    fn default() -> Self {
+        Self(Mutex::new(HashMap::new()))
+    }
+}
+
+impl<G: Eq + Hash> Groups<G> {
+    /// Notes that a host's view depends on a group.
+    pub(crate) fn join(&self, group: G, key: HostKey) {
+        self.0.lock().entry(group).or_default().insert(key);
+    }
+
+    /// Notes that a host's view depends on a group no more.
+    pub(crate) fn leave(&self, group: &G, key: HostKey) {
+        let mut groups = self.0.lock();
+        if let Some(members) = groups.get_mut(group) {
+            members.remove(&key);
+            if members.is_empty() {
+                groups.remove(group);
+            }
+        }
+    }
+
+    /// The members of a group.
+    pub(crate) fn members(&self, group: &G) -> Vec<HostKey> {
+        self.0.lock().get(group).map(|members| members.iter().copied().collect()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assisted_wire::id::{HostId, InfraEnvId};
+
+    use super::*;
+
+    #[test]
+    fn what_was_read_before_a_change_is_not_remembered_after_it() {
+        let views = Views::default();
+        let key = HostKey { infra_env_id: InfraEnvId::random(), host_id: HostId::random() };
+        let ticket = views.get(&key).unwrap_err();
+        views.remove(&key);
+        views.put(key, ticket, Arc::new("old"));
+        let ticket = views.get(&key).unwrap_err();
+        views.put(key, ticket, Arc::new("new"));
+        assert_eq!(*views.get(&key).unwrap(), "new");
+        views.clear();
+        assert!(views.get(&key).is_err());
+    }
+}

@@ -1,0 +1,185 @@
+//! The scheduler: takes what is due, decides, writes, and sets when to look again.
+//!
+//! Nothing scans all hosts. A change marks its cluster, or its host of a pool, due in the same transaction; a decision
+//! says when the clock alone could change anything, and that is when it is due next. Between the two it rests.
+
+mod quiet;
+
+use std::time::{Duration, Instant};
+
+use assisted_store::{Batch, Deleted, Due, Taken};
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::Service;
+use crate::error::chain;
+use crate::fault::{Fault, Tries};
+use quiet::Quiet;
+
+/// So many rows are taken at a time, and worked on at the same time.
+const AT_ONCE: u32 = 16;
+/// How long a row belongs to its taker. One that dies delays its rows by as much.
+const LEASE: SignedDuration = SignedDuration::from_secs(30);
+/// The longest rest: a wake-up that got lost costs no more than this.
+const LONGEST_REST: Duration = Duration::from_secs(10);
+/// The shortest rest that only the clock ends: what falls due within it is taken together. Changes do not wait for it.
+const SHORTEST_REST: Duration = Duration::from_millis(250);
+/// The first pause after a failure; it doubles with each further one.
+const FIRST_RETRY: SignedDuration = SignedDuration::from_secs(1);
+
+/// What the scheduler remembers.
+#[derive(Debug)]
+pub(crate) struct Scheduler {
+    /// Told to people who look into the table of due work.
+    name: String,
+    woken: Notify,
+    /// When it last looked.
+    looked: Mutex<Instant>,
+    quiet: Quiet,
+}
+
+impl Default for Scheduler {
+    fn default() -> Self {
+        Self {
+            name: format!("{}-{}", std::process::id(), Uuid::new_v4().simple()),
+            woken: Notify::new(),
+            looked: Mutex::new(Instant::now()),
+            quiet: Quiet::default(),
+        }
+    }
+}
+
+impl Scheduler {
+    /// Looks at once.
+    pub(crate) fn wake(&self) {
+        self.woken.notify_one();
+    }
+
+    /// Whether it looked not too long ago.
+    pub(crate) fn health(&self, longest: Duration) -> Result<(), String> {
+        let rested = self.looked.lock().elapsed();
+        if rested > longest {
+            return Err(format!("the scheduler last looked {} s ago", rested.as_secs()));
+        }
+        Ok(())
+    }
+}
+
+impl Service {
+    /// Works on what is due until stopped.
+    pub(crate) async fn schedule(self, stop: CancellationToken) {
+        let mut due = self.store().due_marks();
+        while !stop.is_cancelled() {
+            *self.0.scheduler.looked.lock() = Instant::now();
+            let rest = match self.work_off().await {
+                Ok(rest) => rest,
+                Err(error) => {
+                    tracing::error!(error, "what is due can't be taken");
+                    Duration::from_secs(1)
+                }
+            };
+            if rest.is_zero() {
+                continue;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(rest) => {}
+                () = self.0.scheduler.woken.notified() => {}
+                woken = due.changed() => {
+                    if woken.is_err() {
+                        return;
+                    }
+                }
+                () = stop.cancelled() => {}
+            }
+        }
+    }
+
+    /// Takes and does what is due; returns how long nothing will be.
+    async fn work_off(&self) -> Result<Duration, String> {
+        let now = self.now();
+        let store = self.store();
+        let taken = store
+            .take_due(&self.0.scheduler.name, now, AT_ONCE, LEASE)
+            .await
+            .map_err(|error| chain(&error))?;
+        if taken.is_empty() {
+            let next = store.next_due_at().await.map_err(|error| chain(&error))?;
+            return Ok(next.map_or(LONGEST_REST, |next| rest(self.now(), next)));
+        }
+        let mut calm = Batch::new();
+        let mut tasks = JoinSet::new();
+        for taken in taken {
+            match self.0.scheduler.quiet.next_at(&taken, now) {
+                Some(next) => drop(calm.finish_due(&taken, Some(next))),
+                None => drop(tasks.spawn(self.clone().work_on(taken))),
+            }
+        }
+        if !calm.is_empty() {
+            store.write(calm).await.map_err(|error| chain(&error))?;
+        }
+        while let Some(done) = tasks.join_next().await {
+            // A panic is a defect: the row stays leased, and the process ends loudly.
+            if let Err(error) = done
+                && error.is_panic()
+            {
+                std::panic::resume_unwind(error.into_panic());
+            }
+        }
+        Ok(Duration::ZERO)
+    }
+
+    /// Works on one row, and gives it back.
+    async fn work_on(self, taken: Taken) {
+        let mut tries = Tries::default();
+        let failure = loop {
+            match self.refresh_due(&taken).await {
+                Ok(()) => return,
+                Err(Fault::Conflict(what)) => {
+                    if let Err(error) = tries.again(what).await {
+                        break error;
+                    }
+                }
+                Err(Fault::Failed(error)) => break error,
+                Err(Fault::Rejected(rejection)) => break rejection.refusal.into(),
+            }
+        };
+        let pause = FIRST_RETRY * (1 << taken.attempts.min(6));
+        let retry = self.now().checked_add(pause).unwrap_or(Timestamp::MAX);
+        let mut batch = Batch::new();
+        batch.fail_due(&taken, failure.to_string(), retry);
+        if let Err(error) = self.store().write(batch).await {
+            tracing::error!(due = ?taken.due, error = %chain(&error), "due work can't be given back; its lease will run out");
+        }
+    }
+
+    /// Decides anew about what is due.
+    async fn refresh_due(&self, taken: &Taken) -> Result<(), Fault> {
+        let loaded = match taken.due {
+            Due::Cluster(id) => self.load_cluster(id, Deleted::Hidden).await?,
+            Due::Host(key) => self.load_host_alone(key).await?.filter(|work| work.cluster().is_none()),
+        };
+        let Some(mut work) = loaded else {
+            // Gone, or due with its cluster.
+            let mut batch = Batch::new();
+            batch.finish_due(taken, None);
+            self.store().write(batch).await?;
+            self.0.scheduler.quiet.forget(taken.due);
+            return Ok(());
+        };
+        let next = work.refresh();
+        work.batch.finish_due(taken, next);
+        let facts = work.commit(self).await?;
+        self.0.scheduler.quiet.remember(taken, &facts, next, self.memory());
+        Ok(())
+    }
+}
+
+/// How long to rest until a moment.
+fn rest(now: Timestamp, next: Timestamp) -> Duration {
+    let rest = Duration::try_from(next.duration_since(now)).unwrap_or_default();
+    rest.clamp(SHORTEST_REST, LONGEST_REST)
+}

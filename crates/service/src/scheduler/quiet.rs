@@ -1,0 +1,81 @@
+//! Clusters and hosts that nothing but silence can change: as long as their agents are heard, they are not even loaded.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use assisted_core::facts::Facts;
+use assisted_core::host::check_in::disconnects_at;
+use assisted_store::{Due, Taken};
+use assisted_wire::cluster::ClusterStatus::{AddingHosts, Insufficient, PendingForInput, Ready};
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
+
+use crate::memory::Memory;
+use crate::memory::check_in::CheckIn;
+
+/// What is quiet, since when it was last looked at.
+#[derive(Debug, Default)]
+pub(crate) struct Quiet(Mutex<HashMap<Due, Calm>>);
+
+#[derive(Debug)]
+struct Calm {
+    /// How often it had been marked due: once more, and something changed.
+    marks: i64,
+    hosts: Vec<Watched>,
+}
+
+/// A host that must be heard from time to time.
+#[derive(Debug)]
+struct Watched {
+    check_in: Arc<CheckIn>,
+    /// When it was last heard, as far as the database knew.
+    stored: Timestamp,
+    /// How long it may be silent.
+    limit: SignedDuration,
+}
+
+impl Watched {
+    fn misses_at(&self) -> Option<Timestamp> {
+        let heard = self.check_in.at().map_or(self.stored, |at| at.max(self.stored));
+        heard.checked_add(self.limit).ok()
+    }
+}
+
+impl Quiet {
+    /// When to look again if nothing changed and every agent was heard; `None`: look now.
+    pub(crate) fn next_at(&self, taken: &Taken, now: Timestamp) -> Option<Timestamp> {
+        let calm = self.0.lock();
+        let calm = calm.get(&taken.due).filter(|calm| calm.marks == taken.marks())?;
+        calm.hosts.iter().filter_map(Watched::misses_at).min().filter(|next| *next > now)
+    }
+
+    /// Remembers what was just looked at, if only silence can change it.
+    pub(crate) fn remember(&self, taken: &Taken, facts: &Facts, next: Option<Timestamp>, memory: &Memory) {
+        let described = facts.cluster.as_ref().is_none_or(|record| {
+            matches!(record.cluster.status, Insufficient | Ready | PendingForInput | AddingHosts)
+        });
+        let mut first: Option<Timestamp> = None;
+        let mut hosts = Vec::new();
+        for host in &facts.hosts {
+            if let Some(at) = disconnects_at(host, &facts.settings) {
+                first = Some(first.map_or(at, |first| first.min(at)));
+                hosts.push(Watched {
+                    check_in: memory.check_ins.entry(host.key()),
+                    stored: host.checked_in_at,
+                    limit: at.duration_since(host.checked_in_at),
+                });
+            }
+        }
+        // Whatever else the domain waits for is not a matter of being heard.
+        if described && first.is_some() && next == first {
+            self.0.lock().insert(taken.due, Calm { marks: taken.marks(), hosts });
+        } else {
+            self.forget(taken.due);
+        }
+    }
+
+    /// Forgets what is gone.
+    pub(crate) fn forget(&self, due: Due) {
+        self.0.lock().remove(&due);
+    }
+}

@@ -1,0 +1,142 @@
+//! Start and end of the service.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use assisted_blob::Blob;
+use assisted_core::settings::Settings;
+use assisted_store::{Change, Store};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::task::{JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use crate::error::chain;
+use crate::event::limit::Limits;
+use crate::memory::Memory;
+use crate::scheduler::Scheduler;
+use crate::{Clock, Inner, Service, Signer};
+
+/// How often check-ins are written.
+const FLUSH: Duration = Duration::from_secs(1);
+
+/// A service that is about to start.
+pub struct Builder {
+    settings: Settings,
+    store: Store,
+    blob: Blob,
+    clock: Clock,
+    signer: Signer,
+}
+
+impl Builder {
+    /// Another clock than the system's.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Makes the tokens in the URLs that the service gives out.
+    #[must_use]
+    pub fn signer(mut self, signer: Signer) -> Self {
+        self.signer = signer;
+        self
+    }
+
+    /// Starts the background tasks.
+    pub fn start(self) -> (Service, Background) {
+        let service = Service(Arc::new(Inner {
+            limits: Limits::new(&self.settings),
+            settings: Arc::new(self.settings),
+            store: self.store,
+            blob: self.blob,
+            clock: self.clock,
+            signer: self.signer,
+            memory: Memory::default(),
+            scheduler: Scheduler::default(),
+        }));
+        let stop = CancellationToken::new();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(service.clone().schedule(stop.clone()));
+        tasks.spawn(service.clone().follow_changes(stop.clone()));
+        tasks.spawn(service.clone().flush_check_ins(stop.clone()));
+        (service.clone(), Background { service, stop, tasks })
+    }
+}
+
+/// The tasks behind a service: it is refreshed as long as this lives.
+pub struct Background {
+    service: Service,
+    stop: CancellationToken,
+    tasks: JoinSet<()>,
+}
+
+impl Background {
+    /// Waits until a task ends by itself, which none should: the process must not go on without it.
+    pub async fn failed(&mut self) -> Option<JoinError> {
+        self.tasks.join_next().await.and_then(Result::err)
+    }
+
+    /// Lets each task finish what it has begun, and writes the check-ins that are not yet written.
+    pub async fn stop(mut self) {
+        self.stop.cancel();
+        while self.tasks.join_next().await.is_some() {}
+        self.service.save_check_ins().await;
+    }
+}
+
+impl Service {
+    /// A service with the system's clock and URLs without tokens.
+    pub fn builder(settings: Settings, store: Store, blob: Blob) -> Builder {
+        Builder { settings, store, blob, clock: Clock::default(), signer: Arc::new(|_| None) }
+    }
+
+    /// Starts a service with the system's clock and URLs without tokens.
+    pub fn start(settings: Settings, store: Store, blob: Blob) -> (Self, Background) {
+        Self::builder(settings, store, blob).start()
+    }
+
+    /// Looks at once for what is due: for who turned the clock.
+    pub fn wake(&self) {
+        self.0.scheduler.wake();
+    }
+
+    /// Forgets what other replicas change, and wakes the scheduler when something is due.
+    async fn follow_changes(self, stop: CancellationToken) {
+        let mut changes = self.store().changes();
+        loop {
+            let change = tokio::select! {
+                change = changes.recv() => change,
+                () = stop.cancelled() => return,
+            };
+            match change {
+                Ok(change) => self.memory().forget(change),
+                Err(RecvError::Lagged(_)) => self.memory().forget(Change::Everything),
+                Err(RecvError::Closed) => return,
+            }
+        }
+    }
+
+    async fn flush_check_ins(self, stop: CancellationToken) {
+        let mut ticks = tokio::time::interval(FLUSH);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => self.save_check_ins().await,
+                () = stop.cancelled() => return,
+            }
+        }
+    }
+
+    /// Writes the check-ins since the last time.
+    pub(crate) async fn save_check_ins(&self) {
+        let unsaved = self.memory().check_ins.take_unsaved();
+        if unsaved.is_empty() {
+            return;
+        }
+        if let Err(error) = self.store().flush_checkins(&unsaved).await {
+            tracing::warn!(hosts = unsaved.len(), error = %chain(&error), "check-ins not written, will try again");
+            self.memory().check_ins.give_back(&unsaved);
+        }
+    }
+}

@@ -1,0 +1,425 @@
+//! One piece of work on a cluster with its hosts, or on one host of a pool: loaded at one moment, changed by decisions of
+//! the domain, written in one batch that holds only if nothing it was decided on changed meanwhile.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use assisted_core::cluster::record::ClusterRecord;
+use assisted_core::event::NewEvent;
+use assisted_core::facts::{Facts, HostFacts};
+use assisted_core::host::record::{HostKey, HostRecord};
+use assisted_core::host::report::ReportKind;
+use assisted_core::host::reset::Outcome;
+use assisted_core::infra_env::record::InfraEnvRecord;
+use assisted_core::refresh::{HostChange, refresh};
+use assisted_store::{Batch, Deleted, Due, HostRow, Stored, Version};
+use assisted_wire::embedded;
+use assisted_wire::host::HostRole;
+use assisted_wire::id::{ClusterId, InfraEnvId};
+use assisted_wire::inventory::Inventory;
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use crate::Service;
+use crate::fault::Fault;
+use crate::memory::Group;
+
+/// Facts, what of them changed, and what else is to be written.
+#[derive(Debug)]
+pub(crate) struct Work {
+    pub(crate) facts: Facts,
+    /// Events, in order.
+    pub(crate) events: Vec<NewEvent>,
+    /// Further writes of the same batch.
+    pub(crate) batch: Batch,
+    /// Stands in the events; none for what the service does by itself.
+    pub(crate) request_id: Option<Uuid>,
+    cluster_version: Option<Version>,
+    host_versions: BTreeMap<HostKey, Version>,
+    cluster_changed: bool,
+    hosts_added: BTreeSet<HostKey>,
+    hosts_changed: BTreeSet<HostKey>,
+    reports_changed: BTreeSet<(HostKey, ReportKind)>,
+    /// Hosts that are written, but no longer part of the facts.
+    left: Vec<HostFacts>,
+    hosts_removed: Vec<HostRecord>,
+    /// Whether something changed that other hosts of the cluster are told about.
+    mates_changed: bool,
+}
+
+impl Work {
+    /// Work on these facts, of which nothing is to be written yet.
+    pub(crate) fn new(facts: Facts) -> Self {
+        Self {
+            facts,
+            events: Vec::new(),
+            batch: Batch::new(),
+            request_id: None,
+            cluster_version: None,
+            host_versions: BTreeMap::new(),
+            cluster_changed: false,
+            hosts_added: BTreeSet::new(),
+            hosts_changed: BTreeSet::new(),
+            reports_changed: BTreeSet::new(),
+            left: Vec::new(),
+            hosts_removed: Vec::new(),
+            mates_changed: false,
+        }
+    }
+
+    /// The cluster; only work that was loaded for a cluster, or for a host that has one, has one.
+    pub(crate) fn cluster(&self) -> Option<&ClusterRecord> {
+        self.facts.cluster.as_ref()
+    }
+
+    /// A host of the work.
+    pub(crate) fn host(&self, key: HostKey) -> Option<&HostFacts> {
+        self.facts.hosts.iter().find(|host| host.key() == key)
+    }
+
+    /// The infra-env of a host of the work.
+    pub(crate) fn infra_env(&self, id: InfraEnvId) -> Option<&InfraEnvRecord> {
+        self.facts.infra_envs.get(&id)
+    }
+
+    /// What is due when this work's facts change.
+    pub(crate) fn due(&self) -> Option<Due> {
+        match (&self.facts.cluster, self.facts.hosts.first()) {
+            (Some(record), _) => Some(Due::Cluster(record.cluster.id)),
+            (None, Some(host)) => Some(Due::Host(host.key())),
+            (None, None) => None,
+        }
+    }
+
+    /// Puts another cluster record in place.
+    pub(crate) fn put_cluster(&mut self, mut record: ClusterRecord) {
+        record.cluster.updated_at = self.facts.now.into();
+        self.facts.cluster = Some(record);
+        self.cluster_changed = true;
+    }
+
+    /// Lays a host's change over the facts.
+    pub(crate) fn change_host(&mut self, change: HostChange) {
+        let Some(host) = self.facts.hosts.iter_mut().find(|host| host.key() == change.key) else { return };
+        if let Some(mut record) = change.record {
+            // Only hosts in some states are told to the others.
+            self.mates_changed |= record.host.status != host.record.host.status;
+            record.host.updated_at = self.facts.now.into();
+            host.record = record;
+            self.hosts_changed.insert(change.key);
+        }
+        for (kind, text) in change.reports {
+            if text.is_empty() {
+                host.reports.remove(&kind);
+            } else {
+                host.reports.insert(kind, text.into());
+            }
+            if kind == ReportKind::Inventory {
+                host.inventory = read_inventory(host.report(kind));
+                self.mates_changed = true;
+            }
+            self.reports_changed.insert((change.key, kind));
+        }
+    }
+
+    /// Takes over what a decision about a host brought.
+    pub(crate) fn absorb(&mut self, outcome: Outcome) {
+        if let Some(change) = outcome.host {
+            self.change_host(change);
+        }
+        self.events.extend(outcome.events);
+    }
+
+    /// Takes a stored host into the facts.
+    pub(crate) fn add_stored(&mut self, host: HostFacts, version: Version) {
+        self.host_versions.insert(host.key(), version);
+        self.facts.hosts.push(host);
+    }
+
+    /// Takes a host into the facts that is not stored yet.
+    pub(crate) fn add_new(&mut self, record: HostRecord) {
+        self.hosts_added.insert(key_of(&record));
+        let checked_in_at = record.host.checked_in_at.0;
+        self.facts.hosts.push(HostFacts { record, checked_in_at, reports: BTreeMap::new(), inventory: None });
+    }
+
+    /// Lets roles that were left to the service be chosen anew.
+    pub(crate) fn reset_suggested_roles(&mut self) {
+        let open = |host: &&HostFacts| {
+            let fields = &host.record.host;
+            matches!(fields.role, None | Some(HostRole::AutoAssign)) && fields.suggested_role.is_some()
+        };
+        for host in self.facts.hosts.iter().filter(open).cloned().collect::<Vec<_>>() {
+            let (key, mut record) = (host.key(), host.record);
+            record.host.suggested_role = Some(HostRole::AutoAssign);
+            self.change_host(HostChange { key, record: Some(record), reports: Vec::new() });
+        }
+    }
+
+    /// Soft-deletes a host.
+    pub(crate) fn remove_host(&mut self, key: HostKey) {
+        let Some(at) = self.facts.hosts.iter().position(|host| host.key() == key) else { return };
+        let mut record = self.facts.hosts.remove(at).record;
+        record.host.deleted_at = Some(self.facts.now.into());
+        record.host.updated_at = self.facts.now.into();
+        self.hosts_changed.remove(&key);
+        self.reports_changed.retain(|(changed, _)| *changed != key);
+        self.hosts_removed.push(record);
+        self.mates_changed = true;
+    }
+
+    /// Takes a host out of the facts that left its cluster; it is due on its own from now on.
+    pub(crate) fn part_with(&mut self, key: HostKey) {
+        let Some(at) = self.facts.hosts.iter().position(|host| host.key() == key) else { return };
+        self.left.push(self.facts.hosts.remove(at));
+        self.batch.mark_due(Due::Host(key), self.facts.now);
+        self.mates_changed = true;
+    }
+
+    /// Takes the host of other work into these facts: it joined the cluster.
+    pub(crate) fn take_in(&mut self, other: Self) {
+        for host in other.facts.hosts {
+            self.batch.clear_due(Due::Host(host.key()));
+            self.facts.hosts.push(host);
+        }
+        self.facts.hosts.sort_by_key(|host| host.record.host.created_at);
+        self.facts.infra_envs.extend(other.facts.infra_envs);
+        self.host_versions.extend(other.host_versions);
+        self.hosts_changed.extend(other.hosts_changed);
+        self.reports_changed.extend(other.reports_changed);
+        self.events.extend(other.events);
+        self.mates_changed = true;
+    }
+
+    /// Decides what follows from the facts; returns when to look again.
+    pub(crate) fn refresh(&mut self) -> Option<Timestamp> {
+        let decided = refresh(&self.facts);
+        for change in decided.hosts {
+            self.change_host(change);
+        }
+        if let Some(record) = decided.cluster {
+            self.put_cluster(record);
+        }
+        self.events.extend(decided.events);
+        for (key, problem) in decided.problems {
+            tracing::warn!(host = %key.host_id, infra_env = %key.infra_env_id, problem, "a host can't be judged");
+        }
+        decided.next_check
+    }
+
+    /// Decides, and leaves it to the scheduler to look again when the time comes.
+    pub(crate) fn refresh_and_mark(&mut self) {
+        let next = self.refresh();
+        if let (Some(due), Some(next)) = (self.due(), next) {
+            self.batch.mark_due(due, next);
+        }
+    }
+
+    /// Asks the scheduler to look at the facts at once.
+    pub(crate) fn mark_due(&mut self) {
+        if let Some(due) = self.due() {
+            self.batch.mark_due(due, self.facts.now);
+        }
+    }
+
+    /// Whether nothing is to be written.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.cluster_changed
+            && self.hosts_added.is_empty()
+            && self.hosts_changed.is_empty()
+            && self.reports_changed.is_empty()
+            && self.hosts_removed.is_empty()
+            && self.events.is_empty()
+            && self.batch.is_empty()
+    }
+
+    /// Writes all that changed, and forgets what was remembered of it.
+    pub(crate) async fn commit(mut self, service: &Service) -> Result<Facts, Fault> {
+        if self.is_idle() {
+            return Ok(self.facts);
+        }
+        // What the use case adds comes first: a deleted host gives way to a new one of the same key.
+        let mut batch = std::mem::take(&mut self.batch);
+        if let (true, Some(record)) = (self.cluster_changed, &self.facts.cluster) {
+            match self.cluster_version {
+                Some(version) => batch.update_cluster(record, version),
+                None => batch.insert_cluster(record),
+            };
+        }
+        for host in self.facts.hosts.iter().chain(&self.left) {
+            let key = host.key();
+            if self.hosts_added.contains(&key) {
+                batch.insert_host(&host.record);
+            } else if let (true, Some(version)) = (self.hosts_changed.contains(&key), self.host_versions.get(&key)) {
+                batch.update_host(&host.record, *version);
+            }
+            for kind in ReportKind::ALL {
+                if self.reports_changed.contains(&(key, *kind)) {
+                    match host.reports.get(kind) {
+                        Some(text) => batch.put_report(key, *kind, Arc::clone(text)),
+                        None => batch.delete_report(key, *kind),
+                    };
+                }
+            }
+        }
+        for record in &self.hosts_removed {
+            let key = key_of(record);
+            if let Some(version) = self.host_versions.get(&key) {
+                batch.update_host(record, *version).clear_due(Due::Host(key));
+            }
+        }
+        for event in &self.events {
+            batch.insert_event(event, self.facts.now, self.request_id);
+        }
+        service.store().write(batch).await?;
+        self.forget(service);
+        Ok(self.facts)
+    }
+
+    fn forget(&self, service: &Service) {
+        let memory = service.memory();
+        for key in self.hosts_changed.iter().chain(&self.hosts_added) {
+            memory.hosts.remove(key);
+        }
+        for (key, _) in &self.reports_changed {
+            memory.hosts.remove(key);
+        }
+        for record in &self.hosts_removed {
+            memory.hosts.remove(&key_of(record));
+            memory.groups.leave(&Group::InfraEnv(key_of(record).infra_env_id), key_of(record));
+            memory.check_ins.forget(key_of(record));
+        }
+        if let Some(record) = &self.facts.cluster {
+            for key in &self.hosts_added {
+                memory.groups.join(Group::Cluster(record.cluster.id), *key);
+            }
+            let gone = self.hosts_removed.iter().map(key_of).chain(self.left.iter().map(HostFacts::key));
+            gone.for_each(|key| memory.groups.leave(&Group::Cluster(record.cluster.id), key));
+            if self.cluster_changed {
+                memory.forget_cluster(record.cluster.id);
+            } else if self.mates_changed {
+                memory.forget_group(Group::Cluster(record.cluster.id));
+            }
+        }
+    }
+}
+
+impl Service {
+    /// Loads a cluster with its hosts.
+    pub(crate) async fn load_cluster(&self, id: ClusterId, deleted: Deleted) -> Result<Option<Work>, Fault> {
+        let Some(row) = self.store().load_cluster(id, deleted).await? else { return Ok(None) };
+        let mut work = Work::new(self.facts());
+        work.cluster_version = Some(row.cluster.version);
+        work.facts.cluster = Some(row.cluster.record);
+        work.facts.infra_envs = row.infra_envs.into_iter().map(by_id).collect();
+        for host in row.hosts {
+            work.host_versions.insert(host.key, host.version);
+            work.facts.hosts.push(self.host_facts(host));
+        }
+        Ok(Some(work))
+    }
+
+    /// Loads a host, with its cluster and the cluster's other hosts if it is bound.
+    pub(crate) async fn load_host(&self, key: HostKey) -> Result<Option<Work>, Fault> {
+        let Some(work) = self.load_host_alone(key).await? else { return Ok(None) };
+        let Some(id) = work.facts.hosts.first().and_then(|host| host.record.host.cluster_id) else {
+            return Ok(Some(work));
+        };
+        // Bound elsewhere or gone between the two readings: the caller sees the host as it was, and the guards decide.
+        match self.load_cluster(id, Deleted::Hidden).await? {
+            Some(whole) if whole.host(key).is_some() => Ok(Some(whole)),
+            _ => Ok(Some(work)),
+        }
+    }
+
+    /// Loads a host, with its cluster but without the cluster's other hosts: no work to refresh, but cheap.
+    pub(crate) async fn load_host_alone(&self, key: HostKey) -> Result<Option<Work>, Fault> {
+        let Some((row, infra_env)) = self.store().load_host(key, Deleted::Hidden).await? else {
+            return Ok(None);
+        };
+        let mut work = Work::new(self.facts());
+        if let Some(id) = row.record.host.cluster_id
+            && let Some(cluster) = self.known_cluster(id).await?
+        {
+            work.cluster_version = Some(cluster.version);
+            work.facts.cluster = Some(cluster.record.clone());
+        }
+        work.host_versions.insert(key, row.version);
+        work.facts.hosts.push(self.host_facts(row));
+        work.facts.infra_envs = infra_env.into_iter().map(by_id).collect();
+        Ok(Some(work))
+    }
+
+    /// Work on nothing that is stored yet.
+    pub(crate) fn blank_work(&self) -> Work {
+        Work::new(self.facts())
+    }
+
+    /// Facts without a cluster or hosts.
+    pub(crate) fn facts(&self) -> Facts {
+        Facts {
+            cluster: None,
+            hosts: Vec::new(),
+            infra_envs: BTreeMap::new(),
+            settings: Arc::clone(self.settings()),
+            now: self.now(),
+        }
+    }
+
+    /// A host as the domain sees it: with the last sign of life that anybody heard.
+    pub(crate) fn host_facts(&self, row: HostRow) -> HostFacts {
+        let heard = self.memory().check_ins.at(row.key).max(row.checked_in_at);
+        let mut record = row.record;
+        let checked_in_at = heard.unwrap_or(record.host.registered_at.0);
+        if let Some(ahead) = record.clock_ahead_seconds {
+            record.host.timestamp = checked_in_at.as_second().saturating_add(ahead);
+        }
+        let reports: BTreeMap<_, _> = row.reports.into_iter().map(|(kind, report)| (kind, report.text)).collect();
+        let inventory = reports.get(&ReportKind::Inventory).and_then(|text| read_inventory(text));
+        HostFacts { record, checked_in_at, reports, inventory }
+    }
+
+    /// A cluster that is not deleted, from memory if it is known.
+    pub(crate) async fn known_cluster(&self, id: ClusterId) -> Result<Option<Arc<Stored<ClusterRecord>>>, Fault> {
+        match self.memory().clusters.get(&id) {
+            Ok(known) => Ok(Some(known)),
+            Err(ticket) => {
+                let read = self.store().cluster(id, Deleted::Hidden).await?.map(Arc::new);
+                if let Some(read) = &read {
+                    self.memory().clusters.put(id, ticket, Arc::clone(read));
+                }
+                Ok(read)
+            }
+        }
+    }
+
+    /// An infra-env, from memory if it is known.
+    pub(crate) async fn known_infra_env(
+        &self,
+        id: InfraEnvId,
+    ) -> Result<Option<Arc<Stored<InfraEnvRecord>>>, Fault> {
+        match self.memory().infra_envs.get(&id) {
+            Ok(known) => Ok(Some(known)),
+            Err(ticket) => {
+                let read = self.store().infra_env(id).await?.map(Arc::new);
+                if let Some(read) = &read {
+                    self.memory().infra_envs.put(id, ticket, Arc::clone(read));
+                }
+                Ok(read)
+            }
+        }
+    }
+}
+
+fn by_id(stored: Stored<InfraEnvRecord>) -> (InfraEnvId, InfraEnvRecord) {
+    (stored.record.infra_env.id, stored.record)
+}
+
+/// A host's key, as its record tells it.
+pub(crate) fn key_of(record: &HostRecord) -> HostKey {
+    HostKey { infra_env_id: record.host.infra_env_id.unwrap_or_default(), host_id: record.host.id }
+}
+
+fn read_inventory(text: &str) -> Option<Arc<Inventory>> {
+    embedded::read(text).ok().flatten().map(Arc::new)
+}
