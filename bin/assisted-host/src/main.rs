@@ -1,1 +1,74 @@
-fn main() {}
+//! The program that goes onto hosts: the agent, and each of its probes for a person to try.
+//!
+//! Called under the name of one of its parts (`agent`, `inventory`) it is that part, as existing units expect.
+
+mod agent;
+mod args;
+mod inventory;
+mod journal;
+mod logging;
+mod step;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// What runs on a host: the agent and its probes.
+#[derive(Debug, Parser)]
+#[command(name = "assisted-host", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Debug, Subcommand)]
+enum Part {
+    Agent(Box<agent::Args>),
+    Inventory(inventory::Args),
+    Step(step::Args),
+    /// Print the version
+    Version,
+}
+
+fn main() -> ExitCode {
+    let argv = args::normalise(std::env::args_os());
+    let is_agent = argv.get(1).is_some_and(|part| part == "agent");
+    let cli = match Cli::try_parse_from(argv) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            // Units of the agent know 1 as "can't work with these settings" (agent-protocol §1.2).
+            return ExitCode::from(match error.exit_code() {
+                0 => 0,
+                _ if is_agent => 1,
+                _ => 2,
+            });
+        }
+    };
+    let done = match cli.part {
+        Part::Agent(args) => agent::run(*args),
+        Part::Inventory(args) => inventory::run(&args),
+        Part::Step(args) => step::run(args),
+        Part::Version => {
+            print(concat!("assisted-host ", env!("CARGO_PKG_VERSION"))).map(|()| ExitCode::SUCCESS)
+        }
+    };
+    done.unwrap_or_else(|error| {
+        let _ = writeln!(std::io::stderr(), "error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Writes a result, which alone belongs on standard output.
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.write_all(b"\n")?;
+    Ok(out.flush()?)
+}
+
+/// One thread does: the agent waits nearly all the time.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}

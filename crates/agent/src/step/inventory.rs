@@ -73,6 +73,9 @@ pub(super) async fn run(
     }
 }
 
+/// A reason for people, how much it cuts, and the cut itself.
+type Cut = (&'static str, InventoryTruncationType, fn(&mut Inventory));
+
 /// Leaves out what the service asked to leave out, and then as much as it takes to keep to the size: first what only
 /// describes (routes, GPUs, CPU flags, S.M.A.R.T. data), then disks and interfaces altogether.
 fn fit(mut inventory: Inventory, request: &Request) -> Inventory {
@@ -86,14 +89,14 @@ fn fit(mut inventory: Inventory, request: &Request) -> Inventory {
     if limit == 0 || length(&inventory) <= limit {
         return inventory;
     }
-    let cuts: [(&str, InventoryTruncationType, fn(&mut Inventory)); 6] = [
+    let cuts: [Cut; 6] = [
         ("S.M.A.R.T. data left out", InventoryTruncationType::Partial, |inventory| {
             for disk in inventory.disks.iter_mut().flatten() {
                 disk.smart.clear();
             }
         }),
         ("routes left out", InventoryTruncationType::Partial, |inventory| {
-            inventory.routes = Some(Vec::new())
+            inventory.routes = Some(Vec::new());
         }),
         ("GPUs left out", InventoryTruncationType::Partial, |inventory| inventory.gpus = Some(Vec::new())),
         ("CPU flags left out", InventoryTruncationType::Partial, |inventory| {

@@ -1,5 +1,7 @@
 //! The agent's whole loop against a real HTTP server on the loopback.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests are tests too
+
 mod polling;
 mod registration;
 mod service;

@@ -48,8 +48,8 @@ pub(crate) struct Answer {
 }
 
 /// An answer as the API writes it.
-pub(crate) fn json_answer(status: u16, body: impl ToString) -> Answer {
-    Answer { status, content_type: "application/json", body: body.to_string() }
+pub(crate) fn json_answer(status: u16, body: impl Into<String>) -> Answer {
+    Answer { status, content_type: "application/json", body: body.into() }
 }
 
 /// An answer of something before the service.
@@ -60,23 +60,24 @@ pub(crate) fn foreign(status: u16) -> Answer {
 pub(crate) fn refusal(status: u16) -> Answer {
     json_answer(
         status,
-        json!({"kind": "Error", "id": status, "href": "", "code": status.to_string(), "reason": "no"}),
+        json!({"kind": "Error", "id": status, "href": "", "code": status.to_string(), "reason": "no"})
+            .to_string(),
     )
 }
 
 pub(crate) fn infra_refusal(status: u16) -> Answer {
-    json_answer(status, json!({"code": status, "message": "no"}))
+    json_answer(status, json!({"code": status, "message": "no"}).to_string())
 }
 
 pub(crate) fn registered() -> Answer {
     let args = json!({"infra_env_id": INFRA_ENV, "host_id": HOST, "agent_version": "image:v2"}).to_string();
-    json_answer(201, json!({"kind": "Host", "next_step_runner_command": {"args": [args]}}))
+    json_answer(201, json!({"kind": "Host", "next_step_runner_command": {"args": [args]}}).to_string())
 }
 
 pub(crate) fn steps(instructions: &Value, seconds: i64, action: &str) -> Answer {
     json_answer(
         200,
-        json!({"instructions": instructions, "next_instruction_seconds": seconds, "post_step_action": action}),
+        json!({"instructions": instructions, "next_instruction_seconds": seconds, "post_step_action": action}).to_string(),
     )
 }
 
