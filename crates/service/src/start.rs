@@ -19,6 +19,9 @@ use crate::{Clock, Inner, Service, Signer};
 /// How often check-ins are written.
 const FLUSH: Duration = Duration::from_secs(1);
 
+/// How often what is no longer needed is forgotten.
+const TIDY: Duration = Duration::from_secs(600);
+
 /// A service that is about to start.
 pub struct Builder {
     settings: Settings,
@@ -120,9 +123,11 @@ impl Service {
     async fn flush_check_ins(self, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(FLUSH);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut tidying = tokio::time::interval(TIDY);
         loop {
             tokio::select! {
                 _ = ticks.tick() => self.save_check_ins().await,
+                _ = tidying.tick() => self.0.limits.tidy(self.now()),
                 () = stop.cancelled() => return,
             }
         }

@@ -250,7 +250,9 @@ impl Work {
             let key = host.key();
             if self.hosts_added.contains(&key) {
                 batch.insert_host(&host.record);
-            } else if let (true, Some(version)) = (self.hosts_changed.contains(&key), self.host_versions.get(&key)) {
+            } else if let (true, Some(version)) =
+                (self.hosts_changed.contains(&key), self.host_versions.get(&key))
+            {
                 batch.update_host(&host.record, *version);
             }
             for kind in ReportKind::ALL {
@@ -374,13 +376,17 @@ impl Service {
         if let Some(ahead) = record.clock_ahead_seconds {
             record.host.timestamp = checked_in_at.as_second().saturating_add(ahead);
         }
-        let reports: BTreeMap<_, _> = row.reports.into_iter().map(|(kind, report)| (kind, report.text)).collect();
+        let reports: BTreeMap<_, _> =
+            row.reports.into_iter().map(|(kind, report)| (kind, report.text)).collect();
         let inventory = reports.get(&ReportKind::Inventory).and_then(|text| read_inventory(text));
         HostFacts { record, checked_in_at, reports, inventory }
     }
 
     /// A cluster that is not deleted, from memory if it is known.
-    pub(crate) async fn known_cluster(&self, id: ClusterId) -> Result<Option<Arc<Stored<ClusterRecord>>>, Fault> {
+    pub(crate) async fn known_cluster(
+        &self,
+        id: ClusterId,
+    ) -> Result<Option<Arc<Stored<ClusterRecord>>>, Fault> {
         match self.memory().clusters.get(&id) {
             Ok(known) => Ok(Some(known)),
             Err(ticket) => {

@@ -54,7 +54,8 @@ impl Service {
     ) -> Result<IgnoredValidations, Fault> {
         // Not 404 (service-api §20.24).
         let missing = || {
-            let reason = format!("failed to fetch cluster {id} to apply ignored validations: record not found");
+            let reason =
+                format!("failed to fetch cluster {id} to apply ignored validations: record not found");
             Refusal::new(500, reason)
         };
         let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(missing)?;

@@ -56,7 +56,8 @@ impl Service {
             cluster.operator_bundles.get_or_insert_default();
             return Ok(cluster);
         }
-        let work = self.load_cluster(query.cluster_id, deleted).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let work =
+            self.load_cluster(query.cluster_id, deleted).await.map_err(broken)?.ok_or_else(no_cluster)?;
         self.shown(&work).await
     }
 
@@ -65,7 +66,8 @@ impl Service {
         let record = work.cluster().ok_or_else(no_cluster)?;
         // A legacy layout: the image of an infra-env that has the cluster's own id.
         let image = self.known_infra_env(InfraEnvId(record.cluster.id.0)).await.map_err(broken)?;
-        let mut cluster = shown_cluster(&work.facts, record, image.as_ref().map(|image| &image.record.infra_env));
+        let mut cluster =
+            shown_cluster(&work.facts, record, image.as_ref().map(|image| &image.record.infra_env));
         cluster.operator_bundles.get_or_insert_default();
         Ok(cluster)
     }

@@ -30,7 +30,11 @@ impl Service {
     /// # Errors
     ///
     /// 400 with the first rule that the request breaks.
-    pub async fn register_cluster(&self, caller: &Caller, params: ClusterCreateParams) -> Result<Cluster, Error> {
+    pub async fn register_cluster(
+        &self,
+        caller: &Caller,
+        params: ClusterCreateParams,
+    ) -> Result<Cluster, Error> {
         let created = create(&params, self.settings(), &self.new_cluster(caller))?;
         let work = attempt!(self, caller, self.insert_cluster(caller, &created))?;
         self.shown(&work).await
@@ -41,7 +45,11 @@ impl Service {
     /// # Errors
     ///
     /// 400 when its name can't be used.
-    pub async fn import_cluster(&self, caller: &Caller, params: ImportClusterParams) -> Result<Cluster, Error> {
+    pub async fn import_cluster(
+        &self,
+        caller: &Caller,
+        params: ImportClusterParams,
+    ) -> Result<Cluster, Error> {
         let created = import(&params, &self.new_cluster(caller))?;
         attempt!(self, caller, self.insert_cluster(caller, &created))?;
         Ok(created.record.cluster)

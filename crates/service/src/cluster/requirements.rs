@@ -36,7 +36,8 @@ impl Service {
         cluster_id: ClusterId,
     ) -> Result<PreflightHardwareRequirements, Error> {
         let stored = self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
-        let table = Requirements::of_setting(&self.settings().hardware.requirements).map_err(Error::internal)?;
+        let table =
+            Requirements::of_setting(&self.settings().hardware.requirements).map_err(Error::internal)?;
         preflight_requirements(&stored.record.cluster, &table).map_err(Error::internal)
     }
 

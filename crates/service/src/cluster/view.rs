@@ -64,7 +64,10 @@ fn shared_networks(hosts: &[HostFacts]) -> Vec<HostNetwork> {
 fn bootstrap_network_first(cluster: &mut Cluster, hosts: &[HostFacts]) {
     let bootstrap = hosts.iter().find(|host| host.record.host.bootstrap);
     let Some(inventory) = bootstrap.and_then(|host| host.inventory.as_deref()) else { return };
-    let networks: Vec<_> = host_networks([(Default::default(), inventory)].into_iter()).into_iter().map(|net| net.cidr).collect();
+    let networks: Vec<_> = host_networks([(Default::default(), inventory)].into_iter())
+        .into_iter()
+        .map(|net| net.cidr)
+        .collect();
     if let Some(list) = &mut cluster.machine_networks
         && let Some(first) = list.first().map(|net| stack_of(&net.cidr.0))
     {

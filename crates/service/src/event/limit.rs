@@ -59,7 +59,8 @@ fn own(text: &str) -> Vec<(String, SignedDuration)> {
             return Vec::new();
         }
     };
-    let read = |(name, text): (String, String)| match parse_duration(&text).ok().map(SignedDuration::try_from) {
+    let read = |(name, text): (String, String)| match parse_duration(&text).ok().map(SignedDuration::try_from)
+    {
         Some(Ok(pause)) => Some((name, pause)),
         _ => {
             tracing::warn!(event = name, pause = text, "EVENT_RATE_LIMITS: not a duration");

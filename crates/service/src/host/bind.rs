@@ -19,7 +19,12 @@ impl Service {
     /// # Errors
     ///
     /// 404 without the host, 409 when it is bound or the cluster takes none, 400 when it does not fit, 500 in a wrong state.
-    pub async fn bind_host(&self, caller: &Caller, host: HostKey, params: BindHostParams) -> Result<Host, Error> {
+    pub async fn bind_host(
+        &self,
+        caller: &Caller,
+        host: HostKey,
+        params: BindHostParams,
+    ) -> Result<Host, Error> {
         attempt!(self, caller, self.try_bind_host(caller, host, &params))
     }
 
@@ -32,7 +37,11 @@ impl Service {
         let mut pool = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
         let host = pool.host(key).ok_or_else(|| no_host(key))?;
         if let Some(bound) = host.record.host.cluster_id {
-            return Err(Refusal::conflict(format!("Host {} is already bound to cluster {bound}", key.host_id)).into());
+            return Err(Refusal::conflict(format!(
+                "Host {} is already bound to cluster {bound}",
+                key.host_id
+            ))
+            .into());
         }
         let no_cluster = || Refusal::bad_request(format!("Failed to find cluster {}", params.cluster_id));
         let mut work = self.load_cluster(params.cluster_id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;

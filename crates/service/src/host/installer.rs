@@ -29,7 +29,11 @@ impl Service {
         installer_args::check(params.args.as_deref().unwrap_or_default()).map_err(Refusal::bad_request)?;
         let text = embedded::write(&params.args).map_err(Error::internal)?;
         let change = |record: &mut HostRecord| record.host.installer_args.clone_from(&text);
-        attempt!(self, caller, self.change_record(caller, host, &change, &catalogue::HOST_INSTALLER_ARGS_APPLIED))
+        attempt!(
+            self,
+            caller,
+            self.change_record(caller, host, &change, &catalogue::HOST_INSTALLER_ARGS_APPLIED)
+        )
     }
 
     /// Sets the Ignition config that is laid over the host's own; an empty one removes it.
@@ -47,7 +51,8 @@ impl Service {
         if !params.config.is_empty() {
             ignition_config::check(&params.config).map_err(Refusal::bad_request)?;
         }
-        let change = |record: &mut HostRecord| record.host.ignition_config_overrides.clone_from(&params.config);
+        let change =
+            |record: &mut HostRecord| record.host.ignition_config_overrides.clone_from(&params.config);
         let event = &catalogue::HOST_DISCOVERY_IGNITION_CONFIG_APPLIED;
         attempt!(self, caller, self.change_record(caller, host, &change, event)).map(drop)
     }

@@ -14,10 +14,10 @@ use assisted_wire::step::{StepReply, StepType};
 use bytes::Bytes;
 use parking_lot::Mutex;
 
+use crate::fault::Fault;
 use crate::memory::Group;
 use crate::memory::answer::Answer;
 use crate::memory::check_in::CheckIn;
-use crate::fault::Fault;
 use crate::{Error, Service};
 
 /// Longest answer that is kept, in bytes. In a large cluster each host is told of all others.
@@ -58,7 +58,9 @@ impl HostMemo {
         let random = rand::random::<u32>;
         match &self.answer {
             Some(answer) => Ok(answer.render(random)),
-            None => serde_json::to_vec(&steps(&self.view, random())).map(Bytes::from).map_err(Error::internal),
+            None => {
+                serde_json::to_vec(&steps(&self.view, random())).map(Bytes::from).map_err(Error::internal)
+            }
         }
     }
 
@@ -116,8 +118,11 @@ impl Service {
     async fn memos_of(&self, id: ClusterId, wanted: HostKey) -> Result<Option<Arc<HostMemo>>, Fault> {
         let keys = self.memory().groups.members(&Group::Cluster(id));
         let memory = self.memory();
-        let tickets: HashMap<_, _> =
-            keys.into_iter().chain([wanted]).filter_map(|key| Some((key, memory.hosts.get(&key).err()?))).collect();
+        let tickets: HashMap<_, _> = keys
+            .into_iter()
+            .chain([wanted])
+            .filter_map(|key| Some((key, memory.hosts.get(&key).err()?)))
+            .collect();
         // Joined before the reading: a change in between drops the tickets.
         for key in tickets.keys() {
             memory.groups.join(Group::Cluster(id), *key);

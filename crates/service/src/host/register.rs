@@ -103,7 +103,11 @@ impl Service {
             work.batch.mark_due(due_of(&work, key), now);
         }
         let facts = work.commit(self).await?;
-        let host = facts.hosts.iter().find(|host| host.key() == key).ok_or_else(|| Error::internal("a host vanished"))?;
+        let host = facts
+            .hosts
+            .iter()
+            .find(|host| host.key() == key)
+            .ok_or_else(|| Error::internal("a host vanished"))?;
         self.registration_response(host)
     }
 
@@ -124,8 +128,11 @@ impl Service {
     async fn infra_env_of(
         &self,
         key: HostKey,
-    ) -> Result<std::sync::Arc<assisted_store::Stored<assisted_core::infra_env::record::InfraEnvRecord>>, Fault> {
-        self.known_infra_env(key.infra_env_id).await?.ok_or_else(|| crate::infra_env::no_infra_env(key.infra_env_id).into())
+    ) -> Result<std::sync::Arc<assisted_store::Stored<assisted_core::infra_env::record::InfraEnvRecord>>, Fault>
+    {
+        self.known_infra_env(key.infra_env_id)
+            .await?
+            .ok_or_else(|| crate::infra_env::no_infra_env(key.infra_env_id).into())
     }
 }
 

@@ -17,7 +17,12 @@ impl Service {
     /// # Errors
     ///
     /// 404 when there is no such host, 400 when the answer can't be read, 500 when it makes no sense in the host's state.
-    pub async fn post_step_reply(&self, caller: &Caller, host: HostKey, reply: StepReply) -> Result<(), Error> {
+    pub async fn post_step_reply(
+        &self,
+        caller: &Caller,
+        host: HostKey,
+        reply: StepReply,
+    ) -> Result<(), Error> {
         let memo = attempt!(self, caller, self.memo(host))?.ok_or_else(|| no_host(host))?;
         self.memory().check_ins.note(&memo.check_in, self.now());
         if memo.knows(&reply) {

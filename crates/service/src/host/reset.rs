@@ -57,8 +57,7 @@ impl Service {
         key: HostKey,
         validation_id: &str,
     ) -> Result<(), Fault> {
-        let missing =
-            || Refusal::not_found(format!("Host {} was not found: record not found", key.host_id));
+        let missing = || Refusal::not_found(format!("Host {} was not found: record not found", key.host_id));
         let mut work = self.load_host(key).await?.ok_or_else(missing)?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(missing)?;

@@ -16,7 +16,12 @@ impl Service {
     /// # Errors
     ///
     /// 404 without the host; else as the member's rule says.
-    pub async fn update_host(&self, caller: &Caller, host: HostKey, params: HostUpdateParams) -> Result<Host, Error> {
+    pub async fn update_host(
+        &self,
+        caller: &Caller,
+        host: HostKey,
+        params: HostUpdateParams,
+    ) -> Result<Host, Error> {
         attempt!(self, caller, self.try_update_host(caller, host, &params))
     }
 

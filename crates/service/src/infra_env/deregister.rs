@@ -35,7 +35,8 @@ impl Service {
         }
         let mut batch = Batch::new();
         batch.delete_infra_env(id, stored.version);
-        let event = catalogue::INFRA_ENV_DEREGISTERED.of_infra_env(id, stored.record.infra_env.cluster_id, &[]);
+        let event =
+            catalogue::INFRA_ENV_DEREGISTERED.of_infra_env(id, stored.record.infra_env.cluster_id, &[]);
         batch.insert_event(&event, self.now(), Some(caller.request_id));
         self.store().write(batch).await?;
         self.memory().infra_envs.remove(&id);

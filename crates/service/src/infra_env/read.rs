@@ -31,7 +31,11 @@ impl Service {
     /// # Errors
     ///
     /// The database failed.
-    pub async fn list_infra_envs(&self, caller: &Caller, query: ListInfraEnvs) -> Result<InfraEnvList, Error> {
+    pub async fn list_infra_envs(
+        &self,
+        caller: &Caller,
+        query: ListInfraEnvs,
+    ) -> Result<InfraEnvList, Error> {
         let filter = InfraEnvFilter {
             cluster_id: query.cluster_id,
             user_name: (!caller.is_admin()).then(|| caller.user_name.clone()),
