@@ -1,6 +1,7 @@
 //! `assisted`: the service, and the command line that talks to it.
 
 mod cli;
+mod serve;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,12 +20,17 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Command {
+    Serve(serve::Serve),
     #[command(flatten)]
     Client(cli::Command),
     /// Write the completion script for a shell
-    Completion { shell: clap_complete::Shell },
+    Completion {
+        shell: clap_complete::Shell,
+    },
     /// Write man pages into a folder
-    Man { dir: PathBuf },
+    Man {
+        dir: PathBuf,
+    },
     /// Print the command line as Markdown
     #[command(hide = true)]
     Docs,
@@ -44,6 +50,7 @@ fn main() -> ExitCode {
 
 fn run(program: Program) -> Result<(), cli::Failure> {
     match program.command {
+        Command::Serve(serve) => serve.run().map_err(|error| cli::Failure::Refused(format!("{error:#}"))),
         Command::Client(command) => {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()

@@ -52,24 +52,31 @@ pub enum TlsError {
         #[source]
         source: rustls::pki_types::pem::Error,
     },
+    #[error("TLS_MIN_VERSION {0:?} is not VersionTLS12 or VersionTLS13")]
+    Version(String),
     #[error("certificate and key can't be used")]
     Pair(#[from] rustls::Error),
 }
 
-/// Reads certificate and key of a TLS listener.
+/// Reads certificate and key of a TLS listener; `min_version` empty: TLS 1.2.
 ///
 /// # Errors
 ///
 /// When a file can't be read, or key and certificate do not fit; a key never shows in the error.
-pub fn tls(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
+pub fn tls(certificate: &Path, key: &Path, min_version: &str) -> Result<Arc<ServerConfig>, TlsError> {
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect)
         .map_err(|source| TlsError::Certificate { path: certificate.display().to_string(), source })?;
     let key = PrivateKeyDer::from_pem_file(key)
         .map_err(|source| TlsError::Key { path: key.display().to_string(), source })?;
+    let versions = match min_version {
+        "" | "VersionTLS12" => rustls::DEFAULT_VERSIONS,
+        "VersionTLS13" => &[&rustls::version::TLS13],
+        other => return Err(TlsError::Version(other.to_owned())),
+    };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
+        .with_protocol_versions(versions)?
         .with_no_client_auth()
         .with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];

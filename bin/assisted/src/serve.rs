@@ -1,0 +1,177 @@
+//! `assisted serve`: the service with its database and files, until it is told to stop.
+
+mod log;
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use assisted_api::Api;
+use assisted_api::auth::local::Signer;
+use assisted_blob::Blob;
+use assisted_core::settings::{AuthType, Settings};
+use assisted_service::{Service, TokenResource};
+use assisted_store::Store;
+use clap::Args;
+use jiff::Timestamp;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Hosts may wait in a pool for weeks before they are used; their tokens must last as long.
+const TOKEN_LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
+
+/// Run the service
+///
+/// Flags win over environment variables; without any, the service listens on loopback and keeps everything in a folder.
+#[derive(Args, Debug)]
+pub struct Serve {
+    /// Address to listen on; port 0 takes a free one
+    #[arg(long, env = "ASSISTED_LISTEN", default_value = "127.0.0.1:8090")]
+    listen: SocketAddr,
+    /// Folder of database and files [default: WORK_DIR, else assisted in the user's data folder]
+    #[arg(long, env = "ASSISTED_DATA_DIR", value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Database: sqlite:PATH or postgres://… [default: DB_HOST and its kin, else SQLite in the data folder]
+    #[arg(long, env = "ASSISTED_DATABASE", hide_env_values = true, value_name = "URL")]
+    database: Option<String>,
+    /// Let everyone who reaches the address do everything: listen beyond loopback without authentication
+    #[arg(long, env = "ASSISTED_ALLOW_UNAUTHENTICATED")]
+    allow_unauthenticated: bool,
+}
+
+impl Serve {
+    /// Runs the service until SIGTERM or SIGINT.
+    pub fn run(self) -> Result<()> {
+        let settings = Settings::from_env(&|name| std::env::var(name).ok())?;
+        log::start(&settings)?;
+        raise_file_limit();
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        runtime.block_on(self.serve(settings))
+    }
+
+    async fn serve(self, settings: Settings) -> Result<()> {
+        if settings.auth.auth_type == AuthType::None
+            && !self.listen.ip().is_loopback()
+            && !self.allow_unauthenticated
+        {
+            bail!(
+                "{} can be reached from other machines and AUTH_TYPE is none: anyone could do anything. Listen on \
+                 127.0.0.1, set AUTH_TYPE=local with its keys, or give --allow-unauthenticated",
+                self.listen
+            );
+        }
+        if !settings.http.http_listen_port.is_empty() {
+            bail!("HTTP_LISTEN_PORT is not available in this version; leave it unset");
+        }
+        if !settings.http.tls_cipher_suites.is_empty() {
+            bail!(
+                "TLS_CIPHER_SUITES is not available in this version; unset, only strong suites are accepted"
+            );
+        }
+        let data_dir = self.data_dir()?;
+        std::fs::create_dir_all(&data_dir).with_context(|| {
+            format!("the data folder {} can't be made; choose one with --data-dir", data_dir.display())
+        })?;
+        let database = self.database(&settings, &data_dir);
+        let store = Store::open(&database).await.context("the database can't be used")?;
+        let blob = Blob::open(data_dir.join("files")).await.context("the folder of files can't be used")?;
+
+        let tls = match settings.http.serve_https {
+            true => Some(assisted_api::server::tls(
+                Path::new(&settings.http.https_cert_file),
+                Path::new(&settings.http.https_key_file),
+                &settings.http.tls_min_version,
+            )?),
+            false => None,
+        };
+        let mut builder = Service::builder(settings.clone(), store, blob);
+        if settings.auth.auth_type == AuthType::Local {
+            let signer = Signer::new(&settings.auth.ec_private_key_pem)?;
+            builder = builder.signer(Arc::new(move |resource| token(&signer, resource)));
+        }
+        let (service, mut background) = builder.start();
+        let api = Api::new(service, &settings)?;
+        let listener = TcpListener::bind(self.listen).await.with_context(|| {
+            format!("can't listen on {}; choose another address with --listen", self.listen)
+        })?;
+        let address = listener.local_addr()?;
+        tracing::info!(%address, https = tls.is_some(), data_dir = %data_dir.display(), "serving");
+        // For whoever started it on a free port.
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        if let Err(error) = writeln!(std::io::stdout(), "listening on {scheme}://{address}") {
+            tracing::debug!(%error, "nobody reads the output");
+        }
+
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let stop = async {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        };
+        tokio::select! {
+            served = assisted_api::server::serve(listener, tls, api, stop) => served?,
+            failed = background.failed() => bail!("a background task ended: {failed:?}"),
+        }
+        background.stop().await;
+        tracing::info!("stopped");
+        Ok(())
+    }
+
+    fn data_dir(&self) -> Result<PathBuf> {
+        if let Some(dir) = &self.data_dir {
+            return Ok(dir.clone());
+        }
+        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        set("WORK_DIR")
+            .or_else(|| set("XDG_DATA_HOME").map(|dir| dir.join("assisted")))
+            .or_else(|| set("HOME").map(|dir| dir.join(".local/share/assisted")))
+            .context("there is no home folder to keep data in; choose one with --data-dir")
+    }
+
+    fn database(&self, settings: &Settings, data_dir: &Path) -> String {
+        if let Some(address) = &self.database {
+            return address.clone();
+        }
+        let database = &settings.database;
+        if database.host.is_empty() {
+            return format!("sqlite:{}", data_dir.join("assisted.db").display());
+        }
+        let port = if database.port.is_empty() { "5432" } else { &database.port };
+        format!(
+            "postgres://{}:{}@{}:{port}/{}",
+            escape(&database.user),
+            escape(database.password.expose()),
+            database.host,
+            escape(&database.name)
+        )
+    }
+}
+
+fn escape(text: &str) -> percent_encoding::PercentEncode<'_> {
+    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC)
+}
+
+fn token(signer: &Signer, resource: TokenResource) -> Option<String> {
+    match signer.token(resource, Timestamp::now() + TOKEN_LIFE) {
+        Ok(token) => Some(token.expose().to_owned()),
+        Err(error) => {
+            tracing::error!(%error, "a token can't be made");
+            None
+        }
+    }
+}
+
+/// Each connection is a file; the limit that shells set is meant for people.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+}

@@ -1,0 +1,36 @@
+//! Our documents are the contract's.
+
+use assisted_api::contract::{check, status};
+
+const CONTRACT: &str = include_str!("../data/rest-v2.json");
+
+#[test]
+fn nothing_differs_that_is_not_reviewed() {
+    assert_eq!(check(CONTRACT).unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn a_difference_is_seen_both_ways() {
+    let text = CONTRACT.replacen("\"maxLength\": 54", "\"maxLength\": 55", 1);
+    let text = text.replacen("\"maxLength\":54", "\"maxLength\":55", 1);
+    let lines = check(&text).unwrap();
+    assert!(lines.iter().any(|line| line.contains("maxLength")), "{lines:?}");
+    let lines = check(&CONTRACT.replace("base_dns_domain", "base_dns_doman")).unwrap();
+    assert!(
+        lines.iter().any(|line| line.contains("base_dns_doman: the contract has true, ours has nothing"))
+    );
+    assert!(
+        lines.iter().any(|line| line.contains("base_dns_domain: the contract has nothing, ours has true"))
+    );
+}
+
+#[test]
+fn every_operation_has_a_status() {
+    let status = status();
+    assert_eq!(status.len(), 81);
+    for name in
+        ["v2RegisterCluster", "RegisterInfraEnv", "v2RegisterHost", "v2GetNextSteps", "v2PostStepReply"]
+    {
+        assert!(status.contains(&(name, true)), "{name}");
+    }
+}

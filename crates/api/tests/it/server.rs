@@ -1,0 +1,70 @@
+//! A whole service for one test, on a free port.
+
+use assisted_api::Api;
+use assisted_api::server::serve;
+use assisted_blob::Blob;
+use assisted_core::settings::Settings;
+use assisted_service::{Background, Service};
+use assisted_store::Store;
+use reqwest::{Client, Method};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+pub(crate) struct Server {
+    pub(crate) url: String,
+    pub(crate) address: std::net::SocketAddr,
+    pub(crate) client: Client,
+    pub(crate) service: Service,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<std::io::Result<()>>,
+    background: Background,
+    _dir: TempDir,
+}
+
+impl Server {
+    pub(crate) async fn start(settings: Settings) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let dir = tempfile::tempdir().unwrap();
+        let database = format!("sqlite:{}", dir.path().join("test.db").display());
+        let store = Store::open(&database).await.unwrap();
+        let blob = Blob::open(dir.path().join("files")).await.unwrap();
+        let (service, background) = Service::start(settings.clone(), store, blob);
+        let api = Api::new(service.clone(), &settings).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let task = tokio::spawn(serve(listener, None, api, async {
+            let _ = stopped.await;
+        }));
+        Self {
+            url: format!("http://{address}/api/assisted-install"),
+            address,
+            client: Client::new(),
+            service,
+            stop,
+            task,
+            background,
+            _dir: dir,
+        }
+    }
+
+    pub(crate) async fn call(&self, method: Method, path: &str, body: Option<Value>) -> (u16, Value) {
+        let mut request = self.client.request(method, format!("{}{path}", self.url));
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let answer = request.send().await.unwrap();
+        let status = answer.status().as_u16();
+        let text = answer.text().await.unwrap();
+        (status, serde_json::from_str(&text).unwrap_or(Value::Null))
+    }
+
+    pub(crate) async fn stop(self) {
+        self.stop.send(()).unwrap();
+        self.task.await.unwrap().unwrap();
+        self.background.stop().await;
+    }
+}
