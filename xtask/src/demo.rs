@@ -14,7 +14,7 @@ use crate::setup;
 
 /// What a pull secret must look like; it opens no registry.
 const PULL_SECRET: &str =
-    r#"{"auths":{"registry.example.com":{"auth":"ZGVtbzpkZW1v","email":"demo@example.com"}}}"#;
+    r#"{"auths":{"quay.io":{"auth":"ZGVtbzpkZW1v","email":"demo@example.com"}}}"#;
 
 #[derive(Args)]
 pub struct Demo {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 pub const PULL_SECRET: &str =
-    r#"{"auths":{"registry.example.com":{"auth":"dXNlcjpwYXNz","email":"user@example.com"}}}"#;
+    r#"{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz","email":"user@example.com"}}}"#;
 
 pub struct Service {
     child: Child,

@@ -9,7 +9,7 @@ import sys
 from assisted_service_client import ApiClient, Configuration, api, models
 from assisted_service_client.rest import ApiException
 
-PULL_SECRET = '{"auths":{"registry.example.com":{"auth":"dXNlcjpwYXNz","email":"user@example.com"}}}'
+PULL_SECRET = '{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz","email":"user@example.com"}}}'
 
 configuration = Configuration()
 configuration.host = sys.argv[1] + "/api/assisted-install"

@@ -86,7 +86,7 @@ async fn populate(report: &mut Report, service: &Service, count: u32) -> Result<
     let mut connection = Connection::open(service.address).await?;
     let mut hosts = Vec::new();
     for number in 0..count / HOSTS_PER_CLUSTER {
-        let secret = r#"{"auths":{"registry.example.com":{"auth":"ZGVtbzpkZW1v","email":"a@example.com"}}}"#;
+        let secret = r#"{"auths":{"quay.io":{"auth":"ZGVtbzpkZW1v","email":"a@example.com"}}}"#;
         let cluster = json!({"name": format!("c{number}"), "openshift_version": service.version, "pull_secret": secret, "base_dns_domain": "example.com"});
         let cluster = connection.json(Method::POST, "/api/assisted-install/v2/clusters", &cluster).await?;
         let infra_env = json!({"name": format!("e{number}"), "cluster_id": cluster["id"], "pull_secret": secret, "openshift_version": service.version});
