@@ -1,6 +1,7 @@
 //! Hardware that OpenShift requires of a host, by version and role.
 
 pub mod bytes;
+mod operators;
 mod preflight;
 mod requirements;
 mod selection;

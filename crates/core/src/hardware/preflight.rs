@@ -7,20 +7,23 @@ use assisted_wire::requirements::{
     HostTypeHardwareRequirements, HostTypeHardwareRequirementsWrapper, PreflightHardwareRequirements,
 };
 
+use super::operators;
 use super::requirements::Requirements;
 use super::selection::{self, HardwareError, SelectionInput};
 use crate::facts::Facts;
+use crate::settings::Settings;
 use crate::validation::topology;
 
-/// What a cluster requires of its hosts, by role.
+/// What a cluster requires of its hosts, by role, and what each operator would besides.
 ///
 /// # Errors
 ///
-/// The table has no requirements for the cluster's version.
+/// The table of requirements can't be read, or has none for the cluster's version.
 pub fn preflight_requirements(
     cluster: &Cluster,
-    table: &Requirements,
+    settings: &Settings,
 ) -> Result<PreflightHardwareRequirements, HardwareError> {
+    let table = Requirements::of_setting(&settings.hardware.requirements)?;
     let version = &cluster.openshift_version;
     let roles = table.of_version(version).ok_or_else(|| HardwareError::NotFound(version.clone()))?;
     let master = if topology::is_single_node(cluster) { &roles.sno } else { &roles.master };
@@ -34,7 +37,7 @@ pub fn preflight_requirements(
             master: Some(details(master, needs_tpm(encryption, "masters"))),
             worker: Some(details(&roles.worker, needs_tpm(encryption, "workers"))),
         }),
-        operators: Some(Vec::new()),
+        operators: Some(operators::preflight(cluster, &settings.operators)),
     })
 }
 
@@ -65,4 +68,61 @@ fn needs_tpm(encryption: Option<&DiskEncryption>, role: &str) -> bool {
     encryption.is_some_and(|encryption| {
         encryption.mode == Some(DiskEncryptionMode::Tpmv2) && encryption.enable_on.is_some_and(covers)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use assisted_wire::host::HostRole;
+
+    use super::*;
+    use crate::validation::testing::{cluster, facts};
+
+    fn numbers(role: Option<&HostTypeHardwareRequirements>) -> (i64, i64, i64, bool) {
+        let details = role.and_then(|role| role.quantitative.clone()).unwrap();
+        (details.cpu_cores, details.ram_mib, details.disk_size_gb, details.tpm_enabled_in_bios)
+    }
+
+    #[test]
+    fn preflight() {
+        let preflight = |cluster: &Cluster| preflight_requirements(cluster, &Settings::default()).unwrap();
+        let mut cluster = cluster();
+        let answer = preflight(&cluster);
+        let ocp = answer.ocp.unwrap();
+        assert_eq!(numbers(ocp.master.as_ref()), (4, 16384, 100, false));
+        assert_eq!(numbers(ocp.worker.as_ref()), (2, 8192, 100, false));
+        assert_eq!(ocp.master.unwrap().qualitative, None);
+        let operators = answer.operators.unwrap();
+        assert_eq!(operators.len(), 28);
+        let of = |name: &str| {
+            let found = operators.iter().find(|each| each.operator_name == name).unwrap();
+            let both = found.requirements.clone().unwrap();
+            let pair = |role| (numbers(role).0, numbers(role).1);
+            (pair(both.master.as_ref()), pair(both.worker.as_ref()))
+        };
+        assert_eq!(of("odf"), ((6, 19456), (8, 19456)));
+        assert_eq!(of("cnv"), ((4, 150), (2, 360)));
+        assert_eq!(of("lvm"), ((1, 100), (1, 100)));
+        assert_eq!(of("mce"), ((4, 16384), (4, 16384)));
+        assert_eq!(of("openshift-ai"), ((0, 0), (8, 32768)));
+        assert_eq!(of("lso"), ((0, 0), (0, 0)));
+
+        cluster.control_plane_count = 1;
+        cluster.disk_encryption = Some(DiskEncryption {
+            enable_on: Some(RoleSet::Masters),
+            mode: Some(DiskEncryptionMode::Tpmv2),
+            ..DiskEncryption::default()
+        });
+        let ocp = preflight(&cluster).ocp.unwrap();
+        assert_eq!(numbers(ocp.master.as_ref()), (8, 16384, 100, true));
+        assert_eq!(numbers(ocp.worker.as_ref()), (2, 8192, 100, false));
+    }
+
+    #[test]
+    fn of_each_host() {
+        let facts = facts(2).with_host(|host| host.record.host.role = Some(HostRole::Master));
+        let list = cluster_host_requirements(&facts, &Requirements::built_in()).unwrap().0;
+        let totals: Vec<_> = list.iter().map(|each| each.total.as_ref().unwrap().cpu_cores).collect();
+        assert_eq!(totals, [4, 2]);
+        assert_eq!(list[0].host_id, Some(facts.hosts[0].record.host.id));
+    }
 }

@@ -1,6 +1,5 @@
 //! What a cluster requires, and what new clusters get by default (service-api §4.14).
 
-use assisted_core::hardware::Requirements;
 use assisted_core::hardware::preflight_requirements;
 use assisted_core::platform::supported;
 use assisted_core::rules::default_config::default_config;
@@ -36,9 +35,7 @@ impl Service {
         cluster_id: ClusterId,
     ) -> Result<PreflightHardwareRequirements, Error> {
         let stored = self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
-        let table =
-            Requirements::of_setting(&self.settings().hardware.requirements).map_err(Error::internal)?;
-        preflight_requirements(&stored.record.cluster, &table).map_err(Error::internal)
+        preflight_requirements(&stored.record.cluster, self.settings()).map_err(Error::internal)
     }
 
     /// The platforms that a cluster could be installed on with its hosts.
