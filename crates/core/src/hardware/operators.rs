@@ -126,7 +126,7 @@ fn odf(settings: &Operators) -> (Extra, Extra) {
 fn cnv(cluster: &Cluster, settings: &Operators) -> (Extra, Extra) {
     let single = topology::is_single_node(cluster);
     let version = base(&cluster.openshift_version).unwrap_or_default();
-    let hostpath = single && settings.cnv_sno_install_hpp && version >= (4, 10, 0) && version < (4, 12, 0);
+    let hostpath = single && settings.cnv_sno_install_hpp && ((4, 10, 0)..(4, 12, 0)).contains(&version);
     let with_words = |mut extra: Extra| {
         extra = extra.words(&[
             "Additional 1GiB of RAM per each supported GPU",
