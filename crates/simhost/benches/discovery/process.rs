@@ -16,25 +16,6 @@ pub fn cpu(pid: u32) -> Result<f64> {
     Ok(ticks / TICKS)
 }
 
-/// CPU seconds of a process and of all its children.
-pub fn cpu_of_tree(pid: u32) -> Result<f64> {
-    let mut sum = cpu(pid)?;
-    for child in children(pid)? {
-        // A child may end meanwhile: then its parent has counted it, a little later.
-        sum += cpu(child).unwrap_or_default();
-    }
-    Ok(sum)
-}
-
-fn children(pid: u32) -> Result<Vec<u32>> {
-    let mut found = Vec::new();
-    for task in std::fs::read_dir(format!("/proc/{pid}/task"))?.flatten() {
-        let list = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-        found.extend(list.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
-    }
-    Ok(found)
-}
-
 /// Resident memory of a process in MB.
 pub fn memory(pid: u32) -> Result<f64> {
     status_mb(&Path::new("/proc").join(pid.to_string()).join("status"), "VmRSS:")

@@ -11,7 +11,6 @@ pub enum Unit {
 }
 
 /// Prints figures as they come: a measurement takes its time.
-#[derive(Default)]
 pub struct Report;
 
 impl Report {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use assisted_simhost::connection::Connection;
-use assisted_testkit::Postgres;
+use assisted_testkit::{Durability, Postgres};
 use hyper::Method;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -31,13 +31,32 @@ impl fmt::Display for Engine {
     }
 }
 
+/// A database server of its own, as durable as a user's.
+struct Database {
+    server: Postgres,
+    url: String,
+}
+
+impl Database {
+    fn start() -> Result<Self> {
+        let server = Postgres::launch(Durability::Full)?;
+        let url = server.create_database()?;
+        Ok(Self { server, url })
+    }
+
+    /// CPU seconds of all its processes; one that ended meanwhile is counted by its parent.
+    fn cpu(&self) -> f64 {
+        self.server.pids().into_iter().filter_map(|pid| process::cpu(pid).ok()).sum()
+    }
+}
+
 /// A running service.
 pub struct Service {
     pub address: SocketAddr,
     /// A version that can be installed.
     pub version: String,
     child: Child,
-    postgres: Option<Postgres>,
+    postgres: Option<Database>,
     dir: tempfile::TempDir,
 }
 
@@ -46,7 +65,7 @@ impl Service {
     pub async fn start(engine: Engine) -> Result<Self> {
         let postgres = match engine {
             Engine::Sqlite => None,
-            Engine::Postgres => Some(Postgres::start()?),
+            Engine::Postgres => Some(Database::start()?),
         };
         let dir = tempfile::tempdir()?;
         let (child, address) = spawn(dir.path(), postgres.as_ref()).await?;
@@ -85,7 +104,7 @@ impl Service {
     /// CPU seconds of the service and its database so far.
     pub fn cpu(&self) -> Result<f64> {
         let database = match &self.postgres {
-            Some(postgres) => process::cpu_of_tree(postgres.pid())?,
+            Some(postgres) => postgres.cpu(),
             None => 0.0,
         };
         Ok(process::cpu(self.pid()?)? + database)
@@ -101,11 +120,11 @@ impl Service {
     }
 }
 
-async fn spawn(dir: &std::path::Path, postgres: Option<&Postgres>) -> Result<(Child, SocketAddr)> {
+async fn spawn(dir: &std::path::Path, postgres: Option<&Database>) -> Result<(Child, SocketAddr)> {
     let mut command = Command::new(target_dir()?.join("release/assisted"));
     command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(dir).env("LOG_LEVEL", "warn");
     if let Some(postgres) = postgres {
-        command.args(["--database", &postgres.url()]);
+        command.args(["--database", &postgres.url]);
     }
     let log = std::fs::File::options().create(true).append(true).open(dir.join("service.log"))?;
     let mut child = command.stdout(std::process::Stdio::piped()).stderr(log).kill_on_drop(true).spawn()?;
