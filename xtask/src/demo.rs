@@ -13,8 +13,7 @@ use crate::run::{cargo, root, step};
 use crate::setup;
 
 /// What a pull secret must look like; it opens no registry.
-const PULL_SECRET: &str =
-    r#"{"auths":{"quay.io":{"auth":"ZGVtbzpkZW1v","email":"demo@example.com"}}}"#;
+const PULL_SECRET: &str = r#"{"auths":{"quay.io":{"auth":"ZGVtbzpkZW1v","email":"demo@example.com"}}}"#;
 
 #[derive(Args)]
 pub struct Demo {

@@ -73,6 +73,6 @@ impl Service {
         work.change_host(HostChange { key, record: Some(record), reports: Vec::new() });
         work.events.push(event);
         let facts = work.commit(self).await?;
-        facts.hosts.first().map(raw_host).ok_or_else(|| Refusal::from(no_host(key)).into())
+        facts.hosts.first().map(raw_host).ok_or_else(|| no_host(key).into())
     }
 }

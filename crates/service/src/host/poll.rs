@@ -51,7 +51,7 @@ impl Service {
     /// Writes what a poll tells besides being a sign of life.
     async fn note_news(&self, poll: &Poll<'_>, now: Timestamp) -> Result<(), Fault> {
         let Some(mut work) = self.load_host_alone(poll.host).await? else {
-            return Err(Refusal::from(no_host(poll.host)).into());
+            return Err(no_host(poll.host).into());
         };
         let told = Told { agent_version: poll.agent_version, clock: poll.timestamp };
         let Some(record) = work.host(poll.host).and_then(|host| check_in(host, &told, now)) else {
