@@ -60,7 +60,7 @@ async fn nobody_passes_without_a_row_that_admits() {
     let caller = Caller::admin(Uuid::new_v4());
     let params = serde_json::from_value(json!({
         "name": "walk",
-        "pull_secret": r#"{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNz"}}}"#,
+        "pull_secret": r#"{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNz"},"quay.io":{"auth":"dXNlcjpwYXNz"}}}"#,
         "openshift_version": "4.20",
     }));
     let infra_env = server.service.register_infra_env(&caller, params.unwrap()).await.unwrap();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::server::Server;
 
-const PULL_SECRET: &str = r#"{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNz","email":"a@b.c"}}}"#;
+const PULL_SECRET: &str = r#"{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNz"},"quay.io":{"auth":"dXNlcjpwYXNz"}}}"#;
 const HOST: &str = "11111111-2222-3333-4444-555555555555";
 
 async fn register(server: &Server) -> (Value, Value) {
@@ -74,7 +74,7 @@ async fn fifteen_thousand_disks_are_taken_or_refused_but_never_break() {
     assert_eq!(server.call(Method::POST, &hosts, Some(json!({"host_id": HOST}))).await.0, 201);
     let disks: Vec<Value> = (0..15_000)
         .map(|number| {
-            json!({"id": format!("/dev/disk/by-id/{number}"), "name": format!("sd{number}"), "size_bytes": 1 << 40,
+            json!({"id": format!("/dev/disk/by-id/{number}"), "name": format!("sd{number}"), "size_bytes": 1_u64 << 40,
                    "drive_type": "SSD", "installation_eligibility": {"eligible": true}})
         })
         .collect();
