@@ -3,7 +3,6 @@
 use assisted_core::host::check_in::{Told, check_in};
 use assisted_core::host::record::HostKey;
 use assisted_core::refresh::HostChange;
-use assisted_core::refusal::Refusal;
 use assisted_store::{Batch, Due};
 use bytes::Bytes;
 use jiff::Timestamp;
