@@ -1,0 +1,299 @@
+//! A service with a clock of its own, and agents that talk to it as over HTTP.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use assisted_blob::Blob;
+use assisted_core::host::record::HostKey;
+use assisted_core::settings::Settings;
+use assisted_service::cluster::GetCluster;
+use assisted_service::event::{EventPage, ListEvents};
+use assisted_service::host::Poll;
+use assisted_service::{Background, Caller, Clock, Error, Service};
+use assisted_store::Store;
+use assisted_testkit::Postgres;
+use assisted_wire::cluster::Cluster;
+use assisted_wire::host::{Host, HostRegistrationResponse, HostStatus};
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use assisted_wire::infra_env::InfraEnv;
+use assisted_wire::step::{StepReply, StepType, Steps};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+pub const PULL_SECRET: &str =
+    r#"{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNz"},"quay.io":{"auth":"dXNlcjpwYXNz"}}}"#;
+/// Version of the agents: the one that the service wants.
+pub const AGENT: &str = "quay.io/lab/agent:1";
+
+/// A database that lives as long as this.
+#[derive(Clone)]
+pub struct Database {
+    pub address: String,
+    dir: Arc<TempDir>,
+}
+
+impl Database {
+    pub fn sqlite() -> Self {
+        let dir = TempDir::new().unwrap();
+        Self { address: format!("sqlite:{}", dir.path().join("db").display()), dir: Arc::new(dir) }
+    }
+
+    pub fn postgres() -> Self {
+        let address = Postgres::start().unwrap().create_database().unwrap();
+        Self { address, dir: Arc::new(TempDir::new().unwrap()) }
+    }
+}
+
+/// Runs a test on each engine.
+macro_rules! on_both_engines {
+    ($($name:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name($crate::lab::Database::sqlite()).await;
+            })+
+        }
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name($crate::lab::Database::postgres()).await;
+            })+
+        }
+    };
+}
+pub(crate) use on_both_engines;
+
+/// Time that stands still until it is turned.
+#[derive(Clone)]
+pub struct Time(Arc<AtomicI64>);
+
+impl Default for Time {
+    fn default() -> Self {
+        let start: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
+        Self(Arc::new(AtomicI64::new(start.as_second())))
+    }
+}
+
+impl Time {
+    pub fn now(&self) -> Timestamp {
+        Timestamp::from_second(self.0.load(Ordering::SeqCst)).unwrap()
+    }
+}
+
+pub struct Lab {
+    pub service: Service,
+    pub caller: Caller,
+    pub time: Time,
+    background: Background,
+}
+
+impl Lab {
+    pub async fn start(database: &Database) -> Self {
+        Self::at(database, Time::default()).await
+    }
+
+    /// Another replica, or the same after a restart.
+    pub async fn at(database: &Database, time: Time) -> Self {
+        let store = Store::open(&database.address).await.unwrap();
+        let blob = Blob::open(database.dir.path().join("files")).await.unwrap();
+        let mut settings = Settings::default();
+        settings.images.agent = AGENT.to_owned();
+        settings.http.image_service_base_url = "https://images.example.com".to_owned();
+        let clock = Clock::new({
+            let time = time.clone();
+            move || time.now()
+        });
+        let (service, background) = Service::builder(settings, store, blob).clock(clock).start();
+        Self { service, caller: Caller::admin(Uuid::new_v4()), time, background }
+    }
+
+    pub async fn stop(self) {
+        self.background.stop().await;
+    }
+
+    /// Turns the clock, and has what is due then looked at.
+    pub fn pass(&self, seconds: i64) {
+        self.time.0.fetch_add(seconds, Ordering::SeqCst);
+        self.service.wake();
+    }
+
+    /// A cluster of one node, with all that must be told about it.
+    pub async fn single_node(&self) -> Cluster {
+        self.cluster(json!({"control_plane_count": 1, "high_availability_mode": "None", "base_dns_domain": "example.com"}))
+            .await
+    }
+
+    pub async fn cluster(&self, more: Value) -> Cluster {
+        let mut params = json!({"name": "c", "openshift_version": "4.22", "pull_secret": PULL_SECRET});
+        for (name, value) in more.as_object().unwrap() {
+            params[name] = value.clone();
+        }
+        self.service.register_cluster(&self.caller, serde_json::from_value(params).unwrap()).await.unwrap()
+    }
+
+    pub async fn infra_env(&self, cluster_id: Option<ClusterId>) -> InfraEnv {
+        let params = json!({"name": "lab", "pull_secret": PULL_SECRET, "cluster_id": cluster_id});
+        self.service.register_infra_env(&self.caller, serde_json::from_value(params).unwrap()).await.unwrap()
+    }
+
+    pub async fn register(
+        &self,
+        infra_env: InfraEnvId,
+        host: HostId,
+    ) -> Result<HostRegistrationResponse, Error> {
+        let params = json!({"host_id": host, "discovery_agent_version": AGENT});
+        self.service.register_host(&self.caller, infra_env, serde_json::from_value(params).unwrap()).await
+    }
+
+    /// A host that just registered.
+    pub async fn host(&self, infra_env: InfraEnvId) -> HostKey {
+        let host_id = HostId::random();
+        self.register(infra_env, host_id).await.unwrap();
+        HostKey { infra_env_id: infra_env, host_id }
+    }
+
+    pub async fn poll(&self, host: HostKey) -> Result<Steps, Error> {
+        let timestamp = self.time.now().as_second();
+        let poll = Poll { host, timestamp, agent_version: Some(AGENT) };
+        let body = self.service.get_next_steps(&self.caller, poll).await?;
+        Ok(serde_json::from_slice(&body).unwrap())
+    }
+
+    /// The kinds of steps that a host is told.
+    pub async fn steps(&self, host: HostKey) -> Vec<StepType> {
+        let steps = self.poll(host).await.unwrap();
+        steps.instructions.unwrap().into_iter().filter_map(|step| step.step_type).collect()
+    }
+
+    pub async fn reply(&self, host: HostKey, step: StepType, output: &Value) -> Result<(), Error> {
+        let reply = StepReply {
+            step_type: Some(step),
+            step_id: format!("{step}-00000000"),
+            output: output.to_string(),
+            ..StepReply::default()
+        };
+        self.service.post_step_reply(&self.caller, host, reply).await
+    }
+
+    /// Tells all that a sufficient host tells.
+    pub async fn tell_all(&self, host: HostKey, number: u8) {
+        self.poll(host).await.unwrap();
+        self.reply(host, StepType::Inventory, &inventory(number)).await.unwrap();
+        self.reply(host, StepType::NtpSynchronizer, &time_sources()).await.unwrap();
+        self.reply(host, StepType::DomainResolution, &resolutions()).await.unwrap();
+    }
+
+    pub async fn get(&self, host: HostKey) -> Host {
+        self.service.get_host(&self.caller, host).await.unwrap()
+    }
+
+    pub async fn get_cluster(&self, cluster_id: ClusterId) -> Cluster {
+        let query = GetCluster { cluster_id, get_unregistered_clusters: false, exclude_hosts: false };
+        self.service.get_cluster(&self.caller, query).await.unwrap()
+    }
+
+    /// Waits until a host is in a state.
+    pub async fn until(&self, host: HostKey, status: HostStatus) -> Host {
+        self.until_host(host, &format!("status {status}"), |host| host.status == status).await
+    }
+
+    /// Waits until something holds of a host.
+    pub async fn until_host(&self, key: HostKey, what: &str, holds: impl Fn(&Host) -> bool) -> Host {
+        let limit = Instant::now() + Duration::from_secs(30);
+        loop {
+            let host = self.get(key).await;
+            if holds(&host) {
+                return host;
+            }
+            assert!(
+                Instant::now() < limit,
+                "not {what}: {} ({}) {}",
+                host.status,
+                host.status_info,
+                host.validations_info
+            );
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Waits until something holds of a cluster.
+    pub async fn until_cluster(
+        &self,
+        id: ClusterId,
+        what: &str,
+        holds: impl Fn(&Cluster) -> bool,
+    ) -> Cluster {
+        let limit = Instant::now() + Duration::from_secs(30);
+        loop {
+            let cluster = self.get_cluster(id).await;
+            if holds(&cluster) {
+                return cluster;
+            }
+            assert!(
+                Instant::now() < limit,
+                "not {what}: {} ({}) {}",
+                cluster.status,
+                cluster.status_info,
+                cluster.validations_info
+            );
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    pub async fn events(&self, query: ListEvents) -> EventPage {
+        self.service.list_events(&self.caller, query).await.unwrap()
+    }
+
+    /// Names of a cluster's events, oldest first.
+    pub async fn event_names(&self, cluster_id: ClusterId) -> Vec<String> {
+        let page = self.events(ListEvents { cluster_id: Some(cluster_id), ..ListEvents::default() }).await;
+        page.events.0.into_iter().map(|event| event.name).collect()
+    }
+}
+
+/// Status and text of a refusal.
+pub fn refusal<T: std::fmt::Debug>(outcome: Result<T, Error>) -> (u16, String) {
+    let error = outcome.unwrap_err();
+    (error.status(), error.to_string())
+}
+
+/// The inventory of a sufficient machine.
+pub fn inventory(number: u8) -> Value {
+    json!({
+        "hostname": format!("node-{number}"),
+        "interfaces": [{
+            "name": "eth0", "mac_address": format!("52:54:00:00:00:{number:02x}"), "type": "physical", "mtu": 1500,
+            "has_carrier": true, "flags": ["up"], "ipv4_addresses": [format!("192.168.126.{}/24", 10 + number)],
+            "ipv6_addresses": [],
+        }],
+        "disks": [{
+            "id": "/dev/disk/by-id/wwn-1", "name": "sda", "path": "/dev/sda", "drive_type": "HDD",
+            "size_bytes": 128_849_018_880_i64, "bootable": true, "hctl": "0:0:0:0",
+            "installation_eligibility": {"eligible": true, "not_eligible_reasons": []},
+        }],
+        "boot": {"current_boot_mode": "bios"},
+        "system_vendor": {"manufacturer": "Maker", "product_name": "Machine", "serial_number": "1"},
+        "memory": {"physical_bytes": 34_359_738_368_i64, "usable_bytes": 34_359_738_368_i64},
+        "cpu": {"count": 16, "architecture": "x86_64", "flags": [], "frequency": 2000.0},
+        "routes": [{"interface": "eth0", "gateway": "192.168.126.1", "destination": "0.0.0.0", "family": 2}],
+        "tpm_version": "none",
+    })
+}
+
+pub fn time_sources() -> Value {
+    json!({"ntp_sources": [{"source_name": "time.example.com", "source_state": "synced"}]})
+}
+
+/// What the names of the cluster `c` resolve to when DNS is as it should be.
+pub fn resolutions() -> Value {
+    let found = |name: &str| json!({"domain_name": name, "ipv4_addresses": ["192.168.126.11"]});
+    let missing = |name: &str| json!({"domain_name": name, "ipv4_addresses": []});
+    json!({"resolutions": [
+        found("api.c.example.com"), found("api-int.c.example.com"),
+        found("console-openshift-console.apps.c.example.com"), found("quay.io"),
+        missing("validateNoWildcardDNS.c.example.com."), missing("validateNoWildcardDNS.c.example.com"),
+    ]})
+}

@@ -1,0 +1,11 @@
+//! Use cases on SQLite and on a real PostgreSQL.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests too")]
+
+mod binding;
+mod events;
+mod lab;
+mod life;
+mod refusals;
+mod replicas;
+mod replies;
+mod silence;

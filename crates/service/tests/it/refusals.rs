@@ -1,0 +1,75 @@
+//! What is refused, and what it leaves behind: nothing but its event.
+
+use assisted_core::host::record::HostKey;
+use assisted_service::cluster::GetCluster;
+use assisted_service::{Caller, TokenResource};
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use assisted_wire::operation::Role;
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::lab::{Database, Lab, PULL_SECRET, on_both_engines, refusal};
+
+on_both_engines![nothing_is_left_behind, settings_of_a_cluster];
+
+async fn nothing_is_left_behind(database: Database) {
+    let lab = Lab::start(&database).await;
+    let service = &lab.service;
+    let bad = json!({"name": "Not A Name", "openshift_version": "4.22", "pull_secret": PULL_SECRET});
+    let outcome = service.register_cluster(&lab.caller, serde_json::from_value(bad).unwrap()).await;
+    assert_eq!(refusal(outcome).0, 400);
+    assert!(service.list_clusters(&lab.caller, Default::default()).await.unwrap().0.is_empty());
+
+    let nobodys = HostKey { infra_env_id: InfraEnvId::random(), host_id: HostId::random() };
+    assert_eq!(refusal(lab.register(nobodys.infra_env_id, nobodys.host_id).await).0, 404);
+    assert_eq!(refusal(lab.poll(nobodys).await).0, 404);
+    assert_eq!(refusal(service.list_hosts(&lab.caller, nobodys.infra_env_id).await).0, 404);
+    assert_eq!(refusal(service.get_infra_env(&lab.caller, nobodys.infra_env_id).await).0, 404);
+
+    let cluster_id = ClusterId::random();
+    let params = json!({"name": "i", "pull_secret": PULL_SECRET, "cluster_id": cluster_id});
+    let outcome = service.register_infra_env(&lab.caller, serde_json::from_value(params).unwrap()).await;
+    assert_eq!(refusal(outcome), (404, format!("Cluster ID {cluster_id} does not exist")));
+    let told = lab.events(Default::default()).await.events.0;
+    assert!(told.iter().any(|event| event.name == "infra_env_registration_failed"), "{told:?}");
+
+    let user = Caller { role: Role::User, ..Caller::admin(Uuid::new_v4()) };
+    let deleted = GetCluster { cluster_id, get_unregistered_clusters: true, exclude_hosts: false };
+    let error = service.get_cluster(&user, deleted).await.unwrap_err();
+    assert!(matches!(error, assisted_service::Error::Infra { status: 403, .. }), "{error:?}");
+    let scoped = Caller { resource: Some(TokenResource::Cluster(cluster_id)), ..lab.caller.clone() };
+    assert!(!scoped.is_admin());
+    lab.stop().await;
+}
+
+async fn settings_of_a_cluster(database: Database) {
+    let lab = Lab::start(&database).await;
+    let (service, caller) = (&lab.service, &lab.caller);
+    let id = lab.single_node().await.id;
+    assert_eq!(service.get_cluster_ui_settings(caller, id).await.unwrap(), "");
+    let text = "{not read by anybody".to_owned();
+    assert_eq!(service.update_cluster_ui_settings(caller, id, text.clone()).await.unwrap(), text);
+    assert_eq!(service.get_cluster_ui_settings(caller, id).await.unwrap(), text);
+
+    let ignore = |hosts: &str, clusters: &str| {
+        serde_json::from_value(json!({"host-validation-ids": hosts, "cluster-validation-ids": clusters}))
+            .unwrap()
+    };
+    let outcome = service.set_ignored_validations(caller, id, ignore(r#"["connected"]"#, "")).await;
+    let text = "cannot proceed due to the following errors: unable to ignore the following host validations (connected)";
+    assert_eq!(refusal(outcome), (400, text.to_owned()));
+    let good = ignore(r#"["ntp-synced"]"#, r#"["all"]"#);
+    let set = service.set_ignored_validations(caller, id, good).await.unwrap();
+    assert_eq!(service.get_ignored_validations(caller, id).await.unwrap(), set);
+    let shown = lab.get_cluster(id).await;
+    assert_eq!(
+        (shown.ignored_host_validations.as_str(), shown.ignored_cluster_validations.as_str()),
+        ("", "")
+    );
+
+    assert!(service.get_preflight_requirements(caller, id).await.unwrap().ocp.is_some());
+    let platforms = service.get_cluster_supported_platforms(caller, id).await.unwrap();
+    assert_eq!(platforms.iter().map(|platform| platform.as_str()).collect::<Vec<_>>(), ["none"]);
+    assert_eq!(refusal(service.get_preflight_requirements(caller, ClusterId::random()).await).0, 404);
+    lab.stop().await;
+}

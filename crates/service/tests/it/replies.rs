@@ -1,0 +1,104 @@
+//! Answers of hosts: in any order, twice, of strangers, broken.
+
+use assisted_core::host::record::HostKey;
+use assisted_wire::host::HostStatus;
+use assisted_wire::id::HostId;
+use assisted_wire::step::{StepReply, StepType};
+use serde_json::json;
+
+use crate::lab::{Database, Lab, inventory, on_both_engines, refusal, resolutions, time_sources};
+
+on_both_engines![in_any_order, twice, strange, at_the_same_time];
+
+async fn in_any_order(database: Database) {
+    let lab = Lab::start(&database).await;
+    let cluster = lab.single_node().await;
+    let infra_env = lab.infra_env(Some(cluster.id)).await;
+    let host = lab.host(infra_env.id).await;
+    lab.reply(host, StepType::DomainResolution, &resolutions()).await.unwrap();
+    lab.reply(host, StepType::NtpSynchronizer, &time_sources()).await.unwrap();
+    lab.reply(host, StepType::Inventory, &inventory(1)).await.unwrap();
+    lab.poll(host).await.unwrap();
+    lab.until(host, HostStatus::Known).await;
+    lab.stop().await;
+}
+
+async fn twice(database: Database) {
+    let lab = Lab::start(&database).await;
+    let pool = lab.infra_env(None).await;
+    let host = lab.host(pool.id).await;
+    lab.tell_all(host, 1).await;
+    let before = lab.until(host, HostStatus::KnownUnbound).await;
+    lab.pass(1);
+    for _ in 0..3 {
+        lab.reply(host, StepType::Inventory, &inventory(1)).await.unwrap();
+    }
+    let after = lab.get(host).await;
+    assert_eq!((after.updated_at, &after.inventory), (before.updated_at, &before.inventory));
+    // What is known by heart does not hide what is new.
+    lab.reply(host, StepType::Inventory, &inventory(9)).await.unwrap();
+    assert!(lab.get(host).await.inventory.contains("192.168.126.19"));
+    lab.reply(host, StepType::Inventory, &inventory(1)).await.unwrap();
+    assert_eq!(lab.get(host).await.inventory, before.inventory);
+    lab.stop().await;
+}
+
+async fn strange(database: Database) {
+    let lab = Lab::start(&database).await;
+    let pool = lab.infra_env(None).await;
+    let host = lab.host(pool.id).await;
+    let stranger = HostKey { host_id: HostId::random(), ..host };
+    assert_eq!(refusal(lab.reply(stranger, StepType::Inventory, &inventory(1)).await).0, 404);
+    assert_eq!(refusal(lab.reply(host, StepType::Inventory, &json!("nonsense")).await).0, 400);
+    assert_eq!(refusal(lab.reply(host, StepType::NtpSynchronizer, &json!([1])).await).0, 400);
+    assert!(lab.get(host).await.inventory.is_empty());
+
+    let failed = |exit_code| StepReply {
+        step_type: Some(StepType::Inventory),
+        step_id: "inventory-00000000".to_owned(),
+        exit_code,
+        error: "no".to_owned(),
+        ..StepReply::default()
+    };
+    lab.tell_all(host, 1).await;
+    lab.until(host, HostStatus::KnownUnbound).await;
+    lab.service.post_step_reply(&lab.caller, host, failed(1)).await.unwrap();
+    assert!(!lab.get(host).await.inventory.is_empty());
+    lab.service.post_step_reply(&lab.caller, host, failed(256)).await.unwrap();
+    lab.until(host, HostStatus::DisconnectedUnbound).await;
+    // The same inventory as before is news now: the media can be read again.
+    lab.reply(host, StepType::Inventory, &inventory(1)).await.unwrap();
+    lab.until(host, HostStatus::KnownUnbound).await;
+    lab.stop().await;
+}
+
+async fn at_the_same_time(database: Database) {
+    let lab = Lab::start(&database).await;
+    let cluster = lab.single_node().await;
+    let infra_env = lab.infra_env(Some(cluster.id)).await;
+    let host = lab.host(infra_env.id).await;
+    let rename = |name: String| {
+        let (service, caller) = (lab.service.clone(), lab.caller.clone());
+        let params = serde_json::from_value(json!({"host_name": name})).unwrap();
+        tokio::spawn(async move { service.update_host(&caller, host, params).await })
+    };
+    let patch = |name: String| {
+        let (service, caller) = (lab.service.clone(), lab.caller.clone());
+        let params = serde_json::from_value(json!({"tags": name})).unwrap();
+        let id = cluster.id;
+        tokio::spawn(async move { service.update_cluster(&caller, id, params).await })
+    };
+    let renames: Vec<_> = (0..10).map(|number| rename(format!("host-{number}"))).collect();
+    let patches: Vec<_> = (0..10).map(|number| patch(format!("tag{number}"))).collect();
+    lab.tell_all(host, 1).await;
+    for task in renames {
+        task.await.unwrap().unwrap();
+    }
+    for task in patches {
+        task.await.unwrap().unwrap();
+    }
+    let known = lab.until(host, HostStatus::Known).await;
+    assert!(known.requested_hostname.starts_with("host-"));
+    assert!(lab.get_cluster(cluster.id).await.tags.starts_with("tag"));
+    lab.stop().await;
+}
