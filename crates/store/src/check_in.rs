@@ -8,18 +8,24 @@ use jiff::Timestamp;
 use crate::batch::Batch;
 use crate::error::WriteError;
 use crate::host;
-use crate::statement::Statement;
+use crate::statement::{Bulk, Column, Duplicates, Statement};
 use crate::store::Store;
 
 const PUT: &str = "insert into check_ins (infra_env_id, host_id, at) values ($1, $2, $3) \
      on conflict (infra_env_id, host_id) do update set at = excluded.at";
+
+static PUT_BULK: Bulk = Bulk {
+    table: "check_ins",
+    columns: &[Column::Uuid, Column::Uuid, Column::Int],
+    duplicates: Duplicates::Last(2),
+};
 
 impl Batch {
     /// Sets when a host was last heard.
     pub fn check_in(&mut self, key: HostKey, at: Timestamp) -> &mut Self {
         let mut params = host::key_params(key);
         params.push(at.into());
-        self.push(Statement::new(PUT, params))
+        self.push(Statement::new(PUT, params).bulk(&PUT_BULK))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::host::{self, HostFilter, HostRow};
 use crate::infra_env;
 use crate::report::{self, Reports};
 use crate::row::{Deleted, Stored, Version};
-use crate::statement::{Select, Statement};
+use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
 use crate::store::Store;
 use crate::subject::Subject;
 use crate::value::Value;
@@ -26,6 +26,18 @@ const INSERT: &str = "insert into clusters (id, version, name, status, user_name
 const UPDATE: &str = "update clusters set version = $2, name = $3, status = $4, user_name = $5, org_id = $6, \
      openshift_cluster_id = $7, ams_subscription_id = $8, created_at = $9, updated_at = $10, deleted_at = $11, doc = $12 \
      where id = $1 and version = $13";
+
+static INSERT_BULK: Bulk = Bulk { table: "clusters", columns: &COLUMNS, duplicates: Duplicates::Sent };
+static UPDATE_BULK: Bulk =
+    Bulk { table: "clusters", columns: &COLUMNS_AND_VERSION, duplicates: Duplicates::Sent };
+static COLUMNS: [Column; 12] = {
+    use Column::{Int, Text, Uuid};
+    [Uuid, Int, Text, Text, Text, Text, Uuid, Uuid, Int, Int, Int, Text]
+};
+static COLUMNS_AND_VERSION: [Column; 13] = {
+    use Column::{Int, Text, Uuid};
+    [Uuid, Int, Text, Text, Text, Text, Uuid, Uuid, Int, Int, Int, Text, Int]
+};
 
 /// Which clusters; every condition that is set must hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,7 +71,7 @@ impl Batch {
     pub fn insert_cluster(&mut self, record: &ClusterRecord) -> &mut Self {
         let subject = Subject::Cluster(record.cluster.id);
         let params = self.cluster_columns(record, Version::FIRST);
-        self.push(Statement::guarded(INSERT, params, subject)).touch(subject)
+        self.push(Statement::guarded(INSERT, params, subject).bulk(&INSERT_BULK)).touch(subject)
     }
 
     /// Replaces a cluster; its version becomes `expected.next()`. A time of deletion in the record soft-deletes it.
@@ -67,7 +79,7 @@ impl Batch {
         let subject = Subject::Cluster(record.cluster.id);
         let mut params = self.cluster_columns(record, expected.next());
         params.push(expected.into());
-        self.push(Statement::guarded(UPDATE, params, subject)).touch(subject)
+        self.push(Statement::guarded(UPDATE, params, subject).bulk(&UPDATE_BULK)).touch(subject)
     }
 
     /// Deletes a cluster and its events for good.

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::batch::Batch;
 use crate::error::{Error, WriteError};
-use crate::statement::Statement;
+use crate::statement::{Bulk, Column, Duplicates, Statement};
 use crate::store::Store;
 use crate::subject::Subject;
 use crate::value::{Row, Value};
@@ -82,6 +82,12 @@ const MARK: &str = "insert into due (what, key, at, marks, takes, attempts, leas
      on conflict (what, key) do update set marks = due.marks + 1, \
      at = case when excluded.at < due.at then excluded.at else due.at end";
 
+static MARK_BULK: Bulk = Bulk {
+    table: "due",
+    columns: &[Column::Text, Column::Text, Column::Int],
+    duplicates: Duplicates::Least(2),
+};
+
 const CLEAR: &str = "delete from due where what = $1 and key = $2";
 
 const TAKE: &str = "with picked as materialized (select what, key from due where at <= $1 and lease_until <= $1 \
@@ -98,6 +104,12 @@ const FINISH_AGAIN: &str = "update due set lease_until = 0, lease_owner = null, 
 const FINISH_UNTIL: &str = "update due set lease_until = 0, lease_owner = null, attempts = 0, last_error = null, \
      at = case when marks = $4 or $5 < at then $5 else at end where what = $1 and key = $2 and takes = $3";
 
+static FINISH_UNTIL_BULK: Bulk = Bulk {
+    table: "due",
+    columns: &[Column::Text, Column::Text, Column::Int, Column::Int, Column::Int],
+    duplicates: Duplicates::Sent,
+};
+
 const FAIL: &str = "update due set lease_until = 0, lease_owner = null, last_error = $6, \
      at = case when marks = $4 or $5 < at then $5 else at end where what = $1 and key = $2 and takes = $3";
 
@@ -109,7 +121,7 @@ impl Batch {
     pub fn mark_due(&mut self, due: Due, at: Timestamp) -> &mut Self {
         let mut params = due.params();
         params.push(nanoseconds(at));
-        self.push(Statement::new(MARK, params)).touch(Subject::Due(due))
+        self.push(Statement::new(MARK, params).bulk(&MARK_BULK)).touch(Subject::Due(due))
     }
 
     /// Forgets due work: its object is gone.
@@ -126,7 +138,7 @@ impl Batch {
         match next_at {
             Some(at) => {
                 params.extend([taken.marks.into(), nanoseconds(at)]);
-                self.push(Statement::new(FINISH_UNTIL, params))
+                self.push(Statement::new(FINISH_UNTIL, params).bulk(&FINISH_UNTIL_BULK))
             }
             None => {
                 let again = params.clone();

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::batch::Batch;
 use crate::error::Error;
-use crate::statement::{Select, Statement};
+use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
 use crate::store::Store;
 use crate::value::{Row, Value};
 
@@ -20,6 +20,15 @@ const COUNTS: &str = "select e.severity, count(*) from events e";
 
 const INSERT: &str = "insert into events (at, name, severity, category, cluster_id, host_id, infra_env_id, request_id, \
      message, props) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+
+static INSERT_BULK: Bulk = {
+    use Column::{Int, Text, Uuid};
+    Bulk {
+        table: "events",
+        columns: &[Int, Text, Text, Text, Uuid, Uuid, Uuid, Uuid, Text, Text],
+        duplicates: Duplicates::Sent,
+    }
+};
 
 /// Which events (service-api §11.2).
 ///
@@ -67,40 +76,36 @@ impl Batch {
     /// Adds an event of the domain.
     pub fn insert_event(&mut self, event: &NewEvent, at: Timestamp, request_id: Option<Uuid>) -> &mut Self {
         let props = event.props.as_ref().map(ToString::to_string).unwrap_or_default();
-        self.push(Statement::new(
-            INSERT,
-            vec![
-                nanoseconds(at),
-                event.name.into(),
-                event.severity.as_str().into(),
-                event.category.as_str().into(),
-                event.cluster_id.map(|id| id.0).into(),
-                event.host_id.map(|id| id.0).into(),
-                event.infra_env_id.map(|id| id.0).into(),
-                request_id.into(),
-                event.message.clone().into(),
-                props.into(),
-            ],
-        ))
+        let params = vec![
+            nanoseconds(at),
+            event.name.into(),
+            event.severity.as_str().into(),
+            event.category.as_str().into(),
+            event.cluster_id.map(|id| id.0).into(),
+            event.host_id.map(|id| id.0).into(),
+            event.infra_env_id.map(|id| id.0).into(),
+            request_id.into(),
+            event.message.clone().into(),
+            props.into(),
+        ];
+        self.push(Statement::new(INSERT, params).bulk(&INSERT_BULK))
     }
 
     /// Adds an event that a client sent, as it is; without a category it is for users.
     pub fn insert_client_event(&mut self, event: &Event) -> &mut Self {
-        self.push(Statement::new(
-            INSERT,
-            vec![
-                nanoseconds(event.event_time.0),
-                event.name.clone().into(),
-                event.severity.as_str().into(),
-                event.category.unwrap_or(EventCategory::User).as_str().into(),
-                event.cluster_id.map(|id| id.0).into(),
-                event.host_id.map(|id| id.0).into(),
-                event.infra_env_id.map(|id| id.0).into(),
-                event.request_id.into(),
-                event.message.clone().into(),
-                event.props.clone().into(),
-            ],
-        ))
+        let params = vec![
+            nanoseconds(event.event_time.0),
+            event.name.clone().into(),
+            event.severity.as_str().into(),
+            event.category.unwrap_or(EventCategory::User).as_str().into(),
+            event.cluster_id.map(|id| id.0).into(),
+            event.host_id.map(|id| id.0).into(),
+            event.infra_env_id.map(|id| id.0).into(),
+            event.request_id.into(),
+            event.message.clone().into(),
+            event.props.clone().into(),
+        ];
+        self.push(Statement::new(INSERT, params).bulk(&INSERT_BULK))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::infra_env;
 use crate::report::{self, Report, Reports};
 use crate::row::{Deleted, Stored, Version};
-use crate::statement::{Select, Statement};
+use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
 use crate::store::Store;
 use crate::subject::Subject;
 use crate::value::{Row, Value};
@@ -27,6 +27,18 @@ const INSERT: &str = "insert into hosts (infra_env_id, host_id, version, cluster
 
 const UPDATE: &str = "update hosts set version = $3, cluster_id = $4, status = $5, role = $6, created_at = $7, \
      updated_at = $8, deleted_at = $9, doc = $10 where infra_env_id = $1 and host_id = $2 and version = $11";
+
+static INSERT_BULK: Bulk = Bulk { table: "hosts", columns: &COLUMNS, duplicates: Duplicates::Sent };
+static UPDATE_BULK: Bulk =
+    Bulk { table: "hosts", columns: &COLUMNS_AND_VERSION, duplicates: Duplicates::Sent };
+static COLUMNS: [Column; 10] = {
+    use Column::{Int, Text, Uuid};
+    [Uuid, Uuid, Int, Uuid, Text, Text, Int, Int, Int, Text]
+};
+static COLUMNS_AND_VERSION: [Column; 11] = {
+    use Column::{Int, Text, Uuid};
+    [Uuid, Uuid, Int, Uuid, Text, Text, Int, Int, Int, Text, Int]
+};
 
 /// Which hosts; every condition that is set must hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -80,7 +92,7 @@ impl Batch {
     pub fn insert_host(&mut self, record: &HostRecord) -> &mut Self {
         let key = record_key(record);
         let params = self.host_columns(record, key, Version::FIRST);
-        self.push(Statement::guarded(INSERT, params, Subject::Host(key)));
+        self.push(Statement::guarded(INSERT, params, Subject::Host(key)).bulk(&INSERT_BULK));
         self.check_in(key, record.host.checked_in_at.0).touch(Subject::Host(key))
     }
 
@@ -89,7 +101,8 @@ impl Batch {
         let key = record_key(record);
         let mut params = self.host_columns(record, key, expected.next());
         params.push(expected.into());
-        self.push(Statement::guarded(UPDATE, params, Subject::Host(key))).touch(Subject::Host(key))
+        self.push(Statement::guarded(UPDATE, params, Subject::Host(key)).bulk(&UPDATE_BULK))
+            .touch(Subject::Host(key))
     }
 
     /// Deletes a host, its reports and its check-in for good.

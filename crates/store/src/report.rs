@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::host::{self, HostFilter};
-use crate::statement::{Select, Statement};
+use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
 use crate::store::Store;
 use crate::subject::Subject;
 use crate::value::{Row, Value};
@@ -19,6 +19,12 @@ const SELECT: &str = "select r.infra_env_id, r.host_id, r.kind, r.hash, r.body f
 
 const PUT: &str = "insert into reports (infra_env_id, host_id, kind, hash, body) values ($1, $2, $3, $4, $5) \
      on conflict (infra_env_id, host_id, kind) do update set hash = excluded.hash, body = excluded.body";
+
+static PUT_BULK: Bulk = Bulk {
+    table: "reports",
+    columns: &[Column::Uuid, Column::Uuid, Column::Text, Column::Bytes, Column::Text],
+    duplicates: Duplicates::Last(3),
+};
 
 /// SHA-256 of a report's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,7 +73,7 @@ impl Batch {
         let hash = ReportHash::of(&text);
         let mut params = host::key_params(key);
         params.extend([kind.as_str().into(), hash.0.to_vec().into(), text.into()]);
-        self.push(Statement::new(PUT, params)).touch(Subject::Host(key))
+        self.push(Statement::new(PUT, params).bulk(&PUT_BULK)).touch(Subject::Host(key))
     }
 
     /// Removes a report.

@@ -2,8 +2,20 @@
 
 use crate::error::OpenError;
 
+/// SQL that makes the next version of the schema.
+#[derive(Debug)]
+pub(crate) struct Migration {
+    /// For both engines; `bigserial primary key` is what SQLite numbers itself.
+    pub(crate) common: &'static str,
+    /// What PostgreSQL needs besides.
+    pub(crate) postgres: &'static str,
+}
+
 /// The migrations in order; the first makes version 1.
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("../migrations/1.sql")];
+const MIGRATIONS: &[Migration] = &[Migration {
+    common: include_str!("../migrations/1.sql"),
+    postgres: include_str!("../migrations/1.postgres.sql"),
+}];
 
 pub(crate) const CREATE_VERSIONS: &str =
     "create table if not exists schema_versions (version bigint primary key, applied_at bigint not null)";
@@ -11,12 +23,12 @@ pub(crate) const CURRENT: &str = "select coalesce(max(version), 0) from schema_v
 pub(crate) const RECORD: &str = "insert into schema_versions (version, applied_at) values ($1, $2)";
 
 /// The migrations that a database of schema `found` lacks, with the versions they make.
-pub(crate) fn missing(found: i64) -> Result<impl Iterator<Item = (i64, &'static str)>, OpenError> {
+pub(crate) fn missing(found: i64) -> Result<impl Iterator<Item = (i64, &'static Migration)>, OpenError> {
     let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
     if found > known {
         return Err(OpenError::NewerSchema { found, known });
     }
-    Ok((1..=known).zip(MIGRATIONS.iter().copied()).skip_while(move |(version, _)| *version <= found))
+    Ok((1..=known).zip(MIGRATIONS).skip_while(move |(version, _)| *version <= found))
 }
 
 /// Nanoseconds since 1970, for the record of applied migrations.

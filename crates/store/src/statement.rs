@@ -12,15 +12,63 @@ pub(crate) struct Statement {
     pub(crate) params: Vec<Value>,
     /// Set on a statement that must write exactly one row: what is in conflict when it does not.
     pub(crate) guard: Option<Subject>,
+    /// Set on a statement that may be joined with others of its text; it gives no rows then.
+    pub(crate) bulk: Option<&'static Bulk>,
+}
+
+/// How statements of one text, with one row each, may become one statement with many rows.
+#[derive(Debug)]
+pub(crate) struct Bulk {
+    /// The only table that the statement touches.
+    pub(crate) table: &'static str,
+    /// Types of the parameters.
+    pub(crate) columns: &'static [Column],
+    pub(crate) duplicates: Duplicates,
+}
+
+/// What becomes of statements with the same leading parameters, of which the number is given.
+#[derive(Debug)]
+pub(crate) enum Duplicates {
+    /// All are sent: there are none, or they do no harm.
+    Sent,
+    /// The last one is sent.
+    Last(usize),
+    /// The one whose next parameter is the least is sent.
+    Least(usize),
+}
+
+/// The type of a parameter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Column {
+    Uuid,
+    Int,
+    Text,
+    Bytes,
+}
+
+impl Column {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Uuid => "uuid",
+            Self::Int => "bigint",
+            Self::Text => "text",
+            Self::Bytes => "bytea",
+        }
+    }
 }
 
 impl Statement {
     pub(crate) fn new(sql: &'static str, params: Vec<Value>) -> Self {
-        Self { sql: Cow::Borrowed(sql), params, guard: None }
+        Self { sql: Cow::Borrowed(sql), params, guard: None, bulk: None }
     }
 
     pub(crate) fn guarded(sql: &'static str, params: Vec<Value>, guard: Subject) -> Self {
-        Self { sql: Cow::Borrowed(sql), params, guard: Some(guard) }
+        Self { sql: Cow::Borrowed(sql), params, guard: Some(guard), bulk: None }
+    }
+
+    pub(crate) fn bulk(mut self, bulk: &'static Bulk) -> Self {
+        self.bulk = Some(bulk);
+        self
     }
 }
 
@@ -107,6 +155,6 @@ impl Select {
     }
 
     pub(crate) fn build(self) -> Statement {
-        Statement { sql: Cow::Owned(self.sql), params: self.params, guard: None }
+        Statement { sql: Cow::Owned(self.sql), params: self.params, guard: None, bulk: None }
     }
 }

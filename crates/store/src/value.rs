@@ -17,10 +17,8 @@ pub(crate) enum Value {
     Static(&'static str),
     Shared(Arc<str>),
     Bytes(Vec<u8>),
-    /// PostgreSQL only.
-    Ints(Vec<i64>),
-    /// PostgreSQL only.
-    Uuids(Vec<Uuid>),
+    /// Of one type; PostgreSQL only.
+    List(Vec<Value>),
 }
 
 impl Value {

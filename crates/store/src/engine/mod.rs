@@ -2,6 +2,7 @@
 
 mod pipeline;
 mod postgres;
+mod postgres_group;
 mod postgres_listener;
 mod postgres_value;
 mod sqlite;

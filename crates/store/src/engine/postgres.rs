@@ -1,8 +1,8 @@
 //! PostgreSQL: one task writes, a pool of connections reads.
 //!
 //! The writer takes whatever has queued, sends it as one transaction without waiting between the statements, looks at
-//! the answers and commits: two round trips and one flush for many batches. When one of them fails, the transaction is
-//! rolled back and each batch goes alone.
+//! the answers and commits: two round trips and one flush to disk for many batches. When one of them fails, the
+//! transaction is rolled back and its halves go each alone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +14,12 @@ use futures::TryStreamExt;
 use jiff::Timestamp;
 use tokio::sync::{mpsc, oneshot};
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Config, NoTls};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Config, GenericClient, NoTls};
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
+use super::postgres_group::{self, Step};
 use super::{pipeline, postgres_listener, postgres_value};
 use crate::batch::Batch;
 use crate::error::{Error, OpenError, WriteError};
@@ -112,8 +114,10 @@ impl Postgres {
     pub(super) async fn read(&self, statements: Vec<Statement>) -> Result<Vec<Vec<Row>>, Error> {
         let client = self.pool.get().await?;
         let prepared = prepare(&client, &statements).await?;
-        let requests =
-            statements.iter().zip(&prepared).map(|(statement, prepared)| run(&client, statement, prepared));
+        let requests = statements
+            .iter()
+            .zip(&prepared)
+            .map(|(statement, prepared)| fetch(&**client, prepared, &statement.params));
         pipeline::run(requests).await.into_iter().map(|output| Ok(output?.rows)).collect()
     }
 
@@ -123,9 +127,9 @@ impl Postgres {
     ) -> Result<(), WriteError> {
         // In the order of the keys, so that two replicas don't lock the same rows crosswise.
         let params = vec![
-            Value::Uuids(latest.keys().map(|key| key.infra_env_id.0).collect()),
-            Value::Uuids(latest.keys().map(|key| key.host_id.0).collect()),
-            Value::Ints(latest.values().filter_map(|at| i64::try_from(at.as_nanosecond()).ok()).collect()),
+            Value::List(latest.keys().map(|key| key.infra_env_id.0.into()).collect()),
+            Value::List(latest.keys().map(|key| key.host_id.0.into()).collect()),
+            Value::List(latest.values().map(|at| Value::from(*at)).collect()),
         ];
         let statement = Statement::new(CHECK_INS, params);
         let client = self.pool.get().await.map_err(Error::from)?;
@@ -133,7 +137,7 @@ impl Postgres {
         let [prepared] = prepared.as_slice() else { return Err(Error::Closed.into()) };
         // What is lost with a crash of the database comes again with the next poll: no flush to disk is waited for.
         client.batch_execute("begin; set local synchronous_commit = off").await.map_err(Error::from)?;
-        let written = run(&client, &statement, prepared).await;
+        let written = fetch(&**client, prepared, &statement.params).await;
         let end = if written.is_ok() { "commit" } else { "rollback" };
         client.batch_execute(end).await.map_err(Error::from)?;
         Ok(written.map(drop)?)
@@ -148,12 +152,13 @@ async fn prepare(client: &Client, statements: &[Statement]) -> Result<Vec<tokio_
     Ok(prepared)
 }
 
-async fn run(
-    client: &Client,
-    statement: &Statement,
+/// Sends a prepared statement and collects what it brings.
+async fn fetch<P: ToSql + Sync>(
+    client: &impl GenericClient,
     prepared: &tokio_postgres::Statement,
+    params: &[P],
 ) -> Result<Output, Error> {
-    let rows = client.query_raw(prepared, &statement.params).await?;
+    let rows = client.query_raw(prepared, params).await?;
     futures::pin_mut!(rows);
     let mut output = Output::default();
     while let Some(row) = rows.try_next().await? {
@@ -169,21 +174,7 @@ async fn write_queued(pool: Pool, replica: Uuid, news: Arc<News>, mut queue: mps
         let group = std::mem::take(&mut jobs);
         let (batches, callers): (Vec<_>, Vec<_>) =
             group.into_iter().map(|job| (job.batch, job.reply)).unzip();
-        let replies = match write_group(&pool, replica, &batches).await {
-            Ok(outputs) => outputs.into_iter().map(Ok).collect(),
-            Err(error) if batches.len() == 1 => vec![retry(&pool, replica, &batches, error).await],
-            Err(_) => {
-                let mut replies = Vec::with_capacity(batches.len());
-                for batch in &batches {
-                    let batch = std::slice::from_ref(batch);
-                    replies.push(match write_group(&pool, replica, batch).await {
-                        Ok(outputs) => Ok(outputs.into_iter().next().unwrap_or_default()),
-                        Err(error) => retry(&pool, replica, batch, error).await,
-                    });
-                }
-                replies
-            }
-        };
+        let replies = write_group(&pool, replica, &batches).await;
         for ((batch, caller), reply) in batches.iter().zip(callers).zip(replies) {
             if reply.is_ok() {
                 news.here(&batch.subjects);
@@ -194,66 +185,101 @@ async fn write_queued(pool: Pool, replica: Uuid, news: Arc<News>, mut queue: mps
     }
 }
 
-/// Tries a batch again that only stood in another replica's way.
-async fn retry(pool: &Pool, replica: Uuid, batch: &[Batch], mut error: WriteError) -> Reply {
-    for _ in 1..TRIES {
-        let WriteError::Failed(Error::Postgres(cause)) = &error else { break };
-        let transient = [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE];
-        if !cause.code().is_some_and(|code| transient.contains(code)) {
-            break;
-        }
-        match write_group(pool, replica, batch).await {
-            Ok(outputs) => return Ok(outputs.into_iter().next().unwrap_or_default()),
-            Err(next) => error = next,
+/// Writes batches in as few transactions as can be: a group in which something fails is halved until it stands alone.
+async fn write_group(pool: &Pool, replica: Uuid, batches: &[Batch]) -> Vec<Reply> {
+    let mut replies = Vec::with_capacity(batches.len());
+    let mut groups = vec![batches];
+    while let Some(group) = groups.pop() {
+        match transact(pool, replica, group, postgres_group::plan(group)).await {
+            Ok(outputs) => replies.extend(outputs.into_iter().map(Ok)),
+            Err(error) if !may_be_one_batch(&error) => {
+                replies.extend(group.iter().map(|_| Err(error.clone())));
+            }
+            Err(_) => match group {
+                [batch] => replies.push(write_alone(pool, replica, batch).await),
+                _ => {
+                    let (first, second) = group.split_at(group.len() / 2);
+                    groups.extend([second, first]);
+                }
+            },
         }
     }
-    Err(error)
+    replies
 }
 
-/// Writes the batches in one transaction; an error means that nothing of them is written.
-async fn write_group(pool: &Pool, replica: Uuid, batches: &[Batch]) -> Result<Vec<Vec<Output>>, WriteError> {
-    let mut client = pool.get().await.map_err(Error::from)?;
-    let mut statements: Vec<&Statement> = batches.iter().flat_map(|batch| &batch.statements).collect();
-    let payloads = subject::encode(replica, batches.iter().flat_map(|batch| batch.subjects.iter().copied()));
-    let notifications: Vec<_> = payloads
+/// Whether an error may be the fault of one batch only; a lost connection, say, is not.
+fn may_be_one_batch(error: &WriteError) -> bool {
+    match error {
+        WriteError::Conflict { .. } => true,
+        WriteError::Failed(Error::Postgres(cause)) => !cause.is_closed(),
+        WriteError::Failed(_) => false,
+    }
+}
+
+/// Writes a batch in a transaction of its own, statement by statement, so that it is known which one fails.
+async fn write_alone(pool: &Pool, replica: Uuid, batch: &Batch) -> Reply {
+    let batches = std::slice::from_ref(batch);
+    let mut tries = 1;
+    loop {
+        let steps = batch.statements.iter().map(|statement| Step::One(0, statement)).collect();
+        match transact(pool, replica, batches, steps).await {
+            Ok(outputs) => return Ok(outputs.into_iter().next().unwrap_or_default()),
+            Err(error) if tries < TRIES && stood_in_the_way(&error) => tries += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether another replica's transaction won, and a second try may succeed.
+fn stood_in_the_way(error: &WriteError) -> bool {
+    let WriteError::Failed(Error::Postgres(cause)) = error else { return false };
+    cause.code().is_some_and(|code| {
+        [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE].contains(code)
+    })
+}
+
+/// Writes the batches, of which the steps were made, in one transaction; an error means that nothing is written.
+async fn transact(
+    pool: &Pool,
+    replica: Uuid,
+    batches: &[Batch],
+    mut steps: Vec<Step<'_>>,
+) -> Result<Vec<Vec<Output>>, WriteError> {
+    let subjects = batches.iter().flat_map(|batch| batch.subjects.iter().copied());
+    let notifications: Vec<_> = subject::encode(replica, subjects)
         .into_iter()
         .map(|payload| Statement::new(postgres_listener::NOTIFY, vec![payload.into()]))
         .collect();
-    statements.extend(&notifications);
+    steps.extend(notifications.iter().map(|statement| Step::One(batches.len(), statement)));
 
-    let mut prepared = Vec::with_capacity(statements.len());
-    for statement in &statements {
-        prepared.push(client.prepare_cached(&statement.sql).await.map_err(Error::from)?);
+    let mut client = pool.get().await.map_err(Error::from)?;
+    let mut prepared = Vec::with_capacity(steps.len());
+    for step in &steps {
+        prepared.push(client.prepare_cached(step.sql()).await.map_err(Error::from)?);
     }
     let transaction = client.transaction().await.map_err(Error::from)?;
-    let requests = statements.iter().zip(&prepared).map(|(statement, prepared)| async {
-        let rows = transaction.query_raw(prepared, &statement.params).await?;
-        futures::pin_mut!(rows);
-        let mut output = Output::default();
-        while let Some(row) = rows.try_next().await? {
-            output.rows.push(postgres_value::from_postgres(&row)?);
+    let requests = steps.iter().zip(&prepared).map(|(step, prepared)| async {
+        match step {
+            Step::One(_, statement) => fetch(&*transaction, prepared, &statement.params).await,
+            Step::Many(many) => fetch(&*transaction, prepared, &many.params).await,
         }
-        output.affected = rows.rows_affected().unwrap_or_default();
-        Ok::<_, Error>(output)
     });
-    let mut outputs = pipeline::run(requests).await.into_iter();
-    let mut answers = Vec::with_capacity(batches.len());
-    for batch in batches {
-        let mut answer = Vec::with_capacity(batch.statements.len());
-        for statement in &batch.statements {
-            let output = outputs.next().ok_or(Error::Closed)??;
-            if let Some(what) = statement.guard.filter(|_| output.affected != 1) {
-                return Err(WriteError::Conflict { what });
-            }
-            answer.push(output);
+    let mut outputs: Vec<Vec<Output>> = Vec::new();
+    outputs.resize_with(batches.len() + 1, Vec::new);
+    for (step, output) in steps.iter().zip(pipeline::run(requests).await) {
+        let output = output?;
+        if let Some((rows, what)) = step.guard()
+            && output.affected != rows
+        {
+            return Err(WriteError::Conflict { what });
         }
-        answers.push(answer);
-    }
-    for output in outputs {
-        output?;
+        if let Step::One(batch, _) = step {
+            outputs[*batch].push(output);
+        }
     }
     transaction.commit().await.map_err(Error::from)?;
-    Ok(answers)
+    outputs.truncate(batches.len());
+    Ok(outputs)
 }
 
 async fn migrate(client: &mut Client) -> Result<(), OpenError> {
@@ -262,9 +288,10 @@ async fn migrate(client: &mut Client) -> Result<(), OpenError> {
     transaction.execute("select pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await.map_err(Error::from)?;
     transaction.batch_execute(schema::CREATE_VERSIONS).await.map_err(Error::from)?;
     let found = transaction.query_one(schema::CURRENT, &[]).await.map_err(Error::from)?;
-    for (version, sql) in schema::missing(found.get(0))? {
+    for (version, migration) in schema::missing(found.get(0))? {
         let failed = |error| OpenError::Migration { version, source: Error::from(error) };
-        transaction.batch_execute(sql).await.map_err(failed)?;
+        transaction.batch_execute(migration.common).await.map_err(failed)?;
+        transaction.batch_execute(migration.postgres).await.map_err(failed)?;
         transaction.execute(schema::RECORD, &[&version, &schema::now()]).await.map_err(failed)?;
     }
     transaction.commit().await.map_err(Error::from)?;

@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 
 use bytes::BytesMut;
-use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::types::{FromSql, IsNull, Kind, ToSql, Type, to_sql_checked};
 use uuid::Uuid;
 
 use crate::value::{Row, Value};
@@ -20,8 +20,9 @@ impl ToSql for Value {
             (Self::Static(text), &Type::TEXT) => text.to_sql(ty, out),
             (Self::Shared(text), &Type::TEXT) => text.as_ref().to_sql(ty, out),
             (Self::Bytes(bytes), &Type::BYTEA) => bytes.as_slice().to_sql(ty, out),
-            (Self::Ints(values), &Type::INT8_ARRAY) => values.to_sql(ty, out),
-            (Self::Uuids(values), &Type::UUID_ARRAY) => values.to_sql(ty, out),
+            (Self::List(values), _) if matches!(ty.kind(), Kind::Array(_)) => {
+                values.as_slice().to_sql(ty, out)
+            }
             _ => Err(format!("a parameter has another type than {ty}").into()),
         }
     }

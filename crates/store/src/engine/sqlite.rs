@@ -136,8 +136,8 @@ fn migrate(connection: &mut Connection) -> Result<(), OpenError> {
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Error::from)?;
     transaction.execute_batch(schema::CREATE_VERSIONS).map_err(Error::from)?;
     let found = transaction.query_row(schema::CURRENT, [], |row| row.get(0)).map_err(Error::from)?;
-    for (version, sql) in schema::missing(found)? {
-        let sql = sql.replace("bigserial primary key", "integer primary key autoincrement");
+    for (version, migration) in schema::missing(found)? {
+        let sql = migration.common.replace("bigserial primary key", "integer primary key autoincrement");
         let record = Statement::new(schema::RECORD, vec![version.into(), schema::now().into()]);
         transaction
             .execute_batch(&sql)

@@ -17,7 +17,7 @@ impl ToSql for Value {
             Self::Static(text) => ValueRef::Text(text.as_bytes()),
             Self::Shared(text) => ValueRef::Text(text.as_bytes()),
             Self::Bytes(bytes) => ValueRef::Blob(bytes),
-            Self::Ints(_) | Self::Uuids(_) => {
+            Self::List(_) => {
                 return Err(rusqlite::Error::ToSqlConversionFailure("SQLite has no lists".into()));
             }
         }))
