@@ -11,6 +11,9 @@ from assisted_service_client.rest import ApiException
 
 PULL_SECRET = '{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz","email":"user@example.com"}}}'
 
+# A host that runs another agent is told to upgrade first.
+AGENT_IMAGE = "quay.io/edge-infrastructure/assisted-installer-agent:latest"
+
 configuration = Configuration()
 configuration.host = sys.argv[1] + "/api/assisted-install"
 client = ApiClient(configuration)
@@ -62,7 +65,9 @@ check("the infra-env is changed", changed.additional_ntp_sources == "time.exampl
 check("the change is read", installer.get_infra_env(infra_env.id).additional_ntp_sources == "time.example.com")
 
 host_id = "11111111-2222-4333-8444-555555555555"
-installer.v2_register_host(infra_env.id, models.HostCreateParams(host_id=host_id))
+installer.v2_register_host(
+    infra_env.id, models.HostCreateParams(host_id=host_id, discovery_agent_version=AGENT_IMAGE)
+)
 steps = installer.v2_get_next_steps(infra_env.id, host_id)
 check("a new host is asked for its inventory", [step.step_type for step in steps.instructions] == ["inventory"])
 with open(sys.argv[2], encoding="utf-8") as file:
