@@ -89,6 +89,22 @@ impl Outcome {
         Self::new(Status::Pending, message)
     }
 
+    /// Too little is known yet: a host has not told what it is.
+    pub fn awaits_inventory(message: impl Into<Text>) -> Self {
+        Self::pending(message).measured("no inventory").required("an inventory").remedy(
+            "Wait: a host sends its inventory within a minute after it registered. If it does not, see the agent's log \
+             on the host.",
+        )
+    }
+
+    /// Too little is known yet: a host has not answered a question that is put to it without further ado.
+    pub fn awaits_report(message: impl Into<Text>) -> Self {
+        Self::pending(message)
+            .measured("no report")
+            .required("a report")
+            .remedy("Wait: the host is asked, and answers within a few minutes.")
+    }
+
     /// What is known makes no sense.
     pub fn error(message: impl Into<Text>) -> Self {
         Self::new(Status::Error, message)

@@ -16,12 +16,13 @@ use crate::facts::Facts;
 use crate::host::report::ReportKind;
 use crate::settings::Settings;
 use crate::validation::Status;
-use crate::validation::testing::{self, facts, inventory};
+use crate::validation::testing::{self, explains_itself, facts, inventory};
 
 fn shown(facts: &Facts, id: Id) -> (Status, String) {
     let results = evaluate(facts);
     let entry = results.get(id).unwrap_or_else(|| panic!("{id} was not evaluated"));
     assert_eq!(entry.condition, matches!(entry.outcome.status, Status::Success | Status::Disabled), "{id}");
+    explains_itself(id.as_str(), &entry.outcome);
     (entry.outcome.status, entry.outcome.message.to_string())
 }
 
@@ -553,7 +554,7 @@ fn operators_and_settings() {
     success(&facts(0), NumaResourcesRequirementsSatisfied, "numaresources is disabled");
     let settings = Settings {
         hosts: crate::settings::Hosts {
-            disabled_cluster_validations: vec!["dns-domain-defined".to_owned()],
+            disabled_cluster_validations: [DnsDomainDefined].into(),
             ..Settings::default().hosts
         },
         ..Settings::default()

@@ -12,12 +12,17 @@ pub(super) fn check_defined(view: &View<'_>) -> Outcome {
     } else if !view.machine_networks.is_empty() {
         Outcome::success("Machine Network CIDR is defined")
     } else if topology::is_vip_dhcp(cluster) {
-        Outcome::failure("Machine Network CIDR is undefined").remedy("Set the cluster's machine network.")
+        Outcome::failure("Machine Network CIDR is undefined")
+            .measured("none")
+            .required("a machine network")
+            .remedy("Set the cluster's machine network.")
     } else {
         Outcome::failure(
             "Machine Network CIDR is undefined; the Machine Network CIDR can be defined by setting either the API or \
              Ingress virtual IPs",
         )
+        .measured("none")
+        .required("a machine network")
         .remedy("Set the API or Ingress virtual IPs of the cluster.")
     }
 }
@@ -36,7 +41,10 @@ pub(super) fn check_belongs(view: &View<'_>) -> Outcome {
         return Outcome::success("No machine network CIDR validation needed: Day2 cluster");
     }
     if view.inventory.is_none() || networks.is_empty() {
-        return Outcome::pending("Missing inventory or machine network CIDR");
+        return Outcome::pending("Missing inventory or machine network CIDR")
+            .measured(if networks.is_empty() { "no machine network" } else { "no inventory" })
+            .required("an inventory and a machine network")
+            .remedy("Set the API or Ingress virtual IPs of the cluster, and wait for the host's inventory.");
     }
     let outcome = if topology::is_user_load_balanced(cluster) {
         if networks.iter().any(|network| view.is_in(network)) {

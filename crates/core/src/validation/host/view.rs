@@ -41,8 +41,7 @@ impl<'a> View<'a> {
             inventory.cpu.as_ref().ok_or(EvaluationError::NoCpu)?;
         }
         let facts = scope.facts;
-        let table =
-            scope.requirements.as_ref().map_err(|error| EvaluationError::Requirements(error.to_string()))?;
+        let table = &facts.settings.hardware.requirements;
         let input = SelectionInput { role, ..SelectionInput::of(facts, host) };
         let machine_networks = scope.machine_networks.as_ref();
         Ok(Self {

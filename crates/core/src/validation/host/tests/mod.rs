@@ -13,13 +13,14 @@ use super::evaluate;
 use crate::facts::Facts;
 use crate::settings::Settings;
 use crate::validation::Status;
-use crate::validation::testing::{self, InventoryBuilder, facts, inventory, unbound};
+use crate::validation::testing::{self, InventoryBuilder, explains_itself, facts, inventory, unbound};
 
 /// What the API shows of a validation of the first host: status and message; `None`: nothing.
 fn shown(facts: &Facts, id: Id) -> Option<(Status, String)> {
     let results = evaluate(facts, &facts.hosts[0]).unwrap();
     let entry = results.get(id).unwrap_or_else(|| panic!("{id} was not evaluated"));
     assert_eq!(entry.condition, matches!(entry.outcome.status, Status::Success | Status::Disabled), "{id}");
+    explains_itself(id.as_str(), &entry.outcome);
     entry.shown.then(|| (entry.outcome.status, entry.outcome.message.to_string()))
 }
 
