@@ -52,8 +52,7 @@ impl Service {
         if let Some(record) = effect.cluster {
             work.put_cluster(record);
         }
-        let (limits, now) = (&self.0.limits, work.facts.now);
-        work.events.extend(effect.events.into_iter().filter(|event| limits.allows(event, now)));
+        work.events.extend(effect.events);
         if told {
             work.mark_due();
         }

@@ -5,6 +5,7 @@ mod binding;
 mod events;
 mod lab;
 mod life;
+mod lists;
 mod refusals;
 mod replicas;
 mod replies;
