@@ -7,7 +7,7 @@
 //! What is left out: a management controller that only answers IPMI (see `bmc`), and port names of add-on cards in
 //! the style of `biosdevname`.
 
-mod bmc;
+pub mod bmc;
 mod boot;
 pub mod capture;
 mod cpu;
