@@ -60,7 +60,7 @@ impl Service {
                 record.host.ignition_config_overrides.clone_from(&params.config);
             });
             work.note_usage(|usages| {
-                usages.set_ignition_override(Overridden::Host, !params.config.is_empty())
+                usages.set_ignition_override(Overridden::Host, !params.config.is_empty());
             });
         };
         let event = &catalogue::HOST_DISCOVERY_IGNITION_CONFIG_APPLIED;
