@@ -228,6 +228,11 @@ async fn what_each_refusal_says() {
         get(&[("Watcher-Authorization", "x"), ("X-Secret-Key", "x")]).await,
         (401, watcher.to_owned())
     );
+    // The documents and the signs of life are for everybody.
+    for path in ["/api/assisted-install/openapi", "/api/assisted-install/v2/openapi", "/health", "/ready"] {
+        let answer = server.client.get(format!("http://{}{path}", server.address)).send().await.unwrap();
+        assert_eq!(answer.status(), 200, "{path}");
+    }
     // Nobody learns what is wrong with a body before saying who it is.
     let url = format!("{}/v2/clusters", server.url);
     assert_eq!(server.client.post(url).body("{").send().await.unwrap().status(), 401);
