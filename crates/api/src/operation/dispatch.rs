@@ -56,7 +56,9 @@ pub fn is_implemented(id: OperationId) -> bool {
         | Id::GetDetailedSupportedFeatures
         | Id::GetSupportedArchitectures
         | Id::ListEvents
-        | Id::TriggerEvent => true,
+        | Id::TriggerEvent
+        | Id::ListClusterValidations
+        | Id::ListHostValidations => true,
         Id::UpdateClusterFinalizingProgress
         | Id::InstallCluster
         | Id::CancelInstallation
@@ -232,6 +234,11 @@ pub(super) async fn dispatch(operation: &Operation, input: Input<'_>) -> Result<
             let event = bodies.decode_required(id, body)?;
             empty(status, service.trigger_event(caller, event).await)
         }
+
+        Id::ListClusterValidations => {
+            json(status, service.list_cluster_validations(caller, cluster_id()).await)
+        }
+        Id::ListHostValidations => json(status, service.list_host_validations(caller, host()).await),
 
         Id::ListManagedDomains => json(status, service.list_managed_domains(caller).await),
         Id::ListComponentVersions => json(status, service.list_component_versions(caller).await),

@@ -22,7 +22,7 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
         return Outcome::suppressed();
     }
     let Some(inventory) = view.inventory.filter(|_| !view.machine_networks.is_empty()) else {
-        return Outcome::awaits_inventory("Missing inventory or machine network CIDR");
+        return super::machine_cidr::missing(view);
     };
     let Some(disk) = disk::find(inventory, chosen) else { return Outcome::suppressed() };
     match disk.drive_type {

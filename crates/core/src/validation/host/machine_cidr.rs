@@ -27,6 +27,19 @@ pub(super) fn check_defined(view: &View<'_>) -> Outcome {
     }
 }
 
+/// What is said while the one or the other is not known.
+pub(super) fn missing(view: &View<'_>) -> Outcome {
+    let text = "Missing inventory or machine network CIDR";
+    if view.machine_networks.is_empty() {
+        Outcome::pending(text)
+            .measured("no machine network")
+            .required("a machine network")
+            .remedy("Set the API or Ingress virtual IPs of the cluster.")
+    } else {
+        Outcome::awaits_inventory(text)
+    }
+}
+
 pub(super) fn check_belongs(view: &View<'_>) -> Outcome {
     let Some(cluster) = view.cluster else { return Outcome::suppressed() };
     let networks = view.machine_networks;
@@ -41,10 +54,7 @@ pub(super) fn check_belongs(view: &View<'_>) -> Outcome {
         return Outcome::success("No machine network CIDR validation needed: Day2 cluster");
     }
     if view.inventory.is_none() || networks.is_empty() {
-        return Outcome::pending("Missing inventory or machine network CIDR")
-            .measured(if networks.is_empty() { "no machine network" } else { "no inventory" })
-            .required("an inventory and a machine network")
-            .remedy("Set the API or Ingress virtual IPs of the cluster, and wait for the host's inventory.");
+        return missing(view);
     }
     let outcome = if topology::is_user_load_balanced(cluster) {
         if networks.iter().any(|network| view.is_in(network)) {
