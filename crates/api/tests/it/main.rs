@@ -5,6 +5,7 @@ mod authorisation;
 mod connection;
 mod contract;
 mod errors;
+mod files;
 mod hostile;
 mod life;
 mod query;

@@ -45,6 +45,11 @@ impl Database {
         let address = Postgres::start().unwrap().create_database().unwrap();
         Self { address, dir: Arc::new(TempDir::new().unwrap()) }
     }
+
+    /// Where the service keeps files.
+    pub fn files(&self) -> std::path::PathBuf {
+        self.dir.path().join("files")
+    }
 }
 
 /// Runs a test on each engine.
@@ -103,7 +108,7 @@ impl Lab {
     /// With other settings.
     pub async fn with(database: &Database, time: Time, change: impl FnOnce(&mut Settings)) -> Self {
         let store = Store::open(&database.address).await.unwrap();
-        let blob = Blob::open(database.dir.path().join("files")).await.unwrap();
+        let blob = Blob::open(database.files()).await.unwrap();
         let mut settings = Settings::default();
         settings.images.agent = AGENT.to_owned();
         settings.http.image_service_base_url = "https://images.example.com".to_owned();

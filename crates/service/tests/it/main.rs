@@ -3,10 +3,14 @@
 
 mod binding;
 mod events;
+mod files;
 mod lab;
 mod life;
 mod lists;
+mod logs;
+mod manifests;
 mod refusals;
 mod replicas;
 mod replies;
 mod silence;
+mod stages;
