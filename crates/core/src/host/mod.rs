@@ -27,3 +27,6 @@ pub mod steps;
 pub mod surroundings;
 pub mod transition;
 pub mod update;
+
+#[cfg(test)]
+mod tests;

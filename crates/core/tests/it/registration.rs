@@ -135,7 +135,8 @@ fn the_table_of_registrations() {
             | S::Resetting => Ok(S::Discovering),
             S::PreparingForInstallation | S::PreparingSuccessful => Ok(S::Known),
             S::Installing | S::InstallingInProgress => Ok(S::Error),
-            S::Error => Ok(S::Error),
+            // They were taken out, and stay so.
+            S::Error | S::Disabled | S::DisabledUnbound => Ok(*status),
             S::Installed => Err(409),
             S::DiscoveringUnbound
             | S::DisconnectedUnbound
@@ -147,8 +148,6 @@ fn the_table_of_registrations() {
             S::PreparingFailed
             | S::Cancelled
             | S::Reclaiming
-            | S::Disabled
-            | S::DisabledUnbound
             | S::InstallingPendingUserAction
             | S::AddedToExistingCluster => Err(400),
         };
@@ -159,7 +158,10 @@ fn the_table_of_registrations() {
                 assert_eq!(world.status(1), expected, "{status}");
                 let told: &[&str] = if expected == *status { &[] } else { &["host_status_updated"] };
                 assert_eq!(events, told, "{status}");
-                let forgets = matches!(expected, S::Discovering | S::DiscoveringUnbound);
+                let forgets = matches!(
+                    expected,
+                    S::Discovering | S::DiscoveringUnbound | S::Disabled | S::DisabledUnbound
+                );
                 assert_eq!(world.find(1).unwrap().inventory.is_none(), forgets, "{status}");
                 assert_eq!(world.host(1).bootstrap, !forgets, "{status}");
                 let preparation = world

@@ -24,6 +24,9 @@ pub(super) fn measured(draft: &mut Draft<'_>, exit_code: i64, output: &str) -> R
         return Ok(());
     }
     let response: DiskSpeedCheckResponse = read(StepType::InstallationDiskSpeedCheck, output)?;
+    if response.path.is_empty() {
+        return Err(Refusal::bad_request("the disk whose speed was measured is not told"));
+    }
     let mut disks = known(&draft.host)?;
     let speed = DiskSpeed { tested: true, exit_code, speed_ms: response.io_sync_duration };
     let path = response.path;
