@@ -1,6 +1,6 @@
 //! The installer, or the new cluster's controller, tells how far a host is (state-machines §4.5).
 
-use assisted_wire::host::{HostProgress, HostProgressInfo, HostStage, HostStatus};
+use assisted_wire::host::{HostProgress, HostProgressInfo, HostRole, HostStage, HostStatus};
 use assisted_wire::time::DateTime;
 
 use super::record::HostKey;
@@ -82,7 +82,7 @@ fn accepts(
     let stages = stage::of(fields, facts.cluster.as_ref().map(|record| &record.cluster));
     let place = |stage| stages.iter().position(|each| *each == stage);
     let Some(next) = place(stage) else {
-        let role = fields.role.map(|role| role.as_str()).unwrap_or_default();
+        let role = fields.role.map(HostRole::as_str).unwrap_or_default();
         let bootstrap = fields.bootstrap;
         return Err(Refusal::conflict(format!(
             "Stages {stage} isn't available for host role {role} bootstrap {bootstrap}"

@@ -38,7 +38,7 @@ pub(super) fn leased(draft: &mut Draft<'_>, response: &DhcpAllocationResponse) -
     let mut after = before.clone();
     after.api_vip_lease = endless(&response.api_vip_lease).map_err(failure)?;
     after.ingress_vip_lease = endless(&response.ingress_vip_lease).map_err(failure)?;
-    let same = is_only(api_vips(before), api) && is_only(ingress_vips(before), ingress);
+    let same = is_only(&api_vips(before), api) && is_only(&ingress_vips(before), ingress);
     if same && after == *before {
         return Ok(());
     }
@@ -76,7 +76,7 @@ fn ingress_vips(record: &ClusterRecord) -> Vec<&str> {
     record.cluster.ingress_vips.iter().flatten().map(|vip| vip.ip.0.as_str()).collect()
 }
 
-fn is_only(vips: Vec<&str>, address: std::net::Ipv4Addr) -> bool {
+fn is_only(vips: &[&str], address: std::net::Ipv4Addr) -> bool {
     vips == [address.to_string()]
 }
 

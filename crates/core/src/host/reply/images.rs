@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use assisted_wire::embedded;
-use assisted_wire::probe_responses::{ContainerImageAvailability, ContainerImageAvailabilityResponse};
+use assisted_wire::probe_responses::{
+    ContainerImageAvailability, ContainerImageAvailabilityResponse, ContainerImageAvailabilityResult,
+};
 use assisted_wire::step::StepType;
 
 use super::{Draft, read};
@@ -47,7 +49,7 @@ pub(super) fn tried(draft: &mut Draft<'_>, output: &str) -> Result<(), Refusal> 
 }
 
 fn event(host: &HostFacts, image: &ContainerImageAvailability) -> NewEvent {
-    let result = image.result.map(|result| result.as_str()).unwrap_or_default();
+    let result = image.result.map(ContainerImageAvailabilityResult::as_str).unwrap_or_default();
     let info = if image.size_bytes > 0.0 {
         format!(
             "time: {:.2} seconds; size: {:.2} Megabytes; download rate: {:.2} MBps",

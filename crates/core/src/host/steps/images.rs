@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assisted_wire::cluster::Cluster;
+use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::probe_requests::ContainerImageAvailabilityRequest;
 use assisted_wire::probe_responses::ContainerImageAvailability;
 
@@ -43,7 +44,7 @@ pub(super) fn request(
 /// Images that collect data of a failed cluster, by what they know (install-generation §10.2).
 fn must_gather(facts: &Facts, record: &ClusterRecord) -> BTreeMap<String, String> {
     let Cluster { openshift_version: version, cpu_architecture, .. } = &record.cluster;
-    let architecture = cpu_architecture.map(|architecture| architecture.as_str()).unwrap_or("x86_64");
+    let architecture = cpu_architecture.map_or("x86_64", CpuArchitecture::as_str);
     let minor = base(version).map(|base| base.to_string()).unwrap_or_default();
     let keys = [format!("{version}-{architecture}"), format!("{minor}-{architecture}"), minor];
     let known = &facts.settings.versions.must_gather.0;

@@ -2,7 +2,9 @@
 
 use assisted_wire::cluster::ClusterStatus as C;
 use assisted_wire::host::{HostStatus as S, MediaStatus};
-use assisted_wire::probe_responses::ContainerImageAvailability;
+use assisted_wire::probe_responses::{
+    ContainerImageAvailability, ContainerImageAvailabilityResult as Pulled,
+};
 use assisted_wire::step::StepType::{
     ContainerImageAvailability as Images, DhcpLeaseAllocate, Install, InstallationDiskSpeedCheck as Speed,
     LogsGather, StopInstallation,
@@ -81,8 +83,8 @@ fn images_keep_what_was_measured_first() {
     let kept: BTreeMap<String, ContainerImageAvailability> =
         serde_json::from_str(facts.hosts[0].report(ReportKind::ImagesStatus)).unwrap();
     assert_eq!(kept["a/b:1"].size_bytes, 419_430_400.0);
-    assert_eq!(kept["a/b:1"].result.map(|result| result.as_str()), Some("failure"));
-    assert_eq!(kept["c/d:1"].result.map(|result| result.as_str()), Some("success"));
+    assert_eq!(kept["a/b:1"].result, Some(Pulled::Failure));
+    assert_eq!(kept["c/d:1"].result, Some(Pulled::Success));
 
     let mut silent = preparing();
     assert!(silent.answer(Images, 0, "", "").is_empty());
