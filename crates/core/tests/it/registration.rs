@@ -279,3 +279,43 @@ fn what_an_agent_is_told_to_start() {
     assert_eq!(arguments["infra_env_id"], key(1).infra_env_id.to_string());
     assert_eq!(arguments["agent_version"], Settings::default().images.agent);
 }
+
+/// A disabled host does not count, is not in the way of others, and is heard all the same.
+#[test]
+fn a_disabled_host_takes_no_part() {
+    let mut world = World::new(Some(cluster(&json!({}))));
+    for number in 1..=2 {
+        world.bring(number);
+        // Both machines have one name.
+        world.tell(number, StepType::Inventory, &inventory(1)).unwrap();
+    }
+    world.look();
+    let is_unique = |world: &World, number| {
+        let info = world.find(number).unwrap().report(ReportKind::ValidationsInfo).to_owned();
+        info.contains(r#"{"id":"hostname-unique","status":"success""#)
+    };
+    assert!(!is_unique(&world, 1));
+    let disabled = disable_host(world.find(2).unwrap(), world.facts.now).unwrap();
+    world.write(disabled.host, None);
+    world.look();
+    assert!(is_unique(&world, 1));
+
+    let before = world.host(2).clone();
+    world.wait(3600);
+    world.poll(1);
+    let outcome = world.look();
+    assert!(outcome.hosts.iter().all(|change| change.key == key(1)));
+    assert_eq!(world.host(2).status, before.status, "silence means nothing");
+    let told = steps(&view(&world.facts, key(1)).unwrap(), 0).instructions.unwrap();
+    assert!(told.iter().all(|step| step.step_type != Some(StepType::ConnectivityCheck)), "nobody to look for");
+    let told = steps(&view(&world.facts, key(2)).unwrap(), 0);
+    assert_eq!((told.instructions, told.next_instruction_seconds), (Some(vec![]), 120));
+
+    world.register(2).unwrap();
+    world.poll(2);
+    assert_eq!(world.status(2), HostStatus::Disabled);
+    let enabled = enable_host(world.find(2).unwrap(), world.facts.now).unwrap();
+    world.write(enabled.host, None);
+    world.look();
+    assert_eq!(world.status(2), HostStatus::Discovering);
+}
