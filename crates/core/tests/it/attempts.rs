@@ -261,7 +261,7 @@ fn tries() -> impl Strategy<Value = Try> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
     fn settle_keep_announce_and_lead_back(start in tries(), history in prop::collection::vec(acts(), 1..60)) {
