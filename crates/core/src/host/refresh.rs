@@ -1,5 +1,7 @@
 //! Looks at one host again: validations, then the table.
 
+use std::borrow::Cow;
+
 use assisted_wire::cluster::LogsState;
 use assisted_wire::host::HostValidationId;
 use assisted_wire::time::DateTime;
@@ -29,7 +31,7 @@ pub fn refresh(
     let Some(rule) = choose(table, &host.record.host.status, &|condition| condition.holds(&situation)) else {
         return noted;
     };
-    let info = rule.info.map(|info| status_info::fill(info, &situation).into_owned());
+    let info = rule.info.map(|info| status_info::fill(info, &situation));
     apply(host, rule, info, around, events) || noted
 }
 
@@ -37,7 +39,7 @@ pub fn refresh(
 fn apply(
     host: &mut HostFacts,
     rule: &HostRule,
-    info: Option<String>,
+    info: Option<Cow<'static, str>>,
     around: &Surroundings,
     events: &mut Vec<NewEvent>,
 ) -> bool {

@@ -86,8 +86,11 @@ fn take(facts: &mut Facts, suggestions: Vec<Option<HostRole>>, events: &mut Vec<
     changed
 }
 
-/// The suggestion of each host, in the order of the hosts; `None` without a cluster.
+/// The suggestion of each host, in the order of the hosts; `None` without a cluster, or a host to suggest a role to.
 fn suggestions(facts: &Facts, order: &[usize]) -> Option<Vec<Option<HostRole>>> {
+    if !facts.hosts.iter().any(is_auto) {
+        return None;
+    }
     let wanted = facts.cluster.as_ref()?.cluster.control_plane_count;
     let mut roles: Vec<_> = facts.hosts.iter().map(|host| host.record.host.suggested_role).collect();
     let open = |host: &HostFacts| {

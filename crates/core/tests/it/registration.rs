@@ -1,11 +1,15 @@
 //! Every row of the table of registrations.
 
 use assisted_core::host::binding::{bind_host, unbind_host};
+use assisted_core::host::disable::{disable_host, enable_host};
 use assisted_core::host::registration::next_step_runner;
+use assisted_core::host::report::ReportKind;
+use assisted_core::host::steps::{steps, view};
 use assisted_core::settings::Settings;
 use assisted_wire::cluster::{ClusterStatus, InstallationPreparationStatus};
 use assisted_wire::host::{HostKind, HostRole, HostStage, HostStatus};
 use assisted_wire::infra_env::ImageType;
+use assisted_wire::step::StepType;
 use serde_json::json;
 
 use crate::world::{World, cluster, inventory, key, names, single_node};
@@ -94,7 +98,7 @@ fn again(
     });
     let mut world = World::new(record);
     world.register(1).unwrap();
-    world.tell(1, assisted_wire::step::StepType::Inventory, &inventory(1)).unwrap();
+    world.tell(1, StepType::Inventory, &inventory(1)).unwrap();
     let host = &mut world.facts.hosts[0].record.host;
     (host.status, host.status_info, host.kind) = (status, "old".to_owned(), kind);
     (host.requested_hostname, host.role) = ("kept".to_owned(), Some(HostRole::Worker));
@@ -307,7 +311,10 @@ fn a_disabled_host_takes_no_part() {
     assert!(outcome.hosts.iter().all(|change| change.key == key(1)));
     assert_eq!(world.host(2).status, before.status, "silence means nothing");
     let told = steps(&view(&world.facts, key(1)).unwrap(), 0).instructions.unwrap();
-    assert!(told.iter().all(|step| step.step_type != Some(StepType::ConnectivityCheck)), "nobody to look for");
+    assert!(
+        told.iter().all(|step| step.step_type != Some(StepType::ConnectivityCheck)),
+        "nobody to look for"
+    );
     let told = steps(&view(&world.facts, key(2)).unwrap(), 0);
     assert_eq!((told.instructions, told.next_instruction_seconds), (Some(vec![]), 120));
 
