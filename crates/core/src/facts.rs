@@ -12,6 +12,7 @@ use crate::cluster::record::ClusterRecord;
 use crate::host::record::{HostKey, HostRecord};
 use crate::host::report::ReportKind;
 use crate::infra_env::record::InfraEnvRecord;
+use crate::network::heard::Heard;
 use crate::settings::Settings;
 
 /// A cluster with its hosts, or one unbound host, at one moment.
@@ -39,9 +40,43 @@ pub struct HostFacts {
     pub reports: BTreeMap<ReportKind, Arc<str>>,
     /// The inventory, parsed; `None` when there is none or it can't be read.
     pub inventory: Option<Arc<Inventory>>,
+    /// What the connectivity report says, parsed; `None` when there is none or it can't be read.
+    pub heard: Option<Arc<Heard>>,
 }
 
 impl HostFacts {
+    /// A host with its reports, of which those that all decisions look at are parsed.
+    pub fn new(
+        record: HostRecord,
+        checked_in_at: Timestamp,
+        reports: BTreeMap<ReportKind, Arc<str>>,
+    ) -> Self {
+        let mut host = Self { record, checked_in_at, reports, inventory: None, heard: None };
+        host.parse(ReportKind::Inventory);
+        host.parse(ReportKind::Connectivity);
+        host
+    }
+
+    /// Puts a report in place of the old one; an empty text removes it.
+    pub fn put_report(&mut self, kind: ReportKind, text: Arc<str>) {
+        if text.is_empty() {
+            self.reports.remove(&kind);
+        } else {
+            self.reports.insert(kind, text);
+        }
+        self.parse(kind);
+    }
+
+    /// Brings what is parsed of a report in step with its text.
+    fn parse(&mut self, kind: ReportKind) {
+        let text = self.reports.get(&kind).map_or("", AsRef::as_ref);
+        match kind {
+            ReportKind::Inventory => self.inventory = serde_json::from_str(text).ok().map(Arc::new),
+            ReportKind::Connectivity => self.heard = Heard::parse(text).map(Arc::new),
+            _ => {}
+        }
+    }
+
     /// The host's identity.
     pub fn key(&self) -> HostKey {
         HostKey {

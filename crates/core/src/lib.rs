@@ -3,6 +3,7 @@
 //! Pure: no clock, no network, no disk, no SQL. Time comes in as an argument ([`facts::Facts::now`]); what to do comes
 //! out as a value ([`refresh::Refresh`]).
 
+pub mod action;
 pub mod cluster;
 pub mod disk;
 pub mod event;
@@ -11,6 +12,7 @@ pub mod feature;
 pub mod hardware;
 pub mod host;
 pub mod infra_env;
+pub mod install;
 pub mod machine;
 pub mod network;
 pub mod platform;

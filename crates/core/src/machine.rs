@@ -30,6 +30,16 @@ impl<C: Copy> When<C> {
             Self::Any(any) => any.iter().any(|each| each.holds(fact)),
         }
     }
+
+    /// Shows every name in the condition, whether it counts or not.
+    pub fn each(&self, see: &mut impl FnMut(C)) {
+        match self {
+            Self::Always => {}
+            Self::Is(name) => see(*name),
+            Self::Not(inner) => inner.each(see),
+            Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.each(see)),
+        }
+    }
 }
 
 impl<C: Display + Copy> When<C> {

@@ -1,20 +1,24 @@
-//! The decision: looks at a cluster with its hosts, or at a host of a pool, and says what to write, what to tell, and
-//! when to look again.
+//! The decision: looks at a cluster with its hosts, or at a host of a pool, and says what to write, what to tell, what to
+//! do, and when to look again.
 
 use jiff::Timestamp;
 
+use crate::action::Action;
 use crate::cluster;
 use crate::cluster::record::ClusterRecord;
 use crate::event::NewEvent;
 use crate::facts::Facts;
 use crate::host;
+use crate::host::clock;
 use crate::host::record::{HostKey, HostRecord};
 use crate::host::report::ReportKind;
+use crate::host::state::takes_part;
+use crate::host::surroundings::Surroundings;
 use crate::machine::Table;
 use crate::validation::Scope;
 use crate::validation::host::evaluate_in;
 
-/// What a refresh wants done. Empty when nothing changed.
+/// What a decision wants done. Empty when nothing changed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Refresh {
     /// Hosts that changed.
@@ -23,6 +27,8 @@ pub struct Refresh {
     pub cluster: Option<ClusterRecord>,
     /// Events, in order.
     pub events: Vec<NewEvent>,
+    /// What is to be done outside, in order.
+    pub actions: Vec<Action>,
     /// The earliest moment at which the clock alone could change anything; `None`: never.
     pub next_check: Option<Timestamp>,
     /// Hosts that could not be judged, which are as before, and why; for the log.
@@ -46,44 +52,87 @@ const MOST_LOOKS: usize = 12;
 
 /// Decides. Without side effects, and settled: a second call on what the first has left changes nothing.
 pub fn refresh(facts: &Facts) -> Refresh {
-    let mut after = facts.clone();
-    let mut events = Vec::new();
-    let mut problems = Vec::new();
-    for _ in 0..MOST_LOOKS {
-        problems.clear();
-        if !look(&mut after, &mut events, &mut problems) {
-            break;
-        }
-    }
-    let next_check =
-        after.hosts.iter().filter_map(|host| host::check_in::disconnects_at(host, &facts.settings)).min();
-    let changes = facts.hosts.iter().zip(after.hosts);
-    let hosts = changes.filter_map(|(before, after)| host::reset::change(before, after, facts.now)).collect();
-    let cluster = after.cluster.filter(|after| Some(after) != facts.cluster.as_ref()).map(|mut record| {
-        record.cluster.updated_at = facts.now.into();
-        record
-    });
-    Refresh { hosts, cluster, events, next_check, problems }
+    Draft::new(facts).settled()
 }
 
-/// Looks once at everything, weakest host first; whether anything changed.
-fn look(facts: &mut Facts, events: &mut Vec<NewEvent>, problems: &mut Vec<(HostKey, String)>) -> bool {
-    let mut changed = cluster::refresh::derive(facts);
-    let order = host::role::weakest_first(&facts.hosts);
-    let scope = Scope::new(facts);
-    let results: Vec<_> =
-        order.iter().map(|&place| (place, evaluate_in(&scope, &facts.hosts[place]))).collect();
-    drop(scope);
-    for (place, results) in results {
-        let host = &mut facts.hosts[place];
-        match results {
-            Ok(results) => changed |= host::refresh::refresh(host, &results, facts.now, events),
-            Err(error) => problems.push((host.key(), error.to_string())),
+/// Facts that are being changed, and what the changes bring about.
+pub(crate) struct Draft<'f> {
+    before: &'f Facts,
+    /// The facts as they will be, without hosts that take no part.
+    pub(crate) facts: Facts,
+    pub(crate) events: Vec<NewEvent>,
+    pub(crate) actions: Vec<Action>,
+    problems: Vec<(HostKey, String)>,
+}
+
+impl<'f> Draft<'f> {
+    /// Nothing is changed yet.
+    pub(crate) fn new(before: &'f Facts) -> Self {
+        let mut facts = before.clone();
+        facts.hosts.retain(takes_part);
+        Self { before, facts, events: Vec::new(), actions: Vec::new(), problems: Vec::new() }
+    }
+
+    /// Looks until hosts and cluster agree.
+    pub(crate) fn settle(&mut self) {
+        for _ in 0..MOST_LOOKS {
+            self.problems.clear();
+            if !self.look() {
+                break;
+            }
         }
     }
-    changed |= host::role::suggest(facts, &order, events);
-    changed |= cluster::refresh::refresh(facts, events);
-    changed
+
+    /// Looks once at everything, weakest host first; whether anything changed.
+    fn look(&mut self) -> bool {
+        let Self { facts, events, problems, .. } = self;
+        let mut changed = cluster::refresh::derive(facts);
+        let order = host::role::weakest_first(&facts.hosts);
+        let around = Surroundings::of(facts);
+        let scope = Scope::new(facts);
+        let results: Vec<_> =
+            order.iter().map(|&place| (place, evaluate_in(&scope, &facts.hosts[place]))).collect();
+        drop(scope);
+        for (place, results) in results {
+            let host = &mut facts.hosts[place];
+            match results {
+                Ok(results) => changed |= host::refresh::refresh(host, &results, &around, events),
+                Err(error) => problems.push((host.key(), error.to_string())),
+            }
+        }
+        changed |= host::role::suggest(facts, &order, events);
+        changed |= cluster::refresh::refresh(facts, events);
+        changed
+    }
+
+    /// What is to be done, once everything settled.
+    pub(crate) fn settled(mut self) -> Refresh {
+        self.settle();
+        let around = Surroundings::of(&self.facts);
+        let hosts = self.facts.hosts.iter().filter_map(|host| clock::next_check(host, &around));
+        let next_check = hosts.chain(cluster::refresh::next_check(&self.facts)).min();
+        self.finish(next_check)
+    }
+
+    /// What is to be done at once; what follows from it is left to a look that is due now. For requests whose answer
+    /// shows what was asked for, not what soon becomes of it.
+    pub(crate) fn unsettled(self) -> Refresh {
+        let now = self.facts.now;
+        self.finish(Some(now))
+    }
+
+    fn finish(self, next_check: Option<Timestamp>) -> Refresh {
+        let Self { before, facts, events, actions, problems } = self;
+        let hosts = before.hosts.iter().filter(|host| takes_part(host)).zip(facts.hosts);
+        let hosts =
+            hosts.filter_map(|(before, after)| host::reset::change(before, after, facts.now)).collect();
+        let cluster =
+            facts.cluster.filter(|after| Some(after) != before.cluster.as_ref()).map(|mut record| {
+                record.cluster.updated_at = facts.now.into();
+                record
+            });
+        Refresh { hosts, cluster, events, actions, next_check, problems }
+    }
 }
 
 /// Every table of every machine, in words, for the documentation.

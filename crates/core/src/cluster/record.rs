@@ -5,6 +5,8 @@ use assisted_wire::secret::Secret;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::action::Attempt;
+
 /// A cluster as it is stored: what the API shows, and what it never shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClusterRecord {
@@ -28,6 +30,41 @@ pub struct ClusterRecord {
     /// JSON list of cluster validations to ignore; empty: not set.
     #[serde(default)]
     pub ignored_cluster_validations: String,
+    /// Lease of the API's VIP as the DHCP client wrote it; empty: none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub api_vip_lease: String,
+    /// Lease of the ingress VIP as the DHCP client wrote it; empty: none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub ingress_vip_lease: String,
+    /// The change of the machine networks for which it was told that no leases came; `None`: not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_timeout_told_for: Option<Timestamp>,
+    /// Images out of the release payload that hosts need to know.
+    #[serde(default)]
+    pub payload: PayloadImages,
+    /// The attempt to install for which everything was generated; `None`: for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated_for: Option<Attempt>,
+    /// Whether the kubeconfig that trusts the cluster's own ingress is stored.
+    #[serde(default)]
+    pub kubeconfig_stored: bool,
+    /// Fingerprint of what connectivity groups and IP collisions were worked out from; `None`: of nothing yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connectivity_print: Option<u64>,
+}
+
+/// Images that a release payload names; each empty until the payload was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PayloadImages {
+    /// The machine-config operator.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mco: String,
+    /// What collects data of a failed cluster.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub must_gather: String,
+    /// The operating system.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub coreos: String,
 }
 
 /// An address family.

@@ -94,7 +94,7 @@ impl Spec {
 }
 
 /// Puts values into the places of a text, in one pass: a value that looks like a place stays as it is.
-fn fill(text: &str, values: Values<'_>) -> String {
+pub(crate) fn fill(text: &str, values: Values<'_>) -> String {
     let mut filled = String::with_capacity(text.len() + 64);
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {

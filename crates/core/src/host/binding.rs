@@ -9,7 +9,7 @@ use super::registration::accepts_hosts;
 use super::rejection::Rejection;
 use super::reset::{self, Outcome};
 use super::state;
-use super::transition::{BIND, Effect, HostRule, UNBIND};
+use super::transition::{BIND, HostRule, RECLAIM, UNBIND};
 use super::update::{suits_arbiter, suits_fencing};
 use crate::cluster::record::ClusterRecord;
 use crate::event::{NewEvent, catalogue};
@@ -45,7 +45,7 @@ pub fn bind_host(
     fits(host, infra_env, cluster, settings).map_err(refuse)?;
     accepts_hosts(&cluster.cluster).map_err(refuse)?;
     let Some(rule) = choose(BIND, &host.record.host.status, &|_| false) else {
-        return Err(refuse(wrong_state(host)));
+        return Err(refuse(state::no_rule(500, host)));
     };
     let (mut after, mut events) = (host.clone(), Vec::new());
     reset::forget(&mut after, false);
@@ -120,11 +120,24 @@ pub fn unbind_host(
 ///
 /// 500 when its state is wrong.
 pub fn release_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Refusal> {
-    let rule = choose(UNBIND, &host.record.host.status, &|_| false).ok_or_else(|| wrong_state(host))?;
+    leave(UNBIND, host, now)
+}
+
+/// Takes a host out of its cluster; an installed one boots the discovery image by itself, with the help of the cluster
+/// that it leaves.
+///
+/// # Errors
+///
+/// 500 when its state is wrong.
+pub fn reclaim_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Refusal> {
+    leave(RECLAIM, host, now)
+}
+
+fn leave(table: &[HostRule], host: &HostFacts, now: Timestamp) -> Result<Outcome, Refusal> {
+    let rule =
+        choose(table, &host.record.host.status, &|_| false).ok_or_else(|| state::no_rule(500, host))?;
     let (mut after, mut events) = (host.clone(), Vec::new());
-    if rule.effects.contains(&Effect::LeaveCluster) {
-        reset::leave_cluster(&mut after);
-    }
+    reset::leave_cluster(&mut after);
     enter(&mut after, rule, now, &mut events);
     events.push(catalogue::HOST_UNBIND_SUCCEEDED.of_host(&after, &[]));
     Ok(Outcome { host: reset::change(host, after, now), events })
@@ -133,9 +146,4 @@ pub fn release_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Refusal
 fn enter(host: &mut HostFacts, rule: &HostRule, now: Timestamp, events: &mut Vec<NewEvent>) {
     let status: HostStatus = rule.to.unwrap_or(host.record.host.status);
     state::enter(host, status, rule.info.unwrap_or_default(), now, events);
-}
-
-fn wrong_state(host: &HostFacts) -> Refusal {
-    let status = host.record.host.status;
-    Refusal::new(500, format!("no condition found to run transition from state {status}"))
 }

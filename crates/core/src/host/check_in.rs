@@ -1,6 +1,6 @@
 //! A host is heard of: what of it is worth writing down, and when silence counts.
 
-use assisted_wire::host::HostStatus::{self, Unbinding};
+use assisted_wire::host::HostStatus::{self, *};
 use jiff::{SignedDuration, Timestamp};
 
 use super::record::HostRecord;
@@ -11,18 +11,32 @@ use crate::validation::host::connected_until;
 
 /// The first moment at which a silent host counts as disconnected; `None`: never in this state, or it does already.
 pub fn disconnects_at(host: &HostFacts, settings: &Settings) -> Option<Timestamp> {
-    let status = host.record.host.status;
-    let watched =
-        (state::DISCOVERY.contains(&status) || state::POOL.contains(&status) || status == Unbinding)
-            && !wakes_on_check_in(status);
-    let until = if watched { connected_until(host, settings)? } else { return None };
+    if !is_watched(host.record.host.status) || wakes_on_check_in(host) {
+        return None;
+    }
     // The limit itself is still in time.
-    until.checked_add(SignedDuration::from_millis(1)).ok()
+    connected_until(host, settings)?.checked_add(SignedDuration::from_millis(1)).ok()
 }
 
-/// Whether the next sign of life brings the host out of its state.
-pub fn wakes_on_check_in(status: HostStatus) -> bool {
-    matches!(status, HostStatus::Disconnected | HostStatus::DisconnectedUnbound)
+/// Whether silence means anything in a state.
+fn is_watched(status: HostStatus) -> bool {
+    let prepares = matches!(status, PreparingForInstallation | PreparingSuccessful | PreparingFailed);
+    let installs = matches!(status, Installing | InstallingInProgress);
+    prepares
+        || installs
+        || status == Unbinding
+        || state::DISCOVERY.contains(&status)
+        || state::POOL.contains(&status)
+}
+
+/// Whether the next sign of life changes the host.
+pub fn wakes_on_check_in(host: &HostFacts) -> bool {
+    let fields = &host.record.host;
+    match fields.status {
+        Disconnected | DisconnectedUnbound => true,
+        Installing | InstallingInProgress => fields.connection_timed_out,
+        _ => false,
+    }
 }
 
 /// What a poll tells besides being a sign of life.

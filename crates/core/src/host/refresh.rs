@@ -1,36 +1,131 @@
 //! Looks at one host again: validations, then the table.
 
+use std::borrow::Cow;
+
+use assisted_wire::cluster::LogsState;
 use assisted_wire::host::HostValidationId;
-use jiff::Timestamp;
+use assisted_wire::time::DateTime;
 
 use super::report::ReportKind;
-use super::state;
-use super::status_info::FAILING;
-use super::transition::{REFRESH, REFRESH_POOL};
+use super::situation::Situation;
+use super::surroundings::Surroundings;
+use super::transition::{Effect, HostRule, REFRESH, REFRESH_POOL};
+use super::{install, limits, logs, reset, state, status_info};
 use crate::event::{NewEvent, catalogue, cut};
 use crate::facts::HostFacts;
 use crate::machine::choose;
+use crate::validation::host::invalid_images;
 use crate::validation::{Change, ChangeKind, Results, diff};
 
 /// Looks at a host again, given the results of its validations; whether it changed.
-pub(crate) fn refresh(
+pub fn refresh(
     host: &mut HostFacts,
     results: &Results<HostValidationId>,
-    now: Timestamp,
+    around: &Surroundings,
     events: &mut Vec<NewEvent>,
 ) -> bool {
-    let changed = note(host, results, events);
+    let noted = note(host, results, events);
+    let situation = Situation { host, results: Some(results), around: Some(around) };
     let table = REFRESH.iter().chain(REFRESH_POOL);
-    let status = host.record.host.status;
     // A state without a rule for its situation stays.
-    let rule = choose(table, &status, &|condition| condition.holds(host, Some(results)));
-    let Some((to, info)) = rule.and_then(|rule| Some((rule.to?, rule.info?))) else { return changed };
-    let info = info.replacen(FAILING, &results.failing(), 1);
-    if to == status && host.record.host.status_info == cut(&info, state::LONGEST_INFO) {
-        return changed;
+    let Some(rule) = choose(table, &host.record.host.status, &|condition| condition.holds(&situation)) else {
+        return noted;
+    };
+    let info = rule.info.map(|info| status_info::fill(info, &situation));
+    apply(host, rule, info, around, events) || noted
+}
+
+/// Does what a rule says; whether anything changed.
+fn apply(
+    host: &mut HostFacts,
+    rule: &HostRule,
+    info: Option<Cow<'static, str>>,
+    around: &Surroundings,
+    events: &mut Vec<NewEvent>,
+) -> bool {
+    let status = host.record.host.status;
+    let mut changed = false;
+    if let (Some(to), Some(info)) = (rule.to, info) {
+        if to == status && host.record.host.status_info == cut(&info, state::LONGEST_INFO) {
+            return false;
+        }
+        if rule.effects.contains(&Effect::LeaveCluster) {
+            reset::leave_cluster(host);
+        }
+        state::enter(host, to, &info, around.now, events);
+        changed = true;
     }
-    state::enter(host, to, &info, now, events);
+    for effect in rule.effects {
+        changed |= run(*effect, host, around, events);
+    }
+    changed
+}
+
+/// Brings an effect about; whether anything changed.
+fn run(effect: Effect, host: &mut HostFacts, around: &Surroundings, events: &mut Vec<NewEvent>) -> bool {
+    match effect {
+        Effect::ForgetLogs => {
+            logs::forget(host);
+            true
+        }
+        Effect::ForgetFailedImages => {
+            let status = host.report(ReportKind::ImagesStatus);
+            let fine = invalid_images(status).is_some_and(|invalid| invalid.is_empty());
+            !fine && host.reports.remove(&ReportKind::ImagesStatus).is_some()
+        }
+        Effect::BeginInstallation => {
+            install::begin(host, &around.settings, events);
+            true
+        }
+        Effect::NoteSilence | Effect::NoteVoice => {
+            host.record.host.connection_timed_out = effect == Effect::NoteSilence;
+            true
+        }
+        Effect::HoldStageBack => hold_stage_back(host, around),
+        Effect::NoteStageOverdue => {
+            note_stage_overdue(host, around, events);
+            true
+        }
+        Effect::GiveUpLogs => {
+            host.record.host.logs_info = Some(LogsState::Timeout);
+            true
+        }
+        // Done before, or by those who know the request.
+        Effect::LeaveCluster
+        | Effect::Forget
+        | Effect::ForgetButInventory
+        | Effect::RestartPreparation
+        | Effect::DemandDiskBoot
+        | Effect::LoseMedia
+        | Effect::FailWithMedia
+        | Effect::RefuseInstalled => false,
+    }
+}
+
+fn hold_stage_back(host: &mut HostFacts, around: &Surroundings) -> bool {
+    let Some(progress) = &mut host.record.host.progress else { return false };
+    if around.now <= limits::after(progress.stage_updated_at.0, limits::HELD_BACK) {
+        return false;
+    }
+    set_stage_updated_at(host, around.now.into());
     true
+}
+
+/// Sets the clock of the stage, in both places that show it.
+pub(super) fn set_stage_updated_at(host: &mut HostFacts, at: DateTime) {
+    let fields = &mut host.record.host;
+    fields.stage_updated_at = at;
+    if let Some(progress) = &mut fields.progress {
+        progress.stage_updated_at = at;
+    }
+}
+
+fn note_stage_overdue(host: &mut HostFacts, around: &Surroundings, events: &mut Vec<NewEvent>) {
+    let Some(progress) = &mut host.record.host.progress else { return };
+    progress.stage_timed_out = true;
+    let Some(stage) = progress.current_stage else { return };
+    let minutes = limits::of_stage(&around.settings.host_stages, Some(stage)).as_secs() / 60;
+    events.push(catalogue::HOST_STAGE_TIMED_OUT.of_host(host, &[("stage", &stage), ("minutes", &minutes)]));
 }
 
 /// Stores new results and tells what changed; whether anything did.

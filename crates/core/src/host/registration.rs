@@ -16,6 +16,7 @@ use jiff::Timestamp;
 
 use super::record::{HostKey, HostRecord};
 use super::rejection::Rejection;
+use super::situation::Situation;
 use super::transition::{Effect, REGISTER};
 use super::{reset, stage, state, status_info};
 use crate::cluster::record::ClusterRecord;
@@ -121,7 +122,7 @@ fn candidate(
         ignition_endpoint_http_headers: String::new(),
         clock_ahead_seconds: None,
     };
-    HostFacts { record, checked_in_at: now, reports: BTreeMap::new(), inventory: None }
+    HostFacts::new(record, now, BTreeMap::new())
 }
 
 fn create(
@@ -150,7 +151,8 @@ fn again(
         Rejection::told(refusal, catalogue::HOST_REGISTRATION_FAILED.of_host(host, &[("message", &message)]))
     };
     let status = host.record.host.status;
-    let rule = choose(REGISTER, &status, &|condition| condition.holds(host, None))
+    let situation = Situation::alone(host);
+    let rule = choose(REGISTER, &status, &|condition| condition.holds(&situation))
         .ok_or_else(|| refuse(Refusal::bad_request("no condition found to run transition")))?;
     let (mut after, mut events, mut changed_cluster) = (host.clone(), Vec::new(), None);
     after.record.host.registered_at = now.into();
@@ -165,7 +167,7 @@ fn again(
             Effect::RestartPreparation => changed_cluster = cluster.and_then(restart_preparation),
             Effect::DemandDiskBoot => info = demand_disk_boot(host).map_err(refuse)?,
             Effect::RefuseInstalled => return Err(refuse(Refusal::conflict(ALREADY_INSTALLED))),
-            Effect::LeaveCluster | Effect::LoseMedia | Effect::FailWithMedia => {}
+            _ => {}
         }
     }
     state::enter(&mut after, rule.to.unwrap_or(status), &info, now, &mut events);

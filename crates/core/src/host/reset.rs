@@ -1,20 +1,21 @@
 //! What a host forgets when it boots anew or leaves its cluster, and the reset that a user asks for.
 
-use assisted_wire::cluster::LogsState;
-use assisted_wire::host::{HostKind, HostProgressInfo, HostRole};
+use assisted_wire::host::{HostKind, HostProgressInfo, HostRole, HostStatus, HostValidationId};
 use assisted_wire::time::DateTime;
 use jiff::Timestamp;
 
+use super::rejection::Rejection;
+use super::reply::disk_speed;
 use super::report::ReportKind;
-use super::state;
 use super::transition::RESET;
+use super::{limits, logs, stage, state, status_info};
+use crate::disk;
 use crate::event::{NewEvent, catalogue};
 use crate::facts::HostFacts;
 use crate::machine::choose;
 use crate::refresh::HostChange;
 use crate::refusal::Refusal;
-
-use super::rejection::Rejection;
+use crate::settings::Settings;
 
 /// Forgets what the last boot told.
 pub(crate) fn forget(host: &mut HostFacts, keep_inventory: bool) {
@@ -22,16 +23,13 @@ pub(crate) fn forget(host: &mut HostFacts, keep_inventory: bool) {
     fields.progress = Some(HostProgressInfo::default());
     fields.stage_started_at = DateTime::ZERO;
     fields.stage_updated_at = DateTime::ZERO;
-    fields.logs_info = None::<LogsState>;
-    fields.logs_started_at = DateTime::ZERO;
-    fields.logs_collected_at = DateTime::ZERO;
+    logs::forget(host);
     for kind in [ReportKind::ImagesStatus, ReportKind::NtpSources] {
-        host.reports.remove(&kind);
+        host.put_report(kind, "".into());
     }
     if !keep_inventory {
         host.record.host.bootstrap = false;
-        host.reports.remove(&ReportKind::Inventory);
-        host.inventory = None;
+        host.put_report(ReportKind::Inventory, "".into());
     }
 }
 
@@ -45,7 +43,7 @@ pub(crate) fn leave_cluster(host: &mut HostFacts) {
         ReportKind::FreeAddresses,
         ReportKind::ApiVipConnectivity,
     ] {
-        host.reports.remove(&kind);
+        host.put_report(kind, "".into());
     }
     host.reports.extend(sources.map(|sources| (ReportKind::NtpSources, sources)));
     let fields = &mut host.record.host;
@@ -59,7 +57,7 @@ pub(crate) fn leave_cluster(host: &mut HostFacts) {
 }
 
 /// What changed between two states of a host; `None` when nothing did.
-pub(crate) fn change(before: &HostFacts, mut after: HostFacts, now: Timestamp) -> Option<HostChange> {
+pub fn change(before: &HostFacts, mut after: HostFacts, now: Timestamp) -> Option<HostChange> {
     let reports: Vec<_> = ReportKind::ALL
         .iter()
         .filter(|kind| before.report(**kind) != after.report(**kind))
@@ -81,6 +79,23 @@ pub struct Outcome {
     pub events: Vec<NewEvent>,
 }
 
+/// Resets the installation of a host: it must boot the discovery image again. A refusal is told, too.
+///
+/// # Errors
+///
+/// 409 when the host is in a state that can't be reset.
+pub fn reset(host: &mut HostFacts, now: Timestamp, events: &mut Vec<NewEvent>) -> Result<(), Refusal> {
+    let status = host.record.host.status;
+    let Some(rule) = choose(RESET, &status, &|_| false) else {
+        let refusal = state::no_rule(409, host);
+        events.push(catalogue::HOST_INSTALLATION_RESET_FAILED.of_host(host, &[("error", &refusal.reason)]));
+        return Err(refusal);
+    };
+    state::enter(host, rule.to.unwrap_or(status), rule.info.unwrap_or_default(), now, events);
+    events.push(catalogue::HOST_INSTALLATION_RESET.of_host(host, &[]));
+    Ok(())
+}
+
 /// A user resets a host that is being added to an installed cluster (service-api §6.5).
 ///
 /// # Errors
@@ -93,17 +108,51 @@ pub fn reset_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Rejection
     if host.record.host.cluster_id.is_none() {
         return Err(Refusal::conflict("method only allowed when host assigned to an existing cluster").into());
     }
-    let Some(rule) = choose(RESET, &host.record.host.status, &|_| false) else {
-        let refusal = Refusal::conflict(format!(
-            "Host is in {} state, it can't be reset: no condition found to run transition",
-            host.record.host.status
-        ));
-        let event = catalogue::HOST_INSTALLATION_RESET_FAILED.of_host(host, &[("error", &refusal.reason)]);
-        return Err(Rejection::told(refusal, event));
-    };
     let (mut after, mut events) = (host.clone(), Vec::new());
-    let status = after.record.host.status;
-    state::enter(&mut after, rule.to.unwrap_or(status), rule.info.unwrap_or_default(), now, &mut events);
-    events.push(catalogue::HOST_INSTALLATION_RESET.of_host(&after, &[]));
-    Ok(Outcome { host: change(host, after, now), events })
+    match reset(&mut after, now, &mut events) {
+        Ok(()) => Ok(Outcome { host: change(host, after, now), events }),
+        Err(refusal) => Err(Rejection { refusal, events }),
+    }
+}
+
+/// Whether a host of a cluster that was reset does not come back by itself (state-machines §4.12).
+pub fn is_overdue(host: &HostFacts, settings: &Settings, now: Timestamp) -> bool {
+    let fields = &host.record.host;
+    let stage = fields.progress.as_ref().and_then(|progress| progress.current_stage);
+    fields.status == HostStatus::Resetting
+        && (now >= limits::after(fields.status_updated_at.0, settings.timeouts.reset_cluster)
+            || stage.is_some_and(stage::is_past_reboot))
+}
+
+/// Asks a person to boot the discovery image on a host of a cluster that was reset.
+pub fn demand(host: &mut HostFacts, now: Timestamp, events: &mut Vec<NewEvent>) {
+    state::enter(host, HostStatus::ResettingPendingUserAction, status_info::RESET, now, events);
+    events.push(catalogue::USER_REQUIRED_COMPLETE_INSTALLATION_RESET.of_host(host, &[]));
+}
+
+/// Forgets the outcome of a check, so that it is made anew (state-machines §4.15).
+///
+/// # Errors
+///
+/// 500 when the host is not bound, 400 when there is no such check, or it can't be repeated.
+pub fn reset_validation(host: &HostFacts, id: &str, now: Timestamp) -> Result<Outcome, Refusal> {
+    let fields = &host.record.host;
+    if fields.cluster_id.is_none() {
+        let reason = format!("host {} is not bound to any cluster, reset validation", fields.id);
+        return Err(Refusal::new(500, reason));
+    }
+    let mut after = host.clone();
+    match id.parse() {
+        Ok(HostValidationId::SufficientInstallationDiskSpeed) => {
+            disk_speed::forget(&mut after, disk::chosen(fields))?;
+        }
+        Ok(HostValidationId::ContainerImagesAvailable) => {
+            after.put_report(ReportKind::ImagesStatus, "".into());
+        }
+        _ => {
+            let reason = format!("Validation \"{id}\" cannot be reset or does not exist");
+            return Err(Refusal::bad_request(reason));
+        }
+    }
+    Ok(Outcome { host: change(host, after, now), events: Vec::new() })
 }

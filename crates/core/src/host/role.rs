@@ -48,6 +48,32 @@ pub(crate) fn suggest(facts: &mut Facts, order: &[usize], events: &mut Vec<NewEv
         return false;
     }
     let Some(suggestions) = suggestions(facts, order) else { return false };
+    take(facts, suggestions, events)
+}
+
+/// Gives each host the role that suits it, if it was left to the service; whether any role was given.
+///
+/// None is before every host has told its inventory. Suggestions are made even where they are switched off otherwise.
+pub fn fix(facts: &mut Facts, events: &mut Vec<NewEvent>) -> bool {
+    if facts.hosts.iter().any(|host| host.inventory.is_none()) {
+        return false;
+    }
+    let order = weakest_first(&facts.hosts);
+    let Some(suggestions) = suggestions(facts, &order) else { return false };
+    take(facts, suggestions, events);
+    let mut given = false;
+    for host in facts.hosts.iter_mut().filter(|host| is_auto(host)) {
+        let role = host.record.host.suggested_role.filter(|role| *role != HostRole::AutoAssign);
+        if role.is_some() {
+            host.record.host.role = role;
+            given = true;
+        }
+    }
+    given
+}
+
+/// Takes suggestions over, in the order of the hosts; whether any changed.
+fn take(facts: &mut Facts, suggestions: Vec<Option<HostRole>>, events: &mut Vec<NewEvent>) -> bool {
     let mut changed = false;
     for (host, new) in facts.hosts.iter_mut().zip(suggestions) {
         let old = host.record.host.suggested_role;
@@ -60,8 +86,11 @@ pub(crate) fn suggest(facts: &mut Facts, order: &[usize], events: &mut Vec<NewEv
     changed
 }
 
-/// The suggestion of each host, in the order of the hosts; `None` without a cluster.
+/// The suggestion of each host, in the order of the hosts; `None` without a cluster, or a host to suggest a role to.
 fn suggestions(facts: &Facts, order: &[usize]) -> Option<Vec<Option<HostRole>>> {
+    if !facts.hosts.iter().any(is_auto) {
+        return None;
+    }
     let wanted = facts.cluster.as_ref()?.cluster.control_plane_count;
     let mut roles: Vec<_> = facts.hosts.iter().map(|host| host.record.host.suggested_role).collect();
     let open = |host: &HostFacts| {

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::event::{NewEvent, catalogue, cut};
 use crate::facts::HostFacts;
+use crate::refusal::Refusal;
 
 /// Bound to a cluster, before an installation.
 pub const DISCOVERY: &[HostStatus] = &[Discovering, Known, Disconnected, Insufficient, PendingForInput];
@@ -37,6 +38,14 @@ pub const UPDATABLE: &[HostStatus] = &[
     KnownUnbound,
 ];
 
+/// Taken out by a user: such a host is heard, but no rule looks at it.
+pub const DISABLED: &[HostStatus] = &[Disabled, DisabledUnbound];
+
+/// Whether the host takes part: in validations, roles, counts, and the installation.
+pub fn takes_part(host: &HostFacts) -> bool {
+    !DISABLED.contains(&host.record.host.status)
+}
+
 /// Whether users may still change how the host is to be installed.
 pub fn before_installation(status: HostStatus) -> bool {
     DISCOVERY.contains(&status) || POOL.contains(&status) || status == Binding
@@ -55,6 +64,12 @@ pub fn severity(status: HostStatus) -> EventSeverity {
         Error => EventSeverity::Error,
         _ => EventSeverity::Info,
     }
+}
+
+/// The refusal of a request that makes no sense in the state of a host.
+pub(crate) fn no_rule(code: u16, host: &HostFacts) -> Refusal {
+    let status = host.record.host.status;
+    Refusal::new(code, format!("no condition found to run transition from state {status}"))
 }
 
 /// Longest text of a state, in bytes.

@@ -1,9 +1,5 @@
 //! Addresses that two machines answer for (validations §5.4).
 
-use std::collections::{BTreeMap, HashMap};
-
-use assisted_wire::probe_responses::ConnectivityReport;
-
 use crate::facts::Facts;
 use crate::host::report::ReportKind;
 
@@ -11,33 +7,11 @@ use crate::host::report::ReportKind;
 ///
 /// Only those that the last host (by id) with a report saw, as clients know it (state-machines §11).
 pub fn ip_collisions(facts: &Facts) -> String {
-    let reports = facts.hosts.iter().filter_map(|host| {
-        let text = host.report(ReportKind::Connectivity);
-        (!text.is_empty()).then_some((host.record.host.id, text))
-    });
-    let last = reports.max_by_key(|(id, _)| *id).map_or("", |(_, text)| text);
-    let report = serde_json::from_str(last).unwrap_or_default();
+    let reports = facts.hosts.iter().filter(|host| !host.report(ReportKind::Connectivity).is_empty());
+    let last = reports.max_by_key(|host| host.record.host.id);
+    let collisions = last.and_then(|host| host.heard.as_deref()).map(|heard| &heard.collisions);
     // Maps of texts always serialise.
-    serde_json::to_string(&collisions(&report)).unwrap_or_default()
-}
-
-fn collisions(report: &ConnectivityReport) -> BTreeMap<&str, Vec<&str>> {
-    let mut seen: HashMap<(&str, &str), &str> = HashMap::new();
-    let mut collisions = BTreeMap::new();
-    let remotes = report.remote_hosts.iter().flatten();
-    for entry in remotes.flat_map(|remote| remote.l2_connectivity.iter().flatten()) {
-        let (ip, mac) = (entry.remote_ip_address.as_str(), entry.remote_mac.as_str());
-        if mac.is_empty() {
-            continue;
-        }
-        let earlier = *seen.entry((&entry.outgoing_nic, ip)).or_insert(mac);
-        if earlier != mac {
-            let mut macs = vec![earlier, mac];
-            macs.sort_unstable();
-            collisions.insert(ip, macs);
-        }
-    }
-    collisions
+    collisions.map_or_else(|| "{}".to_owned(), |found| serde_json::to_string(found).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -56,9 +30,9 @@ mod tests {
             entry("eth0", "10.0.0.2", ""),
             entry("eth0", "10.0.0.3", "dd"),
         ]}, {"l2_connectivity": [entry("eth0", "10.0.0.2", "aa")]}]});
-        facts.hosts[1].reports.insert(ReportKind::Connectivity, report.to_string().into());
+        facts.hosts[1].put_report(ReportKind::Connectivity, report.to_string().into());
         assert_eq!(ip_collisions(&facts), r#"{"10.0.0.2":["aa","bb"]}"#);
-        facts.hosts[1].reports.insert(ReportKind::Connectivity, "nonsense".into());
+        facts.hosts[1].put_report(ReportKind::Connectivity, "nonsense".into());
         assert_eq!(ip_collisions(&facts), "{}");
     }
 }

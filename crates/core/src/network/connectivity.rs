@@ -1,15 +1,16 @@
 //! Which hosts reach each other: the largest groups in which everyone does (validations §5.4).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 
 use assisted_wire::id::HostId;
-use assisted_wire::probe_responses::{ConnectivityRemoteHost, ConnectivityReport};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use super::address::{self, of_inventory};
 use super::clique::{Graph, largest_clique};
+use super::heard::Remote;
 use crate::cluster::record::IpStack;
 use crate::facts::Facts;
 use crate::host::report::ReportKind;
@@ -29,7 +30,7 @@ pub struct MajorityGroups {
 impl MajorityGroups {
     /// Whether a host is in the group of a network in canonical form, or of a family.
     pub fn contains(&self, group: &str, host: HostId) -> bool {
-        self.majority_groups.get(group).is_some_and(|hosts| hosts.contains(&host))
+        self.majority_groups.get(group).is_some_and(|hosts| hosts.binary_search(&host).is_ok())
     }
 
     /// Addresses of a host that all other hosts reach.
@@ -38,11 +39,33 @@ impl MajorityGroups {
     }
 }
 
-/// What one host found out about another: addresses of it that answered, on the link and over routes.
-struct Link {
+/// What one host found out about another of the cluster.
+struct Link<'a> {
     to: usize,
-    on_link: Vec<IpAddr>,
-    routed: HashSet<IpAddr>,
+    remote: &'a Remote,
+}
+
+/// Raised when groups are worked out another way, so that stored ones are made anew.
+const EDITION: u8 = 1;
+
+/// Fingerprint of what the groups and collisions of a cluster are worked out from: who is there, with which addresses,
+/// and who answered whom.
+pub fn print(facts: &Facts) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (EDITION, is_fenced(facts)).hash(&mut hasher);
+    for host in &facts.hosts {
+        let reported = !host.report(ReportKind::Connectivity).is_empty();
+        (host.record.host.id, reported, host.heard.as_ref().map(|heard| heard.print)).hash(&mut hasher);
+        for interface in host.inventory.iter().flat_map(|inventory| inventory.interfaces.iter().flatten()) {
+            address::texts(interface).for_each(|text| text.hash(&mut hasher));
+        }
+    }
+    hasher.finish()
+}
+
+fn is_fenced(facts: &Facts) -> bool {
+    let record = facts.cluster.as_ref();
+    record.is_some_and(|record| topology::is_two_nodes_with_fencing(&record.cluster, &facts.hosts))
 }
 
 /// The groups of a cluster's hosts, as the text of `connectivity_majority_groups`.
@@ -57,14 +80,15 @@ pub fn groups(facts: &Facts) -> MajorityGroups {
     hosts.sort_by_key(|host| host.record.host.id);
     let ids: Vec<HostId> = hosts.iter().map(|host| host.record.host.id).collect();
     let places: HashMap<HostId, usize> = ids.iter().enumerate().map(|(place, id)| (*id, place)).collect();
-    let links: Vec<Vec<Link>> =
-        hosts.iter().map(|host| read_links(host.report(ReportKind::Connectivity), &places)).collect();
+    let links: Vec<Vec<Link<'_>>> = hosts
+        .iter()
+        .map(|host| {
+            let remotes = host.heard.iter().flat_map(|heard| &heard.remotes);
+            remotes.filter_map(|remote| Some(Link { to: *places.get(&remote.id)?, remote })).collect()
+        })
+        .collect();
 
-    let fenced = facts
-        .cluster
-        .as_ref()
-        .is_some_and(|record| topology::is_two_nodes_with_fencing(&record.cluster, &facts.hosts));
-    let minimum = if fenced { 2 } else { 3 };
+    let minimum = if is_fenced(facts) { 2 } else { 3 };
     let of_graph = |graph: &Graph| {
         let group = largest_clique(graph);
         if group.len() < minimum { Vec::new() } else { group.into_iter().map(|place| ids[place]).collect() }
@@ -92,23 +116,8 @@ pub fn groups(facts: &Facts) -> MajorityGroups {
     MajorityGroups { majority_groups, l3_connected_addresses: connected_addresses(&links, &ids) }
 }
 
-fn read_links(report: &str, places: &HashMap<HostId, usize>) -> Vec<Link> {
-    let report: ConnectivityReport = serde_json::from_str(report).unwrap_or_default();
-    let link = |remote: ConnectivityRemoteHost| {
-        let to = *places.get(&remote.host_id?)?;
-        let l2 = remote.l2_connectivity.into_iter().flatten().filter(|each| each.successful);
-        let l3 = remote.l3_connectivity.into_iter().flatten().filter(|each| each.successful);
-        Some(Link {
-            to,
-            on_link: l2.filter_map(|each| each.remote_ip_address.parse().ok()).collect(),
-            routed: l3.filter_map(|each| each.remote_ip_address.parse().ok()).collect(),
-        })
-    };
-    report.remote_hosts.into_iter().flatten().filter_map(link).collect()
-}
-
 /// Who reaches whom with an address in a network, both ways.
-fn link_graph(links: &[Vec<Link>], network: &IpNet) -> Graph {
+fn link_graph(links: &[Vec<Link<'_>>], network: &IpNet) -> Graph {
     // Neighbour discovery is not always seen on the link, so routed IPv6 answers count too.
     let routed_counts = address::stack_of_net(network) == IpStack::V6;
     Graph::mutual(links.len(), |edges| {
@@ -116,7 +125,9 @@ fn link_graph(links: &[Vec<Link>], network: &IpNet) -> Graph {
             links.iter().enumerate().flat_map(|(from, links)| links.iter().map(move |link| (from, link)))
         {
             let within = |ip: &IpAddr| network.contains(ip);
-            if link.on_link.iter().any(within) || (routed_counts && link.routed.iter().any(within)) {
+            if link.remote.on_link.iter().any(within)
+                || (routed_counts && link.remote.routed.iter().any(within))
+            {
                 edges.add(from, link.to);
             }
         }
@@ -124,33 +135,31 @@ fn link_graph(links: &[Vec<Link>], network: &IpNet) -> Graph {
 }
 
 /// Who reaches all addresses of a family of whom, both ways.
-fn route_graph(links: &[Vec<Link>], own: &[HashSet<IpAddr>], stack: IpStack) -> Graph {
+fn route_graph(links: &[Vec<Link<'_>>], own: &[HashSet<IpAddr>], stack: IpStack) -> Graph {
     Graph::mutual(links.len(), |edges| {
         for (from, link) in
             links.iter().enumerate().flat_map(|(from, links)| links.iter().map(move |link| (from, link)))
         {
             let mut wanted = own[link.to].iter().filter(|ip| address::stack_of(**ip) == stack).peekable();
-            if wanted.peek().is_some() && wanted.all(|ip| link.routed.contains(ip)) {
+            if wanted.peek().is_some() && wanted.all(|ip| link.remote.routed.binary_search(ip).is_ok()) {
                 edges.add(from, link.to);
             }
         }
     })
 }
 
-fn connected_addresses(links: &[Vec<Link>], ids: &[HostId]) -> BTreeMap<HostId, Vec<String>> {
-    let mut reached: HashMap<(usize, IpAddr), HashSet<usize>> = HashMap::new();
+fn connected_addresses(links: &[Vec<Link<'_>>], ids: &[HostId]) -> BTreeMap<HostId, Vec<String>> {
+    let mut reached: HashMap<(usize, IpAddr), usize> = HashMap::new();
     for (from, link) in
         links.iter().enumerate().flat_map(|(from, links)| links.iter().map(move |link| (from, link)))
     {
-        for ip in &link.routed {
-            if link.to != from {
-                reached.entry((link.to, *ip)).or_default().insert(from);
-            }
+        if link.to != from {
+            link.remote.routed.iter().for_each(|ip| *reached.entry((link.to, *ip)).or_default() += 1);
         }
     }
     let mut addresses: BTreeMap<HostId, Vec<String>> = BTreeMap::new();
     for ((host, ip), by) in reached {
-        if by.len() + 1 == ids.len() {
+        if by + 1 == ids.len() {
             addresses.entry(ids[host]).or_default().push(ip.to_string());
         }
     }
@@ -181,7 +190,7 @@ mod tests {
             let host = &mut facts.hosts[index];
             host.inventory =
                 Some(Arc::new(testing::inventory().address(&format!("10.0.0.{}/24", index + 1)).build()));
-            host.reports.insert(ReportKind::Connectivity, report.to_string().into());
+            host.put_report(ReportKind::Connectivity, report.to_string().into());
         }
         facts
     }
@@ -237,7 +246,7 @@ mod tests {
     #[test]
     fn reports_that_make_no_sense_are_passed_over() {
         let mut facts = cluster(&[&[2, 3], &[1, 3], &[1, 2, 3]]);
-        facts.hosts[0].reports.insert(ReportKind::Connectivity, "nonsense".into());
+        facts.hosts[0].put_report(ReportKind::Connectivity, "nonsense".into());
         assert_eq!(members(&facts, "IPv4"), Vec::<usize>::new());
         assert!(groups(&facts).connected_addresses(testing::host_id(1)).contains(&"10.0.0.1".to_owned()));
     }

@@ -46,12 +46,7 @@ pub(crate) fn host(n: usize) -> HostFacts {
         "role": "auto-assign",
         "requested_hostname": format!("host-{n}"),
     }, "clock_ahead_seconds": 0});
-    HostFacts {
-        record: serde_json::from_value(record).unwrap(),
-        checked_in_at: now(),
-        reports: BTreeMap::new(),
-        inventory: None,
-    }
+    HostFacts::new(serde_json::from_value(record).unwrap(), now(), BTreeMap::new())
 }
 
 /// A cluster of three control plane nodes that lacks nothing but a machine network and VIPs.
@@ -154,7 +149,7 @@ impl Facts {
 
     /// Gives the first host a report.
     pub(crate) fn with_report(mut self, kind: crate::host::report::ReportKind, text: &str) -> Self {
-        self.hosts[0].reports.insert(kind, text.into());
+        self.hosts[0].put_report(kind, text.into());
         self
     }
 

@@ -1,6 +1,7 @@
 //! Random histories: whatever hosts and users do, in whatever order, the machines settle and leave a way out.
 
 use assisted_core::host::binding::{bind_host, release_host};
+use assisted_core::host::disable::{disable_host, enable_host};
 use assisted_core::host::update::update_host;
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::host::HostStatus;
@@ -22,6 +23,8 @@ enum Act {
     LoseMedia,
     Wait(i64),
     Update(&'static str),
+    Disable,
+    Enable,
     Release,
 }
 
@@ -64,6 +67,8 @@ fn acts() -> impl Strategy<Value = (u8, Act)> {
         1 => Just(Act::LoseMedia),
         2 => select(vec![1_i64, 60, 181, 400]).prop_map(Act::Wait),
         2 => update.prop_map(Act::Update),
+        1 => Just(Act::Disable),
+        1 => Just(Act::Enable),
         1 => Just(Act::Release),
     ];
     (1..=HOSTS, act)
@@ -89,6 +94,13 @@ fn act(world: &mut World, number: u8, act: &Act) {
                 world.write(outcome.host, None);
             }
         }
+        Act::Disable => {
+            let place = world.position(number);
+            if let Ok(outcome) = disable_host(&world.facts.hosts[place], world.facts.now) {
+                world.write(outcome.host, None);
+            }
+        }
+        Act::Enable => enable(world, number),
         // A host that leaves is out of sight of its cluster.
         Act::Release => {
             let place = world.position(number);
@@ -98,6 +110,13 @@ fn act(world: &mut World, number: u8, act: &Act) {
                 world.facts.hosts.remove(place);
             }
         }
+    }
+}
+
+fn enable(world: &mut World, number: u8) {
+    let host = world.find(number).map(|host| enable_host(host, world.facts.now));
+    if let Some(Ok(outcome)) = host {
+        world.write(outcome.host, None);
     }
 }
 
@@ -115,8 +134,14 @@ fn worlds() -> impl Strategy<Value = World> {
 fn is_reachable(status: HostStatus, bound: bool) -> bool {
     use HostStatus as S;
     match status {
-        S::Discovering | S::Known | S::Disconnected | S::Insufficient | S::PendingForInput => bound,
-        S::DiscoveringUnbound | S::KnownUnbound | S::DisconnectedUnbound | S::InsufficientUnbound => !bound,
+        S::Discovering | S::Known | S::Disconnected | S::Insufficient | S::PendingForInput | S::Disabled => {
+            bound
+        }
+        S::DiscoveringUnbound
+        | S::KnownUnbound
+        | S::DisconnectedUnbound
+        | S::InsufficientUnbound
+        | S::DisabledUnbound => !bound,
         _ => false,
     }
 }
@@ -144,6 +169,7 @@ proptest! {
             }
         }
         for number in 1..=HOSTS {
+            enable(&mut world, number);
             world.bring(number);
         }
         world.look();

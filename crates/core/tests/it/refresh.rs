@@ -175,7 +175,7 @@ fn tables_are_printed() {
 }
 
 /// What a host tells of the others when all are reached.
-fn connectivity(own: u8, all: std::ops::RangeInclusive<u8>) -> serde_json::Value {
+pub fn connectivity(own: u8, all: std::ops::RangeInclusive<u8>) -> serde_json::Value {
     let others: Vec<_> = all
         .filter(|other| *other != own)
         .map(|other| {

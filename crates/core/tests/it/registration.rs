@@ -1,11 +1,15 @@
 //! Every row of the table of registrations.
 
 use assisted_core::host::binding::{bind_host, unbind_host};
+use assisted_core::host::disable::{disable_host, enable_host};
 use assisted_core::host::registration::next_step_runner;
+use assisted_core::host::report::ReportKind;
+use assisted_core::host::steps::{steps, view};
 use assisted_core::settings::Settings;
 use assisted_wire::cluster::{ClusterStatus, InstallationPreparationStatus};
 use assisted_wire::host::{HostKind, HostRole, HostStage, HostStatus};
 use assisted_wire::infra_env::ImageType;
+use assisted_wire::step::StepType;
 use serde_json::json;
 
 use crate::world::{World, cluster, inventory, key, names, single_node};
@@ -94,7 +98,7 @@ fn again(
     });
     let mut world = World::new(record);
     world.register(1).unwrap();
-    world.tell(1, assisted_wire::step::StepType::Inventory, &inventory(1)).unwrap();
+    world.tell(1, StepType::Inventory, &inventory(1)).unwrap();
     let host = &mut world.facts.hosts[0].record.host;
     (host.status, host.status_info, host.kind) = (status, "old".to_owned(), kind);
     (host.requested_hostname, host.role) = ("kept".to_owned(), Some(HostRole::Worker));
@@ -135,7 +139,8 @@ fn the_table_of_registrations() {
             | S::Resetting => Ok(S::Discovering),
             S::PreparingForInstallation | S::PreparingSuccessful => Ok(S::Known),
             S::Installing | S::InstallingInProgress => Ok(S::Error),
-            S::Error => Ok(S::Error),
+            // They were taken out, and stay so.
+            S::Error | S::Disabled | S::DisabledUnbound => Ok(*status),
             S::Installed => Err(409),
             S::DiscoveringUnbound
             | S::DisconnectedUnbound
@@ -147,8 +152,6 @@ fn the_table_of_registrations() {
             S::PreparingFailed
             | S::Cancelled
             | S::Reclaiming
-            | S::Disabled
-            | S::DisabledUnbound
             | S::InstallingPendingUserAction
             | S::AddedToExistingCluster => Err(400),
         };
@@ -159,7 +162,10 @@ fn the_table_of_registrations() {
                 assert_eq!(world.status(1), expected, "{status}");
                 let told: &[&str] = if expected == *status { &[] } else { &["host_status_updated"] };
                 assert_eq!(events, told, "{status}");
-                let forgets = matches!(expected, S::Discovering | S::DiscoveringUnbound);
+                let forgets = matches!(
+                    expected,
+                    S::Discovering | S::DiscoveringUnbound | S::Disabled | S::DisabledUnbound
+                );
                 assert_eq!(world.find(1).unwrap().inventory.is_none(), forgets, "{status}");
                 assert_eq!(world.host(1).bootstrap, !forgets, "{status}");
                 let preparation = world
@@ -276,4 +282,47 @@ fn what_an_agent_is_told_to_start() {
     assert_eq!(arguments["host_id"], key(1).host_id.to_string());
     assert_eq!(arguments["infra_env_id"], key(1).infra_env_id.to_string());
     assert_eq!(arguments["agent_version"], Settings::default().images.agent);
+}
+
+/// A disabled host does not count, is not in the way of others, and is heard all the same.
+#[test]
+fn a_disabled_host_takes_no_part() {
+    let mut world = World::new(Some(cluster(&json!({}))));
+    for number in 1..=2 {
+        world.bring(number);
+        // Both machines have one name.
+        world.tell(number, StepType::Inventory, &inventory(1)).unwrap();
+    }
+    world.look();
+    let is_unique = |world: &World, number| {
+        let info = world.find(number).unwrap().report(ReportKind::ValidationsInfo).to_owned();
+        info.contains(r#"{"id":"hostname-unique","status":"success""#)
+    };
+    assert!(!is_unique(&world, 1));
+    let disabled = disable_host(world.find(2).unwrap(), world.facts.now).unwrap();
+    world.write(disabled.host, None);
+    world.look();
+    assert!(is_unique(&world, 1));
+
+    let before = world.host(2).clone();
+    world.wait(3600);
+    world.poll(1);
+    let outcome = world.look();
+    assert!(outcome.hosts.iter().all(|change| change.key == key(1)));
+    assert_eq!(world.host(2).status, before.status, "silence means nothing");
+    let told = steps(&view(&world.facts, key(1)).unwrap(), 0).instructions.unwrap();
+    assert!(
+        told.iter().all(|step| step.step_type != Some(StepType::ConnectivityCheck)),
+        "nobody to look for"
+    );
+    let told = steps(&view(&world.facts, key(2)).unwrap(), 0);
+    assert_eq!((told.instructions, told.next_instruction_seconds), (Some(vec![]), 120));
+
+    world.register(2).unwrap();
+    world.poll(2);
+    assert_eq!(world.status(2), HostStatus::Disabled);
+    let enabled = enable_host(world.find(2).unwrap(), world.facts.now).unwrap();
+    world.write(enabled.host, None);
+    world.look();
+    assert_eq!(world.status(2), HostStatus::Discovering);
 }

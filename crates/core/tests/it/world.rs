@@ -11,7 +11,6 @@ use assisted_core::host::record::{HostKey, HostRecord};
 use assisted_core::host::registration::{Registered, register_host};
 use assisted_core::host::rejection::Rejection;
 use assisted_core::host::reply::{ReplyEffect, reply};
-use assisted_core::host::report::ReportKind;
 use assisted_core::infra_env::record::InfraEnvRecord;
 use assisted_core::refresh::{HostChange, Refresh, refresh};
 use assisted_core::refusal::Refusal;
@@ -19,7 +18,6 @@ use assisted_core::settings::Settings;
 use assisted_wire::host::{Host, HostStatus};
 use assisted_wire::host_params::HostCreateParams;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
-use assisted_wire::inventory::Inventory;
 use assisted_wire::step::{StepReply, StepType};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -186,7 +184,7 @@ impl World {
 
     fn insert(&mut self, record: HostRecord) {
         let checked_in_at = self.facts.now;
-        self.facts.hosts.push(HostFacts { record, checked_in_at, reports: BTreeMap::new(), inventory: None });
+        self.facts.hosts.push(HostFacts::new(record, checked_in_at, BTreeMap::new()));
     }
 
     fn heard(&mut self, number: u8) {
@@ -225,15 +223,7 @@ impl World {
                 host.record = record;
             }
             for (kind, text) in change.reports {
-                if kind == ReportKind::Inventory {
-                    let inventory: Option<Inventory> = serde_json::from_str(&text).ok();
-                    host.inventory = inventory.map(Arc::new);
-                }
-                if text.is_empty() {
-                    host.reports.remove(&kind);
-                } else {
-                    host.reports.insert(kind, text.into());
-                }
+                host.put_report(kind, text.into());
             }
         }
         if let Some(cluster) = cluster {

@@ -3,6 +3,11 @@
 //! An answer is read into its type and written again before it is stored, so that nothing unknown is kept. Failed steps
 //! change nothing but where stated: what was known stays known.
 
+mod artifacts;
+mod dhcp;
+pub(crate) mod disk_speed;
+mod images;
+mod install;
 mod inventory;
 mod media;
 mod vips;
@@ -125,28 +130,49 @@ impl Draft<'_> {
                 self.upgraded(&read(step, output)?);
                 Ok(())
             }
-            // Asked for by no state that a host can be in yet, or not interpreted.
-            StepType::DhcpLeaseAllocate
-            | StepType::InstallationDiskSpeedCheck
-            | StepType::ContainerImageAvailability
-            | StepType::Execute
+            StepType::DhcpLeaseAllocate => dhcp::leased(self, &read(step, output)?),
+            StepType::InstallationDiskSpeedCheck => disk_speed::measured(self, 0, output),
+            StepType::ContainerImageAvailability => images::tried(self, output),
+            StepType::DownloadBootArtifacts => {
+                artifacts::downloaded(self, true);
+                Ok(())
+            }
+            // Their end is all there is to know, or is told elsewhere.
+            StepType::Execute
             | StepType::Install
             | StepType::StopInstallation
             | StepType::LogsGather
             | StepType::NextStepRunner
-            | StepType::DownloadBootArtifacts
             | StepType::RebootForReclaim => Ok(()),
         }
     }
 
+    /// What can't be worked in is left out: a step that failed is always taken note of.
     fn failed(&mut self, step: StepType, reply: &StepReply) {
         // A state that knows no loss of its media does not take the rest of the answer either.
         if reply.exit_code == MEDIA_LOST && !media::lost(self) {
             return;
         }
-        if step == StepType::TangConnectivityCheck {
-            self.host.reports.insert(ReportKind::TangConnectivity, reply.error.as_str().into());
-        }
+        let _ = match step {
+            StepType::TangConnectivityCheck => {
+                self.host.put_report(ReportKind::TangConnectivity, reply.error.as_str().into());
+                Ok(())
+            }
+            StepType::Install => {
+                install::failed(self, reply);
+                Ok(())
+            }
+            StepType::InstallationDiskSpeedCheck => {
+                disk_speed::measured(self, reply.exit_code, &reply.output)
+            }
+            // Tells of each image all the same.
+            StepType::ContainerImageAvailability => images::tried(self, &reply.output),
+            StepType::DownloadBootArtifacts => {
+                artifacts::downloaded(self, false);
+                Ok(())
+            }
+            _ => Ok(()),
+        };
     }
 
     fn upgraded(&mut self, response: &UpgradeAgentResponse) {
@@ -173,7 +199,7 @@ impl Draft<'_> {
 
     fn put<T: Serialize>(&mut self, kind: ReportKind, report: &T) -> Result<(), Refusal> {
         let text = embedded::write(report).map_err(|error| Refusal::new(500, error))?;
-        self.host.reports.insert(kind, text.into());
+        self.host.put_report(kind, text.into());
         Ok(())
     }
 

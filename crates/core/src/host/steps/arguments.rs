@@ -9,21 +9,28 @@ use assisted_wire::host::{HostRole, HostStatus};
 use assisted_wire::inventory::Inventory;
 use assisted_wire::probe_requests::{
     ApiVipConnectivityAdditionalRequestHeader, ApiVipConnectivityRequest, ConnectivityCheckHost,
-    ConnectivityCheckNic, DomainResolutionRequest, FreeAddressesRequest, NtpSynchronizationRequest,
-    TangConnectivityRequest, VerifyVip, VerifyVipsRequest, VipType,
+    ConnectivityCheckNic, DiskSpeedCheckRequest, DomainResolutionRequest, FreeAddressesRequest,
+    NtpSynchronizationRequest, TangConnectivityRequest, VerifyVip, VerifyVipsRequest, VipType,
 };
+use assisted_wire::probe_responses::ApiVipConnectivityResponse;
 use assisted_wire::step::StepType;
 use ipnet::IpNet;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::{dhcp, images, install, logs, reclaim};
+use crate::disk;
 use crate::facts::{Facts, HostFacts};
+use crate::host::report::ReportKind;
+use crate::host::situation::{boots_persistently, keeps_partitions};
+use crate::host::state::takes_part;
 use crate::infra_env::record::InfraEnvRecord;
 use crate::network::address;
 
 /// The arguments of a step that needs nothing but facts; `None`: the step is left out.
 pub(super) fn of(step: StepType, facts: &Facts, host: &HostFacts) -> Option<Vec<String>> {
-    let cluster = facts.cluster.as_ref().map(|record| &record.cluster);
+    let record = facts.cluster.as_ref();
+    let cluster = record.map(|record| &record.cluster);
     match step {
         StepType::Inventory => Some(inventory(facts, host)),
         StepType::NtpSynchronizer => {
@@ -34,8 +41,19 @@ pub(super) fn of(step: StepType, facts: &Facts, host: &HostFacts) -> Option<Vec<
         StepType::VerifyVips => one(&vips(cluster?)?),
         StepType::TangConnectivityCheck => one(&tang(cluster?, host)?),
         StepType::ApiVipConnectivityCheck => one(&ignition(cluster?, host)?),
+        StepType::DhcpLeaseAllocate => one(&dhcp::request(record?, host)?),
+        StepType::InstallationDiskSpeedCheck => disk_speed(facts, host),
+        StepType::ContainerImageAvailability => one(&images::request(facts, record?, host)?),
+        StepType::Install => one(&install::request(facts, record?, host)?),
+        StepType::LogsGather => one(&logs::request(facts, record?, host)?),
         StepType::StopInstallation => Some(Vec::new()),
-        _ => None,
+        StepType::DownloadBootArtifacts => one(&reclaim::download(facts, host)?),
+        StepType::RebootForReclaim => one(&reclaim::reboot()),
+        // Made with the others' addresses, or with the agent's image; the last two are given by no state.
+        StepType::ConnectivityCheck
+        | StepType::UpgradeAgent
+        | StepType::Execute
+        | StepType::NextStepRunner => None,
     }
 }
 
@@ -51,6 +69,22 @@ fn inventory(facts: &Facts, host: &HostFacts) -> Vec<String> {
     ];
     let limits = limits.iter().filter(|(_, limit)| *limit > 0).map(|(flag, limit)| format!("{flag}={limit}"));
     std::iter::once(host.record.host.id.to_string()).chain(limits).collect()
+}
+
+/// The disk, and the time limit in seconds. Not for a disk that was measured, or must not be written to.
+fn disk_speed(facts: &Facts, host: &HostFacts) -> Option<Vec<String>> {
+    let fields = &host.record.host;
+    let (inventory, disk) = (host.inventory.as_deref()?, disk::chosen(fields));
+    let known = disk::speed_of(host.report(ReportKind::DisksInfo), disk);
+    if disk.is_empty()
+        || known.is_some()
+        || boots_persistently(inventory)
+        || keeps_partitions(&fields.installer_args)
+    {
+        return None;
+    }
+    let request = serde_json::to_string(&DiskSpeedCheckRequest { path: disk.to_owned() }).ok()?;
+    Some(vec![request, format!("{:.2}", facts.settings.hosts.disk_check_timeout.as_secs_f64())])
 }
 
 /// The cluster's own sources, else its additional ones, else those of the infra-envs of its hosts.
@@ -131,12 +165,29 @@ fn vips(cluster: &Cluster) -> Option<VerifyVipsRequest> {
 
 /// Only when the disk of a host in this role is to be encrypted with keys from Tang servers.
 fn tang(cluster: &Cluster, host: &HostFacts) -> Option<TangConnectivityRequest> {
+    if host.is_day2() {
+        return tang_of_ignition(host);
+    }
     let encryption = cluster.disk_encryption.as_ref()?;
     let role = host.effective_role();
     let wanted = encryption.mode == Some(DiskEncryptionMode::Tang)
         && encryption.enable_on.is_some_and(|roles| includes(roles, role));
-    (wanted && !host.is_day2())
-        .then(|| TangConnectivityRequest { tang_servers: encryption.tang_servers.clone() })
+    wanted.then(|| TangConnectivityRequest { tang_servers: encryption.tang_servers.clone() })
+}
+
+/// The Tang servers of the cluster that a host joins, out of the Ignition config that it fetched there.
+fn tang_of_ignition(host: &HostFacts) -> Option<TangConnectivityRequest> {
+    let fetched: ApiVipConnectivityResponse =
+        serde_json::from_str(host.report(ReportKind::ApiVipConnectivity)).ok()?;
+    let ignition: Value = serde_json::from_str(&fetched.ignition).ok()?;
+    let disks = ignition["storage"]["luks"].as_array()?;
+    let servers =
+        disks.iter().find_map(|disk| disk["clevis"]["tang"].as_array().filter(|all| !all.is_empty()))?;
+    let servers: Vec<_> = servers
+        .iter()
+        .map(|server| json!({"url": server["url"], "thumbprint": server["thumbprint"]}))
+        .collect();
+    Some(TangConnectivityRequest { tang_servers: Value::from(servers).to_string() })
 }
 
 fn includes(roles: RoleSet, role: HostRole) -> bool {
@@ -197,7 +248,9 @@ fn bracketed(name: &str) -> String {
 /// What the others need to know to reach a host: one entry of their lists, as JSON. `None` when the host can't be
 /// reached yet.
 pub(super) fn peer(host: &HostFacts) -> Option<String> {
-    if matches!(host.record.host.status, HostStatus::Discovering | HostStatus::Disconnected) {
+    if !takes_part(host)
+        || matches!(host.record.host.status, HostStatus::Discovering | HostStatus::Disconnected)
+    {
         return None;
     }
     let interfaces = host.inventory.as_ref()?.interfaces.as_ref()?;

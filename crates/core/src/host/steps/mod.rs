@@ -4,6 +4,12 @@
 //! change, into a [`HostView`], so that a poll only gives the steps their ids.
 
 mod arguments;
+mod dhcp;
+mod images;
+mod install;
+mod installer_args;
+mod logs;
+mod reclaim;
 mod table;
 mod view;
 

@@ -92,7 +92,7 @@ fn make(facts: &Facts, host: &HostFacts, peers: &Peers) -> HostView {
         status: fields.status,
         discovery_agent_version: fields.discovery_agent_version.clone(),
         clock_ahead_seconds: host.record.clock_ahead_seconds,
-        wakes_on_check_in: check_in::wakes_on_check_in(fields.status),
+        wakes_on_check_in: check_in::wakes_on_check_in(host),
         event: None,
         seconds: plan.seconds,
         then: plan.then,
@@ -115,7 +115,15 @@ fn make(facts: &Facts, host: &HostFacts, peers: &Peers) -> HostView {
     view
 }
 
-/// The answer to a poll. `tag` is random: it makes the steps' ids.
+/// Hosts of one cluster that are told to look for each other at the same time: more would flood the network.
+const MOST_AT_ONCE: u32 = 150;
+
+/// Whether it is a host's turn to look for the others, as it is for [`MOST_AT_ONCE`] of them in a minute, on average.
+fn is_its_turn(peers: &Peers, tag: u32) -> bool {
+    u32::try_from(peers.len()).is_ok_and(|count| count <= MOST_AT_ONCE || tag % count < MOST_AT_ONCE)
+}
+
+/// The answer to a poll. `tag` is random: it makes the steps' ids, and lets hosts of a large cluster take turns.
 pub fn steps(view: &HostView, tag: u32) -> Steps {
     let step = |planned: &Planned| Step {
         step_type: Some(planned.step),
@@ -129,10 +137,14 @@ pub fn steps(view: &HostView, tag: u32) -> Steps {
             Arguments::Peers(peers) => vec![others(peers, view.key.host_id)],
         }),
     };
+    let is_due = |planned: &Planned| match &planned.arguments {
+        Arguments::Ready(_) => true,
+        Arguments::Peers(peers) => is_its_turn(peers, tag),
+    };
     Steps {
         next_instruction_seconds: view.seconds,
         post_step_action: Some(view.then),
-        instructions: Some(view.steps.iter().map(step).collect()),
+        instructions: Some(view.steps.iter().filter(|planned| is_due(planned)).map(step).collect()),
     }
 }
 

@@ -12,7 +12,7 @@ use assisted_wire::operation::BASE_PATH;
 use assisted_wire::secret::Secret;
 use assisted_wire::time::DateTime;
 
-use crate::cluster::record::ClusterRecord;
+use crate::cluster::record::{ClusterRecord, PayloadImages};
 use crate::rules::New;
 
 pub(super) fn record(
@@ -110,5 +110,12 @@ pub(super) fn record(
         ui_settings: String::new(),
         ignored_host_validations: String::new(),
         ignored_cluster_validations: String::new(),
+        api_vip_lease: String::new(),
+        ingress_vip_lease: String::new(),
+        lease_timeout_told_for: None,
+        payload: PayloadImages::default(),
+        generated_for: None,
+        kubeconfig_stored: false,
+        connectivity_print: None,
     }
 }

@@ -8,6 +8,8 @@ use crate::network::address;
 use crate::validation::scope::Report;
 use crate::validation::{Outcome, topology};
 
+const FINE: &str = "MTU is ok";
+
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let Some(cluster) = view.cluster else { return Outcome::suppressed() };
     if view.inventory.is_none() {
@@ -18,6 +20,10 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     }
     if topology::is_single_node(cluster) {
         return Outcome::suppressed();
+    }
+    // Read in full only if there is something to find.
+    if view.host.heard.as_ref().is_some_and(|heard| !heard.mtu_broken) {
+        return Outcome::success(FINE);
     }
     let report: ConnectivityReport = match view.report(ReportKind::Connectivity) {
         Report::Missing => return Outcome::awaits_report("Missing MTU report information"),
@@ -38,7 +44,7 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
         ))
         .required("full-sized packets get through")
         .remedy("Set the same MTU on the hosts' interfaces and on the switches between them."),
-        None => Outcome::success("MTU is ok"),
+        None => Outcome::success(FINE),
     }
 }
 

@@ -1,0 +1,29 @@
+//! A user cancels the installation of a host's cluster (state-machines §4.7).
+
+use jiff::Timestamp;
+
+use super::state;
+use super::transition::CANCEL;
+use crate::event::{NewEvent, catalogue};
+use crate::facts::HostFacts;
+use crate::machine::choose;
+use crate::refusal::Refusal;
+
+/// Cancels the installation of a host. A refusal is told, too.
+///
+/// # Errors
+///
+/// 409 when the host is in a state in which nothing is installed.
+pub fn cancel(host: &mut HostFacts, now: Timestamp, events: &mut Vec<NewEvent>) -> Result<(), Refusal> {
+    let status = host.record.host.status;
+    let Some(rule) = choose(CANCEL, &status, &|_| false) else {
+        let refusal = state::no_rule(409, host);
+        events.push(catalogue::HOST_CANCEL_INSTALLATION_FAILED.of_host(host, &[("error", &refusal.reason)]));
+        return Err(refusal);
+    };
+    if let (Some(to), Some(info)) = (rule.to, rule.info) {
+        state::enter(host, to, info, now, events);
+    }
+    events.push(catalogue::HOST_INSTALLATION_CANCELLED.of_host(host, &[]));
+    Ok(())
+}

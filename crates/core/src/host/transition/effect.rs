@@ -1,0 +1,62 @@
+//! What a rule changes besides state and text.
+
+use std::fmt;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Forget what the last boot told: progress, inventory, bootstrap, images, NTP sources, logs.
+    Forget,
+    /// The same, but keep inventory and bootstrap.
+    ForgetButInventory,
+    /// The cluster's preparation starts anew.
+    RestartPreparation,
+    /// Leave the cluster: forget all that belonged to it.
+    LeaveCluster,
+    /// The text names the disk to boot from; refused when the host was told so already.
+    DemandDiskBoot,
+    /// The discovery media can't be read.
+    LoseMedia,
+    /// The text tells of the media and keeps what it told before.
+    FailWithMedia,
+    /// The request is refused.
+    RefuseInstalled,
+    /// Forget when logs were asked for, and when they came.
+    ForgetLogs,
+    /// Forget which images could be pulled, if some could not.
+    ForgetFailedImages,
+    /// Note which installer is used, and tell which disks it wipes.
+    BeginInstallation,
+    /// Note that the silence of the host was told.
+    NoteSilence,
+    /// Note that the host is heard again.
+    NoteVoice,
+    /// The clock of the stage starts anew, if it is older than a minute.
+    HoldStageBack,
+    /// Note, and tell, that the stage takes too long.
+    NoteStageOverdue,
+    /// Logs are awaited no longer.
+    GiveUpLogs,
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Forget => "forgets its last boot",
+            Self::ForgetButInventory => "forgets its last boot but the inventory",
+            Self::RestartPreparation => "the cluster's preparation starts anew",
+            Self::LeaveCluster => "leaves the cluster",
+            Self::DemandDiskBoot => "names the disk to boot from",
+            Self::LoseMedia => "media lost",
+            Self::FailWithMedia => "keeps the old text",
+            Self::RefuseInstalled => "refused",
+            Self::ForgetLogs => "forgets its logs",
+            Self::ForgetFailedImages => "forgets images that failed",
+            Self::BeginInstallation => "tells which disks are wiped",
+            Self::NoteSilence => "silence noted",
+            Self::NoteVoice => "silence over",
+            Self::HoldStageBack => "the stage's clock is held back",
+            Self::NoteStageOverdue => "tells that the stage takes too long",
+            Self::GiveUpLogs => "logs timed out",
+        })
+    }
+}

@@ -1,0 +1,23 @@
+//! A host is installed into a cluster that runs already (state-machines §8.3).
+
+use crate::facts::Facts;
+use crate::host;
+use crate::host::record::HostKey;
+use crate::refresh::{Draft, Refresh};
+use crate::refusal::Refusal;
+
+/// Begins the installation of one host; its Ignition config must be stored before this is.
+///
+/// # Errors
+///
+/// 404 when the host is not among the facts or not bound, 409 when it joins no installed cluster, or is not ready.
+pub fn install_host(facts: &Facts, key: HostKey) -> Result<Refresh, Refusal> {
+    let mut draft = Draft::new(facts);
+    let unknown = || Refusal::not_found(format!("Host {} not found", key.host_id));
+    let place = draft.facts.hosts.iter().position(|host| host.key() == key).ok_or_else(unknown)?;
+    host::install::may_install(&draft.facts.hosts[place])?;
+    draft.settle();
+    let (settings, now) = (&facts.settings, facts.now);
+    host::install::install_day2(&mut draft.facts.hosts[place], settings, now, &mut draft.events)?;
+    Ok(draft.settled())
+}

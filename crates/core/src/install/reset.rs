@@ -1,0 +1,50 @@
+//! A user resets the installation (state-machines §3.5).
+
+use crate::action::Action;
+use crate::cluster::refresh::request;
+use crate::cluster::transition::RESET;
+use crate::event::catalogue;
+use crate::facts::Facts;
+use crate::host;
+use crate::host::rejection::Rejection;
+use crate::refresh::{Draft, Refresh};
+use crate::refusal::Refusal;
+
+use super::wrong_state;
+
+/// Resets the installation of the cluster and of each host, and forgets what was generated.
+///
+/// # Errors
+///
+/// 409 when cluster or any host is in another state. Nothing is changed then, but what was tried is told
+/// (state-machines §11).
+pub fn reset(facts: &Facts) -> Result<Refresh, Rejection> {
+    let mut draft = Draft::new(facts);
+    match attempt(&mut draft) {
+        Ok(()) => {
+            if let Some(cluster_id) = facts.cluster.as_ref().map(|record| record.cluster.id) {
+                draft.actions.push(Action::DeleteGenerated { cluster_id });
+                if !facts.settings.clusters.base_dns_domains.is_empty() {
+                    draft.actions.push(Action::DeleteDnsRecords { cluster_id });
+                }
+            }
+            Ok(draft.unsettled())
+        }
+        Err(refusal) => {
+            let mut events = draft.events;
+            if let Some(record) = &facts.cluster {
+                let spec = catalogue::RESET_INSTALLATION_FAILED;
+                events.push(spec.of_cluster(record.cluster.id, &[("error", &refusal.reason)]));
+            }
+            Err(Rejection { refusal, events })
+        }
+    }
+}
+
+fn attempt(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if !request(&mut draft.facts, RESET, &mut draft.events) {
+        return Err(wrong_state(&draft.facts, "reset"));
+    }
+    let (now, events) = (draft.facts.now, &mut draft.events);
+    draft.facts.hosts.iter_mut().try_for_each(|host| host::reset::reset(host, now, events))
+}
