@@ -14,10 +14,8 @@ use assisted_core::host::reset::Outcome;
 use assisted_core::infra_env::record::InfraEnvRecord;
 use assisted_core::refresh::{HostChange, refresh};
 use assisted_store::{Batch, Deleted, Due, HostRow, Stored, Version};
-use assisted_wire::embedded;
 use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, InfraEnvId};
-use assisted_wire::inventory::Inventory;
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -123,15 +121,8 @@ impl Work {
             self.hosts_changed.insert(change.key);
         }
         for (kind, text) in change.reports {
-            if text.is_empty() {
-                host.reports.remove(&kind);
-            } else {
-                host.reports.insert(kind, text.into());
-            }
-            if kind == ReportKind::Inventory {
-                host.inventory = read_inventory(host.report(kind));
-                self.mates_changed = true;
-            }
+            host.put_report(kind, text.into());
+            self.mates_changed |= kind == ReportKind::Inventory;
             self.reports_changed.insert((change.key, kind));
         }
     }
@@ -154,7 +145,7 @@ impl Work {
     pub(crate) fn add_new(&mut self, record: HostRecord) {
         self.hosts_added.insert(key_of(&record));
         let checked_in_at = record.host.checked_in_at.0;
-        self.facts.hosts.push(HostFacts { record, checked_in_at, reports: BTreeMap::new(), inventory: None });
+        self.facts.hosts.push(HostFacts::new(record, checked_in_at, BTreeMap::new()));
     }
 
     /// Lets roles that were left to the service be chosen anew.
@@ -387,10 +378,8 @@ impl Service {
         if let Some(ahead) = record.clock_ahead_seconds {
             record.host.timestamp = checked_in_at.as_second().saturating_add(ahead);
         }
-        let reports: BTreeMap<_, _> =
-            row.reports.into_iter().map(|(kind, report)| (kind, report.text)).collect();
-        let inventory = reports.get(&ReportKind::Inventory).and_then(|text| read_inventory(text));
-        HostFacts { record, checked_in_at, reports, inventory }
+        let reports = row.reports.into_iter().map(|(kind, report)| (kind, report.text)).collect();
+        HostFacts::new(record, checked_in_at, reports)
     }
 
     /// A cluster that is not deleted, from memory if it is known.
@@ -435,8 +424,4 @@ fn by_id(stored: Stored<InfraEnvRecord>) -> (InfraEnvId, InfraEnvRecord) {
 /// A host's key, as its record tells it.
 pub(crate) fn key_of(record: &HostRecord) -> HostKey {
     HostKey { infra_env_id: record.host.infra_env_id.unwrap_or_default(), host_id: record.host.id }
-}
-
-fn read_inventory(text: &str) -> Option<Arc<Inventory>> {
-    embedded::read(text).ok().flatten().map(Arc::new)
 }

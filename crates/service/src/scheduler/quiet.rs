@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use assisted_core::facts::Facts;
 use assisted_core::host::check_in::disconnects_at;
+use assisted_core::host::clock::due_at;
+use assisted_core::host::surroundings::Surroundings;
 use assisted_store::{Due, Taken};
 use assisted_wire::cluster::ClusterStatus::{AddingHosts, Insufficient, PendingForInput, Ready};
 use jiff::{SignedDuration, Timestamp};
@@ -66,8 +68,10 @@ impl Quiet {
                 });
             }
         }
+        let around = Surroundings::of(facts);
+        let waits = || facts.hosts.iter().any(|host| due_at(host, &around).is_some());
         // Whatever else the domain waits for is not a matter of being heard.
-        if described && first.is_some() && next == first {
+        if described && first.is_some() && next == first && !waits() {
             self.0.lock().insert(taken.due, Calm { marks: taken.marks(), hosts });
         } else {
             self.forget(taken.due);
