@@ -195,7 +195,7 @@ fn taken(row: &Row) -> Result<Taken, Error> {
 }
 
 /// A time that can be compared; what nanoseconds can't reach is the edge of what they can.
-fn nanoseconds(at: Timestamp) -> Value {
+pub(crate) fn nanoseconds(at: Timestamp) -> Value {
     let at = at.as_nanosecond().clamp(1, i128::from(i64::MAX));
     Value::Int(i64::try_from(at).unwrap_or(i64::MAX))
 }

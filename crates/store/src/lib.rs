@@ -3,10 +3,12 @@
 //! Writes are values: a [`Batch`] is built without the database and applied atomically by [`Store::write`]; updates name
 //! the [`Version`] they were decided on, so that no change is lost. Reads answer from the database alone and hold
 //! nothing open. Work that is due ([`Due`]) stands in a table of its own, which [`Store::take_due`] gives out under leases.
-//! [`Store::changes`] and [`Store::due_marks`] tell what was written, here or by another replica.
+//! So do the actions that the domain asks for ([`Asked`]). [`Store::changes`], [`Store::due_marks`] and
+//! [`Store::action_marks`] tell what was written, here or by another replica.
 //!
 //! The SQL is one text for both engines; where they differ, `engine` adapts it.
 
+mod action;
 mod batch;
 mod check_in;
 mod cluster;
@@ -25,6 +27,7 @@ mod store;
 mod subject;
 mod value;
 
+pub use action::Asked;
 pub use batch::Batch;
 pub use cluster::{ClusterFilter, ClusterRow};
 pub use due::{Due, Taken};

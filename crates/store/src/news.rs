@@ -11,11 +11,16 @@ const BACKLOG: usize = 16_384;
 pub(crate) struct News {
     changes: broadcast::Sender<Change>,
     due: watch::Sender<u64>,
+    actions: watch::Sender<u64>,
 }
 
 impl Default for News {
     fn default() -> Self {
-        Self { changes: broadcast::Sender::new(BACKLOG), due: watch::Sender::new(0) }
+        Self {
+            changes: broadcast::Sender::new(BACKLOG),
+            due: watch::Sender::new(0),
+            actions: watch::Sender::new(0),
+        }
     }
 }
 
@@ -28,34 +33,35 @@ impl News {
         self.due.subscribe()
     }
 
+    pub(crate) fn action_marks(&self) -> watch::Receiver<u64> {
+        self.actions.subscribe()
+    }
+
     /// Tells of a committed batch of this process.
     pub(crate) fn here(&self, subjects: &[Subject]) {
-        let mut due = false;
+        let (mut due, mut actions) = (false, false);
         for subject in subjects {
             match subject {
                 Subject::Due(_) => due = true,
+                Subject::Actions(_) => actions = true,
                 _ => self.tell(Change::Here(*subject)),
             }
         }
-        if due {
-            self.mark();
-        }
+        self.mark(due, actions);
     }
 
     /// Tells of another replica's commit.
-    pub(crate) fn elsewhere(&self, subjects: &[Subject], due: bool) {
+    pub(crate) fn elsewhere(&self, subjects: &[Subject], due: bool, actions: bool) {
         for subject in subjects {
             self.tell(Change::Elsewhere(*subject));
         }
-        if due {
-            self.mark();
-        }
+        self.mark(due, actions);
     }
 
     /// Tells that news from other replicas may have been missed.
     pub(crate) fn everything(&self) {
         self.tell(Change::Everything);
-        self.mark();
+        self.mark(true, true);
     }
 
     fn tell(&self, change: Change) {
@@ -63,7 +69,11 @@ impl News {
         let _ = self.changes.send(change);
     }
 
-    fn mark(&self) {
-        self.due.send_modify(|marks| *marks = marks.wrapping_add(1));
+    fn mark(&self, due: bool, actions: bool) {
+        for (marked, marks) in [(due, &self.due), (actions, &self.actions)] {
+            if marked {
+                marks.send_modify(|marks| *marks = marks.wrapping_add(1));
+            }
+        }
     }
 }

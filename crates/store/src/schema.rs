@@ -12,10 +12,13 @@ pub(crate) struct Migration {
 }
 
 /// The migrations in order; the first makes version 1.
-const MIGRATIONS: &[Migration] = &[Migration {
-    common: include_str!("../migrations/1.sql"),
-    postgres: include_str!("../migrations/1.postgres.sql"),
-}];
+const MIGRATIONS: &[Migration] = &[
+    Migration {
+        common: include_str!("../migrations/1.sql"),
+        postgres: include_str!("../migrations/1.postgres.sql"),
+    },
+    Migration { common: include_str!("../migrations/2.sql"), postgres: "" },
+];
 
 pub(crate) const CREATE_VERSIONS: &str =
     "create table if not exists schema_versions (version bigint primary key, applied_at bigint not null)";

@@ -54,6 +54,11 @@ impl Store {
         self.0.news.due_marks()
     }
 
+    /// Changes whenever there may be an action to do that there was not.
+    pub fn action_marks(&self) -> watch::Receiver<u64> {
+        self.0.news.action_marks()
+    }
+
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), Error> {
         self.read(Statement::new("select 1", Vec::new())).await.map(drop)

@@ -15,6 +15,8 @@ pub enum Subject {
     InfraEnv(InfraEnvId),
     Host(HostKey),
     Due(Due),
+    /// What is to be done for a cluster.
+    Actions(ClusterId),
 }
 
 impl fmt::Display for Subject {
@@ -25,6 +27,7 @@ impl fmt::Display for Subject {
             Self::Host(key) => write!(f, "host {} of infra-env {}", key.host_id, key.infra_env_id),
             Self::Due(Due::Cluster(id)) => write!(f, "due work on cluster {id}"),
             Self::Due(Due::Host(key)) => write!(f, "due work on host {}", key.host_id),
+            Self::Actions(id) => write!(f, "what is to be done for cluster {id}"),
         }
     }
 }
@@ -44,16 +47,17 @@ const CLUSTER: char = 'c';
 const INFRA_ENV: char = 'i';
 const HOST: char = 'h';
 const DUE: char = 'd';
+const ACTIONS: char = 'a';
 
 /// Longest notification; PostgreSQL takes less than 8000 bytes.
 const MAX_PAYLOAD: usize = 7900;
 
 /// Writes subjects as notifications: the sender's id, then one character for the kind and the ids of each.
 ///
-/// Due work is told without its key: whoever hears of it asks the database anyway.
+/// Due work and actions are told without their keys: whoever hears of it asks the database anyway.
 pub(crate) fn encode(sender: Uuid, subjects: impl IntoIterator<Item = Subject>) -> Vec<String> {
     let mut payloads: Vec<String> = Vec::new();
-    let mut due = false;
+    let (mut due, mut actions) = (false, false);
     for subject in subjects {
         let item = match subject {
             Subject::Cluster(id) => format!("{CLUSTER}{}", id.0.simple()),
@@ -63,6 +67,11 @@ pub(crate) fn encode(sender: Uuid, subjects: impl IntoIterator<Item = Subject>) 
             Subject::Due(_) => {
                 due = true;
                 DUE.to_string()
+            }
+            Subject::Actions(_) if actions => continue,
+            Subject::Actions(_) => {
+                actions = true;
+                ACTIONS.to_string()
             }
         };
         match payloads.last_mut() {
@@ -79,6 +88,7 @@ pub(crate) struct Notification {
     pub(crate) sender: Uuid,
     pub(crate) subjects: Vec<Subject>,
     pub(crate) due: bool,
+    pub(crate) actions: bool,
 }
 
 /// Reads a notification; `None` when it is not one of ours.
@@ -86,7 +96,7 @@ pub(crate) fn decode(payload: &str) -> Option<Notification> {
     let mut rest = payload;
     let sender = id(&mut rest)?;
     let mut subjects = Vec::new();
-    let mut due = false;
+    let (mut due, mut actions) = (false, false);
     while let Some(kind) = rest.chars().next() {
         rest = rest.get(kind.len_utf8()..)?;
         match kind {
@@ -97,10 +107,11 @@ pub(crate) fn decode(payload: &str) -> Option<Notification> {
                 host_id: HostId(id(&mut rest)?),
             })),
             DUE => due = true,
+            ACTIONS => actions = true,
             _ => return None,
         }
     }
-    Some(Notification { sender, subjects, due })
+    Some(Notification { sender, subjects, due, actions })
 }
 
 fn id(rest: &mut &str) -> Option<Uuid> {
@@ -122,6 +133,8 @@ mod tests {
             Subject::Cluster(cluster),
             Subject::Due(Due::Cluster(cluster)),
             Subject::InfraEnv(InfraEnvId::random()),
+            Subject::Actions(cluster),
+            Subject::Actions(ClusterId::random()),
         ];
         subjects.extend((0..500).map(|_| Subject::Host(host())));
         subjects.push(Subject::Due(Due::Host(host())));
@@ -131,7 +144,8 @@ mod tests {
         let read: Vec<_> = payloads.iter().map(|payload| decode(payload).unwrap()).collect();
         assert!(read.iter().all(|notification| notification.sender == sender));
         assert_eq!(read.iter().filter(|notification| notification.due).count(), 1);
-        subjects.retain(|subject| !matches!(subject, Subject::Due(_)));
+        assert_eq!(read.iter().filter(|notification| notification.actions).count(), 1);
+        subjects.retain(|subject| !matches!(subject, Subject::Due(_) | Subject::Actions(_)));
         assert_eq!(
             read.into_iter().flat_map(|notification| notification.subjects).collect::<Vec<_>>(),
             subjects

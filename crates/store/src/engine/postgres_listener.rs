@@ -55,7 +55,9 @@ async fn listen(config: &Config, replica: Uuid, news: &Arc<News>) -> Result<Abor
             let AsyncMessage::Notification(notification) = message else { continue };
             match subject::decode(notification.payload()) {
                 Some(notification) if notification.sender == replica => {}
-                Some(notification) => told.elsewhere(&notification.subjects, notification.due),
+                Some(notification) => {
+                    told.elsewhere(&notification.subjects, notification.due, notification.actions);
+                }
                 None => told.everything(),
             }
         }

@@ -1,6 +1,7 @@
 //! The same suite against SQLite and a real PostgreSQL.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
+mod actions;
 mod changes;
 mod crash;
 mod due;

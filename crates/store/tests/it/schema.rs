@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use assisted_core::action::Action;
 use assisted_core::host::record::HostKey;
 use assisted_core::host::report::ReportKind;
 use assisted_store::{Deleted, EventQuery, OpenError, Store};
@@ -11,11 +12,13 @@ use tokio_postgres::NoTls;
 
 use crate::support::{Database, on_both};
 
-on_both! { opens_every_released_schema, refuses_a_newer_schema, opens_twice_at_once, }
+on_both! { opens_schema_1, opens_schema_2, refuses_a_newer_schema, opens_twice_at_once, }
 
-/// Schema and rows as each release left them.
-const RELEASED: &[(&str, &str)] =
-    &[(include_str!("../../migrations/1.sql"), include_str!("../fixtures/schema-1.sql"))];
+/// Schema and rows as each version left them.
+const VERSIONS: [(&str, &str); 2] = [
+    (include_str!("../../migrations/1.sql"), include_str!("../fixtures/schema-1.sql")),
+    (include_str!("../../migrations/2.sql"), include_str!("../fixtures/schema-2.sql")),
+];
 
 /// Runs SQL in PostgreSQL's dialect past the store.
 async fn execute(database: &Database, sql: &str) {
@@ -38,37 +41,53 @@ async fn execute(database: &Database, sql: &str) {
     }
 }
 
-async fn opens_every_released_schema(database: Database) {
-    for (n, (schema, rows)) in RELEASED.iter().enumerate() {
-        let versions =
-            "create table schema_versions (version bigint primary key, applied_at bigint not null)";
-        let record = format!("insert into schema_versions values ({}, 1)", n + 1);
-        execute(&database, &format!("{versions}; {schema}; {record}; {rows}")).await;
+async fn opens_schema_1(database: Database) {
+    opens(&database, 1).await;
+}
 
-        let store = database.open().await;
-        let id: ClusterId = "11111111-1111-4111-8111-111111111111".parse().unwrap();
-        let infra_env_id: InfraEnvId = "22222222-2222-4222-8222-222222222222".parse().unwrap();
-        let host_id: HostId = "33333333-3333-4333-8333-333333333333".parse().unwrap();
-        let loaded = store.load_cluster(id, Deleted::Hidden).await.unwrap().unwrap();
-        assert_eq!(loaded.cluster.record.cluster.name, "released");
-        assert_eq!(loaded.cluster.record.pull_secret.expose(), "{}");
-        assert_eq!(loaded.infra_envs[0].record.infra_env.id, infra_env_id);
-        assert_eq!(loaded.hosts[0].key, HostKey { infra_env_id, host_id });
-        assert_eq!(loaded.hosts[0].checked_in_at, Some(Timestamp::new(1_700_000_000, 1).unwrap()));
-        assert_eq!(&*loaded.hosts[0].reports[&ReportKind::Inventory].text, "{}");
-        let events = store.events(&EventQuery::default()).await.unwrap().events;
-        assert_eq!(events[0].message, "Registered");
-        let now = Timestamp::new(2_000_000_000, 0).unwrap();
-        let taken = store.take_due("me", now, 10, SignedDuration::from_secs(1)).await.unwrap();
-        assert_eq!((taken.len(), taken[0].last_error.as_deref()), (1, Some("broke")));
+async fn opens_schema_2(database: Database) {
+    let store = opens(&database, 2).await;
+    let id: ClusterId = "11111111-1111-4111-8111-111111111111".parse().unwrap();
+    let now = Timestamp::new(2_000_000_000, 0).unwrap();
+    let taken = store.take_actions("me", now, 10, SignedDuration::from_secs(1)).await.unwrap();
+    assert_eq!((taken.len(), taken[0].last_error.as_deref()), (1, Some("broke")));
+    let attempt = Timestamp::from_second(1_700_000_000).unwrap().into();
+    assert_eq!(taken[0].action, Action::Generate { cluster_id: id, attempt });
+}
+
+/// Opens a database of an earlier version with its rows.
+async fn opens(database: &Database, version: usize) -> Store {
+    let versions = "create table schema_versions (version bigint primary key, applied_at bigint not null)";
+    execute(database, versions).await;
+    for (n, (schema, rows)) in VERSIONS[..version].iter().enumerate() {
+        let record = format!("insert into schema_versions values ({}, 1)", n + 1);
+        execute(database, &format!("{schema}; {record}; {rows}")).await;
     }
+
+    let store = database.open().await;
+    let id: ClusterId = "11111111-1111-4111-8111-111111111111".parse().unwrap();
+    let infra_env_id: InfraEnvId = "22222222-2222-4222-8222-222222222222".parse().unwrap();
+    let host_id: HostId = "33333333-3333-4333-8333-333333333333".parse().unwrap();
+    let loaded = store.load_cluster(id, Deleted::Hidden).await.unwrap().unwrap();
+    assert_eq!(loaded.cluster.record.cluster.name, "released");
+    assert_eq!(loaded.cluster.record.pull_secret.expose(), "{}");
+    assert_eq!(loaded.infra_envs[0].record.infra_env.id, infra_env_id);
+    assert_eq!(loaded.hosts[0].key, HostKey { infra_env_id, host_id });
+    assert_eq!(loaded.hosts[0].checked_in_at, Some(Timestamp::new(1_700_000_000, 1).unwrap()));
+    assert_eq!(&*loaded.hosts[0].reports[&ReportKind::Inventory].text, "{}");
+    let events = store.events(&EventQuery::default()).await.unwrap().events;
+    assert_eq!(events[0].message, "Registered");
+    let now = Timestamp::new(2_000_000_000, 0).unwrap();
+    let taken = store.take_due("me", now, 10, SignedDuration::from_secs(1)).await.unwrap();
+    assert_eq!((taken.len(), taken[0].last_error.as_deref()), (1, Some("broke")));
+    store
 }
 
 async fn refuses_a_newer_schema(database: Database) {
     drop(database.open().await);
     execute(&database, "insert into schema_versions values (1000, 1)").await;
     let error = Store::open(&database.address).await.unwrap_err();
-    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 1 }), "{error}");
+    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 2 }), "{error}");
     assert!(error.to_string().contains("newer program"), "{error}");
 }
 

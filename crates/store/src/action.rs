@@ -1,0 +1,145 @@
+//! What is to be done outside, as the domain asked for it.
+//!
+//! Asking happens in the transaction of the change that wants it, so neither can be lost without the other. A worker takes
+//! an action under a lease; when it dies, the lease runs out and the action is done again. Of each cluster only the action
+//! that was asked for first is given out.
+
+use assisted_core::action::Action;
+use assisted_wire::id::ClusterId;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::batch::Batch;
+use crate::due::nanoseconds;
+use crate::error::{Error, WriteError};
+use crate::statement::Statement;
+use crate::store::Store;
+use crate::subject::Subject;
+use crate::value::{Row, Value};
+
+/// An action that is not done yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    id: i64,
+    pub action: Action,
+    /// When it was asked for.
+    pub asked_at: Timestamp,
+    /// How often it was begun.
+    pub attempts: u32,
+    /// What the last attempt failed with.
+    pub last_error: Option<String>,
+}
+
+const ASK: &str = "insert into actions (cluster_id, asked_at, at, attempts, doc) values ($1, $2, $2, 0, $3)";
+
+// A worker's own lease is its `attempts`: whoever takes the action after it counts one more.
+const TAKE: &str = "with picked as materialized (select id from actions where at <= $1 and not exists \
+     (select 1 from actions first where first.cluster_id = actions.cluster_id and first.id < actions.id) \
+     order by at, id limit $2 for update skip locked) \
+     update actions set at = $3, lease_owner = $4, attempts = attempts + 1 from picked where actions.id = picked.id \
+     returning actions.id, actions.asked_at, actions.attempts, actions.last_error, actions.doc";
+
+const KEEP: &str = "update actions set at = $3 where id = $1 and attempts = $2";
+
+const FINISH: &str = "delete from actions where id = $1 and attempts = $2";
+
+const FAIL: &str =
+    "update actions set at = $3, lease_owner = null, last_error = $4 where id = $1 and attempts = $2";
+
+const GIVE_BACK: &str = "update actions set at = $3, lease_owner = null where id = $1 and attempts = $2";
+
+const NEXT: &str = "select min(at) from actions where not exists \
+     (select 1 from actions first where first.cluster_id = actions.cluster_id and first.id < actions.id)";
+
+const OF_CLUSTER: &str =
+    "select id, asked_at, attempts, last_error, doc from actions where cluster_id = $1 order by id";
+
+impl Batch {
+    /// Asks for an action, after those that were asked for the same cluster before.
+    pub fn ask(&mut self, action: &Action, now: Timestamp) -> &mut Self {
+        let cluster_id = action.cluster_id();
+        let doc = self.document(action);
+        let params = vec![cluster_id.0.into(), nanoseconds(now), doc.into()];
+        self.push(Statement::new(ASK, params)).touch(Subject::Actions(cluster_id))
+    }
+
+    /// An action is done. A conflict when the lease ran out and another worker has it.
+    pub fn finish_action(&mut self, asked: &Asked) -> &mut Self {
+        let subject = asked.subject();
+        // Touched, for the next action of the cluster is free now.
+        self.push(Statement::guarded(FINISH, asked.lease(), subject)).touch(subject)
+    }
+
+    /// Gives a failed action back, to be tried again at `retry_at`. A conflict as above.
+    ///
+    /// The error is for people: it must hold no secret.
+    pub fn fail_action(&mut self, asked: &Asked, error: impl Into<String>, retry_at: Timestamp) -> &mut Self {
+        let mut params = asked.lease();
+        params.extend([nanoseconds(retry_at), error.into().into()]);
+        self.push(Statement::guarded(FAIL, params, asked.subject()))
+    }
+
+    /// Gives back an action that nothing failed of, to be done by another worker. A conflict as above.
+    pub fn give_action_back(&mut self, asked: &Asked, now: Timestamp) -> &mut Self {
+        let subject = asked.subject();
+        let mut params = asked.lease();
+        params.push(nanoseconds(now));
+        self.push(Statement::guarded(GIVE_BACK, params, subject)).touch(subject)
+    }
+}
+
+impl Store {
+    /// Takes up to `limit` actions that are to be done at `now`, for the time of `lease`.
+    ///
+    /// `owner` is for people who look into the table.
+    pub async fn take_actions(
+        &self,
+        owner: &str,
+        now: Timestamp,
+        limit: u32,
+        lease: SignedDuration,
+    ) -> Result<Vec<Asked>, WriteError> {
+        let until = now.checked_add(lease).unwrap_or(Timestamp::MAX);
+        let params =
+            vec![nanoseconds(now), i64::from(limit).into(), nanoseconds(until), owner.to_owned().into()];
+        let rows = self.write_one(Statement::new(TAKE, params)).await?;
+        Ok(rows.iter().map(asked).collect::<Result<_, _>>()?)
+    }
+
+    /// Keeps an action for longer. A conflict when the lease ran out and another worker has it.
+    pub async fn keep_action(&self, asked: &Asked, until: Timestamp) -> Result<(), WriteError> {
+        let mut params = asked.lease();
+        params.push(nanoseconds(until));
+        self.write_one(Statement::guarded(KEEP, params, asked.subject())).await.map(drop)
+    }
+
+    /// When an action is next to be done, leases included; `None`: there is none. May lie in the past.
+    pub async fn next_action_at(&self) -> Result<Option<Timestamp>, Error> {
+        self.read_one(Statement::new(NEXT, Vec::new())).await?.map_or(Ok(None), |row| row.time(0))
+    }
+
+    /// What is still to be done for a cluster, in order.
+    pub async fn actions(&self, cluster_id: ClusterId) -> Result<Vec<Asked>, Error> {
+        let rows = self.read(Statement::new(OF_CLUSTER, vec![cluster_id.0.into()])).await?;
+        rows.iter().map(asked).collect()
+    }
+}
+
+impl Asked {
+    fn subject(&self) -> Subject {
+        Subject::Actions(self.action.cluster_id())
+    }
+
+    fn lease(&self) -> Vec<Value> {
+        vec![self.id.into(), i64::from(self.attempts).into()]
+    }
+}
+
+fn asked(row: &Row) -> Result<Asked, Error> {
+    Ok(Asked {
+        id: row.int(0)?,
+        asked_at: row.time(1)?.unwrap_or_default(),
+        attempts: u32::try_from(row.int(2)?).unwrap_or(u32::MAX),
+        last_error: row.optional_text(3)?.map(ToOwned::to_owned),
+        action: row.document(4)?,
+    })
+}
