@@ -40,12 +40,16 @@ pub struct Serve {
     /// Let everyone who reaches the address do everything: listen beyond loopback without authentication
     #[arg(long, env = "ASSISTED_ALLOW_UNAUTHENTICATED")]
     allow_unauthenticated: bool,
+    /// What generates the files that hosts are installed with: none, or simulation [default: GENERATOR, else none]
+    #[arg(long)]
+    generator: Option<String>,
 }
 
 impl Serve {
     /// Runs the service until SIGTERM or SIGINT.
     pub fn run(self) -> Result<()> {
-        let settings = Settings::from_env(&|name| std::env::var(name).ok())?;
+        let flag = |name: &str| if name == "GENERATOR" { self.generator.clone() } else { None };
+        let settings = Settings::from_env(&|name| flag(name).or_else(|| std::env::var(name).ok()))?;
         log::start(&settings)?;
         raise_file_limit();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

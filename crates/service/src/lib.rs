@@ -1,8 +1,10 @@
 //! Use cases: the only place that puts core, store and blob together.
 //!
 //! [`Service`] has one method for each operation of the REST contract, named as the operation. Behind them stand the
-//! scheduler, which refreshes what is due, and a memory, from which polls are answered.
+//! scheduler, which refreshes what is due, a worker, which does what the domain asks for outside, and a memory, from which
+//! polls are answered.
 
+mod action;
 pub mod caller;
 pub mod clock;
 pub mod cluster;
@@ -10,6 +12,7 @@ pub mod error;
 pub mod event;
 mod fault;
 pub mod file;
+pub mod generator;
 pub mod host;
 pub mod infra_env;
 pub mod log;
@@ -33,7 +36,9 @@ pub use clock::Clock;
 pub use error::Error;
 pub use start::{Background, Builder};
 
+use action::Worker;
 use event::limit::Limits;
+use generator::Generator;
 use memory::Memory;
 use scheduler::Scheduler;
 
@@ -53,6 +58,8 @@ struct Inner {
     memory: Memory,
     limits: Limits,
     scheduler: Scheduler,
+    worker: Worker,
+    generator: Option<Arc<dyn Generator>>,
 }
 
 impl Service {

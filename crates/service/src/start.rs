@@ -10,8 +10,10 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use crate::action::Worker;
 use crate::error::chain;
 use crate::event::limit::Limits;
+use crate::generator::{self, Generator};
 use crate::memory::Memory;
 use crate::scheduler::Scheduler;
 use crate::{Clock, Inner, Service, Signer};
@@ -29,6 +31,7 @@ pub struct Builder {
     blob: Blob,
     clock: Clock,
     signer: Signer,
+    generator: Option<Arc<dyn Generator>>,
 }
 
 impl Builder {
@@ -46,6 +49,13 @@ impl Builder {
         self
     }
 
+    /// Another generator than the one that the settings ask for.
+    #[must_use]
+    pub fn generator(mut self, generator: Arc<dyn Generator>) -> Self {
+        self.generator = Some(generator);
+        self
+    }
+
     /// Starts the background tasks.
     pub fn start(self) -> (Service, Background) {
         let service = Service(Arc::new(Inner {
@@ -57,10 +67,13 @@ impl Builder {
             signer: self.signer,
             memory: Memory::default(),
             scheduler: Scheduler::default(),
+            worker: Worker::default(),
+            generator: self.generator,
         }));
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
         tasks.spawn(service.clone().schedule(stop.clone()));
+        tasks.spawn(service.clone().act(stop.clone()));
         tasks.spawn(service.clone().follow_changes(stop.clone()));
         tasks.spawn(service.clone().flush_check_ins(stop.clone()));
         (service.clone(), Background { service, stop, tasks })
@@ -91,7 +104,8 @@ impl Background {
 impl Service {
     /// A service with the system's clock and URLs without tokens.
     pub fn builder(settings: Settings, store: Store, blob: Blob) -> Builder {
-        Builder { settings, store, blob, clock: Clock::default(), signer: Arc::new(|_| None) }
+        let generator = generator::chosen(settings.generation.generator);
+        Builder { settings, store, blob, clock: Clock::default(), signer: Arc::new(|_| None), generator }
     }
 
     /// Starts a service with the system's clock and URLs without tokens.
@@ -99,9 +113,10 @@ impl Service {
         Self::builder(settings, store, blob).start()
     }
 
-    /// Looks at once for what is due: for who turned the clock.
+    /// Looks at once for what is due and to be done: for who turned the clock.
     pub fn wake(&self) {
         self.0.scheduler.wake();
+        self.0.worker.wake();
     }
 
     /// Forgets what other replicas change, and wakes the scheduler when something is due.

@@ -12,7 +12,7 @@ use assisted_core::host::record::{HostKey, HostRecord};
 use assisted_core::host::report::ReportKind;
 use assisted_core::host::reset::Outcome;
 use assisted_core::infra_env::record::InfraEnvRecord;
-use assisted_core::refresh::{HostChange, refresh};
+use assisted_core::refresh::{HostChange, Refresh, refresh};
 use assisted_store::{Batch, Deleted, Due, HostRow, Stored, Version};
 use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, InfraEnvId};
@@ -198,7 +198,11 @@ impl Work {
 
     /// Decides what follows from the facts; returns when to look again.
     pub(crate) fn refresh(&mut self) -> Option<Timestamp> {
-        let decided = refresh(&self.facts);
+        self.apply(refresh(&self.facts))
+    }
+
+    /// Takes over what the domain decided; returns when to look again.
+    fn apply(&mut self, decided: Refresh) -> Option<Timestamp> {
         for change in decided.hosts {
             self.change_host(change);
         }
@@ -206,6 +210,9 @@ impl Work {
             self.put_cluster(record);
         }
         self.events.extend(decided.events);
+        for action in &decided.actions {
+            self.batch.ask(action, self.facts.now);
+        }
         for (key, problem) in decided.problems {
             tracing::warn!(host = %key.host_id, infra_env = %key.infra_env_id, problem, "a host can't be judged");
         }
@@ -214,7 +221,13 @@ impl Work {
 
     /// Decides, and leaves it to the scheduler to look again when the time comes.
     pub(crate) fn refresh_and_mark(&mut self) {
-        let next = self.refresh();
+        let decided = refresh(&self.facts);
+        self.apply_and_mark(decided);
+    }
+
+    /// Takes over what the domain decided, and leaves it to the scheduler to look again when the time comes.
+    pub(crate) fn apply_and_mark(&mut self, decided: Refresh) {
+        let next = self.apply(decided);
         if let (Some(due), Some(next)) = (self.due(), next) {
             self.batch.mark_due(due, next);
         }

@@ -9,6 +9,7 @@
 //! * A time that is not nullable is always written; [`time::DateTime::ZERO`] stands for "never".
 //! * JSON that travels inside a string stays a string here; [`embedded`] reads and writes it.
 
+pub mod action;
 pub mod cluster;
 pub mod cluster_params;
 pub mod embedded;

@@ -44,6 +44,17 @@ pub(super) const ADDITIONS: &[Addition] = &[
     Addition { what: "operation v2ListHostValidations", reason: "as for clusters" },
     Addition { what: "definition validation-list", reason: "what the two answer" },
     Addition { what: "definition validation", reason: "an item of that list" },
+    Addition {
+        what: "operation v2ListClusterActions",
+        reason: "what the service still has to do for a cluster, and what that failed with, is seen nowhere else",
+    },
+    Addition { what: "definition pending-action-list", reason: "what it answers" },
+    Addition { what: "definition pending-action", reason: "an item of that list" },
+    Addition {
+        what: "operation v2EnableHost",
+        reason: "a host that is left out for a while need not be deleted and discovered again",
+    },
+    Addition { what: "operation v2DisableHost", reason: "the other direction" },
 ];
 
 pub(super) const DIFFERENCES: &[Difference] = &[

@@ -6,7 +6,7 @@ use assisted_wire::operation::{Operation, OperationId};
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 
-use super::{Input, files, query};
+use super::{Input, install, query};
 use crate::http::error::ApiError;
 use crate::http::response::{Answer, bytes_answer, empty_answer, json_answer};
 
@@ -76,8 +76,8 @@ pub fn is_implemented(id: OperationId) -> bool {
         | Id::CreateClusterManifest
         | Id::UpdateClusterManifest
         | Id::DeleteClusterManifest
-        | Id::DownloadClusterManifest => true,
-        Id::UpdateClusterFinalizingProgress
+        | Id::DownloadClusterManifest
+        | Id::UpdateClusterFinalizingProgress
         | Id::InstallCluster
         | Id::CancelInstallation
         | Id::ResetCluster
@@ -87,16 +87,19 @@ pub fn is_implemented(id: OperationId) -> bool {
         | Id::UpdateHostInstallProgress
         | Id::ResetHost
         | Id::InstallHost
-        | Id::DownloadInfraEnvFiles
+        | Id::ListOfClusterOperators
+        | Id::ReportMonitoredOperatorStatus
+        | Id::ListClusterActions
+        | Id::EnableHost
+        | Id::DisableHost => true,
+        Id::DownloadInfraEnvFiles
         | Id::DownloadMinimalInitrd
         | Id::GetClusterInstallConfig
         | Id::UpdateClusterInstallConfig
         | Id::ListOperatorProperties
         | Id::ListSupportedOperators
         | Id::ListBundles
-        | Id::GetBundle
-        | Id::ListOfClusterOperators
-        | Id::ReportMonitoredOperatorStatus => false,
+        | Id::GetBundle => false,
     }
 }
 
@@ -258,7 +261,7 @@ pub(super) async fn dispatch(operation: &Operation, input: Input<'_>) -> Result<
             json(status, service.get_supported_architectures(caller, version).await)
         }
 
-        _ => files::dispatch(id, status, &input).await,
+        _ => install::dispatch(id, status, &input).await,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod dispatch;
 mod files;
+mod install;
 mod query;
 mod upload;
 

@@ -9,7 +9,7 @@ mod start;
 
 pub use cancel::cancel;
 pub use host::install_host;
-pub use preparation::{Generated, generated, payload_read};
+pub use preparation::{Generated, awaits, generated, payload_read};
 pub use reset::reset;
 pub use start::install;
 

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::action::Attempt;
 use crate::cluster::preparation;
-use crate::cluster::record::PayloadImages;
+use crate::cluster::record::{ClusterRecord, PayloadImages};
 use crate::event::catalogue;
 use crate::facts::Facts;
 use crate::refresh::{Draft, Refresh};
@@ -26,19 +26,22 @@ pub fn payload_read(facts: &Facts, images: PayloadImages) -> Refresh {
     draft.settled()
 }
 
+/// Whether a cluster still waits for the files of an attempt.
+pub fn awaits(record: &ClusterRecord, attempt: Attempt) -> bool {
+    let cluster = &record.cluster;
+    let last = cluster.last_installation_preparation.as_ref().and_then(|last| last.status);
+    cluster.status == ClusterStatus::PreparingForInstallation
+        && attempt == cluster.install_started_at.0.into()
+        && record.generated_for != Some(attempt)
+        && last != Some(Status::Failed)
+}
+
 /// An attempt's files were generated, or could not be: `outcome` tells why.
 ///
 /// Harmless when it is told twice, when the user has given the attempt up meanwhile, or begun another.
 pub fn generated(facts: &Facts, attempt: Attempt, outcome: Result<Generated, String>) -> Refresh {
     let mut draft = Draft::new(facts);
-    if let Some(record) = draft.facts.cluster.as_mut().filter(|record| {
-        let cluster = &record.cluster;
-        let last = cluster.last_installation_preparation.as_ref().and_then(|last| last.status);
-        cluster.status == ClusterStatus::PreparingForInstallation
-            && attempt == cluster.install_started_at.0.into()
-            && record.generated_for != Some(attempt)
-            && last != Some(Status::Failed)
-    }) {
+    if let Some(record) = draft.facts.cluster.as_mut().filter(|record| awaits(record, attempt)) {
         let cluster = &mut record.cluster;
         match outcome {
             Ok(generated) => {

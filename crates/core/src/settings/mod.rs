@@ -8,6 +8,7 @@ mod clusters;
 mod disabled;
 mod discovery;
 mod duration;
+mod generation;
 mod images;
 mod operators;
 mod retention;
@@ -20,6 +21,7 @@ pub use api::{Auth, AuthType, Http};
 pub use clusters::Clusters;
 pub use discovery::{Hardware, Hosts};
 pub use duration::{format_duration, parse_duration};
+pub use generation::{Generation, Generator};
 pub use images::{Images, JsonList, MustGather, Versions};
 pub use operators::Operators;
 pub use retention::{Events, Retention};
@@ -72,6 +74,8 @@ settings! {
     versions: Versions,
     /// Defaults and switches of clusters.
     clusters: Clusters,
+    /// What hosts are installed with.
+    generation: Generation,
     /// Hosts, their checks and steps.
     hosts: Hosts,
     /// Time limits of installations and of the steps towards them.

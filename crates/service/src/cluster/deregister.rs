@@ -1,12 +1,11 @@
 //! A cluster is removed (service-api §4.9).
 
+use assisted_core::cluster::gate::{Operation, check};
 use assisted_core::event::catalogue;
 use assisted_core::host::binding::release_host;
 use assisted_core::host::record::HostKey;
 use assisted_core::host::registration::deregistered;
-use assisted_core::refusal::Refusal;
 use assisted_store::{Deleted, Due};
-use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 
 use super::no_cluster;
@@ -27,12 +26,7 @@ impl Service {
         let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
-        if record.cluster.status == ClusterStatus::Installing {
-            let reason = format!(
-                "cluster {id} can not be removed while being installed, wait for the installation to timeout or reset the installation"
-            );
-            return Err(Refusal::conflict(reason).into());
-        }
+        check(Operation::Deregister, &record.cluster, self.settings())?;
         let keys: Vec<HostKey> = work.facts.hosts.iter().map(assisted_core::facts::HostFacts::key).collect();
         for key in keys {
             let Some(host) = work.host(key) else { continue };

@@ -1,8 +1,12 @@
 //! Clusters.
 
+mod decide;
 mod deregister;
+mod finish;
 mod hosts;
 mod ignored;
+mod install;
+mod operators;
 mod read;
 mod register;
 mod requirements;

@@ -2,6 +2,7 @@
 
 use assisted_core::cluster::record::{ClusterRecord, IpStack};
 use assisted_core::facts::{Facts, HostFacts};
+use assisted_core::host::state::DISABLED;
 use assisted_core::network::host_networks::host_networks;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::HostStatus;
@@ -43,12 +44,14 @@ pub(crate) fn shown_cluster(facts: &Facts, record: &ClusterRecord, image: Option
 
 /// Fills the counts, which are made from the hosts' states.
 pub(crate) fn count_hosts(cluster: &mut Cluster, states: impl Iterator<Item = HostStatus>) {
-    let (mut total, mut ready) = (0, 0);
+    let (mut total, mut enabled, mut ready) = (0, 0, 0);
     for state in states {
         total += 1;
+        enabled += i64::from(!DISABLED.contains(&state));
         ready += i64::from(state == HostStatus::Known);
     }
-    (cluster.total_host_count, cluster.enabled_host_count, cluster.ready_host_count) = (total, total, ready);
+    (cluster.total_host_count, cluster.enabled_host_count, cluster.ready_host_count) =
+        (total, enabled, ready);
 }
 
 /// The networks in which every host has an address that told its addresses.

@@ -1,18 +1,17 @@
 //! Downloads of what was generated for a cluster and its hosts.
 
 use assisted_blob::Error as BlobError;
-use assisted_core::facts::HostFacts;
 use assisted_core::host::record::HostKey;
 use assisted_core::refusal::Refusal;
 use assisted_core::rules::credentials::{KUBECONFIG, KUBECONFIG_NOINGRESS, check_download};
 use assisted_wire::cluster::Cluster;
-use assisted_wire::host::HostRole;
 use assisted_wire::host_params::HostIgnitionParams;
 use assisted_wire::id::ClusterId;
 
 use super::{File, key};
 use crate::cluster::no_cluster;
 use crate::fault::broken;
+use crate::generator::ignition_name;
 use crate::{Caller, Error, Service};
 
 /// Bytes of a host's Ignition config at most, when it is told inside JSON.
@@ -100,10 +99,4 @@ impl Service {
         check_download(cluster, &name, &self.settings().http.install_invoker)?;
         Ok((cluster.id, name))
     }
-}
-
-/// Name of a host's Ignition config; the bootstrap host becomes a master.
-pub(crate) fn ignition_name(host: &HostFacts) -> String {
-    let role = if host.record.host.bootstrap { HostRole::Master } else { host.effective_role() };
-    format!("{role}-{}.ign", host.record.host.id)
 }

@@ -1,16 +1,16 @@
 //! The controller tells which authority signs the cluster's ingress (service-api §4.12).
 
+use assisted_core::cluster::gate::{Operation, check};
+use assisted_core::cluster::kubeconfig;
+use assisted_core::facts::Facts;
 use assisted_core::refusal::Refusal;
-use assisted_core::rules::credentials::{
-    KUBECONFIG, KUBECONFIG_NOINGRESS, check_ingress_upload, with_ingress_ca,
-};
-use assisted_store::{Batch, Due};
+use assisted_core::rules::credentials::{KUBECONFIG, KUBECONFIG_NOINGRESS, with_ingress_ca};
 use assisted_wire::id::ClusterId;
 use assisted_wire::secret::Secret;
 
 use super::key;
 use crate::cluster::no_cluster;
-use crate::fault::broken;
+use crate::fault::{attempt, broken};
 use crate::{Caller, Error, Service};
 
 /// Bytes of a kubeconfig at most.
@@ -24,24 +24,22 @@ impl Service {
     /// 404 when there is no such cluster, 400 in a state without ingress, 500 for what is no certificate.
     pub async fn upload_cluster_ingress_cert(
         &self,
-        _: &Caller,
+        caller: &Caller,
         cluster_id: ClusterId,
         ca: &str,
     ) -> Result<(), Error> {
         let stored = self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
-        check_ingress_upload(&stored.record.cluster)?;
+        check(Operation::IngressCertificate, &stored.record.cluster, self.settings())?;
         let target = key(cluster_id, KUBECONFIG)?;
-        if self.blob().exists(&target).await? {
-            return Ok(());
+        if !self.blob().exists(&target).await? {
+            let generated = self.blob().get(&key(cluster_id, KUBECONFIG_NOINGRESS)?, LARGEST).await?;
+            let generated = String::from_utf8(generated.into())
+                .map_err(|_| Error::internal("a kubeconfig is no text"))?;
+            let merged =
+                with_ingress_ca(&Secret::from(generated), ca).map_err(|error| Refusal::new(500, error))?;
+            self.blob().put(&target, merged.expose().to_owned()).await?;
         }
-        let generated = self.blob().get(&key(cluster_id, KUBECONFIG_NOINGRESS)?, LARGEST).await?;
-        let generated =
-            String::from_utf8(generated.into()).map_err(|_| Error::internal("a kubeconfig is no text"))?;
-        let merged =
-            with_ingress_ca(&Secret::from(generated), ca).map_err(|error| Refusal::new(500, error))?;
-        self.blob().put(&target, merged.expose().to_owned()).await?;
-        let mut batch = Batch::new();
-        batch.mark_due(Due::Cluster(cluster_id), self.now());
-        self.store().write(batch).await.map_err(Error::internal)
+        let stored = |facts: &Facts| Ok(kubeconfig::stored(facts));
+        attempt!(self, caller, self.decide(caller, cluster_id, &stored)).map(drop)
     }
 }

@@ -2,6 +2,8 @@
 
 mod bind;
 mod deregister;
+mod enable;
+mod install;
 mod installer;
 pub(crate) mod memo;
 mod poll;

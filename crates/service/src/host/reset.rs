@@ -1,15 +1,9 @@
 //! A host starts over, or one of its checks does (service-api §6.5).
 
-use std::collections::BTreeMap;
-
-use assisted_core::facts::HostFacts;
 use assisted_core::host::record::HostKey;
-use assisted_core::host::report::ReportKind;
-use assisted_core::host::reset::reset_host;
-use assisted_core::refresh::HostChange;
+use assisted_core::host::reset::{reset_host, reset_validation};
 use assisted_core::refusal::Refusal;
-use assisted_wire::embedded;
-use assisted_wire::host::{DiskInfo, Host, HostValidationId};
+use assisted_wire::host::Host;
 
 use super::no_host;
 use super::view::raw_host;
@@ -66,38 +60,10 @@ impl Service {
         let mut work = self.load_host(key).await?.ok_or_else(missing)?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(missing)?;
-        if host.record.host.cluster_id.is_none() {
-            let reason = format!("host {} is not bound to any cluster, reset validation", key.host_id);
-            return Err(Refusal::new(500, reason).into());
-        }
-        let report = match validation_id.parse() {
-            Ok(HostValidationId::SufficientInstallationDiskSpeed) => {
-                (ReportKind::DisksInfo, without_boot_disk(host)?)
-            }
-            Ok(HostValidationId::ContainerImagesAvailable) => (ReportKind::ImagesStatus, String::new()),
-            _ => {
-                let reason = format!("Validation \"{validation_id}\" cannot be reset or does not exist");
-                return Err(Refusal::bad_request(reason).into());
-            }
-        };
-        work.change_host(HostChange { key, record: None, reports: vec![report] });
+        let outcome = reset_validation(host, validation_id, work.facts.now)?;
+        work.absorb(outcome);
         work.refresh_and_mark();
         work.commit(self).await?;
         Ok(())
     }
-}
-
-/// What was measured of the host's disks, without the one that is installed onto.
-fn without_boot_disk(host: &HostFacts) -> Result<String, Error> {
-    let fields = &host.record.host;
-    let disk = if fields.installation_disk_id.is_empty() {
-        &fields.installation_disk_path
-    } else {
-        &fields.installation_disk_id
-    };
-    let known: Option<BTreeMap<String, DiskInfo>> =
-        embedded::read(host.report(ReportKind::DisksInfo)).map_err(Error::internal)?;
-    let Some(mut known) = known else { return Ok(String::new()) };
-    known.remove(disk);
-    embedded::write(&known).map_err(Error::internal)
 }

@@ -3,13 +3,13 @@
 use std::io;
 
 use assisted_blob::{Error as BlobError, Key};
-use assisted_core::cluster::record::ClusterRecord;
-use assisted_core::event::catalogue;
+use assisted_core::cluster::logs as cluster_logs;
+use assisted_core::facts::Facts;
+use assisted_core::host::logs as host_logs;
 use assisted_core::host::record::HostKey;
-use assisted_core::refresh::HostChange;
 use assisted_core::refusal::Refusal;
 use assisted_store::Deleted;
-use assisted_wire::cluster::{LogsState, LogsType};
+use assisted_wire::cluster::LogsType;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use bytes::Bytes;
 use futures::Stream;
@@ -44,12 +44,8 @@ impl Service {
         }
         self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
         self.keep_logs(&controller_key(cluster_id)?, content).await?;
-        let now = self.now();
-        let change = |record: &mut ClusterRecord| {
-            record.cluster.controller_logs_collected_at = now.into();
-            record.cluster.logs_info = Some(LogsState::Collecting);
-        };
-        attempt!(self, caller, self.change_cluster(caller, cluster_id, &change, true))
+        let note = |facts: &Facts| Ok(cluster_logs::uploaded(facts));
+        attempt!(self, caller, self.decide(caller, cluster_id, &note)).map(drop)
     }
 
     async fn host_of(
@@ -90,12 +86,8 @@ impl Service {
         let mut work = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(|| no_host(key))?;
-        let event = catalogue::HOST_LOGS_UPLOADED.of_host(host, &[]);
-        let mut record = host.record.clone();
-        record.host.logs_collected_at = self.now().into();
-        record.host.logs_info = Some(LogsState::Collecting);
-        work.change_host(HostChange { key, record: Some(record), reports: Vec::new() });
-        work.events.push(event);
+        let outcome = host_logs::uploaded(host, work.facts.now);
+        work.absorb(outcome);
         work.mark_due();
         work.commit(self).await?;
         Ok(())

@@ -47,6 +47,22 @@ impl Keys {
     }
 }
 
+/// Deletes the manifests of a cluster that no user has given.
+pub(crate) async fn delete_generated(blob: &Blob, cluster_id: ClusterId) -> Result<(), Error> {
+    for (manifest, content) in list(blob, cluster_id).await? {
+        if manifest.manifest_source == Some(ManifestSource::User) {
+            continue;
+        }
+        let folder = manifest.folder.unwrap_or(ManifestFolder::Manifests);
+        let keys = Keys::new(Place { cluster_id, folder, file_name: &manifest.file_name });
+        // A user's whose mark was not there yet when the marks were listed has one by now.
+        if !blob.exists(&keys.map_err(Error::internal)?.mark).await? {
+            blob.delete(&content).await?;
+        }
+    }
+    Ok(())
+}
+
 /// All manifests of a cluster in the order of their folders and names.
 pub(crate) async fn list(blob: &Blob, cluster_id: ClusterId) -> Result<Vec<(Manifest, Key)>, Error> {
     let folder = |name: &str| Key::new(format!("{cluster_id}/{name}")).map_err(Error::internal);

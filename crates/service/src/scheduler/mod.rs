@@ -59,6 +59,11 @@ impl Scheduler {
         self.woken.notify_one();
     }
 
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether it looked not too long ago.
     pub(crate) fn health(&self, longest: Duration) -> Result<(), String> {
         let rested = self.looked.lock().elapsed();

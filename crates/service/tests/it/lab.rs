@@ -9,6 +9,7 @@ use assisted_core::host::record::HostKey;
 use assisted_core::settings::Settings;
 use assisted_service::cluster::GetCluster;
 use assisted_service::event::{EventPage, ListEvents};
+use assisted_service::generator::Generator;
 use assisted_service::host::Poll;
 use assisted_service::{Background, Caller, Clock, Error, Service};
 use assisted_store::Store;
@@ -107,6 +108,20 @@ impl Lab {
 
     /// With other settings.
     pub async fn with(database: &Database, time: Time, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::build(database, time, change, None).await
+    }
+
+    /// With a generator of the test's own.
+    pub async fn generating(database: &Database, time: Time, generator: Arc<dyn Generator>) -> Self {
+        Self::build(database, time, |_| {}, Some(generator)).await
+    }
+
+    async fn build(
+        database: &Database,
+        time: Time,
+        change: impl FnOnce(&mut Settings),
+        generator: Option<Arc<dyn Generator>>,
+    ) -> Self {
         let store = Store::open(&database.address).await.unwrap();
         let blob = Blob::open(database.files()).await.unwrap();
         let mut settings = Settings::default();
@@ -117,7 +132,11 @@ impl Lab {
             let time = time.clone();
             move || time.now()
         });
-        let (service, background) = Service::builder(settings, store, blob).clock(clock).start();
+        let mut builder = Service::builder(settings, store, blob).clock(clock);
+        if let Some(generator) = generator {
+            builder = builder.generator(generator);
+        }
+        let (service, background) = builder.start();
         Self { service, caller: Caller::admin(Uuid::new_v4()), time, background }
     }
 
@@ -142,12 +161,14 @@ impl Lab {
         for (name, value) in more.as_object().unwrap() {
             params[name] = value.clone();
         }
-        self.service.register_cluster(&self.caller, serde_json::from_value(params).unwrap()).await.unwrap()
+        let params = serde_json::from_value(params).unwrap();
+        Box::pin(self.service.register_cluster(&self.caller, params)).await.unwrap()
     }
 
     pub async fn infra_env(&self, cluster_id: Option<ClusterId>) -> InfraEnv {
         let params = json!({"name": "lab", "pull_secret": PULL_SECRET, "cluster_id": cluster_id});
-        self.service.register_infra_env(&self.caller, serde_json::from_value(params).unwrap()).await.unwrap()
+        let params = serde_json::from_value(params).unwrap();
+        Box::pin(self.service.register_infra_env(&self.caller, params)).await.unwrap()
     }
 
     pub async fn register(
@@ -156,7 +177,8 @@ impl Lab {
         host: HostId,
     ) -> Result<HostRegistrationResponse, Error> {
         let params = json!({"host_id": host, "discovery_agent_version": AGENT});
-        self.service.register_host(&self.caller, infra_env, serde_json::from_value(params).unwrap()).await
+        let params = serde_json::from_value(params).unwrap();
+        Box::pin(self.service.register_host(&self.caller, infra_env, params)).await
     }
 
     /// A host that just registered.

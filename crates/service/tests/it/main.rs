@@ -4,6 +4,8 @@
 mod binding;
 mod events;
 mod files;
+mod generation;
+mod installation;
 mod lab;
 mod life;
 mod lists;

@@ -2,6 +2,8 @@
 //! one that does must do without them against another service, which answers 404.
 
 use super::*;
+use crate::action::PendingActionList;
+use crate::host::Host;
 use crate::validation::ValidationList;
 
 pub(super) const OPERATIONS: &[Operation] = &[
@@ -39,6 +41,64 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::json::<ValidationList>()), headers: &[] }],
+        errors: &[401, 403, 404, 405, 409, 500],
+        deprecated: false,
+        consumes: None,
+        produces: None,
+    },
+    Operation {
+        id: OperationId::ListClusterActions,
+        name: "v2ListClusterActions",
+        method: Method::Get,
+        path: "/v2/clusters/{cluster_id}/actions",
+        tags: &["installer"],
+        security: &[Security {
+            scheme: Scheme::User,
+            roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User],
+        }],
+        params: &[Param::path("cluster_id", Kind::String).format("uuid")],
+        body: None,
+        success: &[Success {
+            status: 200,
+            payload: Some(Payload::json::<PendingActionList>()),
+            headers: &[],
+        }],
+        errors: &[401, 403, 404, 405, 500],
+        deprecated: false,
+        consumes: None,
+        produces: None,
+    },
+    Operation {
+        id: OperationId::EnableHost,
+        name: "v2EnableHost",
+        method: Method::Post,
+        path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/actions/enable",
+        tags: &["installer"],
+        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+        ],
+        body: None,
+        success: &[Success { status: 200, payload: Some(Payload::json::<Host>()), headers: &[] }],
+        errors: &[401, 403, 404, 405, 409, 500],
+        deprecated: false,
+        consumes: None,
+        produces: None,
+    },
+    Operation {
+        id: OperationId::DisableHost,
+        name: "v2DisableHost",
+        method: Method::Delete,
+        path: "/v2/infra-envs/{infra_env_id}/hosts/{host_id}/actions/enable",
+        tags: &["installer"],
+        security: &[Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] }],
+        params: &[
+            Param::path("infra_env_id", Kind::String).format("uuid"),
+            Param::path("host_id", Kind::String).format("uuid"),
+        ],
+        body: None,
+        success: &[Success { status: 200, payload: Some(Payload::json::<Host>()), headers: &[] }],
         errors: &[401, 403, 404, 405, 409, 500],
         deprecated: false,
         consumes: None,

@@ -103,6 +103,9 @@ pub enum OperationId {
     TriggerEvent,
     ListClusterValidations,
     ListHostValidations,
+    ListClusterActions,
+    EnableHost,
+    DisableHost,
 }
 
 impl OperationId {

@@ -1,0 +1,28 @@
+//! Deletes files that no longer mean anything.
+
+use assisted_wire::id::ClusterId;
+
+use crate::file::{key, root};
+use crate::manifest::keep;
+use crate::{Error, Service};
+
+impl Service {
+    /// Deletes what was generated for a cluster: everything but users' manifests and logs.
+    pub(super) async fn delete_generated(&self, id: ClusterId) -> Result<(), Error> {
+        keep::delete_generated(self.blob(), id).await?;
+        for (key, _) in self.blob().list(&root(id)?).await? {
+            let kept = ["manifests", "manifest-attributes", "logs"];
+            let folder = key.as_str().split('/').nth(1).unwrap_or_default();
+            if !kept.contains(&folder) {
+                self.blob().delete(&key).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the logs of an earlier installation.
+    pub(super) async fn delete_logs(&self, id: ClusterId) -> Result<(), Error> {
+        self.blob().delete_all(&key(id, "logs")?).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,70 @@
+//! Generates what the hosts of a cluster are installed with.
+
+use assisted_core::action::Attempt;
+use assisted_core::facts::Facts;
+use assisted_core::install::{Generated, awaits, generated};
+use assisted_store::{Asked, Deleted, Subject};
+use assisted_wire::id::ClusterId;
+
+use crate::fault::{Fault, Tries, broken};
+use crate::file::key;
+use crate::generator::GenerateError;
+use crate::{Error, Service};
+
+/// So often what breaks is tried; then the preparation has failed, and the user may try again.
+const MOST_ATTEMPTS: u32 = 5;
+
+impl Service {
+    /// Generates and stores the files of an attempt to install, and tells the domain how that went.
+    pub(super) async fn generate(&self, asked: &Asked, id: ClusterId, attempt: Attempt) -> Result<(), Error> {
+        let work = self.load_cluster(id, Deleted::Hidden).await.map_err(broken)?;
+        let Some(work) = work.filter(|work| work.cluster().is_some_and(|record| awaits(record, attempt)))
+        else {
+            // Given up meanwhile: nobody wants the files.
+            return self.finish_action(asked).await;
+        };
+        let outcome = match self.generate_files(&work.facts, id).await {
+            Ok(generated) => Ok(generated),
+            Err(GenerateError::Refused(reason)) => Err(reason),
+            Err(GenerateError::Broken(error)) if asked.attempts < MOST_ATTEMPTS => return Err(error),
+            Err(GenerateError::Broken(error)) => Err(error.to_string()),
+        };
+        let mut tries = Tries::default();
+        loop {
+            match self.tell_generated(asked, id, attempt, &outcome).await {
+                Ok(()) => return Ok(()),
+                // Whoever took it over tells its own outcome.
+                Err(Fault::Conflict(Subject::Actions(_))) => return Ok(()),
+                Err(Fault::Conflict(what)) => tries.again(what).await?,
+                Err(fault) => return Err(broken(fault)),
+            }
+        }
+    }
+
+    async fn generate_files(&self, facts: &Facts, id: ClusterId) -> Result<Generated, GenerateError> {
+        let generator = self.generator().map_err(|refusal| GenerateError::Refused(refusal.reason))?;
+        let files = generator.generate(facts, self.blob()).await?;
+        for (name, content) in files.contents {
+            let key = key(id, &name).map_err(GenerateError::Broken)?;
+            self.blob().put(&key, content).await.map_err(|error| GenerateError::Broken(error.into()))?;
+        }
+        Ok(Generated { openshift_cluster_id: Some(files.openshift_cluster_id) })
+    }
+
+    async fn tell_generated(
+        &self,
+        asked: &Asked,
+        id: ClusterId,
+        attempt: Attempt,
+        outcome: &Result<Generated, String>,
+    ) -> Result<(), Fault> {
+        let Some(mut work) = self.load_cluster(id, Deleted::Hidden).await? else {
+            return Ok(self.finish_action(asked).await?);
+        };
+        let decided = generated(&work.facts, attempt, outcome.clone());
+        work.apply_and_mark(decided);
+        work.batch.finish_action(asked);
+        work.commit(self).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,184 @@
+//! Does what the domain asks for outside: generates files, deletes them.
+//!
+//! An action is asked for in the transaction of the change that wants it, and its outcome is written in the one that ends
+//! it. In between everything may die: the action is done again, by whoever takes it next.
+
+mod delete;
+mod generate;
+mod list;
+
+use std::time::Duration;
+
+use assisted_core::action::Action;
+use assisted_store::{Asked, Batch, Subject, WriteError};
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Notify;
+use tokio::task::{JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use crate::error::chain;
+use crate::{Error, Service};
+
+/// So many actions are done at the same time.
+const AT_ONCE: usize = 4;
+/// How long an action belongs to its taker, unless that one keeps it. One that dies delays its actions by as much.
+const LEASE: SignedDuration = SignedDuration::from_secs(30);
+/// How often an action is kept.
+const KEEP: Duration = Duration::from_secs(10);
+/// The longest rest: a wake-up that got lost costs no more than this.
+const LONGEST_REST: Duration = Duration::from_secs(10);
+/// The shortest rest that only the clock ends.
+const SHORTEST_REST: Duration = Duration::from_millis(250);
+/// The first pause after a failure; it doubles with each further one.
+const FIRST_RETRY: SignedDuration = SignedDuration::from_secs(1);
+
+/// Who does the actions of this process.
+#[derive(Debug, Default)]
+pub(crate) struct Worker {
+    woken: Notify,
+}
+
+impl Worker {
+    /// Looks at once.
+    pub(crate) fn wake(&self) {
+        self.woken.notify_one();
+    }
+}
+
+impl Service {
+    /// Does what is asked for until stopped; gives back what is under way then.
+    pub(crate) async fn act(self, stop: CancellationToken) {
+        let mut marks = self.store().action_marks();
+        let mut running = JoinSet::new();
+        while !stop.is_cancelled() {
+            let rest = match self.begin_actions(&mut running, &stop).await {
+                Ok(rest) => rest,
+                Err(error) => {
+                    tracing::error!(error, "what is to be done can't be taken");
+                    SHORTEST_REST
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep(rest) => {}
+                () = self.0.worker.woken.notified() => {}
+                marked = marks.changed() => {
+                    if marked.is_err() {
+                        return;
+                    }
+                }
+                Some(done) = running.join_next() => end_loudly(done),
+                () = stop.cancelled() => {}
+            }
+        }
+        while let Some(done) = running.join_next().await {
+            end_loudly(done);
+        }
+    }
+
+    /// Begins as many actions as there is room for; returns how long there will be nothing to begin.
+    async fn begin_actions(
+        &self,
+        running: &mut JoinSet<()>,
+        stop: &CancellationToken,
+    ) -> Result<Duration, String> {
+        let room = AT_ONCE.saturating_sub(running.len());
+        if room == 0 {
+            return Ok(LONGEST_REST);
+        }
+        let (now, limit) = (self.now(), u32::try_from(room).unwrap_or(u32::MAX));
+        let name = self.0.scheduler.name();
+        let taken = self.store().take_actions(name, now, limit, LEASE).await;
+        for asked in taken.map_err(|error| chain(&error))? {
+            running.spawn(self.clone().work_on_action(asked, stop.clone()));
+        }
+        let next = self.store().next_action_at().await.map_err(|error| chain(&error))?;
+        let rest = next.map_or(LONGEST_REST, |next| {
+            Duration::try_from(next.duration_since(self.now())).unwrap_or_default()
+        });
+        Ok(rest.clamp(SHORTEST_REST, LONGEST_REST))
+    }
+
+    /// Does one action, and tells how it ended.
+    async fn work_on_action(self, asked: Asked, stop: CancellationToken) {
+        let (action, cluster) = (asked.action.name(), asked.action.cluster_id());
+        tracing::info!(action, %cluster, attempt = asked.attempts, "an action begins");
+        let mut batch = Batch::new();
+        tokio::select! {
+            outcome = Box::pin(self.perform(&asked)) => match outcome {
+                Ok(()) => {
+                    tracing::info!(action, %cluster, "an action is done");
+                    return;
+                }
+                Err(error) => {
+                    tracing::warn!(action, %cluster, attempt = asked.attempts, error = %chain(&error), "an action failed");
+                    batch.fail_action(&asked, error.to_string(), self.retry_at(&asked));
+                }
+            },
+            () = self.keep_action(&asked) => {
+                tracing::warn!(action, %cluster, "an action was taken over");
+                return;
+            }
+            () = stop.cancelled() => {
+                batch.give_action_back(&asked, self.now());
+            }
+        }
+        if let Err(error) = self.store().write(batch).await {
+            tracing::error!(action, %cluster, error = %chain(&error), "an action can't be given back; its lease will run out");
+        }
+    }
+
+    async fn perform(&self, asked: &Asked) -> Result<(), Error> {
+        match asked.action {
+            Action::Generate { cluster_id, attempt } => {
+                return self.generate(asked, cluster_id, attempt).await;
+            }
+            Action::DeleteGenerated { cluster_id } => self.delete_generated(cluster_id).await?,
+            Action::DeleteLogs { cluster_id } => self.delete_logs(cluster_id).await?,
+            Action::DeleteDnsRecords { cluster_id } => {
+                // No provider of DNS is known yet, so none of its records can have been set.
+                tracing::warn!(cluster = %cluster_id, "DNS records are not managed, none are deleted");
+            }
+        }
+        self.finish_action(asked).await
+    }
+
+    /// Notes that an action needs nothing more.
+    async fn finish_action(&self, asked: &Asked) -> Result<(), Error> {
+        let mut batch = Batch::new();
+        batch.finish_action(asked);
+        match self.store().write(batch).await {
+            // Whoever took it over does it once more.
+            Ok(()) | Err(WriteError::Conflict { what: Subject::Actions(_) }) => Ok(()),
+            Err(error) => Err(Error::internal(error)),
+        }
+    }
+
+    /// Keeps an action; returns when another worker has it.
+    async fn keep_action(&self, asked: &Asked) {
+        loop {
+            tokio::time::sleep(KEEP).await;
+            let until = self.now().checked_add(LEASE).unwrap_or(Timestamp::MAX);
+            match self.store().keep_action(asked, until).await {
+                Ok(()) => {}
+                Err(WriteError::Conflict { .. }) => return,
+                Err(error) => {
+                    tracing::warn!(action = asked.action.name(), error = %chain(&error), "a lease can't be kept");
+                }
+            }
+        }
+    }
+
+    fn retry_at(&self, asked: &Asked) -> Timestamp {
+        let pause = FIRST_RETRY * (1 << asked.attempts.min(6));
+        self.now().checked_add(pause).unwrap_or(Timestamp::MAX)
+    }
+}
+
+/// A panic is a defect: the process ends loudly, and the action's lease runs out.
+fn end_loudly(done: Result<(), JoinError>) {
+    if let Err(error) = done
+        && error.is_panic()
+    {
+        std::panic::resume_unwind(error.into_panic());
+    }
+}

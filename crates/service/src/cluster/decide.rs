@@ -1,0 +1,27 @@
+//! The way of most requests about a cluster: loaded, decided by the domain, written.
+
+use assisted_core::facts::Facts;
+use assisted_core::refresh::Refresh;
+use assisted_store::Deleted;
+use assisted_wire::id::ClusterId;
+
+use super::no_cluster;
+use crate::fault::Fault;
+use crate::work::Work;
+use crate::{Caller, Service};
+
+impl Service {
+    /// Has the domain decide about a cluster with its hosts, and writes what it wants; 404 without the cluster.
+    pub(crate) async fn decide(
+        &self,
+        caller: &Caller,
+        id: ClusterId,
+        decide: &(impl Fn(&Facts) -> Result<Refresh, Fault> + Sync),
+    ) -> Result<Work, Fault> {
+        let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
+        work.request_id = Some(caller.request_id);
+        let decided = decide(&work.facts)?;
+        work.apply_and_mark(decided);
+        Ok(Work::new(work.commit(self).await?))
+    }
+}

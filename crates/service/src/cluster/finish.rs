@@ -1,0 +1,77 @@
+//! The end of an installation, and what comes after it (service-api §4.11, §4.12).
+
+use assisted_core::cluster::{completion, day2, finalizing};
+use assisted_core::facts::Facts;
+use assisted_core::refusal::Refusal;
+use assisted_store::Deleted;
+use assisted_wire::cluster::Cluster;
+use assisted_wire::cluster_params::{ClusterFinalizingProgress, CompletionParams};
+use assisted_wire::id::ClusterId;
+
+use super::no_cluster;
+use crate::fault::{Fault, attempt};
+use crate::work::Work;
+use crate::{Caller, Error, Service};
+
+impl Service {
+    /// Notes the finalizing stage that the controller tells.
+    ///
+    /// # Errors
+    ///
+    /// 400 without a stage or when the cluster is not being installed, 404 without the cluster.
+    pub async fn update_cluster_finalizing_progress(
+        &self,
+        caller: &Caller,
+        cluster_id: ClusterId,
+        params: ClusterFinalizingProgress,
+    ) -> Result<(), Error> {
+        // Spelled as clients know it (state-machines §11).
+        let unknown = || Refusal::bad_request("invalid finaling stage ''");
+        let stage = params.finalizing_stage.ok_or_else(unknown)?;
+        let report = |facts: &Facts| Ok(finalizing::report(facts, stage)?);
+        attempt!(self, caller, self.decide(caller, cluster_id, &report)).map(drop)
+    }
+
+    /// Hears that the installation is complete, which decides nothing: the service finds out by itself.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the cluster.
+    pub async fn complete_installation(
+        &self,
+        caller: &Caller,
+        cluster_id: ClusterId,
+        params: CompletionParams,
+    ) -> Result<Cluster, Error> {
+        let work = attempt!(self, caller, self.try_complete_installation(caller, cluster_id, &params))?;
+        self.shown(&work).await
+    }
+
+    async fn try_complete_installation(
+        &self,
+        caller: &Caller,
+        id: ClusterId,
+        params: &CompletionParams,
+    ) -> Result<Work, Fault> {
+        let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
+        work.request_id = Some(caller.request_id);
+        let told = completion::reported(work.cluster().ok_or_else(no_cluster)?, params);
+        work.events.extend(told);
+        Ok(Work::new(work.commit(self).await?))
+    }
+
+    /// Lets hosts be added to an installed cluster.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the cluster, 400 when it is not installed or was not installed here.
+    pub async fn transform_cluster_to_adding_hosts(
+        &self,
+        caller: &Caller,
+        cluster_id: ClusterId,
+    ) -> Result<Cluster, Error> {
+        let transform = |facts: &Facts| Ok(day2::transform(facts)?);
+        let work = attempt!(self, caller, self.decide(caller, cluster_id, &transform))?;
+        self.shown(&work).await
+    }
+}

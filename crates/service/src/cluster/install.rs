@@ -1,0 +1,56 @@
+//! A cluster's installation is started, cancelled, reset (service-api §4.11).
+
+use assisted_core::facts::Facts;
+use assisted_core::install;
+use assisted_wire::cluster::Cluster;
+use assisted_wire::id::ClusterId;
+
+use crate::fault::attempt;
+use crate::host::view::raw_host;
+use crate::{Caller, Error, Service};
+
+impl Service {
+    /// Starts the installation. What the hosts are installed with is generated afterwards.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the cluster, 400 when a host is not ready, 409 when the cluster is not or nothing can be generated,
+    /// 500 when no host can be bootstrap.
+    pub async fn install_cluster(&self, caller: &Caller, cluster_id: ClusterId) -> Result<Cluster, Error> {
+        let install = |facts: &Facts| {
+            let decided = install::install(facts)?;
+            self.generator()?;
+            Ok(decided)
+        };
+        let work = attempt!(self, caller, self.decide(caller, cluster_id, &install))?;
+        let mut cluster = self.shown(&work).await?;
+        cluster.hosts = Some(work.facts.hosts.iter().map(raw_host).collect());
+        Ok(cluster)
+    }
+
+    /// Cancels the installation of a cluster and of its hosts.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the cluster, 409 when it or one of its hosts is in a wrong state.
+    pub async fn cancel_installation(
+        &self,
+        caller: &Caller,
+        cluster_id: ClusterId,
+    ) -> Result<Cluster, Error> {
+        let cancel = |facts: &Facts| Ok(install::cancel(facts)?);
+        let work = attempt!(self, caller, self.decide(caller, cluster_id, &cancel))?;
+        self.shown(&work).await
+    }
+
+    /// Resets the installation of a cluster and of its hosts. What was generated is deleted afterwards.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the cluster, 409 when it or one of its hosts is in a wrong state.
+    pub async fn reset_cluster(&self, caller: &Caller, cluster_id: ClusterId) -> Result<Cluster, Error> {
+        let reset = |facts: &Facts| Ok(install::reset(facts)?);
+        let work = attempt!(self, caller, self.decide(caller, cluster_id, &reset))?;
+        self.shown(&work).await
+    }
+}

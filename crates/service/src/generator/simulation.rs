@@ -1,0 +1,129 @@
+//! Files for hosts that only play an installation: valid, but nothing that a cluster would come of.
+//!
+//! No certificate, key or pull secret is in them, so that nobody takes them for more than they are.
+
+use assisted_blob::Blob;
+use assisted_core::facts::{Facts, HostFacts};
+use assisted_core::host::record::HostKey;
+use assisted_core::host::state::takes_part;
+use assisted_wire::cluster::Cluster;
+use assisted_wire::host::HostRole;
+use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use rand::Rng;
+use rand::distr::Alphanumeric;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{Files, GenerateError, Generator, ignition_name};
+use crate::Error;
+
+/// Plays a generator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Simulation;
+
+impl Generator for Simulation {
+    fn generate<'a>(&'a self, facts: &'a Facts, _: &'a Blob) -> BoxFuture<'a, Result<Files, GenerateError>> {
+        async { files(facts) }.boxed()
+    }
+
+    fn host_ignition<'a>(
+        &'a self,
+        facts: &'a Facts,
+        host: HostKey,
+    ) -> BoxFuture<'a, Result<Bytes, GenerateError>> {
+        async move {
+            let host = facts.hosts.iter().find(|each| each.key() == host);
+            let host = host.ok_or_else(|| GenerateError::Refused("the host is gone".to_owned()))?;
+            text(&ignition(&host_files(host)))
+        }
+        .boxed()
+    }
+}
+
+fn files(facts: &Facts) -> Result<Files, GenerateError> {
+    let record = facts.cluster.as_ref();
+    let cluster = &record.ok_or_else(|| GenerateError::Refused("the cluster is gone".to_owned()))?.cluster;
+    let openshift_cluster_id = Uuid::new_v4();
+    let infra_id = format!("{}-{}", cluster.name, random(5));
+    let metadata =
+        json!({"clusterName": cluster.name, "clusterID": openshift_cluster_id, "infraID": infra_id});
+    let mut contents = vec![
+        ("metadata.json".to_owned(), text(&metadata)?),
+        // JSON is YAML.
+        ("install-config.yaml".to_owned(), text(&install_config(cluster, &facts.hosts))?),
+        ("kubeconfig-noingress".to_owned(), text(&kubeconfig(cluster))?),
+        ("kubeadmin-password".to_owned(), password().into()),
+        ("custom_manifests.json".to_owned(), text(&json!([]))?),
+    ];
+    for role in ["bootstrap", "master", "arbiter", "worker"] {
+        contents.push((format!("{role}.ign"), text(&ignition(&[]))?));
+    }
+    for host in facts.hosts.iter().filter(|host| takes_part(host) && !host.is_day2()) {
+        contents.push((ignition_name(host), text(&ignition(&host_files(host)))?));
+    }
+    Ok(Files { contents, openshift_cluster_id })
+}
+
+/// An Ignition config that writes these files.
+fn ignition(files: &[(&str, String)]) -> Value {
+    let files: Vec<_> = files
+        .iter()
+        .map(|(path, content)| {
+            json!({
+                "path": path, "mode": 0o644, "overwrite": true,
+                "contents": {"source": format!("data:text/plain;base64,{}", base64(content))},
+            })
+        })
+        .collect();
+    json!({"ignition": {"version": "3.2.0"}, "storage": {"files": files}})
+}
+
+fn host_files(host: &HostFacts) -> Vec<(&'static str, String)> {
+    vec![("/etc/hostname", format!("{}\n", host.name()))]
+}
+
+fn install_config(cluster: &Cluster, hosts: &[HostFacts]) -> Value {
+    let replicas = |wanted: HostRole| hosts.iter().filter(|host| host.effective_role() == wanted).count();
+    json!({
+        "apiVersion": "v1",
+        "metadata": {"name": cluster.name},
+        "baseDomain": cluster.base_dns_domain,
+        "controlPlane": {"name": "master", "replicas": replicas(HostRole::Master)},
+        "compute": [{"name": "worker", "replicas": replicas(HostRole::Worker)}],
+        "platform": {"none": {}},
+    })
+}
+
+fn kubeconfig(cluster: &Cluster) -> Value {
+    let server = format!("https://api.{}.{}:6443", cluster.name, cluster.base_dns_domain);
+    json!({
+        "apiVersion": "v1", "kind": "Config", "preferences": {}, "current-context": "admin",
+        "clusters": [{"name": cluster.name, "cluster": {"server": server}}],
+        "contexts": [{"name": "admin", "context": {"cluster": cluster.name, "user": "admin"}}],
+        "users": [{"name": "admin", "user": {}}],
+    })
+}
+
+/// Four groups of five, as those of installers look.
+fn password() -> String {
+    [(); 4].map(|()| random(5)).join("-")
+}
+
+fn random(letters: usize) -> String {
+    rand::rng()
+        .sample_iter(Alphanumeric)
+        .take(letters)
+        .map(|letter| char::from(letter.to_ascii_lowercase()))
+        .collect()
+}
+
+fn text(value: &Value) -> Result<Bytes, GenerateError> {
+    Ok(serde_json::to_vec_pretty(value).map_err(Error::internal)?.into())
+}
+
+fn base64(text: &str) -> String {
+    use base64::Engine;
+    base64::engine::general_purpose::STANDARD.encode(text)
+}

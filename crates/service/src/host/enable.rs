@@ -1,0 +1,47 @@
+//! A user takes a host out, or in again.
+
+use assisted_core::facts::HostFacts;
+use assisted_core::host::disable::{disable_host, enable_host};
+use assisted_core::host::record::HostKey;
+use assisted_core::host::rejection::Rejection;
+use assisted_core::host::reset::Outcome;
+use assisted_wire::host::Host;
+use jiff::Timestamp;
+
+use super::no_host;
+use super::view::raw_host;
+use crate::fault::{Fault, attempt};
+use crate::{Caller, Error, Service};
+
+type Change = fn(&HostFacts, Timestamp) -> Result<Outcome, Rejection>;
+
+impl Service {
+    /// Takes a host out: it is heard, but takes part in nothing.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the host, 409 unless it waits for an installation.
+    pub async fn disable_host(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
+        attempt!(self, caller, self.try_enable(caller, host, disable_host))
+    }
+
+    /// Takes a disabled host in again: it is discovered anew.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the host, 409 unless it is disabled.
+    pub async fn enable_host(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
+        attempt!(self, caller, self.try_enable(caller, host, enable_host))
+    }
+
+    async fn try_enable(&self, caller: &Caller, key: HostKey, change: Change) -> Result<Host, Fault> {
+        let mut work = self.load_host(key).await?.ok_or_else(|| no_host(key))?;
+        work.request_id = Some(caller.request_id);
+        let outcome = change(work.host(key).ok_or_else(|| no_host(key))?, work.facts.now)?;
+        work.absorb(outcome);
+        work.refresh_and_mark();
+        let facts = work.commit(self).await?;
+        let host = facts.hosts.iter().find(|host| host.key() == key).ok_or_else(|| no_host(key))?;
+        Ok(raw_host(host))
+    }
+}

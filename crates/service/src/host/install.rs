@@ -1,0 +1,84 @@
+//! A host is installed into a cluster that runs already, and hosts tell how far their installation is (service-api §6.5, §6.8).
+
+use assisted_core::host::install::may_install;
+use assisted_core::host::progress::update;
+use assisted_core::host::record::HostKey;
+use assisted_core::install::install_host;
+use assisted_core::refusal::Refusal;
+use assisted_wire::host::{Host, HostProgress};
+
+use super::no_host;
+use super::view::raw_host;
+use crate::fault::{Fault, attempt};
+use crate::file::key;
+use crate::generator::{GenerateError, ignition_name};
+use crate::{Caller, Error, Service};
+
+impl Service {
+    /// Installs a host that joins an installed cluster.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the host or its cluster, 409 when it can't be installed now or nothing can be generated, 500 when
+    /// generating fails.
+    pub async fn install_host(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
+        attempt!(self, caller, self.try_install_host(caller, host))
+    }
+
+    async fn try_install_host(&self, caller: &Caller, host_key: HostKey) -> Result<Host, Fault> {
+        let missing = || no_host(host_key);
+        let mut work = self.load_host(host_key).await?.ok_or_else(missing)?;
+        work.request_id = Some(caller.request_id);
+        let host = work.host(host_key).ok_or_else(missing)?;
+        may_install(host)?;
+        let decided = install_host(&work.facts, host_key)?;
+        // Before the host is told to install: it fetches the file at once.
+        let ignition = self.generator()?.host_ignition(&work.facts, host_key).await;
+        let ignition = ignition.map_err(|error| match error {
+            GenerateError::Refused(reason) => Refusal::new(500, reason).into(),
+            GenerateError::Broken(error) => Fault::Failed(error),
+        })?;
+        work.apply_and_mark(decided);
+        let host = work.host(host_key).ok_or_else(missing)?;
+        if let Some(cluster_id) = host.record.host.cluster_id {
+            let file = key(cluster_id, &ignition_name(host))?;
+            self.blob().put(&file, ignition).await.map_err(Error::from)?;
+        }
+        let facts = work.commit(self).await?;
+        let host = facts.hosts.iter().find(|host| host.key() == host_key).ok_or_else(missing)?;
+        Ok(raw_host(host))
+    }
+
+    /// Notes how far the installation of a host is.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the host, 400 when it is not bound or no stage is told, 409 when it can't be in that stage.
+    pub async fn update_host_install_progress(
+        &self,
+        caller: &Caller,
+        host: HostKey,
+        progress: HostProgress,
+    ) -> Result<(), Error> {
+        attempt!(self, caller, self.try_update_progress(caller, host, &progress))
+    }
+
+    async fn try_update_progress(
+        &self,
+        caller: &Caller,
+        key: HostKey,
+        told: &HostProgress,
+    ) -> Result<(), Fault> {
+        let mut work = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
+        work.request_id = Some(caller.request_id);
+        let progressed = update(&work.facts, key, told)?;
+        if let Some(change) = progressed.host {
+            work.change_host(change);
+            // The cluster follows at once, but the host need not wait for it.
+            work.mark_due();
+        }
+        work.events.extend(progressed.events);
+        work.commit(self).await?;
+        Ok(())
+    }
+}

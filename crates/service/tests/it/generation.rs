@@ -1,0 +1,225 @@
+//! What is asked for outside gets done: after failures, and after the death of whoever did it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use assisted_blob::Blob;
+use assisted_core::facts::Facts;
+use assisted_core::host::record::HostKey;
+use assisted_core::settings;
+use assisted_service::Error;
+use assisted_service::generator::{Files, GenerateError, Generator, Simulation};
+use assisted_wire::cluster::{Cluster, ClusterStatus, InstallationPreparationStatus};
+use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::sync::Notify;
+
+use crate::lab::{Database, Lab, Time, on_both_engines};
+
+on_both_engines![
+    killed_in_the_middle,
+    stopped_in_the_middle,
+    done_again_after_failures,
+    a_refusal_ends_the_attempt,
+    given_up_after_many_failures,
+    replicas_share_the_work,
+    forgotten_by_a_start_without_generator,
+];
+
+/// What becomes of a call.
+#[derive(Clone, Copy)]
+enum End {
+    Succeeds,
+    Breaks,
+    Refuses,
+    /// Not before the end of the process.
+    Never,
+}
+
+/// A generator whose first calls end as wanted; the others as the last of them.
+struct Scripted {
+    ends: Vec<End>,
+    calls: AtomicU32,
+    called: Notify,
+}
+
+impl Scripted {
+    fn new(ends: &[End]) -> Arc<Self> {
+        Arc::new(Self { ends: ends.to_vec(), calls: AtomicU32::new(0), called: Notify::new() })
+    }
+
+    fn calls(&self) -> u32 {
+        self.calls.load(Ordering::SeqCst)
+    }
+}
+
+impl Generator for Scripted {
+    fn generate<'a>(
+        &'a self,
+        facts: &'a Facts,
+        blob: &'a Blob,
+    ) -> BoxFuture<'a, Result<Files, GenerateError>> {
+        let call = usize::try_from(self.calls.fetch_add(1, Ordering::SeqCst)).unwrap();
+        let end = self.ends[call.min(self.ends.len() - 1)];
+        self.called.notify_one();
+        async move {
+            match end {
+                End::Succeeds => Simulation.generate(facts, blob).await,
+                End::Breaks => Err(Error::internal("no room").into()),
+                End::Refuses => Err(GenerateError::Refused("no release payload".to_owned())),
+                End::Never => std::future::pending().await,
+            }
+        }
+        .boxed()
+    }
+
+    fn host_ignition<'a>(
+        &'a self,
+        facts: &'a Facts,
+        host: HostKey,
+    ) -> BoxFuture<'a, Result<Bytes, GenerateError>> {
+        Simulation.host_ignition(facts, host)
+    }
+}
+
+fn preparation(cluster: &Cluster) -> (Option<InstallationPreparationStatus>, String) {
+    let last = cluster.last_installation_preparation.clone().unwrap_or_default();
+    (last.status, last.reason)
+}
+
+fn is_prepared(cluster: &Cluster) -> bool {
+    preparation(cluster).0 == Some(InstallationPreparationStatus::Success)
+}
+
+/// A service that died while it generated.
+async fn killed(database: &Database) -> (assisted_wire::id::ClusterId, Time) {
+    let generator = Scripted::new(&[End::Never]);
+    let lab = Lab::generating(database, Time::default(), Arc::clone(&generator) as _).await;
+    let id = lab.ready().await.id;
+    lab.install(id).await;
+    generator.called.notified().await;
+    let time = lab.time.clone();
+    // Nothing is given back.
+    drop(lab);
+    (id, time)
+}
+
+async fn killed_in_the_middle(database: Database) {
+    let (id, time) = killed(&database).await;
+    let generator = Scripted::new(&[End::Succeeds]);
+    let lab = Lab::generating(&database, time, Arc::clone(&generator) as _).await;
+    let actions = lab.service.list_cluster_actions(&lab.caller, id).await.unwrap().0;
+    assert_eq!((actions.len(), actions[0].action.as_str(), actions[0].attempts), (1, "generate", 1));
+    // The lease of the dead runs out.
+    lab.pass(31);
+    lab.until_cluster(id, "generated", is_prepared).await;
+    lab.until_idle(id).await;
+    assert_eq!(generator.calls(), 1);
+    let names = lab.event_names(id).await;
+    assert_eq!(names.iter().filter(|name| *name == "cluster_prepare_installation_started").count(), 1);
+    lab.stop().await;
+}
+
+async fn stopped_in_the_middle(database: Database) {
+    let generator = Scripted::new(&[End::Never]);
+    let lab = Lab::generating(&database, Time::default(), Arc::clone(&generator) as _).await;
+    let id = lab.ready().await.id;
+    lab.install(id).await;
+    generator.called.notified().await;
+    let time = lab.time.clone();
+    lab.stop().await;
+    // It was given back: no lease has to run out.
+    let lab = Lab::generating(&database, time, Scripted::new(&[End::Succeeds])).await;
+    lab.until_cluster(id, "generated", is_prepared).await;
+    lab.stop().await;
+}
+
+async fn done_again_after_failures(database: Database) {
+    let generator = Scripted::new(&[End::Breaks, End::Breaks, End::Succeeds]);
+    let lab = Lab::generating(&database, Time::default(), Arc::clone(&generator) as _).await;
+    let id = lab.ready().await.id;
+    lab.install(id).await;
+    for attempts in 1..=2 {
+        let failed = loop {
+            let actions = lab.service.list_cluster_actions(&lab.caller, id).await.unwrap().0;
+            if let Some(failed) =
+                actions.iter().find(|action| action.attempts == attempts && action.last_error.is_some())
+                && generator.calls() == u32::try_from(attempts).unwrap()
+            {
+                break failed.clone();
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        };
+        // What exactly broke stands in the log.
+        assert!(failed.last_error.unwrap().starts_with("internal error "));
+        assert_eq!(lab.get_cluster(id).await.status, ClusterStatus::PreparingForInstallation);
+        lab.pass(10);
+    }
+    lab.until_cluster(id, "generated", is_prepared).await;
+    lab.until_idle(id).await;
+    assert_eq!(generator.calls(), 3);
+    lab.stop().await;
+}
+
+async fn a_refusal_ends_the_attempt(database: Database) {
+    let generator = Scripted::new(&[End::Refuses, End::Succeeds]);
+    let lab = Lab::generating(&database, Time::default(), generator).await;
+    let id = lab.ready().await.id;
+    lab.install(id).await;
+    let failed = lab.until_cluster(id, "ready again", |cluster| cluster.status == ClusterStatus::Ready).await;
+    assert_eq!(
+        preparation(&failed),
+        (Some(InstallationPreparationStatus::Failed), "no release payload".to_owned())
+    );
+    let names = lab.event_names(id).await;
+    assert!(names.iter().any(|name| name == "prepare_installation_failed"), "{names:?}");
+    lab.until_idle(id).await;
+    lab.pass(1);
+    lab.install(id).await;
+    lab.until_cluster(id, "generated", is_prepared).await;
+    lab.stop().await;
+}
+
+async fn given_up_after_many_failures(database: Database) {
+    let generator = Scripted::new(&[End::Breaks]);
+    let lab = Lab::generating(&database, Time::default(), Arc::clone(&generator) as _).await;
+    let id = lab.ready().await.id;
+    lab.install(id).await;
+    while lab.get_cluster(id).await.status == ClusterStatus::PreparingForInstallation {
+        lab.pass(1);
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let (status, reason) = preparation(&lab.get_cluster(id).await);
+    assert_eq!(status, Some(InstallationPreparationStatus::Failed));
+    assert!(reason.starts_with("internal error "), "{reason}");
+    assert_eq!(generator.calls(), 5);
+    lab.stop().await;
+}
+
+async fn replicas_share_the_work(database: Database) {
+    if database.address.starts_with("sqlite") {
+        return;
+    }
+    let generator = Scripted::new(&[End::Succeeds]);
+    let one = Lab::generating(&database, Time::default(), Arc::clone(&generator) as _).await;
+    let other = Lab::generating(&database, one.time.clone(), Arc::clone(&generator) as _).await;
+    let id = one.ready().await.id;
+    one.install(id).await;
+    other.until_cluster(id, "generated", is_prepared).await;
+    one.until_idle(id).await;
+    assert_eq!(generator.calls(), 1);
+    one.stop().await;
+    other.stop().await;
+}
+
+async fn forgotten_by_a_start_without_generator(database: Database) {
+    let (id, time) = killed(&database).await;
+    let lab =
+        Lab::with(&database, time, |settings| settings.generation.generator = settings::Generator::None)
+            .await;
+    lab.pass(31);
+    let failed = lab.until_cluster(id, "ready again", |cluster| cluster.status == ClusterStatus::Ready).await;
+    assert!(preparation(&failed).1.contains("GENERATOR"), "{failed:?}");
+    lab.stop().await;
+}

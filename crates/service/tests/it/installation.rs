@@ -1,0 +1,442 @@
+//! Whole installations of three nodes through the service's own methods.
+
+use assisted_blob::Key;
+use assisted_core::host::record::HostKey;
+use assisted_core::rules::field::ignition_config;
+use assisted_core::settings::Generator;
+use assisted_wire::cluster::{Cluster, ClusterKind, ClusterStatus, FinalizingStage};
+use assisted_wire::cluster::{InstallationPreparationStatus, LogsState};
+use assisted_wire::cluster_params::{CompletionParams, LogsProgressParams};
+use assisted_wire::host::{HostKind, HostProgress, HostStage, HostStatus};
+use assisted_wire::id::ClusterId;
+use assisted_wire::operator::OperatorStatus;
+use assisted_wire::step::{StepReply, StepType};
+use serde_json::{Value, json};
+
+use crate::lab::{Database, Lab, Time, on_both_engines, refusal};
+
+on_both_engines![
+    to_the_end,
+    cancelled_and_reset,
+    cancelled_while_preparing,
+    without_a_generator,
+    a_failed_check,
+    disabled_and_enabled,
+    a_day2_host,
+];
+
+const CA: &str = include_str!("../data/ca.pem");
+
+/// Three nodes that are ready to be installed.
+pub struct Ready {
+    pub id: ClusterId,
+    pub hosts: Vec<HostKey>,
+}
+
+impl Lab {
+    pub async fn simulating(database: &Database) -> Self {
+        Self::with(database, Time::default(), |settings| {
+            settings.generation.generator = Generator::Simulation;
+        })
+        .await
+    }
+
+    pub async fn ready(&self) -> Ready {
+        let cluster = self
+            .cluster(json!({
+                "base_dns_domain": "example.com",
+                "api_vips": [{"ip": "192.168.126.100"}], "ingress_vips": [{"ip": "192.168.126.101"}],
+            }))
+            .await;
+        let infra_env = self.infra_env(Some(cluster.id)).await;
+        let mut hosts = Vec::new();
+        for number in 1..=3 {
+            let host = self.host(infra_env.id).await;
+            self.tell_all(host, number).await;
+            hosts.push(host);
+        }
+        self.meet(&hosts).await;
+        let id = cluster.id;
+        self.until_status(id, ClusterStatus::Ready).await;
+        Ready { id, hosts }
+    }
+
+    /// Hosts find each other, and the VIPs free.
+    async fn meet(&self, hosts: &[HostKey]) {
+        let free = json!([{"network": "192.168.126.0/24", "free_addresses": ["192.168.126.100", "192.168.126.101"]}]);
+        for host in hosts {
+            let others = hosts.iter().enumerate().filter(|(_, other)| *other != host).map(|(n, other)| {
+                let address = format!("192.168.126.{}", 11 + n);
+                json!({
+                    "host_id": other.host_id,
+                    "l2_connectivity": [{
+                        "outgoing_nic": "eth0", "remote_ip_address": address,
+                        "remote_mac": format!("52:54:00:00:00:{:02x}", 1 + n), "successful": true,
+                    }],
+                    "l3_connectivity": [{"remote_ip_address": address, "successful": true, "average_rtt_ms": 0.5}],
+                })
+            });
+            let heard = json!({"remote_hosts": others.collect::<Vec<_>>()});
+            self.reply(*host, StepType::ConnectivityCheck, &heard).await.unwrap();
+            self.reply(*host, StepType::FreeNetworkAddresses, &free).await.unwrap();
+        }
+    }
+
+    pub async fn until_status(&self, id: ClusterId, status: ClusterStatus) -> Cluster {
+        self.until_cluster(id, status.as_str(), |cluster| cluster.status == status).await
+    }
+
+    pub async fn install(&self, id: ClusterId) -> Cluster {
+        self.service.install_cluster(&self.caller, id).await.unwrap()
+    }
+
+    /// A host makes the checks that it is told before it is installed.
+    async fn check(&self, host: HostKey, disk_exit_code: i64) {
+        self.until(host, HostStatus::PreparingForInstallation).await;
+        let steps = self.steps(host).await;
+        assert!(steps.contains(&StepType::ContainerImageAvailability), "{steps:?}");
+        let images = json!({"images": [{"name": "quay.io/release", "result": "success"}]});
+        self.reply(host, StepType::ContainerImageAvailability, &images).await.unwrap();
+        // What was measured once is known.
+        if steps.contains(&StepType::InstallationDiskSpeedCheck) {
+            let speed = json!({"io_sync_duration": 5, "path": "/dev/disk/by-id/wwn-1"});
+            let reply = StepReply {
+                step_type: Some(StepType::InstallationDiskSpeedCheck),
+                exit_code: disk_exit_code,
+                output: speed.to_string(),
+                ..StepReply::default()
+            };
+            self.service.post_step_reply(&self.caller, host, reply).await.unwrap();
+        }
+    }
+
+    /// From ready to installing.
+    async fn install_at(&self, ready: &Ready) {
+        let cluster = self.install(ready.id).await;
+        assert_eq!(cluster.status, ClusterStatus::PreparingForInstallation);
+        for host in &ready.hosts {
+            self.check(*host, 0).await;
+        }
+        self.until_status(ready.id, ClusterStatus::Installing).await;
+    }
+
+    async fn reach(&self, host: HostKey, stage: HostStage) {
+        let progress = HostProgress { current_stage: Some(stage), progress_info: String::new() };
+        self.service.update_host_install_progress(&self.caller, host, progress).await.unwrap();
+    }
+
+    async fn all_stages(&self, host: HostKey) {
+        self.until(host, HostStatus::Installing).await;
+        assert_eq!(self.steps(host).await, [StepType::Install]);
+        for stage in self.get(host).await.progress_stages.unwrap() {
+            self.reach(host, stage).await;
+        }
+    }
+
+    async fn finalize(&self, id: ClusterId) {
+        self.until_status(id, ClusterStatus::Finalizing).await;
+        for stage in FinalizingStage::ALL {
+            let params = serde_json::from_value(json!({"finalizing_stage": stage})).unwrap();
+            self.service.update_cluster_finalizing_progress(&self.caller, id, params).await.unwrap();
+        }
+        self.service.upload_cluster_ingress_cert(&self.caller, id, CA).await.unwrap();
+        let operators = self.service.list_of_cluster_operators(&self.caller, id, None).await.unwrap();
+        assert!(!operators.0.is_empty());
+        for operator in operators.0 {
+            let report = json!({"name": operator.name, "status": "available", "status_info": "fine"});
+            let report = serde_json::from_value(report).unwrap();
+            self.service.report_monitored_operator_status(&self.caller, id, report).await.unwrap();
+        }
+    }
+
+    async fn installed(&self) -> Ready {
+        let ready = self.ready().await;
+        self.install_at(&ready).await;
+        for host in &ready.hosts {
+            self.all_stages(*host).await;
+        }
+        self.finalize(ready.id).await;
+        self.until_status(ready.id, ClusterStatus::Installed).await;
+        ready
+    }
+
+    pub async fn file_names(&self, id: ClusterId) -> Vec<String> {
+        let files = self.service.blob().list(&Key::new(id.to_string()).unwrap()).await.unwrap();
+        files.into_iter().map(|(key, _)| key.as_str().split_once('/').unwrap().1.to_owned()).collect()
+    }
+
+    async fn stored(&self, id: ClusterId, name: &str) -> String {
+        let key = Key::new(format!("{id}/{name}")).unwrap();
+        String::from_utf8(self.service.blob().get(&key, 1 << 20).await.unwrap().into()).unwrap()
+    }
+
+    /// Waits until nothing is left to be done for a cluster.
+    pub async fn until_idle(&self, id: ClusterId) {
+        let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        loop {
+            let actions = self.service.list_cluster_actions(&self.caller, id).await.unwrap().0;
+            if actions.is_empty() {
+                return;
+            }
+            assert!(std::time::Instant::now() < limit, "{actions:?}");
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    }
+}
+
+async fn to_the_end(database: Database) {
+    let lab = Lab::simulating(&database).await;
+    let ready = lab.ready().await;
+    let id = ready.id;
+    let answer = lab.install(id).await;
+    assert_eq!(answer.status, ClusterStatus::PreparingForInstallation);
+    assert_eq!(answer.hosts.unwrap().iter().filter(|host| host.bootstrap).count(), 1);
+    let prepared = |cluster: &Cluster| {
+        let last = cluster.last_installation_preparation.clone().unwrap_or_default();
+        last.status == Some(InstallationPreparationStatus::Success)
+    };
+    let cluster = lab.until_cluster(id, "generated", prepared).await;
+    assert!(cluster.openshift_cluster_id.is_some());
+    lab.until_idle(id).await;
+    assert_eq!(refusal(lab.service.install_cluster(&lab.caller, id).await).0, 409, "twice");
+    for host in &ready.hosts {
+        lab.check(*host, 0).await;
+    }
+    lab.until_status(id, ClusterStatus::Installing).await;
+    assert_eq!(refusal(lab.service.deregister_cluster(&lab.caller, id).await).0, 409);
+
+    // What was generated can be fetched, and is what it says it is.
+    let mut ignitions = vec!["bootstrap.ign".to_owned(), "master.ign".to_owned(), "worker.ign".to_owned()];
+    ignitions.extend(ready.hosts.iter().map(|host| format!("master-{}.ign", host.host_id)));
+    for name in ignitions {
+        let text = lab.stored(id, &name).await;
+        ignition_config::check(&text).unwrap();
+        let config: Value = serde_json::from_str(&text).unwrap();
+        assert!(config["ignition"]["version"].as_str().unwrap().starts_with("3."));
+    }
+    let metadata: Value = serde_json::from_str(&lab.stored(id, "metadata.json").await).unwrap();
+    assert_eq!(metadata["clusterID"], json!(cluster.openshift_cluster_id));
+    assert!(lab.service.download_cluster_files(&lab.caller, id, "install-config.yaml").await.is_ok());
+    assert!(lab.service.get_host_ignition(&lab.caller, ready.hosts[0]).await.is_ok());
+
+    let last = |cluster: &Cluster| cluster.progress.clone().unwrap().total_percentage;
+    let mut total = 10;
+    for host in &ready.hosts {
+        lab.all_stages(*host).await;
+        let stage = HostProgress { current_stage: Some(HostStage::Installing), progress_info: "".into() };
+        let late = lab.service.update_host_install_progress(&lab.caller, *host, stage).await;
+        assert_eq!(refusal(late).0, 409);
+        assert_eq!(lab.get(*host).await.status, HostStatus::Installed);
+        let cluster = lab.until_cluster(id, "further", |cluster| last(cluster) > total).await;
+        total = last(&cluster);
+    }
+    lab.finalize(id).await;
+    let cluster = lab.until_status(id, ClusterStatus::Installed).await;
+    assert_eq!((cluster.status_info.as_str(), last(&cluster)), ("Cluster is installed", 100));
+    assert_eq!(cluster.install_completed_at, cluster.status_updated_at);
+    assert!(lab.stored(id, "kubeconfig").await.contains("certificate-authority-data"));
+    assert!(lab.service.get_credentials(&lab.caller, id).await.is_ok());
+
+    // A legacy report decides nothing, but is told.
+    let report = json!({"is_success": false, "data": {"CLUSTER_OPERATORS_REPORT": [{"name": "dns", "status": "failed"}]}});
+    let report: CompletionParams = serde_json::from_value(report).unwrap();
+    let cluster = lab.service.complete_installation(&lab.caller, id, report).await.unwrap();
+    assert_eq!(cluster.status, ClusterStatus::Installed);
+    let names = lab.event_names(id).await;
+    for name in [
+        "host_bootstrap_set",
+        "cluster_prepare_installation_started",
+        "host_install_progress_updated",
+        "cluster_finalizing_stage_updated",
+        "cluster_operator_status",
+        "cluster_installation_completed",
+        "cluster_operator_report",
+    ] {
+        assert!(names.iter().any(|known| known == name), "{name} in {names:?}");
+    }
+    for outcome in [
+        lab.service.cancel_installation(&lab.caller, id).await,
+        lab.service.reset_cluster(&lab.caller, id).await,
+    ] {
+        assert_eq!(refusal(outcome).0, 409);
+    }
+    let names = lab.event_names(id).await;
+    for name in ["cancel_installation_failed", "reset_installation_failed"] {
+        assert!(names.iter().any(|known| known == name), "{name} in {names:?}");
+    }
+    lab.stop().await;
+}
+
+async fn cancelled_and_reset(database: Database) {
+    let lab = Lab::simulating(&database).await;
+    let ready = lab.ready().await;
+    let id = ready.id;
+    assert_eq!(refusal(lab.service.cancel_installation(&lab.caller, ClusterId::random()).await).0, 404);
+    assert_eq!(refusal(lab.service.cancel_installation(&lab.caller, id).await).0, 409);
+    assert_eq!(refusal(lab.service.reset_cluster(&lab.caller, id).await).0, 409);
+    let manifest = json!({"file_name": "mine.yaml", "content": "e30="});
+    let manifest = serde_json::from_value(manifest).unwrap();
+    lab.service.create_cluster_manifest(&lab.caller, id, manifest).await.unwrap();
+    lab.install_at(&ready).await;
+    lab.all_stages(ready.hosts[0]).await;
+
+    let cancelled = lab.service.cancel_installation(&lab.caller, id).await.unwrap();
+    assert_eq!(
+        (cancelled.status, cancelled.status_info.as_str()),
+        (ClusterStatus::Cancelled, "Installation was cancelled by user")
+    );
+    for host in &ready.hosts {
+        assert_eq!(lab.get(*host).await.status, HostStatus::Cancelled);
+    }
+    assert_eq!(refusal(lab.service.cancel_installation(&lab.caller, id).await).0, 409, "twice");
+    let generated = lab.file_names(id).await;
+    assert!(generated.iter().any(|name| name == "bootstrap.ign"), "{generated:?}");
+
+    let reset = lab.service.reset_cluster(&lab.caller, id).await.unwrap();
+    assert_eq!(
+        (reset.status, reset.status_info.as_str()),
+        (ClusterStatus::Insufficient, "cluster was reset by user")
+    );
+    assert_eq!(reset.openshift_cluster_id, None);
+    lab.until_idle(id).await;
+    assert_eq!(
+        lab.file_names(id).await,
+        ["manifest-attributes/manifests/mine.yaml/user-supplied", "manifests/manifests/mine.yaml"]
+    );
+    for host in &ready.hosts {
+        lab.until_host(*host, "resetting", |host| host.status.as_str().starts_with("resetting")).await;
+        lab.register(host.infra_env_id, host.host_id).await.unwrap();
+        let again = lab.until(*host, HostStatus::Discovering).await;
+        assert!(!again.bootstrap);
+    }
+    // And all over again.
+    for (number, host) in (1..).zip(&ready.hosts) {
+        lab.tell_all(*host, number).await;
+    }
+    lab.meet(&ready.hosts).await;
+    lab.until_status(id, ClusterStatus::Ready).await;
+    lab.install_at(&ready).await;
+    lab.stop().await;
+}
+
+async fn cancelled_while_preparing(database: Database) {
+    let lab = Lab::simulating(&database).await;
+    let ready = lab.ready().await;
+    lab.install(ready.id).await;
+    for host in &ready.hosts {
+        lab.until(*host, HostStatus::PreparingForInstallation).await;
+    }
+    let cancelled = lab.service.cancel_installation(&lab.caller, ready.id).await.unwrap();
+    assert_eq!(cancelled.status, ClusterStatus::Ready);
+    for host in &ready.hosts {
+        lab.until(*host, HostStatus::Known).await;
+    }
+    lab.pass(1);
+    lab.install_at(&ready).await;
+    lab.stop().await;
+}
+
+async fn without_a_generator(database: Database) {
+    let lab = Lab::start(&database).await;
+    let ready = lab.ready().await;
+    let (status, why) = refusal(lab.service.install_cluster(&lab.caller, ready.id).await);
+    assert_eq!(status, 409);
+    assert!(why.contains("GENERATOR=simulation"), "{why}");
+    assert_eq!(lab.get_cluster(ready.id).await.status, ClusterStatus::Ready);
+    for host in &ready.hosts {
+        assert_eq!(lab.get(*host).await.status, HostStatus::Known);
+    }
+    lab.until_idle(ready.id).await;
+    // What is wrong with the cluster itself is told first.
+    let other = lab.cluster(json!({"name": "other"})).await;
+    let (status, why) = refusal(lab.service.install_cluster(&lab.caller, other.id).await);
+    assert_eq!(status, 409);
+    assert!(why.starts_with("Cluster is not ready for installation"), "{why}");
+    lab.stop().await;
+}
+
+async fn a_failed_check(database: Database) {
+    let lab = Lab::simulating(&database).await;
+    let ready = lab.ready().await;
+    lab.install(ready.id).await;
+    for (host, exit_code) in ready.hosts.iter().zip([0, 0, 1]) {
+        lab.check(*host, exit_code).await;
+    }
+    lab.until_status(ready.id, ClusterStatus::Insufficient).await;
+    lab.until(ready.hosts[2], HostStatus::Insufficient).await;
+    lab.until(ready.hosts[0], HostStatus::Known).await;
+    let check = "sufficient-installation-disk-speed";
+    lab.service.reset_host_validation(&lab.caller, ready.hosts[2], check).await.unwrap();
+    lab.until_status(ready.id, ClusterStatus::Ready).await;
+    lab.stop().await;
+}
+
+async fn disabled_and_enabled(database: Database) {
+    let lab = Lab::simulating(&database).await;
+    let ready = lab.ready().await;
+    let host = ready.hosts[0];
+    assert_eq!(refusal(lab.service.enable_host(&lab.caller, host).await).0, 409);
+    let disabled = lab.service.disable_host(&lab.caller, host).await.unwrap();
+    assert_eq!(disabled.status, HostStatus::Disabled);
+    let cluster = lab.get_cluster(ready.id).await;
+    assert_eq!((cluster.status, cluster.enabled_host_count), (ClusterStatus::Insufficient, 2));
+    assert_eq!(cluster.total_host_count, 3);
+    assert!(lab.steps(host).await.is_empty());
+    assert_eq!(refusal(lab.service.disable_host(&lab.caller, host).await).0, 409, "twice");
+
+    let enabled = lab.service.enable_host(&lab.caller, host).await.unwrap();
+    assert_eq!(enabled.status, HostStatus::Discovering);
+    lab.tell_all(host, 1).await;
+    lab.meet(&ready.hosts).await;
+    lab.until_status(ready.id, ClusterStatus::Ready).await;
+    lab.stop().await;
+}
+
+async fn a_day2_host(database: Database) {
+    let lab = Lab::simulating(&database).await;
+    let ready = lab.installed().await;
+    let (id, infra_env) = (ready.id, ready.hosts[0].infra_env_id);
+    let cluster = lab.service.transform_cluster_to_adding_hosts(&lab.caller, id).await.unwrap();
+    assert_eq!((cluster.status, cluster.kind), (ClusterStatus::AddingHosts, ClusterKind::AddHostsCluster));
+    assert_eq!(cluster.api_vip_dns_name.as_deref(), Some("192.168.126.100"));
+    let (status, why) = refusal(lab.service.transform_cluster_to_adding_hosts(&lab.caller, id).await);
+    assert!(status == 400 && why.contains("Expected cluster status: installed"), "{why}");
+    let (status, _) = refusal(lab.service.install_host(&lab.caller, ready.hosts[0]).await);
+    assert_eq!(status, 409, "it is installed");
+
+    let host = lab.host(infra_env).await;
+    assert_eq!(lab.get(host).await.kind, HostKind::AddToExistingClusterHost);
+    assert_eq!(refusal(lab.service.install_host(&lab.caller, host).await).0, 409, "too early");
+    lab.tell_all(host, 4).await;
+    lab.until(host, HostStatus::Insufficient).await;
+    assert!(lab.steps(host).await.contains(&StepType::ApiVipConnectivityCheck));
+    let answer = json!({"is_success": true, "ignition": "{\"ignition\":{\"version\":\"3.2.0\"}}"});
+    lab.reply(host, StepType::ApiVipConnectivityCheck, &answer).await.unwrap();
+    lab.until(host, HostStatus::Known).await;
+    let begun = lab.service.install_host(&lab.caller, host).await.unwrap();
+    assert_eq!(begun.status, HostStatus::Installing);
+    let name = format!("worker-{}.ign", host.host_id);
+    ignition_config::check(&lab.stored(id, &name).await).unwrap();
+    assert!(lab.service.get_host_ignition(&lab.caller, host).await.is_ok());
+    for stage in lab.get(host).await.progress_stages.unwrap() {
+        lab.reach(host, stage).await;
+    }
+    lab.until(host, HostStatus::AddedToExistingCluster).await;
+    let logs = LogsProgressParams { logs_state: LogsState::Requested };
+    lab.service.update_host_logs_progress(&lab.caller, host, logs).await.unwrap();
+    assert_eq!(lab.get(host).await.logs_info, Some(LogsState::Requested));
+    let reset = lab.service.reset_host(&lab.caller, host).await.unwrap();
+    assert_eq!(reset.status, HostStatus::ResettingPendingUserAction);
+    assert_eq!(refusal(lab.service.reset_host(&lab.caller, ready.hosts[0]).await).0, 409);
+    lab.register(infra_env, host.host_id).await.unwrap();
+    lab.until(host, HostStatus::Discovering).await;
+
+    let operator = lab.service.list_of_cluster_operators(&lab.caller, id, Some("console")).await.unwrap();
+    assert_eq!(operator.0[0].status, Some(OperatorStatus::Available));
+    let (status, _) = refusal(lab.service.list_of_cluster_operators(&lab.caller, id, Some("none")).await);
+    assert_eq!(status, 404);
+    let nobodys =
+        lab.service.list_of_cluster_operators(&lab.caller, ClusterId::random(), None).await.unwrap();
+    assert!(nobodys.0.is_empty());
+    lab.stop().await;
+}
