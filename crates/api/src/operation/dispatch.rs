@@ -60,6 +60,8 @@ pub fn is_implemented(id: OperationId) -> bool {
         | Id::ListClusterValidations
         | Id::ListHostValidations
         | Id::GetHostIgnition
+        | Id::GetClusterInstallConfig
+        | Id::UpdateClusterInstallConfig
         | Id::UpdateHostLogsProgress
         | Id::DownloadHostIgnition
         | Id::GetInfraEnvPresignedFileURL
@@ -89,8 +91,6 @@ pub fn is_implemented(id: OperationId) -> bool {
         | Id::InstallHost
         | Id::DownloadInfraEnvFiles
         | Id::DownloadMinimalInitrd
-        | Id::GetClusterInstallConfig
-        | Id::UpdateClusterInstallConfig
         | Id::ListOperatorProperties
         | Id::ListSupportedOperators
         | Id::ListBundles

@@ -3,6 +3,7 @@
 mod deregister;
 mod hosts;
 mod ignored;
+mod install_config;
 mod read;
 mod register;
 mod requirements;

@@ -4,6 +4,7 @@
 mod binding;
 mod events;
 mod files;
+mod install_config;
 mod lab;
 mod life;
 mod lists;
