@@ -60,6 +60,8 @@ pub fn is_implemented(id: OperationId) -> bool {
         | Id::ListClusterValidations
         | Id::ListHostValidations
         | Id::GetHostIgnition
+        | Id::GetClusterInstallConfig
+        | Id::UpdateClusterInstallConfig
         | Id::UpdateHostLogsProgress
         | Id::DownloadHostIgnition
         | Id::GetInfraEnvPresignedFileURL
@@ -94,8 +96,6 @@ pub fn is_implemented(id: OperationId) -> bool {
         | Id::DisableHost => true,
         Id::DownloadInfraEnvFiles
         | Id::DownloadMinimalInitrd
-        | Id::GetClusterInstallConfig
-        | Id::UpdateClusterInstallConfig
         | Id::ListOperatorProperties
         | Id::ListSupportedOperators
         | Id::ListBundles

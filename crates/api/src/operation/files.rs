@@ -73,6 +73,14 @@ pub(super) async fn dispatch(
             empty(status, service.upload_cluster_ingress_cert(caller, cluster_id, &ca).await)
         }
 
+        Id::GetClusterInstallConfig => {
+            json(status, service.get_cluster_install_config(caller, cluster_id).await)
+        }
+        Id::UpdateClusterInstallConfig => {
+            let overrides: String = bodies.decode_required(id, body)?;
+            empty(status, service.update_cluster_install_config(caller, cluster_id, &overrides).await)
+        }
+
         Id::UpdateClusterLogsProgress => {
             let params = bodies.decode_required(id, body)?;
             empty(status, service.update_cluster_logs_progress(caller, cluster_id, params).await)

@@ -66,6 +66,15 @@ impl Usages {
         self.set_with(NAME, host || infra_env, data);
     }
 
+    /// Notes that the install config is overridden, and in which members.
+    pub fn set_install_config_overrides(&mut self, members: Vec<String>) {
+        const NAME: &str = "Install Config Overrides";
+        self.set(NAME, true);
+        if let (Some(usage), false) = (self.0.get_mut(NAME), members.is_empty()) {
+            usage.data = Some(members.into_iter().map(|member| (member, Value::Bool(true))).collect());
+        }
+    }
+
     /// Whether a feature is used.
     pub fn contains(&self, name: &str) -> bool {
         self.0.contains_key(name)

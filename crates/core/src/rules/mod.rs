@@ -8,6 +8,7 @@ pub mod credentials;
 pub mod default_config;
 pub mod field;
 pub mod infra_env;
+pub mod install_config;
 pub mod manifest;
 pub mod network;
 pub mod operator;

@@ -6,6 +6,7 @@ mod finish;
 mod hosts;
 mod ignored;
 mod install;
+mod install_config;
 mod operators;
 mod read;
 mod register;

@@ -5,6 +5,7 @@ mod binding;
 mod events;
 mod files;
 mod generation;
+mod install_config;
 mod installation;
 mod lab;
 mod life;
