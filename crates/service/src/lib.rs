@@ -18,6 +18,7 @@ pub mod infra_env;
 pub mod log;
 pub mod manifest;
 mod memory;
+pub mod operator;
 mod scheduler;
 pub mod start;
 pub mod version;

@@ -93,13 +93,12 @@ pub fn is_implemented(id: OperationId) -> bool {
         | Id::ReportMonitoredOperatorStatus
         | Id::ListClusterActions
         | Id::EnableHost
-        | Id::DisableHost => true,
-        Id::DownloadInfraEnvFiles
-        | Id::DownloadMinimalInitrd
+        | Id::DisableHost
         | Id::ListOperatorProperties
         | Id::ListSupportedOperators
         | Id::ListBundles
-        | Id::GetBundle => false,
+        | Id::GetBundle => true,
+        Id::DownloadInfraEnvFiles | Id::DownloadMinimalInitrd => false,
     }
 }
 

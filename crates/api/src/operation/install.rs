@@ -1,12 +1,13 @@
-//! Operations of an installation: what users ask for, and what installers and controllers report.
+//! Operations of an installation: what users ask for, what installers and controllers report; operators.
 
 use assisted_wire::operation::OperationId;
 use http::StatusCode;
 
 use super::dispatch::{empty, json};
 use super::{Input, files, query};
+use crate::check::params::Params;
 use crate::http::error::ApiError;
-use crate::http::response::Answer;
+use crate::http::response::{Answer, empty_answer, json_answer};
 
 /// Runs an operation's use case and words its outcome.
 pub(super) async fn dispatch(
@@ -60,6 +61,29 @@ pub(super) async fn dispatch(
             empty(status, Box::pin(service.update_host_install_progress(caller, host, progress)).await)
         }
 
+        Id::ListSupportedOperators => json(status, service.list_supported_operators(caller).await),
+        Id::ListOperatorProperties => {
+            let name = params.text("operator_name").unwrap_or_default();
+            match service.list_operator_properties(caller, name).await? {
+                Some(properties) => Ok(json_answer(status, &properties)),
+                // Without a body (service-api §9).
+                None => Ok(empty_answer(StatusCode::NOT_FOUND)),
+            }
+        }
+        Id::ListBundles => {
+            let query = query::feature_query(params);
+            json(status, service.list_bundles(caller, query, is_single_node(params)).await)
+        }
+        Id::GetBundle => {
+            let bundle = params.text("id").unwrap_or_default();
+            json(status, service.get_bundle(caller, bundle, is_single_node(params)).await)
+        }
+
         _ => files::dispatch(id, status, input).await,
     }
+}
+
+/// Whether the operators of a single node are asked for.
+fn is_single_node(params: &Params) -> bool {
+    params.list("feature_ids").is_some_and(|ids| ids.iter().any(|id| id == "SNO"))
 }

@@ -6,6 +6,7 @@ use assisted_wire::cluster::ClusterStatus::{self, *};
 use super::state::list;
 use crate::event::fill;
 use crate::refusal::Refusal;
+use crate::rules::credentials::AGENT_INSTALLER;
 use crate::settings::Settings;
 
 /// Something that is only done to clusters in some states.
@@ -32,9 +33,6 @@ pub enum Operation {
     /// It is removed.
     Deregister,
 }
-
-/// Who invokes the installation where one machine of the cluster runs the service: it needs some files early.
-const AGENT_INSTALLER: &str = "agent-installer";
 
 const HOSTS_JOIN: &[ClusterStatus] = &[Insufficient, Ready, PendingForInput, AddingHosts];
 const INSTALLED_IN_PART: &[ClusterStatus] =

@@ -48,12 +48,31 @@ const PLATFORMS: &[Id] = &[
 ];
 
 impl FeatureQuery {
-    fn target(&self) -> Target<'_> {
+    pub(super) fn target(&self) -> Target<'_> {
         Target {
             platform: self.platform_type,
             external_platform: self.external_platform_name.as_deref().unwrap_or_default(),
             ..Target::new(&self.openshift_version, self.cpu_architecture)
         }
+    }
+
+    /// Whether version, architecture and platform go together.
+    pub(super) fn check(&self) -> Result<(), QueryError> {
+        let version = &self.openshift_version;
+        let architecture = normal(self.cpu_architecture);
+        if base(version).is_none() {
+            return Err(QueryError::Version(version.clone()));
+        }
+        if !self.has_architecture() {
+            return Err(QueryError::Architecture { architecture, version: version.clone() });
+        }
+        if let Some(platform) = self.platform_type {
+            let id = of_platform(platform, self.target().external_platform);
+            if !rule::is_available(id, &Target::new(version, architecture)) {
+                return Err(QueryError::Platform { platform, version: version.clone(), architecture });
+            }
+        }
+        Ok(())
     }
 
     /// With a platform its own features say nothing; without one, its networking does not.
@@ -106,21 +125,8 @@ pub fn features(query: &FeatureQuery) -> SupportedFeatures {
 ///
 /// See [`QueryError`]; each is the client's fault.
 pub fn detailed(query: &FeatureQuery) -> Result<DetailedSupportedFeatures, QueryError> {
-    let version = &query.openshift_version;
-    let architecture = normal(query.cpu_architecture);
-    if base(version).is_none() {
-        return Err(QueryError::Version(version.clone()));
-    }
-    if !query.has_architecture() {
-        return Err(QueryError::Architecture { architecture, version: version.clone() });
-    }
+    query.check()?;
     let target = query.target();
-    if let Some(platform) = query.platform_type {
-        let id = of_platform(platform, target.external_platform);
-        if !rule::is_available(id, &Target::new(version, architecture)) {
-            return Err(QueryError::Platform { platform, version: version.clone(), architecture });
-        }
-    }
     let (mut features, mut operators) = (Vec::new(), Vec::new());
     for rule in rule::all().filter(|rule| !query.is_hidden(rule.id)) {
         let judgement = rule::level(rule.id, &target);

@@ -1,13 +1,14 @@
 //! Files for hosts that only play an installation: valid, but nothing that a cluster would come of.
 //!
-//! No certificate, key or pull secret is in them, so that nobody takes them for more than they are.
+//! The install config is the real one. No certificate and no key is in the others, so that nobody takes them for more than
+//! they are.
 
 use assisted_blob::Blob;
 use assisted_core::facts::{Facts, HostFacts};
 use assisted_core::host::record::HostKey;
 use assisted_core::host::state::takes_part;
+use assisted_core::rules::install_config;
 use assisted_wire::cluster::Cluster;
-use assisted_wire::host::HostRole;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -45,14 +46,15 @@ impl Generator for Simulation {
 fn files(facts: &Facts) -> Result<Files, GenerateError> {
     let record = facts.cluster.as_ref();
     let cluster = &record.ok_or_else(|| GenerateError::Refused("the cluster is gone".to_owned()))?.cluster;
+    let install_config = install_config::text(facts, &cluster.install_config_overrides)
+        .map_err(|error| GenerateError::Refused(error.to_string()))?;
     let openshift_cluster_id = Uuid::new_v4();
     let infra_id = format!("{}-{}", cluster.name, random(5));
     let metadata =
         json!({"clusterName": cluster.name, "clusterID": openshift_cluster_id, "infraID": infra_id});
     let mut contents = vec![
         ("metadata.json".to_owned(), text(&metadata)?),
-        // JSON is YAML.
-        ("install-config.yaml".to_owned(), text(&install_config(cluster, &facts.hosts))?),
+        ("install-config.yaml".to_owned(), install_config.expose().to_owned().into()),
         ("kubeconfig-noingress".to_owned(), text(&kubeconfig(cluster))?),
         ("kubeadmin-password".to_owned(), password().into()),
         ("custom_manifests.json".to_owned(), text(&json!([]))?),
@@ -82,18 +84,6 @@ fn ignition(files: &[(&str, String)]) -> Value {
 
 fn host_files(host: &HostFacts) -> Vec<(&'static str, String)> {
     vec![("/etc/hostname", format!("{}\n", host.name()))]
-}
-
-fn install_config(cluster: &Cluster, hosts: &[HostFacts]) -> Value {
-    let replicas = |wanted: HostRole| hosts.iter().filter(|host| host.effective_role() == wanted).count();
-    json!({
-        "apiVersion": "v1",
-        "metadata": {"name": cluster.name},
-        "baseDomain": cluster.base_dns_domain,
-        "controlPlane": {"name": "master", "replicas": replicas(HostRole::Master)},
-        "compute": [{"name": "worker", "replicas": replicas(HostRole::Worker)}],
-        "platform": {"none": {}},
-    })
 }
 
 fn kubeconfig(cluster: &Cluster) -> Value {

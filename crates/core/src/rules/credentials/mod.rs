@@ -2,11 +2,13 @@
 
 mod ingress;
 
-use assisted_wire::cluster::{Cluster, ClusterStatus};
+use assisted_wire::cluster::Cluster;
 use assisted_wire::operator::OperatorStatus;
 
+use crate::cluster::gate::{self, Operation};
 use crate::refusal::Refusal;
 use crate::rules::operator::catalogue;
+use crate::settings::Settings;
 
 pub use ingress::{IngressCaError, with_ingress_ca};
 
@@ -22,59 +24,19 @@ pub const KUBEADMIN: &str = "kubeadmin";
 /// The service drives no installation itself, but is part of an installer's own image.
 pub const AGENT_INSTALLER: &str = "agent-installer";
 
-/// Where a kubeconfig may be fetched; other files also in `installing`, which comes first.
-const KUBECONFIG_IN: [ClusterStatus; 6] = [
-    ClusterStatus::Finalizing,
-    ClusterStatus::Installed,
-    ClusterStatus::Error,
-    ClusterStatus::AddingHosts,
-    ClusterStatus::Cancelled,
-    ClusterStatus::InstallingPendingUserAction,
-];
-
 /// Whether a file of a cluster may be fetched now.
 ///
 /// # Errors
 ///
 /// 409 in a state in which it can't be there.
-pub fn check_download(cluster: &Cluster, file: &str, install_invoker: &str) -> Result<(), Refusal> {
-    let mut allowed = Vec::with_capacity(KUBECONFIG_IN.len() + 3);
-    let mut what = "files";
-    if file == KUBECONFIG {
-        what = file;
-    } else {
-        allowed.push(ClusterStatus::Installing);
-    }
-    allowed.extend(KUBECONFIG_IN);
-    if install_invoker == AGENT_INSTALLER && matches!(file, KUBEADMIN_PASSWORD | KUBECONFIG_NOINGRESS) {
-        what = file;
-        allowed.extend([ClusterStatus::Ready, ClusterStatus::PreparingForInstallation]);
-    }
-    if allowed.contains(&cluster.status) {
-        return Ok(());
-    }
-    let allowed: Vec<_> = allowed.iter().map(|status| status.as_str()).collect();
-    Err(Refusal::conflict(format!(
-        "cluster {} is in {} state, {what} can be downloaded only when status is one of: [{}]",
-        cluster.id,
-        cluster.status,
-        allowed.join(" ")
-    )))
-}
-
-/// Whether the controller may tell the certificate of the ingress now.
-///
-/// # Errors
-///
-/// 400 in a state in which there is no ingress.
-pub fn check_ingress_upload(cluster: &Cluster) -> Result<(), Refusal> {
-    if matches!(cluster.status, ClusterStatus::Finalizing | ClusterStatus::Installed) {
-        return Ok(());
-    }
-    Err(Refusal::bad_request(format!(
-        "Cluster {} is in {} state, upload ingress ca can be done only in finalizing or installed state",
-        cluster.id, cluster.status
-    )))
+pub fn check_download(cluster: &Cluster, file: &str, settings: &Settings) -> Result<(), Refusal> {
+    let operation = match file {
+        KUBECONFIG => Operation::Kubeconfig,
+        KUBECONFIG_NOINGRESS => Operation::KubeconfigNoIngress,
+        KUBEADMIN_PASSWORD => Operation::KubeadminPassword,
+        _ => Operation::Files,
+    };
+    gate::check(operation, cluster, settings)
 }
 
 /// Address of the web console; `None` for a cluster that has none.
@@ -96,6 +58,7 @@ pub fn console_url(cluster: &Cluster, install_invoker: &str) -> Result<Option<St
 
 #[cfg(test)]
 mod tests {
+    use assisted_wire::cluster::ClusterStatus;
     use assisted_wire::operator::MonitoredOperator;
 
     use super::*;
@@ -108,57 +71,56 @@ mod tests {
     #[test]
     fn downloads() {
         use ClusterStatus as S;
+        let plain = Settings::default();
+        let mut agent_installer = Settings::default();
+        agent_installer.http.install_invoker = AGENT_INSTALLER.to_owned();
         let early =
             [S::Insufficient, S::Ready, S::PendingForInput, S::PreparingForInstallation, S::Unmonitored];
         for status in ClusterStatus::ALL {
             let cluster = cluster(*status);
             let late = !early.contains(status);
-            assert_eq!(check_download(&cluster, "master.ign", "").is_ok(), late, "{status}");
-            assert_eq!(check_download(&cluster, KUBEADMIN_PASSWORD, "").is_ok(), late, "{status}");
+            assert_eq!(check_download(&cluster, "master.ign", &plain).is_ok(), late, "{status}");
+            assert_eq!(check_download(&cluster, KUBEADMIN_PASSWORD, &plain).is_ok(), late, "{status}");
             let kubeconfig = late && *status != S::Installing;
-            assert_eq!(check_download(&cluster, KUBECONFIG, AGENT_INSTALLER).is_ok(), kubeconfig, "{status}");
+            assert_eq!(
+                check_download(&cluster, KUBECONFIG, &agent_installer).is_ok(),
+                kubeconfig,
+                "{status}"
+            );
             let agent = late || matches!(status, S::Ready | S::PreparingForInstallation);
             assert_eq!(
-                check_download(&cluster, KUBECONFIG_NOINGRESS, AGENT_INSTALLER).is_ok(),
+                check_download(&cluster, KUBECONFIG_NOINGRESS, &agent_installer).is_ok(),
                 agent,
                 "{status}"
             );
-            assert_eq!(check_download(&cluster, "master.ign", AGENT_INSTALLER).is_ok(), late, "{status}");
+            assert_eq!(check_download(&cluster, "master.ign", &agent_installer).is_ok(), late, "{status}");
         }
         let cluster = cluster(S::Insufficient);
-        let text = |file: &str, invoker: &str| {
-            let refusal = check_download(&cluster, file, invoker).unwrap_err();
+        let text = |file: &str, settings: &Settings| {
+            let refusal = check_download(&cluster, file, settings).unwrap_err();
             assert_eq!(refusal.status, 409);
             refusal.reason.replace(&cluster.id.to_string(), "C")
         };
         let list = "finalizing installed error adding-hosts cancelled installing-pending-user-action";
         assert_eq!(
-            text("master.ign", ""),
+            text("master.ign", &plain),
             format!(
                 "cluster C is in insufficient state, files can be downloaded only when status is one of: [installing {list}]"
             )
         );
         assert_eq!(
-            text(KUBECONFIG, ""),
+            text(KUBECONFIG, &plain),
             format!(
                 "cluster C is in insufficient state, kubeconfig can be downloaded only when status is one of: [{list}]"
             )
         );
         assert_eq!(
-            text(KUBEADMIN_PASSWORD, AGENT_INSTALLER),
+            text(KUBEADMIN_PASSWORD, &agent_installer),
             format!(
                 "cluster C is in insufficient state, kubeadmin-password can be downloaded only when status is one of: \
                  [installing {list} ready preparing-for-installation]"
             )
         );
-    }
-
-    #[test]
-    fn uploads_of_the_ingress() {
-        for status in ClusterStatus::ALL {
-            let allowed = matches!(status, ClusterStatus::Finalizing | ClusterStatus::Installed);
-            assert_eq!(check_ingress_upload(&cluster(*status)).is_ok(), allowed, "{status}");
-        }
     }
 
     #[test]

@@ -1,0 +1,56 @@
+//! Operators that can be installed with a cluster, and bundles of them (service-api §9).
+
+use assisted_core::feature::{self, FeatureQuery, QueryError};
+use assisted_core::refusal::Refusal;
+use assisted_core::rules::operator::{bundle, catalogue};
+use assisted_wire::operator::{Bundle, OperatorProperties};
+
+use crate::{Caller, Error, Service};
+
+impl Service {
+    /// The names of all operators.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub async fn list_supported_operators(&self, _: &Caller) -> Result<Vec<&'static str>, Error> {
+        Ok(catalogue::OLM.iter().map(|operator| operator.name).collect())
+    }
+
+    /// What can be set for an operator, which is nothing; `None`: there is no such operator.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub async fn list_operator_properties(
+        &self,
+        _: &Caller,
+        name: &str,
+    ) -> Result<Option<OperatorProperties>, Error> {
+        Ok(catalogue::find(name).map(|_| OperatorProperties::default()))
+    }
+
+    /// The bundles that can be had.
+    ///
+    /// # Errors
+    ///
+    /// 400 when version, architecture or platform are not supported.
+    pub async fn list_bundles(
+        &self,
+        _: &Caller,
+        query: FeatureQuery,
+        single_node: bool,
+    ) -> Result<Vec<Bundle>, Error> {
+        feature::bundles(&query, single_node).map_err(|error: QueryError| Refusal::bad_request(error).into())
+    }
+
+    /// One bundle.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such bundle.
+    pub async fn get_bundle(&self, _: &Caller, id: &str, single_node: bool) -> Result<Bundle, Error> {
+        let missing = || Refusal::not_found(format!("bundle '{id}' is not supported"));
+        Ok(bundle::find(id).ok_or_else(missing)?.listed(single_node))
+    }
+}
