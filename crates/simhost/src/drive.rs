@@ -19,6 +19,9 @@ use crate::simulation::Simulation;
 const REQUEST: Duration = Duration::from_secs(60);
 /// Between attempts to reach a service that is away.
 const RETRY: Duration = Duration::from_millis(200);
+/// Requests under way per connection above which machines are woken no more: a service that can't keep up slows the
+/// simulation down, instead of filling the memory with what waits for it.
+const UNDER_WAY: usize = 32;
 /// Between two calls of the observer.
 const OBSERVE: Duration = Duration::from_millis(250);
 
@@ -144,6 +147,8 @@ struct Driver {
     due: BinaryHeap<Reverse<Due>>,
     number: u64,
     lanes: Vec<mpsc::UnboundedSender<Call>>,
+    /// Requests without an answer yet.
+    under_way: usize,
     started: Instant,
     speed: f64,
 }
@@ -172,7 +177,8 @@ impl Driver {
     }
 
     /// Whoever sent something before gets the same connection again, so that requests arrive in order.
-    fn send(&self, call: Call) {
+    fn send(&mut self, call: Call) {
+        self.under_way += 1;
         let (Process::Owner(index)
         | Process::Controller(index)
         | Process::Agent(index)
@@ -184,16 +190,31 @@ impl Driver {
         }
     }
 
-    /// What is due, if something is.
+    fn is_busy(&self) -> bool {
+        self.under_way >= UNDER_WAY * self.lanes.len()
+    }
+
+    /// What is due, if something is, and the service keeps up.
     fn next(&mut self, now: Duration) -> Option<Deed> {
-        if self.due.peek()?.0.at > now {
+        if self.is_busy() || self.due.peek()?.0.at > now {
             return None;
         }
         self.due.pop().map(|Reverse(due)| due.deed)
     }
 
+    /// Gives a machine the answer that it waits for.
+    fn answer(&mut self, simulation: &mut Simulation, process: Process, answer: &Answer) {
+        self.under_way = self.under_way.saturating_sub(1);
+        let mut out = self.outbox();
+        simulation.answered(process, answer, &mut out);
+        self.put(out);
+    }
+
     /// Real time until something is due.
     fn pause(&self) -> Duration {
+        if self.is_busy() {
+            return OBSERVE;
+        }
         let next = self
             .due
             .peek()
@@ -219,7 +240,8 @@ pub async fn run(
     });
     let lanes = lanes.collect();
     let speed = simulation.plan().speed;
-    let mut driver = Driver { due: BinaryHeap::new(), number: 0, lanes, started: Instant::now(), speed };
+    let mut driver =
+        Driver { due: BinaryHeap::new(), number: 0, lanes, under_way: 0, started: Instant::now(), speed };
     let mut out = driver.outbox();
     simulation.start(&mut out);
     driver.put(out);
@@ -234,17 +256,13 @@ pub async fn run(
             driver.put(out);
             // Answers must not wait for a long queue of what is overdue.
             while let Ok((process, answer)) = answers.try_recv() {
-                let mut out = driver.outbox();
-                simulation.answered(process, &answer, &mut out);
-                driver.put(out);
+                driver.answer(simulation, process, &answer);
             }
         } else {
             tokio::select! {
                 received = answers.recv() => {
                     let Some((process, answer)) = received else { return Err(DriveError::Ended) };
-                    let mut out = driver.outbox();
-                    simulation.answered(process, &answer, &mut out);
-                    driver.put(out);
+                    driver.answer(simulation, process, &answer);
                 }
                 () = tokio::time::sleep(driver.pause()) => {}
             }

@@ -408,6 +408,12 @@ mod tests {
     }
 
     #[test]
+    fn a_hundred_thousand_fit_in_memory() {
+        assert!(size_of::<Machine>() <= 256, "{}", size_of::<Machine>());
+        assert!(size_of::<Installer>() <= 64, "{}", size_of::<Installer>());
+    }
+
+    #[test]
     fn it_registers_polls_and_tells_the_same_once() {
         let mut bench = Bench::new(None);
         let deeds = bench.wake();

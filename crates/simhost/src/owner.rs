@@ -369,3 +369,123 @@ pub fn reason(answer: &Answer) -> String {
     let said = if reason.is_empty() { message } else { reason };
     format!("{}: {said}", answer.status).trim_end_matches([':', ' ']).to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outbox::Deed;
+    use crate::topology::Topology;
+
+    struct Bench {
+        owner: Owner,
+        plan: Plan,
+        now: Duration,
+    }
+
+    impl Bench {
+        fn new(topology: Topology) -> Self {
+            let plan = Plan::new(topology, 1, topology.usual_hosts(), 60.0).unwrap();
+            Self { owner: Owner::new(0), plan, now: Duration::ZERO }
+        }
+
+        /// What the owner sends next, when it gets an answer, or when it is woken.
+        fn next(&mut self, answer: Option<(u16, Value)>) -> Option<(String, Value)> {
+            let mut out = Outbox::new(self.now, 0);
+            let peer = |place| SimHost::new(InfraEnvId::default(), place);
+            let site = Site::new(0, self.plan.hosts, self.plan.topology.has_vips()).unwrap();
+            let around = Around { plan: &self.plan, site, peer: &peer };
+            match answer {
+                Some((status, body)) => {
+                    let answer = Answer { status, body: body.to_string().into() };
+                    self.owner.answered(&answer, &around, &mut out);
+                }
+                None if self.owner.cluster_id.is_none() => {
+                    self.owner.start(&around, &mut out);
+                }
+                None => self.owner.woken(&mut out),
+            }
+            match out.take().pop()? {
+                (_, Deed::Send(call)) => {
+                    let body = serde_json::from_slice(&call.body).unwrap_or_default();
+                    Some((format!("{} {}", call.method, call.path.trim_start_matches(BASE_PATH)), body))
+                }
+                (pause, Deed::Wake(_)) => {
+                    self.now += pause;
+                    self.next(None)
+                }
+            }
+        }
+
+        fn created(topology: Topology) -> Self {
+            let mut bench = Self::new(topology);
+            assert_eq!(bench.next(None).unwrap().0, "POST /v2/clusters");
+            let id = json!({"id": ClusterId::default()});
+            assert_eq!(bench.next(Some((201, id.clone()))).unwrap().0, "POST /v2/infra-envs");
+            assert!(bench.next(Some((201, id))).unwrap().0.starts_with("GET /v2/clusters/"));
+            bench
+        }
+
+        fn sees(&mut self, status: &str, host: &str) -> Option<(String, Value)> {
+            let hosts = vec![json!({"status": host}); self.plan.hosts as usize];
+            self.next(Some((200, json!({"status": status, "hosts": hosts}))))
+        }
+    }
+
+    #[test]
+    fn a_cluster_is_set_up_and_installed() {
+        let mut bench = Bench::created(Topology::Compact);
+        assert!(bench.sees("pending-for-input", "discovering").unwrap().0.starts_with("GET"));
+        let (path, body) = bench.sees("pending-for-input", "known").unwrap();
+        assert!(path.starts_with("PATCH /v2/clusters/"), "{path}");
+        assert_eq!(body, json!({"api_vips": [{"ip": "10.0.0.2"}], "ingress_vips": [{"ip": "10.0.0.3"}]}));
+        assert!(bench.next(Some((201, json!({})))).unwrap().0.starts_with("GET"));
+        assert!(bench.sees("ready", "insufficient").unwrap().0.starts_with("GET"));
+        assert!(bench.sees("ready", "known").unwrap().0.ends_with("/actions/install"));
+        assert!(bench.next(Some((202, json!({})))).unwrap().0.starts_with("GET"));
+        assert!(bench.sees("installing", "installing").unwrap().0.starts_with("GET"));
+        assert_eq!(bench.sees("installed", "installed"), None);
+        assert!(bench.owner.has_ended() && bench.owner.trouble.is_none());
+    }
+
+    #[test]
+    fn hosts_get_their_roles_first() {
+        let mut bench = Bench::created(Topology::Arbiter);
+        let mut roles = vec![bench.sees("pending-for-input", "known").unwrap().1["host_role"].clone()];
+        for _ in 1..3 {
+            roles.push(bench.next(Some((200, json!({})))).unwrap().1["host_role"].clone());
+        }
+        assert_eq!(roles, ["master", "master", "arbiter"]);
+        assert!(bench.next(Some((200, json!({})))).unwrap().0.starts_with("GET"));
+    }
+
+    #[test]
+    fn refusals_end_it_with_their_reason() {
+        let mut bench = Bench::new(Topology::Sno);
+        bench.next(None);
+        assert_eq!(bench.next(Some((400, json!({"reason": "no such version"})))), None);
+        assert_eq!(bench.owner.trouble.as_deref(), Some("no cluster: 400: no such version"));
+
+        let mut bench = Bench::created(Topology::Compact);
+        for _ in 1..ATTEMPTS {
+            assert!(bench.sees("ready", "known").unwrap().0.ends_with("/actions/install"));
+            assert!(bench.next(Some((409, json!({"reason": "not now"})))).unwrap().0.starts_with("GET"));
+        }
+        bench.sees("ready", "known");
+        assert_eq!(bench.next(Some((409, json!({"reason": "not now"})))), None);
+        assert_eq!(bench.owner.trouble.as_deref(), Some("the installation is refused: 409: not now"));
+    }
+
+    #[test]
+    fn a_cluster_that_stays_as_it_is_is_left() {
+        let mut bench = Bench::created(Topology::Compact);
+        bench.sees("insufficient", "insufficient");
+        while bench.sees("insufficient", "insufficient").is_some() {
+            assert!(bench.now < 2 * bench.plan.settle);
+        }
+        assert!(bench.now > bench.plan.settle && bench.owner.trouble.is_none());
+        let mut bench = Bench::created(Topology::Compact);
+        bench.sees("ready", "known");
+        bench.next(Some((202, json!({}))));
+        assert_eq!(bench.sees("ready", "known"), None, "the preparation failed");
+    }
+}

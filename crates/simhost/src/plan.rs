@@ -18,6 +18,8 @@ pub const PULL_SECRET: &str =
 const SETTLE: Duration = Duration::from_secs(15 * 60);
 /// Real time for the same: the service works in real time.
 const SETTLE_REAL: Duration = Duration::from_secs(15);
+/// And no fewer looks.
+const SETTLE_LOOKS: u32 = 20;
 /// Simulated time between two looks at a cluster.
 const LOOK: Duration = Duration::from_secs(15);
 /// Real time between two looks at clusters, shared by all of them.
@@ -88,7 +90,7 @@ impl Plan {
         if fits.is_none() || !numbered {
             return Err(PlanError::Addresses { clusters, hosts });
         }
-        let look = LEAST_LOOK_REAL.max(LOOK_REAL * clusters);
+        let look = LOOK.max(LEAST_LOOK_REAL.max(LOOK_REAL * clusters).mul_f64(speed));
         Ok(Self {
             clusters,
             hosts,
@@ -101,8 +103,8 @@ impl Plan {
             pull_secret: PULL_SECRET.to_owned(),
             existing: None,
             expected: None,
-            look: LOOK.max(look.mul_f64(speed)),
-            settle: SETTLE.max(SETTLE_REAL.mul_f64(speed)),
+            look,
+            settle: SETTLE.max(SETTLE_REAL.mul_f64(speed)).max(look * SETTLE_LOOKS),
         })
     }
 

@@ -1,7 +1,8 @@
 //! Simulated hosts against a real service over HTTP.
 
-// A helper of a test fails like the test itself.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod discovery;
+mod installation;
+mod model;
 mod service;
