@@ -1,0 +1,8 @@
+//! Simulated hosts against a real service over HTTP.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+
+mod discovery;
+mod installation;
+mod model;
+mod service;
