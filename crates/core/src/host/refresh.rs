@@ -124,7 +124,7 @@ fn note_stage_overdue(host: &mut HostFacts, around: &Surroundings, events: &mut 
     let Some(progress) = &mut host.record.host.progress else { return };
     progress.stage_timed_out = true;
     let Some(stage) = progress.current_stage else { return };
-    let minutes = limits::of_stage(&around.settings.host_stages, Some(stage)).as_secs() / 60;
+    let minutes = around.settings.host_stages.of(Some(stage)).as_secs() / 60;
     events.push(catalogue::HOST_STAGE_TIMED_OUT.of_host(host, &[("stage", &stage), ("minutes", &minutes)]));
 }
 
