@@ -113,7 +113,7 @@ fn the_installer() {
             "disks_to_format": ["/dev/disk/by-id/sda"], "must_gather_image": "quay.io/must-gather@sha256:2",
             "mco_image": "quay.io/mco@sha256:1", "openshift_version": "4.20.1", "service_ips": null,
             "installer_args": r#"["--append-karg","ip=52-54-00-aa-bb-cc:dhcp"]"#,
-            "enable_skip_mco_reboot": true, "notify_num_reboots": true,
+            "enable_skip_mco_reboot": true, "notify_num_reboots": true, "check_cvo": false,
         })
     );
     let bootstrap = installing().with_host(|host| host.record.host.bootstrap = true);
