@@ -8,7 +8,7 @@ use super::state::DISCOVERY;
 use crate::event::{NewEvent, catalogue};
 use crate::facts::{Facts, HostFacts};
 use crate::validation::Scope;
-use crate::validation::host::fits_role;
+use crate::validation::host::{fits_role, fits_role_and_operators};
 
 const GIB: i64 = 1 << 30;
 
@@ -126,7 +126,7 @@ fn suggestions(facts: &Facts, order: &[usize]) -> Option<Vec<Option<HostRole>>> 
         arbiters -= i64::from(before == HostRole::Arbiter);
         let role = if host.is_day2() {
             HostRole::Worker
-        } else if masters < wanted && fits_role(&scope, host, HostRole::Master) {
+        } else if masters < wanted && fits_role_and_operators(&scope, host, HostRole::Master) {
             HostRole::Master
         } else if wanted == 2 && arbiters == 0 && fits_role(&scope, host, HostRole::Arbiter) {
             HostRole::Arbiter
