@@ -128,10 +128,10 @@ fn check_valid(view: &View<'_>, kind: &Kind) -> Outcome {
     let mut networks = family::machine_networks(view.cluster);
     if view.user_load_balanced {
         let verdict = vip::verify_any(kind.one, first.ip, networks);
-        return match (verdict.is_success(), verdict.reason.is_empty()) {
-            (true, _) => Outcome::success(format!("{} {} is valid", kind.one, first.ip)),
-            (false, true) => Outcome::failure(format!("{} {} is invalid", kind.one, first.ip)),
-            (false, false) => Outcome::failure(verdict.reason).measured(first.ip.to_owned()).remedy(remedy),
+        return if verdict.is_success() {
+            Outcome::success(format!("{} {} is valid", kind.one, first.ip))
+        } else {
+            Outcome::failure(verdict.reason).measured(first.ip.to_owned()).remedy(remedy)
         };
     }
     let mut reasons = Vec::new();

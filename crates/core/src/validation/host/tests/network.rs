@@ -617,6 +617,9 @@ pub(super) fn iscsi() {
     suppressed(&day2(iscsi(Some("10.0.0.5"))), id);
     suppressed(&facts(1), id);
     suppressed(&on(vec![disk("sda", DriveType::Ssd, 120)]), id);
+    let gone = iscsi(Some("10.0.0.5"))
+        .with_host(|host| host.record.host.installation_disk_path = "/dev/sdz".to_owned());
+    suppressed(&gone, id);
     pending(
         &iscsi(Some("10.0.0.5")).with_machine_networks(&[]),
         id,

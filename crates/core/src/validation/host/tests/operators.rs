@@ -187,6 +187,19 @@ fn storage_decides_on_control_plane_nodes() {
     assert!(fits(&[], fits_role), "operators apart");
     assert!(!fits(&[], fits_role_and_operators));
     assert!(fits(&[ssd(25)], fits_role_and_operators));
+    let mut one_without = stored(&["odf"], &[AutoAssign; 3], &[]);
+    one_without = one_without
+        .with_inventory(&strong.clone().disks(vec![disk("sda", DriveType::Ssd, 120), ssd(25)]))
+        .with_host(|host| {
+            let inventory = strong.clone().disks(vec![disk("sda", DriveType::Ssd, 120)]).build();
+            host.inventory = Some(Arc::new(inventory));
+        });
+    let suggested: Vec<_> = crate::refresh::refresh(&one_without)
+        .hosts
+        .iter()
+        .map(|change| change.record.as_ref().unwrap().host.suggested_role.unwrap())
+        .collect();
+    assert_eq!(suggested, [Worker, Master, Master]);
     // A host is tried in a role as if the user had given it that role.
     let four = stored(&["odf"], &[AutoAssign, Master, Master, Arbiter], &[ssd(25)]);
     let four = four.with_inventory(&strong.clone().disks(vec![ssd(25)]));
