@@ -17,6 +17,7 @@ const PACKAGES: &[Package] = &[
     Package { name: "postgresql", present: || postgres_bin().is_some() },
     Package { name: "python3-venv", present: || has_module("venv") && has_module("ensurepip") },
     Package { name: "gcc", present: || on_path("cc") },
+    Package { name: "chrony", present: || on_path("chronyd") || Path::new("/usr/sbin/chronyd").is_file() },
 ];
 
 /// Python packages, pinned: the stock clients that judge the API, and a ready-made `cargo deny`.

@@ -1,18 +1,56 @@
 //! Command lines in the spelling of existing units: one dash before long names, and the part's name as the program's
 //! (agent-protocol §1.1, §1.2).
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
+
+/// Names under which this program is one of its parts, and the arguments that name the part.
+const PARTS: &[(&str, &[&str])] = &[
+    ("agent", &["agent"]),
+    ("inventory", &["inventory"]),
+    ("ntp-synchronizer", &["step", "ntp-synchronizer"]),
+    ("domain-resolution", &["step", "domain-resolution"]),
+];
+
+/// Names under which hosts know programs that this one does not replace.
+const ABSENT: &[&str] = &["next_step_runner", "free_addresses", "disk_speed_check", "logs_sender"];
+
+/// Why the program can't be what it was called as, if so.
+pub(crate) fn refusal(program: &OsStr) -> Option<String> {
+    let name = base_name(program).to_str()?;
+    ABSENT.contains(&name).then(|| match name {
+        "next_step_runner" => {
+            "next_step_runner is part of the agent here: run `agent`, which asks for steps itself".into()
+        }
+        _ => format!("{name} is no part of this version of assisted-host"),
+    })
+}
+
+fn base_name(program: &OsStr) -> &OsStr {
+    Path::new(program).file_name().unwrap_or_default()
+}
+
+/// A truth value in any spelling that existing units may use (agent-protocol §1.2).
+pub(crate) fn truth(text: &str) -> Result<bool, UnknownTruth> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err(UnknownTruth),
+    }
+}
+
+/// Neither yes nor no.
+#[derive(Debug, thiserror::Error)]
+#[error("neither true nor false")]
+pub(crate) struct UnknownTruth;
 
 /// The command line as this program's parser reads it.
 pub(crate) fn normalise(argv: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut argv = argv.into_iter();
     let program = argv.next().unwrap_or_default();
-    let name = Path::new(&program).file_name().unwrap_or_default().to_owned();
+    let part = PARTS.iter().find(|(name, _)| base_name(&program) == *name);
     let mut normal = vec![OsString::from("assisted-host")];
-    if name == "agent" || name == "inventory" {
-        normal.push(name);
-    }
+    normal.extend(part.iter().flat_map(|(_, part)| part.iter().map(OsString::from)));
     let mut options = true;
     for arg in argv {
         options &= arg != "--";
@@ -61,5 +99,19 @@ mod tests {
             ["assisted-host", "step", "x", "--", "-abc"]
         );
         assert_eq!(normal(&[]), ["assisted-host"]);
+    }
+
+    #[test]
+    fn the_name_says_which_part_is_meant() {
+        assert_eq!(normal(&["/usr/bin/inventory"]), ["assisted-host", "inventory"]);
+        assert_eq!(normal(&["ntp-synchronizer", "{}"]), ["assisted-host", "step", "ntp-synchronizer", "{}"]);
+        assert_eq!(normal(&["./domain-resolution"]), ["assisted-host", "step", "domain-resolution"]);
+        assert_eq!(normal(&["assisted-host-x86_64", "version"]), ["assisted-host", "version"]);
+        for name in ABSENT {
+            assert!(refusal(OsStr::new(&format!("/usr/bin/{name}"))).unwrap().starts_with(name));
+        }
+        for name in ["agent", "assisted-host", ""] {
+            assert_eq!(refusal(OsStr::new(name)), None);
+        }
     }
 }

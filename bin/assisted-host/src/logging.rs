@@ -9,22 +9,23 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::args::truth;
 use crate::journal::Journal;
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub(crate) struct Args {
     /// Log to the system's journal; where there is none, to standard error
-    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
-          default_value_t = true, default_missing_value = "true")]
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, value_parser = truth,
+          default_value = "true", default_missing_value = "true")]
     with_journal_logging: bool,
     /// Log to /var/log/<name>.log
-    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
-          default_value_t = false, default_missing_value = "true")]
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, value_parser = truth,
+          default_value = "false", default_missing_value = "true")]
     with_text_logging: bool,
     /// Log to standard error
-    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true,
-          default_value_t = false, default_missing_value = "true")]
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, value_parser = truth,
+          default_value = "false", default_missing_value = "true")]
     with_stdout_logging: bool,
 }
 

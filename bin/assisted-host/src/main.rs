@@ -1,9 +1,11 @@
 //! The program that goes onto hosts: the agent, and each of its probes for a person to try.
 //!
-//! Called under the name of one of its parts (`agent`, `inventory`) it is that part, as existing units expect.
+//! Called under the name of one of its parts (`agent`, `inventory`, `ntp-synchronizer`, `domain-resolution`) it is
+//! that part, as existing units expect; under the name of a program that it doesn't replace it refuses.
 
 mod agent;
 mod args;
+mod dry_run;
 mod inventory;
 mod journal;
 mod logging;
@@ -16,7 +18,7 @@ use clap::{Parser, Subcommand};
 
 /// What runs on a host: the agent and its probes.
 #[derive(Debug, Parser)]
-#[command(name = "assisted-host", version, max_term_width = 100)]
+#[command(name = "assisted-host", version, max_term_width = 100, args_override_self = true)]
 struct Cli {
     #[command(subcommand)]
     part: Part,
@@ -25,13 +27,17 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Part {
     Agent(Box<agent::Args>),
-    Inventory(inventory::Args),
+    Inventory(Box<inventory::Args>),
     Step(step::Args),
     /// Print the version
     Version,
 }
 
 fn main() -> ExitCode {
+    if let Some(refusal) = std::env::args_os().next().and_then(|program| args::refusal(&program)) {
+        let _ = writeln!(std::io::stderr(), "error: {refusal}");
+        return ExitCode::FAILURE;
+    }
     let argv = args::normalise(std::env::args_os());
     let is_agent = argv.get(1).is_some_and(|part| part == "agent");
     let cli = match Cli::try_parse_from(argv) {
@@ -68,7 +74,11 @@ fn print(text: &str) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// One thread does: the agent waits nearly all the time.
-fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()
+/// Runs to the end of `work`. One thread does: the agent waits nearly all the time. A read of a dead disk that is still
+/// out doesn't keep the process.
+fn block_on<F: Future>(work: F) -> std::io::Result<F::Output> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let done = runtime.block_on(work);
+    runtime.shutdown_background();
+    Ok(done)
 }

@@ -23,14 +23,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     logging::to_stderr();
     let steps = HostSteps::new(Root::live(), None);
     let limit: Duration = Limits::default().step;
-    let outcome = crate::runtime()?.block_on(async {
+    let outcome = crate::block_on(async {
         let mut instruction =
             Instruction { step_type: args.step_type, args: args.args, ..Instruction::default() };
         if instruction.step_type == "inventory" && instruction.args.is_empty() {
             instruction.args.push(steps.host_id().await.to_string());
         }
         tokio::time::timeout(limit, steps.run(&instruction)).await
-    })?;
+    })??;
     if !outcome.output.is_empty() {
         print(&outcome.output)?;
     }

@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             use std::io::Write;
-            let _ = writeln!(std::io::stderr(), "assisted: {failure}");
+            let _ = writeln!(std::io::stderr(), "assisted: {}", cli::printable(&failure.to_string()));
             failure.exit_code()
         }
     }
@@ -58,10 +58,7 @@ fn run(program: Program) -> Result<(), cli::Failure> {
                 .map_err(|error| cli::Failure::Refused(format!("can't start: {error}")))?;
             runtime.block_on(command.run(&program.global))
         }
-        Command::Completion { shell } => {
-            cli::reference::completion(Program::command(), shell);
-            Ok(())
-        }
+        Command::Completion { shell } => cli::reference::completion(Program::command(), shell),
         Command::Man { dir } => cli::reference::man(Program::command(), &dir),
         Command::Docs => cli::reference::markdown(Program::command()),
     }

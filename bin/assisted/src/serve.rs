@@ -29,7 +29,7 @@ const TOKEN_LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
 #[derive(Args, Debug)]
 pub struct Serve {
     /// Address to listen on; port 0 takes a free one
-    #[arg(long, env = "ASSISTED_LISTEN", default_value = "127.0.0.1:8090")]
+    #[arg(long, env = "ASSISTED_LISTEN", default_value = "127.0.0.1:8090", value_name = "IP:PORT", value_parser = address)]
     listen: SocketAddr,
     /// Folder of database and files [default: WORK_DIR, else assisted in the user's data folder]
     #[arg(long, env = "ASSISTED_DATA_DIR", value_name = "DIR")]
@@ -76,7 +76,12 @@ impl Serve {
             format!("the data folder {} can't be made; choose one with --data-dir", data_dir.display())
         })?;
         let database = self.database(&settings, &data_dir);
-        let store = Store::open(&database).await.context("the database can't be used")?;
+        let store = Store::open(&database).await.with_context(|| {
+            format!(
+                "the database {} can't be used; choose another with --database",
+                without_secrets(&database)
+            )
+        })?;
         let blob = Blob::open(data_dir.join("files")).await.context("the folder of files can't be used")?;
 
         let tls = match settings.http.serve_https {
@@ -152,6 +157,18 @@ impl Serve {
     }
 }
 
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "give an IP address and a port, such as 127.0.0.1:8090 or [::1]:8090".to_owned())
+}
+
+/// The address of a database without user, password and options.
+fn without_secrets(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let rest = rest.split('?').next().unwrap_or_default();
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+    format!("{scheme}://{rest}")
+}
+
 fn escape(text: &str) -> percent_encoding::PercentEncode<'_> {
     percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC)
 }
@@ -173,5 +190,21 @@ fn raise_file_limit() {
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
         tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_databases_are_told_without_secrets() {
+        for (address, told) in [
+            ("sqlite:/data/assisted.db", "sqlite:/data/assisted.db"),
+            ("postgres://user:a@b@db.example.com:5432/x?password=c", "postgres://db.example.com:5432/x"),
+            ("postgres:///x?host=/run&password=c", "postgres:///x"),
+        ] {
+            assert_eq!(without_secrets(address), told);
+        }
     }
 }

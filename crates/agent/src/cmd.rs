@@ -1,7 +1,7 @@
 //! The one way to run another program: argument list, time limit, output limit.
 //!
 //! The program gets its own process group, nothing to read, and no shell. When a limit is passed, or nobody waits any
-//! more, the whole group is killed, children included.
+//! more, the whole group is killed, children included. It inherits the environment, but for the agent's token.
 
 use std::ffi::{OsStr, OsString};
 use std::process::Stdio;
@@ -10,6 +10,9 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
+
+/// Where the agent finds its token; no program that it runs is to find it too.
+pub const TOKEN_VARIABLE: &str = "PULL_SECRET_TOKEN";
 
 /// A program to run.
 #[derive(Clone, Debug)]
@@ -108,6 +111,7 @@ impl Cmd {
         let program = self.program.to_string_lossy().into_owned();
         let spawned = Command::new(&self.program)
             .args(&self.args)
+            .env_remove(TOKEN_VARIABLE)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -17,7 +17,7 @@ pub struct DryRun {
 impl DryRun {
     /// Lays the pretence over a real inventory. Of the interfaces one with an IPv4 address stays; a real one rather than
     /// the loopback.
-    pub(crate) fn disguise(&self, mut inventory: Inventory) -> Inventory {
+    pub fn disguise(&self, mut inventory: Inventory) -> Inventory {
         if !self.hostname.is_empty() {
             self.hostname.clone_into(&mut inventory.hostname);
         }

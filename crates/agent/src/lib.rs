@@ -8,6 +8,7 @@
 //! strictly, and no text from it ever reaches a shell.
 
 mod agent;
+mod bmc;
 mod cmd;
 mod config;
 mod dry_run;
@@ -19,10 +20,10 @@ mod reply;
 pub mod step;
 
 pub use agent::{Agent, End};
-pub use cmd::{Cmd, CmdError, CmdOutput};
+pub use cmd::{Cmd, CmdError, CmdOutput, TOKEN_VARIABLE};
 pub use config::{Config, Limits};
 pub use dry_run::DryRun;
 pub use instruction::Instruction;
 pub use media::Media;
 pub use reply::Outcome;
-pub use step::{HostSteps, Steps};
+pub use step::{HostSteps, Steps, inventory};

@@ -3,19 +3,31 @@
 //! A virtual CD that the management controller lost leaves a host that half works. Only a full ISO is mounted, so its
 //! absence says nothing.
 
+use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 /// Exit code by which the service knows a lost medium.
 pub(crate) const LOST: i64 = 256;
 
 const MOUNT_POINT: &str = "/run/media/iso";
 
+/// How long a medium may take to show its first bytes.
+const LIMIT: Duration = Duration::from_secs(60);
+
 /// Where the medium is looked for.
 #[derive(Clone, Debug)]
 pub struct Media {
     root: PathBuf,
+    limit: Duration,
+    /// Held while the medium is being read: reads that hang must not pile up with each step.
+    reading: Arc<Mutex<()>>,
 }
 
 impl Default for Media {
@@ -27,14 +39,24 @@ impl Default for Media {
 impl Media {
     /// Looks below another directory than `/`.
     pub fn below(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into(), limit: LIMIT, reading: Arc::default() }
     }
 
     /// Why the medium can't be read; `None` when it can, or when there is none to read.
     pub(crate) async fn fault(&self) -> Option<String> {
-        let media = self.clone();
-        // Reading from a dead medium can block for long.
-        tokio::task::spawn_blocking(move || media.check()).await.unwrap_or_default()
+        // Reading from a dead medium can block for long, or for ever.
+        let checked = timeout(self.limit, async {
+            let held = Arc::clone(&self.reading).lock_owned().await;
+            let media = self.clone();
+            let check = tokio::task::spawn_blocking(move || {
+                let _held = held;
+                media.check()
+            });
+            check.await.unwrap_or_default()
+        });
+        checked.await.unwrap_or_else(|_| {
+            Some(fault("read from", &format!("no answer within {} seconds", self.limit.as_secs())))
+        })
     }
 
     fn check(&self) -> Option<String> {
@@ -45,22 +67,23 @@ impl Media {
         let mut text = String::new();
         mounts.ok()?.take(16 << 20).read_to_string(&mut text).ok()?;
         let source = source_of(&text)?;
-        let fault = |what: &str, error: std::io::Error| {
-            Some(format!("cannot {what} the media (ISO) - media was likely disconnected: {error}"))
-        };
         let mut device = match File::open(self.path(&source)) {
             Ok(device) => device,
-            Err(error) => return fault("access", error),
+            Err(error) => return Some(fault("access", &error)),
         };
         match device.read_exact(&mut [0; 2]) {
             Ok(()) => None,
-            Err(error) => fault("read from", error),
+            Err(error) => Some(fault("read from", &error)),
         }
     }
 
     fn path(&self, path: &str) -> PathBuf {
         self.root.join(Path::new(path).strip_prefix("/").unwrap_or(Path::new(path)))
     }
+}
+
+fn fault(what: &str, why: &dyn fmt::Display) -> String {
+    format!("cannot {what} the media (ISO) - media was likely disconnected: {why}")
 }
 
 /// The device mounted last at the mount point.
@@ -99,6 +122,25 @@ mod tests {
             media.fault().await.unwrap().starts_with("cannot read from the media (ISO) - media was likely")
         );
         std::fs::write(dir.path().join("dev/sr0"), "data").unwrap();
+        assert_eq!(media.fault().await, None);
+    }
+
+    #[tokio::test]
+    async fn a_medium_that_hangs_is_lost_and_is_not_asked_twice() {
+        let dir = root();
+        let device = dir.path().join("dev/sr0");
+        // Opening it waits for a writer that doesn't come yet.
+        rustix::fs::mknodat(rustix::fs::CWD, &device, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let media = Media { limit: Duration::from_millis(50), ..Media::below(dir.path()) };
+        for _ in 0..3 {
+            assert!(media.fault().await.unwrap().contains("cannot read from the media (ISO)"));
+        }
+        assert!(media.reading.try_lock().is_err(), "one read hangs");
+        std::fs::write(&device, "data").unwrap();
+        let media = Media { limit: LIMIT, ..media };
+        drop(media.reading.lock().await);
+        std::fs::remove_file(&device).unwrap();
+        std::fs::write(&device, "data").unwrap();
         assert_eq!(media.fault().await, None);
     }
 

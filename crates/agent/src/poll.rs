@@ -213,3 +213,23 @@ impl Failing {
         pause
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_bound_and_vary() {
+        let mut failing = Failing::begin();
+        let mut middle = FIRST_PAUSE;
+        for _ in 0..100 {
+            let pause = failing.next_pause();
+            assert!(
+                pause >= middle.mul_f64(0.5) && pause <= middle.mul_f64(1.5),
+                "{pause:?} around {middle:?}"
+            );
+            middle = middle.mul_f64(1.5).min(Duration::from_secs(60));
+        }
+        assert_eq!(failing.pause, Duration::from_secs(60));
+    }
+}

@@ -121,6 +121,8 @@ fn is_image_reference(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use assisted_client::{ErrorBody, Refusal};
+
     use super::*;
 
     const ID: &str = "856f4f9c-3c08-4d97-8ec7-ea0ad7d4cadf";
@@ -154,6 +156,45 @@ mod tests {
             panic!("waits")
         };
         assert_eq!(waits, UNUSABLE_PAUSE);
+    }
+
+    #[test]
+    fn each_refusal_has_its_reaction() {
+        let api = |status: u16| match status {
+            401 | 403 => ErrorBody::InfraError { code: status.into(), message: "no".into() },
+            _ => ErrorBody::Error { code: status.to_string(), id: status.into(), reason: "no".into() },
+        };
+        let react = |status: u16, body: ErrorBody| {
+            let refusal = Refusal {
+                operation: "v2RegisterHost",
+                status,
+                body,
+                request_id: uuid::Uuid::nil(),
+                location: None,
+                retry_after: None,
+            };
+            react(Err(Error::Refused(Box::new(refusal))), Duration::from_secs(7))
+        };
+        for status in 300..=599 {
+            let is_final = [401, 403, 404, 409].contains(&status);
+            for (body, freezes) in [
+                (api(status), is_final),
+                (ErrorBody::Empty, is_final),
+                (ErrorBody::Foreign { excerpt: "<html>".into() }, false),
+                // The shape that belongs to other statuses.
+                (api(if matches!(status, 401 | 403) { 404 } else { 403 }), false),
+            ] {
+                match react(status, body.clone()) {
+                    Reaction::Freeze(error) => {
+                        assert!(freezes && error.status() == Some(status), "{status} {body:?}");
+                    }
+                    Reaction::Wait(pause) => {
+                        assert!(!freezes && pause == Duration::from_secs(7), "{status} {body:?}");
+                    }
+                    Reaction::Poll(_) => panic!("{status} {body:?}"),
+                }
+            }
+        }
     }
 
     #[test]

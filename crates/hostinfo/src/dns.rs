@@ -1,6 +1,7 @@
 //! What the machine's own resolver makes of a list of names (agent-protocol §2.4.11).
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use assisted_wire::probe_requests::DomainResolutionRequest;
 use assisted_wire::probe_responses::{DomainResolution, DomainResolutionResponse, NtpSource};
@@ -31,18 +32,25 @@ pub async fn domain_resolution(
     request: &DomainResolutionRequest,
     resolver: &TokioResolver,
 ) -> DomainResolutionResponse {
-    let names = request.domains.iter().filter_map(|domain| domain.get("domain_name")?.as_str());
-    let answers = names.take(MAX_DOMAINS).map(|name| resolve(name, resolver));
+    let answers = names(request).map(|name| resolve(name, resolver));
     DomainResolutionResponse { resolutions: futures::future::join_all(answers).await }
 }
 
-async fn resolve(name: &str, resolver: &TokioResolver) -> DomainResolution {
-    let mut found = DomainResolution {
+fn names(request: &DomainResolutionRequest) -> impl Iterator<Item = &str> {
+    request.domains.iter().filter_map(|domain| domain.get("domain_name")?.as_str()).take(MAX_DOMAINS)
+}
+
+fn nothing(name: &str) -> DomainResolution {
+    DomainResolution {
         domain_name: name.to_owned(),
         ipv4_addresses: Some(Vec::new()),
         ipv6_addresses: Some(Vec::new()),
         cnames: None,
-    };
+    }
+}
+
+async fn resolve(name: &str, resolver: &TokioResolver) -> DomainResolution {
+    let mut found = nothing(name);
     let lookup = match resolver.lookup_ip(name).await {
         Ok(lookup) => lookup,
         Err(error) => {
@@ -66,9 +74,17 @@ async fn resolve(name: &str, resolver: &TokioResolver) -> DomainResolution {
     found
 }
 
-/// Puts names in the place of addresses where the resolver knows one (agent-protocol §2.4.7), all at once.
-pub async fn name_sources(sources: &mut [NtpSource], resolver: &TokioResolver) {
-    let names = sources.iter().map(|source| reverse(&source.source_name, resolver));
+/// What a machine without any resolver knows of each domain: nothing, which is an answer, not a failure.
+pub fn unresolved(request: &DomainResolutionRequest) -> DomainResolutionResponse {
+    DomainResolutionResponse { resolutions: names(request).map(nothing).collect() }
+}
+
+/// Puts names in the place of addresses where the resolver knows one within `limit` (agent-protocol §2.4.7), all at
+/// once.
+pub async fn name_sources(sources: &mut [NtpSource], resolver: &TokioResolver, limit: Duration) {
+    let names = sources.iter().map(|source| async {
+        tokio::time::timeout(limit, reverse(&source.source_name, resolver)).await.ok().flatten()
+    });
     let names = futures::future::join_all(names).await;
     for (source, name) in sources.iter_mut().zip(names) {
         if let Some(name) = name {
@@ -80,6 +96,10 @@ pub async fn name_sources(sources: &mut [NtpSource], resolver: &TokioResolver) {
 /// The name that an address leads back to, without dots at its ends.
 async fn reverse(address: &str, resolver: &TokioResolver) -> Option<String> {
     let ip: IpAddr = address.parse().ok()?;
+    if ip.is_loopback() {
+        // No name server knows who this machine is to itself.
+        return None;
+    }
     let lookup = resolver.lookup(Name::from(ip), RecordType::PTR).await.ok()?;
     let name = lookup.answers().iter().find_map(|record| match &record.data {
         RData::PTR(name) => Some(name.to_ascii()),

@@ -93,6 +93,30 @@ mod tests {
     }
 
     #[test]
+    fn a_uuid_is_taken_as_the_kernel_prints_it() {
+        let as_it_stands = "4c4c4544-0046-4a10-8032-b8c04f4b4c33";
+        // No board serial at all counts as a placeholder; bytes are not swapped.
+        assert_eq!(id(&[(UUID, " 4C4C4544-0046-4A10-8032-B8C04F4B4C33\n")]), as_it_stands);
+        for placeholder in
+            NO_UUID.iter().copied().chain(["", "unknown", "Not Settable", "4c4c4544-0046-4a10-8032"])
+        {
+            let found = id(&[(SERIAL, "None"), (UUID, &placeholder.to_uppercase())]);
+            assert_eq!(found, LAST_RESORT.to_string(), "{placeholder:?}");
+        }
+    }
+
+    #[test]
+    fn virtual_links_count_and_bond_members_have_their_permanent_address() {
+        let links = r#"{"links": [
+            {"index": 2, "name": "eno1", "mac": "02:00:00:00:00:09", "permanent_mac": "02:00:00:00:00:05"},
+            {"index": 3, "name": "bond0", "mac": "02:00:00:00:00:09", "kind": "bond"},
+            {"index": 4, "name": "veth0", "mac": "02:00:00:00:00:07", "kind": "veth"}]}"#;
+        assert_eq!(id(&[("netlink.json", links)]), digest("02:00:00:00:00:05").to_string());
+        let links = links.replace("00:05", "00:99");
+        assert_eq!(id(&[("netlink.json", &links)]), digest("02:00:00:00:00:07").to_string());
+    }
+
+    #[test]
     fn the_lowest_mac_comes_next() {
         let links = r#"{"links": [{"index": 2, "name": "b", "mac": "52:54:00:00:00:02"},
             {"index": 3, "name": "a", "mac": "52:54:00:00:00:01"}, {"index": 1, "name": "lo"}]}"#;

@@ -4,10 +4,10 @@
 //! test fixture. Nothing is forked: the kernel's files and netlink answers hold what the usual tools print. Every
 //! probe stands alone; one that can't read its sources contributes empty values, never a failure.
 //!
-//! What is left out: a management controller that only answers IPMI (see `bmc`), and port names of add-on cards in
-//! the style of `biosdevname`.
+//! What is left out: asking a management controller by IPMI, which takes a tool that the caller runs (see [`bmc`]), and
+//! port names of add-on cards in the style of `biosdevname`.
 
-mod bmc;
+pub mod bmc;
 mod boot;
 pub mod capture;
 mod cpu;
@@ -31,8 +31,9 @@ use assisted_wire::inventory::Inventory;
 pub use host_id::host_id;
 pub use root::Root;
 
-/// The whole inventory. It blocks on file reads and one netlink socket: milliseconds on a healthy machine, but a
-/// dead disk can hold its first sector back, so an async caller runs it on a thread for blocking work.
+/// The whole inventory. It blocks on file reads and one netlink socket: milliseconds on a healthy machine, but disks
+/// that are dead or asleep are given seconds, so an async caller runs it on a thread for blocking work. Use one [`Root`]
+/// for all inventories of a process: it remembers the disks that still owe an answer.
 pub fn inventory(root: &Root) -> Inventory {
     let smbios = smbios::Smbios::read(root);
     let mounts = mounts::Mounts::read(root);

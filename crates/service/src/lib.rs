@@ -9,8 +9,11 @@ pub mod cluster;
 pub mod error;
 pub mod event;
 mod fault;
+pub mod file;
 pub mod host;
 pub mod infra_env;
+pub mod log;
+pub mod manifest;
 mod memory;
 mod scheduler;
 pub mod start;
@@ -108,13 +111,8 @@ impl Service {
 
     /// Stores what a refusal leaves behind, and makes it the caller's error.
     async fn reject(&self, rejection: Rejection, caller: &Caller) -> Error {
-        let mut batch = Batch::new();
-        for event in &rejection.events {
-            batch.insert_event(event, self.now(), Some(caller.request_id));
-        }
-        if !batch.is_empty()
-            && let Err(error) = self.store().write(batch).await
-        {
+        let told = self.write_told(Batch::new(), &rejection.events, Some(caller.request_id), self.now());
+        if let Err(error) = told.await {
             // The refusal stands, told or not.
             tracing::warn!(error = %error::chain(&error), "a refusal's events are lost");
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use assisted_core::cluster::record::ClusterRecord;
 use assisted_core::event::NewEvent;
 use assisted_core::facts::{Facts, HostFacts};
+use assisted_core::feature::usage::Usages;
 use assisted_core::host::record::{HostKey, HostRecord};
 use assisted_core::host::report::ReportKind;
 use assisted_core::host::reset::Outcome;
@@ -96,6 +97,19 @@ impl Work {
         record.cluster.updated_at = self.facts.now.into();
         self.facts.cluster = Some(record);
         self.cluster_changed = true;
+    }
+
+    /// Notes with the cluster, if there is one, which features are used.
+    pub(crate) fn note_usage(&mut self, note: impl FnOnce(&mut Usages)) {
+        let Some(record) = &self.facts.cluster else { return };
+        let mut usages = Usages::read(&record.cluster.feature_usage);
+        let before = usages.clone();
+        note(&mut usages);
+        if usages != before {
+            let mut record = record.clone();
+            record.cluster.feature_usage = usages.write();
+            self.put_cluster(record);
+        }
     }
 
     /// Lays a host's change over the facts.
@@ -270,10 +284,7 @@ impl Work {
                 batch.update_host(record, *version).clear_due(Due::Host(key));
             }
         }
-        for event in &self.events {
-            batch.insert_event(event, self.facts.now, self.request_id);
-        }
-        service.store().write(batch).await?;
+        service.write_told(batch, &self.events, self.request_id, self.facts.now).await?;
         self.forget(service);
         Ok(self.facts)
     }

@@ -34,6 +34,7 @@ pub mod step;
 pub mod support_level;
 mod text;
 pub mod time;
+pub mod validation;
 pub mod version;
 
 pub(crate) use text::text_enum;

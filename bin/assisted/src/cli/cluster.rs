@@ -12,8 +12,9 @@ use assisted_wire::version::OpenshiftVersions;
 use clap::{Args, Subcommand};
 
 use super::common::{Context, file, host_name};
-use super::output::{facts, line, list, show, table};
-use super::{Failure, validation, watch};
+use super::output::{Format, facts, line, list, rendered, show, table};
+use super::validation::{self, Validation};
+use super::{Failure, watch};
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -150,7 +151,7 @@ impl Command {
                     }),
                 )
             }),
-            Self::Show { cluster } => show(context.format, &context.cluster(&cluster).await?, describe),
+            Self::Show { cluster } => display(context, &context.cluster(&cluster).await?).await,
             Self::Update(update) => update.run(context).await,
             Self::Delete { cluster } => {
                 let cluster = context.cluster(&cluster).await?;
@@ -164,7 +165,7 @@ impl Command {
             }
             Self::Watch { cluster } => {
                 let id = context.cluster(&cluster).await?.id;
-                watch::follow(|| async move { Ok(describe(&get(context, id).await?)) }).await
+                watch::follow(context, || async move { shown(context, &get(context, id).await?).await }).await
             }
         }
     }
@@ -191,7 +192,7 @@ impl Create {
             ..ClusterCreateParams::default()
         };
         let created: Cluster = context.client.call(OperationId::RegisterCluster).json(&params).send().await?;
-        show(context.format, &created, describe)
+        display(context, &created).await
     }
 }
 
@@ -214,7 +215,7 @@ impl Update {
         };
         let call =
             context.client.call(OperationId::UpdateCluster).path("cluster_id", cluster.id).json(&params);
-        show(context.format, &call.send::<Cluster>().await?, describe)
+        display(context, &call.send::<Cluster>().await?).await
     }
 }
 
@@ -235,7 +236,19 @@ pub async fn default_version(context: &Context) -> Result<String, Failure> {
     })
 }
 
-fn describe(cluster: &Cluster) -> String {
+async fn display(context: &Context, cluster: &Cluster) -> Result<(), Failure> {
+    line(&shown(context, cluster).await?)
+}
+
+async fn shown(context: &Context, cluster: &Cluster) -> Result<String, Failure> {
+    let validations = match context.format {
+        Format::Table => validation::of_cluster(context, cluster).await?,
+        Format::Json | Format::Yaml => Vec::new(),
+    };
+    rendered(context.format, cluster, |cluster| describe(cluster, &validations))
+}
+
+fn describe(cluster: &Cluster, validations: &[Validation]) -> String {
     let platform = cluster.platform.as_ref().map(|platform| platform.r#type.to_string()).unwrap_or_default();
     let mut text = facts(&[
         ("id", cluster.id.to_string()),
@@ -248,7 +261,7 @@ fn describe(cluster: &Cluster) -> String {
         ("API VIPs", list(cluster.api_vips.iter().flatten().map(|vip| &vip.ip.0))),
         ("ingress VIPs", list(cluster.ingress_vips.iter().flatten().map(|vip| &vip.ip.0))),
         ("machine networks", list(cluster.machine_networks.iter().flatten().map(|network| &network.cidr.0))),
-        ("validations", validation::summary(&cluster.validations_info)),
+        ("validations", validation::summary(validations)),
     ]);
     let hosts: Vec<_> = cluster.hosts.iter().flatten().collect();
     if !hosts.is_empty() {
@@ -258,8 +271,5 @@ fn describe(cluster: &Cluster) -> String {
         });
         text = format!("{text}\n\n{}", table(["HOST", "NAME", "ROLE", "STATUS", "INFO"], rows));
     }
-    if !validation::read(&cluster.validations_info).is_empty() {
-        text = format!("{text}\n\n{}", validation::report(&cluster.validations_info));
-    }
-    text
+    text + "\n\n" + &validation::report(validations)
 }

@@ -71,7 +71,12 @@ impl Context {
         if let Some(path) = &global.ca_file {
             builder = builder.ca_file(path);
         }
-        let client = builder.build().map_err(|error| Failure::Usage(error.to_string()))?;
+        let client = builder.build().map_err(|error| {
+            Failure::Usage(format!(
+                "{error}; give --url as http://HOST:PORT or https://HOST:PORT (it is {:?})",
+                global.url
+            ))
+        })?;
         Ok(Self { client, format: global.output })
     }
 

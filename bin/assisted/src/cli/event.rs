@@ -1,12 +1,14 @@
 //! `assisted event …`
 
+use std::collections::HashSet;
+
 use assisted_wire::event::{Event, EventList};
 use assisted_wire::operation::OperationId;
 use clap::{Args, Subcommand};
 
 use super::Failure;
 use super::common::Context;
-use super::output::{show, table};
+use super::output::{Format, line_if_read, printable, rendered, show, table};
 use super::watch;
 
 #[derive(Subcommand, Debug)]
@@ -48,7 +50,11 @@ impl Command {
             }
             Self::Watch(filter) => {
                 let filter = &filter;
-                watch::follow(|| async move { Ok(overview(&filter.events(context).await?)) }).await
+                let mut known = HashSet::new();
+                watch::each_look(&mut || filter.events(context), |events| {
+                    news(context.format, events, &mut known)
+                })
+                .await
             }
         }
     }
@@ -74,6 +80,30 @@ impl Filter {
         events.reverse();
         Ok(events)
     }
+}
+
+/// Shows the events that were not shown before; false when nobody reads them.
+fn news(format: Format, events: Vec<Event>, known: &mut HashSet<String>) -> Result<bool, Failure> {
+    for event in events {
+        // Events have no id.
+        let text = serde_json::to_string(&event).map_err(|error| Failure::Refused(error.to_string()))?;
+        if known.contains(&text) {
+            continue;
+        }
+        let read = match format {
+            Format::Table => {
+                let Event { event_time, severity, message, .. } = &event;
+                line_if_read(&printable(&format!("{event_time}  {severity:8}  {message}")))
+            }
+            Format::Json => line_if_read(&text),
+            Format::Yaml => line_if_read(&format!("---\n{}", rendered(format, &event, |_| String::new())?)),
+        };
+        if !read? {
+            return Ok(false);
+        }
+        known.insert(text);
+    }
+    Ok(true)
 }
 
 fn overview(events: &[Event]) -> String {

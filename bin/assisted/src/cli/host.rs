@@ -8,8 +8,9 @@ use assisted_wire::operation::OperationId;
 use clap::{Args, Subcommand};
 
 use super::common::{Context, host_name, inventory};
-use super::output::{bytes, facts, line, list, show, table};
-use super::{Failure, validation, watch};
+use super::output::{Format, bytes, facts, line, list, rendered, show, table};
+use super::validation::{self, Validation};
+use super::{Failure, watch};
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -93,24 +94,18 @@ impl Command {
             Self::List(filter) => {
                 show(context.format, &filter.hosts(context).await?, |hosts| overview(hosts))
             }
-            Self::Show { host } => show(context.format, &context.host(&host).await?, describe),
+            Self::Show { host } => display(context, &context.host(&host).await?).await,
             Self::Update(update) => update.run(context).await,
             Self::Bind { host, cluster } => {
                 let (host, cluster) = (context.host(&host).await?, context.cluster(&cluster).await?);
                 let body = BindHostParams { cluster_id: cluster.id };
-                show(
-                    context.format,
-                    &call(context, OperationId::BindHost, &host).json(&body).send::<Host>().await?,
-                    describe,
-                )
+                let bound: Host = call(context, OperationId::BindHost, &host).json(&body).send().await?;
+                display(context, &bound).await
             }
             Self::Unbind { host } => {
                 let host = context.host(&host).await?;
-                show(
-                    context.format,
-                    &call(context, OperationId::UnbindHost, &host).send::<Host>().await?,
-                    describe,
-                )
+                let unbound: Host = call(context, OperationId::UnbindHost, &host).send().await?;
+                display(context, &unbound).await
             }
             Self::Delete { host } => {
                 let host = context.host(&host).await?;
@@ -119,7 +114,10 @@ impl Command {
             }
             Self::Watch(filter) => {
                 let filter = &filter;
-                watch::follow(|| async move { Ok(overview(&filter.hosts(context).await?)) }).await
+                let look = || async move {
+                    rendered(context.format, &filter.hosts(context).await?, |hosts| overview(hosts))
+                };
+                watch::follow(context, look).await
             }
         }
     }
@@ -148,7 +146,7 @@ impl Update {
             ..HostUpdateParams::default()
         };
         let updated: Host = call(context, OperationId::UpdateHost, &host).json(&params).send().await?;
-        show(context.format, &updated, describe)
+        display(context, &updated).await
     }
 }
 
@@ -169,14 +167,22 @@ fn overview(hosts: &[Host]) -> String {
                 host.status.to_string(),
                 inventory.cpu.map(|cpu| cpu.count.to_string()).unwrap_or_default(),
                 inventory.memory.map(|memory| bytes(memory.physical_bytes)).unwrap_or_default(),
-                validation::summary(&host.validations_info),
+                validation::summary(&validation::read(&host.validations_info)),
                 host.checked_in_at.to_string(),
             ]
         }),
     )
 }
 
-fn describe(host: &Host) -> String {
+async fn display(context: &Context, host: &Host) -> Result<(), Failure> {
+    let validations = match context.format {
+        Format::Table => validation::of_host(context, host).await?,
+        Format::Json | Format::Yaml => Vec::new(),
+    };
+    line(&rendered(context.format, host, |host| describe(host, &validations))?)
+}
+
+fn describe(host: &Host, validations: &[Validation]) -> String {
     let inventory = inventory(host).unwrap_or_default();
     let vendor = inventory.system_vendor.unwrap_or_default();
     let cpu = inventory.cpu.unwrap_or_default();
@@ -233,8 +239,5 @@ fn describe(host: &Host) -> String {
         });
         text = format!("{text}\n\n{}", table(["INTERFACE", "MAC", "SPEED", "ADDRESSES"], rows));
     }
-    if !validation::read(&host.validations_info).is_empty() {
-        text = format!("{text}\n\n{}", validation::report(&host.validations_info));
-    }
-    text
+    text + "\n\n" + &validation::report(validations)
 }

@@ -7,13 +7,13 @@ mod host;
 mod infra_env;
 mod output;
 pub mod reference;
-mod remedy;
 mod validation;
 mod watch;
 
 use clap::{Args, Subcommand};
 
 pub use common::Failure;
+pub use output::printable;
 
 /// Where the service is, and how answers are shown.
 #[derive(Args, Clone, Debug)]

@@ -2,10 +2,16 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 use serde::Serialize;
 
 use super::Failure;
+
+/// Between two columns.
+const GAP: u16 = 2;
+
+/// Longest word that a narrow terminal does not break: an id can be copied.
+const UNBROKEN: usize = 36;
 
 /// How answers are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -15,12 +21,21 @@ pub enum Format {
     Yaml,
 }
 
-/// Shows an answer: the object itself to programs, `table` to people.
+/// Shows an answer on standard output.
 pub fn show<T: Serialize>(
     format: Format,
     value: &T,
     table: impl FnOnce(&T) -> String,
 ) -> Result<(), Failure> {
+    line(&rendered(format, value, table)?)
+}
+
+/// An answer as text: the object itself for programs, `table` for people.
+pub fn rendered<T: Serialize>(
+    format: Format,
+    value: &T,
+    table: impl FnOnce(&T) -> String,
+) -> Result<String, Failure> {
     let text = match format {
         Format::Table => table(value),
         Format::Json => {
@@ -30,43 +45,71 @@ pub fn show<T: Serialize>(
             serde_yaml_ng::to_string(value).map_err(|error| Failure::Refused(error.to_string()))?
         }
     };
-    line(text.trim_end())
+    Ok(text.trim_end().to_owned())
 }
 
 /// Writes a line; a reader that has gone away (`| head`) is no failure.
 pub fn line(text: &str) -> Result<(), Failure> {
+    line_if_read(text).map(|_| ())
+}
+
+/// Writes a line; false when the reader has gone away.
+pub fn line_if_read(text: &str) -> Result<bool, Failure> {
     match writeln!(io::stdout().lock(), "{text}") {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Refused(error.to_string())),
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::Refused(format!("can't write the answer: {error}"))),
     }
 }
 
 /// A table with a heading. What foreign machines sent is shown without control characters.
 pub fn table<const N: usize>(heading: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(heading);
+    let mut widest = heading.map(str::len);
+    let mut table = plain();
+    table.set_header(heading);
     for row in rows {
-        table.add_row(row.map(|cell| printable(&cell)));
+        let row = row.map(|cell| printable(&cell));
+        for (widest, cell) in widest.iter_mut().zip(&row) {
+            *widest = (*widest).max(longest_word(cell));
+        }
+        table.add_row(row);
     }
+    for (column, widest) in table.column_iter_mut().zip(widest) {
+        let least = u16::try_from(widest.min(UNBROKEN)).unwrap_or_default() + GAP;
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+    }
+    text(table)
+}
+
+fn longest_word(text: &str) -> usize {
+    text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or_default()
+}
+
+/// A table without lines, as wide as the terminal at most; what does not fit is wrapped within its column.
+fn plain() -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table
+}
+
+fn text(mut table: Table) -> String {
     for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
+        column.set_padding((0, GAP));
     }
     table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
 /// Facts about one object, one a line; those without a value are left out.
 pub fn facts(facts: &[(&str, String)]) -> String {
-    let width = facts
-        .iter()
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(name, _)| name.len())
-        .max()
-        .unwrap_or_default();
-    let lines = facts.iter().filter(|(_, value)| !value.is_empty());
-    lines.map(|(name, value)| format!("{name:width$}  {}", printable(value))).collect::<Vec<_>>().join("\n")
+    let mut table = plain();
+    let told = facts.iter().filter(|(_, value)| !value.is_empty());
+    table.add_rows(told.map(|(name, value)| [(*name).to_owned(), printable(value)]));
+    text(table)
+}
+
+/// The text, each line moved to the right.
+pub fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
 /// The text without what a terminal would obey.

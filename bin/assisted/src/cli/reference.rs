@@ -1,6 +1,5 @@
 //! The command line described: Markdown for the docs, man pages, shell completion.
 
-use std::io;
 use std::path::Path;
 
 use clap::Command;
@@ -10,9 +9,12 @@ use super::Failure;
 use super::output::line;
 
 /// Writes the completion script for a shell to standard output.
-pub fn completion(mut command: Command, shell: Shell) {
+pub fn completion(mut command: Command, shell: Shell) -> Result<(), Failure> {
     let name = command.get_name().to_owned();
-    clap_complete::generate(shell, &mut command, name, &mut io::stdout().lock());
+    // Into memory first: the generator panics when nobody reads its output.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command, name, &mut script);
+    line(String::from_utf8_lossy(&script).trim_end())
 }
 
 /// Writes a man page for each subcommand into a folder.

@@ -1,6 +1,8 @@
 //! The command line against a real service.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
 
 use crate::service::{Service, text};
 
@@ -49,12 +51,105 @@ fn failures_have_exit_codes_and_remedies() {
         assert_eq!(output.status.code(), Some(code), "{args:?}: {told}");
         assert!(told.contains(expected), "{args:?}: {told}");
     }
-    let gone = Command::new(env!("CARGO_BIN_EXE_assisted"))
-        .args(["--url", "http://127.0.0.1:1", "cluster", "list"])
+    for (url, code, expected) in
+        [("http://127.0.0.1:1", 3, "check the address"), ("nonsense", 2, "http://HOST:PORT")]
+    {
+        let output = Command::new(env!("CARGO_BIN_EXE_assisted"))
+            .args(["--url", url, "cluster", "list"])
+            .output()
+            .unwrap();
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{told}");
+        assert!(told.contains(expected), "{told}");
+    }
+}
+
+#[test]
+fn validations_are_explained_or_at_least_shown() {
+    let service = Service::start();
+    let create = ["cluster", "create", "demo", "--pull-secret-file", "pull-secret.json"];
+    let id = service.id(&create);
+    let explained = text(&service.cli(&["cluster", "show", "demo"]).stdout);
+    let expected = "dns-domain-defined\n  measured    not set\n  required    set\n  what to do  Set the cluster's base_dns_domain.";
+    assert!(explained.contains(expected), "{explained}");
+    // Another service, which knows nothing of explanations, and has judged the cluster.
+    let mut cluster = service.json(&["cluster", "show", "demo"]);
+    cluster["validations_info"] =
+        r#"{"network":[{"id":"dns-domain-defined","status":"failure","message":"The base domain is undefined."}]}"#.into();
+    let url = other_service(vec![
+        ("/v2/clusters".to_owned(), serde_json::json!([cluster]).to_string()),
+        (format!("/v2/clusters/{id}"), cluster.to_string()),
+    ]);
+    let shown = Command::new(env!("CARGO_BIN_EXE_assisted"))
+        .args(["--url", &url, "cluster", "show", "demo"])
         .output()
         .unwrap();
-    assert_eq!(gone.status.code(), Some(3), "{}", text(&gone.stderr));
-    assert!(text(&gone.stderr).contains("check the address"), "{}", text(&gone.stderr));
+    let told = text(&shown.stdout);
+    assert!(shown.status.success(), "{}", text(&shown.stderr));
+    assert!(told.contains("The base domain is undefined.") && !told.contains("what to do"), "{told}");
+}
+
+/// A service that answers some paths, and 404 for all others.
+fn other_service(answers: Vec<(String, String)>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
+            let request = lines.next().unwrap_or_default();
+            // The head ends with an empty line.
+            lines.by_ref().take_while(|line| !line.is_empty()).for_each(drop);
+            let path = request.split_whitespace().nth(1).unwrap_or_default();
+            let known = answers.iter().find(|(known, _)| path.ends_with(known.as_str()));
+            let (status, body) = match known {
+                Some((_, body)) => ("200 OK", body.as_str()),
+                None => ("404 Not Found", r#"{"code":404,"message":"path was not found"}"#),
+            };
+            let length = body.len();
+            let head = "content-type: application/json\r\nconnection: close";
+            write!(stream, "HTTP/1.1 {status}\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}").unwrap();
+        }
+    });
+    url
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let service = Service::start();
+    for args in [["completion", "bash"].as_slice(), &["docs"], &["cluster", "list"], &["event", "list"]] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_assisted"))
+            .args(["--url", &service.url])
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let mut told = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+        assert!(child.wait().unwrap().success() && told.is_empty(), "{args:?}: {told}");
+    }
+}
+
+#[test]
+fn watching_outlives_a_change_and_speaks_json() {
+    let service = Service::start();
+    service.id(&["cluster", "create", "demo", "--pull-secret-file", "pull-secret.json"]);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_assisted"))
+        .args(["--url", &service.url, "event", "watch", "-o", "json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut events = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let named = |line: String| serde_json::from_str::<serde_json::Value>(&line).unwrap()["name"].to_string();
+    let registered = events.by_ref().map(named).find(|name| name.contains("cluster_registration_succeeded"));
+    assert!(registered.is_some());
+    service.id(&["infra-env", "create", "late", "--pull-secret-file", "pull-secret.json"]);
+    let late = events.map(named).find(|name| name.contains("infra_env_registered"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(late.is_some(), "the event after the first look is missing");
 }
 
 #[test]

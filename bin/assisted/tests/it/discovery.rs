@@ -81,5 +81,13 @@ fn this_machine_is_discovered() {
     let validations = host["validations_info"].as_str().unwrap();
     assert!(validations.contains("has-min-memory"), "{validations}");
     let shown = service.cli(&["host", "show", host["id"].as_str().unwrap()]);
-    assert!(crate::service::text(&shown.stdout).contains("VALIDATION"));
+    let shown = crate::service::text(&shown.stdout);
+    for expected in [
+        "VALIDATION",
+        "machine-cidr-defined\n  measured",
+        "\n  required    a machine network\n",
+        "\n  what to do  Set ",
+    ] {
+        assert!(shown.contains(expected), "{expected:?} is missing:\n{shown}");
+    }
 }

@@ -4,4 +4,5 @@
 mod command_line;
 mod discovery;
 mod service;
+mod start;
 mod stock_clients;

@@ -83,7 +83,7 @@ check("the host is listed", host_id in [one["id"] for one in installer.v2_list_h
 named = installer.v2_update_host(infra_env.id, host_id, models.HostUpdateParams(host_name="worker-1"))
 check("the host is named", named.requested_hostname == "worker-1")
 found = events.v2_list_events(cluster_id=cluster.id)
-check("events are told", any(event.name == "cluster_registration_succeeded" for event in found))
+check("events are told", any(event["name"] == "cluster_registration_succeeded" for event in found))
 
 error = refused(404, installer.v2_get_cluster, "99999999-9999-4999-8999-999999999999")
 check("an error has its shape", error["kind"] == "Error" and error["code"] == "404")

@@ -2,6 +2,7 @@
 
 use assisted_hostinfo::dns;
 use assisted_wire::probe_requests::DomainResolutionRequest;
+use tracing::warn;
 
 use super::{only_arg, output};
 use crate::reply::Outcome;
@@ -13,6 +14,9 @@ pub(super) async fn run(args: &[String]) -> Outcome {
     };
     match dns::system_resolver() {
         Ok(resolver) => output(&dns::domain_resolution(&request, &resolver).await),
-        Err(error) => Outcome::failed(format!("the resolver's configuration can't be read: {error}")),
+        Err(error) => {
+            warn!(%error, "the resolver's configuration can't be read: no name resolves");
+            output(&dns::unresolved(&request))
+        }
     }
 }

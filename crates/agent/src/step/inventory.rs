@@ -6,13 +6,19 @@ use assisted_hostinfo::Root;
 use assisted_wire::id::HostId;
 use assisted_wire::inventory::{Inventory, InventoryTruncation, InventoryTruncationType};
 use tokio::sync::Mutex;
+use tokio::task::JoinError;
 
 use super::{output, shown};
+use crate::bmc::{self, Ipmi};
 use crate::dry_run::DryRun;
 use crate::reply::Outcome;
 
 /// Lets one inventory run at a time: one that hangs on a dead disk must not pile up with each poll.
 pub(super) type Guard = Arc<Mutex<()>>;
+
+/// Longest inventory where the service names no limit: with all the steps' bound on outputs a machine with more disks
+/// than that would not be known at all.
+const LONGEST: usize = 8 << 20;
 
 /// The step's arguments.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -56,21 +62,49 @@ pub(super) async fn run(
     let Ok(held) = Arc::clone(guard).try_lock_owned() else {
         return Outcome::failed("the previous inventory still runs");
     };
-    let root = Arc::clone(root);
-    let collected = tokio::task::spawn_blocking(move || {
-        let _held = held;
-        assisted_hostinfo::inventory(&root)
-    });
-    match collected.await {
-        Ok(inventory) => {
-            let inventory = match dry_run {
-                Some(dry) => dry.disguise(inventory),
-                None => inventory,
-            };
-            output(&fit(inventory, &request))
-        }
+    let collected = match dry_run {
+        Some(dry) => collect(root, held).await.map(|inventory| dry.disguise(inventory)),
+        None => with_controller(root, held).await,
+    };
+    match collected {
+        Ok(inventory) => output(&fit(inventory, &request)),
         Err(failure) => Outcome::failed(format!("the inventory broke off: {failure}")),
     }
+}
+
+/// The whole inventory: what the machine's files tell, and on the running machine the addresses that its management
+/// controller tells by IPMI.
+///
+/// # Errors
+/// When collecting broke off.
+pub async fn inventory(root: &Arc<Root>) -> Result<Inventory, JoinError> {
+    with_controller(root, ()).await
+}
+
+async fn with_controller(root: &Arc<Root>, held: impl Send + 'static) -> Result<Inventory, JoinError> {
+    let controller = async {
+        if root.is_captured() { bmc::Addresses::default() } else { Ipmi::default().addresses().await }
+    };
+    let (inventory, controller) = tokio::join!(collect(root, held), controller);
+    let mut inventory = inventory?;
+    // The controller itself knows better than the firmware's table.
+    if let Some(ip) = controller.v4 {
+        inventory.bmc_address = ip.to_string();
+    }
+    if let Some(ip) = controller.v6 {
+        inventory.bmc_v6address = ip.to_string();
+    }
+    Ok(inventory)
+}
+
+/// What the files tell; `held` lives until the last of them is read, even when nobody waits any more.
+async fn collect(root: &Arc<Root>, held: impl Send + 'static) -> Result<Inventory, JoinError> {
+    let root = Arc::clone(root);
+    tokio::task::spawn_blocking(move || {
+        let _held = held;
+        assisted_hostinfo::inventory(&root)
+    })
+    .await
 }
 
 /// A reason for people, how much it cuts, and the cut itself.
@@ -84,9 +118,12 @@ fn fit(mut inventory: Inventory, request: &Request) -> Inventory {
     {
         disks.retain(|disk| disk.size_bytes >= request.disk_min_size);
     }
-    let limit = request.output_max_size;
+    let limit = match request.output_max_size {
+        0 => LONGEST,
+        asked => asked.min(LONGEST),
+    };
     let length = |inventory: &Inventory| serde_json::to_string(inventory).map_or(0, |text| text.len());
-    if limit == 0 || length(&inventory) <= limit {
+    if length(&inventory) <= limit {
         return inventory;
     }
     let cuts: [Cut; 6] = [
@@ -163,8 +200,10 @@ mod tests {
         let truncation = partial.truncation.unwrap();
         assert_eq!(truncation.r#type, InventoryTruncationType::Partial);
         assert_eq!(truncation.reasons.unwrap().last().unwrap(), "CPU flags left out");
-        let full = fit(inventory, &Request { output_max_size: 10, disk_min_size: 0 });
+        let full = fit(inventory.clone(), &Request { output_max_size: 10, disk_min_size: 0 });
         assert_eq!(full.truncation.unwrap().r#type, InventoryTruncationType::Full);
         assert!(full.disks.unwrap().is_empty());
+        let sizeless = Inventory { hostname: "x".repeat(LONGEST), ..inventory };
+        assert!(fit(sizeless, &Request::default()).truncation.is_some());
     }
 }

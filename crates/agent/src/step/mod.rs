@@ -6,6 +6,7 @@ mod ntp_synchronizer;
 
 use std::fmt::Write;
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use assisted_hostinfo::Root;
@@ -16,6 +17,8 @@ use serde::de::DeserializeOwned;
 use crate::dry_run::DryRun;
 use crate::instruction::Instruction;
 use crate::reply::Outcome;
+
+pub use inventory::inventory;
 
 /// Longest text of arguments that an error repeats, in characters.
 const SHOWN_ARGS: usize = 1_000;
@@ -34,13 +37,21 @@ pub trait Steps: Send + Sync + 'static {
 pub struct HostSteps {
     root: Arc<Root>,
     dry_run: Option<DryRun>,
+    chrony: ntp_synchronizer::Chrony,
     inventory: inventory::Guard,
 }
 
 impl HostSteps {
     /// Steps of the machine behind `root`; with `dry_run`, in the disguise of another.
     pub fn new(root: Root, dry_run: Option<DryRun>) -> Self {
-        Self { root: Arc::new(root), dry_run, inventory: inventory::Guard::default() }
+        let (chrony, inventory) = Default::default();
+        Self { root: Arc::new(root), dry_run, chrony, inventory }
+    }
+
+    /// Where chronyd takes commands, if not where its tool expects it.
+    pub fn chrony_socket(mut self, path: impl Into<PathBuf>) -> Self {
+        self.chrony.socket = Some(path.into());
+        self
     }
 }
 
@@ -60,7 +71,7 @@ impl Steps for HostSteps {
             Ok(StepType::Inventory) => {
                 inventory::run(args, &self.root, self.dry_run.as_ref(), &self.inventory).await
             }
-            Ok(StepType::NtpSynchronizer) => ntp_synchronizer::run(args).await,
+            Ok(StepType::NtpSynchronizer) => ntp_synchronizer::run(args, &self.chrony).await,
             Ok(StepType::DomainResolution) => domain_resolution::run(args).await,
             // These two are in the list of kinds, but no agent has ever done them.
             Ok(StepType::Execute | StepType::NextStepRunner) | Err(_) => {

@@ -1,6 +1,7 @@
 //! Step `ntp-synchronizer`: adds time sources and tells the state of all (agent-protocol §2.4.7).
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use assisted_hostinfo::{dns, ntp};
@@ -22,7 +23,17 @@ const CHRONYC_LIMIT: Duration = Duration::from_secs(30);
 /// Limit for turning a name into addresses, or back.
 const LOOKUP_LIMIT: Duration = Duration::from_secs(10);
 
-pub(super) async fn run(args: &[String]) -> Outcome {
+/// Limit for the names of all sources: they are for people, and a dead name server must not hold the states back.
+const NAMES_LIMIT: Duration = Duration::from_secs(20);
+
+/// The host's chronyd, as its tool reaches it.
+#[derive(Debug, Default)]
+pub(super) struct Chrony {
+    /// Command socket, where it is not the one that the tool expects.
+    pub(super) socket: Option<PathBuf>,
+}
+
+pub(super) async fn run(args: &[String], chrony: &Chrony) -> Outcome {
     let request: NtpSynchronizationRequest = match only_arg("ntp synchronizer", args) {
         Ok(request) => request,
         Err(outcome) => return outcome,
@@ -37,14 +48,14 @@ pub(super) async fn run(args: &[String]) -> Outcome {
         return Outcome::failed(format!("ntp synchronizer: {bad:?} is neither an address nor a host name"));
     }
     for source in wanted {
-        if let Err(error) = add(source).await {
+        if let Err(error) = chrony.add(source).await {
             warn!(source, %error, "time source not added");
         }
     }
-    match sources().await {
+    match chrony.sources().await {
         Ok(mut found) => {
             if let Ok(resolver) = dns::system_resolver() {
-                dns::name_sources(&mut found, &resolver).await;
+                dns::name_sources(&mut found, &resolver, NAMES_LIMIT).await;
             }
             output(&NtpSynchronizationResponse { ntp_sources: Some(found) })
         }
@@ -72,36 +83,42 @@ enum ChronyError {
     Exit { code: i32, text: String },
 }
 
-async fn chronyc(args: &[&str]) -> Result<String, ChronyError> {
-    let output = Cmd::new("chronyc").args(args).timeout(CHRONYC_LIMIT).on_host().run().await?;
-    if output.success() {
-        return Ok(output.text());
-    }
-    // Its refusals stand on standard output.
-    let text = if output.stderr.is_empty() { &output.stdout } else { &output.stderr };
-    let text = String::from_utf8_lossy(&text[..text.len().min(512)]).trim().to_owned();
-    Err(ChronyError::Exit { code: output.code, text })
-}
-
-async fn sources() -> Result<Vec<NtpSource>, ChronyError> {
-    chronyc(&["-n", "sources"]).await.map(|text| ntp::parse_sources(&text))
-}
-
-async fn add(source: &str) -> Result<(), ChronyError> {
-    // Where the check fails the source is added: chrony itself refuses what it has.
-    if let Ok(known) = sources().await {
-        let has = |text: &str| known.iter().any(|known| known.source_name == text);
-        if has(source) {
-            return Ok(());
+impl Chrony {
+    async fn ask(&self, args: &[&str]) -> Result<String, ChronyError> {
+        let mut cmd = Cmd::new("chronyc");
+        if let Some(socket) = &self.socket {
+            cmd = cmd.arg("-h").arg(socket);
         }
-        let lookup = tokio::net::lookup_host((source, 123));
-        if let Ok(Ok(mut addresses)) = timeout(LOOKUP_LIMIT, lookup).await
-            && addresses.any(|address| has(&address.ip().to_string()))
-        {
-            return Ok(());
+        let output = cmd.args(args).timeout(CHRONYC_LIMIT).on_host().run().await?;
+        if output.success() {
+            return Ok(output.text());
         }
+        // Its refusals stand on standard output.
+        let text = if output.stderr.is_empty() { &output.stdout } else { &output.stderr };
+        let text = String::from_utf8_lossy(&text[..text.len().min(512)]).trim().to_owned();
+        Err(ChronyError::Exit { code: output.code, text })
     }
-    chronyc(&["add", "server", source, "iburst"]).await.map(drop)
+
+    async fn sources(&self) -> Result<Vec<NtpSource>, ChronyError> {
+        self.ask(&["-n", "sources"]).await.map(|text| ntp::parse_sources(&text))
+    }
+
+    async fn add(&self, source: &str) -> Result<(), ChronyError> {
+        // Where the check fails the source is added: chrony itself refuses what it has.
+        if let Ok(known) = self.sources().await {
+            let has = |text: &str| known.iter().any(|known| known.source_name == text);
+            if has(source) {
+                return Ok(());
+            }
+            let lookup = tokio::net::lookup_host((source, 123));
+            if let Ok(Ok(mut addresses)) = timeout(LOOKUP_LIMIT, lookup).await
+                && addresses.any(|address| has(&address.ip().to_string()))
+            {
+                return Ok(());
+            }
+        }
+        self.ask(&["add", "server", source, "iburst"]).await.map(drop)
+    }
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use assisted_agent::{Agent, End};
 use serde_json::{Value, json};
 
 use crate::service::{
-    Kind, Pretender, Service, ends, foreign, infra_refusal, json_answer, quiet, refusal, registered, steps,
-    watched,
+    Kind, Pretender, Service, endless, ends, foreign, infra_refusal, json_answer, quiet, refusal, registered,
+    steps, watched,
 };
 
 #[tokio::test]
@@ -85,7 +85,20 @@ async fn a_hostile_answer_is_bounded() {
 }
 
 #[tokio::test]
-async fn an_endless_answer_is_a_failed_poll() {
+async fn answers_without_end_are_cut_off() {
+    let mut service = Service::start().await;
+    service.register(endless(500)).register(endless(201)).register(registered());
+    service.poll(endless(200)).poll(endless(500)).poll(quiet());
+    watched(service.agent(Pretender).unwrap(), async {
+        for kind in [Kind::Register, Kind::Register, Kind::Register, Kind::Poll, Kind::Poll, Kind::Poll] {
+            assert_eq!(service.next().await.kind, kind);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_too_long_answer_is_a_failed_poll() {
     let mut service = Service::start().await;
     let step = json!([{"step_type": "inventory", "args": ["x".repeat(20 << 20)]}]);
     service.register(registered()).poll(steps(&step, 0, "continue")).poll(quiet());

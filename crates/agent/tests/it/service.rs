@@ -45,16 +45,22 @@ pub(crate) struct Answer {
     status: u16,
     content_type: &'static str,
     body: String,
+    endless: bool,
+}
+
+/// An answer whose body goes on as long as someone reads it.
+pub(crate) fn endless(status: u16) -> Answer {
+    Answer { endless: true, ..json_answer(status, "[") }
 }
 
 /// An answer as the API writes it.
 pub(crate) fn json_answer(status: u16, body: impl Into<String>) -> Answer {
-    Answer { status, content_type: "application/json", body: body.into() }
+    Answer { status, content_type: "application/json", body: body.into(), endless: false }
 }
 
 /// An answer of something before the service.
 pub(crate) fn foreign(status: u16) -> Answer {
-    Answer { status, content_type: "text/html", body: "<h1>elsewhere</h1>".into() }
+    Answer { content_type: "text/html", ..json_answer(status, "<h1>elsewhere</h1>") }
 }
 
 pub(crate) fn refusal(status: u16) -> Answer {
@@ -203,7 +209,12 @@ async fn answer(State(shared): State<Shared>, request: Request) -> Response {
     Response::builder()
         .status(answer.status)
         .header("content-type", answer.content_type)
-        .body(Body::from(answer.body))
+        .body(if answer.endless {
+            let piece = move || Ok::<_, std::convert::Infallible>(answer.body.repeat(64 << 10));
+            Body::from_stream(futures::stream::repeat_with(piece))
+        } else {
+            Body::from(answer.body)
+        })
         .unwrap()
 }
 

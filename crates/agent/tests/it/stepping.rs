@@ -146,6 +146,33 @@ async fn without_its_medium_a_host_does_nothing() {
 }
 
 #[tokio::test]
+async fn arguments_reach_no_shell() {
+    let dir = tempfile::tempdir().unwrap();
+    let mark = dir.path().join("mark");
+    let touch = format!("touch {}", mark.display());
+    let mut list = Vec::new();
+    for text in [format!("$({touch})"), format!("`{touch}`"), format!("x; {touch}"), format!("x\n{touch}")] {
+        let ntp = json!({ "ntp_source": text }).to_string();
+        list.extend([
+            step("inventory", &text, &[&text]),
+            step("inventory", &text, &[HOST, &text]),
+            step("ntp-synchronizer", &text, &[&ntp]),
+            step(&text, "", &[&text]),
+        ]);
+    }
+    let count = list.len();
+    let mut service = Service::start().await;
+    service.register(registered()).poll(steps(&Value::Array(list), 0, "continue")).poll(quiet());
+    watched(service.agent(HostSteps::new(Root::live(), None)).unwrap(), async {
+        for _ in 0..count {
+            assert_eq!(service.next_of(Kind::Reply).await.body["exit_code"], -1);
+        }
+    })
+    .await;
+    assert!(!mark.exists());
+}
+
+#[tokio::test]
 async fn this_machine_tells_its_inventory() {
     let mut service = Service::start().await;
     service

@@ -113,20 +113,28 @@ impl Verifier {
             return Err(ApiError::framework(401, text));
         }
         let now = Timestamp::now();
-        let hash: [u8; 32] = Sha256::digest(token).into();
-        let known = self.known.lock().get(&hash).copied();
-        if let Some((resource, _)) = known.filter(|(_, until)| *until > now) {
+        if let Some(resource) = self.recall(token, now) {
             return Ok(resource);
         }
         let (resource, expiry) = self.verify(token, now).map_err(|text| ApiError::framework(401, text))?;
         exists(service, resource).await?;
+        self.remember(token, resource, expiry, now);
+        Ok(resource)
+    }
+
+    fn recall(&self, token: &str, now: Timestamp) -> Option<TokenResource> {
+        let known = self.known.lock().get(&hash(token)).copied();
+        known.filter(|(_, until)| *until > now).map(|(resource, _)| resource)
+    }
+
+    /// Remembers a good token for a while, never past its expiry.
+    fn remember(&self, token: &str, resource: TokenResource, expiry: Option<Timestamp>, now: Timestamp) {
         let until = now + KNOWN_FOR;
         let mut known = self.known.lock();
         if known.len() >= MOST_KNOWN {
             known.clear();
         }
-        known.insert(hash, (resource, expiry.map_or(until, |expiry| expiry.min(until))));
-        Ok(resource)
+        known.insert(hash(token), (resource, expiry.map_or(until, |expiry| expiry.min(until))));
     }
 
     /// The caller that a token stands for, if the path stays within the token's scope. Agents are not held to it: an
@@ -190,6 +198,10 @@ impl Verifier {
     }
 }
 
+fn hash(token: &str) -> [u8; 32] {
+    Sha256::digest(token).into()
+}
+
 async fn exists(service: &Service, resource: TokenResource) -> Result<(), ApiError> {
     if service.resource_exists(resource).await? {
         return Ok(());
@@ -223,6 +235,82 @@ mod tests {
         assert_eq!(verifier.verify(token.expose(), now).unwrap().0, resource);
         let late = now + Duration::from_secs(61);
         assert_eq!(verifier.verify(token.expose(), late), Err("Failed to parse token: token is expired"));
+    }
+
+    /// A token with a good signature over whatever it holds.
+    fn signed(signer: &Signer, header: &str, claims: &str) -> String {
+        let text =
+            format!("{}.{}", BASE64_URL_SAFE_NO_PAD.encode(header), BASE64_URL_SAFE_NO_PAD.encode(claims));
+        let signature: Signature = signer.0.sign(text.as_bytes());
+        format!("{text}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature.to_bytes()))
+    }
+
+    #[test]
+    fn claims() {
+        const FORMAT: Result<(), &str> = Err("claims are incorrectly formatted");
+        const EXPIRED: Result<(), &str> = Err("Failed to parse token: token is expired");
+        let (signer, verifier) = pair();
+        let now = Timestamp::from_second(1_700_000_000).unwrap();
+        let id = Uuid::new_v4();
+        for (claims, expected) in [
+            // Tokens of existing installations have no expiry.
+            (format!(r#"{{"infra_env_id":"{id}"}}"#), Ok(())),
+            (format!(r#"{{"cluster_id":"{id}","iat":1}}"#), Ok(())),
+            (format!(r#"{{"cluster_id":"{id}","exp":1700000001}}"#), Ok(())),
+            (format!(r#"{{"cluster_id":"{id}","exp":1700000000}}"#), EXPIRED),
+            (format!(r#"{{"cluster_id":"{id}","exp":0}}"#), EXPIRED),
+            (format!(r#"{{"cluster_id":"{id}","exp":-9223372036854775808}}"#), FORMAT),
+            (format!(r#"{{"cluster_id":"{id}","exp":9223372036854775807}}"#), FORMAT),
+            (format!(r#"{{"cluster_id":"{id}","exp":"never"}}"#), FORMAT),
+            (format!(r#"{{"cluster_id":"{id}","infra_env_id":"{id}"}}"#), FORMAT),
+            (r#"{"cluster_id":"everything"}"#.to_owned(), FORMAT),
+            (r#"{"cluster_id":null}"#.to_owned(), FORMAT),
+            ("{}".to_owned(), FORMAT),
+            ("[]".to_owned(), FORMAT),
+            (String::new(), FORMAT),
+        ] {
+            let token = signed(&signer, HEADER, &claims);
+            assert_eq!(verifier.verify(&token, now).map(drop), expected, "{claims}");
+        }
+    }
+
+    #[test]
+    fn headers() {
+        let (signer, verifier) = pair();
+        let claims = format!(r#"{{"cluster_id":"{}"}}"#, Uuid::new_v4());
+        for (header, expected) in [
+            (r#"{"alg":"ES256"}"#, None),
+            (r#"{"alg":"HS256","typ":"JWT"}"#, Some("Failed to parse token: unexpected signing method")),
+            (r#"{"alg":"none"}"#, Some("Failed to parse token: unexpected signing method")),
+            ("{}", Some("Failed to parse token: token is malformed")),
+        ] {
+            let token = signed(&signer, header, &claims);
+            assert_eq!(verifier.verify(&token, Timestamp::now()).err(), expected, "{header}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_not_remembered_past_its_expiry() {
+        let (_, verifier) = pair();
+        let now = Timestamp::now();
+        let resource = TokenResource::Cluster(ClusterId::random());
+        let after = |seconds| now + Duration::from_secs(seconds);
+        verifier.remember("short", resource, Some(after(5)), now);
+        verifier.remember("long", resource, Some(after(10_000)), now);
+        verifier.remember("endless", resource, None, now);
+        for (token, last) in [("short", 5), ("long", 600), ("endless", 600)] {
+            assert_eq!(verifier.recall(token, after(last - 1)), Some(resource), "{token}");
+            assert_eq!(verifier.recall(token, after(last)), None, "{token}");
+        }
+        assert_eq!(verifier.recall("other", now), None);
+    }
+
+    #[test]
+    fn keys_that_are_none() {
+        for text in ["", "x", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"] {
+            assert!(matches!(Verifier::new(text, true), Err(AuthError::PublicKey)));
+            assert!(matches!(Signer::new(&text.into()), Err(AuthError::PrivateKey)));
+        }
     }
 
     #[test]

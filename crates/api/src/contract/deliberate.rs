@@ -22,6 +22,30 @@ impl Difference {
     }
 }
 
+/// A reviewed addition: what the contract has nothing of.
+pub(super) struct Addition {
+    /// An operation or a definition, as a place names it.
+    pub(super) what: &'static str,
+    pub(super) reason: &'static str,
+}
+
+impl Addition {
+    pub(super) fn covers(&self, place: &str, theirs: Option<&Value>) -> bool {
+        let rest = place.strip_prefix(self.what);
+        theirs.is_none() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '.', '[']))
+    }
+}
+
+pub(super) const ADDITIONS: &[Addition] = &[
+    Addition {
+        what: "operation v2ListClusterValidations",
+        reason: "validations_info has no room for what was measured, what is required and what to do",
+    },
+    Addition { what: "operation v2ListHostValidations", reason: "as for clusters" },
+    Addition { what: "definition validation-list", reason: "what the two answer" },
+    Addition { what: "definition validation", reason: "an item of that list" },
+];
+
 pub(super) const DIFFERENCES: &[Difference] = &[
     Difference {
         place: ("definition ", " format"),

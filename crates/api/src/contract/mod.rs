@@ -9,9 +9,12 @@ use serde_json::{Map, Value, json};
 
 pub use crate::operation::is_implemented;
 
-/// Each operation's name and whether it is implemented.
+/// Each operation of the contract: its name and whether it is implemented.
 pub fn status() -> Vec<(&'static str, bool)> {
-    operation::all().map(|operation| (operation.name, is_implemented(operation.id))).collect()
+    operation::all()
+        .filter(|operation| !operation.id.is_addition())
+        .map(|operation| (operation.name, is_implemented(operation.id)))
+        .collect()
 }
 
 /// Compares our document with the contract (its JSON text); each line tells one difference that is not reviewed, or one
@@ -25,11 +28,17 @@ pub fn check(contract: &str) -> Result<Vec<String>, serde_json::Error> {
     let theirs = facts_of_contract(&contract);
     let ours = facts_of_document(&super::openapi::swagger());
     let mut unused: BTreeSet<usize> = (0..deliberate::DIFFERENCES.len()).collect();
+    let mut unmet: BTreeSet<usize> = (0..deliberate::ADDITIONS.len()).collect();
     let mut lines = Vec::new();
     let places: BTreeSet<&String> = theirs.keys().chain(ours.keys()).collect();
     for place in places {
         let (theirs, ours) = (theirs.get(place), ours.get(place));
         if theirs == ours {
+            continue;
+        }
+        let added = deliberate::ADDITIONS.iter().position(|addition| addition.covers(place, theirs));
+        if let Some(index) = added {
+            unmet.remove(&index);
             continue;
         }
         let reviewed =
@@ -43,6 +52,9 @@ pub fn check(contract: &str) -> Result<Vec<String>, serde_json::Error> {
                 lines.push(format!("{place}: the contract has {}, ours has {}", show(theirs), show(ours)));
             }
         }
+    }
+    for addition in unmet.into_iter().filter_map(|index| deliberate::ADDITIONS.get(index)) {
+        lines.push(format!("the reviewed addition {:?} ({}) is met nowhere", addition.what, addition.reason));
     }
     for index in unused {
         if let Some(difference) = deliberate::DIFFERENCES.get(index) {

@@ -58,11 +58,16 @@ pub(crate) async fn read(headers: &HeaderMap, mut body: Incoming, limit: usize) 
 }
 
 async fn too_large(headers: &HeaderMap, mut body: Incoming, limit: usize) -> ApiError {
+    discard(headers, &mut body).await;
+    ApiError::framework(413, format!("the body is larger than {limit} bytes"))
+}
+
+/// Throws away what a client still sends.
+pub(crate) async fn discard(headers: &HeaderMap, body: &mut Incoming) {
     // A client that asked first, and waits, sends nothing.
     let waits = headers.contains_key(EXPECT) && headers.contains_key(CONTENT_LENGTH);
     if !waits {
         let until = Instant::now() + DISCARD_LIMIT;
         while let Ok(Some(Ok(_))) = timeout_at(until, body.frame()).await {}
     }
-    ApiError::framework(413, format!("the body is larger than {limit} bytes"))
 }

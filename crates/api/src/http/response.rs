@@ -1,26 +1,38 @@
-//! Answers: JSON, in gzip where that pays.
+//! Answers: JSON, in gzip where that pays, and files.
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::pin::Pin;
 
+use assisted_service::file::File;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, VARY};
+use futures::{Stream, TryStreamExt};
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, VARY,
+};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
-use http_body_util::Full;
+use http_body_util::{Either, Full, StreamBody};
+use hyper::body::Frame;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
 use super::error::ApiError;
 
-/// An answer with its whole body.
-pub(crate) type Answer = Response<Full<Bytes>>;
+/// A body that is whole, or a file that is read while it is sent.
+pub(crate) type Body = Either<Full<Bytes>, StreamBody<Pieces>>;
+
+type Pieces = Pin<Box<dyn Stream<Item = io::Result<Frame<Bytes>>> + Send>>;
+
+/// An answer with its body.
+pub(crate) type Answer = Response<Body>;
 
 /// Smaller bodies fit one packet: gzip would only cost time. The answers to quiet polls are below it.
 const GZIP_FROM: usize = 1400;
 
 /// An answer with a body of some type.
 pub(crate) fn bytes_answer(status: StatusCode, content_type: &'static str, body: Bytes) -> Answer {
-    let mut answer = Response::new(Full::new(body));
+    let mut answer = Response::new(Either::Left(Full::new(body)));
     *answer.status_mut() = status;
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     answer
@@ -28,7 +40,7 @@ pub(crate) fn bytes_answer(status: StatusCode, content_type: &'static str, body:
 
 /// An answer without a body.
 pub(crate) fn empty_answer(status: StatusCode) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::new()));
+    let mut answer = Response::new(Either::Left(Full::new(Bytes::new())));
     *answer.status_mut() = status;
     answer
 }
@@ -41,15 +53,45 @@ pub(crate) fn json_answer<T: Serialize>(status: StatusCode, value: &T) -> Answer
     }
 }
 
-/// Compresses an answer's body if the client takes gzip and the body is worth it.
+/// An answer with a file (service-api §1.5).
+pub(crate) fn file_answer(status: StatusCode, file: File) -> Answer {
+    let pieces: Pieces = Box::pin(file.content.map_ok(Frame::data));
+    let mut answer = Response::new(Either::Right(StreamBody::new(pieces)));
+    *answer.status_mut() = status;
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+    if let Ok(disposition) = HeaderValue::from_str(&disposition(&file.name)) {
+        headers.insert(CONTENT_DISPOSITION, disposition);
+    }
+    if let Some(size) = file.size.filter(|size| *size > 0) {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(size));
+    }
+    answer
+}
+
+/// Names a file; a second time, encoded, when not all of the name can stand in a header.
+fn disposition(name: &str) -> String {
+    let safe = |letter: char| matches!(letter, ' '..='~') && !matches!(letter, '"' | '\\');
+    let plain: String = name.chars().map(|letter| if safe(letter) { letter } else { '_' }).collect();
+    let mut text = format!("attachment; filename=\"{plain}\"");
+    if plain != name {
+        text.push_str(&format!("; filename*=UTF-8''{}", utf8_percent_encode(name, NON_ALPHANUMERIC)));
+    }
+    text
+}
+
+/// Compresses an answer's body if the client takes gzip and the body is worth it; files stay as they are.
 pub(crate) fn gzip(answer: Answer, request: &HeaderMap) -> Answer {
-    let body: &Full<Bytes> = answer.body();
+    let Either::Left(body) = answer.body() else { return answer };
     let size = hyper::body::Body::size_hint(body).exact().unwrap_or_default();
     if size < GZIP_FROM as u64 || !accepts_gzip(request) {
         return answer;
     }
     let (mut parts, body) = answer.into_parts();
-    let plain = full_bytes(body);
+    let plain = match body {
+        Either::Left(body) => full_bytes(body),
+        file => return Response::from_parts(parts, file),
+    };
     let mut encoder = GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::fast());
     let packed = encoder.write_all(&plain).and_then(|()| encoder.finish());
     let body = match packed {
@@ -64,7 +106,7 @@ pub(crate) fn gzip(answer: Answer, request: &HeaderMap) -> Answer {
             plain
         }
     };
-    Response::from_parts(parts, Full::new(body))
+    Response::from_parts(parts, Either::Left(Full::new(body)))
 }
 
 /// The bytes of a body that is whole: it never waits and never fails.
@@ -87,4 +129,20 @@ fn accepts_gzip(request: &HeaderMap) -> bool {
             matches!(name.trim(), "gzip" | "*") && !refused
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::disposition;
+
+    #[test]
+    fn names_of_files() {
+        for (name, expected) in [
+            ("master.ign", r#"attachment; filename="master.ign""#),
+            ("a\"\r\nb", r#"attachment; filename="a___b"; filename*=UTF-8''a%22%0D%0Ab"#),
+            ("\u{fc}.yaml", r#"attachment; filename="_.yaml"; filename*=UTF-8''%C3%BC%2Eyaml"#),
+        ] {
+            assert_eq!(disposition(name), expected);
+        }
+    }
 }

@@ -6,7 +6,7 @@ use assisted_wire::operation::{Operation, OperationId};
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 
-use super::{Input, query};
+use super::{Input, files, query};
 use crate::http::error::ApiError;
 use crate::http::response::{Answer, bytes_answer, empty_answer, json_answer};
 
@@ -56,7 +56,29 @@ pub fn is_implemented(id: OperationId) -> bool {
         | Id::GetDetailedSupportedFeatures
         | Id::GetSupportedArchitectures
         | Id::ListEvents
-        | Id::TriggerEvent => true,
+        | Id::TriggerEvent
+        | Id::ListClusterValidations
+        | Id::ListHostValidations
+        | Id::GetHostIgnition
+        | Id::GetClusterInstallConfig
+        | Id::UpdateClusterInstallConfig
+        | Id::UpdateHostLogsProgress
+        | Id::DownloadHostIgnition
+        | Id::GetInfraEnvPresignedFileURL
+        | Id::GetPresignedForClusterCredentials
+        | Id::GetCredentials
+        | Id::DownloadClusterFiles
+        | Id::DownloadClusterCredentials
+        | Id::GetPresignedForClusterFiles
+        | Id::UploadClusterIngressCert
+        | Id::UpdateClusterLogsProgress
+        | Id::DownloadClusterLogs
+        | Id::UploadLogs
+        | Id::ListClusterManifests
+        | Id::CreateClusterManifest
+        | Id::UpdateClusterManifest
+        | Id::DeleteClusterManifest
+        | Id::DownloadClusterManifest => true,
         Id::UpdateClusterFinalizingProgress
         | Id::InstallCluster
         | Id::CancelInstallation
@@ -67,34 +89,14 @@ pub fn is_implemented(id: OperationId) -> bool {
         | Id::UpdateHostInstallProgress
         | Id::ResetHost
         | Id::InstallHost
-        | Id::GetHostIgnition
-        | Id::UpdateHostLogsProgress
-        | Id::DownloadHostIgnition
         | Id::DownloadInfraEnvFiles
-        | Id::GetInfraEnvPresignedFileURL
         | Id::DownloadMinimalInitrd
-        | Id::GetPresignedForClusterCredentials
-        | Id::GetCredentials
-        | Id::DownloadClusterFiles
-        | Id::DownloadClusterCredentials
-        | Id::GetPresignedForClusterFiles
-        | Id::GetClusterInstallConfig
-        | Id::UpdateClusterInstallConfig
-        | Id::UploadClusterIngressCert
-        | Id::UpdateClusterLogsProgress
-        | Id::DownloadClusterLogs
-        | Id::UploadLogs
         | Id::ListOperatorProperties
         | Id::ListSupportedOperators
         | Id::ListBundles
         | Id::GetBundle
         | Id::ListOfClusterOperators
-        | Id::ReportMonitoredOperatorStatus
-        | Id::ListClusterManifests
-        | Id::CreateClusterManifest
-        | Id::UpdateClusterManifest
-        | Id::DeleteClusterManifest
-        | Id::DownloadClusterManifest => false,
+        | Id::ReportMonitoredOperatorStatus => false,
     }
 }
 
@@ -233,6 +235,11 @@ pub(super) async fn dispatch(operation: &Operation, input: Input<'_>) -> Result<
             empty(status, service.trigger_event(caller, event).await)
         }
 
+        Id::ListClusterValidations => {
+            json(status, service.list_cluster_validations(caller, cluster_id()).await)
+        }
+        Id::ListHostValidations => json(status, service.list_host_validations(caller, host()).await),
+
         Id::ListManagedDomains => json(status, service.list_managed_domains(caller).await),
         Id::ListComponentVersions => json(status, service.list_component_versions(caller).await),
         Id::ListSupportedOpenshiftVersions => {
@@ -251,19 +258,21 @@ pub(super) async fn dispatch(operation: &Operation, input: Input<'_>) -> Result<
             json(status, service.get_supported_architectures(caller, version).await)
         }
 
-        // Held back before: see `is_implemented`.
-        _ => Err(ApiError::application(501, format!("Operation {} is not available", operation.name))),
+        _ => files::dispatch(id, status, &input).await,
     }
 }
 
-fn json<T: Serialize>(
+pub(super) fn json<T: Serialize>(
     status: StatusCode,
     outcome: Result<T, assisted_service::Error>,
 ) -> Result<Answer, ApiError> {
     Ok(json_answer(status, &outcome?))
 }
 
-fn empty(status: StatusCode, outcome: Result<(), assisted_service::Error>) -> Result<Answer, ApiError> {
+pub(super) fn empty(
+    status: StatusCode,
+    outcome: Result<(), assisted_service::Error>,
+) -> Result<Answer, ApiError> {
     outcome?;
     Ok(empty_answer(status))
 }

@@ -1,7 +1,9 @@
 //! A request from its head to its answer.
 
 mod dispatch;
+mod files;
 mod query;
+mod upload;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -167,6 +169,9 @@ impl Api {
                 501,
                 format!("Operation {} is not available in this version of the service", operation.name),
             ));
+        }
+        if operation.id == OperationId::UploadLogs {
+            return upload::upload_logs(service, &caller, &params, headers, body).await;
         }
         // What an operation has no use for is not read.
         let body = match operation.body {

@@ -3,7 +3,7 @@
 use assisted_api::auth::local::Signer;
 use assisted_core::settings::{AuthType, Settings};
 use assisted_service::{Caller, TokenResource};
-use assisted_wire::id::InfraEnvId;
+use assisted_wire::id::{ClusterId, InfraEnvId};
 use assisted_wire::operation::{self, Location, Operation, Scheme};
 use assisted_wire::secret::Secret;
 use jiff::{Span, Timestamp};
@@ -12,6 +12,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::life::PULL_SECRET;
 use crate::server::Server;
 
 fn keys(seed: u8) -> (String, Secret) {
@@ -60,12 +61,12 @@ async fn nobody_passes_without_a_row_that_admits() {
     let caller = Caller::admin(Uuid::new_v4());
     let params = serde_json::from_value(json!({
         "name": "walk",
-        "pull_secret": r#"{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNz"},"quay.io":{"auth":"dXNlcjpwYXNz"}}}"#,
+        "pull_secret": PULL_SECRET,
         "openshift_version": "4.20",
     }));
     let infra_env = server.service.register_infra_env(&caller, params.unwrap()).await.unwrap();
     let id = infra_env.id.to_string();
-    let later = Timestamp::now() + Span::new().hours(1);
+    let later = later();
     let signer = Signer::new(&private).unwrap();
     let good = signer.token(TokenResource::InfraEnv(infra_env.id), later).unwrap();
     let other = signer.token(TokenResource::InfraEnv(InfraEnvId::random()), later).unwrap();
@@ -96,6 +97,145 @@ async fn nobody_passes_without_a_row_that_admits() {
             }
         }
     }
+    server.stop().await;
+}
+
+/// A server with local authentication that has one cluster and one infra-env, and the signer of its tokens.
+async fn with_resources(enforce: bool) -> (Server, Signer, ClusterId, InfraEnvId) {
+    let (mut settings, private) = local();
+    settings.auth.local_auth_enforce_resource_scope = enforce;
+    let server = Server::start(settings).await;
+    let caller = Caller::admin(Uuid::new_v4());
+    let params = json!({"name": "walk", "pull_secret": PULL_SECRET, "openshift_version": "4.20"});
+    let cluster = serde_json::from_value(params.clone()).unwrap();
+    let cluster = server.service.register_cluster(&caller, cluster).await.unwrap().id;
+    let infra_env = serde_json::from_value(params).unwrap();
+    let infra_env = server.service.register_infra_env(&caller, infra_env).await.unwrap().id;
+    (server, Signer::new(&private).unwrap(), cluster, infra_env)
+}
+
+fn later() -> Timestamp {
+    Timestamp::now() + Span::new().hours(1)
+}
+
+#[tokio::test]
+async fn a_token_in_a_url_opens_its_own_resource_only() {
+    for enforce in [true, false] {
+        let (server, signer, cluster, infra_env) = with_resources(enforce).await;
+        let of_cluster = signer.token(TokenResource::Cluster(cluster), later()).unwrap();
+        let of_infra_env = signer.token(TokenResource::InfraEnv(infra_env), later()).unwrap();
+        let mut walked = 0;
+        for operation in operation::all() {
+            if !operation.security.iter().any(|security| security.scheme == Scheme::Url) {
+                continue;
+            }
+            walked += 1;
+            for (token, own, foreign) in [
+                (&of_cluster, "{cluster_id}", "{infra_env_id}"),
+                (&of_infra_env, "{infra_env_id}", "{cluster_id}"),
+            ] {
+                let ids = [cluster.to_string(), infra_env.to_string()];
+                let own_id = if own == "{cluster_id}" { &ids[0] } else { &ids[1] };
+                let strange = Uuid::new_v4().to_string();
+                for (id, mut allowed) in [(own_id, true), (&strange, false)] {
+                    allowed &= !operation.path.contains(foreign);
+                    let (status, body) =
+                        call(&server, operation, id, Some((Scheme::Url, token.expose()))).await;
+                    let name = operation.name;
+                    assert!(!matches!(status, 401 | 403), "{name} {body}");
+                    let refused = status == 404 && body["reason"] == "Object Not Found";
+                    // Events carry their ids in the query, where they are asked for without one.
+                    let expected = enforce
+                        && (!allowed && operation.path.contains('{') || operation.name == "v2ListEvents");
+                    assert_eq!(refused, expected, "{name} {own} {body}");
+                }
+            }
+        }
+        assert!(walked > 4);
+        // Agents are not held to their token's resource: installers report on their cluster with the infra-env's.
+        let operation = operation::all().find(|operation| operation.name == "v2GetCluster").unwrap();
+        let token = Some((Scheme::Agent, of_infra_env.expose()));
+        assert_eq!(call(&server, operation, &cluster.to_string(), token).await.0, 200);
+        server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn events_are_of_the_tokens_resource() {
+    let (server, signer, cluster, infra_env) = with_resources(true).await;
+    let of_cluster = signer.token(TokenResource::Cluster(cluster), later()).unwrap();
+    let of_infra_env = signer.token(TokenResource::InfraEnv(infra_env), later()).unwrap();
+    let other = Uuid::new_v4();
+    for (token, query, expected) in [
+        (&of_cluster, format!("cluster_id={cluster}"), 200),
+        (&of_cluster, format!("cluster_id={other}"), 404),
+        (&of_cluster, format!("infra_env_id={infra_env}"), 404),
+        (&of_cluster, String::new(), 404),
+        (&of_infra_env, format!("infra_env_id={infra_env}"), 200),
+        (&of_infra_env, format!("infra_env_id={other}"), 404),
+        (&of_infra_env, format!("infra_env_id={infra_env}&host_id={other}"), 404),
+        (&of_infra_env, format!("cluster_id={cluster}&infra_env_id={infra_env}"), 404),
+        (&of_infra_env, format!("host_ids={other}"), 404),
+        (&of_infra_env, String::new(), 404),
+    ] {
+        let path = format!("/v2/events?{query}&api_key={}", token.expose());
+        let (status, body) = server.call(Method::GET, &path, None).await;
+        assert_eq!(status, expected, "{query} {body}");
+        assert!(status == 200 || body["reason"] == "Object Not Found", "{query} {body}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_each_refusal_says() {
+    let (server, signer, cluster, infra_env) = with_resources(true).await;
+    let good = signer.token(TokenResource::InfraEnv(infra_env), later()).unwrap();
+    let expired = signer.token(TokenResource::InfraEnv(infra_env), Timestamp::now()).unwrap();
+    let nobodys = [ClusterId::random().0, InfraEnvId::random().0];
+    let of_no_cluster = signer.token(TokenResource::Cluster(ClusterId(nobodys[0])), later()).unwrap();
+    let of_no_infra_env = signer.token(TokenResource::InfraEnv(InfraEnvId(nobodys[1])), later()).unwrap();
+    let forged = Signer::new(&keys(9).1).unwrap().token(TokenResource::Cluster(cluster), later()).unwrap();
+    let long = Secret::from("x".repeat(10_000).as_str());
+    let get = async |headers: &[(&str, &str)]| {
+        let mut request = server.client.get(format!("{}/v2/clusters/{cluster}", server.url));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let answer = request.send().await.unwrap();
+        let status = answer.status().as_u16();
+        let body: Value = answer.json().await.unwrap();
+        (status, body["message"].as_str().unwrap_or_default().to_owned())
+    };
+    for (token, text) in [
+        (&expired, "Failed to parse token: token is expired".to_owned()),
+        (&forged, "Failed to parse token: signature is invalid".to_owned()),
+        (&Secret::from("a.b"), "Failed to parse token: token is malformed".to_owned()),
+        (&long, "Failed to parse token: token is malformed".to_owned()),
+        (&of_no_cluster, format!("Cluster {} does not exist", nobodys[0])),
+        (&of_no_infra_env, format!("infraEnv {} does not exist", nobodys[1])),
+        (&Secret::from(""), "unauthenticated for invalid credentials".to_owned()),
+    ] {
+        assert_eq!(get(&[("X-Secret-Key", token.expose())]).await, (401, text));
+    }
+    let user = "User Authentication not allowed for local auth";
+    let watcher = "Watcher Authentication not allowed for local auth";
+    let bearer = format!("Bearer {}", good.expose());
+    assert_eq!(get(&[("Authorization", &bearer)]).await, (401, user.to_owned()));
+    assert_eq!(get(&[("Watcher-Authorization", &bearer)]).await, (401, watcher.to_owned()));
+    // Of several credentials one that is good is enough; of several bad ones the last is told.
+    assert_eq!(get(&[("Authorization", &bearer), ("X-Secret-Key", good.expose())]).await.0, 200);
+    assert_eq!(
+        get(&[("Watcher-Authorization", "x"), ("X-Secret-Key", "x")]).await,
+        (401, watcher.to_owned())
+    );
+    // The documents and the signs of life are for everybody.
+    for path in ["/api/assisted-install/openapi", "/api/assisted-install/v2/openapi", "/health", "/ready"] {
+        let answer = server.client.get(format!("http://{}{path}", server.address)).send().await.unwrap();
+        assert_eq!(answer.status(), 200, "{path}");
+    }
+    // Nobody learns what is wrong with a body before saying who it is.
+    let url = format!("{}/v2/clusters", server.url);
+    assert_eq!(server.client.post(url).body("{").send().await.unwrap().status(), 401);
     server.stop().await;
 }
 

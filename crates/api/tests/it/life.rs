@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::server::Server;
 
-const PULL_SECRET: &str =
+pub(crate) const PULL_SECRET: &str =
     r#"{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNz"},"quay.io":{"auth":"dXNlcjpwYXNz"}}}"#;
-const HOST: &str = "11111111-2222-3333-4444-555555555555";
+pub(crate) const HOST: &str = "11111111-2222-3333-4444-555555555555";
 
-async fn register(server: &Server) -> (Value, Value) {
+pub(crate) async fn register(server: &Server) -> (Value, Value) {
     let (status, cluster) = server
         .call(
             Method::POST,
@@ -88,7 +88,9 @@ async fn fifteen_thousand_disks_are_taken_or_refused_but_never_break() {
     });
     let (status, body) =
         server.call(Method::POST, &format!("{hosts}/{HOST}/instructions"), Some(reply)).await;
-    assert!(status < 500, "{status} {body}");
-    assert_eq!(server.call(Method::GET, &format!("{hosts}/{HOST}"), None).await.0, 200);
+    assert_eq!(status, 204, "{body}");
+    let (status, host) = server.call(Method::GET, &format!("{hosts}/{HOST}"), None).await;
+    let kept: Value = serde_json::from_str(host["inventory"].as_str().unwrap()).unwrap();
+    assert_eq!((status, kept["disks"].as_array().unwrap().len()), (200, 15_000));
     server.stop().await;
 }

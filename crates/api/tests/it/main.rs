@@ -2,8 +2,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests too")]
 
 mod authorisation;
+mod connection;
 mod contract;
 mod errors;
+mod files;
 mod hostile;
 mod life;
+mod query;
+mod sequence;
 mod server;

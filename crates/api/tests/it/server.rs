@@ -1,5 +1,7 @@
 //! A whole service for one test, on a free port.
 
+use std::sync::Arc;
+
 use assisted_api::Api;
 use assisted_api::server::serve;
 use assisted_blob::Blob;
@@ -18,10 +20,12 @@ pub(crate) struct Server {
     pub(crate) address: std::net::SocketAddr,
     pub(crate) client: Client,
     pub(crate) service: Service,
+    /// Where the service keeps everything.
+    pub(crate) database: String,
     stop: oneshot::Sender<()>,
     task: JoinHandle<std::io::Result<()>>,
     background: Background,
-    _dir: TempDir,
+    dir: Arc<TempDir>,
 }
 
 impl Server {
@@ -44,10 +48,11 @@ impl Server {
             address,
             client: Client::new(),
             service,
+            database,
             stop,
             task,
             background,
-            _dir: dir,
+            dir: Arc::new(dir),
         }
     }
 
@@ -60,6 +65,11 @@ impl Server {
         let status = answer.status().as_u16();
         let text = answer.text().await.unwrap();
         (status, serde_json::from_str(&text).unwrap_or(Value::Null))
+    }
+
+    /// Holds on to what the service keeps when it is stopped.
+    pub(crate) fn keep(&self) -> Arc<TempDir> {
+        Arc::clone(&self.dir)
     }
 
     pub(crate) async fn stop(self) {

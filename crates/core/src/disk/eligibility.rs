@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use assisted_wire::inventory::{Disk, DriveType, Inventory};
 
 use crate::facts::{Facts, HostFacts};
-use crate::hardware::{self, HardwareError, Requirements, SelectionInput, bytes};
+use crate::hardware::{self, HardwareError, SelectionInput, bytes};
 use crate::network::{address, route};
 
 const MULTIPATH_UNSUPPORTED: &str = "Multipath device has path of unsupported type. It must be FC, iSCSI";
@@ -66,9 +66,8 @@ fn drive_type(disk: &Disk) -> DriveType {
 ///
 /// The host's requirements can't be told.
 pub fn annotate(facts: &Facts, host: &HostFacts, inventory: &mut Inventory) -> Result<(), HardwareError> {
-    let table = Requirements::of_setting(&facts.settings.hardware.requirements)?;
     let input = SelectionInput { inventory: Some(inventory), ..SelectionInput::of(facts, host) };
-    let size = hardware::total(&table, &input)?.disk_size_gb;
+    let size = hardware::total(&facts.settings.hardware.requirements, &input)?.disk_size_gb;
     let architecture = inventory.cpu.as_ref().map_or("", |cpu| cpu.architecture.as_str());
     let policy = Policy::new(size, hardware::version_of(facts, host), architecture);
     annotate_with(&policy, inventory);

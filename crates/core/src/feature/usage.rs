@@ -6,6 +6,13 @@ use assisted_wire::embedded;
 use assisted_wire::support_level::Usage;
 use serde_json::Value;
 
+/// Whose Ignition config is overridden.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overridden {
+    Host,
+    InfraEnv,
+}
+
 /// The features in use, by name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Usages(BTreeMap<String, Usage>);
@@ -41,6 +48,33 @@ impl Usages {
         self.0.insert(name.to_owned(), usage);
     }
 
+    /// Notes that a user gave a host a name.
+    pub fn set_requested_hostname(&mut self) {
+        self.set_with("Requested hostname", true, [("host_count", 1.into())]);
+    }
+
+    /// Notes whether the Ignition config of hosts or of an infra-env is overridden; of the other it keeps what was noted.
+    pub fn set_ignition_override(&mut self, of: Overridden, used: bool) {
+        const NAME: &str = "Ignition Config Override";
+        let noted = |key: &str| {
+            let data = self.0.get(NAME).and_then(|usage| usage.data.as_ref());
+            data.and_then(|data| data.get(key)).and_then(Value::as_bool).unwrap_or_default()
+        };
+        let host = if of == Overridden::Host { used } else { noted("host") };
+        let infra_env = if of == Overridden::InfraEnv { used } else { noted("infra-env") };
+        let data = [("host", host.into()), ("infra-env", infra_env.into())];
+        self.set_with(NAME, host || infra_env, data);
+    }
+
+    /// Notes that the install config is overridden, and in which members.
+    pub fn set_install_config_overrides(&mut self, members: Vec<String>) {
+        const NAME: &str = "Install Config Overrides";
+        self.set(NAME, true);
+        if let (Some(usage), false) = (self.0.get_mut(NAME), members.is_empty()) {
+            usage.data = Some(members.into_iter().map(|member| (member, Value::Bool(true))).collect());
+        }
+    }
+
     /// Whether a feature is used.
     pub fn contains(&self, name: &str) -> bool {
         self.0.contains_key(name)
@@ -55,6 +89,29 @@ impl Usages {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn overrides_of_hosts_and_infra_envs_stand_side_by_side() {
+        let mut usages = Usages::default();
+        let text = |host, infra_env| {
+            format!(
+                r#"{{"Ignition Config Override":{{"id":"IGNITION_CONFIG_OVERRIDE","name":"Ignition Config Override","data":{{"host":{host},"infra-env":{infra_env}}}}}}}"#
+            )
+        };
+        usages.set_ignition_override(Overridden::InfraEnv, true);
+        assert_eq!(usages.write(), text(false, true));
+        usages.set_ignition_override(Overridden::Host, true);
+        assert_eq!(usages.write(), text(true, true));
+        usages.set_ignition_override(Overridden::InfraEnv, false);
+        assert_eq!(usages.write(), text(true, false));
+        usages.set_ignition_override(Overridden::Host, false);
+        assert_eq!(usages, Usages::default());
+        usages.set_requested_hostname();
+        assert_eq!(
+            usages.write(),
+            r#"{"Requested hostname":{"id":"REQUESTED_HOSTNAME","name":"Requested hostname","data":{"host_count":1}}}"#
+        );
+    }
 
     #[test]
     fn set_and_removed() {

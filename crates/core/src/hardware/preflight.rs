@@ -18,12 +18,12 @@ use crate::validation::topology;
 ///
 /// # Errors
 ///
-/// The table of requirements can't be read, or has none for the cluster's version.
+/// The table of requirements has none for the cluster's version.
 pub fn preflight_requirements(
     cluster: &Cluster,
     settings: &Settings,
 ) -> Result<PreflightHardwareRequirements, HardwareError> {
-    let table = Requirements::of_setting(&settings.hardware.requirements)?;
+    let table = &settings.hardware.requirements;
     let version = &cluster.openshift_version;
     let roles = table.of_version(version).ok_or_else(|| HardwareError::NotFound(version.clone()))?;
     let master = if topology::is_single_node(cluster) { &roles.sno } else { &roles.master };

@@ -88,15 +88,6 @@ impl Requirements {
         Arc::clone(&BUILT_IN)
     }
 
-    /// The requirements of a setting: empty stands for the built-in ones.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the text.
-    pub fn of_setting(text: &str) -> Result<Arc<Self>, RequirementsError> {
-        if text.trim().is_empty() { Ok(Self::built_in()) } else { Self::parse(text).map(Arc::new) }
-    }
-
     /// Reads a table.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use assisted_wire::host::HostRole;
 use assisted_wire::inventory::Inventory;
 use assisted_wire::requirements::ClusterHostRequirementsDetails as Details;
 
-use super::requirements::{Requirements, RequirementsError, RoleRequirements};
+use super::requirements::{Requirements, RoleRequirements};
 use crate::facts::{Facts, HostFacts};
 use crate::operator;
 use crate::validation::topology;
@@ -19,8 +19,6 @@ pub enum HardwareError {
     NotFound(String),
     #[error("Illegal role defined: {0}")]
     IllegalRole(HostRole),
-    #[error("hardware requirements can't be read: {0}")]
-    Table(#[from] RequirementsError),
 }
 
 /// What the choice depends on.

@@ -4,9 +4,12 @@
 //! interfaces show them and tools match them (service-api §4–§6).
 
 pub mod cluster;
+pub mod credentials;
 pub mod default_config;
 pub mod field;
 pub mod infra_env;
+pub mod install_config;
+pub mod manifest;
 pub mod network;
 pub mod operator;
 pub mod topology;

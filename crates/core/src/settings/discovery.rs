@@ -1,8 +1,15 @@
 //! Hosts: their checks, their steps, and the hardware that they need.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
+use assisted_wire::cluster::ClusterValidationId;
+use assisted_wire::host::HostValidationId;
+
 use super::topic::topic;
+use super::value::{Value, excerpt};
+use crate::hardware::Requirements;
 
 topic! {
     /// Hosts, their checks and steps.
@@ -12,9 +19,9 @@ topic! {
         /// Whether roles are chosen for hosts that have none.
         enable_auto_assign: bool = true, "ENABLE_AUTO_ASSIGN";
         /// Host validations that are switched off.
-        disabled_host_validations: Vec<String> = Vec::new(), "DISABLED_HOST_VALIDATIONS";
+        disabled_host_validations: BTreeSet<HostValidationId> = BTreeSet::new(), "DISABLED_HOST_VALIDATIONS";
         /// Cluster validations that are switched off.
-        disabled_cluster_validations: Vec<String> = Vec::new(), "DISABLED_CLUSTER_VALIDATIONS";
+        disabled_cluster_validations: BTreeSet<ClusterValidationId> = BTreeSet::new(), "DISABLED_CLUSTER_VALIDATIONS";
         /// Steps that are never sent.
         disabled_steps: Vec<String> = Vec::new(), "DISABLED_STEPS";
         /// Time limit of the disk-speed check.
@@ -39,11 +46,24 @@ topic! {
 topic! {
     /// What hardware is required.
     Hardware {
-        /// Requirements by version and role, a JSON list; empty: the built-in ones.
-        requirements: String = String::new(), "HW_VALIDATOR_REQUIREMENTS";
+        /// Requirements by version and role.
+        requirements: Arc<Requirements> = Requirements::built_in(), "HW_VALIDATOR_REQUIREMENTS";
         /// Largest difference between a host's clock and this one's, minutes.
         max_time_diff_minutes: i64 = 4, "HW_VALIDATOR_MAX_TIME_DIFF_MINUTES";
         /// Product names of machines that need no more than an edge worker.
         edge_workers_product_names: Vec<String> = vec!["BlueField SoC".to_owned()], "EDGE_WORKERS_PRODUCT_NAMES";
+    }
+}
+
+impl Value for Arc<Requirements> {
+    const KIND: &'static str =
+        "a JSON list of requirements, each with version and, by role, cpu_cores, ram_mib and disk_size_gb";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        Requirements::parse(text).map(Self::new).map_err(|error| format!("{}: {error}", excerpt(text)))
+    }
+
+    fn show(&self) -> String {
+        "built in".to_owned()
     }
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::topic::topic;
-use super::value::Value;
+use super::value::{Value, excerpt};
 
 topic! {
     /// Container images and the tools made from them.
@@ -79,7 +79,8 @@ pub struct JsonList(pub Vec<String>);
 pub struct MustGather(pub BTreeMap<String, BTreeMap<String, String>>);
 
 fn json<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(|error| format!("not the JSON that is needed: {error}"))
+    serde_json::from_str(text)
+        .map_err(|error| format!("{} is not the JSON that is needed: {error}", excerpt(text)))
 }
 
 fn filled(list: &str, field: &str, value: &str) -> Result<(), String> {

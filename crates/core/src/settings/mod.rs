@@ -5,6 +5,7 @@
 
 mod api;
 mod clusters;
+mod disabled;
 mod discovery;
 mod duration;
 mod images;

@@ -88,6 +88,26 @@ fn a_bad_value_names_variable_problem_and_remedy() {
             "Missing value in ReleaseImage for 'url' field",
             "a JSON list of release images",
         ),
+        (
+            "DISABLED_HOST_VALIDATIONS",
+            "ntp-synced,nonsense",
+            "'nonsense' is not a known host",
+            "ids of host validations",
+        ),
+        ("DISABLED_CLUSTER_VALIDATIONS", "a,,b", "not a known cluster", "ids of cluster validations"),
+        (
+            "HW_VALIDATOR_REQUIREMENTS",
+            r#"[{"version":""}]"#,
+            "must specify \"version\"",
+            "a JSON list of requirements",
+        ),
+        (
+            "HW_VALIDATOR_REQUIREMENTS",
+            "{",
+            "\"{\": not a list of requirements",
+            "a JSON list of requirements",
+        ),
+        ("MUST_GATHER_IMAGES", "[", "\"[\" is not the JSON", "a JSON map"),
         ("AUTH_TYPE", "basic", "not a way to authenticate", "none, local"),
         ("DB_MAX_OPEN_CONNECTIONS", "-1", "is not a whole number", "a whole number"),
     ] {

@@ -25,6 +25,15 @@ pub(super) trait Value: Sized {
     }
 }
 
+/// The beginning of a value, for an error: lists in JSON can be long.
+pub(super) fn excerpt(text: &str) -> String {
+    const LONGEST: usize = 60;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{:?}…", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
 impl Value for String {
     const KIND: &'static str = "a text";
 

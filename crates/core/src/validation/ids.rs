@@ -5,36 +5,7 @@ use std::str::FromStr;
 
 use assisted_wire::cluster::ClusterValidationId;
 use assisted_wire::host::HostValidationId;
-use serde::{Deserialize, Serialize};
-
-/// The heading under which the API shows a validation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Category {
-    // In alphabetical order, as they are stored.
-    Configuration,
-    Hardware,
-    HostsData,
-    Network,
-    Operators,
-}
-
-impl Category {
-    /// Every category, in the order in which they are stored.
-    pub const ALL: [Self; 5] =
-        [Self::Configuration, Self::Hardware, Self::HostsData, Self::Network, Self::Operators];
-
-    /// The category's text.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Configuration => "configuration",
-            Self::Hardware => "hardware",
-            Self::HostsData => "hosts-data",
-            Self::Network => "network",
-            Self::Operators => "operators",
-        }
-    }
-}
+pub use assisted_wire::validation::ValidationCategory as Category;
 
 /// An id of a host's or of a cluster's validation.
 pub trait ValidationId: Copy + Eq + Ord + fmt::Debug + fmt::Display + FromStr + 'static {

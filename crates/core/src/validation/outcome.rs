@@ -1,59 +1,20 @@
 //! The outcome of one validation.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
-/// Status of a validation, as the API shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    Success,
-    Failure,
-    Pending,
-    Error,
-    Disabled,
-}
-
-impl Status {
-    /// The status's text.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "success",
-            Self::Failure => "failure",
-            Self::Pending => "pending",
-            Self::Error => "error",
-            Self::Disabled => "disabled",
-        }
-    }
-
-    /// Whether the condition of a validation with this status holds.
-    pub const fn holds(self) -> bool {
-        matches!(self, Self::Success | Self::Disabled)
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
+pub use assisted_wire::validation::ValidationStatus as Status;
 
 /// Text that is mostly fixed.
 pub type Text = Cow<'static, str>;
 
 /// The facts behind an outcome, for people; each is `None` where it says nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
     /// What the machine or the cluster has.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<Text>,
     /// What is needed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub required: Option<Text>,
     /// What to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<Text>,
 }
 
@@ -89,6 +50,22 @@ impl Outcome {
         Self::new(Status::Pending, message)
     }
 
+    /// Too little is known yet: a host has not told what it is.
+    pub fn awaits_inventory(message: impl Into<Text>) -> Self {
+        Self::pending(message).measured("no inventory").required("an inventory").remedy(
+            "Wait: a host sends its inventory within a minute after it registered. If it does not, see the agent's log \
+             on the host.",
+        )
+    }
+
+    /// Too little is known yet: a host has not answered a question that is put to it without further ado.
+    pub fn awaits_report(message: impl Into<Text>) -> Self {
+        Self::pending(message)
+            .measured("no report")
+            .required("a report")
+            .remedy("Wait: the host is asked, and answers within a few minutes.")
+    }
+
     /// What is known makes no sense.
     pub fn error(message: impl Into<Text>) -> Self {
         Self::new(Status::Error, message)
@@ -102,6 +79,11 @@ impl Outcome {
     /// It does not apply here: holds, and is not shown.
     pub fn suppressed() -> Self {
         Self { suppressed: true, ..Self::new(Status::Success, "") }
+    }
+
+    /// Whether the condition of the validation holds.
+    pub const fn holds(&self) -> bool {
+        matches!(self.status, Status::Success | Status::Disabled)
     }
 
     /// With what was measured.

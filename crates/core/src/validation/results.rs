@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use assisted_wire::validation::{Validation, ValidationList};
 use serde::Serialize;
 
 use super::ids::{Category, ValidationId};
-use super::outcome::{Outcome, Status};
+use super::outcome::{Outcome, Status, Text};
 use super::settings::Ignored;
 
 /// The result of one validation.
@@ -55,7 +56,7 @@ impl<I: ValidationId> Results<I> {
         ignored: &Ignored<I>,
     ) {
         let shown = !omitted && !outcome.suppressed;
-        let condition = outcome.status.holds() || (shown && ignored.contains(id));
+        let condition = outcome.holds() || (shown && ignored.contains(id));
         self.entries.push(Entry { id, category, outcome, shown, condition });
     }
 
@@ -100,6 +101,21 @@ impl<I: ValidationId> Results<I> {
         let mut messages: Vec<&str> = failed.map(|entry| entry.outcome.message.as_ref()).collect();
         messages.sort_unstable();
         messages.join(" ; ")
+    }
+
+    /// The results that the API shows, with the facts behind them, in their stored order.
+    pub fn explained(&self) -> ValidationList {
+        let fact = |fact: &Option<Text>| fact.as_deref().unwrap_or_default().to_owned();
+        let explain = |entry: &Entry<I>| Validation {
+            id: entry.id.text().to_owned(),
+            category: entry.category,
+            status: entry.outcome.status,
+            message: entry.outcome.message.to_string(),
+            measured: fact(&entry.outcome.facts.measured),
+            required: fact(&entry.outcome.facts.required),
+            remedy: fact(&entry.outcome.facts.remedy),
+        };
+        ValidationList(self.by_category().into_values().flatten().map(explain).collect())
     }
 
     /// The results that are shown, by category, each category in its stored order.
@@ -167,6 +183,24 @@ mod tests {
         assert_eq!(results.failing(), "a ; b");
         assert!(results.condition(H::HostnameUnique), "suppressed counts as true");
         assert!(!results.condition(H::MtuValid), "what was not evaluated counts as false");
+    }
+
+    #[test]
+    fn explained() {
+        let mut results = Results::default();
+        let outcome = Outcome::failure("little").measured("4").required("8").remedy("Add.");
+        results.push(H::Connected, Category::Network, Outcome::success("a"), false, &none());
+        results.push(H::HasMinMemory, Category::Hardware, outcome, false, &none());
+        results.push(H::HostnameUnique, Category::Hardware, Outcome::suppressed(), false, &none());
+        let explained = serde_json::to_value(results.explained()).unwrap();
+        assert_eq!(
+            explained,
+            serde_json::json!([
+                {"id": "has-min-memory", "category": "hardware", "status": "failure", "message": "little",
+                 "measured": "4", "required": "8", "remedy": "Add."},
+                {"id": "connected", "category": "network", "status": "success", "message": "a"},
+            ])
+        );
     }
 
     #[test]

@@ -2,17 +2,15 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
 
 use assisted_wire::cluster::{Cluster, ClusterValidationId};
 use assisted_wire::host::HostValidationId;
 use assisted_wire::id::HostId;
 use ipnet::IpNet;
 
-use super::settings::{Ignored, disabled};
+use super::settings::Ignored;
 use super::topology;
 use crate::facts::{Facts, HostFacts};
-use crate::hardware::{Requirements, RequirementsError};
 use crate::network::connectivity::MajorityGroups;
 use crate::network::{address, family};
 
@@ -20,7 +18,6 @@ use crate::network::{address, family};
 pub struct Scope<'a> {
     /// The facts themselves.
     pub facts: &'a Facts,
-    pub(super) requirements: Result<Arc<Requirements>, RequirementsError>,
     /// The machine networks, canonical; the error is the text that is none.
     pub(super) machine_networks: Result<Vec<IpNet>, String>,
     /// How many hosts with an inventory have a name.
@@ -31,8 +28,8 @@ pub struct Scope<'a> {
     pub(super) two_nodes_with_fencing: bool,
     pub(super) ignored_host: Ignored<HostValidationId>,
     pub(super) ignored_cluster: Ignored<ClusterValidationId>,
-    pub(super) disabled_host: BTreeSet<HostValidationId>,
-    pub(super) disabled_cluster: BTreeSet<ClusterValidationId>,
+    pub(super) disabled_host: &'a BTreeSet<HostValidationId>,
+    pub(super) disabled_cluster: &'a BTreeSet<ClusterValidationId>,
     pub(super) managed: OnceCell<Option<bool>>,
 }
 
@@ -67,7 +64,6 @@ impl<'a> Scope<'a> {
         let settings = &facts.settings;
         Self {
             facts,
-            requirements: Requirements::of_setting(&settings.hardware.requirements),
             machine_networks: cluster.map_or(Ok(Vec::new()), machine_networks),
             names,
             hosts_by_id: facts.hosts.iter().map(|host| (host.record.host.id, host)).collect(),
@@ -80,14 +76,14 @@ impl<'a> Scope<'a> {
             ignored_cluster: Ignored::parse(ignored_cluster),
             // A cluster's own list, even an empty one, takes the place of the service's (validations §1.3).
             disabled_host: if ignored_host.is_empty() {
-                disabled(&settings.hosts.disabled_host_validations)
+                &settings.hosts.disabled_host_validations
             } else {
-                BTreeSet::new()
+                const { &BTreeSet::new() }
             },
             disabled_cluster: if ignored_cluster.is_empty() {
-                disabled(&settings.hosts.disabled_cluster_validations)
+                &settings.hosts.disabled_cluster_validations
             } else {
-                BTreeSet::new()
+                const { &BTreeSet::new() }
             },
             managed: OnceCell::new(),
         }

@@ -1,5 +1,6 @@
 //! Small facts for tests: a cluster, hosts, and inventories built step by step.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use uuid::Uuid;
 use crate::cluster::record::ClusterRecord;
 use crate::facts::{Facts, HostFacts};
 use crate::settings::Settings;
+use crate::validation::{Explanation, Outcome, Status};
 
 /// The moment of the tests.
 pub(crate) fn now() -> Timestamp {
@@ -261,5 +263,19 @@ impl InventoryBuilder {
 
     pub(crate) fn build(self) -> Inventory {
         self.0
+    }
+}
+
+/// What does not hold says what was measured, what is required and what to do; what is not known yet says what to do.
+#[track_caller]
+pub(crate) fn explains_itself(id: &str, outcome: &Outcome) {
+    let Explanation { measured, required, remedy } = &outcome.facts;
+    let told = |fact: &Option<Cow<'_, str>>| fact.as_ref().is_some_and(|text| !text.is_empty());
+    match outcome.status {
+        Status::Failure => {
+            assert!(told(measured) && told(required) && told(remedy), "{id}: {outcome:?}");
+        }
+        Status::Pending => assert!(told(remedy), "{id}: {outcome:?}"),
+        Status::Success | Status::Error | Status::Disabled => {}
     }
 }

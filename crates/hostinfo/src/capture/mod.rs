@@ -37,20 +37,6 @@ const KERNEL_WORDS: &[&str] = &[
     "rw",
 ];
 
-const UDEV_KEYS: &[&str] = &[
-    "DM_WWN",
-    "ID_MODEL",
-    "ID_PART_ENTRY_NAME",
-    "ID_PATH",
-    "ID_SCSI_SERIAL",
-    "ID_SERIAL",
-    "ID_SERIAL_SHORT",
-    "ID_WWN",
-    "ID_WWN_WITH_EXTENSION",
-    "SCSI_IDENT_LUN_NAA_REGEXT",
-    "SCSI_IDENT_SERIAL",
-];
-
 const BLOCK_FILES: &[&str] = &[
     "dev",
     "dm/name",
@@ -218,7 +204,7 @@ fn udev(root: &Root, tree: &mut Tree, sys: &str) {
     let wanted = |line: &&str| {
         line.strip_prefix("E:")
             .and_then(|line| line.split_once('='))
-            .is_some_and(|(key, _)| UDEV_KEYS.contains(&key))
+            .is_some_and(|(key, _)| crate::disk::UDEV_KEYS.contains(&key))
     };
     let record: String = record.lines().filter(wanted).map(|line| format!("{line}\n")).collect();
     if !record.is_empty() {

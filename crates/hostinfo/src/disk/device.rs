@@ -4,6 +4,23 @@ use std::collections::HashMap;
 
 use crate::Root;
 
+/// The properties of udev records that are used, of disks and of partitions.
+pub(crate) const UDEV_KEYS: &[&str] = &[
+    "DM_WWN",
+    "ID_MODEL",
+    "ID_PART_ENTRY_NAME",
+    "ID_PATH",
+    "ID_SCSI_SERIAL",
+    "ID_SERIAL",
+    "ID_SERIAL_SHORT",
+    "ID_WWN",
+    "ID_WWN_WITH_EXTENSION",
+    "SCSI_IDENT_LUN_NAA_REGEXT",
+    "SCSI_IDENT_SERIAL",
+];
+/// Longest value of a property, in bytes; names and numbers of devices are far shorter.
+const MAX_VALUE: usize = 1 << 10;
+
 /// What the device mapper makes of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
@@ -134,5 +151,8 @@ fn udev(root: &Root, sys: &str) -> HashMap<String, String> {
     }
     let record = root.long_text(&format!("/run/udev/data/b{number}"));
     let properties = record.lines().filter_map(|line| line.strip_prefix("E:")?.split_once('='));
-    properties.map(|(key, value)| (key.to_owned(), value.trim().to_owned())).collect()
+    properties
+        .filter(|(key, value)| UDEV_KEYS.contains(key) && value.len() <= MAX_VALUE)
+        .map(|(key, value)| (key.to_owned(), value.trim().to_owned()))
+        .collect()
 }

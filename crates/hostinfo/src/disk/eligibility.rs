@@ -8,6 +8,9 @@ use super::{drive_type, is_mapped, iscsi};
 use crate::Root;
 use crate::mounts::Mounts;
 
+/// Not one of the protocol's reasons: hosts that wait for a dead disk for ever have nothing to say about it.
+pub(super) const NO_ANSWER: &str = "Disk does not answer";
+
 /// Reasons, and whether the disk is what the machine was booted from to be installed.
 #[derive(Debug, Default)]
 pub(super) struct Verdict {

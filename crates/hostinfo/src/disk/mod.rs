@@ -6,6 +6,7 @@ mod eligibility;
 mod iscsi;
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use assisted_wire::inventory::{BootDeviceType, Disk, DiskInstallationEligibility, DriveType, Iscsi};
 
@@ -13,7 +14,12 @@ use crate::Root;
 use crate::mounts::Mounts;
 use device::{Class, Device};
 
+pub(crate) use device::UDEV_KEYS;
+
 const BY_ID: &str = "/dev/disk/by-id";
+/// How long a disk may take to show its first sector; one that has to spin up first needs most of it.
+const PATIENCE: Duration = Duration::from_secs(20);
+const SECTOR: u64 = 512;
 /// An appliance's disk is reported with this size, whatever it has: 100 GiB.
 const APPLIANCE_SIZE: i64 = 100 << 30;
 
@@ -29,35 +35,64 @@ pub(crate) fn list(root: &Root, mounts: &Mounts, device_type: Option<BootDeviceT
     for device in &devices {
         *bus_paths.entry(device.bus_path()).or_default() += 1;
     }
-    devices
+    let reported: Vec<_> = devices
         .iter()
         .filter(|device| device.is_reported(root))
         .map(|device| {
             let shared = bus_paths.get(device.bus_path()).is_some_and(|count| *count > 1);
-            disk(root, device, links.get(&format!("/dev/{}", device.name)), shared, mounts, device_type)
+            (device, Names::find(root, device, &links, shared))
+        })
+        .collect();
+    let paths: Vec<_> =
+        reported.iter().map(|(_, names)| names.path.clone()).filter(|path| !path.is_empty()).collect();
+    let sectors = root.heads(&paths, SECTOR, PATIENCE);
+    reported
+        .into_iter()
+        .map(|(device, names)| {
+            let sector = sectors.get(&names.path).map(Option::as_deref);
+            disk(root, device, names, sector, mounts, device_type)
         })
         .collect()
 }
 
+/// What a disk is called below `/dev`; empty where it has no such name.
+struct Names {
+    path: String,
+    by_path: String,
+    by_id: String,
+}
+
+impl Names {
+    fn find(root: &Root, device: &Device, links: &HashMap<String, String>, shared_path: bool) -> Self {
+        let by_path = device.by_path().filter(|path| root.exists(path));
+        let own = format!("/dev/{}", device.name);
+        let by_id = links.get(&own).cloned().unwrap_or_default();
+        let path = Some(own).filter(|path| root.exists(path)).or_else(|| root.resolve(by_path.as_ref()?));
+        Self {
+            path: path.unwrap_or_default(),
+            by_path: by_path.filter(|_| !shared_path).unwrap_or_default(),
+            by_id,
+        }
+    }
+}
+
+/// `sector` is the first one: `None` where there is no device to read, `Some(None)` where it doesn't answer.
 fn disk(
     root: &Root,
     device: &Device,
-    link: Option<&String>,
-    shared_path: bool,
+    Names { path, by_path, by_id }: Names,
+    sector: Option<Option<&[u8]>>,
     mounts: &Mounts,
     device_type: Option<BootDeviceType>,
 ) -> Disk {
     let sys = device.sys();
-    let by_path = device.by_path().filter(|path| root.exists(path));
-    let path = Some(format!("/dev/{}", device.name))
-        .filter(|path| root.exists(path))
-        .or_else(|| root.resolve(by_path.as_ref()?))
-        .unwrap_or_default();
-    let by_path = by_path.filter(|_| !shared_path).unwrap_or_default();
-    let by_id = link.cloned().unwrap_or_default();
     let kind = drive_type::drive_type(root, device);
     let session = (kind == DriveType::ISCSI).then(|| iscsi::Session::find(root, device));
-    let verdict = eligibility::verdict(root, device, session.as_ref(), mounts, device_type);
+    let mut verdict = eligibility::verdict(root, device, session.as_ref(), mounts, device_type);
+    if sector == Some(None) {
+        tracing::warn!(disk = device.name, "disk does not answer");
+        verdict.reasons.push(eligibility::NO_ANSWER.into());
+    }
     let wwn =
         device.wwn().or_else(|| by_id.strip_prefix("/dev/disk/by-id/").map(bare_wwn)).unwrap_or_default();
     let id = [&by_id, &by_path, &path].into_iter().find(|id| !id.is_empty()).cloned().unwrap_or_default();
@@ -65,7 +100,10 @@ fn disk(
         id,
         drive_type: Some(kind),
         has_uuid: device.has_identity(root),
-        vendor: root.text(&format!("{sys}/device/vendor")).unwrap_or_default(),
+        vendor: root
+            .text(&format!("{sys}/device/vendor"))
+            .filter(|vendor| vendor != "unknown")
+            .unwrap_or_default(),
         name: device.name.clone(),
         hctl: root.list(&format!("{sys}/device/scsi_device")).into_iter().next().unwrap_or_default(),
         by_path,
@@ -74,7 +112,7 @@ fn disk(
         wwn,
         serial: device.serial().unwrap_or_default().into(),
         size_bytes: device.size,
-        bootable: has_boot_sector(root, &path),
+        bootable: sector.flatten().is_some_and(is_boot_sector),
         path,
         removable: root.text(&format!("{sys}/removable")).is_some_and(|text| text == "1"),
         is_installation_media: verdict.installation_media || kind == DriveType::Odd,
@@ -120,9 +158,8 @@ fn bare_wwn(link: &str) -> String {
     link.strip_prefix("wwn-").or_else(|| link.strip_prefix("nvme-")).unwrap_or(link).to_owned()
 }
 
-/// Whether the first sector ends as a boot sector does.
-fn has_boot_sector(root: &Root, path: &str) -> bool {
-    !path.is_empty() && root.head(path, 512).is_ok_and(|sector| sector.get(510..) == Some(&[0x55, 0xaa]))
+fn is_boot_sector(sector: &[u8]) -> bool {
+    sector.get(510..) == Some(&[0x55, 0xaa])
 }
 
 /// Whether a device is a multipath or LVM device of the device mapper.

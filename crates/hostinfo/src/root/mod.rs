@@ -5,11 +5,14 @@
 //! only regular files are opened there, so that a FIFO or a device can't stop the collection.
 
 mod locate;
+mod patience;
 
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::netlink::{self, Netlink};
 
@@ -27,13 +30,14 @@ pub(crate) const NETLINK_FILE: &str = "/netlink.json";
 pub struct Root {
     base: PathBuf,
     captured: bool,
+    patience: patience::Patience,
 }
 
 impl Root {
     /// The machine this program runs on. In a container it needs the host's `/sys`, `/dev`, `/run/udev`, and its
     /// network and process namespaces.
     pub fn live() -> Self {
-        Self { base: PathBuf::from("/"), captured: false }
+        Self { base: PathBuf::from("/"), captured: false, patience: patience::Patience::default() }
     }
 
     /// A tree as [`crate::capture::Tree::unpack`] writes it.
@@ -41,7 +45,12 @@ impl Root {
     /// # Errors
     /// When `dir` can't be resolved, mostly because it isn't there.
     pub fn captured(dir: &Path) -> io::Result<Self> {
-        Ok(Self { base: fs::canonicalize(dir)?, captured: true })
+        Ok(Self { base: fs::canonicalize(dir)?, captured: true, patience: patience::Patience::default() })
+    }
+
+    /// Whether this is a tree, not the running machine.
+    pub fn is_captured(&self) -> bool {
+        self.captured
     }
 
     /// Links, addresses and routes; empty where they can't be read.
@@ -101,6 +110,18 @@ impl Root {
         let mut bytes = Vec::new();
         self.file(path)?.take(limit).read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+
+    /// The first `length` bytes of each device, empty where it can't be read; `None` for one that doesn't answer within
+    /// `limit`. All are asked anew each time, but for those that still owe an earlier answer.
+    pub(crate) fn heads(
+        &self,
+        paths: &[String],
+        length: u64,
+        limit: Duration,
+    ) -> HashMap<String, Option<Vec<u8>>> {
+        let root = self.clone();
+        self.patience.read(paths, limit, move |path| root.head(path, length).unwrap_or_default())
     }
 
     /// An attribute's text as it stands, or why there is none.

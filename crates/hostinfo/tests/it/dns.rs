@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use assisted_hostinfo::dns::{domain_resolution, name_sources};
+use assisted_hostinfo::dns::{domain_resolution, name_sources, unresolved};
 use assisted_hostinfo::ntp::parse_sources;
 use assisted_wire::probe_requests::DomainResolutionRequest;
 use hickory_resolver::TokioResolver;
@@ -105,11 +105,20 @@ async fn names_resolve_as_the_protocol_asks() {
     assert_eq!(serde_json::to_value(found).unwrap(), expected);
 }
 
+#[test]
+fn without_a_resolver_nothing_resolves() {
+    let request = DomainResolutionRequest { domains: vec![json!({"domain_name": "api.c.d."}), json!({})] };
+    let expected = json!({"resolutions": [
+        {"domain_name": "api.c.d.", "ipv4_addresses": [], "ipv6_addresses": [], "cnames": null},
+    ]});
+    assert_eq!(serde_json::to_value(unresolved(&request)).unwrap(), expected);
+}
+
 #[tokio::test]
 async fn time_sources_get_their_names() {
     let resolver = resolver(server().await);
     let mut sources = parse_sources("^* 192.0.2.5 2 6 377\n^? 192.0.2.9 0 6 0\n^- ntp.example.com 2 6 377\n");
-    name_sources(&mut sources, &resolver).await;
+    name_sources(&mut sources, &resolver, Duration::from_secs(30)).await;
     let names: Vec<_> = sources.iter().map(|source| source.source_name.as_str()).collect();
     assert_eq!(names, ["time.example.com", "192.0.2.9", "ntp.example.com"]);
 }

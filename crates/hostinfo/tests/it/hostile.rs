@@ -107,6 +107,59 @@ fn names_that_are_not_text_are_left_out() {
 }
 
 #[test]
+fn fifteen_thousand_disks_are_all_told() {
+    const DISKS: usize = 15_000;
+    // In memory where possible: what takes long is to make the tree.
+    let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let block = dir.path().join("sys/block");
+    let device = dir.path().join("sys/devices/disk");
+    fs::create_dir_all(&block).unwrap();
+    fs::create_dir_all(&device).unwrap();
+    fs::write(device.join("size"), "8").unwrap();
+    for number in 0..DISKS {
+        symlink("../devices/disk", block.join(format!("sd{number}"))).unwrap();
+    }
+    let disks = inventory(&Root::captured(dir.path()).unwrap()).disks.unwrap();
+    assert_eq!(disks.len(), DISKS);
+    assert!(disks.iter().all(|disk| disk.size_bytes == 4096 && disk.installation_eligibility.eligible));
+}
+
+#[test]
+fn hostile_names_stay_names() {
+    let machine = machine("");
+    let block = machine.dir.path().join("sys/block");
+    let long = format!("sd{}", "x".repeat(253));
+    let hostile =
+        ["sd\n\"};rm -rf .;`id`$(id)", "sd\u{202e}\u{1b}[31m", "sd -rf", "cciss!c0d0", ".hidden", &long];
+    for name in hostile {
+        fs::create_dir_all(block.join(name)).unwrap();
+    }
+    let found = inventory(&machine.root);
+    let text = serde_json::to_string(&found).unwrap();
+    assert_eq!(serde_json::from_str::<assisted_wire::inventory::Inventory>(&text).unwrap(), found);
+    let mut names: Vec<_> = found.disks.unwrap().into_iter().map(|disk| disk.name).collect();
+    let mut expected = hostile.map(str::to_owned);
+    names.sort();
+    expected.sort();
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn endless_udev_records_are_bounded() {
+    let machine = machine(
+        "/sys/block/sda/size = 8\n/sys/block/sda/dev = 8:0\n/sys/block/sdb/size = 8\n/sys/block/sdb/dev = 8:16\n",
+    );
+    let data = machine.dir.path().join("run/udev/data");
+    fs::create_dir_all(&data).unwrap();
+    let long = "m".repeat(100_000);
+    fs::write(data.join("b8:0"), format!("E:ID_MODEL={long}\nE:ID_SERIAL=short\n")).unwrap();
+    fs::File::create(data.join("b8:16")).unwrap().set_len(1 << 40).unwrap();
+    let disks = inventory(&machine.root).disks.unwrap();
+    assert_eq!((disks[0].model.as_str(), disks[0].serial.as_str()), ("", "short"));
+    assert_eq!(disks[1].serial, "");
+}
+
+#[test]
 fn a_missing_tree_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     assert!(Root::captured(&dir.path().join("nothing")).is_err());

@@ -28,10 +28,10 @@ impl Limits {
         Self { pauses, told: Mutex::default() }
     }
 
-    /// Whether the event may be told now; if so, it counts as told.
-    pub(crate) fn allows(&self, event: &NewEvent, now: Timestamp) -> bool {
+    /// Whether the event may be told now; if so, it counts as told unless it is given up.
+    pub(crate) fn claim(&self, event: &NewEvent, now: Timestamp) -> bool {
         let Some(pause) = self.pauses.get(event.name) else { return true };
-        let key = (event.name, event.cluster_id, event.host_id, event.infra_env_id);
+        let key = key(event);
         let mut told = self.told.lock();
         if told.get(&key).is_some_and(|last| now.duration_since(*last) < *pause) {
             return false;
@@ -40,11 +40,22 @@ impl Limits {
         true
     }
 
+    /// Takes back that an event counts as told: it could not be stored.
+    pub(crate) fn give_up(&self, event: &NewEvent) {
+        if self.pauses.contains_key(event.name) {
+            self.told.lock().remove(&key(event));
+        }
+    }
+
     /// Forgets events that may be told again anyway.
     pub(crate) fn tidy(&self, now: Timestamp) {
         let longest = self.pauses.values().max().copied().unwrap_or_default();
         self.told.lock().retain(|_, last| now.duration_since(*last) < longest);
     }
+}
+
+fn key(event: &NewEvent) -> Key {
+    (event.name, event.cluster_id, event.host_id, event.infra_env_id)
 }
 
 /// The pauses that the settings ask for. What can't be read is told and left out: a wrong limit must not stop the service.
@@ -84,12 +95,14 @@ mod tests {
         let at = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
         let (one, other) = (InfraEnvId::random(), InfraEnvId::random());
         let event = |id| catalogue::INFRA_ENV_REGISTERED.of_infra_env(id, None, &[]);
-        assert!(limits.allows(&event(one), at(0)));
-        assert!(!limits.allows(&event(one), at(9)));
-        assert!(limits.allows(&event(other), at(9)));
-        assert!(limits.allows(&event(one), at(10)));
+        assert!(limits.claim(&event(one), at(0)));
+        assert!(!limits.claim(&event(one), at(9)));
+        assert!(limits.claim(&event(other), at(9)));
+        assert!(limits.claim(&event(one), at(10)));
+        limits.give_up(&event(one));
+        assert!(limits.claim(&event(one), at(10)));
         let unlimited = catalogue::INFRA_ENV_DEREGISTERED.of_infra_env(one, None, &[]);
-        assert!(limits.allows(&unlimited, at(10)) && limits.allows(&unlimited, at(10)));
+        assert!(limits.claim(&unlimited, at(10)) && limits.claim(&unlimited, at(10)));
         limits.tidy(at(1000));
         assert!(limits.told.lock().is_empty());
     }

@@ -2,10 +2,13 @@
 
 pub(crate) mod limit;
 
+use assisted_core::event::NewEvent;
 use assisted_core::refusal::Refusal;
-use assisted_store::{Batch, EventOrder, EventQuery, HostFilter};
+use assisted_store::{Batch, EventOrder, EventQuery, HostFilter, WriteError};
 use assisted_wire::event::{Event, EventCategory, EventList, EventSeverity};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use jiff::Timestamp;
+use uuid::Uuid;
 
 use crate::{Caller, Error, Service, TokenResource};
 
@@ -31,7 +34,7 @@ pub struct ListEvents {
     pub message: Option<String>,
     pub deleted_hosts: Option<bool>,
     pub cluster_level: Option<bool>,
-    /// `None`: those for users.
+    /// `None`: those for users; empty: none.
     pub categories: Option<Vec<EventCategory>>,
 }
 
@@ -63,6 +66,10 @@ impl Service {
         self.may_see(caller, query.cluster_id, query.infra_env_id, &host_ids).await?;
         let anything = query.cluster_id.is_some() || query.infra_env_id.is_some() || !host_ids.is_empty();
         if !anything && !caller.is_admin() {
+            return Ok(EventPage::default());
+        }
+        // A category that there is not has no events.
+        if query.categories.as_ref().is_some_and(Vec::is_empty) {
             return Ok(EventPage::default());
         }
         let limit = match query.limit {
@@ -117,6 +124,29 @@ impl Service {
             Some(TokenResource::InfraEnv(_)) => false,
         };
         if allowed { Ok(()) } else { Err(Refusal::not_found("Object Not Found").into()) }
+    }
+
+    /// Writes a batch together with events, but for those that were told too short a while ago.
+    pub(crate) async fn write_told(
+        &self,
+        mut batch: Batch,
+        events: &[NewEvent],
+        request_id: Option<Uuid>,
+        now: Timestamp,
+    ) -> Result<(), WriteError> {
+        let limits = &self.0.limits;
+        let told: Vec<_> = events.iter().filter(|event| limits.claim(event, now)).collect();
+        for event in &told {
+            batch.insert_event(event, now, request_id);
+        }
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let written = self.store().write(batch).await;
+        if written.is_err() {
+            told.into_iter().for_each(|event| limits.give_up(event));
+        }
+        written.map(drop)
     }
 
     /// Stores an event that a client tells; its time is now.

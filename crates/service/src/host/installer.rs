@@ -1,6 +1,7 @@
 //! What a host's installer is told besides what the service decides (service-api §6.6).
 
 use assisted_core::event::{Spec, catalogue};
+use assisted_core::feature::usage::Overridden;
 use assisted_core::host::record::{HostKey, HostRecord};
 use assisted_core::refresh::HostChange;
 use assisted_core::refusal::Refusal;
@@ -12,6 +13,7 @@ use assisted_wire::host_params::{HostIgnitionParams, InstallerArgsParams};
 use super::no_host;
 use super::view::raw_host;
 use crate::fault::{Fault, attempt};
+use crate::work::Work;
 use crate::{Caller, Error, Service};
 
 impl Service {
@@ -28,11 +30,13 @@ impl Service {
     ) -> Result<Host, Error> {
         installer_args::check(params.args.as_deref().unwrap_or_default()).map_err(Refusal::bad_request)?;
         let text = embedded::write(&params.args).map_err(Error::internal)?;
-        let change = |record: &mut HostRecord| record.host.installer_args.clone_from(&text);
+        let change = |work: &mut Work| {
+            change_record(work, host, |record| record.host.installer_args.clone_from(&text));
+        };
         attempt!(
             self,
             caller,
-            self.change_record(caller, host, &change, &catalogue::HOST_INSTALLER_ARGS_APPLIED)
+            self.change_installation(caller, host, &change, &catalogue::HOST_INSTALLER_ARGS_APPLIED)
         )
     }
 
@@ -51,28 +55,39 @@ impl Service {
         if !params.config.is_empty() {
             ignition_config::check(&params.config).map_err(Refusal::bad_request)?;
         }
-        let change =
-            |record: &mut HostRecord| record.host.ignition_config_overrides.clone_from(&params.config);
+        let change = |work: &mut Work| {
+            change_record(work, host, |record| {
+                record.host.ignition_config_overrides.clone_from(&params.config);
+            });
+            work.note_usage(|usages| {
+                usages.set_ignition_override(Overridden::Host, !params.config.is_empty());
+            });
+        };
         let event = &catalogue::HOST_DISCOVERY_IGNITION_CONFIG_APPLIED;
-        attempt!(self, caller, self.change_record(caller, host, &change, event)).map(drop)
+        attempt!(self, caller, self.change_installation(caller, host, &change, event)).map(drop)
     }
 
-    async fn change_record(
+    async fn change_installation(
         &self,
         caller: &Caller,
         key: HostKey,
-        change: &(impl Fn(&mut HostRecord) + Sync),
+        change: &(impl Fn(&mut Work) + Sync),
         event: &Spec,
     ) -> Result<Host, Fault> {
         let mut work = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
-        let host = work.host(key).ok_or_else(|| no_host(key))?;
-        let event = event.of_host(host, &[]);
-        let mut record = host.record.clone();
-        change(&mut record);
-        work.change_host(HostChange { key, record: Some(record), reports: Vec::new() });
+        let event = event.of_host(work.host(key).ok_or_else(|| no_host(key))?, &[]);
+        change(&mut work);
         work.events.push(event);
         let facts = work.commit(self).await?;
         facts.hosts.first().map(raw_host).ok_or_else(|| no_host(key).into())
     }
+}
+
+/// Changes the record of a host of the work.
+fn change_record(work: &mut Work, key: HostKey, change: impl FnOnce(&mut HostRecord)) {
+    let Some(host) = work.host(key) else { return };
+    let mut record = host.record.clone();
+    change(&mut record);
+    work.change_host(HostChange { key, record: Some(record), reports: Vec::new() });
 }

@@ -10,6 +10,7 @@ mod register;
 mod reply;
 mod reset;
 mod update;
+mod validation;
 pub(crate) mod view;
 
 use assisted_core::host::record::HostKey;
@@ -18,6 +19,6 @@ use assisted_core::refusal::Refusal;
 pub use poll::Poll;
 
 /// 404: there is no such host.
-fn no_host(key: HostKey) -> Refusal {
+pub(crate) fn no_host(key: HostKey) -> Refusal {
     Refusal::not_found(format!("Host {} was not found in infra-env {}", key.host_id, key.infra_env_id))
 }

@@ -68,12 +68,8 @@ impl Service {
         if memo.view.wakes_on_check_in {
             batch.mark_due(memo.cluster_id.map_or(Due::Host(memo.view.key), Due::Cluster), now);
         }
-        if let Some(event) = memo.view.event.as_ref().filter(|event| self.0.limits.allows(event, now)) {
-            batch.insert_event(event, now, Some(caller.request_id));
-        }
-        if !batch.is_empty()
-            && let Err(error) = self.store().write(batch).await
-        {
+        let events = memo.view.event.as_slice();
+        if let Err(error) = self.write_told(batch, events, Some(caller.request_id), now).await {
             tracing::warn!(error = %crate::error::chain(&error), "what follows from a poll is not written");
         }
     }

@@ -7,11 +7,16 @@ use assisted_store::{Deleted, Due};
 use assisted_wire::host::HostRegistrationResponse;
 use assisted_wire::host_params::HostCreateParams;
 use assisted_wire::id::InfraEnvId;
+use jiff::SignedDuration;
 
 use super::view::full_host;
 use crate::fault::{Fault, attempt};
 use crate::work::Work;
 use crate::{Caller, Error, Service};
+
+/// Of a new host nothing is known, and its inventory comes within a moment and is looked at with all else: only if it
+/// does not come, the host is judged without it.
+const FIRST_LOOK: SignedDuration = SignedDuration::from_millis(500);
 
 impl Service {
     /// Registers a host.
@@ -114,7 +119,8 @@ impl Service {
     fn insert(&self, work: &mut Work, registered: Registered, key: HostKey) {
         work.add_new(registered.host);
         work.events.extend(registered.events);
-        work.batch.mark_due(due_of(work, key), work.facts.now);
+        let first_look = work.facts.now.checked_add(FIRST_LOOK).unwrap_or(work.facts.now);
+        work.batch.mark_due(due_of(work, key), first_look);
     }
 
     fn registration_response(

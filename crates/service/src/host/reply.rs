@@ -1,12 +1,9 @@
 //! A host answers a step (agent-protocol §2.3).
 
-use std::sync::Arc;
-
 use assisted_core::host::record::HostKey;
 use assisted_core::host::reply::reply;
 use assisted_wire::step::StepReply;
 
-use super::memo::HostMemo;
 use super::no_host;
 use crate::fault::{Fault, attempt};
 use crate::{Caller, Error, Service};
@@ -23,26 +20,26 @@ impl Service {
         host: HostKey,
         reply: StepReply,
     ) -> Result<(), Error> {
-        let memo = attempt!(self, caller, self.memo(host))?.ok_or_else(|| no_host(host))?;
-        self.memory().check_ins.note(&memo.check_in, self.now());
-        if memo.knows(&reply) {
+        if let Ok(memo) = self.memory().hosts.get(&host)
+            && memo.knows(&reply)
+        {
+            self.memory().check_ins.note(&memo.check_in, self.now());
             return Ok(());
         }
-        attempt!(self, caller, self.try_reply(caller, host, &reply, &memo))
+        attempt!(self, caller, self.try_reply(caller, host, &reply))
     }
 
-    async fn try_reply(
-        &self,
-        caller: &Caller,
-        key: HostKey,
-        answer: &StepReply,
-        memo: &Arc<HostMemo>,
-    ) -> Result<(), Fault> {
+    async fn try_reply(&self, caller: &Caller, key: HostKey, answer: &StepReply) -> Result<(), Fault> {
         let mut work = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
+        let check_ins = &self.memory().check_ins;
+        check_ins.note(&check_ins.entry(key), self.now());
         work.request_id = Some(caller.request_id);
         let effect = reply(&work.facts, key, answer)?;
         if effect.is_empty() {
-            memo.learn(answer);
+            // Only now: a reply that changes something makes the memo stale anyway.
+            if let Some(memo) = self.memo(key).await? {
+                memo.learn(answer);
+            }
             return Ok(());
         }
         let told = effect.host.is_some() || effect.cluster.is_some();
@@ -52,8 +49,7 @@ impl Service {
         if let Some(record) = effect.cluster {
             work.put_cluster(record);
         }
-        let (limits, now) = (&self.0.limits, work.facts.now);
-        work.events.extend(effect.events.into_iter().filter(|event| limits.allows(event, now)));
+        work.events.extend(effect.events);
         if told {
             work.mark_due();
         }

@@ -57,7 +57,12 @@ impl Service {
         key: HostKey,
         validation_id: &str,
     ) -> Result<(), Fault> {
-        let missing = || Refusal::not_found(format!("Host {} was not found: record not found", key.host_id));
+        let missing = || {
+            let HostKey { host_id, infra_env_id } = key;
+            Refusal::not_found(format!(
+                "Host {host_id} of cluster {infra_env_id} was not found: record not found"
+            ))
+        };
         let mut work = self.load_host(key).await?.ok_or_else(missing)?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(missing)?;

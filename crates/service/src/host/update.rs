@@ -1,5 +1,6 @@
 //! A user changes how a host is to be installed (service-api §6.4).
 
+use assisted_core::feature::usage::Usages;
 use assisted_core::host::record::HostKey;
 use assisted_core::host::update::update_host;
 use assisted_wire::host::Host;
@@ -39,6 +40,9 @@ impl Service {
         }
         let outcome = update_host(&work.facts, key, params)?;
         work.absorb(outcome);
+        if params.host_name.is_some() {
+            work.note_usage(Usages::set_requested_hostname);
+        }
         work.refresh_and_mark();
         let facts = work.commit(self).await?;
         let host = facts.hosts.iter().find(|host| host.key() == key).ok_or_else(|| no_host(key))?;

@@ -37,8 +37,7 @@ impl Service {
         batch.delete_infra_env(id, stored.version);
         let event =
             catalogue::INFRA_ENV_DEREGISTERED.of_infra_env(id, stored.record.infra_env.cluster_id, &[]);
-        batch.insert_event(&event, self.now(), Some(caller.request_id));
-        self.store().write(batch).await?;
+        self.write_told(batch, &[event], Some(caller.request_id), self.now()).await?;
         self.memory().infra_envs.remove(&id);
         Ok(())
     }

@@ -44,6 +44,10 @@ impl Service {
             let event = catalogue::INFRA_ENV_REGISTRATION_FAILED.of_infra_env(id, params.cluster_id, values);
             Rejection::told(refusal, event)
         };
+        // Only an id that the settings fix can be taken.
+        if !self.settings().clusters.infra_env_id.is_empty() && self.store().infra_env(id).await?.is_some() {
+            return Err(refuse(Refusal::conflict(format!("infraEnv {id} is already registered"))).into());
+        }
         let cluster = match params.cluster_id {
             Some(id) => self.store().cluster(id, Deleted::Hidden).await?,
             None => None,
@@ -62,10 +66,7 @@ impl Service {
             record.cluster.feature_usage = usage;
             batch.update_cluster(&record, cluster.version);
         }
-        for event in &created.events {
-            batch.insert_event(event, new.new.now, Some(caller.request_id));
-        }
-        self.store().write(batch).await?;
+        self.write_told(batch, &created.events, Some(caller.request_id), new.new.now).await?;
         if let Some(cluster) = &cluster {
             self.memory().forget_cluster(cluster.record.cluster.id);
         }

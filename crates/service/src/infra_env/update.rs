@@ -53,10 +53,7 @@ impl Service {
             }
             batch.mark_due(Due::Cluster(cluster.record.cluster.id), now);
         }
-        for event in &updated.events {
-            batch.insert_event(event, now, Some(caller.request_id));
-        }
-        self.store().write(batch).await?;
+        self.write_told(batch, &updated.events, Some(caller.request_id), now).await?;
         self.memory().forget_infra_env(id);
         if let Some(cluster) = &cluster {
             self.memory().forget_cluster(cluster.record.cluster.id);

@@ -104,7 +104,7 @@ impl Service {
         for entry in &self.settings().clusters.base_dns_domains {
             let (domain, zone) = entry.split_once(':').unwrap_or((entry, ""));
             let Some((_, provider)) = zone.split_once('/') else {
-                return Err(Refusal::new(500, format!("Invalid format: {entry}")).into());
+                return Err(Refusal::new(500, format!("Invalid format: {zone}")).into());
             };
             domains.push(ManagedDomain { domain: domain.to_owned(), provider: provider.parse().ok() });
         }

@@ -45,6 +45,11 @@ impl Database {
         let address = Postgres::start().unwrap().create_database().unwrap();
         Self { address, dir: Arc::new(TempDir::new().unwrap()) }
     }
+
+    /// Where the service keeps files.
+    pub fn files(&self) -> std::path::PathBuf {
+        self.dir.path().join("files")
+    }
 }
 
 /// Runs a test on each engine.
@@ -97,11 +102,17 @@ impl Lab {
 
     /// Another replica, or the same after a restart.
     pub async fn at(database: &Database, time: Time) -> Self {
+        Self::with(database, time, |_| {}).await
+    }
+
+    /// With other settings.
+    pub async fn with(database: &Database, time: Time, change: impl FnOnce(&mut Settings)) -> Self {
         let store = Store::open(&database.address).await.unwrap();
-        let blob = Blob::open(database.dir.path().join("files")).await.unwrap();
+        let blob = Blob::open(database.files()).await.unwrap();
         let mut settings = Settings::default();
         settings.images.agent = AGENT.to_owned();
         settings.http.image_service_base_url = "https://images.example.com".to_owned();
+        change(&mut settings);
         let clock = Clock::new({
             let time = time.clone();
             move || time.now()

@@ -3,9 +3,15 @@
 
 mod binding;
 mod events;
+mod files;
+mod install_config;
 mod lab;
 mod life;
+mod lists;
+mod logs;
+mod manifests;
 mod refusals;
 mod replicas;
 mod replies;
 mod silence;
+mod stages;

@@ -8,9 +8,15 @@ use assisted_wire::operation::Role;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::lab::{Database, Lab, PULL_SECRET, on_both_engines, refusal};
+use crate::lab::{Database, Lab, PULL_SECRET, Time, on_both_engines, refusal};
 
-on_both_engines![nothing_is_left_behind, settings_of_a_cluster];
+on_both_engines![
+    nothing_is_left_behind,
+    settings_of_a_cluster,
+    checks_that_start_over,
+    an_id_that_is_fixed,
+    domains
+];
 
 async fn nothing_is_left_behind(database: Database) {
     let lab = Lab::start(&database).await;
@@ -71,5 +77,89 @@ async fn settings_of_a_cluster(database: Database) {
     let platforms = service.get_cluster_supported_platforms(caller, id).await.unwrap();
     assert_eq!(platforms.iter().map(|platform| platform.as_str()).collect::<Vec<_>>(), ["none"]);
     assert_eq!(refusal(service.get_preflight_requirements(caller, ClusterId::random()).await).0, 404);
+    lab.stop().await;
+}
+
+async fn checks_that_start_over(database: Database) {
+    let lab = Lab::start(&database).await;
+    let reset = async |host, validation: &str| {
+        refusal(lab.service.reset_host_validation(&lab.caller, host, validation).await)
+    };
+    let nobodys = HostKey { infra_env_id: InfraEnvId::random(), host_id: HostId::random() };
+    let HostKey { host_id, infra_env_id } = nobodys;
+    let text = format!("Host {host_id} of cluster {infra_env_id} was not found: record not found");
+    assert_eq!(reset(nobodys, "container-images-available").await, (404, text));
+    let pooled = lab.host(lab.infra_env(None).await.id).await;
+    let text = format!("host {} is not bound to any cluster, reset validation", pooled.host_id);
+    assert_eq!(reset(pooled, "container-images-available").await, (500, text));
+    let cluster = lab.single_node().await;
+    let bound = lab.host(lab.infra_env(Some(cluster.id)).await.id).await;
+    for id in ["ntp-synced", "nonsense", ""] {
+        let text = format!("Validation \"{id}\" cannot be reset or does not exist");
+        assert_eq!(reset(bound, id).await, (400, text));
+    }
+    for id in ["container-images-available", "sufficient-installation-disk-speed"] {
+        lab.service.reset_host_validation(&lab.caller, bound, id).await.unwrap();
+    }
+
+    // What a user says about a host is noted with its cluster.
+    let name = serde_json::from_value(json!({"host_name": "a"})).unwrap();
+    lab.service.update_host(&lab.caller, bound, name).await.unwrap();
+    let config = |text: &str| serde_json::from_value(json!({"config": text})).unwrap();
+    let given = config(r#"{"ignition":{"version":"3.1.0"}}"#);
+    lab.service.update_host_ignition(&lab.caller, bound, given).await.unwrap();
+    let usage = lab.get_cluster(cluster.id).await.feature_usage;
+    assert!(
+        usage.contains("\"Requested hostname\"") && usage.contains(r#"{"host":true,"infra-env":false}"#),
+        "{usage}"
+    );
+    lab.service.update_host_ignition(&lab.caller, bound, config("")).await.unwrap();
+    let usage = lab.get_cluster(cluster.id).await.feature_usage;
+    assert!(!usage.contains("Ignition Config Override"), "{usage}");
+    assert_eq!(refusal(lab.service.update_host_ignition(&lab.caller, bound, config("x")).await).0, 400);
+    assert_eq!(refusal(lab.service.update_host_ignition(&lab.caller, nobodys, config("x")).await).0, 404);
+    let args = |list: &[&str]| serde_json::from_value(json!({"args": list})).unwrap();
+    // Arguments are judged before the host is looked for (service-api §20, 8).
+    for host in [bound, nobodys] {
+        let outcome = lab.service.update_host_installer_args(&lab.caller, host, args(&["--evil"])).await;
+        let (status, text) = refusal(outcome);
+        assert_eq!(status, 400);
+        assert!(
+            text.starts_with("found unexpected flag --evil for installer - allowed flags are ["),
+            "{text}"
+        );
+    }
+    let good = args(&["--append-karg", "a=b"]);
+    let shown = lab.service.update_host_installer_args(&lab.caller, bound, good).await.unwrap();
+    assert_eq!(shown.installer_args, r#"["--append-karg","a=b"]"#);
+    lab.stop().await;
+}
+
+async fn an_id_that_is_fixed(database: Database) {
+    let id = InfraEnvId::random();
+    let fix =
+        |settings: &mut assisted_core::settings::Settings| settings.clusters.infra_env_id = id.to_string();
+    let lab = Lab::with(&database, Time::default(), fix).await;
+    assert_eq!(lab.infra_env(None).await.id, id);
+    let params = serde_json::from_value(json!({"name": "again", "pull_secret": PULL_SECRET})).unwrap();
+    let outcome = lab.service.register_infra_env(&lab.caller, params).await;
+    assert_eq!(refusal(outcome), (409, format!("infraEnv {id} is already registered")));
+    lab.stop().await;
+}
+
+async fn domains(database: Database) {
+    let of = |domains: &'static [&str]| {
+        let domains = domains.iter().map(|domain| (*domain).to_owned()).collect();
+        |settings: &mut assisted_core::settings::Settings| settings.clusters.base_dns_domains = domains
+    };
+    let lab = Lab::with(&database, Time::default(), of(&["z.com:Z1/route53", "a.com:Z2/route53"])).await;
+    let listed = lab.service.list_managed_domains(&lab.caller).await.unwrap().0;
+    let expected =
+        json!([{"domain": "a.com", "provider": "route53"}, {"domain": "z.com", "provider": "route53"}]);
+    assert_eq!(serde_json::to_value(listed).unwrap(), expected);
+    lab.stop().await;
+    let lab = Lab::with(&database, Time::default(), of(&["z.com:Z1"])).await;
+    let outcome = lab.service.list_managed_domains(&lab.caller).await;
+    assert_eq!(refusal(outcome), (500, "Invalid format: Z1".to_owned()));
     lab.stop().await;
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::lab::{Database, Lab, inventory, on_both_engines, refusal, resolutions, time_sources};
 
-on_both_engines![in_any_order, twice, strange, at_the_same_time];
+on_both_engines![in_any_order, twice, strange, of_hostile_machines, at_the_same_time];
 
 async fn in_any_order(database: Database) {
     let lab = Lab::start(&database).await;
@@ -69,6 +69,46 @@ async fn strange(database: Database) {
     // The same inventory as before is news now: the media can be read again.
     lab.reply(host, StepType::Inventory, &inventory(1)).await.unwrap();
     lab.until(host, HostStatus::KnownUnbound).await;
+    lab.stop().await;
+}
+
+async fn of_hostile_machines(database: Database) {
+    let lab = Lab::start(&database).await;
+    let cluster = lab.single_node().await;
+    let infra_env = lab.infra_env(Some(cluster.id)).await;
+    let host = lab.host(infra_env.id).await;
+    let long = "n".repeat(10_000);
+    for name in [
+        "\0",
+        "a\0b\n\u{1b}[2J",
+        "\u{202e}moc.elpmaxe",
+        "$(reboot)",
+        "'; drop table hosts; --",
+        "\u{1f4a5}",
+        &long,
+    ] {
+        let mut hostile = inventory(1);
+        hostile["hostname"] = json!(name);
+        hostile["interfaces"][0]["name"] = json!(name);
+        hostile["disks"][0]["serial"] = json!(name);
+        lab.reply(host, StepType::Inventory, &hostile).await.unwrap();
+        // Whatever is told of the host, its name in it, can be kept and read again.
+        lab.service.deregister_host(&lab.caller, host).await.unwrap();
+        lab.register(infra_env.id, host.host_id).await.unwrap();
+        lab.reply(host, StepType::Inventory, &hostile).await.unwrap();
+        let shown = lab.until_host(host, "judged", |host| !host.validations_info.is_empty()).await;
+        assert!(shown.inventory.contains("192.168.126.11"));
+        let hosts = lab.get_cluster(cluster.id).await.hosts.unwrap();
+        assert_eq!((hosts.len(), hosts[0].id), (1, host.host_id));
+    }
+    assert!(
+        lab.event_names(cluster.id).await.iter().filter(|name| *name == "host_deregistered").count() == 7
+    );
+    let event = json!({
+        "name": "\0", "cluster_id": cluster.id, "severity": "info", "message": "\u{1f4a5}\0".repeat(5000),
+        "event_time": "2000-01-01T00:00:00Z", "props": "{\"a\":\"\\u0000\"}",
+    });
+    lab.service.trigger_event(&lab.caller, serde_json::from_value(event).unwrap()).await.unwrap();
     lab.stop().await;
 }
 

@@ -10,7 +10,7 @@ use assisted_wire::step::StepType;
 use super::{Draft, read};
 use crate::event::catalogue;
 use crate::facts::HostFacts;
-use crate::hardware::{Requirements, SelectionInput, total};
+use crate::hardware::{SelectionInput, total};
 use crate::host::report::ReportKind;
 use crate::refusal::Refusal;
 
@@ -46,8 +46,9 @@ pub(super) fn measured(draft: &mut Draft<'_>, exit_code: i64, output: &str) -> R
 
 /// The longest that a synchronous write should take on a host in its role, milliseconds.
 fn threshold(draft: &Draft<'_>) -> Option<i64> {
-    let table = Requirements::of_setting(&draft.facts.settings.hardware.requirements).ok()?;
-    let total = total(&table, &SelectionInput::of(draft.facts, &draft.host)).ok()?;
+    let total =
+        total(&draft.facts.settings.hardware.requirements, &SelectionInput::of(draft.facts, &draft.host))
+            .ok()?;
     Some(total.installation_disk_speed_threshold_ms)
 }
 

@@ -210,6 +210,13 @@ impl Draft<'_> {
 
 /// Reads the output of a step.
 fn read<T: DeserializeOwned>(step: StepType, output: &str) -> Result<T, Refusal> {
+    // A list would be taken for an object's members in their order, and an empty one for an object without any.
+    let is_list = output.trim_start().starts_with('[');
+    if is_list != matches!(step, StepType::FreeNetworkAddresses | StepType::VerifyVips) {
+        return Err(Refusal::bad_request(format!(
+            "output of step {step} can't be read: it has another form"
+        )));
+    }
     serde_json::from_str(output)
         .map_err(|error| Refusal::bad_request(format!("output of step {step} can't be read: {error}")))
 }

@@ -48,7 +48,7 @@ pub fn create(
     let network_type = network_type(params, mode)?;
     check_fields(params, settings)?;
     check_single_node(params, count, network_type)?;
-    check_platform(params, &platform, count)?;
+    check_platform(params, &platform)?;
     check_more_fields(params)?;
     check_platform_topology(&platform, count)?;
     topology::check(mode, count, &params.openshift_version, settings)?;
@@ -77,7 +77,7 @@ pub fn create(
     compatibility::check(&configuration, &record.cluster.openshift_version, params.cpu_architecture)?;
     pull_secret::check(&params.pull_secret, Some(&image.url), settings)
         .map_err(|problem| refuse(format!("pull secret for new cluster is invalid: {problem}")))?;
-    set_pull_secret(&mut record, params.pull_secret.clone());
+    set_pull_secret(&mut record, &params.pull_secret, settings)?;
     let kind = platform.platform.as_ref().map(|platform| platform.r#type);
     cluster_name::check(&params.name, kind).map_err(refuse)?;
     dns::check(&params.name, &params.base_dns_domain).map_err(refuse)?;
@@ -182,10 +182,10 @@ fn check_single_node(params: &ClusterCreateParams, count: i64, network: NetworkT
     Ok(())
 }
 
-fn check_platform(params: &ClusterCreateParams, platform: &Resolved, count: i64) -> Result<(), Refusal> {
+fn check_platform(params: &ClusterCreateParams, platform: &Resolved) -> Result<(), Refusal> {
     let kind = platform.platform.as_ref().map(|platform| platform.r#type);
     let version = &params.openshift_version;
-    if kind == Some(PlatformType::Nutanix) && count != 1 && below(version, 4, 11) {
+    if kind == Some(PlatformType::Nutanix) && below(version, 4, 11) {
         return Err(refuse(format!(
             "Invalid OCP version ({version}) for Nutanix, Nutanix integration is supported for version 4.11 and above"
         )));

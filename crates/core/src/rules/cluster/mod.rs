@@ -16,6 +16,8 @@ use assisted_wire::secret::Secret;
 use crate::cluster::record::ClusterRecord;
 use crate::event::NewEvent;
 use crate::refusal::Refusal;
+use crate::rules::field::pull_secret;
+use crate::settings::Settings;
 
 pub use create::create;
 pub use import::{disconnected, import};
@@ -46,7 +48,8 @@ fn check_ntp_exclusion(sources: &str, additional: &str) -> Result<(), Refusal> {
 }
 
 /// Keeps a pull secret with the cluster.
-fn set_pull_secret(record: &mut ClusterRecord, secret: Secret) {
+fn set_pull_secret(record: &mut ClusterRecord, secret: &Secret, settings: &Settings) -> Result<(), Refusal> {
+    record.pull_secret = pull_secret::completed(secret, settings).map_err(refuse)?;
     record.cluster.pull_secret_set = !secret.is_empty();
-    record.pull_secret = secret;
+    Ok(())
 }

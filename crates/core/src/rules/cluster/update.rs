@@ -5,6 +5,7 @@ use assisted_wire::cluster::{Cluster, ClusterKind};
 use assisted_wire::cluster_params::{
     ClusterUpdateParams, CpuArchitecture, HighAvailabilityMode, NetworkType, RoleSet,
 };
+use assisted_wire::host::HostRole;
 use assisted_wire::operator::{MonitoredOperator, OperatorType};
 use assisted_wire::platform::PlatformType;
 
@@ -13,7 +14,7 @@ use super::{check_ntp_exclusion, refuse, set_pull_secret, text, update_network, 
 use crate::cluster::gate::{self, Operation};
 use crate::cluster::record::ClusterRecord;
 use crate::event::{NewEvent, catalogue};
-use crate::facts::Facts;
+use crate::facts::{Facts, HostFacts};
 use crate::feature::usage::Usages;
 use crate::feature::{Configuration, compatibility};
 use crate::infra_env::record::InfraEnvRecord;
@@ -27,6 +28,7 @@ use crate::rules::network::{cidr, dual_stack, primary_stack};
 use crate::rules::operator::selection::{self, Selecting};
 use crate::rules::topology;
 use crate::settings::Settings;
+use crate::validation::topology::is_two_nodes_with_fencing;
 use crate::version::architecture::of_image;
 
 /// A cluster after an update, and what goes with it.
@@ -71,10 +73,14 @@ pub fn update(
         disk_encryption::check(encryption, settings.clusters.disk_encryption_support).map_err(refuse)?;
     }
     check_platform_topology(&stored.cluster, &platform, params)?;
+    check_sources_and_tags(&stored.cluster, params)?;
 
     let mut record = stored.clone();
     let old_operators = operator_names(&record.cluster);
     apply_platform(&mut record.cluster, &platform);
+    if let Some(secret) = &params.pull_secret {
+        set_pull_secret(&mut record, secret, settings)?;
+    }
     apply_plain(&mut record, params)?;
     if update_network::apply(&mut record.cluster, &stored.cluster, facts, params)? {
         record.machine_network_cidr_updated_at = Some(facts.now);
@@ -84,7 +90,7 @@ pub fn update(
     if params.olm_operators.is_some() || params.operator_bundles.is_some() {
         replace_operators(&mut record.cluster, params)?;
     }
-    check_compatibility(&record, infra_envs)?;
+    check_compatibility(&record, &facts.hosts, infra_envs)?;
 
     let mut usages = Usages::read(&stored.cluster.feature_usage);
     note_usage(&mut usages, &record.cluster, &stored.cluster, params, facts);
@@ -130,6 +136,11 @@ fn check_params(
     if let Some(endpoint) = &params.ignition_endpoint {
         ignition_endpoint::check(endpoint).map_err(refuse)?;
     }
+    Ok(())
+}
+
+/// What is judged only when it is applied, so that a wrong state is told first.
+fn check_sources_and_tags(cluster: &Cluster, params: &ClusterUpdateParams) -> Result<(), Refusal> {
     for sources in [&params.additional_ntp_source, &params.ntp_sources].into_iter().flatten() {
         if !sources.is_empty() {
             ntp::check(sources).map_err(refuse)?;
@@ -202,9 +213,6 @@ fn apply_platform(cluster: &mut Cluster, resolved: &Resolved) {
 }
 
 fn apply_plain(record: &mut ClusterRecord, params: &ClusterUpdateParams) -> Result<(), Refusal> {
-    if let Some(secret) = &params.pull_secret {
-        set_pull_secret(record, secret.clone());
-    }
     let cluster = &mut record.cluster;
     let copies = [
         (&params.name, &mut cluster.name),
@@ -294,9 +302,18 @@ fn operator_names(cluster: &Cluster) -> Vec<String> {
     names
 }
 
-fn check_compatibility(record: &ClusterRecord, infra_envs: &[InfraEnvRecord]) -> Result<(), Refusal> {
+fn check_compatibility(
+    record: &ClusterRecord,
+    hosts: &[HostFacts],
+    infra_envs: &[InfraEnvRecord],
+) -> Result<(), Refusal> {
     let version = &record.cluster.openshift_version;
-    let alone = Configuration { cluster: Some(record), ..Configuration::default() };
+    let alone = Configuration {
+        cluster: Some(record),
+        with_arbiter: hosts.iter().any(|host| host.record.host.role == Some(HostRole::Arbiter)),
+        with_fencing: is_two_nodes_with_fencing(&record.cluster, hosts),
+        ..Configuration::default()
+    };
     compatibility::check(&alone, version, None)?;
     for infra_env in infra_envs {
         let infra_env = &infra_env.infra_env;
@@ -340,7 +357,7 @@ fn note_usage(
     let platform = cluster.platform.as_ref().map_or(PlatformType::Baremetal, |platform| platform.r#type);
     let by_cluster = cluster.user_managed_networking != Some(true)
         && matches!(platform, PlatformType::Baremetal | PlatformType::None);
-    let is_virtual = |host: &&crate::facts::HostFacts| {
+    let is_virtual = |host: &&HostFacts| {
         let vendor = host.inventory.as_ref().and_then(|inventory| inventory.system_vendor.as_ref());
         vendor.is_some_and(|vendor| vendor.r#virtual)
     };

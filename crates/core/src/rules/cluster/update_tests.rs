@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use assisted_wire::cluster::{ClusterKind, ClusterStatus};
 use assisted_wire::cluster_params::ClusterUpdateParams;
+use assisted_wire::host::HostRole;
 use assisted_wire::inventory::{Interface, Inventory};
 use serde_json::{Value, json};
 
@@ -9,6 +10,7 @@ use super::create_tests::{created, new};
 use super::update::{Updated, update};
 use crate::facts::Facts;
 use crate::refusal::Refusal;
+use crate::settings::Settings;
 use crate::validation::testing;
 
 /// A registered cluster with hosts in the networks.
@@ -173,15 +175,57 @@ fn the_state_gate_comes_after_the_fields() {
     facts.test_cluster().status = ClusterStatus::Installing;
     let id = facts.test_cluster().id;
     assert_eq!(updated(&facts, &json!({"name": "-"})).unwrap_err().status, 400);
-    assert_eq!(
-        updated(&facts, &json!({"tags": "a"})).unwrap_err(),
-        Refusal::conflict(format!(
-            "Cluster {id} is in installing state, cluster can be updated only in one of [insufficient ready \
-             pending-for-input adding-hosts]"
-        ))
-    );
+    // Time sources and tags are judged as late as they are applied.
+    for body in [json!({}), json!({"tags": "a"}), json!({"tags": "-"}), json!({"ntp_sources": "a b"})] {
+        assert_eq!(
+            updated(&facts, &body).unwrap_err(),
+            Refusal::conflict(format!(
+                "Cluster {id} is in installing state, cluster can be updated only in one of [insufficient ready \
+                 pending-for-input adding-hosts]"
+            )),
+            "{body}"
+        );
+    }
     facts.cluster = None;
     assert_eq!(updated(&facts, &json!({})).unwrap_err(), Refusal::not_found("record not found"));
+}
+
+#[test]
+fn two_nodes_with_help_stay_on_their_platforms() {
+    let to = |platform: &str| json!({"platform": {"type": platform}});
+    let reason = |facts: &Facts, body: &Value| updated(facts, body).map(|_| ()).unwrap_err().reason;
+    let mut arbiter = facts(&json!({"control_plane_count": 2}), 3, &[]);
+    arbiter.hosts[2].record.host.role = Some(HostRole::Arbiter);
+    assert_eq!(
+        reason(&arbiter, &to("vsphere")),
+        "cannot use TNA Clusters because it's not compatible with vSphere Platform Integration"
+    );
+    assert!(updated(&arbiter, &to("none")).is_ok());
+    let mut fencing = facts(&json!({"control_plane_count": 2}), 2, &[]);
+    for host in &mut fencing.hosts {
+        host.record.host.role = Some(HostRole::Master);
+    }
+    assert!(updated(&fencing, &to("vsphere")).is_ok());
+    for host in &mut fencing.hosts {
+        host.record.host.fencing_credentials = "{}".to_owned();
+    }
+    assert_eq!(
+        reason(&fencing, &to("vsphere")),
+        "cannot use TNF Clusters because it's not compatible with vSphere Platform Integration"
+    );
+}
+
+#[test]
+fn own_credentials_are_added_to_what_is_kept() {
+    let mut facts = facts(&json!({}), 0, &[]);
+    let mut settings = Settings::clone(&facts.settings);
+    settings.clusters.registry_creds = "me:secret".into();
+    facts.settings = Arc::new(settings);
+    let body = json!({"pull_secret": r#"{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}"#});
+    let kept = updated(&facts, &body).unwrap().record.pull_secret;
+    assert!(kept.expose().contains(r#""registry.stage.redhat.io":{"auth":"bWU6c2VjcmV0"}"#));
+    let cleared = updated(&facts, &json!({"pull_secret": ""})).unwrap().record;
+    assert!(cleared.pull_secret.is_empty() && !cleared.cluster.pull_secret_set);
 }
 
 #[test]

@@ -40,6 +40,20 @@ pub fn check(secret: &Secret, release_image: Option<&str>, settings: &Settings) 
     Ok(())
 }
 
+/// The pull secret as it is kept: with the service's own credentials of the staging registry, if it has any
+/// (`REGISTRY_CREDS`). An empty one stays empty.
+pub fn completed(secret: &Secret, settings: &Settings) -> Result<Secret, Problem> {
+    let own = &settings.clusters.registry_creds;
+    if own.is_empty() || secret.is_empty() {
+        return Ok(secret.clone());
+    }
+    let failed = || "Failed to update Pull-secret with additional credentials".to_owned();
+    let mut document: Map<String, Value> = serde_json::from_str(secret.expose()).map_err(|_| failed())?;
+    let entries = document.get_mut("auths").and_then(Value::as_object_mut).ok_or_else(failed)?;
+    entries.insert(STAGING.to_owned(), serde_json::json!({"auth": STANDARD.encode(own.expose())}));
+    serde_json::to_string(&document).map(Secret::from).map_err(|_| failed())
+}
+
 fn parse(secret: &Secret) -> Result<Map<String, Value>, Problem> {
     let malformed = || "pull secret must be a well-formed JSON".to_owned();
     let mut document: Map<String, Value> = serde_json::from_str(secret.expose()).map_err(|_| malformed())?;
@@ -118,6 +132,24 @@ mod tests {
         let mut public = Settings::default();
         public.clusters.public_container_registries = vec!["quay.io".to_owned()];
         assert_eq!(super::check(&r#"{"auths":{"x.y":{}}}"#.into(), Some(RELEASE), &public), Ok(()));
+    }
+
+    #[test]
+    fn own_credentials_of_the_staging_registry() {
+        let given = Secret::from(r#"{"auths":{"quay.io":{"auth":""},"registry.stage.redhat.io":{}},"x":1}"#);
+        let mut settings = Settings::default();
+        assert_eq!(completed(&given, &settings), Ok(given.clone()));
+        settings.clusters.registry_creds = "me:secret".into();
+        let kept: Value = serde_json::from_str(completed(&given, &settings).unwrap().expose()).unwrap();
+        let expected = serde_json::json!({
+            "auths": {"quay.io": {"auth": ""}, "registry.stage.redhat.io": {"auth": "bWU6c2VjcmV0"}}, "x": 1
+        });
+        assert_eq!(kept, expected);
+        assert_eq!(completed(&Secret::default(), &settings), Ok(Secret::default()));
+        assert_eq!(
+            completed(&"[]".into(), &settings),
+            Err("Failed to update Pull-secret with additional credentials".to_owned())
+        );
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub fn create(
     ];
     let record = InfraEnvRecord {
         infra_env,
-        pull_secret: params.pull_secret.clone(),
+        pull_secret: pull_secret::completed(&params.pull_secret, settings).map_err(refuse)?,
         image_token_key: new.image_token_key.clone(),
     };
     Ok(Created { record, events, cluster_feature_usage })

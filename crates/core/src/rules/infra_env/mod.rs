@@ -11,7 +11,7 @@ use assisted_wire::infra_env::{ImageType, InfraEnv, Proxy};
 use assisted_wire::version::ImageCpuArchitecture;
 
 use crate::event::{NewEvent, catalogue};
-use crate::feature::usage::Usages;
+use crate::feature::usage::{Overridden, Usages};
 use crate::refusal::Refusal;
 use crate::settings::Settings;
 use crate::version::architecture::of_image;
@@ -117,10 +117,9 @@ fn usage(cluster: &Cluster, infra_env: &InfraEnv) -> Option<String> {
     let before = usages.clone();
     usages.set("Static Network Config", !infra_env.static_network_config.is_empty());
     usages.set("discovery kernel arguments", infra_env.kernel_arguments.is_some());
-    let ignition = !infra_env.ignition_config_override.is_empty();
-    if ignition {
-        let data = [("host", false.into()), ("infra-env", true.into())];
-        usages.set_with("Ignition Config Override", true, data);
+    // It can't be taken away from an infra-env; another infra-env of the cluster may have one.
+    if !infra_env.ignition_config_override.is_empty() {
+        usages.set_ignition_override(Overridden::InfraEnv, true);
     }
     (usages != before).then(|| usages.write())
 }

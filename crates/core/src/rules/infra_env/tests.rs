@@ -193,6 +193,20 @@ fn a_default_time_source_cannot_be_taken_away() {
 }
 
 #[test]
+fn own_credentials_are_added_to_what_is_kept() {
+    let mut settings = Settings::default();
+    settings.clusters.registry_creds = "me:secret".into();
+    let entry = r#""registry.stage.redhat.io":{"auth":"bWU6c2VjcmV0"}"#;
+    let params = serde_json::from_value(json!({"name": "test", "pull_secret": PULL_SECRET})).unwrap();
+    let record = create(&params, None, &settings, &new()).unwrap().record;
+    assert!(record.pull_secret.expose().contains(entry));
+    let stored = created(&json!({}), None).unwrap().record;
+    let params = serde_json::from_value(json!({"pull_secret": PULL_SECRET})).unwrap();
+    let record = update(&stored, &params, None, &settings, testing::now()).unwrap().record;
+    assert!(record.pull_secret.expose().contains(entry));
+}
+
+#[test]
 fn the_bound_cluster_learns_what_is_used() {
     let cluster = cluster("arm64");
     let further = json!({

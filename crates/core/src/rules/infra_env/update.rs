@@ -46,7 +46,7 @@ pub fn update(
     let mut record = stored.clone();
     if !params.pull_secret.is_empty() {
         pull_secret::check(&params.pull_secret, None, settings).map_err(refuse)?;
-        record.pull_secret = params.pull_secret.clone();
+        record.pull_secret = pull_secret::completed(&params.pull_secret, settings).map_err(refuse)?;
         record.infra_env.pull_secret_set = true;
     }
     let infra_env = &mut record.infra_env;

@@ -126,7 +126,7 @@ fn check(cluster: Selecting<'_>, selected: &[MonitoredOperator]) -> Result<(), R
         }
         if !cluster.single_node {
             return Err(Refusal::bad_request(
-                "Logical Volume Manager is only supported for highly available openshift with version 4.15.0 or above",
+                "Logical Volume Manager is only supported for highly available openshift with version 4.15 or above",
             ));
         }
     }
@@ -253,7 +253,7 @@ mod tests {
             ),
             (
                 text(cluster("4.14.0"), &["lvm", "cnv"], &[]),
-                "Logical Volume Manager is only supported for highly available openshift with version 4.15.0 or above",
+                "Logical Volume Manager is only supported for highly available openshift with version 4.15 or above",
             ),
             (
                 text(arm, &["odf"], &[]),

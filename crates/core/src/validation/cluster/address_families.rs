@@ -5,6 +5,17 @@ use super::cidr_overlap::undefined;
 use crate::network::family::{self, families};
 use crate::validation::Outcome;
 
+/// The networks, as they are given.
+fn networks_of(view: &View<'_>) -> String {
+    let join = |networks: Vec<&str>| networks.join(", ");
+    format!(
+        "machine {}; cluster {}; service {}",
+        join(family::machine_networks(view.cluster).collect()),
+        join(family::cluster_networks(view.cluster).collect()),
+        join(family::service_networks(view.cluster).collect())
+    )
+}
+
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let needed = view.needs_machine_network();
     let empty = |mut networks: Box<dyn Iterator<Item = &str> + '_>| networks.next().is_none();
@@ -17,7 +28,9 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     let (Some(service), Some(mut cluster)) =
         (families(family::service_networks(view.cluster)), families(family::cluster_networks(view.cluster)))
     else {
-        return Outcome::error("Bad CIDR(s) appears in one of the networks");
+        return Outcome::error("Bad CIDR(s) appears in one of the networks")
+            .measured(networks_of(view))
+            .remedy("Set networks in CIDR notation.");
     };
     let remedy = "Give every list of networks the same families, in the same order.";
     cluster.dedup();
@@ -25,6 +38,8 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
         return Outcome::failure(
             "Address families of networks (ServiceNetworks, ClusterNetworks) are not the same.",
         )
+        .measured(networks_of(view))
+        .required("the same families in the same order")
         .remedy(remedy);
     }
     if needed {
@@ -37,7 +52,9 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
             return Outcome::failure(
                 "Address families of networks (MachineNetworks, ServiceNetworks, ClusterNetworks) are not the same.",
             )
-            .remedy(remedy);
+            .measured(networks_of(view))
+        .required("the same families in the same order")
+        .remedy(remedy);
         }
     }
     Outcome::success("Same address families for all networks.")

@@ -4,6 +4,9 @@ use super::View;
 use crate::network::{address, family};
 use crate::validation::Outcome;
 
+const SET_ALL: &str = "Set the cluster's networks; the machine network follows from the virtual IPs.";
+const SET_TWO: &str = "Set the cluster's cluster_networks and service_networks.";
+
 /// What is said while a network is missing.
 pub(super) fn undefined(machine: bool) -> Outcome {
     Outcome::pending(if machine {
@@ -11,6 +14,7 @@ pub(super) fn undefined(machine: bool) -> Outcome {
     } else {
         "At least one of the CIDRs (Cluster Network, Service Network) is undefined."
     })
+    .remedy(if machine { SET_ALL } else { SET_TWO })
 }
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
@@ -22,7 +26,10 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
         return undefined(!view.user_managed);
     }
     if cluster.len() != service.len() {
-        return Outcome::error("A mismatch between the number of Cluster and Service networks");
+        return Outcome::error("A mismatch between the number of Cluster and Service networks")
+            .measured(format!("{} cluster networks, {} service networks", cluster.len(), service.len()))
+            .required("as many of the one as of the other")
+            .remedy("Change the cluster's cluster or service networks.");
     }
     for (index, (cluster, service)) in cluster.iter().zip(&service).enumerate() {
         let machine = machine.get(index).or(machine.last()).filter(|_| needed);

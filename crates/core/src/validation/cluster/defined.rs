@@ -5,7 +5,11 @@ use crate::network::family;
 use crate::validation::Outcome;
 
 fn given(is: bool, success: &'static str, failure: &'static str, remedy: &'static str) -> Outcome {
-    if is { Outcome::success(success) } else { Outcome::failure(failure).remedy(remedy) }
+    if is {
+        Outcome::success(success)
+    } else {
+        Outcome::failure(failure).measured("not set").required("set").remedy(remedy)
+    }
 }
 
 pub(super) fn check_cluster_cidr(view: &View<'_>) -> Outcome {

@@ -20,5 +20,5 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
         Outcome::failure("The cluster has hosts that are not ready to install.")
             .remedy("See the validations of the hosts that are not ready, or remove those hosts.")
     };
-    outcome.measured(format!("{count} of {} hosts ready", hosts.len()))
+    outcome.measured(format!("{count} of {} hosts ready", hosts.len())).required("all of them")
 }

@@ -8,30 +8,43 @@ use crate::validation::Outcome;
 const SET_VIPS: &str = "Set the API and Ingress virtual IPs of the cluster.";
 const SET_NETWORK: &str = "Set the cluster's machine network.";
 
+/// What is said while no host told what it is.
+pub(super) fn undiscovered() -> Outcome {
+    Outcome::pending("Hosts have not been discovered yet")
+        .measured("no host")
+        .required("a host with an inventory")
+        .remedy("Boot machines with the discovery image.")
+}
+
 pub(super) fn check_defined(view: &View<'_>) -> Outcome {
     if view.user_managed && !view.single_node {
         Outcome::success("No Machine Network CIDR needed: User Managed Networking")
     } else if family::machine_networks(view.cluster).any(|network| !network.is_empty()) {
         Outcome::success("The Machine Network CIDR is defined.")
     } else if !view.has_inventories() {
-        Outcome::pending("Hosts have not been discovered yet")
-            .remedy("Boot machines with the discovery image.")
+        undiscovered()
     } else if view.dhcp {
         Outcome::failure(
             "The Machine Network CIDR is undefined; setting the Machine Network CIDR initiates the VIPs DHCP lease \
              allocation.",
         )
+        .measured("none")
+        .required("a machine network")
         .remedy(SET_NETWORK)
     } else if view.single_node {
         Outcome::failure(
             "The Machine Network CIDR is undefined; Setting Machine Network CIDR is required for single node cluster",
         )
+        .measured("none")
+        .required("a machine network")
         .remedy(SET_NETWORK)
     } else {
         Outcome::failure(
             "The Machine Network CIDR is undefined; the Machine Network CIDR can be defined by setting either the API \
              or Ingress virtual IPs.",
         )
+        .measured("none")
+        .required("a machine network")
         .remedy(SET_VIPS)
     }
 }
@@ -50,10 +63,12 @@ pub(super) fn check_calculated(view: &View<'_>) -> Outcome {
         return Outcome::pending(
             "The Machine Network CIDR, API virtual IPs, or Ingress virtual IPs are undefined.",
         )
+        .measured("none")
+        .required("a machine network")
         .remedy(SET_VIPS);
     }
     if !view.has_inventories() {
-        return Outcome::pending("Hosts have not been discovered yet");
+        return undiscovered();
     }
     let networks: Vec<String> = family::machine_networks(view.cluster).map(address::canonical).collect();
     let mut errors = Vec::new();
@@ -74,6 +89,7 @@ pub(super) fn check_calculated(view: &View<'_>) -> Outcome {
     }
     Outcome::failure(aggregate(&errors))
         .measured(networks.join(", "))
+        .required("the network of the virtual IPs, which hosts are in")
         .remedy("Choose virtual IPs in a network that the hosts are in.")
 }
 

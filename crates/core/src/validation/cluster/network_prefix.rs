@@ -14,14 +14,21 @@ const LEAST_HOST_BITS: i64 = 7;
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let networks = view.cluster.cluster_networks.as_deref().unwrap_or_default();
     if networks.is_empty() {
-        return Outcome::pending("The Cluster Network CIDR is undefined.");
+        return Outcome::pending("The Cluster Network CIDR is undefined.")
+            .remedy("Set the cluster's cluster_networks.");
     }
     let kind = effective_network_type(view.cluster);
     let own = ["OVNKubernetes", "OpenShiftSDN"].contains(&kind.as_str());
     let problem = networks.iter().find_map(|network| problem(network, own, view.facts.hosts.len()));
     problem.map_or_else(
         || Outcome::success("The Cluster Network prefix is valid."),
-        |text| Outcome::failure(text).remedy("Take a larger cluster network, or another host prefix."),
+        |text| {
+            let given = networks.iter().map(|network| format!("{} /{}", network.cidr.0, network.host_prefix));
+            Outcome::failure(text)
+                .measured(given.collect::<Vec<_>>().join(", "))
+                .required("room for each host, and 128 addresses in it")
+                .remedy("Take a larger cluster network, or another host prefix.")
+        },
     )
 }
 

@@ -17,16 +17,22 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
         Outcome::failure(
             "The cluster is configured with IPv6 which is not supported by OpenShiftSDN; use OVNKubernetes instead",
         )
+        .measured("OpenShiftSDN")
+        .required("OVNKubernetes")
         .remedy("Set the network type to OVNKubernetes.")
     } else if sdn && view.single_node {
         Outcome::failure(
             "Control Plane Count '1' (SNO) is not supported by OpenShiftSDN; use another network type instead",
         )
+        .measured("OpenShiftSDN")
+        .required("OVNKubernetes")
         .remedy("Set the network type to OVNKubernetes.")
     } else if view.dhcp && view.cluster.network_type == Some(NetworkType::OVNKubernetes) {
         Outcome::failure(
             "VIP DHCP allocation is not supported when the cluster is configured to use OVNKubernetes.",
         )
+        .measured("VIP allocation by DHCP")
+        .required("virtual IPs that are set")
         .remedy("Switch VIP allocation by DHCP off, and set the virtual IPs.")
     } else {
         Outcome::success("The cluster has a valid network type")
@@ -39,14 +45,24 @@ pub(super) fn check_manifests(view: &View<'_>) -> Outcome {
         return Outcome::success("No custom manifests are required");
     }
     match has_custom_manifest(view.cluster) {
-        None => Outcome::failure("Failed to parse feature usages"),
+        None => unreadable_usage(),
         Some(true) => Outcome::success("Custom manifests are uploaded"),
         Some(false) => Outcome::failure(format!(
             "Custom manifests are required for: {kind} network type. Please upload manifests via the custom manifests \
              API."
         ))
+        .measured("no custom manifest")
+        .required("the manifests of the plug-in")
         .remedy("Upload the plug-in's manifests."),
     }
+}
+
+/// What is said when the record of used features can't be read.
+pub(super) fn unreadable_usage() -> Outcome {
+    Outcome::failure("Failed to parse feature usages")
+        .measured("feature_usage can't be read")
+        .required("a JSON map")
+        .remedy("Change the cluster in any way: feature_usage is written anew.")
 }
 
 /// Whether the user uploaded a manifest; `None` when the record of used features can't be read.

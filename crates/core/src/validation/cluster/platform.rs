@@ -1,7 +1,7 @@
 //! `platform-requirements-satisfied`: what Oracle's cloud needs besides. Told only; it does not gate the installation.
 
 use super::View;
-use super::network_type::has_custom_manifest;
+use super::network_type::{has_custom_manifest, unreadable_usage};
 use crate::validation::{Outcome, topology};
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
@@ -10,11 +10,13 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     }
     match has_custom_manifest(view.cluster) {
         Some(true) => Outcome::success("Platform requirements satisfied"),
-        None => Outcome::failure("Failed to parse feature usages"),
+        None => unreadable_usage(),
         Some(false) => Outcome::failure(
             "The custom manifest required for Oracle Cloud Infrastructure platform integration has not been added. \
              Add a custom manifest to continue.",
         )
+        .measured("no custom manifest")
+        .required("the manifests of the cloud's controllers")
         .remedy("Upload the manifests of the cloud's controllers."),
     }
 }

@@ -17,7 +17,7 @@ use super::evaluate;
 use crate::facts::Facts;
 use crate::host::report::ReportKind;
 use crate::settings::Settings;
-use crate::validation::testing::{self, facts, inventory};
+use crate::validation::testing::{self, explains_itself, facts, inventory};
 use crate::validation::{Status, coverage};
 
 fn shown(facts: &Facts, id: Id) -> (Status, String) {
@@ -25,6 +25,7 @@ fn shown(facts: &Facts, id: Id) -> (Status, String) {
     let entry = results.get(id).unwrap_or_else(|| panic!("{id} was not evaluated"));
     assert_eq!(entry.condition, matches!(entry.outcome.status, Status::Success | Status::Disabled), "{id}");
     coverage::see(id, &entry.outcome);
+    explains_itself(id.as_str(), &entry.outcome);
     (entry.outcome.status, entry.outcome.message.to_string())
 }
 
@@ -577,7 +578,7 @@ fn platform() {
 fn disabled_and_ignored() {
     let settings = Settings {
         hosts: crate::settings::Hosts {
-            disabled_cluster_validations: vec!["dns-domain-defined".to_owned()],
+            disabled_cluster_validations: [DnsDomainDefined].into(),
             ..Settings::default().hosts
         },
         ..Settings::default()

@@ -9,6 +9,7 @@ use assisted_wire::probe_responses::FreeNetworkAddresses;
 use jiff::SignedDuration;
 
 use super::View;
+use super::machine_cidr::undiscovered;
 use crate::host::report::ReportKind;
 use crate::network::family;
 use crate::network::vip::{self, FreeCheck};
@@ -16,6 +17,8 @@ use crate::validation::Outcome;
 
 /// How long the allocation of VIPs by DHCP may take.
 pub(crate) const DHCP_ALLOCATION: SignedDuration = SignedDuration::from_mins(2);
+
+const SET: &str = "Choose free addresses in the machine network, and set them as the cluster's virtual IPs.";
 
 struct Kind {
     /// As messages about presence call it.
@@ -85,12 +88,16 @@ fn check_defined(view: &View<'_>, kind: &Kind) -> Outcome {
         return Outcome::success(format!("{title} virtual IPs are defined."));
     }
     if !view.dhcp {
-        return Outcome::failure(format!("{title} virtual IPs are undefined and must be provided.")).remedy(
-            "Choose free addresses in the machine network, and set them as the cluster's virtual IPs.",
-        );
+        return Outcome::failure(format!("{title} virtual IPs are undefined and must be provided."))
+            .measured("none")
+            .required("one, or two for dual stack")
+            .remedy(SET);
     }
     if !view.is_machine_cidr_defined() {
-        return Outcome::pending("The Machine Network CIDR is undefined");
+        return Outcome::pending("The Machine Network CIDR is undefined")
+            .measured("none")
+            .required("a machine network")
+            .remedy("Set the cluster's machine network.");
     }
     let outcome = if vips_timed_out(view) {
         Outcome::failure(format!(
@@ -102,7 +109,10 @@ fn check_defined(view: &View<'_>, kind: &Kind) -> Outcome {
              are received from a DHCP lease allocation task which may take up to 2 minutes."
         ))
     };
-    outcome.remedy("Check that the DHCP server has free addresses, or switch VIP allocation by DHCP off.")
+    outcome
+        .measured("no lease")
+        .required("a lease")
+        .remedy("Check that the DHCP server has free addresses, or switch VIP allocation by DHCP off.")
 }
 
 /// Whether the DHCP server had its time since the machine network was set.
@@ -119,19 +129,27 @@ fn check_valid(view: &View<'_>, kind: &Kind) -> Outcome {
     }
     let vips = (kind.vips)(view);
     let Some(first) = vips.first() else {
-        return Outcome::pending(format!("{} virtual IPs are undefined.", kind.title));
+        return Outcome::pending(format!("{} virtual IPs are undefined.", kind.title))
+            .measured("none")
+            .required("one, or two for dual stack")
+            .remedy(SET);
     };
     if !view.has_inventories() || !view.is_machine_cidr_defined() {
-        return Outcome::pending("Hosts have not been discovered yet");
+        return undiscovered();
     }
-    let remedy = "Choose virtual IPs in the machine network that nobody uses.";
+    let refused = |text: String, ips: &str| {
+        Outcome::failure(text)
+            .measured(ips.to_owned())
+            .required("addresses in the machine network that nobody uses")
+            .remedy("Choose virtual IPs in the machine network that nobody uses.")
+    };
     let mut networks = family::machine_networks(view.cluster);
     if view.user_load_balanced {
         let verdict = vip::verify_any(kind.one, first.ip, networks);
         return if verdict.is_success() {
             Outcome::success(format!("{} {} is valid", kind.one, first.ip))
         } else {
-            Outcome::failure(verdict.reason).measured(first.ip.to_owned()).remedy(remedy)
+            refused(verdict.reason, first.ip)
         };
     }
     let mut reasons = Vec::new();
@@ -148,7 +166,7 @@ fn check_valid(view: &View<'_>, kind: &Kind) -> Outcome {
         let name = kind.several;
         Outcome::success(format!("{name} {ips} belongs to the Machine CIDR and is not in use."))
     } else {
-        Outcome::failure(reasons.join(";")).measured(ips).remedy(remedy)
+        refused(reasons.join(";"), &ips)
     }
 }
 

@@ -59,7 +59,10 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
 
 pub(super) fn check_media(view: &View<'_>) -> Outcome {
     if view.record().media_status == Some(MediaStatus::Disconnected) {
-        Outcome::failure(MEDIA_LOST).remedy("Attach the discovery image again, and boot the machine anew.")
+        Outcome::failure(MEDIA_LOST)
+            .measured("can't be read")
+            .required("a medium that can be read")
+            .remedy("Attach the discovery image again, and boot the machine anew.")
     } else {
         Outcome::success("Media device is connected")
     }

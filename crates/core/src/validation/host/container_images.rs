@@ -36,6 +36,7 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
         "Failed to fetch container images needed for installation from {names}. This may be due to a network hiccup. \
          Retry to install again. If this problem persists, check your network settings to make sure you’re not blocked."
     ))
-    .measured(names)
+    .measured(format!("failed: {names}"))
+    .required("every image pulled")
     .remedy("Check that the host reaches the registry, with its proxy and pull secret; then reset this validation.")
 }

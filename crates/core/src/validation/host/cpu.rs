@@ -4,7 +4,7 @@ use super::View;
 use crate::validation::Outcome;
 
 pub(super) fn check_minimum(view: &View<'_>) -> Outcome {
-    let Some(cores) = cores(view) else { return Outcome::pending("Missing inventory") };
+    let Some(cores) = cores(view) else { return Outcome::awaits_inventory("Missing inventory") };
     let required = view.minimum.cpu_cores;
     let outcome = if cores >= required {
         Outcome::success("Sufficient CPU cores")
@@ -19,7 +19,7 @@ pub(super) fn check_minimum(view: &View<'_>) -> Outcome {
 }
 
 pub(super) fn check_for_role(view: &View<'_>) -> Outcome {
-    let Some(cores) = cores(view) else { return Outcome::pending("Missing inventory or role") };
+    let Some(cores) = cores(view) else { return Outcome::awaits_inventory("Missing inventory or role") };
     let (required, role) = (view.total.cpu_cores, view.role);
     let outcome = if cores >= required {
         Outcome::success(format!("Sufficient CPU cores for role {role}"))

@@ -19,7 +19,7 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     if roles.is_none() && !day2 {
         return Outcome::suppressed();
     }
-    let Some(inventory) = view.inventory else { return Outcome::pending("Missing host inventory") };
+    let Some(inventory) = view.inventory else { return Outcome::awaits_inventory("Missing host inventory") };
     if day2 { of_day2(view, roles.is_some(), inventory) } else { of_day1(view, cluster, roles, inventory) }
 }
 
@@ -31,7 +31,12 @@ fn configured(cluster: &Cluster) -> Option<RoleSet> {
 
 fn of_day1(view: &View<'_>, cluster: &Cluster, roles: Option<RoleSet>, inventory: &Inventory) -> Outcome {
     let name = match view.role {
-        HostRole::AutoAssign => return Outcome::pending("Missing role assignment"),
+        HostRole::AutoAssign => {
+            return Outcome::pending("Missing role assignment")
+                .measured("no role")
+                .required("a role")
+                .remedy("Give the host a role, or wait until one is chosen for it.");
+        }
         HostRole::Master | HostRole::Bootstrap => "masters",
         HostRole::Arbiter => "arbiters",
         HostRole::Worker => "workers",
@@ -55,7 +60,7 @@ fn of_day2(view: &View<'_>, encrypted: bool, inventory: &Inventory) -> Outcome {
     let ignition = answer.and_then(|answer| serde_json::from_str::<Ignition>(&answer.ignition).ok());
     let Some(ignition) = ignition else {
         return if encrypted {
-            Outcome::pending("Missing ignition information")
+            Outcome::awaits_report("Missing ignition information")
         } else {
             Outcome::suppressed()
         };
@@ -69,6 +74,11 @@ fn of_day2(view: &View<'_>, encrypted: bool, inventory: &Inventory) -> Outcome {
         tang(view)
     } else {
         Outcome::failure("Invalid LUKS object in ignition - both TPM2 and Tang are not available")
+            .measured("neither")
+            .required("TPM 2.0 or Tang")
+            .remedy(
+                "Mend the disk encryption in the Ignition configuration of the cluster that the host joins.",
+            )
     }
 }
 
@@ -92,7 +102,7 @@ fn tpm(inventory: &Inventory) -> Outcome {
 fn tang(view: &View<'_>) -> Outcome {
     let report = view.host.report(ReportKind::TangConnectivity);
     if report.is_empty() {
-        return Outcome::pending("Disk encryption check was not performed yet");
+        return Outcome::awaits_report("Disk encryption check was not performed yet");
     }
     // Old agents don't know the step.
     if report.contains("failed to find action for step") {
@@ -103,6 +113,8 @@ fn tang(view: &View<'_>) -> Outcome {
         _ => Outcome::failure(format!(
             "Could not validate that all Tang servers are reachable and working: {report}"
         ))
+        .measured("not every Tang server answered")
+        .required("an answer of every Tang server")
         .remedy("Check that the host reaches every Tang server, and that their thumbprints are right."),
     }
 }

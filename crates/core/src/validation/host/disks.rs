@@ -11,12 +11,15 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
         return if broken {
             Outcome::error("Failed to load inventory")
         } else {
-            Outcome::pending("Missing inventory")
+            Outcome::awaits_inventory("Missing inventory")
         };
     };
     let disks = inventory.disks.as_deref().unwrap_or_default();
     if disks.is_empty() {
-        return Outcome::error("Failed to detected disks").remedy("Attach a disk to the machine.");
+        return Outcome::error("Failed to detected disks")
+            .measured("no disk")
+            .required("one disk")
+            .remedy("Attach a disk to the machine.");
     }
     let eligible = disks.iter().filter(|disk| disk.installation_eligibility.eligible).count();
     let outcome = if eligible > 0 {

@@ -14,7 +14,7 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     }
     let report: DomainResolutionResponse = match view.report(ReportKind::DomainNameResolutions) {
         Report::Missing => {
-            return Outcome::pending(
+            return Outcome::awaits_report(
                 "DNS wildcard check cannot be performed yet because the host has not yet performed DNS resolution",
             );
         }
@@ -39,7 +39,8 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
              to complete while this record exists. Please remove it to proceed. The domain resolves to {}",
             targets.join(", ")
         ))
-        .measured(targets.join(", "))
+        .measured(format!("resolves to {}", targets.join(", ")))
+        .required("no answer")
         .remedy("Remove the wildcard record from DNS.");
     }
     let Some(found) = find(&relative) else { return missing() };
@@ -53,7 +54,8 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
              The relative domain name resolves to {}",
             targets.join(", ")
         ))
-        .measured(targets.join(", "))
+        .measured(format!("resolves to {}", targets.join(", ")))
+        .required("no answer")
         .remedy("Remove the search domain that DHCP hands out, or the wildcard record in it.");
     }
     Outcome::success("DNS wildcard check was successful")

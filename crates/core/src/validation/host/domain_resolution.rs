@@ -59,7 +59,8 @@ fn check(view: &View<'_>, domain: &Domain) -> Outcome {
             return Outcome::pending(format!(
                 "DNS validation for the {printed} domain cannot be completed at the moment. This could be due to other \
                  validations"
-            ));
+            ))
+            .remedy("Wait until the host reached the cluster that it joins: see the validation ignition-downloadable.");
         }
         Some(true) => return satisfied(),
         Some(false) => {}
@@ -72,11 +73,15 @@ fn check(view: &View<'_>, domain: &Domain) -> Outcome {
         return Outcome::error(format!(
             "DNS validation for the {target} domain cannot be completed because the cluster does not have \
              base_dns_domain set. Please update the cluster with the correct base_dns_domain"
-        ));
+        ))
+        .measured("no base domain")
+        .required("a base domain")
+        .remedy("Set the cluster's base_dns_domain.");
     }
     let Report::Read(report) = view.report::<DomainResolutionResponse>(ReportKind::DomainNameResolutions)
     else {
-        return Outcome::error("Error while evaluating DNS resolution on this host");
+        return Outcome::error("Error while evaluating DNS resolution on this host")
+            .remedy("Wait: the host is asked again.");
     };
     let name = format!("{}.{}.{base}", domain.prefix, cluster.name);
     let resolution = report.resolutions.iter().find(|each| each.domain_name == name);
@@ -86,6 +91,8 @@ fn check(view: &View<'_>, domain: &Domain) -> Outcome {
             "Couldn't resolve domain name {printed} on the host. To continue installation, create the necessary DNS \
              entries to resolve this domain name to your cluster's {target} IP address"
         ))
+        .measured(format!("{name} does not resolve"))
+        .required(format!("the address of the {target}"))
         .remedy("Create the DNS record, and hand out the name server that knows it to the host.");
     }
     let own: Vec<&str> = view
@@ -99,7 +106,10 @@ fn check(view: &View<'_>, domain: &Domain) -> Outcome {
             "Domain {printed} must not point at {same} as it is the API address of this host. This domain must instead \
              point at the IP address of a load balancer when using user managed networking in a multi control-plane \
              node cluster"
-        ));
+        ))
+        .measured(format!("{name} resolves to {same}, the host itself"))
+        .required(format!("the address of the {target}"))
+        .remedy("Point the DNS record at a load balancer before the control plane nodes.");
     }
     satisfied().measured(resolved.join(", "))
 }

@@ -1,7 +1,7 @@
 //! `hostname-unique`, `hostname-valid`: a name that no other host of the cluster has, and that a node can have.
 
 use super::View;
-use crate::validation::Outcome;
+use crate::validation::{Outcome, Status};
 
 /// Names that say nothing: those of a machine that was given none.
 pub const FORBIDDEN: [&str; 6] = [
@@ -33,12 +33,13 @@ pub(super) fn check_unique(view: &View<'_>) -> Outcome {
         return Outcome::suppressed();
     }
     if view.inventory.is_none() {
-        return Outcome::pending("Missing inventory");
+        return Outcome::awaits_inventory("Missing inventory");
     }
     let name = view.name();
     if view.scope.is_name_shared(name) {
         Outcome::failure(format!("Hostname {name} is not unique in cluster"))
             .measured(name.to_owned())
+            .required("a name that no other host of the cluster has")
             .remedy(REMEDY)
     } else {
         Outcome::success(format!("Hostname {name} is unique in cluster"))
@@ -47,11 +48,13 @@ pub(super) fn check_unique(view: &View<'_>) -> Outcome {
 
 pub(super) fn check_valid(view: &View<'_>) -> Outcome {
     if view.inventory.is_none() {
-        return Outcome::failure("Missing inventory");
+        return Outcome { status: Status::Failure, ..Outcome::awaits_inventory("Missing inventory") };
     }
     let name = view.name();
-    let refused =
-        |text: String| Outcome::failure(text).measured(name.to_owned()).required(PATTERN).remedy(REMEDY);
+    let refused = |text: String| {
+        let measured = if name.is_empty() { "no name" } else { name };
+        Outcome::failure(text).measured(measured.to_owned()).required(PATTERN).remedy(REMEDY)
+    };
     if FORBIDDEN.contains(&name) {
         refused(format!("The host name {name} is forbidden"))
     } else if name.chars().count() > MAX_LENGTH || !matches_pattern(name) {

@@ -13,7 +13,7 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     }
     let answer: ApiVipConnectivityResponse = match view.report(ReportKind::ApiVipConnectivity) {
         Report::Missing => {
-            return Outcome::pending("Ignition is not yet available, pending API connectivity");
+            return Outcome::awaits_report("Ignition is not yet available, pending API connectivity");
         }
         Report::Broken => {
             return Outcome::error("Internal error - failed to parse agent API connectivity response");
@@ -35,5 +35,10 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
             answer.url, answer.download_error
         ))
     };
-    outcome.remedy("Check routes, name resolution and firewalls between the host and the cluster's API.")
+    let failed =
+        if answer.download_error.is_empty() { "not downloaded".to_owned() } else { answer.download_error };
+    outcome
+        .measured(failed)
+        .required("the cluster's Ignition configuration downloaded")
+        .remedy("Check routes, name resolution and firewalls between the host and the cluster's API.")
 }

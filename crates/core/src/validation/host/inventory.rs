@@ -3,7 +3,7 @@
 use assisted_wire::inventory::{InventoryTruncation, InventoryTruncationType as Type};
 
 use super::View;
-use crate::validation::Outcome;
+use crate::validation::{Outcome, Status};
 
 const REMEDY: &str =
     "Remove disks or interfaces that the host does not need, or raise AGENT_INVENTORY_MAX_SIZE.";
@@ -12,16 +12,14 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     if view.inventory.is_some() {
         Outcome::success("Valid inventory exists for the host")
     } else {
-        Outcome::failure("Inventory has not been received for the host")
-            .remedy("Wait: a host sends its inventory within a minute after it registered.")
+        let awaited = Outcome::awaits_inventory("Inventory has not been received for the host");
+        Outcome { status: Status::Failure, ..awaited }
     }
 }
 
 pub(super) fn check_partially_truncated(view: &View<'_>) -> Outcome {
     truncated(view, |truncation| match truncation.r#type {
-        Type::Partial => {
-            Outcome::failure(text("Inventory is truncated (partial)", truncation)).remedy(REMEDY)
-        }
+        Type::Partial => refused(text("Inventory is truncated (partial)", truncation)),
         Type::Full => Outcome::success("Inventory is not partially truncated (inventory fully truncated)"),
     })
 }
@@ -29,13 +27,17 @@ pub(super) fn check_partially_truncated(view: &View<'_>) -> Outcome {
 pub(super) fn check_fully_truncated(view: &View<'_>) -> Outcome {
     truncated(view, |truncation| match truncation.r#type {
         Type::Partial => Outcome::success("Inventory is partially truncated"),
-        Type::Full => Outcome::failure(text("Inventory is truncated (full)", truncation)).remedy(REMEDY),
+        Type::Full => refused(text("Inventory is truncated (full)", truncation)),
     })
 }
 
 fn truncated(view: &View<'_>, judge: impl Fn(&InventoryTruncation) -> Outcome) -> Outcome {
-    let Some(inventory) = view.inventory else { return Outcome::pending("Missing inventory") };
+    let Some(inventory) = view.inventory else { return Outcome::awaits_inventory("Missing inventory") };
     inventory.truncation.as_ref().map_or_else(|| Outcome::success("Inventory is not truncated"), judge)
+}
+
+fn refused(text: String) -> Outcome {
+    Outcome::failure(text).measured("a part of the inventory").required("the whole").remedy(REMEDY)
 }
 
 fn text(start: &str, truncation: &InventoryTruncation) -> String {

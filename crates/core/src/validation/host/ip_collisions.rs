@@ -24,6 +24,7 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
         Report::Read(collisions) => collisions,
     };
     let mut lines = String::new();
+    let mut shared = Vec::new();
     for text in inventory.interfaces.iter().flatten().flat_map(address::texts) {
         let Some(own) = address::parse_net(text) else {
             return Outcome::error(format!("inventory of host {id} contains bad CIDR: {text}"));
@@ -36,11 +37,15 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
                 lines,
                 "Collisions detected for host ID {id}, IP address: {ip} Mac addresses: {macs}"
             );
+            shared.push(ip);
         }
     }
     if lines.is_empty() {
         Outcome::success(format!("No IP collisions were detected by host {id}"))
     } else {
-        Outcome::failure(lines).remedy("Give one of the machines that share the address another one.")
+        Outcome::failure(lines)
+            .measured(format!("shared: {}", shared.join(", ")))
+            .required("addresses that nobody else has")
+            .remedy("Give one of the machines that share the address another one.")
     }
 }

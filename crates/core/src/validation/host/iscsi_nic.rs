@@ -22,7 +22,7 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
         return Outcome::suppressed();
     }
     let Some(inventory) = view.inventory.filter(|_| !view.machine_networks.is_empty()) else {
-        return Outcome::pending("Missing inventory or machine network CIDR");
+        return super::machine_cidr::missing(view);
     };
     let Some(disk) = disk::find(inventory, chosen) else { return Outcome::suppressed() };
     match disk.drive_type {
@@ -45,7 +45,10 @@ fn of_disk(view: &View<'_>, disk: &Disk, inventory: &Inventory) -> Outcome {
         view.machine_networks.iter().any(|network| network.contains(&own.net.addr()))
     };
     if address::of_interface(nic).any(within) {
-        Outcome::failure(IN_MACHINE_NETWORK).remedy("Connect the iSCSI target through a network of its own.")
+        Outcome::failure(IN_MACHINE_NETWORK)
+            .measured(format!("{} is in a machine network", nic.name))
+            .required("an interface outside of the machine networks")
+            .remedy("Connect the iSCSI target through a network of its own.")
     } else {
         Outcome::success("Network interface connected to iSCSI disk does not belong to machine network CIDRs")
     }
@@ -70,5 +73,7 @@ fn of_multipath(view: &View<'_>, device: &Disk, inventory: &Inventory) -> Outcom
          Network interface connected to iSCSI disk ({}) cannot belong to machine network CIDRs",
         failed.join(", ")
     ))
+    .measured(format!("in a machine network: the ways to {}", failed.join(", ")))
+    .required("interfaces outside of the machine networks")
     .remedy("Connect the iSCSI targets through a network of their own.")
 }

@@ -100,7 +100,7 @@ pub(super) fn check_loss(view: &View<'_>) -> Outcome {
 
 fn check(view: &View<'_>, quality: &Quality) -> Outcome {
     if view.inventory.is_none() {
-        return Outcome::pending("The inventory is not available yet.");
+        return Outcome::awaits_inventory("The inventory is not available yet.");
     }
     if view.cluster.is_none() {
         return Outcome::suppressed();
@@ -118,14 +118,17 @@ fn check(view: &View<'_>, quality: &Quality) -> Outcome {
         return Outcome::success(quality.satisfied);
     }
     let report: ConnectivityReport = match view.report(ReportKind::Connectivity) {
-        Report::Missing => return Outcome::pending(quality.missing),
+        Report::Missing => return Outcome::awaits_report(quality.missing),
         Report::Broken => {
             return Outcome::error("Parse error while attempting to process the connectivity report");
         }
         Report::Read(report) => report,
     };
     match offenders(view, quality, limit, &report) {
-        Err(unknown) => Outcome::failure((quality.unknown_host)(unknown)),
+        Err(unknown) => Outcome::failure((quality.unknown_host)(unknown))
+            .measured(format!("a link to {unknown}"))
+            .required("links to hosts of the cluster")
+            .remedy("Wait: the host reports its links to the cluster's present hosts anew."),
         Ok(offenders) if offenders.is_empty() => Outcome::success(quality.satisfied),
         Ok(mut offenders) => {
             let others = offenders.len() > NAMED;

@@ -12,13 +12,31 @@ pub(super) fn check_defined(view: &View<'_>) -> Outcome {
     } else if !view.machine_networks.is_empty() {
         Outcome::success("Machine Network CIDR is defined")
     } else if topology::is_vip_dhcp(cluster) {
-        Outcome::failure("Machine Network CIDR is undefined").remedy("Set the cluster's machine network.")
+        Outcome::failure("Machine Network CIDR is undefined")
+            .measured("none")
+            .required("a machine network")
+            .remedy("Set the cluster's machine network.")
     } else {
         Outcome::failure(
             "Machine Network CIDR is undefined; the Machine Network CIDR can be defined by setting either the API or \
              Ingress virtual IPs",
         )
+        .measured("none")
+        .required("a machine network")
         .remedy("Set the API or Ingress virtual IPs of the cluster.")
+    }
+}
+
+/// What is said while the one or the other is not known.
+pub(super) fn missing(view: &View<'_>) -> Outcome {
+    let text = "Missing inventory or machine network CIDR";
+    if view.machine_networks.is_empty() {
+        Outcome::pending(text)
+            .measured("no machine network")
+            .required("a machine network")
+            .remedy("Set the API or Ingress virtual IPs of the cluster.")
+    } else {
+        Outcome::awaits_inventory(text)
     }
 }
 
@@ -36,7 +54,7 @@ pub(super) fn check_belongs(view: &View<'_>) -> Outcome {
         return Outcome::success("No machine network CIDR validation needed: Day2 cluster");
     }
     if view.inventory.is_none() || networks.is_empty() {
-        return Outcome::pending("Missing inventory or machine network CIDR");
+        return missing(view);
     }
     let outcome = if topology::is_user_load_balanced(cluster) {
         if networks.iter().any(|network| view.is_in(network)) {

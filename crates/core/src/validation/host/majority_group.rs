@@ -19,7 +19,7 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     }
     let groups = match &view.scope.groups {
         Report::Missing => {
-            return Outcome::pending("Machine Network CIDR or Connectivity Majority Groups missing");
+            return Outcome::awaits_report("Machine Network CIDR or Connectivity Majority Groups missing");
         }
         Report::Broken => return Outcome::error("Parse error for connectivity majority group"),
         Report::Read(groups) => groups,
@@ -29,7 +29,10 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     let connected = if by_route {
         is_routed(cluster, groups.connected_addresses(id))
     } else if view.machine_networks.is_empty() {
-        return Outcome::pending("Not enough information to calculate host majority groups");
+        return Outcome::pending("Not enough information to calculate host majority groups")
+            .measured("no machine network")
+            .required("a machine network")
+            .remedy("Set the API or Ingress virtual IPs of the cluster.");
     } else {
         view.machine_networks.iter().all(|network| groups.contains(&network.to_string(), id))
     };
@@ -40,8 +43,11 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
         Outcome::pending("Not enough hosts in cluster to calculate connectivity groups")
             .measured(format!("{} hosts", view.facts.hosts.len()))
             .required(format!("{minimum} hosts"))
+            .remedy("Discover more machines.")
     } else {
         Outcome::failure("No connectivity to the majority of hosts in the cluster")
+            .measured("not in the largest group of hosts that reach each other")
+            .required("connectivity to the majority of hosts")
             .remedy("Check cabling, VLANs and firewalls between this host and the others.")
     }
 }

@@ -9,7 +9,7 @@ use crate::validation::Outcome;
 const MIB: i64 = 1 << 20;
 
 pub(super) fn check_minimum(view: &View<'_>) -> Outcome {
-    let Some(memory) = memory(view) else { return Outcome::pending("Missing inventory") };
+    let Some(memory) = memory(view) else { return Outcome::awaits_inventory("Missing inventory") };
     let required = view.minimum.ram_mib;
     // What the kernel reports lacks more than what the firmware does.
     let by_kernel = memory.physical_bytes_method == Some(MemoryMethod::Meminfo);
@@ -28,7 +28,7 @@ pub(super) fn check_minimum(view: &View<'_>) -> Outcome {
 }
 
 pub(super) fn check_for_role(view: &View<'_>) -> Outcome {
-    let Some(memory) = memory(view) else { return Outcome::pending("Missing inventory or role") };
+    let Some(memory) = memory(view) else { return Outcome::awaits_inventory("Missing inventory or role") };
     let (required, role) = (view.total.ram_mib, view.role);
     let (found, least) = (bytes::binary(memory.physical_bytes), bytes::binary_mib(required));
     let outcome = if memory.physical_bytes >= (required - MEMORY_TOLERANCE_MIB).saturating_mul(MIB) {

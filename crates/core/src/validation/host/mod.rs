@@ -54,8 +54,6 @@ pub enum EvaluationError {
     MachineNetwork(String),
     #[error(transparent)]
     Hardware(#[from] HardwareError),
-    #[error("hardware requirements can't be read: {0}")]
-    Requirements(String),
 }
 
 /// When the outcome of a validation is left out of what the API shows.

@@ -13,7 +13,7 @@ const FINE: &str = "MTU is ok";
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let Some(cluster) = view.cluster else { return Outcome::suppressed() };
     if view.inventory.is_none() {
-        return Outcome::pending("Missing host inventory");
+        return Outcome::awaits_inventory("Missing host inventory");
     }
     if view.host.is_day2() {
         return Outcome::success("Day2 host is not required to be connected to other hosts in the cluster");
@@ -26,7 +26,7 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
         return Outcome::success(FINE);
     }
     let report: ConnectivityReport = match view.report(ReportKind::Connectivity) {
-        Report::Missing => return Outcome::pending("Missing MTU report information"),
+        Report::Missing => return Outcome::awaits_report("Missing MTU report information"),
         Report::Broken => return Outcome::error("Internal error - failed to parse host connectivity report"),
         Report::Read(report) => report,
     };
@@ -38,6 +38,11 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
             "MTU is broken. Interface: {}, remote IP address: {}",
             report.outgoing_nic, report.remote_ip_address
         ))
+        .measured(format!(
+            "full-sized packets get lost from {} to {}",
+            report.outgoing_nic, report.remote_ip_address
+        ))
+        .required("full-sized packets get through")
         .remedy("Set the same MTU on the hosts' interfaces and on the switches between them."),
         None => Outcome::success(FINE),
     }

@@ -9,7 +9,7 @@ use crate::network::family;
 use crate::validation::Outcome;
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
-    let Some(inventory) = view.inventory else { return Outcome::pending("Missing inventory") };
+    let Some(inventory) = view.inventory else { return Outcome::awaits_inventory("Missing inventory") };
     let Some(cluster) = view.cluster else { return Outcome::suppressed() };
     if let Some(text) = unreadable(inventory) {
         return Outcome::error(format!("Unexpected error: invalid CIDR address: {text}"));
@@ -19,6 +19,8 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     let problem = families.into_iter().find_map(|stack| problem(inventory, stack));
     match problem {
         Some(problem) => Outcome::failure(format!("Address networks are overlapping: {problem}"))
+            .measured(problem)
+            .required("networks that share no address")
             .remedy("Give each of the host's interfaces a network of its own."),
         None => Outcome::success("Host subnets are not overlapping"),
     }

@@ -13,7 +13,7 @@ const OPENSTACK_PRODUCT: &str = "OpenStack Compute";
 pub(super) fn check_compatible(view: &View<'_>) -> Outcome {
     let Some(cluster) = view.cluster else { return Outcome::suppressed() };
     let (Some(inventory), Some(platform)) = (view.inventory, &cluster.platform) else {
-        return Outcome::pending("Missing inventory or platform isn't set");
+        return Outcome::awaits_inventory("Missing inventory or platform isn't set");
     };
     let kind = platform.r#type;
     if is_supported(platform, inventory) {
@@ -23,13 +23,13 @@ pub(super) fn check_compatible(view: &View<'_>) -> Outcome {
         "Host is not compatible with cluster platform {kind}; either disable this host or discover a new compatible \
          host."
     ))
-    .measured(manufacturer(inventory).to_owned())
-    .required(required_manufacturer(platform).unwrap_or_default())
+    .measured(format!("a machine made by {:?}", manufacturer(inventory)))
+    .required(format!("one made by {:?}", required_manufacturer(platform).unwrap_or_default()))
     .remedy("Remove this host, or choose another platform for the cluster.")
 }
 
 pub(super) fn check_network_settings(view: &View<'_>) -> Outcome {
-    let Some(inventory) = view.inventory else { return Outcome::pending("Missing inventory") };
+    let Some(inventory) = view.inventory else { return Outcome::awaits_inventory("Missing inventory") };
     let Some(vendor) = &inventory.system_vendor else { return Outcome::error("Validation error") };
     let product = &vendor.product_name;
     if product == OPENSTACK_PRODUCT {
@@ -39,6 +39,8 @@ pub(super) fn check_network_settings(view: &View<'_>) -> Outcome {
                 return Outcome::failure(format!(
                     "Platform {product} is allowed only for Single Node OpenShift or user-managed networking"
                 ))
+                .measured("networking by the cluster")
+                .required("user-managed networking")
                 .remedy("Switch the cluster to user-managed networking, or use another machine.");
             }
             Some(_) => {}

@@ -12,7 +12,8 @@ pub(super) fn check_installation_disk(view: &View<'_>) -> Outcome {
              formatted. Please either change this host's installation disk or do not skip the formatting of the \
              installation disk",
         )
-        .measured(id.clone())
+        .measured(format!("{id} is skipped"))
+        .required("an installation disk that is formatted")
         .remedy("Choose another installation disk, or let this one be formatted.");
     }
     Outcome::success("No request to skip formatting of the installation disk")
@@ -22,7 +23,7 @@ pub(super) fn check_missing(view: &View<'_>) -> Outcome {
     let disks = match view.inventory {
         Some(inventory) => inventory.disks.as_deref().unwrap_or_default(),
         None if view.host.report(ReportKind::Inventory).is_empty() => {
-            return Outcome::pending("Host inventory not available yet");
+            return Outcome::awaits_inventory("Host inventory not available yet");
         }
         None if skipped(view).next().is_some() => {
             return Outcome::error("Failed to unmarshal this host's inventory");
@@ -36,7 +37,8 @@ pub(super) fn check_missing(view: &View<'_>) -> Outcome {
              host. To ensure they haven't just changed their identity, please remove your request to skip their \
              formatting and then if needed add them back using the new ID",
         )
-        .measured(missing.to_owned())
+        .measured(format!("{missing} is gone"))
+        .required("every skipped disk present")
         .remedy("Remove the disk from those whose formatting is skipped.");
     }
     Outcome::success("All disks that have skipped formatting are present in the host inventory")

@@ -8,7 +8,7 @@ use crate::validation::Outcome;
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let Some(ahead) = view.host.record.clock_ahead_seconds else {
-        return Outcome::pending(
+        return Outcome::awaits_report(
             "Missing host time, can't determine synchronization between host and service",
         );
     };

@@ -38,8 +38,7 @@ impl<'a> View<'a> {
             inventory.memory.as_ref().ok_or(EvaluationError::NoMemory)?;
             inventory.cpu.as_ref().ok_or(EvaluationError::NoCpu)?;
         }
-        let table =
-            scope.requirements.as_ref().map_err(|error| EvaluationError::Requirements(error.to_string()))?;
+        let table = &scope.facts.settings.hardware.requirements;
         let machine_networks = scope.machine_networks.as_ref();
         Ok(Self {
             scope,

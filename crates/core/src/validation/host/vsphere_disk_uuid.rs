@@ -13,7 +13,7 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     if view.cluster.is_none() {
         return Outcome::suppressed();
     }
-    let Some(disks) = &inventory.disks else { return Outcome::pending("no disks") };
+    let Some(disks) = &inventory.disks else { return Outcome::awaits_inventory("no disks") };
     let architecture = inventory.cpu.as_ref().map_or("", |cpu| cpu.architecture.as_str());
     let policy = Policy::new(0, "", architecture);
     let lacks = disks.iter().any(|disk| {
@@ -25,6 +25,8 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
             "VSphere disk.EnableUUID isn't enabled for this virtual machine, it's necessary for disks to be mounted \
              properly",
         )
+        .measured("a disk without UUID")
+        .required("a UUID of each disk")
         .remedy("Set disk.EnableUUID to TRUE in the virtual machine's advanced settings, and boot it anew.")
     } else {
         Outcome::success("VSphere disk.EnableUUID is enabled for this virtual machine")

@@ -13,7 +13,7 @@ use assisted_wire::host::{HostKind, HostProgressInfo, HostRole, HostStage};
 use super::evaluate;
 use crate::facts::Facts;
 use crate::settings::Settings;
-use crate::validation::testing::{self, InventoryBuilder, facts, inventory, unbound};
+use crate::validation::testing::{self, InventoryBuilder, explains_itself, facts, inventory, unbound};
 use crate::validation::{Status, coverage};
 
 /// What the API shows of a validation of the first host: status and message; `None`: nothing.
@@ -22,6 +22,7 @@ fn shown(facts: &Facts, id: Id) -> Option<(Status, String)> {
     let entry = results.get(id).unwrap_or_else(|| panic!("{id} was not evaluated"));
     assert_eq!(entry.condition, matches!(entry.outcome.status, Status::Success | Status::Disabled), "{id}");
     coverage::see(id, &entry.outcome);
+    explains_itself(id.as_str(), &entry.outcome);
     entry.shown.then(|| (entry.outcome.status, entry.outcome.message.to_string()))
 }
 

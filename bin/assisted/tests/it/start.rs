@@ -1,0 +1,101 @@
+//! What the service refuses to start with: each refusal names what is wrong, and what would be right.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::service::{Service, text};
+
+/// A start that must fail; on a free port and with the data folder `dir`, unless the arguments say otherwise.
+fn refused(dir: &Path, args: &[&str], env: &[(&str, &str)]) -> Output {
+    let mut all = vec!["serve"];
+    for (flag, value) in [("--listen", "127.0.0.1:0"), ("--data-dir", dir.to_str().unwrap())] {
+        if !args.contains(&flag) {
+            all.extend([flag, value]);
+        }
+    }
+    let mut child = Command::new(env!("CARGO_BIN_EXE_assisted"))
+        .args(all)
+        .args(args)
+        .envs(env.iter().copied())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A service that starts all the same says so, and would not end by itself.
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    if !line.is_empty() {
+        child.kill().unwrap();
+    }
+    let output = child.wait_with_output().unwrap();
+    assert!(line.is_empty() && !output.status.success(), "{args:?} {env:?}: {line}");
+    output
+}
+
+#[test]
+fn a_bad_setting_is_named_with_what_is_allowed() {
+    let dir = tempfile::tempdir().unwrap();
+    for (variable, value, parts) in [
+        ("DISABLED_HOST_VALIDATIONS", "ntp-synced,nonsense", ["'nonsense'", "ids of host validations"]),
+        ("DISABLED_HOST_VALIDATIONS", "ntp-synced,,mtu-valid", ["'ntp-synced,,mtu-valid'", "such as"]),
+        ("DISABLED_CLUSTER_VALIDATIONS", "ntp-synced", ["'ntp-synced'", "ids of cluster validations"]),
+        ("HW_VALIDATOR_REQUIREMENTS", "[{]", ["\"[{]\"", "a JSON list of requirements"]),
+        ("HW_VALIDATOR_REQUIREMENTS", r#"[{"version":"4.9"}]"#, ["the role is missing", "cpu_cores"]),
+        ("RELEASE_IMAGES", "[{}]", ["missing field", "a JSON list of release images"]),
+        ("OS_IMAGES", "x86_64", ["\"x86_64\"", "a JSON list of OS images"]),
+        ("RELEASE_SOURCES", "{}", ["\"{}\"", "a JSON list of release sources"]),
+        ("MUST_GATHER_IMAGES", "[", ["\"[\"", "a JSON map"]),
+        ("IGNORED_OPENSHIFT_VERSIONS", "4.10", ["\"4.10\"", "a JSON list of texts"]),
+        ("HOST_MAX_DISCONNECTION_TIME", "3", ["\"3\"", "such as 90s"]),
+        ("ENABLE_AUTO_ASSIGN", "yes", ["\"yes\"", "true or false"]),
+        ("DB_MAX_OPEN_CONNECTIONS", "many", ["\"many\"", "a whole number"]),
+        ("CLUSTER_NETWORK_CIDR", "10.0.0.0", ["\"10.0.0.0\"", "an IPv4 network"]),
+        ("AUTH_TYPE", "basic", ["\"basic\"", "none, local"]),
+        ("LOG_LEVEL", "a=b=c", ["\"a=b=c\"", "debug or trace"]),
+        ("LOG_FORMAT", "xml", ["\"xml\"", "text or json"]),
+    ] {
+        let told = text(&refused(dir.path(), &[], &[(variable, value)]).stderr);
+        assert!(told.contains(variable), "{variable}={value}: {told}");
+        for part in parts {
+            assert!(told.contains(part), "{variable}={value}: {told} lacks {part}");
+        }
+    }
+}
+
+#[test]
+fn a_bad_place_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, "no folder").unwrap();
+    let garbage = dir.path().join("garbage.db");
+    std::fs::write(&garbage, "no database ".repeat(1000)).unwrap();
+    let garbage = format!("sqlite:{}", garbage.display());
+    for (args, parts) in [
+        (["--listen", "nonsense"].as_slice(), ["--listen", "nonsense"]),
+        (&["--listen", "0.0.0.0:0"], ["0.0.0.0:0", "--allow-unauthenticated"]),
+        (&["--listen", "192.0.2.1:0"], ["192.0.2.1:0", "--allow-unauthenticated"]),
+        (&["--listen", "192.0.2.1:0", "--allow-unauthenticated"], ["192.0.2.1:0", "--listen"]),
+        (&["--data-dir", file.to_str().unwrap()], ["file", "--data-dir"]),
+        (&["--data-dir", "/proc/nowhere"], ["/proc/nowhere", "--data-dir"]),
+        (&["--database", &garbage], ["garbage.db", "not a database"]),
+        (&["--database", "mysql://db.example.com/x"], ["mysql://db.example.com/x", "postgres://"]),
+        (&["--database", "postgres://user:hunter2@127.0.0.1:1/assisted"], ["127.0.0.1:1", "refused"]),
+    ] {
+        let told = text(&refused(dir.path(), args, &[]).stderr);
+        for part in parts {
+            assert!(told.contains(part), "{args:?}: {told} lacks {part}");
+        }
+        assert!(!told.contains("hunter2"), "{told}");
+    }
+}
+
+#[test]
+fn a_taken_port_is_named() {
+    let service = Service::start();
+    let address = service.url.trim_start_matches("http://");
+    let dir = tempfile::tempdir().unwrap();
+    let told = text(&refused(dir.path(), &["--listen", address], &[]).stderr);
+    assert!(told.contains(address) && told.contains("in use") && told.contains("--listen"), "{told}");
+}

@@ -1,0 +1,109 @@
+//! Uploads of logs: a form with one file, passed on while it arrives.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use assisted_service::Caller;
+use assisted_service::Service;
+use assisted_service::log::UploadLogs;
+use assisted_wire::cluster::LogsType;
+use assisted_wire::id::{HostId, InfraEnvId};
+use bytes::Bytes;
+use futures::{Stream, TryStreamExt, stream};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use multer::Multipart;
+use tokio::time::timeout;
+
+use super::query;
+use crate::check::params::Params;
+use crate::http::body;
+use crate::http::error::ApiError;
+use crate::http::response::{Answer, empty_answer};
+
+/// A client may be silent for so long.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// Bytes that may come before the file: the reader of forms holds them all.
+const LONGEST_HEAD: usize = 1 << 20;
+
+/// Name of the file in the form.
+const FILE: &str = "upfile";
+
+/// Keeps the logs that a request carries.
+pub(super) async fn upload_logs(
+    service: &Service,
+    caller: &Caller,
+    params: &Params,
+    headers: &HeaderMap,
+    mut body: Incoming,
+) -> Result<Answer, ApiError> {
+    let outcome = keep(service, caller, params, headers, &mut body).await;
+    if outcome.is_err() {
+        // A client that still sends would not read the answer.
+        body::discard(headers, &mut body).await;
+    }
+    outcome.map(|()| empty_answer(StatusCode::NO_CONTENT))
+}
+
+async fn keep(
+    service: &Service,
+    caller: &Caller,
+    params: &Params,
+    headers: &HeaderMap,
+    body: &mut Incoming,
+) -> Result<(), ApiError> {
+    let upload = UploadLogs {
+        cluster_id: query::cluster_id(params),
+        logs_type: params.text("logs_type").and_then(|kind| kind.parse().ok()).unwrap_or(LogsType::Empty),
+        infra_env_id: params.uuid("infra_env_id").map(InfraEnvId),
+        host_id: params.uuid("host_id").map(HostId),
+    };
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let boundary = multer::parse_boundary(content_type).map_err(|_| {
+        let given = content_type.split(';').next().unwrap_or_default().trim();
+        let message = format!("unsupported media type {given:?}, only [multipart/form-data] are allowed");
+        ApiError::framework(415, message)
+    })?;
+    let found = Arc::new(AtomicBool::new(false));
+    let mut form = Multipart::new(pieces(body, Arc::clone(&found)), boundary);
+    let malformed =
+        |error: multer::Error| ApiError::framework(400, format!("the form can't be read: {error}"));
+    while let Some(field) = form.next_field().await.map_err(malformed)? {
+        if field.name() != Some(FILE) {
+            continue;
+        }
+        found.store(true, Ordering::Relaxed);
+        let content = field.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()));
+        return Ok(service.upload_logs(caller, upload, content).await?);
+    }
+    Err(ApiError::framework(400, format!("{FILE} in formData is required")))
+}
+
+/// The pieces of a body. What is not yet known to belong to the file is bounded.
+fn pieces(body: &mut Incoming, found: Arc<AtomicBool>) -> impl Stream<Item = io::Result<Bytes>> + Send {
+    stream::try_unfold((body, found, 0), |(body, found, mut seen)| async move {
+        loop {
+            let frame = match timeout(SILENCE, body.frame()).await {
+                Ok(None) => return Ok(None),
+                Ok(Some(Ok(frame))) => frame,
+                Ok(Some(Err(_))) => return Err(io::Error::other("the body ended before its time")),
+                Err(_) => return Err(io::Error::other("the body did not arrive in time")),
+            };
+            let Ok(piece) = frame.into_data() else { continue };
+            if !found.load(Ordering::Relaxed) {
+                if seen > LONGEST_HEAD {
+                    return Err(io::Error::other(format!(
+                        "more than {LONGEST_HEAD} bytes come before the file"
+                    )));
+                }
+                seen += piece.len();
+            }
+            return Ok(Some((piece, (body, found, seen))));
+        }
+    })
+}

@@ -1,0 +1,67 @@
+//! The install config of a cluster, and what its user overrides in it (service-api §4.12).
+
+use assisted_core::event::catalogue;
+use assisted_core::refusal::Refusal;
+use assisted_core::rules::install_config::{apply, text};
+use assisted_core::validation::topology::is_day2;
+use assisted_store::Deleted;
+use assisted_wire::id::ClusterId;
+use assisted_wire::secret::Secret;
+
+use super::no_cluster;
+use crate::fault::{Fault, attempt, broken};
+use crate::{Caller, Error, Service};
+
+/// Stands for the installer's file where there is none.
+const NOT_INSTALLED_HERE: &str = "The install config is not available because this cluster resource is used only for adding \
+                                  additional hosts to an existing cluster";
+
+impl Service {
+    /// The install config as it would be now; it holds the pull secret.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such cluster, 400 for one that is installed already, 500 when something is lacking.
+    pub async fn get_cluster_install_config(&self, _: &Caller, id: ClusterId) -> Result<Secret, Error> {
+        let missing = || Refusal::not_found(format!("Failed to get cluster {id}: record not found"));
+        let work = self.load_cluster(id, Deleted::Hidden).await.map_err(broken)?.ok_or_else(missing)?;
+        let cluster = &work.cluster().ok_or_else(missing)?.cluster;
+        if is_day2(cluster) {
+            return Err(Refusal::bad_request(NOT_INSTALLED_HERE).into());
+        }
+        let config = text(&work.facts, &cluster.install_config_overrides);
+        Ok(config.map_err(|error| Refusal::new(500, error))?)
+    }
+
+    /// Replaces what the user overrides; an empty text overrides nothing.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such cluster, 400 when the overrides don't fit or something is lacking.
+    pub async fn update_cluster_install_config(
+        &self,
+        caller: &Caller,
+        id: ClusterId,
+        overrides: &str,
+    ) -> Result<(), Error> {
+        attempt!(self, caller, self.try_update_install_config(caller, id, overrides))
+    }
+
+    async fn try_update_install_config(
+        &self,
+        caller: &Caller,
+        id: ClusterId,
+        overrides: &str,
+    ) -> Result<(), Fault> {
+        let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
+        work.request_id = Some(caller.request_id);
+        let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
+        text(&work.facts, overrides).map_err(Refusal::bad_request)?;
+        apply(&mut record.cluster, overrides);
+        work.put_cluster(record);
+        work.events.push(catalogue::INSTALL_CONFIG_APPLIED.of_cluster(id, &[]));
+        work.refresh_and_mark();
+        work.commit(self).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! Downloads of what was generated for a cluster and its hosts.
+
+use assisted_blob::Error as BlobError;
+use assisted_core::facts::HostFacts;
+use assisted_core::host::record::HostKey;
+use assisted_core::refusal::Refusal;
+use assisted_core::rules::credentials::{KUBECONFIG, KUBECONFIG_NOINGRESS, check_download};
+use assisted_wire::cluster::Cluster;
+use assisted_wire::host::HostRole;
+use assisted_wire::host_params::HostIgnitionParams;
+use assisted_wire::id::ClusterId;
+
+use super::{File, key};
+use crate::cluster::no_cluster;
+use crate::fault::broken;
+use crate::{Caller, Error, Service};
+
+/// Bytes of a host's Ignition config at most, when it is told inside JSON.
+const LARGEST_IGNITION: u64 = 16 << 20;
+
+impl Service {
+    /// A file that was generated for a cluster; `file_name` is one of those that the API lists.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such cluster, 409 in a state without files or when the file is not there.
+    pub async fn download_cluster_files(
+        &self,
+        _: &Caller,
+        cluster_id: ClusterId,
+        file_name: &str,
+    ) -> Result<File, Error> {
+        self.cluster_file(cluster_id, file_name).await
+    }
+
+    /// The administrator's credentials; the kubeconfig as it was generated until the one with the ingress is there.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such cluster, 409 in a state without files or when the file is not there.
+    pub async fn download_cluster_credentials(
+        &self,
+        _: &Caller,
+        cluster_id: ClusterId,
+        file_name: &str,
+    ) -> Result<File, Error> {
+        match self.cluster_file(cluster_id, file_name).await {
+            // Whatever the reason (service-api §7.2).
+            Err(_) if file_name == KUBECONFIG => self.cluster_file(cluster_id, KUBECONFIG_NOINGRESS).await,
+            file => file,
+        }
+    }
+
+    async fn cluster_file(&self, cluster_id: ClusterId, name: &str) -> Result<File, Error> {
+        let stored = self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        check_download(&stored.record.cluster, name, &self.settings().http.install_invoker)?;
+        match File::open(self.blob(), &key(cluster_id, name)?, name).await {
+            Err(BlobError::NotFound(key) | BlobError::Shadowed(key)) => {
+                Err(Refusal::conflict(format!("object {key} was not found")).into())
+            }
+            file => Ok(file?),
+        }
+    }
+
+    /// The Ignition config with which a host boots into its cluster.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the host or its cluster, 409 in a state without files, 500 when the config is not there.
+    pub async fn download_host_ignition(&self, _: &Caller, host: HostKey) -> Result<File, Error> {
+        let (cluster_id, name) = self.host_ignition_file(host).await?;
+        Ok(File::open(self.blob(), &key(cluster_id, &name)?, &name).await?)
+    }
+
+    /// The same as text.
+    ///
+    /// # Errors
+    ///
+    /// As for the download.
+    pub async fn get_host_ignition(&self, _: &Caller, host: HostKey) -> Result<HostIgnitionParams, Error> {
+        let (cluster_id, name) = self.host_ignition_file(host).await?;
+        let config = self.blob().get(&key(cluster_id, &name)?, LARGEST_IGNITION).await?;
+        Ok(HostIgnitionParams { config: String::from_utf8(config.into()).map_err(Error::internal)? })
+    }
+
+    async fn host_ignition_file(&self, host: HostKey) -> Result<(ClusterId, String), Error> {
+        let HostKey { infra_env_id, host_id } = host;
+        let missing = || Refusal::not_found(format!("host {host_id} not found in infra env {infra_env_id}"));
+        let work = self.load_host_alone(host).await.map_err(broken)?.ok_or_else(missing)?;
+        let facts = work.host(host).ok_or_else(missing)?;
+        let cluster: &Cluster = &work
+            .cluster()
+            .ok_or_else(|| {
+                Refusal::not_found(format!(
+                    "Cluster not found for host {host_id} in infra env {infra_env_id}"
+                ))
+            })?
+            .cluster;
+        let name = ignition_name(facts);
+        check_download(cluster, &name, &self.settings().http.install_invoker)?;
+        Ok((cluster.id, name))
+    }
+}
+
+/// Name of a host's Ignition config; the bootstrap host becomes a master.
+pub(crate) fn ignition_name(host: &HostFacts) -> String {
+    let role = if host.record.host.bootstrap { HostRole::Master } else { host.effective_role() };
+    format!("{role}-{}.ign", host.record.host.id)
+}

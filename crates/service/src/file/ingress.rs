@@ -1,0 +1,47 @@
+//! The controller tells which authority signs the cluster's ingress (service-api §4.12).
+
+use assisted_core::refusal::Refusal;
+use assisted_core::rules::credentials::{
+    KUBECONFIG, KUBECONFIG_NOINGRESS, check_ingress_upload, with_ingress_ca,
+};
+use assisted_store::{Batch, Due};
+use assisted_wire::id::ClusterId;
+use assisted_wire::secret::Secret;
+
+use super::key;
+use crate::cluster::no_cluster;
+use crate::fault::broken;
+use crate::{Caller, Error, Service};
+
+/// Bytes of a kubeconfig at most.
+const LARGEST: u64 = 1 << 20;
+
+impl Service {
+    /// Makes the kubeconfig that trusts the ingress; once it is there it stays.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such cluster, 400 in a state without ingress, 500 for what is no certificate.
+    pub async fn upload_cluster_ingress_cert(
+        &self,
+        _: &Caller,
+        cluster_id: ClusterId,
+        ca: &str,
+    ) -> Result<(), Error> {
+        let stored = self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        check_ingress_upload(&stored.record.cluster)?;
+        let target = key(cluster_id, KUBECONFIG)?;
+        if self.blob().exists(&target).await? {
+            return Ok(());
+        }
+        let generated = self.blob().get(&key(cluster_id, KUBECONFIG_NOINGRESS)?, LARGEST).await?;
+        let generated =
+            String::from_utf8(generated.into()).map_err(|_| Error::internal("a kubeconfig is no text"))?;
+        let merged =
+            with_ingress_ca(&Secret::from(generated), ca).map_err(|error| Refusal::new(500, error))?;
+        self.blob().put(&target, merged.expose().to_owned()).await?;
+        let mut batch = Batch::new();
+        batch.mark_due(Due::Cluster(cluster_id), self.now());
+        self.store().write(batch).await.map_err(Error::internal)
+    }
+}

@@ -1,0 +1,56 @@
+//! Files that clients fetch: what is generated for a cluster and for its hosts (service-api §7).
+
+mod credentials;
+mod download;
+mod ingress;
+mod presigned;
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+
+use assisted_blob::{Blob, Key};
+use assisted_wire::id::ClusterId;
+use bytes::Bytes;
+use futures::Stream;
+
+use crate::Error;
+
+pub use presigned::InfraEnvFile;
+
+/// Bytes of a file, in pieces.
+pub type Content = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
+
+/// A file on its way to a client.
+pub struct File {
+    /// Name under which the client keeps it.
+    pub name: String,
+    /// In bytes; `None`: known at its end only.
+    pub size: Option<u64>,
+    pub content: Content,
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("File").field("name", &self.name).field("size", &self.size).finish_non_exhaustive()
+    }
+}
+
+impl File {
+    /// Opens a stored file.
+    pub(crate) async fn open(blob: &Blob, key: &Key, name: &str) -> Result<Self, assisted_blob::Error> {
+        let (object, content) = blob.stream(key, None).await?;
+        Ok(Self { name: name.to_owned(), size: Some(object.size), content: Box::pin(content) })
+    }
+}
+
+/// The key of a file of a cluster.
+pub(crate) fn key(cluster_id: ClusterId, path: &str) -> Result<Key, Error> {
+    Key::new(format!("{cluster_id}/{path}")).map_err(Error::internal)
+}
+
+impl From<assisted_blob::Error> for Error {
+    fn from(error: assisted_blob::Error) -> Self {
+        Self::internal(error)
+    }
+}

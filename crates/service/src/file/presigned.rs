@@ -1,0 +1,60 @@
+//! URLs that carry their own permission (service-api §5.7, §7.5).
+
+use assisted_core::refusal::Refusal;
+use assisted_wire::cluster_params::PresignedUrl;
+use assisted_wire::id::InfraEnvId;
+use assisted_wire::operation::BASE_PATH;
+use assisted_wire::time::DateTime;
+
+use crate::fault::broken;
+use crate::infra_env::no_infra_env;
+use crate::{Caller, Error, Service, TokenResource};
+
+/// A file of an infra-env. All texts are values of the API's lists.
+#[derive(Clone, Debug)]
+pub struct InfraEnvFile {
+    pub infra_env_id: InfraEnvId,
+    pub file_name: String,
+    pub ipxe_script_type: Option<String>,
+}
+
+impl Service {
+    /// A URL at which the file store itself gives out a file of a cluster.
+    ///
+    /// # Errors
+    ///
+    /// 400: a directory has no URLs, only a bucket has.
+    pub async fn get_presigned_for_cluster_files(&self, _: &Caller) -> Result<PresignedUrl, Error> {
+        Err(Refusal::bad_request("Failed to generate presigned URL: invalid backend").into())
+    }
+
+    /// A URL of a file of an infra-env, with the infra-env's token in it.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such infra-env, 400 for a type of script with another file.
+    pub async fn get_infra_env_presigned_file_url(
+        &self,
+        _: &Caller,
+        file: InfraEnvFile,
+    ) -> Result<PresignedUrl, Error> {
+        let id = file.infra_env_id;
+        self.known_infra_env(id).await.map_err(broken)?.ok_or_else(|| no_infra_env(id))?;
+        if file.ipxe_script_type.is_some() && file.file_name != "ipxe-script" {
+            return Err(Refusal::bad_request(r#"ipxe_script_type can be set only for "ipxe-script""#).into());
+        }
+        let token = (self.0.signer)(TokenResource::InfraEnv(id)).map(|token| ("api_key", token));
+        let name = ("file_name", file.file_name);
+        let kind = file.ipxe_script_type.map(|kind| ("ipxe_script_type", kind));
+        // In alphabetical order, as clients that compare URLs expect.
+        let query: Vec<_> = token
+            .into_iter()
+            .chain([name])
+            .chain(kind)
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let base = self.settings().http.service_base_url.trim_end_matches('/');
+        let url = format!("{base}{BASE_PATH}/v2/infra-envs/{id}/downloads/files?{}", query.join("&"));
+        Ok(PresignedUrl { url, expires_at: DateTime::ZERO })
+    }
+}

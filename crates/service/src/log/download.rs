@@ -1,0 +1,67 @@
+//! Downloads of logs, also those of deleted clusters.
+
+use assisted_blob::{Error as BlobError, Key};
+use assisted_core::refusal::Refusal;
+use assisted_store::Deleted;
+use assisted_wire::cluster::LogsType;
+
+use super::{DownloadLogs, controller_key, host_key, plain, stem};
+use crate::cluster::no_cluster;
+use crate::fault::broken;
+use crate::file::File;
+use crate::{Caller, Error, Service};
+
+impl Service {
+    /// The logs of one host, of the controller, or all of them in one archive.
+    ///
+    /// # Errors
+    ///
+    /// 404 without cluster, host or file, 400 for logs of no host, 409 when there are none yet.
+    pub async fn download_cluster_logs(&self, _: &Caller, query: DownloadLogs) -> Result<File, Error> {
+        let DownloadLogs { cluster_id, logs_type, host_id } = query;
+        // A deleted cluster has its deleted hosts, one that lives has not.
+        let work = match self.load_cluster(cluster_id, Deleted::Hidden).await.map_err(broken)? {
+            Some(work) => work,
+            None => {
+                self.load_cluster(cluster_id, Deleted::Shown).await.map_err(broken)?.ok_or_else(no_cluster)?
+            }
+        };
+        let cluster = &work.cluster().ok_or_else(no_cluster)?.cluster;
+        match logs_type {
+            Some(LogsType::Host) => {
+                let host_id = host_id.ok_or_else(|| {
+                    Refusal::bad_request("Host ID must be provided for downloading host logs")
+                })?;
+                let host = work.facts.hosts.iter().find(|host| host.record.host.id == host_id);
+                let host = host.ok_or_else(|| {
+                    Refusal::not_found(format!("Host {host_id} was not found in cluster {cluster_id}"))
+                })?;
+                if host.record.host.logs_collected_at.is_zero() {
+                    return Err(Refusal::conflict(format!("Logs for host {host_id} were not found")).into());
+                }
+                let name = format!("{}.tar.gz", stem(&cluster.name, host));
+                self.open_logs(&host_key(cluster_id, host_id)?, &name, query).await
+            }
+            Some(LogsType::Controller) => {
+                if cluster.controller_logs_collected_at.is_zero() {
+                    let reason = format!("Controller Logs for cluster {cluster_id} were not found");
+                    return Err(Refusal::conflict(reason).into());
+                }
+                let name = format!("{}_{cluster_id}_controller.tar.gz", plain(&cluster.name));
+                self.open_logs(&controller_key(cluster_id)?, &name, query).await
+            }
+            _ => self.bundle_logs(&work).await,
+        }
+    }
+
+    async fn open_logs(&self, key: &Key, name: &str, query: DownloadLogs) -> Result<File, Error> {
+        match File::open(self.blob(), key, name).await {
+            Err(BlobError::NotFound(_) | BlobError::Shadowed(_)) => {
+                let kind = query.logs_type.map_or("all", |kind| kind.as_str());
+                let reason = format!("Logs of type {kind} for cluster {} were not found", query.cluster_id);
+                Err(Refusal::not_found(reason).into())
+            }
+            file => Ok(file?),
+        }
+    }
+}

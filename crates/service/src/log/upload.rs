@@ -1,0 +1,103 @@
+//! Uploads of logs.
+
+use std::io;
+
+use assisted_blob::{Error as BlobError, Key};
+use assisted_core::cluster::record::ClusterRecord;
+use assisted_core::event::catalogue;
+use assisted_core::host::record::HostKey;
+use assisted_core::refresh::HostChange;
+use assisted_core::refusal::Refusal;
+use assisted_store::Deleted;
+use assisted_wire::cluster::{LogsState, LogsType};
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use bytes::Bytes;
+use futures::Stream;
+
+use super::{UploadLogs, controller_key, host_key};
+use crate::cluster::no_cluster;
+use crate::fault::{Fault, attempt, broken};
+use crate::host::no_host;
+use crate::{Caller, Error, Service};
+
+/// Bytes of an upload at most.
+pub(super) const LARGEST: u64 = 262_144_000;
+
+impl Service {
+    /// Keeps logs in place of earlier ones. An error of the stream with the kind `InvalidData` is the client's.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such cluster or host, 400 for logs of no host, and for those that are too large or broken off.
+    pub async fn upload_logs<S>(&self, caller: &Caller, upload: UploadLogs, content: S) -> Result<(), Error>
+    where
+        S: Stream<Item = io::Result<Bytes>> + Send,
+    {
+        let UploadLogs { cluster_id, logs_type, infra_env_id, host_id } = upload;
+        if logs_type == LogsType::Host {
+            let host_id = host_id.ok_or_else(|| {
+                Refusal::bad_request("cluster_id and host_id are required for upload host logs")
+            })?;
+            let host = self.host_of(cluster_id, infra_env_id, host_id).await?;
+            self.keep_logs(&host_key(cluster_id, host_id)?, content).await?;
+            return attempt!(self, caller, self.note_host_logs(caller, host));
+        }
+        self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        self.keep_logs(&controller_key(cluster_id)?, content).await?;
+        let now = self.now();
+        let change = |record: &mut ClusterRecord| {
+            record.cluster.controller_logs_collected_at = now.into();
+            record.cluster.logs_info = Some(LogsState::Collecting);
+        };
+        attempt!(self, caller, self.change_cluster(caller, cluster_id, &change, true))
+    }
+
+    async fn host_of(
+        &self,
+        cluster_id: ClusterId,
+        infra_env_id: Option<InfraEnvId>,
+        host_id: HostId,
+    ) -> Result<HostKey, Error> {
+        let work =
+            self.load_cluster(cluster_id, Deleted::Hidden).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let mut keys = work.facts.hosts.iter().map(assisted_core::facts::HostFacts::key);
+        let found = keys.find(|key| {
+            key.host_id == host_id && infra_env_id.is_none_or(|infra_env_id| key.infra_env_id == infra_env_id)
+        });
+        let missing = || Refusal::not_found(format!("Host {host_id} was not found in cluster {cluster_id}"));
+        Ok(found.ok_or_else(missing)?)
+    }
+
+    async fn keep_logs(
+        &self,
+        key: &Key,
+        content: impl Stream<Item = io::Result<Bytes>> + Send,
+    ) -> Result<(), Error> {
+        let refused = |message: String| Err(Error::Infra { status: 400, message });
+        match self.blob().put_stream(key, content, LARGEST).await {
+            Ok(_) => Ok(()),
+            Err(BlobError::TooLarge { limit, .. }) => {
+                refused(format!("upfile in formData should be at most {limit} bytes long"))
+            }
+            Err(BlobError::Io { source, .. }) if source.kind() == io::ErrorKind::InvalidData => {
+                refused(source.to_string())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn note_host_logs(&self, caller: &Caller, key: HostKey) -> Result<(), Fault> {
+        let mut work = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
+        work.request_id = Some(caller.request_id);
+        let host = work.host(key).ok_or_else(|| no_host(key))?;
+        let event = catalogue::HOST_LOGS_UPLOADED.of_host(host, &[]);
+        let mut record = host.record.clone();
+        record.host.logs_collected_at = self.now().into();
+        record.host.logs_info = Some(LogsState::Collecting);
+        work.change_host(HostChange { key, record: Some(record), reports: Vec::new() });
+        work.events.push(event);
+        work.mark_due();
+        work.commit(self).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,166 @@
+//! Manifests are uploaded, changed, moved and deleted.
+
+use assisted_blob::Error as BlobError;
+use assisted_core::feature::usage::Usages;
+use assisted_core::refusal::Refusal;
+use assisted_core::rules::manifest::{
+    LARGEST, MOST, Place, check, check_changeable, check_name, decode, no_cluster, not_distinct, other,
+    too_many,
+};
+use assisted_store::Deleted;
+use assisted_wire::id::ClusterId;
+use assisted_wire::manifest::{
+    CreateManifestParams, Manifest, ManifestFolder, ManifestSource, UpdateManifestParams,
+};
+use bytes::Bytes;
+
+use super::ManifestFile;
+use super::keep::{Keys, list};
+use crate::fault::{Fault, attempt};
+use crate::{Caller, Error, Service};
+
+/// The feature that is in use while there is a user's manifest.
+const USAGE: &str = "Custom manifest";
+
+impl Service {
+    /// Uploads a manifest, in place of one of the same folder and name.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such cluster, 422 for its name, 400 for its content or when the other folder has the name.
+    pub async fn create_cluster_manifest(
+        &self,
+        caller: &Caller,
+        cluster_id: ClusterId,
+        params: CreateManifestParams,
+    ) -> Result<Manifest, Error> {
+        self.cluster_of_manifests(cluster_id).await?;
+        let folder = params.folder.unwrap_or(ManifestFolder::Manifests);
+        let file = ManifestFile { cluster_id, folder, file_name: params.file_name };
+        check_name(file.place())?;
+        let content = judged(file.clone(), params.content).await?;
+        self.check_distinct(file.place()).await?;
+        self.keep_manifest(caller, &file, content).await?;
+        Ok(shown(file))
+    }
+
+    /// Changes a manifest's content, name or folder; whoever made it, it is a user's from now on.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such cluster, 400 after the installation has begun and for what would be refused as an upload,
+    /// 422 for its name, 500 when there is no such manifest and no new content.
+    pub async fn update_cluster_manifest(
+        &self,
+        caller: &Caller,
+        cluster_id: ClusterId,
+        params: UpdateManifestParams,
+    ) -> Result<Manifest, Error> {
+        let stored = self.cluster_of_manifests(cluster_id).await?;
+        check_changeable(&stored.record.cluster)?;
+        let old = ManifestFile { cluster_id, folder: params.folder, file_name: params.file_name };
+        let new = ManifestFile {
+            cluster_id,
+            folder: params.updated_folder.unwrap_or(old.folder),
+            file_name: params.updated_file_name.unwrap_or_else(|| old.file_name.clone()),
+        };
+        check_name(old.place())?;
+        check_name(new.place())?;
+        let source = Keys::new(old.place()).map_err(Error::internal)?;
+        let content = match params.updated_content {
+            // By the old name's ending (service-api §8).
+            Some(content) => judged(old.clone(), content).await?,
+            None => match self.blob().get(&source.content, LARGEST as u64).await {
+                Err(BlobError::NotFound(key) | BlobError::Shadowed(key)) => {
+                    return Err(Refusal::new(500, format!("object {key} was not found")).into());
+                }
+                content => content?,
+            },
+        };
+        if new.file_name != old.file_name {
+            self.check_distinct(new.place()).await?;
+        }
+        self.keep_manifest(caller, &new, content).await?;
+        if new != old {
+            source.delete(self.blob()).await?;
+        }
+        Ok(shown(new))
+    }
+
+    /// Deletes a manifest that may be there.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such cluster, 400 after the installation has begun.
+    pub async fn delete_cluster_manifest(&self, caller: &Caller, file: ManifestFile) -> Result<(), Error> {
+        let stored = self.cluster_of_manifests(file.cluster_id).await?;
+        check_changeable(&stored.record.cluster)?;
+        // What no manifest can be called is not there.
+        let Ok(keys) = Keys::new(file.place()) else { return Ok(()) };
+        keys.delete(self.blob()).await?;
+        if Usages::read(&stored.record.cluster.feature_usage).contains(USAGE) {
+            let left = list(self.blob(), file.cluster_id).await?;
+            let used =
+                left.iter().any(|(manifest, _)| manifest.manifest_source == Some(ManifestSource::User));
+            if !used {
+                attempt!(self, caller, self.note_manifests(caller, file.cluster_id, false))?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn check_distinct(&self, place: Place<'_>) -> Result<(), Error> {
+        let twin = Keys::new(Place { folder: other(place.folder), ..place }).map_err(Error::internal)?;
+        if self.blob().exists(&twin.content).await? {
+            return Err(not_distinct(place).into());
+        }
+        Ok(())
+    }
+
+    async fn keep_manifest(&self, caller: &Caller, file: &ManifestFile, content: Bytes) -> Result<(), Error> {
+        let keys = Keys::new(file.place()).map_err(Error::internal)?;
+        if !self.blob().exists(&keys.content).await?
+            && list(self.blob(), file.cluster_id).await?.len() >= MOST
+        {
+            return Err(too_many(file.place()).into());
+        }
+        keys.put(self.blob(), content).await?;
+        attempt!(self, caller, self.note_manifests(caller, file.cluster_id, true))
+    }
+
+    /// Notes with the cluster whether it has manifests; some validations ask for them.
+    async fn note_manifests(&self, caller: &Caller, id: ClusterId, used: bool) -> Result<(), Fault> {
+        let known = self.known_cluster(id).await?.ok_or_else(no_cluster)?;
+        if Usages::read(&known.record.cluster.feature_usage).contains(USAGE) == used {
+            return Ok(());
+        }
+        let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
+        work.request_id = Some(caller.request_id);
+        let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
+        let mut usages = Usages::read(&record.cluster.feature_usage);
+        usages.set(USAGE, used);
+        record.cluster.feature_usage = usages.write();
+        work.put_cluster(record);
+        work.refresh_and_mark();
+        work.commit(self).await?;
+        Ok(())
+    }
+}
+
+/// Decodes and judges a content apart from the requests of others: up to a mebibyte is parsed.
+async fn judged(file: ManifestFile, encoded: String) -> Result<Bytes, Error> {
+    let judge = move || {
+        let content = decode(file.place(), &encoded)?;
+        check(file.place(), &content)?;
+        Ok::<_, Refusal>(content)
+    };
+    Ok(tokio::task::spawn_blocking(judge).await.map_err(Error::internal)??.into())
+}
+
+fn shown(file: ManifestFile) -> Manifest {
+    Manifest {
+        folder: Some(file.folder),
+        file_name: file.file_name,
+        manifest_source: Some(ManifestSource::User),
+    }
+}

@@ -1,0 +1,74 @@
+//! Where manifests are kept.
+
+use std::collections::BTreeSet;
+
+use assisted_blob::{Blob, Key, KeyError};
+use assisted_core::rules::manifest::Place;
+use assisted_wire::id::ClusterId;
+use assisted_wire::manifest::{Manifest, ManifestFolder, ManifestSource};
+use bytes::Bytes;
+
+use crate::Error;
+
+/// The file that marks a manifest as a user's.
+const MARK: &str = "user-supplied";
+
+/// The keys of a manifest and of its mark; an error for a name that no manifest has.
+pub(crate) struct Keys {
+    pub(crate) content: Key,
+    mark: Key,
+}
+
+impl Keys {
+    pub(crate) fn new(place: Place<'_>) -> Result<Self, KeyError> {
+        let Place { cluster_id, folder, file_name } = place;
+        // One part of a key: a name with a slash would be another file than the one that is meant.
+        if file_name.contains('/') {
+            return Err(KeyError::Part);
+        }
+        Ok(Self {
+            content: Key::new(format!("{cluster_id}/manifests/{folder}/{file_name}"))?,
+            mark: Key::new(format!("{cluster_id}/manifest-attributes/{folder}/{file_name}/{MARK}"))?,
+        })
+    }
+
+    /// Keeps a user's manifest.
+    pub(crate) async fn put(&self, blob: &Blob, content: impl Into<Bytes>) -> Result<(), Error> {
+        // The mark first: a mark without a manifest is nothing, a manifest without one would be taken for the system's.
+        blob.put(&self.mark, Bytes::new()).await?;
+        Ok(blob.put(&self.content, content).await?)
+    }
+
+    /// Deletes a manifest that may be there.
+    pub(crate) async fn delete(&self, blob: &Blob) -> Result<(), Error> {
+        blob.delete(&self.content).await?;
+        blob.delete(&self.mark).await?;
+        Ok(())
+    }
+}
+
+/// All manifests of a cluster in the order of their folders and names.
+pub(crate) async fn list(blob: &Blob, cluster_id: ClusterId) -> Result<Vec<(Manifest, Key)>, Error> {
+    let folder = |name: &str| Key::new(format!("{cluster_id}/{name}")).map_err(Error::internal);
+    let marks: BTreeSet<String> = blob
+        .list(&folder("manifest-attributes")?)
+        .await?
+        .into_iter()
+        .filter_map(|(key, _)| {
+            let mut parts = key.as_str().splitn(3, '/').skip(2);
+            Some(parts.next()?.strip_suffix(MARK)?.trim_end_matches('/').to_owned())
+        })
+        .collect();
+    let manifests = blob.list(&folder("manifests")?).await?.into_iter().filter_map(|(key, _)| {
+        let path = key.as_str().splitn(3, '/').nth(2)?;
+        let source = if marks.contains(path) { ManifestSource::User } else { ManifestSource::System };
+        let (folder, file_name) = path.split_once('/')?;
+        let manifest = Manifest {
+            folder: Some(folder.parse::<ManifestFolder>().ok()?),
+            file_name: file_name.to_owned(),
+            manifest_source: Some(source),
+        };
+        Some((manifest, key))
+    });
+    Ok(manifests.collect())
+}

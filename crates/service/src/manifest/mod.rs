@@ -1,0 +1,32 @@
+//! Custom manifests: files that the installer lays over those that it generates (service-api §8).
+//!
+//! A manifest's content is a file of its own; an empty file beside it marks those that a user has given.
+
+mod change;
+pub(crate) mod keep;
+mod read;
+
+use assisted_core::cluster::record::ClusterRecord;
+use assisted_core::rules::manifest::no_cluster;
+use assisted_store::Stored;
+use assisted_wire::id::ClusterId;
+use assisted_wire::manifest::ManifestFolder;
+use std::sync::Arc;
+
+use crate::fault::broken;
+use crate::{Error, Service};
+
+/// Names a manifest of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManifestFile {
+    pub cluster_id: ClusterId,
+    pub folder: ManifestFolder,
+    pub file_name: String,
+}
+
+impl Service {
+    /// The cluster that manifests belong to.
+    async fn cluster_of_manifests(&self, id: ClusterId) -> Result<Arc<Stored<ClusterRecord>>, Error> {
+        Ok(self.known_cluster(id).await.map_err(broken)?.ok_or_else(no_cluster)?)
+    }
+}

@@ -1,0 +1,55 @@
+//! Reading manifests.
+
+use assisted_core::rules::manifest::{Place, no_manifest};
+use assisted_wire::id::ClusterId;
+use assisted_wire::manifest::{ListManifests, ManifestSource};
+
+use super::ManifestFile;
+use super::keep::{Keys, list};
+use crate::file::File;
+use crate::{Caller, Error, Service};
+
+impl Service {
+    /// A cluster's manifests; those that the service makes itself only when asked for.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such cluster.
+    pub async fn list_cluster_manifests(
+        &self,
+        _: &Caller,
+        cluster_id: ClusterId,
+        include_system_generated: bool,
+    ) -> Result<ListManifests, Error> {
+        self.cluster_of_manifests(cluster_id).await?;
+        let manifests = list(self.blob(), cluster_id).await?.into_iter().map(|(manifest, _)| manifest);
+        let shown = manifests.filter(|manifest| {
+            include_system_generated || manifest.manifest_source == Some(ManifestSource::User)
+        });
+        Ok(ListManifests(shown.collect()))
+    }
+
+    /// A manifest's content.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such cluster or no such manifest.
+    pub async fn download_cluster_manifest(&self, _: &Caller, file: ManifestFile) -> Result<File, Error> {
+        self.cluster_of_manifests(file.cluster_id).await?;
+        let place = file.place();
+        let keys = Keys::new(place).map_err(|_| no_manifest(place))?;
+        match File::open(self.blob(), &keys.content, &file.file_name).await {
+            Err(assisted_blob::Error::NotFound(_) | assisted_blob::Error::Shadowed(_)) => {
+                Err(no_manifest(place).into())
+            }
+            opened => Ok(opened?),
+        }
+    }
+}
+
+impl ManifestFile {
+    /// The manifest as the rules name it.
+    pub(super) fn place(&self) -> Place<'_> {
+        Place { cluster_id: self.cluster_id, folder: self.folder, file_name: &self.file_name }
+    }
+}

@@ -1,0 +1,71 @@
+//! The install config and its overrides.
+
+use assisted_service::Error;
+use assisted_wire::cluster::ClusterKind;
+use assisted_wire::id::ClusterId;
+use serde_json::{Value, json};
+
+use crate::lab::{Database, Lab, PULL_SECRET, on_both_engines, refusal};
+use crate::stages::changed;
+
+on_both_engines![shown_and_overridden, of_no_use_on_day_2];
+
+impl Lab {
+    async fn install_config(&self, id: ClusterId) -> Value {
+        let text = self.service.get_cluster_install_config(&self.caller, id).await.unwrap();
+        assert!(!format!("{text:?}").contains("auths"));
+        serde_json::from_str(text.expose()).unwrap()
+    }
+
+    async fn override_config(&self, id: ClusterId, overrides: &str) -> Result<(), Error> {
+        self.service.update_cluster_install_config(&self.caller, id, overrides).await
+    }
+}
+
+async fn shown_and_overridden(database: Database) {
+    let lab = Lab::start(&database).await;
+    let id = lab.single_node().await.id;
+    let host = lab.host(lab.infra_env(Some(id)).await.id).await;
+    lab.tell_all(host, 1).await;
+    let config = lab.install_config(id).await;
+    let secret: Value = serde_json::from_str(config["pullSecret"].as_str().unwrap()).unwrap();
+    assert_eq!(secret, serde_json::from_str::<Value>(PULL_SECRET).unwrap());
+    assert_eq!((&config["metadata"]["name"], &config["platform"]), (&json!("c"), &json!({"none": {}})));
+    assert_eq!(config["networking"]["machineNetwork"], json!([{"cidr": "192.168.126.0/24"}]));
+
+    lab.override_config(id, r#"{"fips":true}"#).await.unwrap();
+    assert_eq!(lab.install_config(id).await["fips"], true);
+    let cluster = lab.get_cluster(id).await;
+    assert_eq!(cluster.install_config_overrides, r#"{"fips":true}"#);
+    assert!(cluster.feature_usage.contains("Install Config Overrides"));
+    let names = lab.event_names(id).await;
+    assert_eq!(names.iter().filter(|name| *name == "install_config_applied").count(), 1);
+
+    let huge = format!(r#"{{"sshKey":"{}"#, "x".repeat(1 << 20));
+    let many = format!(r#"{{"compute":[{}{{}}]}}"#, r#"{"name":1},"#.repeat(100_000));
+    for overrides in
+        ["{", "\0", r#"{"publish":"Internal"}"#, r#"{"fips":"yes"}"#, &huge, &many, &"[".repeat(1 << 20)]
+    {
+        assert_eq!(refusal(lab.override_config(id, overrides).await).0, 400);
+    }
+    assert_eq!(lab.get_cluster(id).await.install_config_overrides, r#"{"fips":true}"#);
+    lab.override_config(id, "").await.unwrap();
+    assert_eq!(lab.install_config(id).await["fips"], false);
+
+    let nobody = ClusterId::random();
+    assert_eq!(refusal(lab.override_config(nobody, "{}").await).0, 404);
+    assert_eq!(
+        refusal(lab.service.get_cluster_install_config(&lab.caller, nobody).await),
+        (404, format!("Failed to get cluster {nobody}: record not found"))
+    );
+    lab.stop().await;
+}
+
+async fn of_no_use_on_day_2(database: Database) {
+    let lab = Lab::start(&database).await;
+    let id = lab.single_node().await.id;
+    let lab = changed(&database, lab, id, |cluster| cluster.kind = ClusterKind::AddHostsCluster).await;
+    let (status, text) = refusal(lab.service.get_cluster_install_config(&lab.caller, id).await);
+    assert!(status == 400 && text.starts_with("The install config is not available because"), "{text}");
+    lab.stop().await;
+}

@@ -1,0 +1,229 @@
+//! Logs: their progress, their upload, their download.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+
+use assisted_core::host::record::HostKey;
+use assisted_service::Error;
+use assisted_service::file::File;
+use assisted_service::log::{DownloadLogs, UploadLogs};
+use assisted_wire::cluster::{LogsState, LogsType};
+use assisted_wire::cluster_params::LogsProgressParams;
+use assisted_wire::id::{ClusterId, HostId};
+use bytes::Bytes;
+use futures::{TryStreamExt, stream};
+use serde_json::{Value, json};
+
+use crate::lab::{Database, Lab, PULL_SECRET, on_both_engines, refusal};
+
+on_both_engines![told, kept_as_they_come, refused, all_in_one];
+
+impl Lab {
+    async fn upload_logs(&self, upload: UploadLogs, content: &[u8]) -> Result<(), Error> {
+        let pieces: Vec<io::Result<Bytes>> =
+            content.chunks(1000).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
+        self.service.upload_logs(&self.caller, upload, stream::iter(pieces)).await
+    }
+
+    async fn logs(&self, query: DownloadLogs) -> Result<(String, Vec<u8>), Error> {
+        let file = self.service.download_cluster_logs(&self.caller, query).await?;
+        Ok(bytes(file).await)
+    }
+}
+
+async fn bytes(file: File) -> (String, Vec<u8>) {
+    let pieces: Vec<_> = file.content.try_collect().await.unwrap();
+    (file.name, pieces.concat())
+}
+
+fn of_host(cluster_id: ClusterId, host: HostKey) -> UploadLogs {
+    UploadLogs {
+        cluster_id,
+        logs_type: LogsType::Host,
+        infra_env_id: Some(host.infra_env_id),
+        host_id: Some(host.host_id),
+    }
+}
+
+fn of_controller(cluster_id: ClusterId) -> UploadLogs {
+    UploadLogs { cluster_id, logs_type: LogsType::Controller, infra_env_id: None, host_id: None }
+}
+
+fn query(cluster_id: ClusterId, logs_type: Option<LogsType>, host_id: Option<HostId>) -> DownloadLogs {
+    DownloadLogs { cluster_id, logs_type, host_id }
+}
+
+async fn told(database: Database) {
+    let lab = Lab::start(&database).await;
+    let id = lab.single_node().await.id;
+    let host = lab.host(lab.infra_env(Some(id)).await.id).await;
+    let state = |logs_state| LogsProgressParams { logs_state };
+    for logs_state in [LogsState::Requested, LogsState::Completed] {
+        lab.service.update_cluster_logs_progress(&lab.caller, id, state(logs_state)).await.unwrap();
+        lab.service.update_host_logs_progress(&lab.caller, host, state(logs_state)).await.unwrap();
+        let (cluster, host) = (lab.get_cluster(id).await, lab.get(host).await);
+        assert_eq!((cluster.logs_info, host.logs_info), (Some(logs_state), Some(logs_state)));
+        // Only a request says when it began.
+        assert_eq!(
+            (cluster.controller_logs_started_at.0, host.logs_started_at.0),
+            (lab.time.now(), lab.time.now())
+        );
+    }
+    let nobody = HostKey { host_id: HostId::random(), ..host };
+    let missing =
+        lab.service.update_host_logs_progress(&lab.caller, nobody, state(LogsState::Requested)).await;
+    assert_eq!(refusal(missing).0, 404);
+    let missing = lab
+        .service
+        .update_cluster_logs_progress(&lab.caller, ClusterId::random(), state(LogsState::Requested))
+        .await;
+    assert_eq!(refusal(missing).0, 404);
+    lab.stop().await;
+}
+
+async fn kept_as_they_come(database: Database) {
+    let lab = Lab::start(&database).await;
+    let id = lab.single_node().await.id;
+    let host = lab.host(lab.infra_env(Some(id)).await.id).await;
+    lab.tell_all(host, 1).await;
+    // No archive at all, and none of the service's business.
+    let garbage: Vec<u8> = (0..100_000_u32).map(|number| (number % 251) as u8).collect();
+    lab.upload_logs(of_host(id, host), b"earlier").await.unwrap();
+    lab.upload_logs(of_host(id, host), &garbage).await.unwrap();
+    lab.upload_logs(of_controller(id), b"first").await.unwrap();
+    lab.upload_logs(of_controller(id), b"second").await.unwrap();
+
+    let (cluster, shown) = (lab.get_cluster(id).await, lab.get(host).await);
+    assert_eq!(
+        (cluster.logs_info, shown.logs_info),
+        (Some(LogsState::Collecting), Some(LogsState::Collecting))
+    );
+    assert_eq!(
+        (cluster.controller_logs_collected_at.0, shown.logs_collected_at.0),
+        (lab.time.now(), lab.time.now())
+    );
+    let names = lab.event_names(id).await;
+    let count = |name: &str| names.iter().filter(|known| *known == name).count();
+    assert_eq!((count("host_logs_uploaded"), count("cluster_logs_uploaded")), (2, 1));
+
+    let got = lab.logs(query(id, Some(LogsType::Host), Some(host.host_id))).await.unwrap();
+    assert_eq!(got, ("c_bootstrap_node-1.tar.gz".to_owned(), garbage));
+    let got = lab.logs(query(id, Some(LogsType::Controller), None)).await.unwrap();
+    assert_eq!(got, (format!("c_{id}_controller.tar.gz"), b"second".to_vec()));
+    lab.service.deregister_cluster(&lab.caller, id).await.unwrap();
+    assert_eq!(lab.logs(query(id, Some(LogsType::Controller), None)).await.unwrap().1, b"second");
+    lab.stop().await;
+}
+
+async fn refused(database: Database) {
+    let lab = Lab::start(&database).await;
+    let id = lab.single_node().await.id;
+    let host = lab.host(lab.infra_env(Some(id)).await.id).await;
+    let without = UploadLogs { host_id: None, ..of_host(id, host) };
+    let text = "cluster_id and host_id are required for upload host logs".to_owned();
+    assert_eq!(refusal(lab.upload_logs(without, b"").await), (400, text));
+    let nobody = UploadLogs { host_id: Some(HostId::random()), ..of_host(id, host) };
+    assert_eq!(refusal(lab.upload_logs(nobody, b"").await).0, 404);
+    assert_eq!(refusal(lab.upload_logs(of_host(ClusterId::random(), host), b"").await).0, 404);
+    assert_eq!(refusal(lab.upload_logs(of_controller(ClusterId::random()), b"").await).0, 404);
+
+    let host_id = Some(host.host_id);
+    for (asked, expected) in [
+        (
+            query(id, Some(LogsType::Host), None),
+            (400, "Host ID must be provided for downloading host logs".to_owned()),
+        ),
+        (
+            query(id, Some(LogsType::Host), host_id),
+            (409, format!("Logs for host {} were not found", host.host_id)),
+        ),
+        (
+            query(id, Some(LogsType::Controller), None),
+            (409, format!("Controller Logs for cluster {id} were not found")),
+        ),
+        (query(ClusterId::random(), None, None), (404, "record not found".to_owned())),
+    ] {
+        assert_eq!(refusal(lab.logs(asked).await), expected);
+    }
+    assert_eq!(refusal(lab.logs(query(id, Some(LogsType::Host), Some(HostId::random()))).await).0, 404);
+
+    // Broken off, and without an end: nothing is kept of either.
+    let broken =
+        stream::iter([Ok(Bytes::from("half")), Err(io::Error::new(io::ErrorKind::InvalidData, "cut off"))]);
+    let error = lab.service.upload_logs(&lab.caller, of_controller(id), broken).await.unwrap_err();
+    assert_eq!((error.status(), error.to_string()), (400, "cut off".to_owned()));
+    let piece = Bytes::from(vec![0; 1 << 20]);
+    let endless = stream::repeat_with(move || Ok(piece.clone()));
+    let error = lab.service.upload_logs(&lab.caller, of_controller(id), endless).await.unwrap_err();
+    let text = "upfile in formData should be at most 262144000 bytes long".to_owned();
+    assert_eq!((error.status(), error.to_string()), (400, text));
+    assert_eq!(lab.get_cluster(id).await.logs_info, None);
+    assert_eq!(refusal(lab.logs(query(id, Some(LogsType::Controller), None)).await).0, 409);
+    lab.stop().await;
+}
+
+/// The files of an archive by name; those of inner archives too.
+fn unpack(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in tar::Archive::new(archive).entries().unwrap() {
+        let mut entry = entry.unwrap();
+        let name = entry.path().unwrap().display().to_string();
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content).unwrap();
+        if name.ends_with(".tar") {
+            files.extend(
+                unpack(&content).into_iter().map(|(inner, content)| (format!("{name}/{inner}"), content)),
+            );
+        } else {
+            assert!(files.insert(name.clone(), content).is_none(), "{name} twice");
+        }
+    }
+    files
+}
+
+async fn all_in_one(database: Database) {
+    let lab = Lab::start(&database).await;
+    let id = lab.single_node().await.id;
+    let infra_env = lab.infra_env(Some(id)).await.id;
+    let (host, gone) = (lab.host(infra_env).await, lab.host(infra_env).await);
+    lab.tell_all(host, 1).await;
+    let long = format!("{}.yaml", "n".repeat(240));
+    for name in ["x.yaml", long.as_str()] {
+        let params = json!({"folder": "openshift", "file_name": name, "content": "YTogMQ=="});
+        let params = serde_json::from_value(params).unwrap();
+        lab.service.create_cluster_manifest(&lab.caller, id, params).await.unwrap();
+    }
+    lab.upload_logs(of_host(id, host), &[7; 1000]).await.unwrap();
+    lab.upload_logs(of_host(id, gone), b"gone").await.unwrap();
+    lab.upload_logs(of_controller(id), &[8; 512]).await.unwrap();
+    lab.service.deregister_host(&lab.caller, gone).await.unwrap();
+
+    let (name, archive) = lab.logs(query(id, None, Some(host.host_id))).await.unwrap();
+    assert_eq!((name, archive.len() % 512), (format!("c_{id}.tar"), 0));
+    let files = unpack(&archive);
+    let names: Vec<_> = files.keys().map(String::as_str).collect();
+    let long = format!("cluster_manifest_user_openshift_{long}");
+    assert_eq!(
+        names,
+        [
+            "c_bootstrap_node-1.tar/c_bootstrap_node-1.tar.gz",
+            "cluster_events.json",
+            &long,
+            "cluster_manifest_user_openshift_x.yaml",
+            "cluster_metadata.json",
+            "controller_logs.tar.gz",
+        ]
+    );
+    assert_eq!(files[names[0]], [7; 1000]);
+    assert_eq!(files["controller_logs.tar.gz"], [8; 512]);
+    assert_eq!(files[&long], b"a: 1");
+    let events: Vec<Value> = serde_json::from_slice(&files["cluster_events.json"]).unwrap();
+    assert!(events.iter().any(|event| event["name"] == "cluster_logs_uploaded"), "{events:?}");
+    let metadata: Value = serde_json::from_slice(&files["cluster_metadata.json"]).unwrap();
+    assert_eq!(
+        (&metadata["pull_secret"], &metadata["hosts"][0]["id"]),
+        (&json!("SECRET"), &json!(host.host_id))
+    );
+    assert!(!files["cluster_metadata.json"].windows(12).any(|part| part == &PULL_SECRET.as_bytes()[..12]));
+    lab.stop().await;
+}

@@ -1,0 +1,232 @@
+//! Custom manifests.
+
+use assisted_blob::Key;
+use assisted_service::Error;
+use assisted_service::manifest::ManifestFile;
+use assisted_wire::cluster::ClusterStatus;
+use assisted_wire::id::ClusterId;
+use assisted_wire::manifest::{Manifest, ManifestFolder};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use futures::TryStreamExt;
+use serde_json::{Value, json};
+
+use crate::lab::{Database, Lab, on_both_engines, refusal};
+use crate::stages::in_status;
+
+on_both_engines![round_trip, moved_and_renamed, bad_names_and_contents, only_before_the_installation];
+
+const TEXT: &str = "kind: ConfigMap\n---\nkind: Secret\n";
+
+impl Lab {
+    async fn upload(&self, id: ClusterId, folder: &str, name: &str, text: &str) -> Result<Manifest, Error> {
+        let params = json!({"folder": folder, "file_name": name, "content": STANDARD.encode(text)});
+        let params = serde_json::from_value(params).unwrap();
+        self.service.create_cluster_manifest(&self.caller, id, params).await
+    }
+
+    async fn patch(&self, id: ClusterId, params: Value) -> Result<Manifest, Error> {
+        let params = serde_json::from_value(params).unwrap();
+        self.service.update_cluster_manifest(&self.caller, id, params).await
+    }
+
+    async fn read(&self, id: ClusterId, folder: ManifestFolder, name: &str) -> Result<String, Error> {
+        let file = self.service.download_cluster_manifest(&self.caller, file(id, folder, name)).await?;
+        let pieces: Vec<_> = file.content.try_collect().await.unwrap();
+        Ok(String::from_utf8(pieces.concat()).unwrap())
+    }
+
+    async fn remove(&self, id: ClusterId, folder: ManifestFolder, name: &str) -> Result<(), Error> {
+        self.service.delete_cluster_manifest(&self.caller, file(id, folder, name)).await
+    }
+
+    /// All manifests as `<source> <folder>/<name>`.
+    async fn manifests(&self, id: ClusterId, all: bool) -> Vec<String> {
+        let list = self.service.list_cluster_manifests(&self.caller, id, all).await.unwrap();
+        let text = |manifest: Manifest| {
+            let (source, folder) = (manifest.manifest_source.unwrap(), manifest.folder.unwrap());
+            format!("{source} {folder}/{}", manifest.file_name)
+        };
+        list.0.into_iter().map(text).collect()
+    }
+
+    async fn in_use(&self, id: ClusterId) -> bool {
+        self.get_cluster(id).await.feature_usage.contains(r#""Custom manifest":{"id":"CUSTOM_MANIFEST""#)
+    }
+}
+
+fn file(cluster_id: ClusterId, folder: ManifestFolder, name: &str) -> ManifestFile {
+    ManifestFile { cluster_id, folder, file_name: name.to_owned() }
+}
+
+use ManifestFolder::{Manifests, Openshift};
+
+async fn round_trip(database: Database) {
+    let lab = Lab::start(&database).await;
+    let id = lab.single_node().await.id;
+    assert!(lab.manifests(id, true).await.is_empty() && !lab.in_use(id).await);
+    let made = lab.upload(id, "openshift", "b.yaml", TEXT).await.unwrap();
+    assert_eq!(
+        serde_json::to_value(&made).unwrap(),
+        json!({"file_name": "b.yaml", "folder": "openshift", "manifest_source": "user"})
+    );
+    assert!(lab.in_use(id).await);
+    let params = json!({"file_name": "a.json", "content": STANDARD.encode("{}")});
+    let params = serde_json::from_value(params).unwrap();
+    lab.service.create_cluster_manifest(&lab.caller, id, params).await.unwrap();
+    // One that the service makes itself.
+    let system = Key::new(format!("{id}/manifests/openshift/50-masters.yaml")).unwrap();
+    lab.service.blob().put(&system, "kind: MachineConfig").await.unwrap();
+    assert_eq!(lab.manifests(id, false).await, ["user manifests/a.json", "user openshift/b.yaml"]);
+    assert_eq!(
+        lab.manifests(id, true).await,
+        ["user manifests/a.json", "system openshift/50-masters.yaml", "user openshift/b.yaml"]
+    );
+    assert_eq!(lab.read(id, Openshift, "b.yaml").await.unwrap(), TEXT);
+    assert_eq!(lab.read(id, Openshift, "50-masters.yaml").await.unwrap(), "kind: MachineConfig");
+    lab.upload(id, "openshift", "b.yaml", "kind: Pod").await.unwrap();
+    assert_eq!(lab.read(id, Openshift, "b.yaml").await.unwrap(), "kind: Pod");
+
+    lab.remove(id, Manifests, "a.json").await.unwrap();
+    lab.remove(id, Manifests, "a.json").await.unwrap();
+    assert!(lab.in_use(id).await);
+    lab.remove(id, Openshift, "b.yaml").await.unwrap();
+    assert!(!lab.in_use(id).await);
+    assert_eq!(
+        refusal(lab.read(id, Openshift, "b.yaml").await),
+        (404, format!("Cluster manifest openshift/b.yaml doesn't exist in cluster {id}"))
+    );
+    assert_eq!(lab.manifests(id, true).await, ["system openshift/50-masters.yaml"]);
+    lab.stop().await;
+}
+
+async fn moved_and_renamed(database: Database) {
+    let lab = Lab::start(&database).await;
+    let id = lab.single_node().await.id;
+    lab.upload(id, "manifests", "a.yaml", TEXT).await.unwrap();
+    lab.upload(id, "openshift", "z.yaml", TEXT).await.unwrap();
+    let distinct = |folder: &str, name: &str| {
+        let text = format!(
+            "manifest file {name} for cluster ID {id} in folder {folder} cannot be uploaded as it is not distinct between \
+             {{manifest, openshift}} folders"
+        );
+        (400, text)
+    };
+    assert_eq!(refusal(lab.upload(id, "openshift", "a.yaml", TEXT).await), distinct("openshift", "a.yaml"));
+    let moved =
+        lab.patch(id, json!({"folder": "manifests", "file_name": "a.yaml", "updated_folder": "openshift"}));
+    assert_eq!(moved.await.unwrap().folder, Some(Openshift));
+    assert_eq!(lab.manifests(id, true).await, ["user openshift/a.yaml", "user openshift/z.yaml"]);
+    assert_eq!(lab.read(id, Openshift, "a.yaml").await.unwrap(), TEXT);
+    let renamed = json!({
+        "folder": "openshift", "file_name": "a.yaml", "updated_file_name": "b.yml", "updated_folder": "manifests",
+        "updated_content": STANDARD.encode("a: 2"),
+    });
+    lab.patch(id, renamed).await.unwrap();
+    assert_eq!(lab.manifests(id, true).await, ["user manifests/b.yml", "user openshift/z.yaml"]);
+    assert_eq!(lab.read(id, Manifests, "b.yml").await.unwrap(), "a: 2");
+    let taken = json!({"folder": "manifests", "file_name": "b.yml", "updated_file_name": "z.yaml"});
+    assert_eq!(refusal(lab.patch(id, taken).await), distinct("manifests", "z.yaml"));
+    let changed =
+        json!({"folder": "manifests", "file_name": "b.yml", "updated_content": STANDARD.encode("a: 3")});
+    lab.patch(id, changed).await.unwrap();
+    assert_eq!(lab.read(id, Manifests, "b.yml").await.unwrap(), "a: 3");
+    let nobody = json!({"folder": "manifests", "file_name": "no.yml", "updated_file_name": "yes.yml"});
+    assert_eq!(refusal(lab.patch(id, nobody).await).0, 500);
+    // The ending of the old name tells what the new content must be.
+    let other = json!({"folder": "manifests", "file_name": "b.yml", "updated_file_name": "b.json", "updated_content": STANDARD.encode("a: [")});
+    assert!(refusal(lab.patch(id, other).await).1.contains("has an invalid YAML format"));
+    // Whoever made it, what a user changes is the user's.
+    let system = Key::new(format!("{id}/manifests/openshift/s.yaml")).unwrap();
+    lab.service.blob().put(&system, "a: 1").await.unwrap();
+    lab.patch(id, json!({"folder": "openshift", "file_name": "s.yaml"})).await.unwrap();
+    assert!(lab.manifests(id, true).await.contains(&"user openshift/s.yaml".to_owned()));
+    lab.stop().await;
+}
+
+async fn bad_names_and_contents(database: Database) {
+    let lab = Lab::start(&database).await;
+    let id = lab.single_node().await.id;
+    let outside = lab.service.blob().clone();
+    outside.put(&Key::new("secret.yaml").unwrap(), "a: secret").await.unwrap();
+    for name in [
+        "../../secret.yaml",
+        "..",
+        "a/b.yaml",
+        ".a.yaml",
+        "a\0.yaml",
+        "a b.yaml",
+        &format!("{}.yaml", "n".repeat(300)),
+    ] {
+        assert_eq!(refusal(lab.upload(id, "manifests", name, TEXT).await).0, 422, "{name:?}");
+        let renamed = json!({"folder": "manifests", "file_name": "a.yaml", "updated_file_name": name});
+        assert_eq!(refusal(lab.patch(id, renamed).await).0, 422, "{name:?}");
+        assert_eq!(refusal(lab.read(id, Manifests, name).await).0, 404, "{name:?}");
+        lab.remove(id, Manifests, name).await.unwrap();
+    }
+    assert!(outside.exists(&Key::new("secret.yaml").unwrap()).await.unwrap());
+    let large = "a".repeat((1 << 20) + 1);
+    for (name, text) in [
+        ("a.yaml", ""),
+        ("a.yaml", " "),
+        ("a.yaml", "a: ["),
+        ("a.json", "a: 1"),
+        ("a.txt", "a"),
+        ("a.yaml.patch", "a: 1"),
+        ("a.yaml", &large),
+    ] {
+        assert_eq!(refusal(lab.upload(id, "manifests", name, text).await).0, 400, "{name}");
+    }
+    let params = json!({"file_name": "a.yaml", "content": "!"});
+    let params = serde_json::from_value(params).unwrap();
+    assert_eq!(
+        refusal(lab.service.create_cluster_manifest(&lab.caller, id, params).await),
+        (400, format!("failed to base64-decode cluster manifest content for cluster {id}"))
+    );
+    assert!(lab.manifests(id, true).await.is_empty() && !lab.in_use(id).await);
+
+    let nobody = ClusterId::random();
+    let missing = (404, "Object Not Found".to_owned());
+    assert_eq!(refusal(lab.upload(nobody, "manifests", "a b", "").await), missing);
+    assert_eq!(refusal(lab.patch(nobody, json!({"folder": "manifests", "file_name": "a b"})).await), missing);
+    assert_eq!(refusal(lab.read(nobody, Manifests, "a").await), missing);
+    assert_eq!(refusal(lab.remove(nobody, Manifests, "a").await), missing);
+    let list = lab.service.list_cluster_manifests(&lab.caller, nobody, true).await;
+    assert_eq!(refusal(list), missing);
+    lab.stop().await;
+}
+
+async fn only_before_the_installation(database: Database) {
+    let lab = Lab::start(&database).await;
+    let id = lab.single_node().await.id;
+    lab.upload(id, "manifests", "a.yaml", TEXT).await.unwrap();
+    let lab = in_status(&database, lab, id, ClusterStatus::Installing).await;
+    let late = format!(
+        "cluster {id} is not in pre-installation states, can't modify manifests after installation has been started"
+    );
+    let patch = json!({"folder": "manifests", "file_name": "a.yaml", "updated_file_name": "b.yaml"});
+    assert_eq!(refusal(lab.patch(id, patch).await), (400, late.clone()));
+    assert_eq!(refusal(lab.remove(id, Manifests, "a.yaml").await), (400, late));
+    lab.upload(id, "manifests", "b.yaml", TEXT).await.unwrap();
+    assert_eq!(lab.manifests(id, false).await, ["user manifests/a.yaml", "user manifests/b.yaml"]);
+    lab.stop().await;
+}
+
+#[tokio::test]
+async fn there_is_an_end_to_manifests() {
+    let database = Database::sqlite();
+    let lab = Lab::start(&database).await;
+    let id = lab.single_node().await.id;
+    lab.upload(id, "openshift", "first.yaml", TEXT).await.unwrap();
+    let folder = database.files().join(format!("{id}/manifests/openshift"));
+    // As many files as a hostile client would upload, without its patience.
+    for number in 0..100_000 {
+        std::fs::write(folder.join(format!("{number}.yaml")), "a: 1").unwrap();
+    }
+    let (status, text) = refusal(lab.upload(id, "openshift", "last.yaml", TEXT).await);
+    assert_eq!((status, text.ends_with("as the cluster has 5000 manifests already")), (400, true), "{text}");
+    lab.upload(id, "openshift", "7.yaml", TEXT).await.unwrap();
+    assert_eq!(lab.manifests(id, false).await, ["user openshift/7.yaml", "user openshift/first.yaml"]);
+    assert_eq!(lab.manifests(id, true).await.len(), 100_001);
+    lab.stop().await;
+}
