@@ -1,6 +1,7 @@
 //! `assisted`: the service, and the command line that talks to it.
 
 mod cli;
+mod lab;
 mod serve;
 
 use std::path::PathBuf;
@@ -23,6 +24,9 @@ enum Command {
     Serve(serve::Serve),
     #[command(flatten)]
     Client(cli::Command),
+    /// Try the service out without machines
+    #[command(subcommand)]
+    Lab(lab::Command),
     /// Write the completion script for a shell
     Completion {
         shell: clap_complete::Shell,
@@ -53,6 +57,13 @@ fn run(program: Program) -> Result<(), cli::Failure> {
         Command::Serve(serve) => serve.run().map_err(|error| cli::Failure::Refused(format!("{error:#}"))),
         Command::Client(command) => {
             let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .map_err(|error| cli::Failure::Refused(format!("can't start: {error}")))?;
+            runtime.block_on(command.run(&program.global))
+        }
+        Command::Lab(command) => {
+            let runtime = tokio::runtime::Builder::new_multi_thread()
                 .enable_all()
                 .build()
                 .map_err(|error| cli::Failure::Refused(format!("can't start: {error}")))?;

@@ -1,33 +1,61 @@
-//! A simulated host: an id, and an inventory that differs from that of every other.
+//! Who a simulated host is: its ids, its addresses, its paths. What it does is in [`crate::machine`].
 
 use assisted_wire::host_params::HostCreateParams;
 use assisted_wire::id::{HostId, InfraEnvId};
-use assisted_wire::inventory::{
-    Boot, BootDeviceType, Cpu, Disk, DiskInstallationEligibility, DriveType, Interface, Inventory, Memory,
-    Route, SystemVendor,
-};
+use assisted_wire::inventory::Inventory;
 use assisted_wire::operation::BASE_PATH;
 use assisted_wire::step::{StepReply, StepType};
 use uuid::Uuid;
 
-const GIB: i64 = 1 << 30;
+use crate::topology::Build;
+use crate::world::Place;
 
-/// A host of an infra-env; `index` makes it unlike the others (ids, addresses, serial numbers).
+/// A host of an infra-env; `index` makes it unlike the others (ids, hardware addresses, serial numbers).
 #[derive(Clone, Debug)]
 pub struct SimHost {
     pub infra_env_id: InfraEnvId,
     pub id: HostId,
     pub index: u32,
+    pub place: Place,
+    pub build: Build,
 }
 
 impl SimHost {
-    /// The host number `index` of an infra-env; the same arguments give the same host.
+    /// The control-plane server number `index` of an infra-env, on one network with all others; the same arguments give
+    /// the same host.
     pub fn new(infra_env_id: InfraEnvId, index: u32) -> Self {
+        let [_, b, c, d] = index.to_be_bytes();
+        let place = Place { address: [10, b, c, d].into(), prefix: 8 };
+        Self::at(infra_env_id, index, place, Build::ControlPlane)
+    }
+
+    /// The same somewhere else.
+    pub fn at(infra_env_id: InfraEnvId, index: u32, place: Place, build: Build) -> Self {
         let id = Uuid::from_u64_pair(
             infra_env_id.0.as_u64_pair().0 ^ 0x5150,
             u64::from(index) | 0x8000_0000_0000_0000,
         );
-        Self { infra_env_id, id: HostId(id), index }
+        Self { infra_env_id, id: HostId(id), index, place, build }
+    }
+
+    /// Its host name.
+    pub fn name(&self) -> String {
+        format!("sim-{}", self.index)
+    }
+
+    /// Hardware address of the interface that has the address.
+    pub fn mac(&self) -> String {
+        self.nth_mac(0xa4)
+    }
+
+    /// Hardware address of the interface that has none.
+    pub fn second_mac(&self) -> String {
+        self.nth_mac(0xa5)
+    }
+
+    fn nth_mac(&self, card: u8) -> String {
+        let [_, b, c, d] = self.index.to_be_bytes();
+        format!("f8:75:{card:02x}:{b:02x}:{c:02x}:{d:02x}")
     }
 
     /// Path of its registration.
@@ -35,14 +63,29 @@ impl SimHost {
         format!("{BASE_PATH}/v2/infra-envs/{}/hosts", self.infra_env_id)
     }
 
+    /// Path of the host itself.
+    pub fn path(&self) -> String {
+        format!("{}/{}", self.hosts_path(), self.id)
+    }
+
     /// Path of its polls and replies.
     pub fn instructions_path(&self) -> String {
-        format!("{}/{}/instructions", self.hosts_path(), self.id)
+        format!("{}/instructions", self.path())
+    }
+
+    /// Path of the Ignition config of its node; the contract has one word in the singular here.
+    pub fn ignition_path(&self) -> String {
+        format!("{BASE_PATH}/v2/infra-env/{}/hosts/{}/downloads/ignition", self.infra_env_id, self.id)
     }
 
     /// Body of its registration.
     pub fn registration(&self) -> HostCreateParams {
         HostCreateParams { host_id: self.id, discovery_agent_version: "sim".to_owned() }
+    }
+
+    /// What is in it; see [`crate::inventory::inventory`].
+    pub fn inventory(&self, revision: u32) -> Inventory {
+        crate::inventory::inventory(self, revision)
     }
 
     /// Reply to an `inventory` step. `revision` changes a fact, so that the service can't take it for the last one.
@@ -54,97 +97,6 @@ impl SimHost {
             output: serde_json::to_string(&self.inventory(revision))?,
             error: String::new(),
         })
-    }
-
-    /// A server that meets the requirements of a control-plane node.
-    pub fn inventory(&self, revision: u32) -> Inventory {
-        let [_, b, c, d] = self.index.to_be_bytes();
-        Inventory {
-            hostname: format!("sim-{}", self.index),
-            boot: Some(Boot {
-                current_boot_mode: "uefi".to_owned(),
-                device_type: Some(BootDeviceType::Ephemeral),
-                command_line: "coreos.liveiso=sim ignition.firstboot ignition.platform.id=metal\n".to_owned(),
-                ..Boot::default()
-            }),
-            cpu: Some(Cpu {
-                architecture: "x86_64".to_owned(),
-                count: 16,
-                flags: Some(["fpu", "vmx", "aes", "avx2", "ssse3", "sse4_1"].map(str::to_owned).to_vec()),
-                frequency: 3900.0,
-                model_name: "Simulated CPU @ 2.10GHz".to_owned(),
-            }),
-            memory: Some(Memory {
-                physical_bytes: 64 * GIB,
-                usable_bytes: 63 * GIB + i64::from(revision) * 4096,
-                ..Memory::default()
-            }),
-            disks: Some(vec![
-                self.disk("sda", 480 * GIB, DriveType::Ssd),
-                self.disk("nvme0n1", 1920 * GIB, DriveType::Ssd),
-            ]),
-            interfaces: Some(vec![
-                self.interface(
-                    "eno1",
-                    format!("f8:75:a4:{b:02x}:{c:02x}:{d:02x}"),
-                    Some(format!("10.{b}.{c}.{d}/8")),
-                ),
-                self.interface("eno2", format!("f8:75:a5:{b:02x}:{c:02x}:{d:02x}"), None),
-            ]),
-            routes: Some(vec![Route {
-                interface: "eno1".to_owned(),
-                gateway: "10.255.255.254".to_owned(),
-                destination: "0.0.0.0".to_owned(),
-                family: 2,
-                metric: 100,
-            }]),
-            system_vendor: Some(SystemVendor {
-                manufacturer: "Simulated".to_owned(),
-                product_name: "Server".to_owned(),
-                serial_number: format!("SIM{:08}", self.index),
-                ..SystemVendor::default()
-            }),
-            ..Inventory::default()
-        }
-    }
-
-    fn disk(&self, name: &str, size_bytes: i64, drive_type: DriveType) -> Disk {
-        let wwn = format!("0x5000c500{:08x}", self.index);
-        Disk {
-            id: format!("/dev/disk/by-id/wwn-{wwn}-{name}"),
-            by_id: format!("/dev/disk/by-id/wwn-{wwn}-{name}"),
-            by_path: format!("/dev/disk/by-path/pci-0000:18:00.0-{name}"),
-            drive_type: Some(drive_type),
-            has_uuid: true,
-            name: name.to_owned(),
-            path: format!("/dev/{name}"),
-            model: "Simulated".to_owned(),
-            vendor: "SIM".to_owned(),
-            serial: format!("{name}-{:08}", self.index),
-            wwn,
-            size_bytes,
-            bootable: true,
-            installation_eligibility: DiskInstallationEligibility {
-                eligible: true,
-                not_eligible_reasons: Some(Vec::new()),
-            },
-            ..Disk::default()
-        }
-    }
-
-    fn interface(&self, name: &str, mac_address: String, address: Option<String>) -> Interface {
-        Interface {
-            name: name.to_owned(),
-            mac_address,
-            mtu: 1500,
-            speed_mbps: 10_000,
-            has_carrier: true,
-            r#type: "physical".to_owned(),
-            flags: Some(["up", "broadcast", "multicast", "running"].map(str::to_owned).to_vec()),
-            ipv4_addresses: Some(address.into_iter().collect()),
-            ipv6_addresses: Some(Vec::new()),
-            ..Interface::default()
-        }
     }
 }
 

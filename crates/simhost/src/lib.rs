@@ -1,8 +1,29 @@
-//! Hosts that behave like real ones on the wire: load without machines.
+//! Hosts that behave like real ones on the wire: load, faults and whole installations without machines.
 //!
-//! [`host`] makes hosts with a plausible inventory of their own, [`connection`] speaks HTTP for them over one kept
-//! connection, [`load`] runs many of them at once and measures.
+//! A simulation ([`simulation`]) is made of state machines that do no I/O: [`machine`] is a host with its agent, whose
+//! answers come from [`step`], and its installer ([`installer`]); [`kube`] is the OpenShift cluster that forms,
+//! [`controller`] the program in it that finishes the installation, [`owner`] the user who wants it. [`drive`] runs them
+//! against a real service over a few connections. What they are like is told by [`plan`], [`topology`], [`fault`],
+//! [`world`] and [`inventory`].
+//!
+//! [`host`] with [`connection`] and [`load`] alone make load for measurements.
 
 pub mod connection;
+pub mod controller;
+pub mod drive;
+pub mod fault;
 pub mod host;
+pub mod installer;
+pub mod inventory;
+pub mod kube;
 pub mod load;
+pub mod logs;
+pub mod machine;
+pub mod outbox;
+pub mod owner;
+pub mod plan;
+pub mod random;
+pub mod simulation;
+pub mod step;
+pub mod topology;
+pub mod world;

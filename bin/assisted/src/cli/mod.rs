@@ -12,24 +12,24 @@ mod watch;
 
 use clap::{Args, Subcommand};
 
-pub use common::Failure;
-pub use output::printable;
+pub use common::{Failure, file};
+pub use output::{Format, line_if_read, list, printable, show, table};
 
 /// Where the service is, and how answers are shown.
 #[derive(Args, Clone, Debug)]
 pub struct Global {
     /// Address of the service
     #[arg(long, global = true, env = "ASSISTED_URL", default_value = "http://127.0.0.1:8090")]
-    url: String,
+    pub url: String,
     /// Token of a person (`Authorization: Bearer`); better given by the variable than on the command line
     #[arg(long, global = true, env = "ASSISTED_TOKEN", hide_env_values = true)]
-    token: Option<String>,
+    pub token: Option<String>,
     /// Certificates (PEM) to trust besides the system's
     #[arg(long, global = true, env = "ASSISTED_CA_FILE", value_name = "FILE")]
     ca_file: Option<std::path::PathBuf>,
     /// How to show answers: a table for people, the API's objects for programs
-    #[arg(short, long, global = true, value_enum, default_value_t = output::Format::Table)]
-    output: output::Format,
+    #[arg(short, long, global = true, value_enum, default_value_t = Format::Table)]
+    pub output: Format,
 }
 
 /// What can be done to the service's objects.

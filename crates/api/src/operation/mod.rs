@@ -170,6 +170,7 @@ impl Api {
                 format!("Operation {} is not available in this version of the service", operation.name),
             ));
         }
+        // Too large to be held: it is passed on while it arrives.
         if operation.id == OperationId::UploadLogs {
             return upload::upload_logs(service, &caller, &params, headers, body).await;
         }

@@ -6,12 +6,13 @@ mod change;
 pub(crate) mod keep;
 mod read;
 
+use std::sync::Arc;
+
 use assisted_core::cluster::record::ClusterRecord;
-use assisted_core::rules::manifest::no_cluster;
+use assisted_core::rules::manifest::{Place, no_cluster};
 use assisted_store::Stored;
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::ManifestFolder;
-use std::sync::Arc;
 
 use crate::fault::broken;
 use crate::{Error, Service};
@@ -22,6 +23,13 @@ pub struct ManifestFile {
     pub cluster_id: ClusterId,
     pub folder: ManifestFolder,
     pub file_name: String,
+}
+
+impl ManifestFile {
+    /// The manifest as the rules name it.
+    fn place(&self) -> Place<'_> {
+        Place { cluster_id: self.cluster_id, folder: self.folder, file_name: &self.file_name }
+    }
 }
 
 impl Service {

@@ -1,6 +1,6 @@
 //! Reading manifests.
 
-use assisted_core::rules::manifest::{Place, no_manifest};
+use assisted_core::rules::manifest::no_manifest;
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::{ListManifests, ManifestSource};
 
@@ -44,12 +44,5 @@ impl Service {
             }
             opened => Ok(opened?),
         }
-    }
-}
-
-impl ManifestFile {
-    /// The manifest as the rules name it.
-    pub(super) fn place(&self) -> Place<'_> {
-        Place { cluster_id: self.cluster_id, folder: self.folder, file_name: &self.file_name }
     }
 }

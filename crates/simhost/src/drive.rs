@@ -1,0 +1,269 @@
+//! Runs a simulation against a real service: one loop with a heap of what comes next, and a few kept connections.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use assisted_wire::operation::BASE_PATH;
+use hyper::Method;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::connection::Connection;
+use crate::outbox::{Answer, Call, Deed, Outbox, Process};
+use crate::simulation::Simulation;
+
+/// How long one request may take before the connection is given up.
+const REQUEST: Duration = Duration::from_secs(60);
+/// Between attempts to reach a service that is away.
+const RETRY: Duration = Duration::from_millis(200);
+/// Between two calls of the observer.
+const OBSERVE: Duration = Duration::from_millis(250);
+
+/// Where the service is, and how it is talked to.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub address: SocketAddr,
+    pub token: Option<String>,
+    /// Connections; each carries one request at a time.
+    pub connections: usize,
+    /// How long a service may be away, for example while it is restarted.
+    pub patience: Duration,
+}
+
+/// Why a simulation could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    #[error("the service at {address} has been away for {} s: {cause:#}", .patience.as_secs())]
+    Away { address: SocketAddr, patience: Duration, cause: anyhow::Error },
+    #[error("the service tells no default OpenShift version; give one")]
+    NoVersion,
+    #[error("the connections have ended")]
+    Ended,
+}
+
+impl Target {
+    /// A service without authentication.
+    pub fn new(address: SocketAddr) -> Self {
+        Self { address, token: None, connections: 8, patience: Duration::from_secs(60) }
+    }
+
+    async fn connect(&self) -> anyhow::Result<Connection> {
+        let connection = Connection::open(self.address).await?;
+        Ok(match &self.token {
+            Some(token) => connection.with_token(token),
+            None => connection,
+        })
+    }
+
+    /// The version that the service installs if nobody asks for another.
+    pub async fn default_version(&self) -> Result<String, DriveError> {
+        let path = format!("{BASE_PATH}/v2/openshift-versions");
+        let asked = async { self.connect().await?.json(Method::GET, &path, &Value::Null).await };
+        let versions = asked.await.map_err(|cause| self.away(Duration::ZERO, cause))?;
+        let all = versions.as_object().into_iter().flatten();
+        let default = all.into_iter().find(|(_, version)| version["default"] == true);
+        default.map(|(name, _)| name.clone()).ok_or(DriveError::NoVersion)
+    }
+
+    fn away(&self, patience: Duration, cause: anyhow::Error) -> DriveError {
+        DriveError::Away { address: self.address, patience, cause }
+    }
+}
+
+/// One connection's work: requests in, answers out, in order. A request that got no answer is sent again: everything that
+/// machines send can be said twice.
+async fn lane(
+    target: Target,
+    mut calls: mpsc::UnboundedReceiver<Call>,
+    answers: mpsc::UnboundedSender<(Process, Answer)>,
+) -> Result<(), DriveError> {
+    let mut connection = None;
+    while let Some(call) = calls.recv().await {
+        let mut away_since = None;
+        let answer = loop {
+            let attempt = async {
+                let mut open = match connection.take() {
+                    Some(open) => open,
+                    None => target.connect().await?,
+                };
+                let answer = open.call(&call).await?;
+                connection = Some(open);
+                anyhow::Ok(answer)
+            };
+            let failed = match tokio::time::timeout(REQUEST, attempt).await {
+                Ok(Ok(answer)) if !matches!(answer.status, 502..=504) => break answer,
+                Ok(Ok(answer)) => anyhow::anyhow!("it answers {}", answer.status),
+                Ok(Err(error)) => error,
+                Err(_) => anyhow::anyhow!("it does not answer within {} s", REQUEST.as_secs()),
+            };
+            tracing::debug!(path = call.path, error = format!("{failed:#}"), "sending again");
+            if away_since.get_or_insert_with(Instant::now).elapsed() >= target.patience {
+                return Err(target.away(target.patience, failed));
+            }
+            tokio::time::sleep(RETRY).await;
+        };
+        if answers.send((call.from, answer)).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Something to be done at a time; what was wanted first comes first.
+struct Due {
+    at: Duration,
+    number: u64,
+    deed: Deed,
+}
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Due {}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.number).cmp(&(other.at, other.number))
+    }
+}
+
+/// The connections, and what comes next.
+struct Driver {
+    due: BinaryHeap<Reverse<Due>>,
+    number: u64,
+    lanes: Vec<mpsc::UnboundedSender<Call>>,
+    started: Instant,
+    speed: f64,
+}
+
+impl Driver {
+    fn now(&self) -> Duration {
+        self.started.elapsed().mul_f64(self.speed)
+    }
+
+    fn outbox(&self) -> Outbox {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        Outbox::new(self.now(), i64::try_from(unix).unwrap_or(i64::MAX))
+    }
+
+    /// Takes what is wanted.
+    fn put(&mut self, mut out: Outbox) {
+        for (delay, deed) in out.take() {
+            match deed {
+                Deed::Send(call) if delay.is_zero() => self.send(call),
+                deed => {
+                    self.number += 1;
+                    self.due.push(Reverse(Due { at: out.now + delay, number: self.number, deed }));
+                }
+            }
+        }
+    }
+
+    /// Whoever sent something before gets the same connection again, so that requests arrive in order.
+    fn send(&self, call: Call) {
+        let (Process::Owner(index)
+        | Process::Controller(index)
+        | Process::Agent(index)
+        | Process::Step(index, _)
+        | Process::Installer(index)) = call.from;
+        if let Some(lane) = self.lanes.get(index as usize % self.lanes.len().max(1)) {
+            // A lane that has ended is noticed where its outcome is awaited.
+            let _ = lane.send(call);
+        }
+    }
+
+    /// What is due, if something is.
+    fn next(&mut self, now: Duration) -> Option<Deed> {
+        if self.due.peek()?.0.at > now {
+            return None;
+        }
+        self.due.pop().map(|Reverse(due)| due.deed)
+    }
+
+    /// Real time until something is due.
+    fn pause(&self) -> Duration {
+        let next = self
+            .due
+            .peek()
+            .map_or(OBSERVE, |Reverse(due)| due.at.saturating_sub(self.now()).div_f64(self.speed));
+        next.min(OBSERVE)
+    }
+}
+
+/// Runs a simulation until it is over, or until `limit` of real time has passed. `observe` sees it several times a second,
+/// and ends it by answering false. Returns the simulated time that has passed.
+pub async fn run(
+    simulation: &mut Simulation,
+    target: &Target,
+    limit: Duration,
+    mut observe: impl FnMut(&Simulation, Duration) -> bool,
+) -> Result<Duration, DriveError> {
+    let (answer, mut answers) = mpsc::unbounded_channel();
+    let mut tasks = JoinSet::new();
+    let lanes = (0..target.connections.max(1)).map(|_| {
+        let (call, calls) = mpsc::unbounded_channel();
+        tasks.spawn(lane(target.clone(), calls, answer.clone()));
+        call
+    });
+    let lanes = lanes.collect();
+    let speed = simulation.plan().speed;
+    let mut driver = Driver { due: BinaryHeap::new(), number: 0, lanes, started: Instant::now(), speed };
+    let mut out = driver.outbox();
+    simulation.start(&mut out);
+    driver.put(out);
+    let mut observed = Instant::now();
+    while !simulation.is_over() && driver.started.elapsed() < limit {
+        let mut out = driver.outbox();
+        if let Some(deed) = driver.next(out.now) {
+            match deed {
+                Deed::Wake(process) => simulation.woken(process, &mut out),
+                Deed::Send(call) => driver.send(call),
+            }
+            driver.put(out);
+            // Answers must not wait for a long queue of what is overdue.
+            while let Ok((process, answer)) = answers.try_recv() {
+                let mut out = driver.outbox();
+                simulation.answered(process, &answer, &mut out);
+                driver.put(out);
+            }
+        } else {
+            tokio::select! {
+                received = answers.recv() => {
+                    let Some((process, answer)) = received else { return Err(DriveError::Ended) };
+                    let mut out = driver.outbox();
+                    simulation.answered(process, &answer, &mut out);
+                    driver.put(out);
+                }
+                () = tokio::time::sleep(driver.pause()) => {}
+            }
+        }
+        if observed.elapsed() >= OBSERVE {
+            observed = Instant::now();
+            if let Some(ended) = tasks.try_join_next() {
+                return Err(
+                    ended.map_or(DriveError::Ended, |outcome| outcome.err().unwrap_or(DriveError::Ended))
+                );
+            }
+            if !observe(simulation, driver.now()) {
+                break;
+            }
+            // Lets the connections work when the simulation never pauses.
+            tokio::task::yield_now().await;
+        }
+    }
+    let now = driver.now();
+    observe(simulation, now);
+    Ok(now)
+}

@@ -1,0 +1,539 @@
+//! A simulated machine: its agent registers, polls and answers; its installer runs; it restarts, from the right medium or not.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use assisted_wire::host::HostStage;
+use assisted_wire::host_params::HostCreateParams;
+use assisted_wire::id::InfraEnvId;
+use assisted_wire::probe_requests::{InstallCmdRequest, LogsGatherCmdRequest, UpgradeAgentRequest};
+use assisted_wire::step::{PostStepAction, Step, StepReply, StepType, Steps};
+use hyper::Method;
+
+use crate::fault::{BOOT_REPAIR, CLOCK_AHEAD, Fault, LATENESS, Mishap};
+use crate::host::SimHost;
+use crate::installer::{Around, Installer, Outcome};
+use crate::kube::Kube;
+use crate::logs;
+use crate::outbox::{Answer, Call, Outbox, Process};
+use crate::random::Random;
+use crate::step;
+use crate::topology::{Build, Topology};
+use crate::world::{Place, Site};
+
+/// Machines are switched on within this time.
+const SWITCHED_ON: Duration = Duration::from_secs(120);
+/// From a restart to a running system.
+const BOOT: Duration = Duration::from_secs(180);
+/// After a registration that failed.
+const REGISTER_AGAIN: Duration = Duration::from_secs(60);
+/// After a poll that failed: so long at first, half as long again each time, never longer than the last.
+const POLL_AGAIN: Duration = Duration::from_millis(500);
+const POLL_AGAIN_LAST: Duration = Duration::from_secs(60);
+/// Between polls, if the service asks for no pause.
+const LEAST_PAUSE: Duration = Duration::from_secs(1);
+
+/// What the machines of a cluster share.
+pub struct Neighbourhood<'a> {
+    pub site: Site,
+    pub topology: Topology,
+    /// Index of the cluster's first host.
+    pub first: u32,
+    pub kube: &'a mut Kube,
+    /// The agent's version, which a service may ask all hosts to change.
+    pub agent: &'a mut Arc<str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Not switched on, or restarting into the discovery image.
+    Off,
+    Registering,
+    Polling,
+    Pausing,
+    /// Pauses, then registers again.
+    Leaving,
+    /// The agent waits for someone to restart it; the installer may run on.
+    Stopped,
+    /// Runs from its disk.
+    Node,
+    Dead,
+}
+
+/// A machine.
+#[derive(Debug)]
+pub struct Machine {
+    pub host: SimHost,
+    phase: Phase,
+    /// When the agent wants to be woken; a wake-up that comes before is an old one.
+    due: Option<Duration>,
+    failures: u8,
+    /// What was told last in a step of each type, as a hash: the same is not told twice.
+    told: [u32; StepType::ALL.len()],
+    /// Types of steps, as bits, whose reply went out under a wrong name.
+    mistaken: u32,
+    /// Until when the discovery image boots although the disk should.
+    stray_until: Option<Duration>,
+    installer: Option<Box<Installer>>,
+    random: Random,
+    fault: Option<Fault>,
+}
+
+impl Machine {
+    /// A machine that is off.
+    pub fn new(index: u32, place: Place, build: Build, fault: Option<Fault>, random: Random) -> Self {
+        Self {
+            host: SimHost::at(InfraEnvId::default(), index, place, build),
+            phase: Phase::Off,
+            due: None,
+            failures: 0,
+            told: [0; _],
+            mistaken: 0,
+            stray_until: None,
+            installer: None,
+            random,
+            fault,
+        }
+    }
+
+    fn mishap(&self) -> Option<Mishap> {
+        self.fault.map(|fault| fault.mishap)
+    }
+
+    fn agent(&self) -> Process {
+        Process::Agent(self.host.index)
+    }
+
+    /// Switches it on with a discovery image in its drive.
+    pub fn switch_on(&mut self, infra_env_id: InfraEnvId, out: &mut Outbox) {
+        self.host = SimHost::at(infra_env_id, self.host.index, self.host.place, self.host.build);
+        let millis = u32::try_from(SWITCHED_ON.as_millis()).unwrap_or(u32::MAX);
+        let delay = Duration::from_millis(u64::from(self.random.below(millis)));
+        self.sleep(delay, out);
+    }
+
+    fn sleep(&mut self, pause: Duration, out: &mut Outbox) {
+        self.due = Some(out.now + pause);
+        out.wake_after(pause, self.agent());
+    }
+
+    /// The agent's time has come.
+    pub fn woken(&mut self, around: &mut Neighbourhood<'_>, out: &mut Outbox) {
+        if self.due.is_none_or(|due| due > out.now) {
+            return;
+        }
+        self.due = None;
+        if self.stray_until.is_some_and(|until| until <= out.now) {
+            self.boot_from_disk(Duration::ZERO, around, out);
+            return;
+        }
+        match self.phase {
+            Phase::Off | Phase::Registering | Phase::Leaving => self.register(around.agent, out),
+            Phase::Pausing => self.poll(out),
+            Phase::Polling | Phase::Stopped | Phase::Node | Phase::Dead => {}
+        }
+    }
+
+    fn register(&mut self, version: &str, out: &mut Outbox) {
+        self.phase = Phase::Registering;
+        self.due = None;
+        let body = HostCreateParams { host_id: self.host.id, discovery_agent_version: version.to_owned() };
+        out.send(Call::json(self.agent(), Method::POST, self.host.hosts_path(), &body));
+    }
+
+    fn poll(&mut self, out: &mut Outbox) {
+        self.phase = Phase::Polling;
+        let ahead = if self.mishap() == Some(Mishap::Clock) { CLOCK_AHEAD } else { 0 };
+        let path = format!("{}?timestamp={}", self.host.instructions_path(), out.unix + ahead);
+        out.send(Call::get(self.agent(), path));
+    }
+
+    /// The service has answered the agent's registration or poll.
+    pub fn answered(&mut self, answer: &Answer, around: &mut Neighbourhood<'_>, out: &mut Outbox) {
+        match (self.phase, answer.status) {
+            (Phase::Registering, 201) => {
+                self.told = [0; _];
+                self.poll(out);
+            }
+            (Phase::Registering, 401 | 403 | 404 | 409) | (Phase::Polling, 404) => {
+                self.phase = Phase::Stopped;
+                if let Some(until) = self.stray_until {
+                    self.sleep(until.saturating_sub(out.now), out);
+                }
+            }
+            (Phase::Registering, _) => self.sleep(REGISTER_AGAIN, out),
+            (Phase::Polling, 200) => {
+                self.failures = 0;
+                let Ok(steps) = serde_json::from_slice::<Steps>(&answer.body) else {
+                    return self.poll_again(out);
+                };
+                self.phase = match steps.post_step_action {
+                    Some(PostStepAction::Exit) => Phase::Leaving,
+                    _ => Phase::Pausing,
+                };
+                let pause =
+                    Duration::from_secs(steps.next_instruction_seconds.try_into().unwrap_or_default());
+                self.sleep(pause.max(LEAST_PAUSE), out);
+                for step in steps.instructions.iter().flatten() {
+                    self.run(step, around, out);
+                }
+            }
+            (Phase::Polling, _) => self.poll_again(out),
+            _ => {}
+        }
+    }
+
+    fn poll_again(&mut self, out: &mut Outbox) {
+        self.told = [0; _];
+        self.phase = Phase::Pausing;
+        let pause = POLL_AGAIN.mul_f64(1.5_f64.powi(i32::from(self.failures))).min(POLL_AGAIN_LAST);
+        self.failures = (self.failures + 1).min(20);
+        let pause = self.random.about(pause);
+        self.sleep(pause, out);
+    }
+
+    fn run(&mut self, step: &Step, around: &mut Neighbourhood<'_>, out: &mut Outbox) {
+        let Some(kind) = step.step_type else { return };
+        let argument = step.args.iter().flatten().next().map_or("", String::as_str);
+        let mut reply = step::reply(&self.host, around.site, self.mishap(), step);
+        match kind {
+            StepType::Install if self.installer.is_some() => {
+                reply.exit_code = 125;
+                reply.error =
+                    "the container name \"assisted-installer\" is already in use by another container"
+                        .to_owned();
+            }
+            StepType::Install => match serde_json::from_str::<InstallCmdRequest>(argument) {
+                Ok(command) => {
+                    self.installer = Some(Box::new(Installer::new(&command, self.fault)));
+                    out.wake_after(Duration::ZERO, Process::Installer(self.host.index));
+                    // The step lasts as long as the installer: it has no reply before the restart.
+                    return;
+                }
+                Err(error) => (reply.exit_code, reply.error) = (-1, error.to_string()),
+            },
+            StepType::LogsGather => match serde_json::from_str::<LogsGatherCmdRequest>(argument) {
+                Ok(command) => {
+                    let from = Process::Step(self.host.index, kind);
+                    logs::of_host(&self.host, command.cluster_id, from, from, out);
+                }
+                Err(error) => (reply.exit_code, reply.error) = (-1, error.to_string()),
+            },
+            StepType::UpgradeAgent => {
+                if let Ok(UpgradeAgentRequest { agent_image }) = serde_json::from_str(argument)
+                    && **around.agent != agent_image
+                {
+                    *around.agent = agent_image.into();
+                }
+            }
+            StepType::RebootForReclaim => {
+                self.phase = Phase::Off;
+                self.sleep(BOOT, out);
+            }
+            _ => {}
+        }
+        self.tell(kind, reply, out);
+    }
+
+    /// Sends a reply, unless the last one of its type said the same.
+    fn tell(&mut self, kind: StepType, mut reply: StepReply, out: &mut Outbox) {
+        let mut hasher = DefaultHasher::new();
+        reply.output.hash(&mut hasher);
+        let told = u32::try_from(hasher.finish() >> 32).unwrap_or_default() | 1;
+        let mishap = self.mishap();
+        let Some(known) = self.told.get_mut(kind as usize) else { return };
+        if reply.exit_code == 0 && *known == told {
+            return;
+        }
+        *known = if reply.exit_code == 0 { told } else { 0 };
+        let mut delay = step::duration(kind, &mut self.random);
+        let bit = 1 << kind as u32;
+        match mishap {
+            Some(Mishap::WrongType) if self.mistaken & bit == 0 => {
+                self.mistaken |= bit;
+                *known = 0;
+                reply.step_type = StepType::ALL.get((kind as usize + 1) % StepType::ALL.len()).copied();
+            }
+            Some(Mishap::Delay) => delay += LATENESS,
+            _ => {}
+        }
+        let from = Process::Step(self.host.index, kind);
+        let call = Call::json(from, Method::POST, self.host.instructions_path(), &reply);
+        if mishap == Some(Mishap::Double) {
+            out.send_after(delay, call.clone());
+        }
+        out.send_after(delay, call);
+    }
+
+    /// The service has answered a step's reply.
+    pub fn told(&mut self, kind: StepType, answer: &Answer, around: &Neighbourhood<'_>, out: &mut Outbox) {
+        if !answer.is_success()
+            && let Some(known) = self.told.get_mut(kind as usize)
+        {
+            *known = 0;
+        }
+        let upgraded = kind == StepType::UpgradeAgent && answer.is_success();
+        if upgraded && matches!(self.phase, Phase::Pausing | Phase::Polling) {
+            self.register(around.agent, out);
+        }
+    }
+
+    /// The installer's time has come, or the service has answered it.
+    pub fn install(&mut self, answer: Option<&Answer>, around: &mut Neighbourhood<'_>, out: &mut Outbox) {
+        let Some(installer) = &mut self.installer else { return };
+        if matches!(self.phase, Phase::Node | Phase::Dead) || self.stray_until.is_some() {
+            return;
+        }
+        let mut seen = Around {
+            host: &self.host,
+            first: around.first,
+            masters: around.topology.control_plane(),
+            arbiters: around.topology.arbiters(),
+            kube: around.kube,
+            random: &mut self.random,
+        };
+        let outcome = match answer {
+            Some(answer) => installer.answered(answer, &mut seen, out),
+            None => installer.woken(&mut seen, out),
+        };
+        match outcome {
+            Outcome::Going | Outcome::Failed => {}
+            Outcome::Died => self.phase = Phase::Dead,
+            Outcome::Reboots(delay) if self.mishap() == Some(Mishap::WrongBoot) => {
+                self.phase = Phase::Off;
+                self.sleep(delay + BOOT, out);
+                self.stray_until = Some(out.now + delay + BOOT + BOOT_REPAIR);
+            }
+            Outcome::Reboots(delay) => self.boot_from_disk(delay, around, out),
+        }
+    }
+
+    fn boot_from_disk(&mut self, delay: Duration, around: &mut Neighbourhood<'_>, out: &Outbox) {
+        self.phase = Phase::Node;
+        self.stray_until = None;
+        let Some(installer) = &self.installer else { return };
+        let role = installer.node_role();
+        let stuck = match self.fault {
+            Some(Fault { mishap: Mishap::Die, stage }) => Some(stage).filter(|stage| is_of_node(*stage)),
+            _ => None,
+        };
+        let place = self.host.index - around.first;
+        let booted = out.now + delay + self.random.about(BOOT);
+        around.kube.booted(place, role, booted, stuck, &mut self.random);
+    }
+}
+
+/// Whether a stage comes after the restart, so that others report it.
+fn is_of_node(stage: HostStage) -> bool {
+    matches!(stage, HostStage::WaitingForIgnition | HostStage::Configuring | HostStage::Joined)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::outbox::Deed;
+
+    struct Bench {
+        machine: Machine,
+        kube: Kube,
+        agent: Arc<str>,
+        now: Duration,
+    }
+
+    impl Bench {
+        fn new(mishap: Option<&str>) -> Self {
+            let site = Site::new(0, 3, true).unwrap();
+            let fault = mishap.map(|mishap| mishap.parse().unwrap());
+            let mut machine = Machine::new(1, site.host(1), Build::ControlPlane, fault, Random::new(1));
+            let mut out = Outbox::new(Duration::ZERO, 0);
+            machine.switch_on(InfraEnvId::default(), &mut out);
+            let now = out.take()[0].0;
+            Self { machine, kube: Kube::new(3), agent: "sim".into(), now }
+        }
+
+        fn act(
+            &mut self,
+            act: impl FnOnce(&mut Machine, &mut Neighbourhood<'_>, &mut Outbox),
+        ) -> Vec<(Duration, Deed)> {
+            let mut out = Outbox::new(self.now, 1_000_000);
+            let mut around = Neighbourhood {
+                site: Site::new(0, 3, true).unwrap(),
+                topology: Topology::Compact,
+                first: 0,
+                kube: &mut self.kube,
+                agent: &mut self.agent,
+            };
+            act(&mut self.machine, &mut around, &mut out);
+            out.take()
+        }
+
+        fn wake(&mut self) -> Vec<(Duration, Deed)> {
+            self.act(Machine::woken)
+        }
+
+        fn answer(&mut self, status: u16, body: &Value) -> Vec<(Duration, Deed)> {
+            let answer = Answer { status, body: Bytes::from(body.to_string()) };
+            self.act(|machine, around, out| machine.answered(&answer, around, out))
+        }
+
+        /// Registers, and answers the first poll.
+        fn polled(&mut self, steps: &Value) -> Vec<(Duration, Deed)> {
+            self.wake();
+            self.answer(201, &json!({}));
+            self.answer(200, steps)
+        }
+    }
+
+    fn calls(deeds: &[(Duration, Deed)]) -> Vec<(Duration, String, Value)> {
+        let sent = deeds.iter().filter_map(|(delay, deed)| match deed {
+            Deed::Send(call) => Some((*delay, call)),
+            Deed::Wake(_) => None,
+        });
+        sent.map(|(delay, call)| {
+            let body = serde_json::from_slice(&call.body).unwrap_or(Value::Null);
+            (delay, format!("{} {}", call.method, call.path), body)
+        })
+        .collect()
+    }
+
+    fn steps() -> Value {
+        json!({"next_instruction_seconds": 60, "post_step_action": "continue", "instructions": [
+            {"step_type": "inventory", "step_id": "inventory-00000001", "args": ["x"]},
+            {"step_type": "ntp-synchronizer", "step_id": "ntp-synchronizer-00000001", "args": ["{\"ntp_source\":\"\"}"]},
+        ]})
+    }
+
+    #[test]
+    fn it_registers_polls_and_tells_the_same_once() {
+        let mut bench = Bench::new(None);
+        let deeds = bench.wake();
+        assert!(
+            calls(&deeds)[0].1.starts_with("POST") && calls(&deeds)[0].1.ends_with("/hosts"),
+            "{deeds:?}"
+        );
+        assert!(bench.wake().is_empty(), "an old wake-up");
+        let deeds = bench.answer(201, &json!({}));
+        assert!(calls(&deeds)[0].1.ends_with("/instructions?timestamp=1000000"), "{deeds:?}");
+        let told = calls(&bench.answer(200, &steps()));
+        assert_eq!(
+            told.iter().map(|call| &call.2["step_type"]).collect::<Vec<_>>(),
+            ["inventory", "ntp-synchronizer"]
+        );
+        bench.now += Duration::from_secs(60);
+        assert_eq!(calls(&bench.wake()).len(), 1);
+        assert!(calls(&bench.answer(200, &steps())).is_empty());
+        let refused = Answer { status: 400, body: Bytes::new() };
+        bench.act(|machine, around, out| machine.told(StepType::Inventory, &refused, around, out));
+        bench.now += Duration::from_secs(60);
+        bench.wake();
+        assert_eq!(calls(&bench.answer(200, &steps()))[0].2["step_type"], "inventory");
+    }
+
+    #[test]
+    fn it_polls_again_later_and_later_when_the_service_fails() {
+        let mut bench = Bench::new(None);
+        bench.wake();
+        bench.answer(201, &json!({}));
+        let mut pauses = Vec::new();
+        for _ in 0..20 {
+            let deeds = bench.answer(500, &json!({}));
+            pauses.push(deeds[0].0);
+            bench.now += deeds[0].0;
+            assert_eq!(calls(&bench.wake()).len(), 1);
+        }
+        assert!(pauses[0] < Duration::from_secs(1) && pauses[19] > Duration::from_secs(40), "{pauses:?}");
+        assert!(bench.answer(404, &json!({})).is_empty() && bench.wake().is_empty());
+    }
+
+    #[test]
+    fn replies_go_wrong_when_they_are_to() {
+        assert_eq!(calls(&Bench::new(Some("double")).polled(&steps())).len(), 4);
+        let late = calls(&Bench::new(Some("delay")).polled(&steps()));
+        assert!(late.iter().all(|call| call.0 >= LATENESS));
+        let mut bench = Bench::new(Some("wrong-type"));
+        assert_ne!(calls(&bench.polled(&steps()))[0].2["step_type"], "inventory");
+        bench.now += Duration::from_secs(60);
+        bench.wake();
+        assert_eq!(calls(&bench.answer(200, &steps()))[0].2["step_type"], "inventory");
+        let mut bench = Bench::new(Some("clock"));
+        bench.wake();
+        assert!(calls(&bench.answer(201, &json!({})))[0].1.ends_with("timestamp=1003600"));
+    }
+
+    #[test]
+    fn it_upgrades_its_agent_and_registers_as_the_new_one() {
+        let mut bench = Bench::new(None);
+        let told = bench.polled(&json!({"instructions": [
+            {"step_type": "upgrade-agent", "args": ["{\"agent_image\":\"quay.io/a/agent:2\"}"]}
+        ]}));
+        assert_eq!(calls(&told)[0].2["step_id"], Value::Null);
+        let done = Answer { status: 204, body: Bytes::new() };
+        let deeds =
+            bench.act(|machine, around, out| machine.told(StepType::UpgradeAgent, &done, around, out));
+        assert_eq!(calls(&deeds)[0].2["discovery_agent_version"], "quay.io/a/agent:2");
+    }
+
+    fn install() -> Value {
+        let argument = json!({
+            "cluster_id": "00000000-0000-0000-0000-000000000009", "infra_env_id": InfraEnvId::default(),
+            "host_id": "00000000-0000-0000-0000-000000000001", "role": "master", "boot_device": "/dev/sda",
+            "controller_image": "quay.io/a/controller:1", "installer_image": "quay.io/a/installer:1",
+            "control_plane_count": 3,
+        });
+        json!({"instructions": [{"step_type": "install", "step_id": "install-1", "args": [argument.to_string()]}]})
+    }
+
+    /// Lets the installer run to its end.
+    fn installed(bench: &mut Bench) {
+        let mut answer = None;
+        for _ in 0..1000 {
+            let deeds = bench.act(|machine, around, out| machine.install(answer.as_ref(), around, out));
+            let own = deeds
+                .iter()
+                .any(|(_, deed)| matches!(deed, Deed::Send(Call { from: Process::Installer(_), .. })));
+            answer = own.then(|| Answer { status: 200, body: Bytes::new() });
+            bench.now += deeds.iter().map(|(delay, _)| *delay).max().unwrap_or_default();
+            if bench.machine.phase == Phase::Node || bench.machine.stray_until.is_some() {
+                return;
+            }
+        }
+        panic!("it does not end: {:?}", bench.machine);
+    }
+
+    #[test]
+    fn an_installed_machine_polls_no_more() {
+        let mut bench = Bench::new(None);
+        assert!(calls(&bench.polled(&install())).is_empty());
+        let again = calls(&bench.act(|machine, around, out| {
+            machine.phase = Phase::Polling;
+            machine.answered(&Answer { status: 200, body: install().to_string().into() }, around, out);
+        }));
+        assert_eq!(again[0].2["exit_code"], 125);
+        installed(&mut bench);
+        bench.now += Duration::from_secs(600);
+        assert!(bench.wake().is_empty());
+        bench.kube.bootstrap_started(Duration::ZERO);
+        assert_eq!(
+            bench.kube.seen_by_controller(bench.now + Duration::from_secs(3600)),
+            Some((1, HostStage::Joined))
+        );
+    }
+
+    #[test]
+    fn a_wrong_boot_order_brings_the_agent_back_until_it_is_repaired() {
+        let mut bench = Bench::new(Some("wrong-boot"));
+        bench.polled(&install());
+        installed(&mut bench);
+        bench.now = bench.machine.due.unwrap();
+        assert!(calls(&bench.wake())[0].1.ends_with("/hosts"));
+        bench.answer(201, &json!({}));
+        bench.answer(200, &json!({"next_instruction_seconds": 60}));
+        bench.now += BOOT_REPAIR;
+        assert!(bench.wake().is_empty());
+        assert_eq!(bench.machine.phase, Phase::Node);
+    }
+}

@@ -1,0 +1,128 @@
+//! What simulated machines want done for them: requests sent, and to be woken. They do no I/O and know no clock.
+
+use std::time::Duration;
+
+use assisted_wire::step::StepType;
+use bytes::Bytes;
+use hyper::Method;
+use serde::Serialize;
+
+/// Who sent a request, and so gets its answer. Each process but [`Process::Step`] has one request under way at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Process {
+    /// Whoever wants the cluster: creates it, sets it up, has it installed, looks how it goes.
+    Owner(u32),
+    /// The agent of a host: registers and polls.
+    Agent(u32),
+    /// A step that the agent runs.
+    Step(u32, StepType),
+    /// The installer on a host.
+    Installer(u32),
+    /// The controller in a cluster.
+    Controller(u32),
+}
+
+/// What kind of body a request has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    Json,
+    /// `multipart/form-data` with [`BOUNDARY`].
+    Form,
+}
+
+/// Between the parts of a form.
+pub const BOUNDARY: &str = "simulated-hosts-7f3a9c";
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub from: Process,
+    pub method: Method,
+    pub path: String,
+    pub content: Content,
+    pub body: Bytes,
+}
+
+impl Call {
+    /// A request without a body.
+    pub fn get(from: Process, path: String) -> Self {
+        Self { from, method: Method::GET, path, content: Content::Json, body: Bytes::new() }
+    }
+
+    /// A request with a JSON body.
+    pub fn json<T: Serialize>(from: Process, method: Method, path: String, body: &T) -> Self {
+        // Can't fail: the bodies are of the wire types, whose keys are text.
+        let body = serde_json::to_vec(body).unwrap_or_default().into();
+        Self { from, method, path, content: Content::Json, body }
+    }
+
+    /// The upload of a file.
+    pub fn upload(from: Process, path: String, name: &str, file: &[u8]) -> Self {
+        let mut body = format!(
+            "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"upfile\"; filename=\"{name}\"\r\n\
+             content-type: application/octet-stream\r\n\r\n"
+        )
+        .into_bytes();
+        body.extend_from_slice(file);
+        body.extend_from_slice(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
+        Self { from, method: Method::POST, path, content: Content::Form, body: body.into() }
+    }
+}
+
+/// What the service answered.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub body: Bytes,
+}
+
+impl Answer {
+    /// Whether the request was carried out.
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub enum Deed {
+    Send(Call),
+    Wake(Process),
+}
+
+/// What machines want done, and the time at which they want it.
+#[derive(Debug)]
+pub struct Outbox {
+    /// Simulated time since the start.
+    pub now: Duration,
+    /// Seconds of the real clock: what a right clock shows.
+    pub unix: i64,
+    pub(crate) deeds: Vec<(Duration, Deed)>,
+}
+
+impl Outbox {
+    /// An empty one.
+    pub fn new(now: Duration, unix: i64) -> Self {
+        Self { now, unix, deeds: Vec::new() }
+    }
+
+    /// Sends a request now.
+    pub fn send(&mut self, call: Call) {
+        self.send_after(Duration::ZERO, call);
+    }
+
+    /// Sends a request after a while.
+    pub fn send_after(&mut self, delay: Duration, call: Call) {
+        self.deeds.push((delay, Deed::Send(call)));
+    }
+
+    /// Wakes a process after a while.
+    pub fn wake_after(&mut self, delay: Duration, process: Process) {
+        self.deeds.push((delay, Deed::Wake(process)));
+    }
+
+    /// What is to be done, in order, each after how long.
+    pub fn take(&mut self) -> Vec<(Duration, Deed)> {
+        std::mem::take(&mut self.deeds)
+    }
+}

@@ -1,0 +1,309 @@
+//! All machines, clusters and owners of a simulation. It does no I/O: whoever drives it brings wake-ups and answers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use assisted_wire::cluster::ClusterStatus;
+use assisted_wire::id::ClusterId;
+use serde::Serialize;
+
+use crate::controller::{self, Controller};
+use crate::host::SimHost;
+use crate::kube::Kube;
+use crate::machine::{Machine, Neighbourhood};
+use crate::outbox::{Answer, Outbox, Process};
+use crate::owner::{self, Look, News, Owner};
+use crate::plan::Plan;
+use crate::random::Random;
+use crate::world::Site;
+
+/// The agent's version before a service asks for another.
+const AGENT: &str = "sim";
+/// Kinds of refusals that are told apart.
+const REFUSALS: usize = 50;
+
+/// One cluster and those who live in it.
+struct Cluster {
+    site: Site,
+    owner: Owner,
+    controller: Controller,
+    kube: Kube,
+}
+
+/// A simulation.
+pub struct Simulation {
+    plan: Plan,
+    clusters: Vec<Cluster>,
+    /// All clusters' machines, those of one cluster side by side.
+    machines: Vec<Machine>,
+    agent: Arc<str>,
+    running: u32,
+    refusals: BTreeMap<String, u64>,
+}
+
+/// What became of a cluster.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClusterResult {
+    pub id: Option<ClusterId>,
+    pub name: String,
+    #[serde(flatten)]
+    pub look: Look,
+    pub expected: ClusterStatus,
+    pub as_expected: bool,
+    /// What was done wrong on purpose, and by which host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    /// Why it ended, if not by the service's doing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+    pub simulated_seconds: u64,
+}
+
+impl Simulation {
+    /// The machines of a plan, all of them off.
+    pub fn new(plan: Plan) -> Self {
+        let vips = plan.topology.has_vips();
+        let sites = (0..plan.clusters).filter_map(|index| Site::new(index, plan.hosts, vips));
+        let clusters: Vec<_> = sites
+            .zip(0..)
+            .map(|(site, index)| Cluster {
+                site,
+                owner: Owner::new(index),
+                controller: Controller::new(index),
+                kube: Kube::new(plan.hosts),
+            })
+            .collect();
+        let machines = clusters
+            .iter()
+            .zip(0..)
+            .flat_map(|(cluster, number)| {
+                let plan = &plan;
+                let strike = plan.strike(number);
+                (0..plan.hosts).map(move |place| {
+                    let index = number * plan.hosts + place;
+                    let fault = strike.filter(|(struck, _)| *struck == place).map(|(_, fault)| fault);
+                    let build = plan.topology.build(place);
+                    let random = Random::of(plan.seed, index);
+                    Machine::new(index, cluster.site.host(place), build, fault, random)
+                })
+            })
+            .collect();
+        let running = plan.clusters;
+        Self { plan, clusters, machines, agent: AGENT.into(), running, refusals: BTreeMap::new() }
+    }
+
+    /// What is simulated.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Begins.
+    pub fn start(&mut self, out: &mut Outbox) {
+        for index in 0..self.plan.clusters {
+            let news = self.with_owner(index, out, Owner::start);
+            self.act_on(index, news, out);
+        }
+    }
+
+    /// Whether all clusters have ended.
+    pub fn is_over(&self) -> bool {
+        self.running == 0
+    }
+
+    /// Clusters that have not ended.
+    pub fn running(&self) -> u32 {
+        self.running
+    }
+
+    /// A process's time has come.
+    pub fn woken(&mut self, process: Process, out: &mut Outbox) {
+        match process {
+            Process::Owner(index) => {
+                if let Some(cluster) = self.clusters.get_mut(index as usize) {
+                    cluster.owner.woken(out);
+                }
+            }
+            Process::Controller(index) => {
+                self.with_controller(index, out, Controller::woken);
+            }
+            Process::Agent(host) => self.with_machine(host, out, Machine::woken),
+            Process::Installer(host) => {
+                self.with_machine(host, out, |machine, around, out| machine.install(None, around, out));
+            }
+            Process::Step(..) => {}
+        }
+    }
+
+    /// The service has answered a process.
+    pub fn answered(&mut self, process: Process, answer: &Answer, out: &mut Outbox) {
+        if !answer.is_success() {
+            self.note(process, answer);
+        }
+        match process {
+            Process::Owner(index) => {
+                let news =
+                    self.with_owner(index, out, |owner, around, out| owner.answered(answer, around, out));
+                self.act_on(index, news, out);
+            }
+            Process::Controller(index) => {
+                self.with_controller(index, out, |controller, around, out| {
+                    controller.answered(answer, around, out);
+                });
+            }
+            Process::Agent(host) => {
+                self.with_machine(host, out, |machine, around, out| machine.answered(answer, around, out));
+            }
+            Process::Step(host, kind) => {
+                self.with_machine(host, out, |machine, around, out| machine.told(kind, answer, around, out));
+            }
+            Process::Installer(host) => {
+                self.with_machine(host, out, |machine, around, out| {
+                    machine.install(Some(answer), around, out);
+                });
+            }
+        }
+    }
+
+    fn note(&mut self, process: Process, answer: &Answer) {
+        let who = match process {
+            Process::Owner(_) => "owner".to_owned(),
+            Process::Agent(_) => "agent".to_owned(),
+            Process::Step(_, kind) => format!("step {kind}"),
+            Process::Installer(_) => "installer".to_owned(),
+            Process::Controller(_) => "controller".to_owned(),
+        };
+        let said = format!("{who}: {}", owner::reason(answer));
+        if self.refusals.len() < REFUSALS || self.refusals.contains_key(&said) {
+            *self.refusals.entry(said).or_default() += 1;
+        }
+    }
+
+    fn act_on(&mut self, index: u32, news: News, out: &mut Outbox) {
+        match news {
+            News::None => {}
+            News::InfraEnv(id) => {
+                let first = (index * self.plan.hosts) as usize;
+                for machine in self.machines.iter_mut().skip(first).take(self.plan.hosts as usize) {
+                    machine.switch_on(id, out);
+                }
+                // An existing cluster may be installed by someone else.
+                if self.plan.existing.is_some() {
+                    self.start_controller(index, out);
+                }
+            }
+            News::Installing => {
+                if self.plan.existing.is_none() {
+                    self.start_controller(index, out);
+                }
+            }
+        }
+    }
+
+    fn start_controller(&self, index: u32, out: &mut Outbox) {
+        if let Some(cluster) = self.clusters.get(index as usize) {
+            cluster.controller.start(out);
+        }
+    }
+
+    fn with_owner(
+        &mut self,
+        index: u32,
+        out: &mut Outbox,
+        act: impl FnOnce(&mut Owner, &owner::Around<'_>, &mut Outbox) -> News,
+    ) -> News {
+        let Some(cluster) = self.clusters.get_mut(index as usize) else { return News::None };
+        let before = cluster.owner.has_ended();
+        let peer = peers(&self.machines, index * self.plan.hosts);
+        let around = owner::Around { plan: &self.plan, site: cluster.site, peer: &peer };
+        let news = act(&mut cluster.owner, &around, out);
+        if !before && cluster.owner.has_ended() {
+            self.running -= 1;
+        }
+        news
+    }
+
+    fn with_controller(
+        &mut self,
+        index: u32,
+        out: &mut Outbox,
+        act: impl FnOnce(&mut Controller, &mut controller::Around<'_>, &mut Outbox),
+    ) {
+        let Some(cluster) = self.clusters.get_mut(index as usize) else { return };
+        let Some(cluster_id) = cluster.owner.cluster_id else { return };
+        let peer = peers(&self.machines, index * self.plan.hosts);
+        let mut around = controller::Around { cluster_id, kube: &mut cluster.kube, peer: &peer };
+        act(&mut cluster.controller, &mut around, out);
+    }
+
+    fn with_machine(
+        &mut self,
+        host: u32,
+        out: &mut Outbox,
+        act: impl FnOnce(&mut Machine, &mut Neighbourhood<'_>, &mut Outbox),
+    ) {
+        let index = host / self.plan.hosts;
+        let Some(cluster) = self.clusters.get_mut(index as usize) else { return };
+        let Some(machine) = self.machines.get_mut(host as usize) else { return };
+        let mut around = Neighbourhood {
+            site: cluster.site,
+            topology: self.plan.topology,
+            first: index * self.plan.hosts,
+            kube: &mut cluster.kube,
+            agent: &mut self.agent,
+        };
+        act(machine, &mut around, out);
+    }
+
+    /// The clusters as they were seen last.
+    pub fn looks(&self) -> impl Iterator<Item = (String, &Look)> {
+        self.clusters
+            .iter()
+            .zip(0..)
+            .map(|(cluster, index)| (self.plan.cluster_name(index), &cluster.owner.look))
+    }
+
+    /// What the service refused, and how often.
+    pub fn refusals(&self) -> &BTreeMap<String, u64> {
+        &self.refusals
+    }
+
+    /// What became of the clusters until now.
+    pub fn results(&self, now: Duration) -> Vec<ClusterResult> {
+        let clusters = self.clusters.iter().zip(0..);
+        clusters
+            .map(|(cluster, index)| {
+                let owner = &cluster.owner;
+                let expected = self.plan.outcome(index);
+                let as_expected =
+                    owner.has_ended() && owner.trouble.is_none() && owner.look.status == Some(expected);
+                ClusterResult {
+                    id: owner.cluster_id,
+                    name: self.plan.cluster_name(index),
+                    look: owner.look.clone(),
+                    expected,
+                    as_expected,
+                    fault: self
+                        .plan
+                        .strike(index)
+                        .map(|(place, fault)| format!("{fault} on sim-{}", index * self.plan.hosts + place)),
+                    trouble: match owner.has_ended() {
+                        true => owner.trouble.clone(),
+                        false => Some("it did not end in time".to_owned()),
+                    },
+                    simulated_seconds: owner.ended_at.unwrap_or(now).as_secs(),
+                }
+            })
+            .collect()
+    }
+}
+
+/// The hosts of the cluster whose first has the index `first`.
+fn peers(machines: &[Machine], first: u32) -> impl Fn(u32) -> SimHost + '_ {
+    move |place| {
+        let index = first + place;
+        machines
+            .get(index as usize)
+            .map_or_else(|| SimHost::new(Default::default(), index), |machine| machine.host.clone())
+    }
+}
