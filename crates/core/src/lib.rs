@@ -15,6 +15,7 @@ pub mod infra_env;
 pub mod install;
 pub mod machine;
 pub mod network;
+mod operator;
 pub mod platform;
 pub mod refresh;
 pub mod refusal;

@@ -44,16 +44,11 @@ impl<C: Copy> When<C> {
 
 impl<C: Display + Copy> When<C> {
     fn text(&self) -> String {
-        let list = |parts: &[Self], word: &str| {
-            let texts: Vec<_> = parts
-                .iter()
-                .map(|part| match part {
-                    Self::All(_) | Self::Any(_) => format!("({})", part.text()),
-                    _ => part.text(),
-                })
-                .collect();
-            texts.join(word)
+        let part = |part: &Self| match (self, part) {
+            (Self::All(_), Self::Any(_)) | (Self::Any(_), Self::All(_)) => format!("({})", part.text()),
+            _ => part.text(),
         };
+        let list = |parts: &[Self], word: &str| parts.iter().map(part).collect::<Vec<_>>().join(word);
         match self {
             Self::Always => String::new(),
             Self::Is(name) => name.to_string(),

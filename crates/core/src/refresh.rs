@@ -83,10 +83,11 @@ impl<'f> Draft<'f> {
         }
     }
 
-    /// Looks once at everything, weakest host first; whether anything changed.
+    /// Looks once at everything, weakest host first; whether anything changed that another look could see.
     fn look(&mut self) -> bool {
         let Self { facts, events, problems, .. } = self;
-        let mut changed = cluster::refresh::derive(facts);
+        cluster::refresh::derive(facts);
+        let mut changed = false;
         let order = host::role::weakest_first(&facts.hosts);
         let around = Surroundings::of(facts);
         let scope = Scope::new(facts);

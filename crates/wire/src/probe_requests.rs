@@ -157,7 +157,8 @@ pub struct InstallCmdRequest {
     pub control_plane_count: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proxy: Option<Proxy>,
-    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    /// Always written: the contract reads its absence as true.
+    #[serde(default)]
     #[schemars(extend("default" = true))]
     pub check_cvo: bool,
     #[serde(default)]

@@ -48,11 +48,11 @@ impl fmt::Display for Effect {
             Self::FinishPreparation => "the preparation succeeded",
             Self::SetNodeVips => "a single node's address becomes the VIPs",
             Self::RestartStage => "the stage begins anew",
-            Self::TellStageTimeout => "told",
-            Self::TellFailure => "told",
+            Self::TellStageTimeout => "told once per stage",
+            Self::TellFailure => "the failure is told",
             Self::Complete => "complete",
             Self::GiveUpLogs => "logs given up",
-            Self::TellCancelled => "told",
+            Self::TellCancelled => "the end is told",
             Self::Forget => "what the installation left is forgotten",
         })
     }

@@ -18,7 +18,7 @@ pub fn report(facts: &Facts, stage: FinalizingStage) -> Result<Refresh, Refusal>
     let mut draft = Draft::new(facts);
     if let Some(record) = &mut draft.facts.cluster {
         let cluster = &mut record.cluster;
-        gate::check(Operation::FinalizingStage, cluster, &facts.settings)?;
+        gate::check(Operation::FinalizingStage, cluster)?;
         if progress::stage(cluster) != Some(stage) {
             cluster.progress.get_or_insert_default().finalizing_stage = Some(stage);
             effect::restart_stage(cluster, facts.now.into());

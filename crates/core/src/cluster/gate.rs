@@ -21,9 +21,9 @@ pub enum Operation {
     /// The kubeconfig that trusts the cluster's own ingress is read.
     Kubeconfig,
     /// The first administrator's password is read.
-    KubeadminPassword,
+    KubeadminPassword(Invoker),
     /// The kubeconfig that does not know the cluster's own ingress is read.
-    KubeconfigNoIngress,
+    KubeconfigNoIngress(Invoker),
     /// Ignition configs and other generated files are read.
     Files,
     /// The certificate of the cluster's own ingress is told.
@@ -32,6 +32,22 @@ pub enum Operation {
     FinalizingStage,
     /// It is removed.
     Deregister,
+}
+
+/// Who invokes installations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Invoker {
+    /// A service beside the cluster.
+    Service,
+    /// A service on one of the cluster's own machines: it needs some files early.
+    AgentInstaller,
+}
+
+impl Invoker {
+    /// The one of these settings.
+    pub fn of(settings: &Settings) -> Self {
+        if settings.http.install_invoker == AGENT_INSTALLER { Self::AgentInstaller } else { Self::Service }
+    }
 }
 
 const HOSTS_JOIN: &[ClusterStatus] = &[Insufficient, Ready, PendingForInput, AddingHosts];
@@ -78,26 +94,11 @@ struct Gate {
 }
 
 impl Operation {
-    /// Every operation.
-    pub const ALL: &[Self] = &[
-        Self::AddHost,
-        Self::Update,
-        Self::Install,
-        Self::Kubeconfig,
-        Self::KubeadminPassword,
-        Self::KubeconfigNoIngress,
-        Self::Files,
-        Self::IngressCertificate,
-        Self::FinalizingStage,
-        Self::Deregister,
-    ];
-
-    fn gate(self, settings: &Settings) -> Gate {
-        let early = settings.http.install_invoker == AGENT_INSTALLER;
+    fn gate(self) -> Gate {
         let gate = |states, refused_with, text| Gate { states, refused_with, text, what: "files" };
-        let credentials = |name| match early {
-            true => Gate { what: name, ..gate(GENERATED_EARLY, 409, DOWNLOAD) },
-            false => gate(GENERATED, 409, DOWNLOAD),
+        let credentials = |invoker, name| match invoker {
+            Invoker::AgentInstaller => Gate { what: name, ..gate(GENERATED_EARLY, 409, DOWNLOAD) },
+            Invoker::Service => gate(GENERATED, 409, DOWNLOAD),
         };
         match self {
             Self::AddHost => {
@@ -114,8 +115,8 @@ impl Operation {
                 "Cluster is not ready for installation, {status_info} validation_info={validations_info}",
             ),
             Self::Kubeconfig => Gate { what: "kubeconfig", ..gate(INSTALLED_IN_PART, 409, DOWNLOAD) },
-            Self::KubeadminPassword => credentials("kubeadmin-password"),
-            Self::KubeconfigNoIngress => credentials("kubeconfig-noingress"),
+            Self::KubeadminPassword(invoker) => credentials(invoker, "kubeadmin-password"),
+            Self::KubeconfigNoIngress(invoker) => credentials(invoker, "kubeconfig-noingress"),
             Self::Files => gate(GENERATED, 409, DOWNLOAD),
             Self::IngressCertificate => gate(
                 &[Finalizing, Installed],
@@ -141,8 +142,8 @@ impl Operation {
 /// # Errors
 ///
 /// 409, or 400 where clients know it so.
-pub fn check(operation: Operation, cluster: &Cluster, settings: &Settings) -> Result<(), Refusal> {
-    let Gate { states, refused_with, text, what } = operation.gate(settings);
+pub fn check(operation: Operation, cluster: &Cluster) -> Result<(), Refusal> {
+    let Gate { states, refused_with, text, what } = operation.gate();
     if states.contains(&cluster.status) {
         return Ok(());
     }
@@ -170,6 +171,19 @@ mod tests {
     use super::*;
     use crate::validation::testing::cluster;
 
+    const ALL: &[Operation] = &[
+        Operation::AddHost,
+        Operation::Update,
+        Operation::Install,
+        Operation::Kubeconfig,
+        Operation::KubeadminPassword(Invoker::Service),
+        Operation::KubeconfigNoIngress(Invoker::Service),
+        Operation::Files,
+        Operation::IngressCertificate,
+        Operation::FinalizingStage,
+        Operation::Deregister,
+    ];
+
     /// Letters for the states in which each operation is allowed, in the order of the operations.
     const ALLOWED: &[(ClusterStatus, &str)] = &[
         (Insufficient, "au.......d"),
@@ -188,12 +202,11 @@ mod tests {
 
     #[test]
     fn every_operation_in_every_state() {
-        let settings = Settings::default();
         assert_eq!(ALLOWED.len(), ClusterStatus::ALL.len());
         for (status, allowed) in ALLOWED {
             let cluster = Cluster { status: *status, ..cluster() };
-            for (operation, letter) in Operation::ALL.iter().zip(allowed.chars()) {
-                let result = check(*operation, &cluster, &settings);
+            for (operation, letter) in ALL.iter().zip(allowed.chars()) {
+                let result = check(*operation, &cluster);
                 assert_eq!(result.is_ok(), letter != '.', "{operation:?} in {status}");
             }
         }
@@ -201,24 +214,23 @@ mod tests {
 
     #[test]
     fn refusals() {
-        let mut settings = Settings::default();
         let mut cluster = Cluster {
             status: Installing,
             status_info: "why".to_owned(),
             validations_info: "{\"a\":1}".to_owned(),
             ..cluster()
         };
-        let told = |operation, cluster: &Cluster, settings: &Settings| {
-            let refusal = check(operation, cluster, settings).unwrap_err();
+        let told = |operation, cluster: &Cluster| {
+            let refusal = check(operation, cluster).unwrap_err();
             (refusal.status, refusal.reason)
         };
         let id = cluster.id;
         assert_eq!(
-            told(Operation::Install, &cluster, &settings),
+            told(Operation::Install, &cluster),
             (409, "Cluster is not ready for installation, why validation_info={\"a\":1}".to_owned())
         );
         assert_eq!(
-            told(Operation::Kubeconfig, &cluster, &settings),
+            told(Operation::Kubeconfig, &cluster),
             (
                 409,
                 format!(
@@ -227,7 +239,7 @@ mod tests {
             )
         );
         assert_eq!(
-            told(Operation::Update, &cluster, &settings),
+            told(Operation::Update, &cluster),
             (
                 409,
                 format!(
@@ -236,7 +248,7 @@ mod tests {
             )
         );
         assert_eq!(
-            told(Operation::IngressCertificate, &cluster, &settings),
+            told(Operation::IngressCertificate, &cluster),
             (
                 400,
                 format!(
@@ -246,7 +258,7 @@ mod tests {
         );
         cluster.status = Insufficient;
         assert_eq!(
-            told(Operation::KubeadminPassword, &cluster, &settings),
+            told(Operation::KubeadminPassword(Invoker::Service), &cluster),
             (
                 409,
                 format!(
@@ -255,12 +267,15 @@ mod tests {
             )
         );
         assert_eq!(
-            told(Operation::FinalizingStage, &cluster, &settings),
+            told(Operation::FinalizingStage, &cluster),
             (400, "cluster is insufficient, not in one of allowed statuses: [installing finalizing installing-pending-user-action]".to_owned())
         );
-        settings.http.install_invoker = AGENT_INSTALLER.to_owned();
+        let mut settings = Settings::default();
+        assert_eq!(Invoker::of(&settings), Invoker::Service);
+        settings.http.install_invoker = "agent-installer".to_owned();
+        let early = Invoker::of(&settings);
         assert_eq!(
-            told(Operation::KubeadminPassword, &cluster, &settings),
+            told(Operation::KubeadminPassword(early), &cluster),
             (
                 409,
                 format!(
@@ -269,10 +284,10 @@ mod tests {
             )
         );
         cluster.status = Ready;
-        assert_eq!(check(Operation::KubeconfigNoIngress, &cluster, &settings), Ok(()));
+        assert_eq!(check(Operation::KubeconfigNoIngress(early), &cluster), Ok(()));
         cluster.status = Installed;
         assert_eq!(
-            told(Operation::AddHost, &cluster, &settings),
+            told(Operation::AddHost, &cluster),
             (409, "Cannot add hosts to an existing cluster using the original Discovery ISO.".to_owned())
         );
     }

@@ -1,6 +1,6 @@
 //! How far an installation is, in percent (state-machines §3.8).
 
-use assisted_wire::cluster::{Cluster, ClusterProgressInfo, ClusterStatus, FinalizingStage};
+use assisted_wire::cluster::{Cluster, ClusterProgressInfo, FinalizingStage};
 use assisted_wire::operator::{MonitoredOperator, OperatorStatus, OperatorType};
 
 use crate::facts::HostFacts;
@@ -35,7 +35,6 @@ pub(crate) fn install(cluster: &mut Cluster, hosts: &[HostFacts]) {
     let places = hosts.iter().map(|host| stage::place(&host.record.host, Some(&*cluster)));
     let (done, all) = places.fold((0, 0), |(done, all), place| (done + place.0, all + place.1));
     let percentage = percent(done, all);
-    let installed = cluster.status == ClusterStatus::Installed;
     let progress = cluster.progress.get_or_insert_default();
     if percentage == progress.installing_stage_percentage {
         return;
@@ -44,7 +43,7 @@ pub(crate) fn install(cluster: &mut Cluster, hosts: &[HostFacts]) {
     // Rounded in two parts, as clients know it (state-machines §11).
     let rest = PREPARING * progress.preparing_for_installation_stage_percentage
         + FINALIZING * progress.finalizing_stage_percentage;
-    progress.total_percentage = if installed { 100 } else { INSTALLING * percentage / 100 + rest / 100 };
+    progress.total_percentage = INSTALLING * percentage / 100 + rest / 100;
 }
 
 /// Works out the share of operators that are done. What would lower the whole is not written.

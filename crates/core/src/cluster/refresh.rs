@@ -20,39 +20,39 @@ use crate::validation::cluster::evaluate;
 use crate::validation::{Change, ChangeKind, Results, diff, topology};
 
 /// Works out what validations of hosts need to know of the cluster: machine networks, groups, collisions.
-pub(crate) fn derive(facts: &mut Facts) -> bool {
-    let Some(record) = &facts.cluster else { return false };
-    if !DESCRIBED.contains(&record.cluster.status) {
-        return false;
+pub(crate) fn derive(facts: &mut Facts) {
+    if facts.cluster.as_ref().is_none_or(|record| !DESCRIBED.contains(&record.cluster.status)) {
+        return;
     }
     let networks = machine::automatic(facts);
-    let changed = networks.is_some();
     if let (Some(networks), Some(record)) = (networks, &mut facts.cluster) {
         record.cluster.machine_networks = Some(networks);
         record.machine_network_cidr_updated_at = Some(facts.now);
     }
-    derive_groups(facts) || changed
+    derive_groups(facts);
 }
 
 /// Works out groups and collisions, unless what they are made from is as it was: in a large cluster they take long, and
 /// reports differ in what does not matter here all the time.
-fn derive_groups(facts: &mut Facts) -> bool {
+fn derive_groups(facts: &mut Facts) {
     let print = Some(connectivity::print(facts));
     if facts.cluster.as_ref().is_none_or(|record| record.connectivity_print == print) {
-        return false;
+        return;
     }
     let groups = connectivity::majority_groups(facts);
     let collisions = collision::ip_collisions(facts);
-    let Some(record) = &mut facts.cluster else { return false };
+    let Some(record) = &mut facts.cluster else { return };
     record.connectivity_print = print;
     record.cluster.connectivity_majority_groups = groups;
     record.cluster.ip_collisions = collisions;
-    true
 }
 
-/// Looks at the cluster again; whether it changed.
+/// Looks at the cluster again; whether it changed in a way that its hosts, or another look, could see. Texts for people
+/// are no such change.
 pub(crate) fn refresh(facts: &mut Facts, events: &mut Vec<NewEvent>) -> bool {
-    let Some(before) = facts.cluster.clone() else { return false };
+    if facts.cluster.is_none() {
+        return false;
+    }
     let results = evaluate(facts);
     let (now, settings, hosts) = (facts.now, &facts.settings, &facts.hosts);
     let Some(record) = &mut facts.cluster else { return false };
@@ -65,12 +65,12 @@ pub(crate) fn refresh(facts: &mut Facts, events: &mut Vec<NewEvent>) -> bool {
     vip_lease::tell_timeout(record, now, events);
 
     let view = View { record, hosts, settings, now, results: &results };
+    let mut changed = false;
     if let Some(rule) = choose(REFRESH, &record.cluster.status, &|condition| condition.holds(&view)) {
         let info = rule.info.map(|info| fill(info, &view));
-        let mut effects = Effects { record, hosts, settings, now, events };
-        effects.follow(rule, info.as_deref());
+        changed = Effects { record, hosts, settings, now, events }.follow(rule, info.as_deref());
     }
-    demand_overdue(facts, events) || facts.cluster.as_ref() != Some(&before)
+    changed | demand_overdue(facts, events)
 }
 
 /// Asks for the discovery image on all hosts of a cluster that was reset when one of them does not find the way back by
@@ -96,14 +96,16 @@ pub(crate) fn request(facts: &mut Facts, table: &'static [ClusterRule], events: 
 }
 
 impl Effects<'_> {
-    /// Enters the rule's state and works its effects.
-    fn follow(&mut self, rule: &ClusterRule, info: Option<&str>) {
+    /// Enters the rule's state and works its effects; whether anything but the text changed.
+    fn follow(&mut self, rule: &ClusterRule, info: Option<&str>) -> bool {
+        let before = self.record.cluster.status;
         if let (Some(to), Some(info)) = (rule.to, info) {
             state::enter(self.record, to, info, self.now, self.events);
         }
         for effect in rule.effects {
             self.apply(*effect);
         }
+        self.record.cluster.status != before || !rule.effects.is_empty()
     }
 }
 

@@ -56,7 +56,7 @@ pub fn cluster_host_requirements(
             host_id: Some(host.record.host.id),
             ocp: Some(selection::base(table, &input)?),
             total: Some(selection::total(table, &input)?),
-            operators: Some(Vec::new()),
+            operators: Some(operators::of_host(&input)),
         })
     });
     hosts.collect::<Result<_, _>>().map(ClusterHostRequirementsList)
@@ -124,5 +124,17 @@ mod tests {
         let totals: Vec<_> = list.iter().map(|each| each.total.as_ref().unwrap().cpu_cores).collect();
         assert_eq!(totals, [4, 2]);
         assert_eq!(list[0].host_id, Some(facts.hosts[0].record.host.id));
+        assert_eq!(list[0].operators, Some(vec![]));
+
+        let list =
+            cluster_host_requirements(&facts.with_operators(&["lvm", "lso"]), &Requirements::built_in());
+        let first = list.unwrap().0.swap_remove(0);
+        assert_eq!((first.ocp.unwrap().cpu_cores, first.total.unwrap().cpu_cores), (4, 5));
+        let listed = first.operators.unwrap().into_iter().map(|each| {
+            let details = each.requirements.unwrap();
+            (each.operator_name, details.cpu_cores, details.ram_mib)
+        });
+        let expected = [("lso".to_owned(), 0, 0), ("lvm".to_owned(), 1, 100)];
+        assert_eq!(listed.collect::<Vec<_>>(), expected);
     }
 }

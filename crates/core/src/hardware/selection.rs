@@ -6,6 +6,7 @@ use assisted_wire::requirements::ClusterHostRequirementsDetails as Details;
 
 use super::requirements::{Requirements, RoleRequirements};
 use crate::facts::{Facts, HostFacts};
+use crate::operator;
 use crate::validation::topology;
 
 /// How much less memory than required a host may have, MiB: firmware keeps some to itself.
@@ -29,12 +30,25 @@ pub struct SelectionInput<'a> {
     pub inventory: Option<&'a Inventory>,
     /// The effective role to judge the host in.
     pub role: HostRole,
+    /// The role that the user gave the host, or that is being tried on it.
+    pub assigned: HostRole,
 }
 
 impl<'a> SelectionInput<'a> {
     /// A host with its stored inventory, in its effective role.
     pub fn of(facts: &'a Facts, host: &'a HostFacts) -> Self {
-        Self { facts, host, inventory: host.inventory.as_deref(), role: host.effective_role() }
+        let inventory = host.inventory.as_deref();
+        Self { facts, host, inventory, role: host.effective_role(), assigned: Self::assigned_role(host) }
+    }
+
+    /// A host with its stored inventory, as if it had been given a role.
+    pub fn trying(facts: &'a Facts, host: &'a HostFacts, role: HostRole) -> Self {
+        Self { role, assigned: role, ..Self::of(facts, host) }
+    }
+
+    /// The role that the user gave a host.
+    pub(crate) fn assigned_role(host: &HostFacts) -> HostRole {
+        host.record.host.role.unwrap_or(HostRole::AutoAssign)
     }
 }
 
@@ -98,7 +112,14 @@ pub fn base(table: &Requirements, input: &SelectionInput<'_>) -> Result<Details,
 ///
 /// As [`base`].
 pub fn total(table: &Requirements, input: &SelectionInput<'_>) -> Result<Details, HardwareError> {
-    base(table, input)
+    let mut total = base(table, input)?;
+    if let Some(view) = operator::HostView::of(input) {
+        for (_, extra) in operator::requirements(&view) {
+            total.cpu_cores = total.cpu_cores.saturating_add(extra.cpu_cores);
+            total.ram_mib = total.ram_mib.saturating_add(extra.ram_mib);
+        }
+    }
+    Ok(total)
 }
 
 /// The least that any role requires of a host.

@@ -47,7 +47,7 @@ fn in_stage(host: &HostFacts, around: &Surroundings) -> Option<Timestamp> {
     let limit = if situation.is_stage_held_back() {
         limits::HELD_BACK
     } else {
-        limits::kept_of_stage(&around.settings.host_stages, situation.stage(), around.is_single_node)
+        limits::of_stage(&around.settings.host_stages, situation.stage(), around.is_single_node)
     };
     Some(limits::after(since.0, limit))
 }

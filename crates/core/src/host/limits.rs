@@ -17,9 +17,6 @@ pub const RECLAIM: Duration = Duration::from_secs(60 * 60);
 /// For the only node of a cluster to come back from its reboot: it brings up the whole cluster meanwhile.
 pub const SINGLE_NODE_REBOOT: Duration = Duration::from_secs(80 * 60);
 
-/// A stage without a limit of its own.
-const ANY_STAGE: Duration = Duration::from_secs(60 * 60);
-
 /// How old the clock of a stage may get while it is held back.
 pub const HELD_BACK: Duration = Duration::from_secs(60);
 
@@ -32,24 +29,12 @@ pub fn preparation(settings: &Settings) -> Duration {
     settings.timeouts.prepare_for_installation_host.max(checks.saturating_add(PREPARATION_MARGIN))
 }
 
-/// For a stage, as it is told.
-pub fn of_stage(settings: &HostStageTimeouts, stage: Option<HostStage>) -> Duration {
-    match stage {
-        None | Some(HostStage::Done | HostStage::Failed) => ANY_STAGE,
-        Some(stage) => settings.of(stage),
-    }
-}
-
-/// For a stage, as it is kept.
-pub fn kept_of_stage(
-    settings: &HostStageTimeouts,
-    stage: Option<HostStage>,
-    is_single_node: bool,
-) -> Duration {
+/// For a stage. The limit that is told is that of the settings, even where a longer one is kept.
+pub fn of_stage(settings: &HostStageTimeouts, stage: Option<HostStage>, is_single_node: bool) -> Duration {
     if is_single_node && stage == Some(HostStage::Rebooting) {
         return SINGLE_NODE_REBOOT;
     }
-    of_stage(settings, stage)
+    settings.of(stage)
 }
 
 /// The last moment at which a failed host's logs are still awaited; `None`: they are not awaited (state-machines §4.10).
@@ -127,7 +112,7 @@ mod tests {
     #[test]
     fn stages() {
         let settings = Settings::default().host_stages;
-        let minutes = |stage, single| kept_of_stage(&settings, stage, single).as_secs() / 60;
+        let minutes = |stage, single| of_stage(&settings, stage, single).as_secs() / 60;
         for (stage, expected) in [
             (HostStage::StartingInstallation, 30),
             (HostStage::Installing, 60),

@@ -17,25 +17,26 @@ use crate::machine::choose;
 use crate::validation::host::invalid_images;
 use crate::validation::{Change, ChangeKind, Results, diff};
 
-/// Looks at a host again, given the results of its validations; whether it changed.
+/// Looks at a host again, given the results of its validations; whether it changed in a way that others, or another
+/// look, could see. Texts for people are no such change.
 pub fn refresh(
     host: &mut HostFacts,
     results: &Results<HostValidationId>,
     around: &Surroundings,
     events: &mut Vec<NewEvent>,
 ) -> bool {
-    let noted = note(host, results, events);
+    note(host, results, events);
     let situation = Situation { host, results: Some(results), around: Some(around) };
     let table = REFRESH.iter().chain(REFRESH_POOL);
     // A state without a rule for its situation stays.
     let Some(rule) = choose(table, &host.record.host.status, &|condition| condition.holds(&situation)) else {
-        return noted;
+        return false;
     };
     let info = rule.info.map(|info| status_info::fill(info, &situation));
-    apply(host, rule, info, around, events) || noted
+    apply(host, rule, info, around, events)
 }
 
-/// Does what a rule says; whether anything changed.
+/// Does what a rule says; whether anything but the text changed.
 fn apply(
     host: &mut HostFacts,
     rule: &HostRule,
@@ -53,7 +54,7 @@ fn apply(
             reset::leave_cluster(host);
         }
         state::enter(host, to, &info, around.now, events);
-        changed = true;
+        changed = to != status;
     }
     for effect in rule.effects {
         changed |= run(*effect, host, around, events);
@@ -124,20 +125,19 @@ fn note_stage_overdue(host: &mut HostFacts, around: &Surroundings, events: &mut 
     let Some(progress) = &mut host.record.host.progress else { return };
     progress.stage_timed_out = true;
     let Some(stage) = progress.current_stage else { return };
-    let minutes = limits::of_stage(&around.settings.host_stages, Some(stage)).as_secs() / 60;
+    let minutes = around.settings.host_stages.of(Some(stage)).as_secs() / 60;
     events.push(catalogue::HOST_STAGE_TIMED_OUT.of_host(host, &[("stage", &stage), ("minutes", &minutes)]));
 }
 
-/// Stores new results and tells what changed; whether anything did.
-fn note(host: &mut HostFacts, results: &Results<HostValidationId>, events: &mut Vec<NewEvent>) -> bool {
+/// Stores new results and tells what changed.
+fn note(host: &mut HostFacts, results: &Results<HostValidationId>, events: &mut Vec<NewEvent>) {
     let info = results.to_info();
     let old = host.report(ReportKind::ValidationsInfo);
     if results.is_empty() || info == old {
-        return false;
+        return;
     }
     events.extend(diff(old, results).iter().filter_map(|change| event(host, change)));
     host.reports.insert(ReportKind::ValidationsInfo, info.into());
-    true
 }
 
 fn event(host: &HostFacts, change: &Change<HostValidationId>) -> Option<NewEvent> {

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assisted_wire::cluster::{
-    Cluster, ClusterStatus, InstallationPreparationStatus, LastInstallationPreparation,
-};
+use assisted_wire::cluster::Cluster;
 use assisted_wire::host::{Host, HostKind, HostProgressInfo, HostRole, HostStatus, NextStepRunnerCommand};
 use assisted_wire::host_params::HostCreateParams;
 use assisted_wire::id::HostId;
@@ -19,6 +17,8 @@ use super::rejection::Rejection;
 use super::situation::Situation;
 use super::transition::{Effect, REGISTER};
 use super::{reset, stage, state, status_info};
+use crate::cluster::gate::{self, Operation};
+use crate::cluster::preparation;
 use crate::cluster::record::ClusterRecord;
 use crate::event::{NewEvent, catalogue};
 use crate::facts::HostFacts;
@@ -50,16 +50,7 @@ pub struct Registered {
 ///
 /// 409 when it is in the wrong state.
 pub fn accepts_hosts(cluster: &Cluster) -> Result<(), Refusal> {
-    use ClusterStatus::{AddingHosts, Installed, Insufficient, PendingForInput, Ready};
-    match cluster.status {
-        Insufficient | Ready | PendingForInput | AddingHosts => Ok(()),
-        Installed => Err(Refusal::conflict(
-            "Cannot add hosts to an existing cluster using the original Discovery ISO.",
-        )),
-        _ => Err(Refusal::conflict(
-            "Host can register only in one of the following states: [insufficient ready pending-for-input adding-hosts]",
-        )),
-    }
+    gate::check(Operation::AddHost, cluster)
 }
 
 /// Registers a host. `cluster` is that of the infra-env, else that of the known host.
@@ -180,10 +171,7 @@ const ALREADY_INSTALLED: &str = "Host is trying to register after the cluster ha
 
 fn restart_preparation(cluster: &ClusterRecord) -> Option<ClusterRecord> {
     let mut after = cluster.clone();
-    after.cluster.last_installation_preparation = Some(LastInstallationPreparation {
-        status: Some(InstallationPreparationStatus::NotStarted),
-        reason: "Installation preparation not performed".to_owned(),
-    });
+    preparation::restart(&mut after.cluster);
     (after != *cluster).then_some(after)
 }
 

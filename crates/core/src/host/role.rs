@@ -8,7 +8,7 @@ use super::state::DISCOVERY;
 use crate::event::{NewEvent, catalogue};
 use crate::facts::{Facts, HostFacts};
 use crate::validation::Scope;
-use crate::validation::host::fits_role;
+use crate::validation::host::{fits_role, fits_role_and_operators};
 
 const GIB: i64 = 1 << 30;
 
@@ -110,26 +110,31 @@ fn suggestions(facts: &Facts, order: &[usize]) -> Option<Vec<Option<HostRole>>> 
         Some(role) if role != HostRole::AutoAssign => role,
         _ => suggested.unwrap_or(HostRole::AutoAssign),
     };
+    let count = |role| {
+        let all = facts.hosts.iter().zip(&roles);
+        let counted = all.filter(|(host, suggested)| effective(host, **suggested) == role).count();
+        i64::try_from(counted).unwrap_or(i64::MAX)
+    };
+    let (mut masters, mut arbiters) = (count(HostRole::Master), count(HostRole::Arbiter));
     for &place in order {
         let host = &facts.hosts[place];
         if !is_auto(host) || !DISCOVERY.contains(&host.record.host.status) {
             continue;
         }
-        let others = |role| {
-            let others = facts.hosts.iter().zip(&roles).enumerate().filter(|(other, _)| *other != place);
-            let others = others.filter(|(_, (host, suggested))| effective(host, **suggested) == role);
-            i64::try_from(others.count()).unwrap_or(i64::MAX)
-        };
+        let before = effective(host, roles[place]);
+        masters -= i64::from(before == HostRole::Master);
+        arbiters -= i64::from(before == HostRole::Arbiter);
         let role = if host.is_day2() {
             HostRole::Worker
-        } else if others(HostRole::Master) < wanted && fits_role(&scope, host, HostRole::Master) {
+        } else if masters < wanted && fits_role_and_operators(&scope, host, HostRole::Master) {
             HostRole::Master
-        } else if wanted == 2 && others(HostRole::Arbiter) == 0 && fits_role(&scope, host, HostRole::Arbiter)
-        {
+        } else if wanted == 2 && arbiters == 0 && fits_role(&scope, host, HostRole::Arbiter) {
             HostRole::Arbiter
         } else {
             HostRole::Worker
         };
+        masters += i64::from(role == HostRole::Master);
+        arbiters += i64::from(role == HostRole::Arbiter);
         roles[place] = Some(role);
     }
     Some(roles)

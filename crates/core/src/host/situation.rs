@@ -38,8 +38,7 @@ impl<'a> Situation<'a> {
 
     /// The time limit of the stage, as it is told.
     pub fn stage_limit(&self) -> Duration {
-        self.around
-            .map_or(Duration::ZERO, |around| limits::of_stage(&around.settings.host_stages, self.stage()))
+        self.around.map_or(Duration::ZERO, |around| around.settings.host_stages.of(self.stage()))
     }
 
     /// The stage of the installation that the host is in.
@@ -54,7 +53,7 @@ impl<'a> Situation<'a> {
         if progress.stage_updated_at.is_zero() || self.is_stage_held_back() {
             return false;
         }
-        let limit = limits::kept_of_stage(&around.settings.host_stages, self.stage(), around.is_single_node);
+        let limit = limits::of_stage(&around.settings.host_stages, self.stage(), around.is_single_node);
         around.now > limits::after(progress.stage_updated_at.0, limit)
     }
 

@@ -43,7 +43,7 @@ pub fn install(facts: &Facts) -> Result<Refresh, Refusal> {
         return Err(Refusal::not_found("record not found"));
     };
     draft.events.extend(note(record, left_open && many));
-    gate::check(Operation::Install, &record.cluster, &facts.settings)?;
+    gate::check(Operation::Install, &record.cluster)?;
     let cluster_id = record.cluster.id;
     request(&mut draft.facts, INSTALL, &mut draft.events);
     host::bootstrap::choose(&mut draft.facts.hosts, &mut draft.events)?;

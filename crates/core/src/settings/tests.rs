@@ -19,7 +19,10 @@ fn nothing_set_gives_the_defaults() {
     assert_eq!(settings.clusters.cluster_network_cidr.to_string(), "10.128.0.0/14");
     assert_eq!(settings.clusters.service_network_cidr_ipv6.to_string(), "fd02::/112");
     assert_eq!(settings.hosts.max_disconnection_time, Duration::from_secs(180));
-    assert_eq!(settings.host_stages.of(HostStage::CopyingRegistryDataToDisk), Duration::from_secs(5400));
+    assert_eq!(
+        settings.host_stages.of(Some(HostStage::CopyingRegistryDataToDisk)),
+        Duration::from_secs(5400)
+    );
     assert_eq!(settings.auth.auth_type, AuthType::None);
 }
 

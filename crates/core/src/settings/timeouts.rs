@@ -62,16 +62,16 @@ topic! {
         configuring: Duration = minutes(60), "HOST_STAGE_CONFIGURING_TIMEOUT";
         /// Stage "Joined".
         joined: Duration = minutes(60), "HOST_STAGE_JOINED_TIMEOUT";
-        /// Stage "Done".
-        done: Duration = minutes(60), "HOST_STAGE_DONE_TIMEOUT";
-        /// Stage "Failed".
-        failed: Duration = minutes(60), "HOST_STAGE_FAILED_TIMEOUT";
     }
 }
 
+/// Time limit of a stage without a variable of its own.
+const ANY_STAGE: Duration = minutes(60);
+
 impl HostStageTimeouts {
-    /// Time limit of a stage.
-    pub fn of(&self, stage: HostStage) -> Duration {
+    /// Time limit of a stage; `None`: of a host that has reached none.
+    pub fn of(&self, stage: Option<HostStage>) -> Duration {
+        let Some(stage) = stage else { return ANY_STAGE };
         match stage {
             HostStage::StartingInstallation => self.starting_installation,
             HostStage::WaitingForControlPlane => self.waiting_for_control_plane,
@@ -84,8 +84,7 @@ impl HostStageTimeouts {
             HostStage::WaitingForIgnition => self.waiting_for_ignition,
             HostStage::Configuring => self.configuring,
             HostStage::Joined => self.joined,
-            HostStage::Done => self.done,
-            HostStage::Failed => self.failed,
+            HostStage::Done | HostStage::Failed => ANY_STAGE,
         }
     }
 }

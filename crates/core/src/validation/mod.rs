@@ -6,6 +6,8 @@
 //! [`Results::condition`].
 
 pub mod cluster;
+#[cfg(test)]
+mod coverage;
 mod diff;
 pub mod host;
 mod ids;
@@ -20,7 +22,6 @@ pub mod topology;
 
 pub use diff::{Change, ChangeKind, diff};
 pub use ids::{Category, ValidationId};
-pub use operator::{OPERATORS, OperatorValidation};
 pub use outcome::{Explanation, Outcome, Status};
 pub use results::{Entry, Results};
 pub use scope::Scope;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use assisted_wire::cluster::Cluster;
-use assisted_wire::host::Host;
+use assisted_wire::host::{Host, HostRole};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::inventory::{
     Cpu, Disk, DiskInstallationEligibility, DriveType, Interface, Inventory, Memory, Route, SystemVendor,
@@ -13,6 +13,7 @@ use assisted_wire::inventory::{
 use assisted_wire::network::{
     ApiVip, ClusterNetwork, IngressVip, Ip, MachineNetwork, ServiceNetwork, Subnet,
 };
+use assisted_wire::operator::{MonitoredOperator, OperatorType};
 use jiff::Timestamp;
 use serde_json::json;
 use uuid::Uuid;
@@ -136,6 +137,25 @@ impl Facts {
             ingress.iter().map(|ip| IngressVip { ip: Ip((*ip).to_owned()), ..IngressVip::default() });
         self.test_cluster().api_vips = Some(api.collect());
         self.test_cluster().ingress_vips = Some(ingress.collect());
+        self
+    }
+
+    /// Selects operators, and nothing but them.
+    pub(crate) fn with_operators(mut self, names: &[&str]) -> Self {
+        let operator = |name: &&str| MonitoredOperator {
+            name: (*name).to_owned(),
+            operator_type: Some(OperatorType::Olm),
+            ..MonitoredOperator::default()
+        };
+        self.test_cluster().monitored_operators = Some(names.iter().map(operator).collect());
+        self
+    }
+
+    /// Gives the hosts roles, each its own.
+    pub(crate) fn with_roles(mut self, roles: &[HostRole]) -> Self {
+        for (host, role) in self.hosts.iter_mut().zip(roles) {
+            host.record.host.role = Some(*role);
+        }
         self
     }
 

@@ -62,5 +62,10 @@ pub fn is_two_nodes_with_fencing(cluster: &Cluster, hosts: &[HostFacts]) -> bool
 
 /// Whether workloads must run on the control plane, for want of workers.
 pub fn masters_schedulable_forced(cluster: &Cluster, hosts: &[HostFacts]) -> bool {
-    is_single_node(cluster) || count_role(hosts, HostRole::Worker) < 2
+    masters_forced_by(cluster, count_role(hosts, HostRole::Worker))
+}
+
+/// As [`masters_schedulable_forced`], by the number of workers.
+pub fn masters_forced_by(cluster: &Cluster, workers: usize) -> bool {
+    is_single_node(cluster) || workers < 2
 }

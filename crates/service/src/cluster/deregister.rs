@@ -26,7 +26,7 @@ impl Service {
         let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
-        check(Operation::Deregister, &record.cluster, self.settings())?;
+        check(Operation::Deregister, &record.cluster)?;
         let keys: Vec<HostKey> = work.facts.hosts.iter().map(assisted_core::facts::HostFacts::key).collect();
         for key in keys {
             let Some(host) = work.host(key) else { continue };

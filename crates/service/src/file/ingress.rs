@@ -29,7 +29,7 @@ impl Service {
         ca: &str,
     ) -> Result<(), Error> {
         let stored = self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
-        check(Operation::IngressCertificate, &stored.record.cluster, self.settings())?;
+        check(Operation::IngressCertificate, &stored.record.cluster)?;
         let target = key(cluster_id, KUBECONFIG)?;
         if !self.blob().exists(&target).await? {
             let generated = self.blob().get(&key(cluster_id, KUBECONFIG_NOINGRESS)?, LARGEST).await?;

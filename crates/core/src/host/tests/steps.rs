@@ -113,7 +113,7 @@ fn the_installer() {
             "disks_to_format": ["/dev/disk/by-id/sda"], "must_gather_image": "quay.io/must-gather@sha256:2",
             "mco_image": "quay.io/mco@sha256:1", "openshift_version": "4.20.1", "service_ips": null,
             "installer_args": r#"["--append-karg","ip=52-54-00-aa-bb-cc:dhcp"]"#,
-            "enable_skip_mco_reboot": true, "notify_num_reboots": true,
+            "enable_skip_mco_reboot": true, "notify_num_reboots": true, "check_cvo": false,
         })
     );
     let bootstrap = installing().with_host(|host| host.record.host.bootstrap = true);
@@ -262,14 +262,49 @@ fn installer_arguments_of_networks() {
     assert_eq!(kargs(&of_bootstrap), "ip=52-54-00-aa-bb-cc:dhcp");
     assert_eq!(kargs(&day2(installing().with_machine_networks(&[]))), "");
 
-    let mut fixed = installing();
-    let infra_env: InfraEnvRecord = serde_json::from_value(json!({"infra_env": {
-        "kind": "InfraEnv", "id": fixed.hosts[0].key().infra_env_id, "href": "", "name": "lab", "type": "full-iso",
-        "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z", "static_network_config": "[]",
-    }}))
-    .unwrap();
-    fixed.infra_envs.insert(fixed.hosts[0].key().infra_env_id, infra_env);
+    let fixed = in_infra_env(installing(), &json!({"static_network_config": "[]"}));
     assert_eq!(installer_args(&fixed), ["--copy-network"]);
+}
+
+/// The host's infra-env with some members.
+fn in_infra_env(mut facts: Facts, members: &Value) -> Facts {
+    let id = facts.hosts[0].key().infra_env_id;
+    let mut infra_env = json!({
+        "kind": "InfraEnv", "id": id, "href": "", "name": "lab", "type": "full-iso",
+        "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z",
+    });
+    for (name, value) in members.as_object().unwrap() {
+        infra_env[name] = value.clone();
+    }
+    let record: InfraEnvRecord = serde_json::from_value(json!({"infra_env": infra_env})).unwrap();
+    facts.infra_envs.insert(id, record);
+    facts
+}
+
+#[test]
+fn back_into_the_pool() {
+    let reclaimed = |status| {
+        let facts = host_in(status, C::Installed).with_host(|host| host.record.host.cluster_id = None);
+        let members = json!({"openshift_version": "4.20", "cpu_architecture": "arm64"});
+        in_infra_env(facts, &members)
+            .with_settings(|settings| settings.http.image_service_base_url = "http://images/".to_owned())
+    };
+    let id = reclaimed(S::Reclaiming).hosts[0].key().infra_env_id;
+    let query = "arch=arm64&version=4.20";
+    assert_eq!(
+        argument(&reclaimed(S::Reclaiming), T::DownloadBootArtifacts),
+        json!({
+            "kernel_url": format!("http://images/boot-artifacts/kernel?{query}"),
+            "rootfs_url": format!("http://images/boot-artifacts/rootfs?{query}"),
+            "initrd_url": format!("http://images/images/{id}/pxe-initrd?{query}"),
+            "host_fs_mount_dir": "/host",
+        })
+    );
+    let rebooting = reclaimed(S::ReclaimingRebooting);
+    assert_eq!(argument(&rebooting, T::RebootForReclaim), json!({"host_fs_mount_dir": "/host"}));
+    let signed = reclaimed(S::Reclaiming)
+        .with_settings(|settings| settings.auth.auth_type = crate::settings::AuthType::Local);
+    assert_eq!(kinds(&signed), "", "URLs that must be signed can't be made here");
 }
 
 #[test]

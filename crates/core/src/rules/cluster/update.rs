@@ -1,7 +1,7 @@
 //! Update of a cluster: the rules of service-api §4.4, in their order.
 
 use assisted_wire::cluster::DiskEncryptionMode;
-use assisted_wire::cluster::{Cluster, ClusterKind, ClusterStatus};
+use assisted_wire::cluster::{Cluster, ClusterKind};
 use assisted_wire::cluster_params::{
     ClusterUpdateParams, CpuArchitecture, HighAvailabilityMode, NetworkType, RoleSet,
 };
@@ -11,6 +11,7 @@ use assisted_wire::platform::PlatformType;
 
 use super::create::check_proxies;
 use super::{check_ntp_exclusion, refuse, set_pull_secret, text, update_network, usage};
+use crate::cluster::gate::{self, Operation};
 use crate::cluster::record::ClusterRecord;
 use crate::event::{NewEvent, catalogue};
 use crate::facts::{Facts, HostFacts};
@@ -42,14 +43,6 @@ pub struct Updated {
     pub changed: bool,
 }
 
-/// States in which a cluster can be updated.
-const UPDATABLE: &[ClusterStatus] = &[
-    ClusterStatus::Insufficient,
-    ClusterStatus::Ready,
-    ClusterStatus::PendingForInput,
-    ClusterStatus::AddingHosts,
-];
-
 /// Updates the cluster of `facts`. `infra_envs`: those bound to it, with or without hosts.
 ///
 /// # Errors
@@ -68,7 +61,7 @@ pub fn update(
     check_dual_stack(&stored.cluster, given)?;
     let version = Some(stored.cluster.openshift_version.as_str()).filter(|version| !version.is_empty());
     check_proxies(&params.http_proxy, &params.https_proxy, &params.no_proxy, version)?;
-    check_state(&stored.cluster)?;
+    gate::check(Operation::Update, &stored.cluster)?;
     let platform = on_update(&stored.cluster, params.platform.as_ref(), params.user_managed_networking)?;
     check_single_node(&stored.cluster, params)?;
     let name = params.name.as_deref().unwrap_or(&stored.cluster.name);
@@ -170,19 +163,6 @@ fn check_dual_stack(cluster: &Cluster, given: Lists<'_>) -> Result<(), Refusal> 
         dual_stack::check_networks(given, &cluster.openshift_version).map_err(refuse)?;
     }
     Ok(())
-}
-
-fn check_state(cluster: &Cluster) -> Result<(), Refusal> {
-    if UPDATABLE.contains(&cluster.status) {
-        return Ok(());
-    }
-    let states: Vec<_> = UPDATABLE.iter().map(|state| state.as_str()).collect();
-    Err(Refusal::conflict(format!(
-        "Cluster {} is in {} state, cluster can be updated only in one of [{}]",
-        cluster.id,
-        cluster.status,
-        states.join(" ")
-    )))
 }
 
 fn check_single_node(cluster: &Cluster, params: &ClusterUpdateParams) -> Result<(), Refusal> {

@@ -5,7 +5,7 @@ mod ingress;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::operator::OperatorStatus;
 
-use crate::cluster::gate::{self, Operation};
+use crate::cluster::gate::{self, Invoker, Operation};
 use crate::refusal::Refusal;
 use crate::rules::operator::catalogue;
 use crate::settings::Settings;
@@ -32,11 +32,11 @@ pub const AGENT_INSTALLER: &str = "agent-installer";
 pub fn check_download(cluster: &Cluster, file: &str, settings: &Settings) -> Result<(), Refusal> {
     let operation = match file {
         KUBECONFIG => Operation::Kubeconfig,
-        KUBECONFIG_NOINGRESS => Operation::KubeconfigNoIngress,
-        KUBEADMIN_PASSWORD => Operation::KubeadminPassword,
+        KUBECONFIG_NOINGRESS => Operation::KubeconfigNoIngress(Invoker::of(settings)),
+        KUBEADMIN_PASSWORD => Operation::KubeadminPassword(Invoker::of(settings)),
         _ => Operation::Files,
     };
-    gate::check(operation, cluster, settings)
+    gate::check(operation, cluster)
 }
 
 /// Address of the web console; `None` for a cluster that has none.

@@ -23,6 +23,7 @@ use super::results::Results;
 use super::scope::Scope;
 use super::topology;
 use crate::facts::Facts;
+use crate::operator::{ClusterView, OPERATORS};
 
 /// What a check of a cluster looks at.
 struct View<'a> {
@@ -117,14 +118,10 @@ pub fn evaluate_in(scope: &Scope<'_>) -> Results<Id> {
         let outcome = if disabled { Outcome::disabled() } else { (check.run)(&view) };
         results.push(check.id, check.category, outcome, false, &scope.ignored_cluster);
     }
-    for each in operator::OPERATORS {
-        results.push(
-            each.cluster,
-            Operators,
-            operator::outcome(each, cluster),
-            false,
-            &scope.ignored_cluster,
-        );
+    let view = ClusterView { cluster, facts: scope.facts };
+    for each in OPERATORS {
+        let outcome = operator::of_cluster(each, &view);
+        results.push(each.cluster, Operators, outcome, false, &scope.ignored_cluster);
     }
     results
 }

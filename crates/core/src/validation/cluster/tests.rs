@@ -1,9 +1,11 @@
 //! Each validation of a cluster: success, every failure, and what is said while something is not known yet.
 
+mod operators;
+
 use std::sync::Arc;
 
+use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::cluster::ClusterValidationId::{self as Id, *};
-use assisted_wire::cluster::{ClusterKind, ClusterStatus};
 use assisted_wire::cluster_params::NetworkType;
 use assisted_wire::host::{HostRole, HostStatus};
 use assisted_wire::network::{LoadBalancer, LoadBalancerType, VipVerification};
@@ -15,13 +17,14 @@ use super::evaluate;
 use crate::facts::Facts;
 use crate::host::report::ReportKind;
 use crate::settings::Settings;
-use crate::validation::Status;
 use crate::validation::testing::{self, explains_itself, facts, inventory};
+use crate::validation::{Status, coverage};
 
 fn shown(facts: &Facts, id: Id) -> (Status, String) {
     let results = evaluate(facts);
     let entry = results.get(id).unwrap_or_else(|| panic!("{id} was not evaluated"));
     assert_eq!(entry.condition, matches!(entry.outcome.status, Status::Success | Status::Disabled), "{id}");
+    coverage::see(id, &entry.outcome);
     explains_itself(id.as_str(), &entry.outcome);
     (entry.outcome.status, entry.outcome.message.to_string())
 }
@@ -276,6 +279,23 @@ fn vips_valid() {
         let looked = |ips: &[&str]| unknown().with_report(ReportKind::FreeAddresses, &free(ips));
         success(&looked(&["10.0.0.8", "10.0.0.9"]), id, &fine);
         failure(&looked(&["10.0.0.8"]), id, &in_use);
+        let small = verified(&["10.0.0.2"], Failed).with_machine_networks(&["10.0.0.0/30"]);
+        failure(
+            &small,
+            id,
+            &format!(
+                "{several} <10.0.0.2> is already in use in cidr 10.0.0.0/30. The machine network range is too small for \
+                 the cluster. Please redefine the network."
+            ),
+        );
+        failure(
+            &verified(&["10.0.1.9", "10.0.0.10"], Succeeded),
+            id,
+            &format!(
+                "{several} <10.0.1.9> does not belong to machine-network-cidr <10.0.0.0/24>;{several} <10.0.0.10> cannot \
+                 be set if Machine Network CIDR is empty"
+            ),
+        );
         let mut two = looked(&["10.0.0.8", "10.0.0.9"]);
         two.hosts[1].reports.insert(ReportKind::FreeAddresses, free(&["10.0.0.8"]).into());
         failure(&two, id, &in_use);
@@ -392,6 +412,11 @@ fn address_families() {
         &facts(0),
         id,
         "At least one of the CIDRs (Machine Network, Cluster Network, Service Network) is undefined.",
+    );
+    pending(
+        &user_managed(facts(0).with_networks(&[], &[])),
+        id,
+        "At least one of the CIDRs (Cluster Network, Service Network) is undefined.",
     );
     error(
         &discovered().with_networks(&["nonsense"], &[("10.128.0.0/14", 23)]),
@@ -550,8 +575,7 @@ fn platform() {
 }
 
 #[test]
-fn operators_and_settings() {
-    success(&facts(0), NumaResourcesRequirementsSatisfied, "numaresources is disabled");
+fn disabled_and_ignored() {
     let settings = Settings {
         hosts: crate::settings::Hosts {
             disabled_cluster_validations: [DnsDomainDefined].into(),
@@ -568,6 +592,30 @@ fn operators_and_settings() {
     ignoring.cluster.as_mut().unwrap().ignored_cluster_validations = r#"["all"]"#.to_owned();
     let results = evaluate(&ignoring);
     assert!(results.condition(DnsDomainDefined) && !results.condition(SufficientMastersCount));
-    let day2 = facts(0).with_cluster(|cluster| cluster.kind = ClusterKind::AddHostsCluster);
-    success(&day2, LsoRequirementsSatisfied, "lso is disabled");
+}
+
+#[test]
+fn every_outcome_is_hit() {
+    coverage::check(
+        include_str!("../../../tests/data/outcomes/cluster.txt"),
+        Id::ALL,
+        &[OcsRequirementsSatisfied, OpenshiftAiGpuRequirementsSatisfied],
+        &[
+            machine_network,
+            what_must_be_given,
+            vips_defined,
+            vips_valid,
+            network_types,
+            overlapping_networks,
+            address_families,
+            network_prefixes,
+            clocks,
+            hosts,
+            masters,
+            platform,
+            operators::not_installed,
+            operators::logical_volumes,
+            operators::data_foundation,
+        ],
+    );
 }

@@ -146,10 +146,10 @@ fn check_valid(view: &View<'_>, kind: &Kind) -> Outcome {
     let mut networks = family::machine_networks(view.cluster);
     if view.user_load_balanced {
         let verdict = vip::verify_any(kind.one, first.ip, networks);
-        return match (verdict.is_success(), verdict.reason.is_empty()) {
-            (true, _) => Outcome::success(format!("{} {} is valid", kind.one, first.ip)),
-            (false, true) => refused(format!("{} {} is invalid", kind.one, first.ip), first.ip),
-            (false, false) => refused(verdict.reason, first.ip),
+        return if verdict.is_success() {
+            Outcome::success(format!("{} {} is valid", kind.one, first.ip))
+        } else {
+            refused(verdict.reason, first.ip)
         };
     }
     let mut reasons = Vec::new();

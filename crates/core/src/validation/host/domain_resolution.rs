@@ -3,6 +3,8 @@
 
 use assisted_wire::cluster::Cluster;
 use assisted_wire::probe_responses::{ApiVipConnectivityResponse, DomainResolutionResponse};
+use base64::prelude::{BASE64_STANDARD, Engine};
+use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
 use super::{View, dns_wildcard};
@@ -148,13 +150,64 @@ struct Storage {
 #[derive(Deserialize)]
 struct File {
     path: String,
+    #[serde(default)]
+    contents: Contents,
+}
+
+#[derive(Default, Deserialize)]
+struct Contents {
+    /// A `data:` URL.
+    #[serde(default)]
+    source: String,
+}
+
+impl Contents {
+    fn decoded(&self) -> Option<String> {
+        let (head, data) = self.source.strip_prefix("data:")?.split_once(',')?;
+        let data = percent_decode_str(data);
+        if head.ends_with(";base64") {
+            let bytes = BASE64_STANDARD.decode(data.collect::<Vec<u8>>()).ok()?;
+            String::from_utf8(bytes).ok()
+        } else {
+            data.decode_utf8().ok().map(Into::into)
+        }
+    }
+}
+
+/// As much of a kubeconfig as tells where its API servers are.
+#[derive(Deserialize)]
+struct Kubeconfig {
+    clusters: Vec<NamedCluster>,
+}
+
+#[derive(Deserialize)]
+struct NamedCluster {
+    cluster: Server,
+}
+
+#[derive(Deserialize)]
+struct Server {
+    server: String,
+}
+
+impl Kubeconfig {
+    /// Whether the one API server goes by its address, not by a name.
+    fn names_an_address(&self) -> bool {
+        let [NamedCluster { cluster }] = self.clusters.as_slice() else { return false };
+        let url = url::Url::parse(&cluster.server).ok();
+        url.is_some_and(|url| matches!(url.host(), Some(url::Host::Ipv4(_) | url::Host::Ipv6(_))))
+    }
 }
 
 impl Ignition {
     fn has_own_resolver(&self) -> bool {
-        self.storage.files.iter().any(|file| {
-            ["/etc/kubernetes/manifests/coredns.yaml", "/etc/kubernetes/manifests/keepalived.yaml"]
-                .contains(&file.path.as_str())
+        self.storage.files.iter().any(|file| match file.path.as_str() {
+            "/etc/kubernetes/manifests/coredns.yaml" | "/etc/kubernetes/manifests/keepalived.yaml" => true,
+            "/etc/kubernetes/kubeconfig" => {
+                let text = file.contents.decoded().unwrap_or_default();
+                serde_yaml_ng::from_str(&text).is_ok_and(|config: Kubeconfig| config.names_an_address())
+            }
+            _ => false,
         })
     }
 }

@@ -40,7 +40,8 @@ use super::outcome::Outcome;
 use super::results::Results;
 use super::scope::Scope;
 use crate::facts::{Facts, HostFacts};
-use crate::hardware::HardwareError;
+use crate::hardware::{HardwareError, SelectionInput};
+use crate::operator::{HostView, OPERATORS, Operator};
 
 /// Why a host can't be judged at all: nothing of it is refreshed then (validations §1.2).
 #[derive(Debug, thiserror::Error)]
@@ -137,33 +138,45 @@ pub fn evaluate(facts: &Facts, host: &HostFacts) -> Result<Results<Id>, Evaluati
 ///
 /// As [`evaluate`].
 pub fn evaluate_in(scope: &Scope<'_>, host: &HostFacts) -> Result<Results<Id>, EvaluationError> {
-    let view = View::new(scope, host, host.effective_role())?;
-    let mut results = Results::with_capacity(CHECKS.len() + operator::OPERATORS.len());
+    let view = View::new(scope, SelectionInput::of(scope.facts, host))?;
+    let mut results = Results::with_capacity(CHECKS.len() + OPERATORS.len());
     for check in CHECKS {
         view.run(check, &mut results);
     }
-    if let Some(cluster) = scope.cluster() {
-        for each in operator::OPERATORS {
-            let outcome = operator::outcome(each, cluster);
-            results.push(each.host, Operators, outcome, false, &scope.ignored_host);
-        }
-    }
+    view.run_operators(OPERATORS, &mut results);
     Ok(results)
 }
 
-/// Whether a host has what a role takes, if it played it (state-machines §4.13); operators apart.
+/// Whether a host has what a role takes, if it played it (state-machines §4.13); what operators check apart.
 pub fn fits_role(scope: &Scope<'_>, host: &HostFacts, role: HostRole) -> bool {
+    fits(scope, host, role, &[])
+}
+
+/// As [`fits_role`], and operators that store on the host would not refuse it either.
+pub fn fits_role_and_operators(scope: &Scope<'_>, host: &HostFacts, role: HostRole) -> bool {
+    const STORAGE: [Id; 4] = [
+        LsoRequirementsSatisfied,
+        OdfRequirementsSatisfied,
+        CnvRequirementsSatisfied,
+        LvmRequirementsSatisfied,
+    ];
+    fits(scope, host, role, &STORAGE)
+}
+
+fn fits(scope: &Scope<'_>, host: &HostFacts, role: HostRole, of_operators: &[Id]) -> bool {
     let may = match host.record.host.role.unwrap_or(HostRole::AutoAssign) {
         HostRole::AutoAssign => true,
         HostRole::Bootstrap => role == HostRole::Master,
         own => own == role,
     };
-    let Ok(view) = View::new(scope, host, role) else { return false };
+    let Ok(view) = View::new(scope, SelectionInput::trying(scope.facts, host, role)) else { return false };
     let mut results = Results::default();
     for check in CHECKS.iter().filter(|check| matches!(check.id, HasCpuCoresForRole | HasMemoryForRole)) {
         view.run(check, &mut results);
     }
+    view.run_operators(OPERATORS.iter().filter(|each| of_operators.contains(&each.host)), &mut results);
     may && results.all(&[HasCpuCoresForRole, HasMemoryForRole])
+        && (scope.cluster().is_none() || results.all(of_operators))
 }
 
 impl View<'_> {
@@ -186,6 +199,20 @@ impl View<'_> {
         let disabled = self.scope.disabled_host.contains(&check.id);
         let outcome = if disabled { Outcome::disabled() } else { (check.run)(self) };
         results.push(check.id, check.category, outcome, omitted, &self.scope.ignored_host);
+    }
+
+    /// Nobody asks what operators need of a host of a pool.
+    fn run_operators<'o>(
+        &self,
+        operators: impl IntoIterator<Item = &'o Operator>,
+        results: &mut Results<Id>,
+    ) {
+        let Some(cluster) = self.cluster else { return };
+        let host = HostView::of(&self.selection);
+        for each in operators {
+            let outcome = operator::of_host(each, cluster, host.as_ref());
+            results.push(each.host, Operators, outcome, false, &self.scope.ignored_host);
+        }
     }
 }
 

@@ -11,6 +11,9 @@ use crate::validation::Outcome;
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let Some(inventory) = view.inventory else { return Outcome::awaits_inventory("Missing inventory") };
     let Some(cluster) = view.cluster else { return Outcome::suppressed() };
+    if let Some(text) = unreadable(inventory) {
+        return Outcome::error(format!("Unexpected error: invalid CIDR address: {text}"));
+    }
     let families =
         family::distinct(family::service_networks(cluster).chain(family::cluster_networks(cluster)));
     let problem = families.into_iter().find_map(|stack| problem(inventory, stack));
@@ -21,6 +24,12 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
             .remedy("Give each of the host's interfaces a network of its own."),
         None => Outcome::success("Host subnets are not overlapping"),
     }
+}
+
+/// An address that is none.
+fn unreadable(inventory: &Inventory) -> Option<&str> {
+    let mut texts = inventory.interfaces.iter().flatten().flat_map(address::texts);
+    texts.find(|text| address::parse_net(text).is_none())
 }
 
 /// The first two interfaces whose networks are the same, or overlap.

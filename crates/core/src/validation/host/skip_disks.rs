@@ -1,6 +1,7 @@
 //! `no-skip-installation-disk`, `no-skip-missing-disk`: disks that are not to be wiped are there, and not installed on.
 
 use super::View;
+use crate::host::report::ReportKind;
 use crate::validation::Outcome;
 
 pub(super) fn check_installation_disk(view: &View<'_>) -> Outcome {
@@ -19,10 +20,16 @@ pub(super) fn check_installation_disk(view: &View<'_>) -> Outcome {
 }
 
 pub(super) fn check_missing(view: &View<'_>) -> Outcome {
-    let Some(inventory) = view.inventory else {
-        return Outcome::awaits_inventory("Host inventory not available yet");
+    let disks = match view.inventory {
+        Some(inventory) => inventory.disks.as_deref().unwrap_or_default(),
+        None if view.host.report(ReportKind::Inventory).is_empty() => {
+            return Outcome::awaits_inventory("Host inventory not available yet");
+        }
+        None if skipped(view).next().is_some() => {
+            return Outcome::error("Failed to unmarshal this host's inventory");
+        }
+        None => &[],
     };
-    let disks = inventory.disks.as_deref().unwrap_or_default();
     let missing = skipped(view).find(|skipped| !disks.iter().any(|disk| disk.id == *skipped));
     if let Some(missing) = missing {
         return Outcome::failure(

@@ -16,6 +16,8 @@ use crate::validation::topology;
 /// A host among the others, with what is required of it.
 pub(super) struct View<'a> {
     pub(super) scope: &'a Scope<'a>,
+    /// What its requirements are chosen by.
+    pub(super) selection: SelectionInput<'a>,
     pub(super) facts: &'a Facts,
     pub(super) host: &'a HostFacts,
     /// `None`: unbound.
@@ -30,29 +32,24 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(super) fn new(
-        scope: &'a Scope<'a>,
-        host: &'a HostFacts,
-        role: HostRole,
-    ) -> Result<Self, EvaluationError> {
-        let inventory = host.inventory.as_deref();
+    pub(super) fn new(scope: &'a Scope<'a>, selection: SelectionInput<'a>) -> Result<Self, EvaluationError> {
+        let SelectionInput { facts, host, inventory, role, .. } = selection;
         if let Some(inventory) = inventory {
             inventory.memory.as_ref().ok_or(EvaluationError::NoMemory)?;
             inventory.cpu.as_ref().ok_or(EvaluationError::NoCpu)?;
         }
-        let facts = scope.facts;
-        let table = &facts.settings.hardware.requirements;
-        let input = SelectionInput { role, ..SelectionInput::of(facts, host) };
+        let table = &scope.facts.settings.hardware.requirements;
         let machine_networks = scope.machine_networks.as_ref();
         Ok(Self {
             scope,
+            selection,
             facts,
             host,
             cluster: scope.cluster(),
             inventory,
             role,
-            total: hardware::total(table, &input)?,
-            minimum: hardware::minimum(table, &input)?,
+            total: hardware::total(table, &selection)?,
+            minimum: hardware::minimum(table, &selection)?,
             machine_networks: machine_networks
                 .map_err(|text| EvaluationError::MachineNetwork(text.clone()))?,
         })

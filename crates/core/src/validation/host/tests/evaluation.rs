@@ -1,8 +1,8 @@
 //! What holds for all validations: order, what is left out, disabled or ignored, and what makes no sense.
 
 use super::*;
+use crate::validation::Scope;
 use crate::validation::host::{evaluate_in, fits_role};
-use crate::validation::{Category, Scope};
 
 #[test]
 fn every_id_is_evaluated_once_and_in_order() {
@@ -28,16 +28,6 @@ fn every_id_is_evaluated_once_and_in_order() {
     // Of a host of a pool nobody asks what operators need.
     let pool = unbound();
     assert_eq!(evaluate(&pool, &pool.hosts[0]).unwrap().entries().len(), 38);
-}
-
-#[test]
-fn operators() {
-    success(&facts(1), NumaResourcesRequirementsSatisfied, "numaresources is disabled");
-    let results = {
-        let facts = facts(1);
-        evaluate(&facts, &facts.hosts[0]).unwrap()
-    };
-    assert_eq!(results.entries().iter().filter(|each| each.category == Category::Operators).count(), 28);
 }
 
 #[test]

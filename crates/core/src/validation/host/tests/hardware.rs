@@ -10,7 +10,7 @@ use crate::host::report::ReportKind;
 use crate::validation::testing::disk;
 
 #[test]
-fn inventories() {
+pub(super) fn inventories() {
     failure(&facts(1), HasInventory, "Inventory has not been received for the host");
     success(&with(&inventory()), HasInventory, "Valid inventory exists for the host");
     let truncated = |r#type, reasons: &[&str]| {
@@ -34,11 +34,12 @@ fn inventories() {
         "Inventory is not partially truncated (inventory fully truncated)",
     );
     success(&truncated(Partial, &[]), full, "Inventory is partially truncated");
+    failure(&truncated(Full, &[]), full, "Inventory is truncated (full)");
     failure(&truncated(Full, &["too big"]), full, "Inventory is truncated (full): too big");
 }
 
 #[test]
-fn cpu_cores() {
+pub(super) fn cpu_cores() {
     pending(&facts(1), HasMinCpuCores, "Missing inventory");
     success(&with(&inventory().cores(2)), HasMinCpuCores, "Sufficient CPU cores");
     failure(
@@ -68,7 +69,7 @@ fn cpu_cores() {
 }
 
 #[test]
-fn memory() {
+pub(super) fn memory() {
     let of = |mib| with(&inventory().memory_mib(mib));
     pending(&facts(1), HasMinMemory, "Missing inventory");
     success(&of(8192 - 100), HasMinMemory, "Sufficient minimum RAM");
@@ -96,7 +97,7 @@ fn memory() {
 }
 
 #[test]
-fn disks() {
+pub(super) fn disks() {
     pending(&facts(1), HasMinValidDisks, "Missing inventory");
     error(&facts(1).with_report(ReportKind::Inventory, "{"), HasMinValidDisks, "Failed to load inventory");
     error(&with(&inventory().disks(vec![])), HasMinValidDisks, "Failed to detected disks");
@@ -127,7 +128,7 @@ fn disks() {
 }
 
 #[test]
-fn skipped_disks() {
+pub(super) fn skipped_disks() {
     let skipping = |list: &str| {
         with(&inventory()).with_host(|host| {
             host.record.host.installation_disk_id = "/dev/disk/by-id/sda".to_owned();
@@ -143,7 +144,14 @@ fn skipped_disks() {
          installation disk",
     );
     pending(&facts(1), NoSkipMissingDisk, "Host inventory not available yet");
+    let broken = |facts: Facts| facts.with_report(ReportKind::Inventory, "{");
     let present = "All disks that have skipped formatting are present in the host inventory";
+    error(
+        &broken(skipping("/dev/disk/by-id/sda")),
+        NoSkipMissingDisk,
+        "Failed to unmarshal this host's inventory",
+    );
+    success(&broken(skipping("")), NoSkipMissingDisk, present);
     success(&skipping(""), NoSkipMissingDisk, present);
     success(&skipping("/dev/disk/by-id/sda"), NoSkipMissingDisk, present);
     failure(
@@ -156,7 +164,7 @@ fn skipped_disks() {
 }
 
 #[test]
-fn host_names() {
+pub(super) fn host_names() {
     suppressed(&unbound(), HostnameUnique);
     pending(&facts(1), HostnameUnique, "Missing inventory");
     success(&with(&inventory()), HostnameUnique, "Hostname host-1 is unique in cluster");
@@ -189,7 +197,7 @@ fn host_names() {
 }
 
 #[test]
-fn platforms() {
+pub(super) fn platforms() {
     use assisted_wire::platform::{Platform, PlatformExternal, PlatformType};
     let id = CompatibleWithClusterPlatform;
     suppressed(&unbound(), id);
@@ -240,7 +248,7 @@ fn platforms() {
 }
 
 #[test]
-fn vsphere_disks() {
+pub(super) fn vsphere_disks() {
     let id = VsphereDiskUuidEnabled;
     let vmware = |change: &dyn Fn(&mut assisted_wire::inventory::Inventory)| {
         inventory().with(|inventory| {
@@ -266,7 +274,7 @@ fn vsphere_disks() {
 }
 
 #[test]
-fn agents() {
+pub(super) fn agents() {
     let id = CompatibleAgent;
     let of = |enabled, image: &str, version: &str| {
         let facts = settings(facts(1), |settings| {
@@ -290,7 +298,7 @@ fn agents() {
 }
 
 #[test]
-fn disk_encryption() {
+pub(super) fn disk_encryption() {
     use assisted_wire::cluster::{DiskEncryption, DiskEncryptionMode as Mode};
     use assisted_wire::cluster_params::RoleSet;
     let id = DiskEncryptionRequirementsSatisfied;

@@ -3,6 +3,7 @@
 mod evaluation;
 mod hardware;
 mod network;
+mod operators;
 
 use std::sync::Arc;
 
@@ -12,14 +13,15 @@ use assisted_wire::host::{HostKind, HostProgressInfo, HostRole, HostStage};
 use super::evaluate;
 use crate::facts::Facts;
 use crate::settings::Settings;
-use crate::validation::Status;
 use crate::validation::testing::{self, InventoryBuilder, explains_itself, facts, inventory, unbound};
+use crate::validation::{Status, coverage};
 
 /// What the API shows of a validation of the first host: status and message; `None`: nothing.
 fn shown(facts: &Facts, id: Id) -> Option<(Status, String)> {
     let results = evaluate(facts, &facts.hosts[0]).unwrap();
     let entry = results.get(id).unwrap_or_else(|| panic!("{id} was not evaluated"));
     assert_eq!(entry.condition, matches!(entry.outcome.status, Status::Success | Status::Disabled), "{id}");
+    coverage::see(id, &entry.outcome);
     explains_itself(id.as_str(), &entry.outcome);
     entry.shown.then(|| (entry.outcome.status, entry.outcome.message.to_string()))
 }
@@ -86,4 +88,43 @@ fn settings(facts: Facts, change: impl FnOnce(&mut Settings)) -> Facts {
     let mut settings = Settings::default();
     change(&mut settings);
     Facts { settings: Arc::new(settings), ..facts }
+}
+
+#[test]
+fn every_outcome_is_hit() {
+    coverage::check(
+        include_str!("../../../../tests/data/outcomes/host.txt"),
+        Id::ALL,
+        &[ReleaseDomainNameResolvedCorrectly, OcsRequirementsSatisfied],
+        &[
+            hardware::inventories,
+            hardware::cpu_cores,
+            hardware::memory,
+            hardware::disks,
+            hardware::skipped_disks,
+            hardware::host_names,
+            hardware::platforms,
+            hardware::vsphere_disks,
+            hardware::agents,
+            hardware::disk_encryption,
+            network::connection,
+            network::machine_networks,
+            network::ignition,
+            network::majority_groups,
+            network::mtu,
+            network::clocks,
+            network::images,
+            network::links,
+            network::links_of_hosts_with_few_or_many_addresses,
+            network::routes,
+            network::domain_names,
+            network::dns_wildcards,
+            network::subnets,
+            network::collisions,
+            network::iscsi,
+            operators::not_installed,
+            operators::logical_volumes,
+            operators::data_foundation,
+        ],
+    );
 }

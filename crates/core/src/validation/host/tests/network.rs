@@ -3,6 +3,7 @@
 use assisted_wire::host::{HostStatus, MediaStatus};
 use assisted_wire::inventory::{DriveType, Iscsi};
 use assisted_wire::network::{LoadBalancer, LoadBalancerType};
+use base64::prelude::{BASE64_STANDARD, Engine};
 use jiff::SignedDuration;
 use serde_json::json;
 
@@ -11,7 +12,7 @@ use crate::host::report::ReportKind;
 use crate::validation::testing::disk;
 
 #[test]
-fn connection() {
+pub(super) fn connection() {
     let ago = |seconds| {
         facts(1).with_host(|host| host.checked_in_at = testing::now() - SignedDuration::from_secs(seconds))
     };
@@ -40,7 +41,7 @@ fn connection() {
 }
 
 #[test]
-fn machine_networks() {
+pub(super) fn machine_networks() {
     let id = MachineCidrDefined;
     suppressed(&unbound(), id);
     success(&user_managed(facts(1)), id, "No Machine Network CIDR needed: User Managed Networking");
@@ -85,7 +86,7 @@ fn machine_networks() {
 }
 
 #[test]
-fn ignition() {
+pub(super) fn ignition() {
     let id = IgnitionDownloadable;
     suppressed(&unbound(), id);
     suppressed(&facts(1), id);
@@ -108,7 +109,7 @@ fn ignition() {
 }
 
 #[test]
-fn majority_groups() {
+pub(super) fn majority_groups() {
     let id = BelongsToMajorityGroup;
     let connected = "Host has connectivity to the majority of hosts in the cluster";
     suppressed(&unbound(), id);
@@ -148,7 +149,7 @@ fn majority_groups() {
 }
 
 #[test]
-fn mtu() {
+pub(super) fn mtu() {
     let id = MtuValid;
     suppressed(&unbound(), id);
     pending(&facts(1), id, "Missing host inventory");
@@ -183,7 +184,7 @@ fn mtu() {
 }
 
 #[test]
-fn clocks() {
+pub(super) fn clocks() {
     let id = NtpSynced;
     let told = |text: &str| facts(1).with_report(ReportKind::NtpSources, text);
     success(&told(r#"[{"source_name":"a","source_state":"synced"}]"#), id, "Host NTP is synced");
@@ -219,7 +220,7 @@ fn clocks() {
 }
 
 #[test]
-fn images() {
+pub(super) fn images() {
     let id = ContainerImagesAvailable;
     let fine =
         "All required container images were either pulled successfully or no attempt was made to pull them";
@@ -243,7 +244,7 @@ fn images() {
 }
 
 #[test]
-fn links() {
+pub(super) fn links() {
     let (latency, loss) =
         (SufficientNetworkLatencyRequirementForRole, SufficientPacketLossRequirementForRole);
     for id in [latency, loss] {
@@ -322,7 +323,57 @@ fn links() {
 }
 
 #[test]
-fn routes() {
+pub(super) fn links_of_hosts_with_few_or_many_addresses() {
+    let (latency, loss) =
+        (SufficientNetworkLatencyRequirementForRole, SufficientPacketLossRequirementForRole);
+    let masters = |inventory: &InventoryBuilder, to: usize| {
+        let facts = facts(2).with_inventory(inventory).with_roles(&[HostRole::Master; 2]);
+        let link =
+            json!({"remote_ip_address": "10.0.0.2", "average_rtt_ms": 200.0, "packet_loss_percentage": 2.0});
+        let report = json!({"remote_hosts": [{"host_id": testing::host_id(to), "l3_connectivity": [link]}]});
+        facts.with_report(ReportKind::Connectivity, &report.to_string())
+    };
+    let id = testing::host_id(1);
+    failure(
+        &masters(&inventory(), 2),
+        latency,
+        &format!(
+            "A total network latency above the tolerated threshold of 100.00 ms was encountered when performing network \
+             latency tests between host {id} and host-2 (200.00 ms)\\n"
+        ),
+    );
+    let advice = format!(
+        "A total packet loss above the tolerated threshold of 0.00% was encountered when performing connectivity \
+         validation between host {id} and host-2 (2.00%)\\nActions:\n1: Check if there are multiple devices on the same \
+         L2 network, if so then use the built-in nmstate-based advanced networking configuration to create a bond or \
+         disable all but one of the interfaces.\n"
+    );
+    failure(&masters(&inventory(), 2), loss, &advice);
+    let many = inventory().address("10.0.0.1/24").with(|inventory| {
+        let nic = &mut inventory.interfaces.as_mut().unwrap()[0];
+        nic.ipv4_addresses = Some((1..=6).map(|n| format!("10.0.0.{n}/24")).collect());
+    });
+    let pings: String = (1..=5).map(|n| format!("ping -c 10 -W 3 -q -I eth0 10.0.0.{n}/24\n")).collect();
+    failure(
+        &masters(&many, 2),
+        loss,
+        &format!(
+            "{advice}2: Please try the following commands on the host host-1 to investigate the packet loss further\n\n\
+             {pings}etc... \n"
+        ),
+    );
+    let unknown = testing::host_id(77);
+    failure(
+        &masters(&inventory(), 77),
+        loss,
+        &format!(
+            "Error while attempting to validate packet loss validation: host with ID {unknown} was not found"
+        ),
+    );
+}
+
+#[test]
+pub(super) fn routes() {
     pending(&facts(1), HasDefaultRoute, "Missing default routing information.");
     success(
         &with(&inventory()),
@@ -344,7 +395,7 @@ fn resolved(facts: Facts, names: &[(&str, &[&str])]) -> Facts {
 }
 
 #[test]
-fn domain_names() {
+pub(super) fn domain_names() {
     let cases = [
         (ApiDomainNameResolvedCorrectly, "api.test.example.com", "api", "API load balancer"),
         (
@@ -385,6 +436,22 @@ fn domain_names() {
             ),
         );
         success(&resolved(user(), &[(name, &["192.0.2.1"])]), id, &fine);
+        // Networks, not addresses, stand in an inventory, so that only one that is broken so far ever comes here.
+        let own = with(&inventory().address("10.0.0.5"));
+        failure(
+            &resolved(user_managed(own), &[(name, &["10.0.0.5"])]),
+            id,
+            &format!(
+                "Domain {printed}.test.example.com must not point at 10.0.0.5 as it is the API address of this host. \
+                 This domain must instead point at the IP address of a load balancer when using user managed networking \
+                 in a multi control-plane node cluster"
+            ),
+        );
+        success(
+            &facts(1).with_cluster(|cluster| cluster.base_dns_domain.clear()),
+            id,
+            &format!("Domain name resolution for the {target} domain was successful or not required"),
+        );
         let dnsmasq =
             settings(single_node(facts(1)), |settings| settings.clusters.enable_single_node_dnsmasq = true);
         success(&dnsmasq, id, &fine);
@@ -405,12 +472,34 @@ fn domain_names() {
         };
         let file = json!({"storage": {"files": [{"path": "/etc/kubernetes/manifests/coredns.yaml"}]}});
         success(&told(file), id, &fine);
-        error(&told(json!({"storage": {}})), id, "Error while evaluating DNS resolution on this host");
+        let missing = "Error while evaluating DNS resolution on this host";
+        error(&told(json!({"storage": {}})), id, missing);
+        let config = |source: &str| {
+            told(json!({"storage": {"files": [
+                {"path": "/etc/kubernetes/kubeconfig", "contents": {"source": source}}]}}))
+        };
+        success(
+            &config(
+                "data:,clusters%3A%20%5B%7Bcluster%3A%20%7Bserver%3A%20%22https%3A//10.0.0.9%3A6443%22%7D%7D%5D",
+            ),
+            id,
+            &fine,
+        );
+        let six = BASE64_STANDARD.encode("clusters: [{cluster: {server: 'https://[fd00::9]:6443'}}]");
+        success(&config(&format!("data:text/plain;base64,{six}")), id, &fine);
+        for named in [
+            "data:,clusters%3A%20%5B%7Bcluster%3A%20%7Bserver%3A%20%22https%3A//api.x%3A6443%22%7D%7D%5D",
+            "data:,clusters%3A%20%5B%5D",
+            "data:,%FF",
+            "http://x",
+        ] {
+            error(&config(named), id, missing);
+        }
     }
 }
 
 #[test]
-fn dns_wildcards() {
+pub(super) fn dns_wildcards() {
     let id = DnsWildcardNotConfigured;
     let (absolute, relative) =
         ("validateNoWildcardDNS.test.example.com.", "validateNoWildcardDNS.test.example.com");
@@ -452,10 +541,11 @@ fn dns_wildcards() {
 }
 
 #[test]
-fn subnets() {
+pub(super) fn subnets() {
     let id = NonOverlappingSubnets;
     pending(&facts(1), id, "Missing inventory");
     suppressed(&unbound().with_inventory(&inventory()), id);
+    error(&with(&inventory().address("10.0.0.1")), id, "Unexpected error: invalid CIDR address: 10.0.0.1");
     let fine = "Host subnets are not overlapping";
     success(&with(&inventory().address("10.0.0.1/24").address("10.0.1.1/24")), id, fine);
     // The cluster has no IPv6, so nobody minds.
@@ -474,7 +564,7 @@ fn subnets() {
 }
 
 #[test]
-fn collisions() {
+pub(super) fn collisions() {
     let id = NoIpCollisionsInNetwork;
     success(&unbound(), id, "Cluster has not yet been defined, skipping validation.");
     success(&facts(1), id, "Host inventory has not yet been defined, skipping validation.");
@@ -504,7 +594,7 @@ fn collisions() {
 }
 
 #[test]
-fn iscsi() {
+pub(super) fn iscsi() {
     let id = NoIscsiNicBelongsToMachineCidr;
     let path = |name: &str, ip: Option<&str>, holders: &str| {
         let mut disk = disk(name, DriveType::ISCSI, 120);
@@ -527,6 +617,9 @@ fn iscsi() {
     suppressed(&day2(iscsi(Some("10.0.0.5"))), id);
     suppressed(&facts(1), id);
     suppressed(&on(vec![disk("sda", DriveType::Ssd, 120)]), id);
+    let gone = iscsi(Some("10.0.0.5"))
+        .with_host(|host| host.record.host.installation_disk_path = "/dev/sdz".to_owned());
+    suppressed(&gone, id);
     pending(
         &iscsi(Some("10.0.0.5")).with_machine_networks(&[]),
         id,
@@ -548,6 +641,11 @@ fn iscsi() {
     };
     success(&multipath(vec![]), id, "");
     success(&multipath(vec![path("sda", Some("10.1.0.5"), "dm-0")]), id, apart);
+    error(
+        &multipath(vec![path("sda", Some("10.0.0.5"), "dm-0"), path("sdb", None, "dm-0")]),
+        id,
+        "iSCSI disk is missing host IP address",
+    );
     failure(
         &multipath(vec![
             path("sda", Some("10.0.0.5"), "dm-0"),
