@@ -29,7 +29,7 @@ pub fn run(only_tests: bool) -> Result<()> {
         docs::run(true)?;
     }
     // Programs that tests start, built with the same features as the tests themselves.
-    step("programs", &mut cargo(&["build", "--workspace", "--bins"]))?;
+    step("programs", &mut cargo(&["build", "--workspace", "--bins", "--examples"]))?;
     let mut command = cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]);
     // Tells the tests where the stock clients are.
     command.env("ASSISTED_PYTHON", python.join("bin/python"));

@@ -37,7 +37,7 @@ pub enum Goal {
 /// Why something can't be simulated.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    #[error("a cluster of topology {topology} has {least} hosts{or_more}, not {hosts}")]
+    #[error("hosts of a cluster of topology {topology}: {least}{or_more}, not {hosts}")]
     Hosts { topology: Topology, least: u32, or_more: &'static str, hosts: u32 },
     #[error("{clusters} clusters of {hosts} hosts are more than there are addresses for")]
     Addresses { clusters: u32, hosts: u32 },

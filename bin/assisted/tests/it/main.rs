@@ -3,6 +3,7 @@
 
 mod command_line;
 mod discovery;
+mod lab;
 mod service;
 mod start;
 mod stock_clients;
