@@ -35,7 +35,7 @@ impl Plugin for Lvm {
 
     fn check_host(&self, host: &HostView<'_>) -> Outcome {
         let Some(inventory) = host.inventory else {
-            return Outcome::pending("Missing Inventory in the host");
+            return Outcome::awaits_inventory("Missing Inventory in the host");
         };
         let stores = match host.role {
             HostRole::Worker => true,
@@ -49,6 +49,8 @@ impl Plugin for Lvm {
                 Outcome::failure(
                     "For Logical Volume Manager Standard Mode, host role must be assigned to master or worker.",
                 )
+                .measured("a role that is left to the service")
+                .required("master or worker")
                 .remedy("Give the host a role.")
             } else {
                 Outcome::success("")

@@ -116,7 +116,7 @@ impl Plugin for Odf {
 
     fn check_host(&self, host: &HostView<'_>) -> Outcome {
         let Some(inventory) = host.inventory else {
-            return Outcome::pending("Missing Inventory in the host.");
+            return Outcome::awaits_inventory("Missing Inventory in the host.");
         };
         let roles = host.assigned_of_all();
         if host.assigned == HostRole::AutoAssign && roles.total() != 3 {
@@ -157,7 +157,10 @@ impl Plugin for Odf {
             return Outcome::failure(
                 "The cluster must either have no dedicated worker nodes or at least three. Add or remove hosts, or \
                  change their roles configurations to meet the requirement.",
-            );
+            )
+            .measured(format!("{} dedicated workers", view.assigned().workers))
+            .required("none, or at least three")
+            .remedy("Add or remove hosts, or change their roles.");
         };
         let least_gb = settings.odf_min_disk_size_gb;
         let (mut hosts, mut disks) = (0, 0);
@@ -165,9 +168,12 @@ impl Plugin for Odf {
         for host in view.facts.hosts.iter().filter(|host| mode.runs_on(host.effective_role())) {
             let Some(inventory) = host.inventory.as_deref() else {
                 return if host.report(ReportKind::Inventory).is_empty() {
-                    Outcome::pending("Missing Inventory in some of the hosts")
+                    Outcome::awaits_inventory("Missing Inventory in some of the hosts")
                 } else {
                     Outcome::failure("Failed to parse the inventory of some of the hosts")
+                        .measured("an inventory that can't be read")
+                        .required("an inventory")
+                        .remedy("Boot the host from a new discovery image, whose agent fits this service.")
                 };
             };
             let found = Candidates::of(&host.record.host, inventory, least_gb);
