@@ -7,8 +7,9 @@ use assisted_wire::inventory::{Boot, BootDeviceType, SecureBootState};
 use crate::Root;
 use crate::mounts::Mounts;
 
-const EFI: &str = "/sys/firmware/efi";
-const SECURE_BOOT: &str = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+pub(crate) const EFI: &str = "/sys/firmware/efi";
+pub(crate) const SECURE_BOOT: &str =
+    "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
 
 /// Firmware mode, secure boot, kernel command line, and whether the system runs from memory or from a disk.
 pub(crate) fn boot(root: &Root, mounts: &Mounts) -> Boot {

@@ -3,9 +3,10 @@
 use assisted_wire::inventory::Cpu;
 
 use crate::Root;
+use crate::root::lossy;
 
 /// One processor's block is a few kilobytes and the first one tells all; a big machine has hundreds.
-const HEAD: u64 = 64 << 10;
+const INFO_HEAD: u64 = 64 << 10;
 const SYS: &str = "/sys/devices/system/cpu";
 
 /// Arm's part numbers by implementer: the kernel knows no names for them.
@@ -29,8 +30,7 @@ const ARM_PARTS: &[(&str, &str, &str)] = &[
 
 /// Count, model, flags and top frequency in MHz. The model is the machine type on s390x.
 pub(crate) fn cpu(root: &Root) -> Cpu {
-    let info = root.head("/proc/cpuinfo", HEAD).unwrap_or_default();
-    let info = String::from_utf8_lossy(&info);
+    let info = info(root);
     let flags = field(&info, &["flags", "Features", "features"]);
     Cpu {
         architecture: root.architecture(),
@@ -39,6 +39,11 @@ pub(crate) fn cpu(root: &Root) -> Cpu {
         flags: flags.map(|flags| flags.split_whitespace().map(Into::into).collect()),
         model_name: model(&info),
     }
+}
+
+/// The beginning of `/proc/cpuinfo`: the machine, where it is told there, and the first processors.
+pub(crate) fn info(root: &Root) -> String {
+    root.head("/proc/cpuinfo", INFO_HEAD).map(lossy).unwrap_or_default()
 }
 
 fn field<'a>(info: &'a str, names: &[&str]) -> Option<&'a str> {

@@ -25,8 +25,10 @@ pub(crate) fn list(root: &Root) -> Vec<Gpu> {
             Some(Gpu { address, vendor_id, device_id, vendor: UNKNOWN.into(), name: UNKNOWN.into() })
         })
         .collect();
-    if !gpus.is_empty() {
-        NAMES.iter().find(|path| root.exists(path)).inspect(|path| name(root, path, &mut gpus));
+    if !gpus.is_empty()
+        && let Some(names) = NAMES.iter().find(|path| root.exists(path))
+    {
+        name(root, names, &mut gpus);
     }
     gpus
 }

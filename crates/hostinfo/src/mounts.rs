@@ -8,8 +8,7 @@ pub(crate) struct Mounts(Vec<(String, String)>);
 
 impl Mounts {
     pub(crate) fn read(root: &Root) -> Self {
-        let table = ["/proc/1/mounts", "/proc/mounts"].iter().map(|path| root.long_text(path));
-        Self(parse(&table.into_iter().find(|text| !text.is_empty()).unwrap_or_default()))
+        Self(parse(&table(root)))
     }
 
     /// What is mounted on `target`.
@@ -21,6 +20,12 @@ impl Mounts {
     pub(crate) fn target_of(&self, source: &str) -> Option<&str> {
         self.0.iter().find(|(from, _)| from == source).map(|(_, on)| on.as_str())
     }
+}
+
+/// The table as the kernel writes it: the first process's, where it can be read.
+pub(crate) fn table(root: &Root) -> String {
+    let tables = ["/proc/1/mounts", "/proc/mounts"].iter().map(|path| root.long_text(path));
+    tables.into_iter().find(|text| !text.is_empty()).unwrap_or_default()
 }
 
 fn parse(table: &str) -> Vec<(String, String)> {

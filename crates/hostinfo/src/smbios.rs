@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use crate::Root;
 
-const TABLE: &str = "/sys/firmware/dmi/tables/DMI";
+pub(crate) const TABLE: &str = "/sys/firmware/dmi/tables/DMI";
 const END_OF_TABLE: u8 = 127;
 const MEMORY_DEVICE: u8 = 17;
 const CONTROLLER_INTERFACE: u8 = 42;

@@ -2,7 +2,7 @@
 
 use assisted_wire::inventory::SystemVendor;
 
-use crate::Root;
+use crate::{Root, cpu};
 
 const DMI: &str = "/sys/class/dmi/id";
 /// What stands for a fact that the firmware doesn't give; clients show it as it is.
@@ -49,8 +49,7 @@ pub(crate) fn system_vendor(root: &Root) -> SystemVendor {
 
 /// s390x has no DMI.
 fn mainframe(root: &Root, vendor: &mut SystemVendor) {
-    let info = root.head("/proc/cpuinfo", 64 << 10).unwrap_or_default();
-    let info = String::from_utf8_lossy(&info);
+    let info = cpu::info(root);
     let vendor_id =
         info.lines().find_map(|line| line.strip_prefix("vendor_id")?.trim_start().strip_prefix(':'));
     if vendor_id.map(str::trim) == Some("IBM/S390") {
@@ -72,9 +71,7 @@ fn is_virtual(root: &Root) -> bool {
     if root.text("/proc/xen/capabilities").is_some_and(|text| text.contains("control_d")) {
         return false;
     }
-    let info = root.head("/proc/cpuinfo", 64 << 10).unwrap_or_default();
-    let info = String::from_utf8_lossy(&info);
-    let hypervisor_bit = info
+    let hypervisor_bit = cpu::info(root)
         .lines()
         .any(|line| line.starts_with("flags") && line.split_whitespace().any(|flag| flag == "hypervisor"));
     let firmware = ["product_name", "sys_vendor", "board_vendor", "bios_vendor", "product_version"];

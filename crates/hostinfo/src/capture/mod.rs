@@ -51,9 +51,6 @@ const BLOCK_FILES: &[&str] = &[
     "wwid",
 ];
 
-/// More of `/proc/cpuinfo` than the first processor takes.
-const CPU_INFO: u64 = 64 << 10;
-
 /// Everything that [`crate::inventory`] and [`crate::host_id`] read under `root`.
 pub fn capture(root: &Root) -> Tree {
     let mut tree = Tree::default();
@@ -78,15 +75,11 @@ fn processes(root: &Root, tree: &mut Tree) {
         .split_whitespace()
         .filter(|word| KERNEL_WORDS.contains(&word.split('=').next().unwrap_or(word)));
     tree.text("/proc/cmdline", words.collect::<Vec<_>>().join(" ") + "\n");
-    let info = root.head("/proc/cpuinfo", CPU_INFO).unwrap_or_default();
-    let info = String::from_utf8_lossy(&info);
+    let info = crate::cpu::info(root);
     // On s390x the machine comes first, then the processors, a line each, then a block for each.
     let blocks = info.split("\n\n").take(if info.starts_with("processor") { 1 } else { 3 });
     tree.text("/proc/cpuinfo", blocks.collect::<Vec<_>>().join("\n\n").trim_end().to_owned() + "\n");
-    let mounts =
-        ["/proc/1/mounts", "/proc/mounts"].iter().map(|path| root.long_text(path)).find(|t| !t.is_empty());
-    let mounts: String = mounts
-        .unwrap_or_default()
+    let mounts: String = crate::mounts::table(root)
         .lines()
         .filter(|line| line.starts_with("/dev/"))
         .filter_map(|line| line.split_once(' ')?.1.split_once(' ').map(|(on, _)| (line, on)))
@@ -111,12 +104,12 @@ fn firmware(root: &Root, tree: &mut Tree) {
         tree.copy(root, &format!("/sys/class/dmi/id/{name}"));
     }
     if let Some(table) = crate::smbios::essence(root) {
-        tree.bytes("/sys/firmware/dmi/tables/DMI", table);
+        tree.bytes(crate::smbios::TABLE, table);
     }
-    for dir in ["/sys/firmware/efi", "/sys/firmware/ibft"] {
+    for dir in [crate::boot::EFI, "/sys/firmware/ibft"] {
         tree.dir(root, dir);
     }
-    tree.file(root, "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c");
+    tree.file(root, crate::boot::SECURE_BOOT);
     for entry in root.list("/sys/firmware/ibft") {
         tree.file(root, &format!("/sys/firmware/ibft/{entry}/target-name"));
     }
@@ -171,8 +164,8 @@ fn block_device(root: &Root, tree: &mut Tree, name: &str) {
     for attribute in BLOCK_FILES {
         tree.file(root, &format!("{sys}/{attribute}"));
     }
-    for attribute in ["discipline", "ese"] {
-        if let Some(channel) = root.resolve(&sys).as_deref().and_then(|block| block.rsplitn(3, '/').nth(2)) {
+    if let Some(channel) = crate::disk::channel_device(root, &sys) {
+        for attribute in ["discipline", "ese"] {
             tree.file(root, &format!("{channel}/{attribute}"));
         }
     }

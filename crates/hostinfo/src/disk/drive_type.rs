@@ -46,13 +46,15 @@ pub(super) fn has_known_controller(device: &Device) -> bool {
     ["sd", "xvd", "hd", "vd", "nvme", "mmc", "sr"].iter().any(|prefix| device.name.starts_with(prefix))
 }
 
-/// The channel device above the block device knows the format.
+/// The channel device above the block device at `sys`.
+pub(crate) fn channel_device(root: &Root, sys: &str) -> Option<String> {
+    root.resolve(sys)?.rsplitn(3, '/').nth(2).map(str::to_owned)
+}
+
+/// The channel device knows the format.
 fn dasd(root: &Root, device: &Device) -> DriveType {
-    let read = |name: &str| {
-        let block = root.resolve(&device.sys())?;
-        let channel = block.rsplitn(3, '/').nth(2)?;
-        root.text(&format!("{channel}/{name}"))
-    };
+    let channel = channel_device(root, &device.sys());
+    let read = |name: &str| root.text(&format!("{}/{name}", channel.as_ref()?));
     match read("discipline").as_deref() {
         Some("ECKD") => match read("ese").as_deref() {
             Some("1") => DriveType::EckdEse,

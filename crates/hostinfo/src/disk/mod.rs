@@ -15,6 +15,7 @@ use crate::mounts::Mounts;
 use device::{Class, Device};
 
 pub(crate) use device::UDEV_KEYS;
+pub(crate) use drive_type::channel_device;
 
 const BY_ID: &str = "/dev/disk/by-id";
 /// How long a disk may take to show its first sector; one that has to spin up first needs most of it.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use netlink_packet_core::{
     Emitable, ErrorBuffer, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader,
 };
+use rustix::io::retry_on_intr;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
 
 use super::{Netlink, message};
@@ -77,7 +78,8 @@ fn receive<T>(socket: &OwnedFd, sequence: u32, decode: fn(&[u8]) -> Option<T>) -
     let mut buffer = vec![0_u8; BUFFER];
     let (mut found, mut interrupted, mut total) = (Vec::new(), false, 0_u64);
     loop {
-        let (length, _) = rustix::net::recv(socket, &mut buffer[..], RecvFlags::empty())?;
+        // With a time limit the kernel doesn't start the call again by itself after a signal.
+        let (length, _) = retry_on_intr(|| rustix::net::recv(socket, &mut buffer[..], RecvFlags::empty()))?;
         total += length as u64;
         if length == 0 || total > super::MAX_ANSWER {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "answer without end"));

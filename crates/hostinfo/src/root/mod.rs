@@ -20,6 +20,8 @@ use crate::netlink::{self, Netlink};
 pub(crate) const MAX_FILE: u64 = 1 << 20;
 /// Largest attribute: sysfs gives a page at most, the kernel command line four kilobytes.
 const MAX_ATTRIBUTE: u64 = 64 << 10;
+/// Largest fact, which is a name, a number or a short list: what is longer is reported to nobody.
+const MAX_FACT: u64 = 4 << 10;
 /// Most entries of one directory that are looked at; 2 TiB of memory are 16,384 memory blocks.
 const MAX_ENTRIES: usize = 65_536;
 /// Netlink answers of a captured machine, relative to its root.
@@ -129,9 +131,10 @@ impl Root {
         self.read(path, MAX_ATTRIBUTE).map(lossy)
     }
 
-    /// An attribute's text without the white space around it; `None` where it can't be read.
+    /// An attribute that states one fact, without the white space around it; `None` where it can't be read, or is longer
+    /// than any fact.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
-        self.raw_text(path).ok().map(|text| text.trim().to_owned())
+        self.read(path, MAX_FACT).ok().map(|bytes| lossy(bytes).trim().to_owned())
     }
 
     /// A larger text file, such as the mount table; empty where it can't be read.
@@ -178,6 +181,7 @@ impl Root {
     }
 }
 
-fn lossy(bytes: Vec<u8>) -> String {
+/// Text of bytes; what is no UTF-8 is replaced.
+pub(crate) fn lossy(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

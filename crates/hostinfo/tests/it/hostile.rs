@@ -160,6 +160,16 @@ fn endless_udev_records_are_bounded() {
 }
 
 #[test]
+fn an_endless_attribute_is_no_fact() {
+    let link = r#"{"links": [{"index": 2, "name": "eth0"}]}"#;
+    let long = "v".repeat(5_000);
+    let sys = "/sys/class/net/eth0/device";
+    let machine = machine(&format!("/netlink.json = {link}\n{sys}/vendor = {long}\n{sys}/device = 0x1572\n"));
+    let interfaces = inventory(&machine.root).interfaces.unwrap();
+    assert_eq!((interfaces[0].vendor.as_str(), interfaces[0].product.as_str()), ("", "0x1572"));
+}
+
+#[test]
 fn a_missing_tree_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     assert!(Root::captured(&dir.path().join("nothing")).is_err());
