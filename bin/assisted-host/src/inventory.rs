@@ -48,7 +48,7 @@ fn collect(root: Option<&Path>, capture: Option<&Path>, dry: Option<Settings>) -
         let found = match dry {
             // A pretended host has no controller to ask.
             Some(dry) => dry.host.disguise(assisted_hostinfo::inventory(&root)),
-            None => crate::block_on(assisted_agent::inventory(&root))??,
+            None => crate::block_on(assisted_agent::inventory(&root))?,
         };
         print(&serde_json::to_string(&found)?)?;
     }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::Context;
 use assisted_agent::{HostSteps, Instruction, Limits, Steps};
 use assisted_hostinfo::Root;
 
@@ -30,7 +31,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             instruction.args.push(steps.host_id().await.to_string());
         }
         tokio::time::timeout(limit, steps.run(&instruction)).await
-    })??;
+    })?
+    .with_context(|| format!("the step was timed out after {} seconds", limit.as_secs()))?;
     if !outcome.output.is_empty() {
         print(&outcome.output)?;
     }

@@ -171,6 +171,15 @@ mod tests {
         Cmd::new("sh").arg("-c").arg(script)
     }
 
+    async fn until(come: impl Fn() -> bool) {
+        let seen = tokio::time::timeout(Duration::from_secs(60), async {
+            while !come() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        });
+        seen.await.unwrap();
+    }
+
     #[tokio::test]
     async fn both_outputs_and_the_status_come_back() {
         let output = sh("echo out; echo err >&2; exit 3").run().await.unwrap();
@@ -191,23 +200,28 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_whole_group_dies_at_the_time_limit() {
+    async fn the_whole_group_dies_when_nobody_waits() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("pid");
         // The child keeps the outputs open after its parent is gone.
-        let script = format!("sleep 1000 & echo $! > {}", file.display());
-        let error = sh(&script).timeout(Duration::from_millis(500)).run().await.unwrap_err();
-        assert!(matches!(error, CmdError::Timeout { .. }), "{error}");
+        let script = format!("sleep 1000 & echo $! > {0}.new; mv {0}.new {0}", file.display());
+        let run = tokio::spawn(sh(&script).run());
+        until(|| file.exists()).await;
+        run.abort();
         let child = std::fs::read_to_string(&file).unwrap();
         let status = format!("/proc/{}/stat", child.trim());
-        // Killed, it may stand as a zombie until it is reaped; the signal itself is immediate.
-        let gone = || match std::fs::read_to_string(&status) {
+        // Killed, it may stand as a zombie until it is reaped.
+        until(|| match std::fs::read_to_string(&status) {
             Ok(stat) => stat.contains(") Z ") || stat.contains(") X "),
             Err(_) => true,
-        };
-        while !gone() {
-            tokio::task::yield_now().await;
-        }
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_program_has_its_time() {
+        let error = sh("sleep 1000").timeout(Duration::from_millis(20)).run().await.unwrap_err();
+        assert!(matches!(error, CmdError::Timeout { .. }), "{error}");
     }
 
     #[tokio::test]

@@ -18,6 +18,7 @@ mod poll;
 mod register;
 mod reply;
 pub mod step;
+mod task;
 
 pub use agent::{Agent, End};
 pub use cmd::{Cmd, CmdError, CmdOutput, TOKEN_VARIABLE};

@@ -13,6 +13,8 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
+use crate::task::blocking;
+
 /// Exit code by which the service knows a lost medium.
 pub(crate) const LOST: i64 = 256;
 
@@ -48,11 +50,11 @@ impl Media {
         let checked = timeout(self.limit, async {
             let held = Arc::clone(&self.reading).lock_owned().await;
             let media = self.clone();
-            let check = tokio::task::spawn_blocking(move || {
+            blocking(move || {
                 let _held = held;
                 media.check()
-            });
-            check.await.unwrap_or_default()
+            })
+            .await
         });
         checked.await.unwrap_or_else(|_| {
             Some(fault("read from", &format!("no answer within {} seconds", self.limit.as_secs())))

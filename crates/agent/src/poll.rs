@@ -18,6 +18,7 @@ use crate::media::{self, Media};
 use crate::register::Session;
 use crate::reply::{Known, Outcome, Reply};
 use crate::step::Steps;
+use crate::task::propagate;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -94,7 +95,7 @@ impl<S: Steps> Poller<S> {
             loop {
                 tokio::select! {
                     () = &mut wake => break,
-                    Some(ended) = steps.join_next() => propagate(ended),
+                    Some(ended) = steps.join_next() => if let Err(failure) = ended { propagate(failure) },
                 }
             }
             if leave {
@@ -183,15 +184,6 @@ impl<S: Steps> Poller<S> {
 
     fn known(&self) -> std::sync::MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A panic in a step is a fault of this program: it ends loudly, and its unit starts it again.
-fn propagate(ended: Result<(), tokio::task::JoinError>) {
-    if let Err(failure) = ended
-        && let Ok(panic) = failure.try_into_panic()
-    {
-        std::panic::resume_unwind(panic);
     }
 }
 

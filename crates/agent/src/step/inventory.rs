@@ -6,12 +6,12 @@ use assisted_hostinfo::Root;
 use assisted_wire::id::HostId;
 use assisted_wire::inventory::{Inventory, InventoryTruncation, InventoryTruncationType};
 use tokio::sync::Mutex;
-use tokio::task::JoinError;
 
 use super::{output, shown};
 use crate::bmc::{self, Ipmi};
 use crate::dry_run::DryRun;
 use crate::reply::Outcome;
+use crate::task::blocking;
 
 /// Lets one inventory run at a time: one that hangs on a dead disk must not pile up with each poll.
 pub(super) type Guard = Arc<Mutex<()>>;
@@ -62,31 +62,24 @@ pub(super) async fn run(
     let Ok(held) = Arc::clone(guard).try_lock_owned() else {
         return Outcome::failed("the previous inventory still runs");
     };
-    let collected = match dry_run {
-        Some(dry) => collect(root, held).await.map(|inventory| dry.disguise(inventory)),
+    let inventory = match dry_run {
+        Some(dry) => dry.disguise(collect(root, held).await),
         None => with_controller(root, held).await,
     };
-    match collected {
-        Ok(inventory) => output(&fit(inventory, &request)),
-        Err(failure) => Outcome::failed(format!("the inventory broke off: {failure}")),
-    }
+    output(&fit(inventory, &request))
 }
 
 /// The whole inventory: what the machine's files tell, and on the running machine the addresses that its management
 /// controller tells by IPMI.
-///
-/// # Errors
-/// When collecting broke off.
-pub async fn inventory(root: &Arc<Root>) -> Result<Inventory, JoinError> {
+pub async fn inventory(root: &Arc<Root>) -> Inventory {
     with_controller(root, ()).await
 }
 
-async fn with_controller(root: &Arc<Root>, held: impl Send + 'static) -> Result<Inventory, JoinError> {
+async fn with_controller(root: &Arc<Root>, held: impl Send + 'static) -> Inventory {
     let controller = async {
         if root.is_captured() { bmc::Addresses::default() } else { Ipmi::default().addresses().await }
     };
-    let (inventory, controller) = tokio::join!(collect(root, held), controller);
-    let mut inventory = inventory?;
+    let (mut inventory, controller) = tokio::join!(collect(root, held), controller);
     // The controller itself knows better than the firmware's table.
     if let Some(ip) = controller.v4 {
         inventory.bmc_address = ip.to_string();
@@ -94,13 +87,13 @@ async fn with_controller(root: &Arc<Root>, held: impl Send + 'static) -> Result<
     if let Some(ip) = controller.v6 {
         inventory.bmc_v6address = ip.to_string();
     }
-    Ok(inventory)
+    inventory
 }
 
 /// What the files tell; `held` lives until the last of them is read, even when nobody waits any more.
-async fn collect(root: &Arc<Root>, held: impl Send + 'static) -> Result<Inventory, JoinError> {
+async fn collect(root: &Arc<Root>, held: impl Send + 'static) -> Inventory {
     let root = Arc::clone(root);
-    tokio::task::spawn_blocking(move || {
+    blocking(move || {
         let _held = held;
         assisted_hostinfo::inventory(&root)
     })

@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use crate::dry_run::DryRun;
 use crate::instruction::Instruction;
 use crate::reply::Outcome;
+use crate::task::blocking;
 
 pub use inventory::inventory;
 
@@ -61,8 +62,7 @@ impl Steps for HostSteps {
             return dry.host_id;
         }
         let root = Arc::clone(&self.root);
-        let derived = tokio::task::spawn_blocking(move || assisted_hostinfo::host_id(&root)).await;
-        derived.unwrap_or_default()
+        blocking(move || assisted_hostinfo::host_id(&root)).await
     }
 
     async fn run(&self, instruction: &Instruction) -> Outcome {
