@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use assisted_testkit::Postgres;
 
 use crate::run::{cache, step};
 
@@ -14,7 +15,7 @@ struct Package {
 }
 
 const PACKAGES: &[Package] = &[
-    Package { name: "postgresql", present: || postgres_bin().is_some() },
+    Package { name: "postgresql", present: Postgres::is_installed },
     Package { name: "python3-venv", present: || has_module("venv") && has_module("ensurepip") },
     Package { name: "gcc", present: || on_path("cc") },
     Package { name: "chrony", present: || on_path("chronyd") || Path::new("/usr/sbin/chronyd").is_file() },
@@ -73,12 +74,6 @@ pub fn python() -> Result<PathBuf> {
     step("python packages", Command::new(dir.join("bin/pip")).args(["install", "-q"]).args(PYTHON))?;
     std::fs::write(&stamp, wanted)?;
     Ok(dir)
-}
-
-/// Folder of PostgreSQL's programs, as Debian lays them out.
-fn postgres_bin() -> Option<PathBuf> {
-    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
-    versions.flatten().map(|entry| entry.path().join("bin")).find(|bin| bin.join("initdb").exists())
 }
 
 fn on_path(program: &str) -> bool {

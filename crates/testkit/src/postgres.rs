@@ -50,7 +50,7 @@ pub enum Error {
     Run { program: &'static str, source: io::Error },
     #[error("{program} failed: {output}")]
     Failed { program: &'static str, output: String },
-    #[error("the server does not answer: {log}")]
+    #[error("it does not answer: {log}")]
     Silent { log: String },
     #[error("no temporary directory")]
     Directory(#[from] io::Error),
@@ -126,6 +126,11 @@ impl Postgres {
         let server = Self { bin, dir: dir.keep(), shell, databases: AtomicU32::new(0) };
         server.wait()?;
         Ok(server)
+    }
+
+    /// Whether its programs are here.
+    pub fn is_installed() -> bool {
+        programs().is_ok()
     }
 
     /// Makes an empty database and gives its address, `postgres://…`.
