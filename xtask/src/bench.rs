@@ -1,37 +1,56 @@
 //! Benchmarks: each prints its figures beside the goals of docs/architecture.md. They need a machine that is otherwise quiet.
 
-use anyhow::Result;
+use std::os::unix::process::CommandExt;
+
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 
 use crate::run::{cargo, step};
 use crate::setup;
 
+/// The load on the service, as cargo knows it.
+const LOAD: [&str; 4] = ["--package", "assisted-simhost", "--bench", "load"];
+
 #[derive(Args)]
 pub struct Bench {
     /// What to measure
     name: Name,
-    /// Seconds for each measurement
-    #[arg(long, default_value_t = 10)]
-    seconds: u32,
+    /// Options of the benchmark, such as `--engine sqlite`; `-- --help` lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    options: Vec<String>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Name {
     /// Polls, reports, registrations and standing cost of the service; the agent's inventory
     Discovery,
+    /// Decisions about one cluster; 1,000 installations at once; 10,000 and 100,000 hosts that poll once a minute
+    Installs,
 }
 
 impl Bench {
     /// Builds the programs as users run them, and measures.
     pub fn run(&self) -> Result<()> {
         setup::run()?;
-        step("build", &mut cargo(&["build", "--release", "--package", "assisted"]))?;
-        step("build for hosts", &mut cargo(&["build", "--profile", "host", "--package", "assisted-host"]))?;
-        let Name::Discovery = self.name;
-        step(
-            "discovery",
-            cargo(&["bench", "--quiet", "--package", "assisted-simhost", "--bench", "discovery", "--"])
-                .arg(self.seconds.to_string()),
-        )
+        build("the service", &["build", "--release", "--package", "assisted"])?;
+        if self.name == Name::Discovery {
+            build("the program for hosts", &["build", "--profile", "host", "--package", "assisted-host"])?;
+        }
+        build("the load", &[&["bench", "--no-run"], &LOAD[..]].concat())?;
+        if self.name == Name::Installs {
+            const REFRESH: [&str; 5] = ["bench", "--package", "assisted-core", "--bench", "refresh"];
+            step("decisions about one cluster", &mut cargo(&REFRESH))?;
+        }
+        let name = match self.name {
+            Name::Discovery => "discovery",
+            Name::Installs => "installs",
+        };
+        let mut measure = cargo(&[&["bench", "--quiet"], &LOAD[..], &["--", name]].concat());
+        // In the place of this process, so that whoever stops it stops the benchmark.
+        Err(measure.args(&self.options).exec()).context("can't start the benchmark")
     }
+}
+
+fn build(what: &str, args: &[&str]) -> Result<()> {
+    step(&format!("optimised build of {what}: minutes where nothing is built yet"), &mut cargo(args))
 }

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::connection::Connection;
+use crate::load::Meter;
 use crate::outbox::{Answer, Call, Deed, Outbox, Process};
 use crate::simulation::Simulation;
 
@@ -34,6 +35,8 @@ pub struct Target {
     pub connections: usize,
     /// How long a service may be away, for example while it is restarted.
     pub patience: Duration,
+    /// Where the time that each request took is noted, if anywhere.
+    pub meter: Option<Meter>,
 }
 
 /// Why a simulation could not go on.
@@ -50,7 +53,7 @@ pub enum DriveError {
 impl Target {
     /// A service without authentication.
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, token: None, connections: 8, patience: Duration::from_secs(60) }
+        Self { address, token: None, connections: 8, patience: Duration::from_secs(60), meter: None }
     }
 
     async fn connect(&self) -> anyhow::Result<Connection> {
@@ -92,7 +95,11 @@ async fn lane(
                     Some(open) => open,
                     None => target.connect().await?,
                 };
+                let sent = Instant::now();
                 let answer = open.call(&call).await?;
+                if let Some(meter) = &target.meter {
+                    meter.note(sent.elapsed());
+                }
                 connection = Some(open);
                 anyhow::Ok(answer)
             };

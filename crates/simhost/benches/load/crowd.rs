@@ -1,0 +1,103 @@
+//! Many hosts on one replica, each of which polls once a minute, and a report that must be seen among them.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use assisted_simhost::host::SimHost;
+use assisted_simhost::load::{Call, Load};
+use bytes::Bytes;
+use hyper::Method;
+
+use crate::populate::{Arrivals, CONNECTIONS, HOSTS_PER_CLUSTER, clusters};
+use crate::report::{Figure, heading, line, ms};
+use crate::service::{Engine, Service};
+use crate::{process, visible};
+
+/// Seconds between two polls of a host.
+const POLL: f64 = 60.0;
+/// Open connections: a service takes no more than 16,384, and here both ends need a file of the machine's.
+const MOST_CONNECTIONS: usize = 16_000;
+/// Hosts that come at a time: those that are there poll between.
+const SLICE: u32 = 15_000;
+
+/// Crowds, one after the other, on the same service.
+pub async fn run(engine: Engine, program: &Path, crowds: &[u32], limit: Duration) -> Result<()> {
+    let service = Service::start(engine, program, &[]).await?;
+    let mut hosts = Vec::new();
+    for crowd in crowds {
+        let crowd = crowd.next_multiple_of(HOSTS_PER_CLUSTER);
+        heading(&format!("{crowd} hosts, one poll a minute each, on {engine}"));
+        gather(&service, &mut hosts, crowd).await?;
+        measure(&service, &hosts, limit).await?;
+    }
+    Ok(())
+}
+
+/// Lets hosts come until there are so many.
+async fn gather(service: &Service, hosts: &mut Vec<SimHost>, crowd: u32) -> Result<()> {
+    let (started, before) = (Instant::now(), hosts.len());
+    while (hosts.len() as u32) < crowd {
+        let first = hosts.len() as u32 / HOSTS_PER_CLUSTER;
+        let more = SLICE.min(crowd - hosts.len() as u32) / HOSTS_PER_CLUSTER;
+        let new = clusters(service, first..first + more).await?;
+        Arrivals::new(&new)?.register(service).await?;
+        hosts.extend(new);
+        // Who is not heard for three minutes counts as lost.
+        poll_once(service, hosts).await?;
+    }
+    let came = (hosts.len() - before) as f64;
+    line(
+        "clusters created, hosts registered with inventory",
+        Figure::PerSecond(came / started.elapsed().as_secs_f64()),
+        "",
+    );
+    Ok(())
+}
+
+/// Each host polls once, as fast as can be.
+async fn poll_once(service: &Service, hosts: &[SimHost]) -> Result<()> {
+    let load =
+        Load { address: service.address, connections: CONNECTIONS, limit: Duration::MAX, per_second: None };
+    let paths = paths(hosts);
+    let outcome = load.run(move |number| paths.get(number as usize).cloned().map(poll)).await?;
+    ensure!(outcome.refused == 0, "{} polls were refused", outcome.refused);
+    Ok(())
+}
+
+fn paths(hosts: &[SimHost]) -> Vec<String> {
+    hosts.iter().map(SimHost::instructions_path).collect()
+}
+
+fn poll(path: String) -> Call {
+    Call { method: Method::GET, path, body: Bytes::new() }
+}
+
+/// Lets all hosts poll at their pace, and one of them report meanwhile.
+async fn measure(service: &Service, hosts: &[SimHost], limit: Duration) -> Result<()> {
+    let connections = hosts.len().min(MOST_CONNECTIONS);
+    let per_second = hosts.len() as f64 / POLL;
+    let load = Load { address: service.address, connections, limit, per_second: Some(per_second) };
+    let paths = paths(hosts);
+    let (started, cpu, database, own) =
+        (Instant::now(), service.cpu()?, service.database_cpu(), process::own_cpu()?);
+    let polls = load.run(move |number| Some(poll(paths[number as usize % paths.len()].clone())));
+    let (polls, ()) = tokio::try_join!(polls, visible::run(service, &hosts[0]))?;
+    ensure!(polls.refused == 0, "{} polls were refused", polls.refused);
+    let elapsed = started.elapsed().as_secs_f64();
+    let (cpu, database, own) =
+        (service.cpu()? - cpu, service.database_cpu() - database, process::own_cpu()? - own);
+    line("polls", Figure::PerSecond(polls.rate()), &format!("{per_second:.0}"));
+    line("  p50", ms(polls.answered.quantile(0.5)), "");
+    line("  p99", ms(polls.answered.quantile(0.99)), "");
+    line("CPU, service + database", Figure::Cores(cpu / elapsed), "< 2 at 100,000");
+    if service.database_cpu() > 0.0 {
+        line("  of that the database", Figure::Cores(database / elapsed), "");
+    }
+    line("  the load generator, besides", Figure::Cores(own / elapsed), "");
+    line("  CPU per poll, service + database", Figure::MsEach(cpu * 1e3 / polls.answered.count() as f64), "");
+    let (memory, peak) = service.memory()?;
+    line("memory, database apart", Figure::Mb(memory), "< 150 at 10,000");
+    line("  at its most", Figure::Mb(peak), "");
+    Ok(())
+}

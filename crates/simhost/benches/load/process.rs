@@ -1,0 +1,40 @@
+//! What processes used, from `/proc`.
+
+use anyhow::{Context, Result};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+
+/// Clock ticks per second of `/proc/PID/stat`; fixed on Linux for user space.
+const TICKS: f64 = 100.0;
+
+/// CPU seconds of a process and of its children that have ended.
+pub fn cpu(pid: u32) -> Result<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).context("the process is gone")?;
+    // The name in brackets may hold blanks: fields are counted after it, from the third on.
+    let fields: Vec<&str> = stat.rsplit_once(')').context("no name in stat")?.1.split_whitespace().collect();
+    let ticks = fields[11..15].iter().map(|field| field.parse::<f64>()).sum::<Result<f64, _>>()?;
+    Ok(ticks / TICKS)
+}
+
+/// CPU seconds of this process: the load generator's.
+pub fn own_cpu() -> Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+    Ok((usage.user_time() + usage.system_time()).num_milliseconds() as f64 / 1e3)
+}
+
+/// Resident memory of a process in MB: now, and the most it ever had.
+pub fn memory(pid: u32) -> Result<(f64, f64)> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).context("the process is gone")?;
+    let megabytes = |key: &str| {
+        let line =
+            status.lines().find_map(|line| line.strip_prefix(key)).with_context(|| format!("no {key}"))?;
+        let kib: f64 = line.split_whitespace().next().context("no number")?.parse()?;
+        anyhow::Ok(kib * 1024.0 / 1e6)
+    };
+    Ok((megabytes("VmRSS:")?, megabytes("VmHWM:")?))
+}
+
+/// Largest resident memory that any ended child had, in MB.
+pub fn peak_memory_of_children() -> Result<f64> {
+    Ok(getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss() as f64 * 1024.0 / 1e6)
+}

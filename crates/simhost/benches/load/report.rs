@@ -1,0 +1,38 @@
+//! The figures, each beside its goal, printed as they come: a measurement takes its time.
+
+/// A figure and its unit.
+#[derive(Clone, Copy)]
+pub enum Figure {
+    Count(u64),
+    PerSecond(f64),
+    Seconds(f64),
+    Ms(f64),
+    /// Milliseconds for each of many.
+    MsEach(f64),
+    Mb(f64),
+    Cores(f64),
+}
+
+/// A group of figures.
+pub fn heading(text: &str) {
+    println!("\n{text}\n{:62} {:>14}   goal", "", "measured");
+}
+
+/// One figure.
+pub fn line(what: &str, figure: Figure, goal: &str) {
+    let shown = match figure {
+        Figure::Count(number) => format!("{number}"),
+        Figure::PerSecond(rate) => format!("{rate:.0} /s"),
+        Figure::Seconds(time) => format!("{time:.1} s"),
+        Figure::Ms(time) => format!("{time:.1} ms"),
+        Figure::MsEach(time) => format!("{time:.3} ms"),
+        Figure::Mb(size) => format!("{size:.1} MB"),
+        Figure::Cores(cores) => format!("{cores:.4} cores"),
+    };
+    println!("{what:62} {shown:>14}   {goal}");
+}
+
+/// A time in milliseconds.
+pub fn ms(time: std::time::Duration) -> Figure {
+    Figure::Ms(time.as_secs_f64() * 1e3)
+}

@@ -1,0 +1,132 @@
+//! The service under test, as users run it: the release build, a process of its own, a fresh database.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use assisted_simhost::connection::Connection;
+use assisted_simhost::drive::Target;
+use assisted_testkit::{Durability, Postgres, Server};
+use clap::ValueEnum;
+use hyper::Method;
+
+use crate::process;
+
+/// Which database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    Sqlite,
+    #[value(name = "postgresql")]
+    Postgres,
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sqlite => "SQLite",
+            Self::Postgres => "PostgreSQL",
+        })
+    }
+}
+
+/// A database server of its own, as durable as a user's.
+struct Database {
+    server: Postgres,
+    url: String,
+}
+
+impl Database {
+    fn start() -> Result<Self> {
+        let server = Postgres::launch(Durability::Full)?;
+        let url = server.create_database()?;
+        Ok(Self { server, url })
+    }
+
+    /// CPU seconds of all its processes; one that ended meanwhile is counted by its parent.
+    fn cpu(&self) -> f64 {
+        self.server.pids().into_iter().filter_map(|pid| process::cpu(pid).ok()).sum()
+    }
+}
+
+/// How long the service may be busy with what it was told.
+const BUSY: Duration = Duration::from_secs(300);
+
+/// A running service.
+pub struct Service {
+    pub address: std::net::SocketAddr,
+    /// The version that it installs if nobody asks for another.
+    pub version: String,
+    server: Server,
+    program: PathBuf,
+    options: Vec<String>,
+    postgres: Option<Database>,
+    dir: tempfile::TempDir,
+}
+
+impl Service {
+    /// Starts a service on an empty database, with further options.
+    pub async fn start(engine: Engine, program: &Path, options: &[&str]) -> Result<Self> {
+        let postgres = match engine {
+            Engine::Sqlite => None,
+            Engine::Postgres => Some(Database::start()?),
+        };
+        let dir = tempfile::tempdir()?;
+        let options: Vec<String> = options.iter().map(ToString::to_string).collect();
+        let server = spawn(program, &options, dir.path(), postgres.as_ref())?;
+        let address = server.address();
+        let version = Target::new(address).default_version().await?;
+        Ok(Self { address, version, server, program: program.to_path_buf(), options, postgres, dir })
+    }
+
+    /// Stops it and starts it again on the same data: time until ready, memory then.
+    pub async fn restart(&mut self) -> Result<(Duration, f64)> {
+        self.server.kill()?;
+        let started = Instant::now();
+        self.server = spawn(&self.program, &self.options, self.dir.path(), self.postgres.as_ref())?;
+        self.address = self.server.address();
+        let status =
+            Connection::open(self.address).await?.send(Method::GET, "/ready", bytes::Bytes::new()).await?;
+        ensure!(status.is_success(), "not ready: {status}");
+        Ok((started.elapsed(), self.memory()?.0))
+    }
+
+    /// Waits until the service has worked off what it was told: its CPU time stands still.
+    pub async fn settle(&self) -> Result<()> {
+        let (started, mut last) = (Instant::now(), self.cpu()?);
+        while started.elapsed() < BUSY {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            let now = self.cpu()?;
+            if now - last < 0.05 {
+                return Ok(());
+            }
+            last = now;
+        }
+        bail!("the service is still busy after {} s", BUSY.as_secs())
+    }
+
+    /// CPU seconds of the service and its database so far.
+    pub fn cpu(&self) -> Result<f64> {
+        Ok(process::cpu(self.server.pid())? + self.database_cpu())
+    }
+
+    /// CPU seconds of the database alone; what is in the service's process counts as the service's.
+    pub fn database_cpu(&self) -> f64 {
+        self.postgres.as_ref().map_or(0.0, Database::cpu)
+    }
+
+    /// Resident memory of the service in MB: now, and at its most.
+    pub fn memory(&self) -> Result<(f64, f64)> {
+        process::memory(self.server.pid())
+    }
+}
+
+fn spawn(program: &Path, options: &[String], dir: &Path, postgres: Option<&Database>) -> Result<Server> {
+    let server = Server::start(program, dir, |command| {
+        command.args(options).env("LOG_LEVEL", "warn");
+        if let Some(postgres) = postgres {
+            command.args(["--database", &postgres.url]);
+        }
+    });
+    server.with_context(|| format!("{} does not start", program.display()))
+}
