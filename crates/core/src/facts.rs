@@ -13,6 +13,7 @@ use crate::host::record::{HostKey, HostRecord};
 use crate::host::report::ReportKind;
 use crate::infra_env::record::InfraEnvRecord;
 use crate::network::heard::Heard;
+use crate::refusal::Refusal;
 use crate::settings::Settings;
 
 /// A cluster with its hosts, or one unbound host, at one moment.
@@ -28,6 +29,18 @@ pub struct Facts {
     pub settings: Arc<Settings>,
     /// The moment at which the decision is made.
     pub now: Timestamp,
+}
+
+impl Facts {
+    /// One of the hosts.
+    ///
+    /// # Errors
+    ///
+    /// 404 when it is not among them.
+    pub fn host(&self, key: HostKey) -> Result<&HostFacts, Refusal> {
+        let found = self.hosts.iter().find(|host| host.key() == key);
+        found.ok_or_else(|| Refusal::not_found(format!("Host {} not found", key.host_id)))
+    }
 }
 
 /// A host with its reports.

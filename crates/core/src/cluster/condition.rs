@@ -14,6 +14,7 @@ use super::enough::enough;
 use super::record::ClusterRecord;
 use super::{logs, progress, single_node, timeouts};
 use crate::facts::HostFacts;
+use crate::operator::OPERATORS;
 use crate::settings::Settings;
 use crate::validation::{Results, topology};
 
@@ -111,15 +112,17 @@ impl View<'_> {
 
 impl Condition {
     /// The validations that must pass for the condition to hold; none for a predicate.
-    pub const fn members(self) -> &'static [ClusterValidationId] {
-        match self {
+    pub fn members(self) -> impl Iterator<Item = ClusterValidationId> {
+        let own: &[_] = match self {
             Self::InputComplete => {
                 &[MachineCidrDefined, ClusterCidrDefined, ServiceCidrDefined, DnsDomainDefined, PullSecretSet]
             }
             Self::VipsDefined => &[IngressVipsDefined, ApiVipsDefined],
             Self::Installable => INSTALLABLE,
             _ => &[],
-        }
+        };
+        let operators = if self == Self::Installable { OPERATORS } else { &[] };
+        own.iter().copied().chain(operators.iter().map(|operator| operator.cluster))
     }
 
     /// The last moment at which a condition about time does not hold; `None`: it never will, or is not about time.
@@ -147,7 +150,9 @@ impl Condition {
     pub(crate) fn holds(self, view: &View<'_>) -> bool {
         match self {
             Self::VipDhcp => topology::is_vip_dhcp(&view.record.cluster),
-            Self::InputComplete | Self::VipsDefined | Self::Installable => view.results.all(self.members()),
+            Self::InputComplete | Self::VipsDefined | Self::Installable => {
+                self.members().all(|id| view.results.condition(id))
+            }
             Self::HostNotPrepared => view.any(&[H::PreparingFailed]),
             Self::HostsPrepared => view.all(&[H::PreparingSuccessful]),
             Self::HostLeftPreparation => !view.all(PREPARATION),
@@ -220,7 +225,7 @@ const STILL_INSTALLING: &[H] = &[
     H::PreparingSuccessful,
 ];
 
-/// What an installation depends on (state-machines §3.7).
+/// What an installation depends on, besides what each operator asks (state-machines §3.7).
 const INSTALLABLE: &[ClusterValidationId] = &[
     MachineCidrEqualsToCalculatedCidr,
     ApiVipsValid,
@@ -233,32 +238,4 @@ const INSTALLABLE: &[ClusterValidationId] = &[
     NetworkTypeValid,
     CustomManifestsRequirementsSatisfied,
     NetworksSameAddressFamilies,
-    OdfRequirementsSatisfied,
-    LsoRequirementsSatisfied,
-    CnvRequirementsSatisfied,
-    LvmRequirementsSatisfied,
-    MceRequirementsSatisfied,
-    MtvRequirementsSatisfied,
-    OscRequirementsSatisfied,
-    NodeFeatureDiscoveryRequirementsSatisfied,
-    NvidiaGpuRequirementsSatisfied,
-    PipelinesRequirementsSatisfied,
-    ServicemeshRequirementsSatisfied,
-    ServerlessRequirementsSatisfied,
-    OpenshiftAiRequirementsSatisfied,
-    AuthorinoRequirementsSatisfied,
-    NmstateRequirementsSatisfied,
-    AmdGpuRequirementsSatisfied,
-    KmmRequirementsSatisfied,
-    NodeHealthcheckRequirementsSatisfied,
-    SelfNodeRemediationRequirementsSatisfied,
-    FenceAgentsRemediationRequirementsSatisfied,
-    NodeMaintenanceRequirementsSatisfied,
-    KubeDeschedulerRequirementsSatisfied,
-    ClusterObservabilityRequirementsSatisfied,
-    NumaResourcesRequirementsSatisfied,
-    OadpRequirementsSatisfied,
-    MetallbRequirementsSatisfied,
-    LokiRequirementsSatisfied,
-    OpenshiftLoggingRequirementsSatisfied,
 ];

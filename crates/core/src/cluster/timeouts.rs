@@ -5,8 +5,9 @@ use std::time::Duration;
 use assisted_wire::cluster::{Cluster, FinalizingStage};
 use assisted_wire::operator::OperatorType;
 use assisted_wire::time::DateTime;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
+use crate::host::limits;
 use crate::settings::{FinalizingStageTimeouts, Settings};
 
 /// How much longer than the checks of its hosts a cluster's preparation may take.
@@ -25,7 +26,7 @@ pub(crate) fn are_soft(cluster: &Cluster, settings: &Settings) -> bool {
 
 /// Time limit of a cluster's preparation: never shorter than what its hosts may take for their checks.
 pub(crate) fn preparation(settings: &Settings) -> Duration {
-    let checks = settings.hosts.disk_check_timeout.max(settings.hosts.image_availability_timeout);
+    let checks = limits::checks(settings);
     settings.timeouts.prepare_for_installation.max(checks.saturating_add(PREPARATION_MARGIN))
 }
 
@@ -62,8 +63,7 @@ pub(crate) const fn is_tolerant(stage: FinalizingStage) -> bool {
 
 /// The last moment within a limit that began at some moment.
 pub(crate) fn end(began: DateTime, limit: Duration) -> Timestamp {
-    let limit = SignedDuration::try_from(limit).unwrap_or(SignedDuration::MAX);
-    began.0.saturating_add(limit).unwrap_or(Timestamp::MAX)
+    limits::after(began.0, limit)
 }
 
 /// A limit in whole minutes, as texts tell it.

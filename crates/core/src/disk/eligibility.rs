@@ -10,6 +10,7 @@ use assisted_wire::inventory::{Disk, DriveType, Inventory};
 use crate::facts::{Facts, HostFacts};
 use crate::hardware::{self, HardwareError, SelectionInput, bytes};
 use crate::network::{address, route};
+use crate::version::number::at_least;
 
 const MULTIPATH_UNSUPPORTED: &str = "Multipath device has path of unsupported type. It must be FC, iSCSI";
 const MULTIPATH_MIXED: &str =
@@ -41,11 +42,10 @@ impl Policy {
 
 fn drive_types(version: &str, architecture: &str) -> Vec<DriveType> {
     let mut types = vec![DriveType::Hdd, DriveType::Ssd, DriveType::Multipath];
-    let base = hardware::version_base(version);
-    if base >= Some((4, 14, 0)) {
+    if at_least(version, 4, 14) {
         types.push(DriveType::Raid);
     }
-    if base >= Some((4, 15, 0)) {
+    if at_least(version, 4, 15) {
         types.push(DriveType::ISCSI);
     }
     match architecture {

@@ -28,13 +28,24 @@ pub struct NewEvent {
     pub props: Option<serde_json::Value>,
 }
 
-/// A kind of event in the [`catalogue`].
+/// A kind of event in the [`catalogue`]. All are for users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spec {
     pub name: &'static str,
+    pub subject: Subject,
     pub severity: EventSeverity,
+    /// What it tells besides the ids of its subject, and a host's name.
+    pub tells: &'static [&'static str],
     /// Text with `{name}` where a value goes.
     pub text: &'static str,
+}
+
+/// What an event is about: it carries the object's id, and those of the objects that it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    Cluster,
+    Host,
+    InfraEnv,
 }
 
 /// Values for the places of a text, by name.
@@ -142,10 +153,52 @@ mod tests {
         assert_eq!([cut("aüb", 2), cut("aüb", 3), cut("aüb", 9)], ["a", "aü", "aüb"]);
     }
 
+    /// What follows from an event's subject without being listed.
+    const OF_ITSELF: &[&str] = &["cluster_id", "host_id", "infra_env_id", "host_name"];
+
+    fn places(text: &str) -> impl Iterator<Item = &str> {
+        text.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(place, _)| place))
+    }
+
     #[test]
-    fn names_are_unique() {
-        let names: BTreeSet<_> = catalogue::ALL.iter().map(|spec| spec.name).collect();
-        assert_eq!(names.len(), 80);
-        assert_eq!(catalogue::ALL.len(), 80);
+    fn none_is_forgotten_and_none_is_made_up() {
+        let listed: BTreeSet<&str> = include_str!("../../tests/data/events.txt")
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .collect();
+        let pause = |spec: &Spec| {
+            let found = catalogue::PAUSES.iter().find(|(paused, _)| paused == spec);
+            found.map_or(0, |(_, pause)| pause.as_secs())
+        };
+        let about = |spec: &Spec| match spec.subject {
+            Subject::Cluster => "cluster",
+            Subject::Host => "host",
+            Subject::InfraEnv => "infra-env",
+        };
+        let known: BTreeSet<String> = catalogue::ALL
+            .iter()
+            .map(|spec| {
+                let Spec { name, severity, tells, text, .. } = spec;
+                format!(
+                    "{name} | {} | {severity} | {} | {} | {text}",
+                    about(spec),
+                    pause(spec),
+                    tells.join(", ")
+                )
+            })
+            .collect();
+        let known: BTreeSet<&str> = known.iter().map(String::as_str).collect();
+        assert_eq!(known.len(), catalogue::ALL.len(), "each once");
+        assert_eq!(listed.difference(&known).collect::<Vec<_>>(), Vec::<&&str>::new(), "forgotten");
+        assert_eq!(known.difference(&listed).collect::<Vec<_>>(), Vec::<&&str>::new(), "made up");
+    }
+
+    #[test]
+    fn texts_say_what_events_tell() {
+        for spec in catalogue::ALL {
+            for place in places(spec.text) {
+                assert!(spec.tells.contains(&place) || OF_ITSELF.contains(&place), "{}: {place}", spec.name);
+            }
+        }
     }
 }

@@ -1,17 +1,16 @@
 //! Which features a configuration uses.
 
-use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::NetworkType;
 use assisted_wire::infra_env::ImageType;
 use assisted_wire::network::LoadBalancerType;
-use assisted_wire::operator::OperatorType;
 use assisted_wire::platform::PlatformType;
 use assisted_wire::support_level::FeatureSupportLevelId as Id;
 
-use super::rule::OCI;
 use crate::cluster::record::{ClusterRecord, IpStack};
+use crate::operator::is_selected;
 use crate::rules::network::dual_stack;
 use crate::rules::operator::catalogue;
+use crate::validation::topology;
 
 /// What is looked at to tell which features are in use: a cluster, an infra-env, or both together.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +40,7 @@ impl Configuration<'_> {
         let Some(record) = self.cluster else { return false };
         let cluster = &record.cluster;
         let platform = cluster.platform.as_ref().map(|platform| platform.r#type);
+        let on_oci = cluster.platform.as_ref().is_some_and(topology::is_oci);
         match id {
             Id::Sno => cluster.control_plane_count == 1,
             Id::Tna => self.with_arbiter,
@@ -56,8 +56,8 @@ impl Configuration<'_> {
             Id::NonePlatform => platform == Some(PlatformType::None),
             Id::NutanixIntegration => platform == Some(PlatformType::Nutanix),
             Id::VsphereIntegration => platform == Some(PlatformType::Vsphere),
-            Id::ExternalPlatform => platform == Some(PlatformType::External) && !is_oci(cluster),
-            Id::ExternalPlatformOci => is_oci(cluster),
+            Id::ExternalPlatform => platform == Some(PlatformType::External) && !on_oci,
+            Id::ExternalPlatformOci => on_oci,
             Id::SdnNetworkType => cluster.network_type == Some(NetworkType::OpenShiftSDN),
             Id::OvnNetworkType => cluster.network_type == Some(NetworkType::OVNKubernetes),
             Id::CiliumNetworkType => cluster.network_type == Some(NetworkType::Cilium),
@@ -77,24 +77,11 @@ impl Configuration<'_> {
                 cluster.load_balancer.as_ref().and_then(|balancer| balancer.r#type)
                     == Some(LoadBalancerType::UserManaged)
             }
-            Id::Mtv => has_operator(cluster, "mtv") && has_operator(cluster, "cnv"),
+            Id::Mtv => is_selected(cluster, "mtv") && is_selected(cluster, "cnv"),
             _ => catalogue::OLM
                 .iter()
                 .find(|operator| operator.feature == id)
-                .is_some_and(|operator| has_operator(cluster, operator.name)),
+                .is_some_and(|operator| is_selected(cluster, operator.name)),
         }
     }
-}
-
-/// Whether the cluster runs on Oracle Cloud Infrastructure.
-fn is_oci(cluster: &Cluster) -> bool {
-    cluster.platform.as_ref().is_some_and(|platform| {
-        let name = platform.external.as_ref().and_then(|external| external.platform_name.as_deref());
-        platform.r#type == PlatformType::External && name == Some(OCI)
-    })
-}
-
-fn has_operator(cluster: &Cluster, name: &str) -> bool {
-    let mut operators = cluster.monitored_operators.iter().flatten();
-    operators.any(|operator| operator.operator_type == Some(OperatorType::Olm) && operator.name == name)
 }

@@ -7,7 +7,6 @@ mod requirements;
 mod selection;
 
 pub use preflight::{cluster_host_requirements, preflight_requirements};
-pub(crate) use requirements::base as version_base;
 pub use requirements::{Requirements, RequirementsError, RoleRequirements};
 pub use selection::{
     HardwareError, MEMORY_TOLERANCE_MIB, Minimum, SelectionInput, base, is_edge_worker, minimum, total,

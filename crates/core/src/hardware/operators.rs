@@ -6,12 +6,12 @@ use assisted_wire::requirements::{
     HostTypeHardwareRequirementsWrapper, OperatorHardwareRequirements, OperatorHostRequirements,
 };
 
-use super::requirements::base;
 use super::selection::SelectionInput;
 use crate::operator::{self, Extra, HostView, Preflight, RolePreflight};
 use crate::rules::operator::catalogue::{OLM, Operator};
 use crate::settings::Operators;
 use crate::validation::topology;
+use crate::version::number::{at_least, below};
 
 /// What each operator would require, selected or not, by name.
 pub(super) fn preflight(cluster: &Cluster, settings: &Operators) -> Vec<OperatorHardwareRequirements> {
@@ -84,8 +84,9 @@ fn both(cpu: i64, ram: i64) -> Preflight {
 
 fn cnv(cluster: &Cluster, settings: &Operators) -> Preflight {
     let single = topology::is_single_node(cluster);
-    let version = base(&cluster.openshift_version).unwrap_or_default();
-    let hostpath = single && settings.cnv_sno_install_hpp && ((4, 10, 0)..(4, 12, 0)).contains(&version);
+    let version = &cluster.openshift_version;
+    let hostpath =
+        single && settings.cnv_sno_install_hpp && at_least(version, 4, 10) && below(version, 4, 12);
     let of = |extra: Extra| {
         let mut role = RolePreflight::new(
             extra,

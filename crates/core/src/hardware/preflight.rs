@@ -1,7 +1,7 @@
 //! Requirements as the API lists them, before hosts are there and for the hosts that are (validations §4.5).
 
 use assisted_wire::cluster::{Cluster, DiskEncryption, DiskEncryptionMode};
-use assisted_wire::cluster_params::RoleSet;
+use assisted_wire::host::HostRole;
 use assisted_wire::requirements::{
     ClusterHostRequirements, ClusterHostRequirementsDetails as Details, ClusterHostRequirementsList,
     HostTypeHardwareRequirements, HostTypeHardwareRequirementsWrapper, PreflightHardwareRequirements,
@@ -34,8 +34,8 @@ pub fn preflight_requirements(
     };
     Ok(PreflightHardwareRequirements {
         ocp: Some(HostTypeHardwareRequirementsWrapper {
-            master: Some(details(master, needs_tpm(encryption, "masters"))),
-            worker: Some(details(&roles.worker, needs_tpm(encryption, "workers"))),
+            master: Some(details(master, needs_tpm(encryption, HostRole::Master))),
+            worker: Some(details(&roles.worker, needs_tpm(encryption, HostRole::Worker))),
         }),
         operators: Some(operators::preflight(cluster, &settings.operators)),
     })
@@ -62,9 +62,9 @@ pub fn cluster_host_requirements(
     hosts.collect::<Result<_, _>>().map(ClusterHostRequirementsList)
 }
 
-/// Whether disks of the hosts of a role (`masters`, `workers`, …) are encrypted with a TPM.
-fn needs_tpm(encryption: Option<&DiskEncryption>, role: &str) -> bool {
-    let covers = |set: RoleSet| set == RoleSet::All || set.as_str().split(',').any(|each| each == role);
+/// Whether disks of the hosts of a role are encrypted with a TPM.
+fn needs_tpm(encryption: Option<&DiskEncryption>, role: HostRole) -> bool {
+    let covers = |roles| topology::covers(roles, role);
     encryption.is_some_and(|encryption| {
         encryption.mode == Some(DiskEncryptionMode::Tpmv2) && encryption.enable_on.is_some_and(covers)
     })
@@ -72,7 +72,7 @@ fn needs_tpm(encryption: Option<&DiskEncryption>, role: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use assisted_wire::host::HostRole;
+    use assisted_wire::cluster_params::RoleSet;
 
     use super::*;
     use crate::validation::testing::{cluster, facts};

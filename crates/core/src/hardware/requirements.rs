@@ -8,6 +8,8 @@ use assisted_wire::requirements::{
 };
 use serde::Deserialize;
 
+use crate::version::number::{Base, Version};
+
 /// The requirements that are built in.
 const DEFAULT: &str = include_str!("../../data/default_hw_requirements.json");
 /// The entry that the others build on.
@@ -35,11 +37,11 @@ pub struct Requirements {
     /// By exact version, with the default.
     exact: BTreeMap<String, RoleRequirements>,
     /// From a version on.
-    since: BTreeMap<Base, RoleRequirements>,
+    since: BTreeMap<Release, RoleRequirements>,
 }
 
-/// Major, minor and patch of a version.
-type Base = (u64, u64, u64);
+/// Major and minor, then patch of a version.
+type Release = (Base, u64);
 
 /// A table that makes no sense.
 #[derive(Debug, thiserror::Error)]
@@ -115,9 +117,9 @@ impl Requirements {
                 }
                 Some("min_version") => {
                     let default = default.as_ref().ok_or(RequirementsError::NoDefault)?;
-                    let base =
-                        base(&version).ok_or_else(|| RequirementsError::BadVersion(version.clone()))?;
-                    if table.since.insert(base, complete(merge(entry, default))?).is_some() {
+                    let from =
+                        release(&version).ok_or_else(|| RequirementsError::BadVersion(version.clone()))?;
+                    if table.since.insert(from, complete(merge(entry, default))?).is_some() {
                         return Err(RequirementsError::Duplicate(version));
                     }
                 }
@@ -129,7 +131,7 @@ impl Requirements {
 
     /// The requirements of a version; `None` when the table has none.
     pub fn of_version(&self, version: &str) -> Option<&RoleRequirements> {
-        let since = || self.since.range(..=base(version)?).next_back().map(|(_, roles)| roles);
+        let since = || self.since.range(..=release(version)?).next_back().map(|(_, roles)| roles);
         self.exact.get(version).or_else(since).or_else(|| self.exact.get(DEFAULT_VERSION))
     }
 }
@@ -138,13 +140,9 @@ fn is_minimum(entry: &Raw) -> bool {
     entry.match_type.as_deref() == Some("min_version")
 }
 
-/// Major, minor and patch of a version, without what follows; a missing patch is zero.
-pub(crate) fn base(version: &str) -> Option<Base> {
-    let release = version.split(['-', '+']).next()?;
-    let mut parts = release.split('.').map(|part| part.parse::<u64>().ok());
-    let (major, minor) = (parts.next()??, parts.next()??);
-    let patch = parts.next().unwrap_or(Some(0))?;
-    parts.next().is_none().then_some((major, minor, patch))
+/// Version and patch of a version, without what follows; a missing patch is zero.
+fn release(version: &str) -> Option<Release> {
+    Version::parse(version).map(|version| (version.base, version.patch.unwrap_or(0)))
 }
 
 fn with_worker_fallback(mut entry: Raw) -> Raw {

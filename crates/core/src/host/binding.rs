@@ -1,7 +1,7 @@
 //! A host of a pool joins a cluster, and a host leaves its cluster (service-api §6.5).
 
 use assisted_wire::cluster_params::CpuArchitecture;
-use assisted_wire::host::{HostRole, HostStatus};
+use assisted_wire::host::HostRole;
 use assisted_wire::version::ImageCpuArchitecture;
 use jiff::Timestamp;
 
@@ -9,13 +9,12 @@ use super::registration::accepts_hosts;
 use super::rejection::Rejection;
 use super::reset::{self, Outcome};
 use super::state;
-use super::transition::{BIND, HostRule, RECLAIM, UNBIND};
+use super::transition::{BIND, HostRule, RECLAIM, UNBIND, follow, rule_of};
 use super::update::{suits_arbiter, suits_fencing};
 use crate::cluster::record::ClusterRecord;
 use crate::event::{NewEvent, catalogue};
 use crate::facts::HostFacts;
 use crate::infra_env::record::InfraEnvRecord;
-use crate::machine::choose;
 use crate::refusal::Refusal;
 use crate::settings::Settings;
 
@@ -44,13 +43,11 @@ pub fn bind_host(
     };
     fits(host, infra_env, cluster, settings).map_err(refuse)?;
     accepts_hosts(&cluster.cluster).map_err(refuse)?;
-    let Some(rule) = choose(BIND, &host.record.host.status, &|_| false) else {
-        return Err(refuse(state::no_rule(500, host)));
-    };
+    let Some(rule) = rule_of(BIND, host) else { return Err(refuse(state::no_rule(500, host))) };
     let (mut after, mut events) = (host.clone(), Vec::new());
     reset::forget(&mut after, false);
     after.record.host.cluster_id = Some(cluster_id);
-    enter(&mut after, rule, now, &mut events);
+    follow(rule, &mut after, now, &mut events);
     events.push(catalogue::HOST_BIND_SUCCEEDED.of_host(&after, &[]));
     Ok(Outcome { host: reset::change(host, after, now), events })
 }
@@ -133,17 +130,11 @@ pub fn reclaim_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Refusal
     leave(RECLAIM, host, now)
 }
 
-fn leave(table: &[HostRule], host: &HostFacts, now: Timestamp) -> Result<Outcome, Refusal> {
-    let rule =
-        choose(table, &host.record.host.status, &|_| false).ok_or_else(|| state::no_rule(500, host))?;
+fn leave(table: &'static [HostRule], host: &HostFacts, now: Timestamp) -> Result<Outcome, Refusal> {
+    let rule = rule_of(table, host).ok_or_else(|| state::no_rule(500, host))?;
     let (mut after, mut events) = (host.clone(), Vec::new());
     reset::leave_cluster(&mut after);
-    enter(&mut after, rule, now, &mut events);
+    follow(rule, &mut after, now, &mut events);
     events.push(catalogue::HOST_UNBIND_SUCCEEDED.of_host(&after, &[]));
     Ok(Outcome { host: reset::change(host, after, now), events })
-}
-
-fn enter(host: &mut HostFacts, rule: &HostRule, now: Timestamp, events: &mut Vec<NewEvent>) {
-    let status: HostStatus = rule.to.unwrap_or(host.record.host.status);
-    state::enter(host, status, rule.info.unwrap_or_default(), now, events);
 }

@@ -3,10 +3,9 @@
 use jiff::Timestamp;
 
 use super::state;
-use super::transition::CANCEL;
+use super::transition::{CANCEL, follow, rule_of};
 use crate::event::{NewEvent, catalogue};
 use crate::facts::HostFacts;
-use crate::machine::choose;
 use crate::refusal::Refusal;
 
 /// Cancels the installation of a host. A refusal is told, too.
@@ -15,15 +14,12 @@ use crate::refusal::Refusal;
 ///
 /// 409 when the host is in a state in which nothing is installed.
 pub fn cancel(host: &mut HostFacts, now: Timestamp, events: &mut Vec<NewEvent>) -> Result<(), Refusal> {
-    let status = host.record.host.status;
-    let Some(rule) = choose(CANCEL, &status, &|_| false) else {
+    let Some(rule) = rule_of(CANCEL, host) else {
         let refusal = state::no_rule(409, host);
         events.push(catalogue::HOST_CANCEL_INSTALLATION_FAILED.of_host(host, &[("error", &refusal.reason)]));
         return Err(refusal);
     };
-    if let (Some(to), Some(info)) = (rule.to, rule.info) {
-        state::enter(host, to, info, now, events);
-    }
+    follow(rule, host, now, events);
     events.push(catalogue::HOST_INSTALLATION_CANCELLED.of_host(host, &[]));
     Ok(())
 }

@@ -9,6 +9,7 @@ use assisted_wire::host::{HostRole, HostStage};
 
 use super::limits;
 use super::situation::Situation;
+use crate::operator::OPERATORS;
 use crate::settings::Settings;
 
 /// A question about a host.
@@ -92,8 +93,8 @@ pub enum Group {
 
 impl Group {
     /// The validations of the group.
-    pub const fn members(self) -> &'static [HostValidationId] {
-        match self {
+    pub fn members(self) -> impl Iterator<Item = HostValidationId> {
+        let own: &[_] = match self {
             Self::ValidInventory => &[HasInventory, InventoryNotFullyTruncated],
             Self::MinimalHardware => &[
                 HasMinValidDisks,
@@ -105,7 +106,9 @@ impl Group {
             Self::InputDefined => &[MachineCidrDefined],
             Self::Sufficient => SUFFICIENT,
             Self::Bindable => &[HasMinValidDisks, HasMinCpuCores, HasMinMemory, HostnameValid],
-        }
+        };
+        let operators = if self == Self::Sufficient { OPERATORS } else { &[] };
+        own.iter().copied().chain(operators.iter().map(|operator| operator.host))
     }
 
     const fn name(self) -> &'static str {
@@ -119,7 +122,7 @@ impl Group {
     }
 }
 
-/// What a host needs besides minimal hardware and input (state-machines §4.9).
+/// What a host needs besides minimal hardware, input, and what each operator asks (state-machines §4.9).
 const SUFFICIENT: &[HostValidationId] = &[
     HasMemoryForRole,
     HasCpuCoresForRole,
@@ -144,34 +147,6 @@ const SUFFICIENT: &[HostValidationId] = &[
     NoSkipMissingDisk,
     NoIpCollisionsInNetwork,
     NoIscsiNicBelongsToMachineCidr,
-    LsoRequirementsSatisfied,
-    OdfRequirementsSatisfied,
-    LvmRequirementsSatisfied,
-    MceRequirementsSatisfied,
-    MtvRequirementsSatisfied,
-    OscRequirementsSatisfied,
-    CnvRequirementsSatisfied,
-    NodeFeatureDiscoveryRequirementsSatisfied,
-    NvidiaGpuRequirementsSatisfied,
-    PipelinesRequirementsSatisfied,
-    ServicemeshRequirementsSatisfied,
-    ServerlessRequirementsSatisfied,
-    OpenshiftAiRequirementsSatisfied,
-    AuthorinoRequirementsSatisfied,
-    NmstateRequirementsSatisfied,
-    AmdGpuRequirementsSatisfied,
-    KmmRequirementsSatisfied,
-    NodeHealthcheckRequirementsSatisfied,
-    SelfNodeRemediationRequirementsSatisfied,
-    FenceAgentsRemediationRequirementsSatisfied,
-    NodeMaintenanceRequirementsSatisfied,
-    KubeDeschedulerRequirementsSatisfied,
-    ClusterObservabilityRequirementsSatisfied,
-    NumaResourcesRequirementsSatisfied,
-    OadpRequirementsSatisfied,
-    MetallbRequirementsSatisfied,
-    LokiRequirementsSatisfied,
-    OpenshiftLoggingRequirementsSatisfied,
 ];
 
 impl Condition {
@@ -182,7 +157,7 @@ impl Condition {
         let progress = host.progress.as_ref();
         match self {
             Self::Passes(id) => passes(id),
-            Self::All(group) => group.members().iter().copied().all(passes),
+            Self::All(group) => group.members().all(passes),
             Self::Day2 => situation.host.is_day2(),
             Self::HasRole => {
                 matches!(host.role, Some(HostRole::Master | HostRole::Arbiter | HostRole::Worker))

@@ -4,10 +4,8 @@ use jiff::Timestamp;
 
 use super::rejection::Rejection;
 use super::reset::{self, Outcome};
-use super::state;
-use super::transition::{DISABLE, ENABLE, Effect, HostRule};
+use super::transition::{DISABLE, ENABLE, Effect, HostRule, follow, rule_of};
 use crate::facts::HostFacts;
-use crate::machine::choose;
 use crate::refusal::Refusal;
 
 /// Takes a host out.
@@ -28,14 +26,19 @@ pub fn enable_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Rejectio
     run(ENABLE, host, "enabled", now)
 }
 
-fn run(table: &[HostRule], host: &HostFacts, what: &str, now: Timestamp) -> Result<Outcome, Rejection> {
+fn run(
+    table: &'static [HostRule],
+    host: &HostFacts,
+    what: &str,
+    now: Timestamp,
+) -> Result<Outcome, Rejection> {
     let (id, status) = (host.record.host.id, host.record.host.status);
-    let rule = choose(table, &status, &|_| false)
+    let rule = rule_of(table, host)
         .ok_or_else(|| Refusal::conflict(format!("Host {id} is in {status} state, it cannot be {what}")))?;
     let (mut after, mut events) = (host.clone(), Vec::new());
     if rule.effects.contains(&Effect::Forget) {
         reset::forget(&mut after, false);
     }
-    state::enter(&mut after, rule.to.unwrap_or(status), rule.info.unwrap_or_default(), now, &mut events);
+    follow(rule, &mut after, now, &mut events);
     Ok(Outcome { host: reset::change(host, after, now), events })
 }

@@ -1,17 +1,16 @@
 //! The installation of a host begins.
 
+use assisted_wire::host::HostStatus;
 use jiff::Timestamp;
 
 use super::situation::Situation;
-use super::state;
-use super::transition::INSTALL;
+use super::transition::{INSTALL, follow};
 use crate::disk;
 use crate::event::{NewEvent, catalogue};
 use crate::facts::HostFacts;
 use crate::machine::choose;
 use crate::refusal::Refusal;
 use crate::settings::Settings;
-use assisted_wire::host::HostStatus;
 
 /// Whether a host that joins an installed cluster can be installed (state-machines §8.3).
 ///
@@ -48,7 +47,7 @@ pub fn install_day2(
     let Some(rule) = choose(INSTALL, &status, &|condition| condition.holds(&situation)) else {
         return Err(Refusal::conflict(format!("cannot install host in state {status} after refresh")));
     };
-    state::enter(host, rule.to.unwrap_or(status), rule.info.unwrap_or_default(), now, events);
+    follow(rule, host, now, events);
     begin(host, settings, events);
     Ok(())
 }

@@ -23,10 +23,15 @@ pub const HELD_BACK: Duration = Duration::from_secs(60);
 /// What the preparation of a host takes besides its checks.
 const PREPARATION_MARGIN: Duration = Duration::from_secs(60);
 
-/// For the checks before an installation: no less than these may take themselves.
+/// The longest that a check before an installation may take.
+pub fn checks(settings: &Settings) -> Duration {
+    settings.hosts.disk_check_timeout.max(settings.hosts.image_availability_timeout)
+}
+
+/// For all checks before an installation: no less than these may take themselves.
 pub fn preparation(settings: &Settings) -> Duration {
-    let checks = settings.hosts.disk_check_timeout.max(settings.hosts.image_availability_timeout);
-    settings.timeouts.prepare_for_installation_host.max(checks.saturating_add(PREPARATION_MARGIN))
+    let checks = checks(settings).saturating_add(PREPARATION_MARGIN);
+    settings.timeouts.prepare_for_installation_host.max(checks)
 }
 
 /// For a stage. The limit that is told is that of the settings, even where a longer one is kept.

@@ -35,11 +35,7 @@ const INSTALLED_NOW: &[HostStatus] =
 ///
 /// 404 without the host, 400 when it is not bound or no stage is told, 409 when it can't be in that stage.
 pub fn update(facts: &Facts, key: HostKey, told: &HostProgress) -> Result<Progressed, Refusal> {
-    let before = facts
-        .hosts
-        .iter()
-        .find(|host| host.key() == key)
-        .ok_or_else(|| Refusal::not_found(format!("Host {} not found", key.host_id)))?;
+    let before = facts.host(key)?;
     if before.record.host.cluster_id.is_none() {
         let id = key.host_id;
         let reason = format!("host {id} is not bound to any cluster, cannot update progress");

@@ -7,7 +7,7 @@ use assisted_wire::host::{Host, HostKind, HostProgressInfo, HostRole, HostStatus
 use assisted_wire::host_params::HostCreateParams;
 use assisted_wire::id::HostId;
 use assisted_wire::infra_env::ImageType;
-use assisted_wire::inventory::Disk;
+use assisted_wire::operation::BASE_PATH;
 use assisted_wire::probe_requests::NextStepCmdRequest;
 use assisted_wire::time::DateTime;
 use jiff::Timestamp;
@@ -20,6 +20,7 @@ use super::{reset, stage, state, status_info};
 use crate::cluster::gate::{self, Operation};
 use crate::cluster::preparation;
 use crate::cluster::record::ClusterRecord;
+use crate::disk;
 use crate::event::{NewEvent, catalogue};
 use crate::facts::HostFacts;
 use crate::infra_env::record::InfraEnvRecord;
@@ -87,7 +88,7 @@ fn candidate(
 ) -> HostFacts {
     let infra_env_id = infra_env.infra_env.id;
     let mut host = blank(params.host_id);
-    host.href = format!("/api/assisted-install/v2/infra-envs/{infra_env_id}/hosts/{}", params.host_id);
+    host.href = format!("{BASE_PATH}/v2/infra-envs/{infra_env_id}/hosts/{}", params.host_id);
     host.infra_env_id = Some(infra_env_id);
     host.cluster_id = cluster.map(|cluster| cluster.id);
     host.discovery_agent_version.clone_from(&params.discovery_agent_version);
@@ -179,18 +180,12 @@ fn restart_preparation(cluster: &ClusterRecord) -> Option<ClusterRecord> {
 /// (service-api §20.5).
 fn demand_disk_boot(host: &HostFacts) -> Result<String, Refusal> {
     let fields = &host.record.host;
-    let named = if fields.installation_disk_id.is_empty() {
-        &fields.installation_disk_path
-    } else {
-        &fields.installation_disk_id
-    };
+    let named = disk::chosen(fields);
     if fields.status == HostStatus::InstallingPendingUserAction {
         return Err(Refusal::bad_request(format!("Host is required to be booted from disk {named}")));
     }
-    let disks = host.inventory.as_ref().and_then(|inventory| inventory.disks.as_deref()).unwrap_or_default();
-    let is_named =
-        |disk: &&Disk| !named.is_empty() && (disk.id == *named || format!("/dev/{}", disk.name) == *named);
-    let disk = disks.iter().find(is_named).ok_or_else(|| {
+    let found = host.inventory.as_deref().and_then(|inventory| disk::find(inventory, named));
+    let disk = found.ok_or_else(|| {
         Refusal::bad_request(format!("Failed to find the installation disk of host {}", fields.id))
     })?;
     let parts = [&disk.model, &disk.serial].into_iter().filter(|part| !part.is_empty());

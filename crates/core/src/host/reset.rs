@@ -7,12 +7,11 @@ use jiff::Timestamp;
 use super::rejection::Rejection;
 use super::reply::disk_speed;
 use super::report::ReportKind;
-use super::transition::RESET;
+use super::transition::{RESET, follow, rule_of};
 use super::{limits, logs, stage, state, status_info};
 use crate::disk;
 use crate::event::{NewEvent, catalogue};
 use crate::facts::HostFacts;
-use crate::machine::choose;
 use crate::refresh::HostChange;
 use crate::refusal::Refusal;
 use crate::settings::Settings;
@@ -85,13 +84,12 @@ pub struct Outcome {
 ///
 /// 409 when the host is in a state that can't be reset.
 pub fn reset(host: &mut HostFacts, now: Timestamp, events: &mut Vec<NewEvent>) -> Result<(), Refusal> {
-    let status = host.record.host.status;
-    let Some(rule) = choose(RESET, &status, &|_| false) else {
+    let Some(rule) = rule_of(RESET, host) else {
         let refusal = state::no_rule(409, host);
         events.push(catalogue::HOST_INSTALLATION_RESET_FAILED.of_host(host, &[("error", &refusal.reason)]));
         return Err(refusal);
     };
-    state::enter(host, rule.to.unwrap_or(status), rule.info.unwrap_or_default(), now, events);
+    follow(rule, host, now, events);
     events.push(catalogue::HOST_INSTALLATION_RESET.of_host(host, &[]));
     Ok(())
 }

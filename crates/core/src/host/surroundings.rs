@@ -7,6 +7,7 @@ use assisted_wire::host::HostStatus;
 use jiff::Timestamp;
 
 use crate::cluster::enough::enough;
+use crate::cluster::timeouts;
 use crate::facts::Facts;
 use crate::settings::Settings;
 use crate::validation::topology;
@@ -36,8 +37,7 @@ impl Surroundings {
         Self {
             cluster_status: cluster.map(|cluster| cluster.status),
             is_single_node: cluster.is_some_and(topology::is_single_node),
-            soft_timeouts: facts.settings.hosts.enable_soft_timeouts
-                && cluster.is_some_and(|cluster| cluster.org_soft_timeouts_enabled),
+            soft_timeouts: cluster.is_some_and(|cluster| timeouts::are_soft(cluster, &facts.settings)),
             would_succeed: waits(HostStatus::InstallingPendingUserAction) && would_succeed(),
             settings: Arc::clone(&facts.settings),
             now: facts.now,

@@ -92,6 +92,11 @@ pub fn overlap(a: &IpNet, b: &IpNet) -> bool {
     a.contains(b) || b.contains(a)
 }
 
+/// Whether two networks in CIDR form share an address; what is no network shares none.
+pub fn overlapping(a: &str, b: &str) -> bool {
+    parse_network(a).zip(parse_network(b)).is_some_and(|(a, b)| overlap(&a, &b))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,11 +124,12 @@ mod tests {
     }
 
     #[test]
-    fn overlapping() {
+    fn sharing_an_address() {
         let net = |text: &str| parse_network(text).unwrap();
         assert!(overlap(&net("10.0.0.0/8"), &net("10.1.0.0/16")));
         assert!(overlap(&net("10.1.0.0/16"), &net("10.0.0.0/8")));
         assert!(!overlap(&net("10.1.0.0/16"), &net("10.2.0.0/16")));
         assert!(!overlap(&net("0.0.0.0/0"), &net("::/0")));
+        assert!(overlapping("10.0.0.1/8", "10.1.0.0/16") && !overlapping("10.0.0.0/8", "nonsense"));
     }
 }

@@ -1,12 +1,10 @@
 //! The largest group of nodes of a graph that are all joined with each other.
 //!
 //! The exact answer takes time exponential in the number of nodes for graphs made to be hard, which hostile reports
-//! could describe; so the search is given a budget of steps, after which the largest group found so far stands. Graphs
-//! of real networks are a few full meshes with a few links missing, and take a handful of steps.
+//! could describe; so the search is given a number of steps, after which the largest group found so far stands. Graphs of
+//! real networks are a few full meshes with a few links missing, and take no more steps than they have nodes.
 
 const WORD: usize = u64::BITS as usize;
-/// Steps of the search; each costs one pass over the nodes' bits.
-const BUDGET: usize = 20_000;
 
 /// A set of nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,11 +96,13 @@ impl Graph {
 }
 
 /// The nodes of the largest group, ascending; of several the one with the lowest nodes. Empty without any edge.
-pub(super) fn largest_clique(graph: &Graph) -> Vec<usize> {
+///
+/// `steps`: how long to search at the most; each step passes over the nodes' bits once for each node that is left.
+pub(super) fn largest_clique(graph: &Graph, steps: usize) -> Vec<usize> {
     let count = graph.neighbours.len();
     let mut candidates = Nodes::empty(count);
     (0..count).filter(|node| graph.neighbours[*node].len() > 0).for_each(|node| candidates.add(node));
-    let mut search = Search { graph, best: Vec::new(), steps: 0 };
+    let mut search = Search { graph, best: Vec::new(), steps };
     search.extend(&mut Vec::new(), candidates);
     search.best
 }
@@ -119,10 +119,10 @@ impl Search<'_> {
     fn extend(&mut self, group: &mut Vec<usize>, mut candidates: Nodes) {
         let depth = group.len();
         while let Some(node) = candidates.first() {
-            self.steps += 1;
-            if self.steps > BUDGET || group.len() + self.bound(&candidates) <= self.best.len() {
+            if self.steps == 0 || group.len() + self.bound(&candidates) <= self.best.len() {
                 break;
             }
+            self.steps -= 1;
             candidates.remove(node);
             let joined = candidates.and(&self.graph.neighbours[node]);
             if joined == candidates {
@@ -162,6 +162,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn largest_clique(graph: &Graph) -> Vec<usize> {
+        super::largest_clique(graph, 20_000)
+    }
 
     fn graph(count: usize, edges: &[(usize, usize)]) -> Graph {
         Graph::mutual(count, |to| {

@@ -1,6 +1,6 @@
 //! Which hosts reach each other: the largest groups in which everyone does (validations §5.4).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::address::{self, of_inventory};
 use super::clique::{Graph, largest_clique};
-use super::heard::Remote;
+use super::heard::{Heard, Remote};
 use crate::cluster::record::IpStack;
 use crate::facts::Facts;
 use crate::host::report::ReportKind;
@@ -44,6 +44,9 @@ struct Link<'a> {
     to: usize,
     remote: &'a Remote,
 }
+
+/// Steps that the search for the groups of one cluster may take.
+const STEPS: usize = 40_000;
 
 /// Raised when groups are worked out another way, so that stored ones are made anew.
 const EDITION: u8 = 1;
@@ -79,30 +82,27 @@ pub fn groups(facts: &Facts) -> MajorityGroups {
     let mut hosts: Vec<_> = facts.hosts.iter().collect();
     hosts.sort_by_key(|host| host.record.host.id);
     let ids: Vec<HostId> = hosts.iter().map(|host| host.record.host.id).collect();
-    let places: HashMap<HostId, usize> = ids.iter().enumerate().map(|(place, id)| (*id, place)).collect();
     let links: Vec<Vec<Link<'_>>> = hosts
         .iter()
-        .map(|host| {
-            let remotes = host.heard.iter().flat_map(|heard| &heard.remotes);
-            remotes.filter_map(|remote| Some(Link { to: *places.get(&remote.id)?, remote })).collect()
-        })
+        .map(|host| host.heard.as_ref().map_or_else(Vec::new, |heard| links(heard, &ids)))
         .collect();
 
-    let minimum = if is_fenced(facts) { 2 } else { 3 };
-    let of_graph = |graph: &Graph| {
-        let group = largest_clique(graph);
-        if group.len() < minimum { Vec::new() } else { group.into_iter().map(|place| ids[place]).collect() }
-    };
-
     let mut members: BTreeMap<IpNet, BTreeSet<usize>> = BTreeMap::new();
-    let mut own: Vec<HashSet<IpAddr>> = vec![HashSet::new(); hosts.len()];
+    let mut own: Vec<Vec<IpAddr>> = vec![Vec::new(); hosts.len()];
     for (place, host) in hosts.iter().enumerate() {
         for address in host.inventory.iter().flat_map(|inventory| of_inventory(inventory)) {
             members.entry(address.network()).or_default().insert(place);
-            own[place].insert(address.net.addr());
+            own[place].push(address.net.addr());
         }
     }
 
+    let minimum = if is_fenced(facts) { 2 } else { 3 };
+    // Hosts can make up networks: all graphs share the steps, but each gets enough for a network that is as it should be.
+    let steps = (STEPS / (members.len() + 2)).max(2 * ids.len());
+    let of_graph = |graph: &Graph| {
+        let group = largest_clique(graph, steps);
+        if group.len() < minimum { Vec::new() } else { group.into_iter().map(|place| ids[place]).collect() }
+    };
     let mut majority_groups = BTreeMap::new();
     for (network, members) in members {
         // A group takes that many hosts with an address in the network.
@@ -114,6 +114,16 @@ pub fn groups(facts: &Facts) -> MajorityGroups {
         majority_groups.insert(name.to_owned(), of_graph(&route_graph(&links, &own, stack)));
     }
     MajorityGroups { majority_groups, l3_connected_addresses: connected_addresses(&links, &ids) }
+}
+
+/// What a host found out about the hosts of the cluster, whose ids are sorted as those of its report are.
+fn links<'a>(heard: &'a Heard, ids: &[HostId]) -> Vec<Link<'a>> {
+    let mut known = ids.iter().enumerate().peekable();
+    let mut place = |wanted: HostId| {
+        while known.next_if(|(_, id)| **id < wanted).is_some() {}
+        known.peek().filter(|(_, id)| **id == wanted).map(|(place, _)| *place)
+    };
+    heard.remotes.iter().filter_map(|remote| Some(Link { to: place(remote.id)?, remote })).collect()
 }
 
 /// Who reaches whom with an address in a network, both ways.
@@ -135,7 +145,7 @@ fn link_graph(links: &[Vec<Link<'_>>], network: &IpNet) -> Graph {
 }
 
 /// Who reaches all addresses of a family of whom, both ways.
-fn route_graph(links: &[Vec<Link<'_>>], own: &[HashSet<IpAddr>], stack: IpStack) -> Graph {
+fn route_graph(links: &[Vec<Link<'_>>], own: &[Vec<IpAddr>], stack: IpStack) -> Graph {
     Graph::mutual(links.len(), |edges| {
         for (from, link) in
             links.iter().enumerate().flat_map(|(from, links)| links.iter().map(move |link| (from, link)))
@@ -148,23 +158,38 @@ fn route_graph(links: &[Vec<Link<'_>>], own: &[HashSet<IpAddr>], stack: IpStack)
     })
 }
 
+/// Addresses that all others reach.
 fn connected_addresses(links: &[Vec<Link<'_>>], ids: &[HostId]) -> BTreeMap<HostId, Vec<String>> {
-    let mut reached: HashMap<(usize, IpAddr), usize> = HashMap::new();
+    /// What of a host all that told of it so far reach.
+    #[derive(Clone, Default)]
+    struct Reached {
+        by: usize,
+        addresses: Vec<IpAddr>,
+    }
+    let mut reached = vec![Reached::default(); ids.len()];
     for (from, link) in
         links.iter().enumerate().flat_map(|(from, links)| links.iter().map(move |link| (from, link)))
     {
-        if link.to != from {
-            link.remote.routed.iter().for_each(|ip| *reached.entry((link.to, *ip)).or_default() += 1);
+        if link.to == from {
+            continue;
         }
-    }
-    let mut addresses: BTreeMap<HostId, Vec<String>> = BTreeMap::new();
-    for ((host, ip), by) in reached {
-        if by + 1 == ids.len() {
-            addresses.entry(ids[host]).or_default().push(ip.to_string());
+        let Reached { by, addresses } = &mut reached[link.to];
+        match by {
+            0 => addresses.clone_from(&link.remote.routed),
+            _ => addresses.retain(|ip| link.remote.routed.binary_search(ip).is_ok()),
         }
+        *by += 1;
     }
-    addresses.values_mut().for_each(|addresses| addresses.sort_unstable());
-    addresses
+    let by_all = reached
+        .into_iter()
+        .zip(ids)
+        .filter(|(reached, _)| reached.by + 1 == ids.len() && !reached.addresses.is_empty());
+    let texts = |addresses: Vec<IpAddr>| {
+        let mut texts: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        texts.sort_unstable();
+        texts
+    };
+    by_all.map(|(reached, id)| (*id, texts(reached.addresses))).collect()
 }
 
 #[cfg(test)]

@@ -2,13 +2,15 @@
 //!
 //! In a cluster of 500 hosts each report tells of 499 others in a hundred kilobytes; every look at the cluster needs all
 //! of them, though mostly none has changed. Whoever loads hosts keeps what was read as long as the text is the same.
+//! What only a bad network calls for, the quality of each link, is read when it is first asked for.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
+use std::sync::OnceLock;
 
 use assisted_wire::id::HostId;
-use assisted_wire::probe_responses::{ConnectivityRemoteHost, ConnectivityReport};
+use assisted_wire::probe_responses::{ConnectivityRemoteHost, ConnectivityReport, MtuReport};
 
 /// What one host found out about the others.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,10 +23,22 @@ pub struct Heard {
     pub(crate) worst_latency: f64,
     /// The largest loss, percent.
     pub(crate) worst_loss: f64,
-    /// Whether full-sized packets got lost on some way.
-    pub(crate) mtu_broken: bool,
+    /// The ways on which full-sized packets got lost.
+    pub(crate) broken_mtus: Vec<MtuReport>,
     /// Fingerprint of remotes and collisions.
     pub(super) print: u64,
+    links: OnceLock<Vec<Link>>,
+}
+
+/// How good the way to an address of another host is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Link {
+    pub(crate) to: HostId,
+    pub(crate) address: String,
+    /// Round trip, milliseconds.
+    pub(crate) latency: f64,
+    /// Percent.
+    pub(crate) loss: f64,
 }
 
 /// Addresses of another host that answered, each sorted.
@@ -41,18 +55,17 @@ impl Heard {
     /// Reads a report; `None` unless it is one.
     pub fn parse(text: &str) -> Option<Self> {
         let report: ConnectivityReport = serde_json::from_str(text).ok()?;
-        let links = || {
-            report.remote_hosts.iter().flatten().flat_map(|remote| remote.l3_connectivity.iter().flatten())
-        };
-        let mtus =
-            || report.remote_hosts.iter().flatten().flat_map(|remote| remote.mtu_report.iter().flatten());
+        let remotes = || report.remote_hosts.iter().flatten();
+        let links = || remotes().flat_map(|remote| remote.l3_connectivity.iter().flatten());
+        let mtus = remotes().flat_map(|remote| remote.mtu_report.iter().flatten());
         let mut heard = Self {
-            remotes: remotes(report.remote_hosts.as_deref().unwrap_or_default()),
+            remotes: by_id(report.remote_hosts.as_deref().unwrap_or_default()),
             collisions: collisions(&report),
             worst_latency: links().map(|link| link.average_rtt_ms).fold(0.0, f64::max),
             worst_loss: links().map(|link| link.packet_loss_percentage).fold(0.0, f64::max),
-            mtu_broken: mtus().any(|mtu| !mtu.mtu_successful),
+            broken_mtus: mtus.filter(|mtu| !mtu.mtu_successful).cloned().collect(),
             print: 0,
+            links: OnceLock::new(),
         };
         let mut hasher = DefaultHasher::new();
         heard.remotes.hash(&mut hasher);
@@ -60,10 +73,28 @@ impl Heard {
         heard.print = hasher.finish();
         Some(heard)
     }
+
+    /// How good the ways to the others are; `text` is the report that this was read from.
+    pub(crate) fn links(&self, text: &str) -> &[Link] {
+        self.links.get_or_init(|| {
+            let report: ConnectivityReport = serde_json::from_str(text).unwrap_or_default();
+            let remotes = report.remote_hosts.into_iter().flatten();
+            let links = remotes.flat_map(|remote| {
+                let to = remote.host_id.unwrap_or_default();
+                remote.l3_connectivity.into_iter().flatten().map(move |link| Link {
+                    to,
+                    address: link.remote_ip_address,
+                    latency: link.average_rtt_ms,
+                    loss: link.packet_loss_percentage,
+                })
+            });
+            links.collect()
+        })
+    }
 }
 
 /// What is told of each host, whether at once or in several entries, by id.
-fn remotes(entries: &[ConnectivityRemoteHost]) -> Vec<Remote> {
+fn by_id(entries: &[ConnectivityRemoteHost]) -> Vec<Remote> {
     let mut places: HashMap<HostId, usize> = HashMap::with_capacity(entries.len());
     let mut remotes: Vec<Remote> = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -127,10 +158,14 @@ mod tests {
                 {"successful": true, "remote_ip_address": "10.0.0.2"},
             ], "mtu_report": [{"mtu_successful": true}]},
         ]}));
-        assert_eq!((heard.worst_latency, heard.worst_loss, heard.mtu_broken), (3.5, 100.0, false));
+        assert_eq!((heard.worst_latency, heard.worst_loss), (3.5, 100.0));
+        assert_eq!(heard.broken_mtus, []);
         let addresses: Vec<IpAddr> = vec!["10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap()];
         assert_eq!(heard.remotes, [Remote { id, on_link: vec![], routed: addresses }]);
-        assert!(parse(json!({"remote_hosts": [{"mtu_report": [{"outgoing_nic": "eth0"}]}]})).mtu_broken);
+        let broken = parse(json!({"remote_hosts": [{"mtu_report": [
+            {"outgoing_nic": "eth0"}, {"outgoing_nic": "eth1", "mtu_successful": true},
+        ]}]}));
+        assert_eq!(broken.broken_mtus.iter().map(|mtu| &mtu.outgoing_nic).collect::<Vec<_>>(), ["eth0"]);
         assert_eq!(Heard::parse("nonsense"), None);
         assert_eq!(parse(json!({})).remotes, []);
     }

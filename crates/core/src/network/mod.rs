@@ -7,6 +7,7 @@ mod clique;
 pub mod collision;
 pub mod connectivity;
 pub mod family;
+pub mod free;
 pub mod heard;
 pub mod host_networks;
 pub mod machine;

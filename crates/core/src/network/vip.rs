@@ -13,8 +13,8 @@ use super::address::{bits, parse_network};
 pub struct FreeCheck<'a> {
     /// What was found out about this VIP, as stored with it.
     pub stored: Option<VipVerification>,
-    /// Addresses that every host which looked found free; empty: nothing is known yet.
-    pub free: BTreeSet<Ipv4Addr>,
+    /// Addresses that every host which looked found free; `None`: nothing is known yet.
+    pub free: Option<&'a BTreeSet<Ipv4Addr>>,
     /// The machine network as the cluster spells it, for the texts.
     pub cidr: &'a str,
     /// Hosts of the cluster.
@@ -78,10 +78,10 @@ fn verify_free(name: &str, vip: &str, address: IpAddr, net: &IpNet, check: &Free
     match check.stored {
         Some(VipVerification::Succeeded) => Verdict::succeeded(),
         Some(VipVerification::Failed) => in_use(),
-        _ if check.free.is_empty() => Verdict::unverified(format!("{name} <{vip}> are not verified yet.")),
-        _ => match address {
-            IpAddr::V4(v4) if check.free.contains(&v4) => Verdict::succeeded(),
-            _ => in_use(),
+        _ => match (check.free, address) {
+            (None, _) => Verdict::unverified(format!("{name} <{vip}> are not verified yet.")),
+            (Some(free), IpAddr::V4(v4)) if free.contains(&v4) => Verdict::succeeded(),
+            (Some(_), _) => in_use(),
         },
     }
 }
@@ -123,8 +123,7 @@ pub fn verify_any<'a>(name: &str, vip: &str, networks: impl Iterator<Item = &'a 
 mod tests {
     use super::*;
 
-    fn check(stored: Option<VipVerification>, free: &[&str]) -> FreeCheck<'static> {
-        let free = free.iter().map(|ip| ip.parse().unwrap()).collect();
+    fn check(stored: Option<VipVerification>, free: Option<&BTreeSet<Ipv4Addr>>) -> FreeCheck<'_> {
         FreeCheck { stored, free, cidr: "10.0.0.0/24", hosts: 3 }
     }
 
@@ -135,6 +134,8 @@ mod tests {
             (verdict.verification, verdict.reason)
         };
         use VipVerification::{Failed, Succeeded, Unverified};
+        let (eight, nine) =
+            (BTreeSet::from([Ipv4Addr::new(10, 0, 0, 8)]), BTreeSet::from([Ipv4Addr::new(10, 0, 0, 9)]));
         let cases = [
             (
                 text("10.0.0.9", "", None),
@@ -158,20 +159,20 @@ mod tests {
             ),
             (text("10.0.0.9", "10.0.0.0/24", None), Succeeded, ""),
             (text("fd00::ffff", "fd00::/112", None), Succeeded, ""),
-            (text("10.0.0.9", "10.0.0.0/24", Some(check(Some(Succeeded), &[]))), Succeeded, ""),
+            (text("10.0.0.9", "10.0.0.0/24", Some(check(Some(Succeeded), None))), Succeeded, ""),
             (
-                text("10.0.0.9", "10.0.0.0/24", Some(check(Some(Failed), &["10.0.0.9"]))),
+                text("10.0.0.9", "10.0.0.0/24", Some(check(Some(Failed), Some(&nine)))),
                 Failed,
                 "api-vip <10.0.0.9> is already in use in cidr 10.0.0.0/24",
             ),
             (
-                text("10.0.0.9", "10.0.0.0/24", Some(check(Some(Unverified), &[]))),
+                text("10.0.0.9", "10.0.0.0/24", Some(check(Some(Unverified), None))),
                 Unverified,
                 "api-vip <10.0.0.9> are not verified yet.",
             ),
-            (text("10.0.0.9", "10.0.0.0/24", Some(check(None, &["10.0.0.9"]))), Succeeded, ""),
+            (text("10.0.0.9", "10.0.0.0/24", Some(check(None, Some(&nine)))), Succeeded, ""),
             (
-                text("10.0.0.9", "10.0.0.0/24", Some(check(None, &["10.0.0.8"]))),
+                text("10.0.0.9", "10.0.0.0/24", Some(check(None, Some(&eight)))),
                 Failed,
                 "api-vip <10.0.0.9> is already in use in cidr 10.0.0.0/24",
             ),

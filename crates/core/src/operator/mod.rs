@@ -1,7 +1,8 @@
 //! Operators that come with a cluster: what each asks of the cluster and of its hosts (validations §8).
 //!
-//! An operator is a file that implements [`Plugin`], and a line in [`OPERATORS`]. What it is called, what it depends on
-//! and which bundles hold it stands in [`crate::rules::operator`].
+//! An operator is a file that implements [`Plugin`], and a line in [`OPERATORS`]: from there its validations become part of
+//! what hosts and clusters are judged by. What it is called, what it depends on and which bundles hold it stands in
+//! [`crate::rules::operator`].
 
 mod disks;
 mod lvm;

@@ -19,12 +19,17 @@ const ORDER: &[(PlatformType, &str)] = &[
     (PlatformType::External, ""),
 ];
 
-/// Manufacturer of the machines that a platform needs; `None`: it takes any.
-fn manufacturer(platform: PlatformType, external: &str) -> Option<&'static str> {
+/// How VMware's machines call their manufacturer.
+pub(crate) const VMWARE: &str = "VMware, Inc.";
+/// How the machines of Oracle's cloud do.
+pub(crate) const ORACLE: &str = "OracleCloud.com";
+
+/// Manufacturer of the machines that a platform needs, `external` being its name; `None`: it takes any.
+pub(crate) fn manufacturer(platform: PlatformType, external: &str) -> Option<&'static str> {
     match platform {
-        PlatformType::Vsphere => Some("VMware, Inc."),
+        PlatformType::Vsphere => Some(VMWARE),
         PlatformType::Nutanix => Some("Nutanix"),
-        PlatformType::External if external == OCI => Some("OracleCloud.com"),
+        PlatformType::External if external == OCI => Some(ORACLE),
         PlatformType::Baremetal | PlatformType::None | PlatformType::External => None,
     }
 }

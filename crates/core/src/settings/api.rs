@@ -5,7 +5,7 @@ use std::time::Duration;
 use assisted_wire::secret::Secret;
 
 use super::topic::topic;
-use super::value::Value;
+use super::value::choice;
 
 topic! {
     /// Process, listener and addresses.
@@ -65,31 +65,12 @@ pub enum AuthType {
     Rhsso,
 }
 
-impl AuthType {
-    const ALL: [(&str, Self); 4] = [
-        ("none", Self::None),
-        ("local", Self::Local),
-        ("agent-installer-local", Self::AgentInstallerLocal),
-        ("rhsso", Self::Rhsso),
-    ];
-}
-
-impl Value for AuthType {
-    const KIND: &'static str = "none, local, agent-installer-local or rhsso";
-
-    fn parse(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find_map(|(name, kind)| (name == text).then_some(kind))
-            .ok_or_else(|| format!("{text:?} is not a way to authenticate"))
-    }
-
-    fn show(&self) -> String {
-        Self::ALL
-            .iter()
-            .find(|(_, kind)| kind == self)
-            .map_or_else(String::new, |(name, _)| (*name).to_owned())
-    }
+choice! {
+    AuthType, "none, local, agent-installer-local or rhsso",
+    "none" => Self::None,
+    "local" => Self::Local,
+    "agent-installer-local" => Self::AgentInstallerLocal,
+    "rhsso" => Self::Rhsso,
 }
 
 topic! {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use assisted_wire::secret::Secret;
 
 use super::topic::topic;
-use super::value::Value;
+use super::value::choice;
 
 topic! {
     /// The database: PostgreSQL when a host is given, else the embedded one.
@@ -43,23 +43,10 @@ pub enum StorageKind {
     S3,
 }
 
-impl Value for StorageKind {
-    const KIND: &'static str = "filesystem or s3";
-
-    fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            "filesystem" => Ok(Self::Filesystem),
-            "s3" => Ok(Self::S3),
-            _ => Err(format!("{text:?} is not a place for files")),
-        }
-    }
-
-    fn show(&self) -> String {
-        match self {
-            Self::Filesystem => "filesystem".to_owned(),
-            Self::S3 => "s3".to_owned(),
-        }
-    }
+choice! {
+    StorageKind, "filesystem or s3",
+    "filesystem" => Self::Filesystem,
+    "s3" => Self::S3,
 }
 
 topic! {

@@ -108,7 +108,7 @@ fn a_bad_value_names_variable_problem_and_remedy() {
             "a JSON list of requirements",
         ),
         ("MUST_GATHER_IMAGES", "[", "\"[\" is not the JSON", "a JSON map"),
-        ("AUTH_TYPE", "basic", "not a way to authenticate", "none, local"),
+        ("AUTH_TYPE", "basic", "is not none, local", "none, local"),
         ("DB_MAX_OPEN_CONNECTIONS", "-1", "is not a whole number", "a whole number"),
     ] {
         let error = from(&[(variable, value)]).unwrap_err();

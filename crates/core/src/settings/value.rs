@@ -110,6 +110,29 @@ impl Value for Vec<String> {
     }
 }
 
+/// A value that is one of some names.
+macro_rules! choice {
+    ($type:ty, $kind:literal, $($name:literal => $value:expr),+ $(,)?) => {
+        impl $crate::settings::value::Value for $type {
+            const KIND: &'static str = $kind;
+
+            fn parse(text: &str) -> Result<Self, String> {
+                match text {
+                    $($name => Ok($value),)+
+                    _ => Err(format!("{text:?} is not {}", Self::KIND)),
+                }
+            }
+
+            fn show(&self) -> String {
+                let names = [$(($name, $value)),+];
+                names.iter().find(|(_, value)| value == self).map_or_else(String::new, |(name, _)| (*name).to_owned())
+            }
+        }
+    };
+}
+
+pub(super) use choice;
+
 macro_rules! from_str {
     ($($type:ty: $kind:literal;)+) => {
         $(impl Value for $type {

@@ -17,6 +17,9 @@ pub trait ValidationId: Copy + Eq + Ord + fmt::Debug + fmt::Display + FromStr + 
     /// The id's text.
     fn text(self) -> &'static str;
 
+    /// The id's place among all of its kind: each has its own, below 128.
+    fn place(self) -> u32;
+
     /// Whether a category is stored sorted by id, rather than in the order of evaluation (validations §1.1).
     fn is_sorted(category: Category) -> bool;
 }
@@ -36,6 +39,10 @@ impl ValidationId for HostValidationId {
         self.as_str()
     }
 
+    fn place(self) -> u32 {
+        self as u32
+    }
+
     fn is_sorted(category: Category) -> bool {
         category == Category::Operators
     }
@@ -53,6 +60,10 @@ impl ValidationId for ClusterValidationId {
 
     fn text(self) -> &'static str {
         self.as_str()
+    }
+
+    fn place(self) -> u32 {
+        self as u32
     }
 
     fn is_sorted(_: Category) -> bool {

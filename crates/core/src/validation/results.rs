@@ -25,11 +25,13 @@ pub struct Entry<I> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Results<I> {
     entries: Vec<Entry<I>>,
+    /// The conditions once more, a bit at the place of each id: the machines ask them again and again.
+    conditions: u128,
 }
 
 impl<I> Default for Results<I> {
     fn default() -> Self {
-        Self { entries: Vec::new() }
+        Self { entries: Vec::new(), conditions: 0 }
     }
 }
 
@@ -43,7 +45,7 @@ struct Stored<'a> {
 
 impl<I: ValidationId> Results<I> {
     pub(super) fn with_capacity(capacity: usize) -> Self {
-        Self { entries: Vec::with_capacity(capacity) }
+        Self { entries: Vec::with_capacity(capacity), conditions: 0 }
     }
 
     /// Adds the outcome of a validation; `omitted`: not shown at this stage, though its condition counts.
@@ -57,6 +59,7 @@ impl<I: ValidationId> Results<I> {
     ) {
         let shown = !omitted && !outcome.suppressed;
         let condition = outcome.holds() || (shown && ignored.contains(id));
+        self.conditions |= u128::from(condition) << id.place();
         self.entries.push(Entry { id, category, outcome, shown, condition });
     }
 
@@ -77,7 +80,7 @@ impl<I: ValidationId> Results<I> {
 
     /// Whether the state machines take a validation as true. False when it was not evaluated.
     pub fn condition(&self, id: I) -> bool {
-        self.get(id).is_some_and(|entry| entry.condition)
+        (self.conditions >> id.place()) & 1 == 1
     }
 
     /// Whether all of some validations are true.
@@ -183,6 +186,13 @@ mod tests {
         assert_eq!(results.failing(), "a ; b");
         assert!(results.condition(H::HostnameUnique), "suppressed counts as true");
         assert!(!results.condition(H::MtuValid), "what was not evaluated counts as false");
+    }
+
+    #[test]
+    fn each_id_has_a_bit() {
+        assert!(H::ALL.iter().all(|id| id.place() < u128::BITS));
+        assert!(C::ALL.iter().all(|id| id.place() < u128::BITS));
+        assert!(H::ALL.is_sorted_by_key(|id| id.place()) && C::ALL.is_sorted_by_key(|id| id.place()));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! What all validations of one cluster share: read once, looked up by each host.
+//! What all validations of one cluster share: read when the first asks for it, looked up by all others.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use assisted_wire::cluster::{Cluster, ClusterValidationId};
 use assisted_wire::host::HostValidationId;
@@ -12,6 +12,7 @@ use super::settings::Ignored;
 use super::topology;
 use crate::facts::{Facts, HostFacts};
 use crate::network::connectivity::MajorityGroups;
+use crate::network::free::FreeAddresses;
 use crate::network::{address, family};
 
 /// Facts of one cluster, or of one unbound host, with what is derived from all of them together.
@@ -20,11 +21,13 @@ pub struct Scope<'a> {
     pub facts: &'a Facts,
     /// The machine networks, canonical; the error is the text that is none.
     pub(super) machine_networks: Result<Vec<IpNet>, String>,
-    /// How many hosts with an inventory have a name.
-    names: HashMap<&'a str, usize>,
-    pub(super) hosts_by_id: HashMap<HostId, &'a HostFacts>,
-    pub(super) groups: Report<MajorityGroups>,
-    pub(super) collisions: Report<BTreeMap<String, Vec<String>>>,
+    /// Names that several hosts with an inventory have.
+    shared_names: OnceCell<BTreeSet<String>>,
+    /// Places of the hosts.
+    places: OnceCell<HashMap<HostId, usize>>,
+    groups: OnceCell<Report<MajorityGroups>>,
+    collisions: OnceCell<Report<Collisions>>,
+    free: OnceCell<FreeAddresses>,
     pub(super) two_nodes_with_fencing: bool,
     pub(super) ignored_host: Ignored<HostValidationId>,
     pub(super) ignored_cluster: Ignored<ClusterValidationId>,
@@ -32,6 +35,9 @@ pub struct Scope<'a> {
     pub(super) disabled_cluster: &'a BTreeSet<ClusterValidationId>,
     pub(super) managed: OnceCell<Option<bool>>,
 }
+
+/// MACs by the address that they all answer for.
+type Collisions = BTreeMap<String, Vec<String>>;
 
 /// A stored text that may be missing, or broken.
 pub(super) enum Report<T> {
@@ -51,25 +57,21 @@ impl<T: serde::de::DeserializeOwned> Report<T> {
 }
 
 impl<'a> Scope<'a> {
-    /// Reads what all validations share.
+    /// What is shared by all validations of these facts; it costs next to nothing until they ask.
     pub fn new(facts: &'a Facts) -> Self {
         let record = facts.cluster.as_ref();
         let cluster = record.map(|record| &record.cluster);
-        let mut names = HashMap::with_capacity(facts.hosts.len());
-        for host in facts.hosts.iter().filter(|host| host.inventory.is_some()) {
-            *names.entry(topology::host_name(host)).or_default() += 1;
-        }
         let ignored_host = record.map_or("", |record| record.ignored_host_validations.as_str());
         let ignored_cluster = record.map_or("", |record| record.ignored_cluster_validations.as_str());
         let settings = &facts.settings;
         Self {
             facts,
             machine_networks: cluster.map_or(Ok(Vec::new()), machine_networks),
-            names,
-            hosts_by_id: facts.hosts.iter().map(|host| (host.record.host.id, host)).collect(),
-            groups: cluster
-                .map_or(Report::Missing, |cluster| Report::read(&cluster.connectivity_majority_groups)),
-            collisions: cluster.map_or(Report::Missing, |cluster| Report::read(&cluster.ip_collisions)),
+            shared_names: OnceCell::new(),
+            places: OnceCell::new(),
+            groups: OnceCell::new(),
+            collisions: OnceCell::new(),
+            free: OnceCell::new(),
             two_nodes_with_fencing: cluster
                 .is_some_and(|cluster| topology::is_two_nodes_with_fencing(cluster, &facts.hosts)),
             ignored_host: Ignored::parse(ignored_host),
@@ -96,7 +98,36 @@ impl<'a> Scope<'a> {
 
     /// Whether several hosts with an inventory have the name.
     pub(super) fn is_name_shared(&self, name: &str) -> bool {
-        self.names.get(name).is_some_and(|count| *count > 1)
+        let shared = self.shared_names.get_or_init(|| {
+            let known = self.facts.hosts.iter().filter(|host| host.inventory.is_some());
+            let mut seen = HashSet::with_capacity(self.facts.hosts.len());
+            known.map(topology::host_name).filter(|name| !seen.insert(*name)).map(str::to_owned).collect()
+        });
+        shared.contains(name)
+    }
+
+    /// The host of an id.
+    pub(super) fn host(&self, id: HostId) -> Option<&'a HostFacts> {
+        let hosts = || self.facts.hosts.iter().enumerate();
+        let places = || hosts().map(|(place, host)| (host.record.host.id, place)).collect();
+        self.places.get_or_init(places).get(&id).map(|place| &self.facts.hosts[*place])
+    }
+
+    /// Who reaches whom.
+    pub(super) fn groups(&self) -> &Report<MajorityGroups> {
+        let text = || self.cluster().map_or("", |cluster| cluster.connectivity_majority_groups.as_str());
+        self.groups.get_or_init(|| Report::read(text()))
+    }
+
+    /// Addresses that two machines answer for.
+    pub(super) fn collisions(&self) -> &Report<Collisions> {
+        let text = || self.cluster().map_or("", |cluster| cluster.ip_collisions.as_str());
+        self.collisions.get_or_init(|| Report::read(text()))
+    }
+
+    /// Addresses that nobody uses.
+    pub(super) fn free(&self) -> &FreeAddresses {
+        self.free.get_or_init(|| FreeAddresses::of_hosts(&self.facts.hosts))
     }
 }
 

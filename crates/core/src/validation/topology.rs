@@ -1,11 +1,13 @@
 //! What kind of cluster this is, and which part a host plays in it (state-machines §1.1, §3.7).
 
 use assisted_wire::cluster::{Cluster, ClusterKind};
+use assisted_wire::cluster_params::RoleSet;
 use assisted_wire::host::HostRole;
 use assisted_wire::network::LoadBalancerType;
 use assisted_wire::platform::{Platform, PlatformType};
 
 use crate::facts::HostFacts;
+use crate::feature::rule::OCI;
 
 /// Whether the cluster's user provides addresses, load balancers and DNS.
 pub fn is_user_managed_networking(cluster: &Cluster) -> bool {
@@ -36,7 +38,7 @@ pub fn is_day2(cluster: &Cluster) -> bool {
 /// Whether the cluster runs on Oracle Cloud Infrastructure.
 pub fn is_oci(platform: &Platform) -> bool {
     let name = platform.external.as_ref().and_then(|external| external.platform_name.as_deref());
-    platform.r#type == PlatformType::External && name == Some("oci")
+    platform.r#type == PlatformType::External && name == Some(OCI)
 }
 
 /// The host's name: the requested one, else the one it reports.
@@ -44,6 +46,17 @@ pub fn host_name(host: &HostFacts) -> &str {
     let requested = host.record.host.requested_hostname.as_str();
     let reported = || host.inventory.as_ref().map_or("", |inventory| inventory.hostname.as_str());
     if requested.is_empty() { reported() } else { requested }
+}
+
+/// Whether something that is said of some roles (`masters`, `arbiters`, …) is said of one.
+pub fn covers(roles: RoleSet, role: HostRole) -> bool {
+    let name = match role {
+        HostRole::Master | HostRole::Bootstrap => "masters",
+        HostRole::Arbiter => "arbiters",
+        HostRole::Worker => "workers",
+        HostRole::AutoAssign => return false,
+    };
+    roles == RoleSet::All || roles.as_str().split(',').any(|each| each == name)
 }
 
 /// Hosts of the cluster with an effective role.

@@ -4,15 +4,13 @@ use assisted_wire::host::MediaStatus;
 
 use super::Draft;
 use crate::event::catalogue;
-use crate::host::transition::{Effect, MEDIA_LOST};
+use crate::host::transition::{Effect, MEDIA_LOST, rule_of};
 use crate::host::{state, status_info};
-use crate::machine::choose;
 
 /// Notes the loss; `false` when the host's state knows no such thing.
 pub(super) fn lost(draft: &mut Draft<'_>) -> bool {
     let host = &mut draft.host;
-    let status = host.record.host.status;
-    let Some(rule) = choose(MEDIA_LOST, &status, &|_| false) else { return false };
+    let Some(rule) = rule_of(MEDIA_LOST, host) else { return false };
     if host.record.host.media_status == Some(MediaStatus::Disconnected) {
         return true;
     }
@@ -22,7 +20,8 @@ pub(super) fn lost(draft: &mut Draft<'_>) -> bool {
     } else {
         rule.info.unwrap_or_default().to_owned()
     };
-    state::enter(host, rule.to.unwrap_or(status), &info, draft.facts.now, &mut draft.events);
+    let to = rule.to.unwrap_or(host.record.host.status);
+    state::enter(host, to, &info, draft.facts.now, &mut draft.events);
     draft.events.push(catalogue::HOST_MEDIA_DISCONNECTED.of_host(host, &[]));
     true
 }

@@ -71,11 +71,7 @@ struct Draft<'a> {
 /// 400 when the output of a step that went well can't be read, 404 when the host is not among the facts, 500 when the
 /// host is in a state in which the answer makes no sense.
 pub fn reply(facts: &Facts, key: HostKey, reply: &StepReply) -> Result<ReplyEffect, Refusal> {
-    let before = facts
-        .hosts
-        .iter()
-        .find(|host| host.key() == key)
-        .ok_or_else(|| Refusal::not_found(format!("Host {} not found", key.host_id)))?;
+    let before = facts.host(key)?;
     let step = reply.step_type.ok_or_else(|| Refusal::bad_request("step_type is required"))?;
     let mut draft = Draft { facts, host: before.clone(), cluster: None, events: Vec::new() };
     if reply.exit_code == 0 {

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use assisted_wire::cluster::{Cluster, DiskEncryptionMode};
-use assisted_wire::cluster_params::RoleSet;
 use assisted_wire::host::{HostRole, HostStatus};
 use assisted_wire::inventory::Inventory;
 use assisted_wire::probe_requests::{
@@ -26,6 +25,7 @@ use crate::host::situation::{boots_persistently, keeps_partitions};
 use crate::host::state::takes_part;
 use crate::infra_env::record::InfraEnvRecord;
 use crate::network::address;
+use crate::validation::topology;
 
 /// The arguments of a step that needs nothing but facts; `None`: the step is left out.
 pub(super) fn of(step: StepType, facts: &Facts, host: &HostFacts) -> Option<Vec<String>> {
@@ -171,7 +171,7 @@ fn tang(cluster: &Cluster, host: &HostFacts) -> Option<TangConnectivityRequest> 
     let encryption = cluster.disk_encryption.as_ref()?;
     let role = host.effective_role();
     let wanted = encryption.mode == Some(DiskEncryptionMode::Tang)
-        && encryption.enable_on.is_some_and(|roles| includes(roles, role));
+        && encryption.enable_on.is_some_and(|roles| topology::covers(roles, role));
     wanted.then(|| TangConnectivityRequest { tang_servers: encryption.tang_servers.clone() })
 }
 
@@ -188,16 +188,6 @@ fn tang_of_ignition(host: &HostFacts) -> Option<TangConnectivityRequest> {
         .map(|server| json!({"url": server["url"], "thumbprint": server["thumbprint"]}))
         .collect();
     Some(TangConnectivityRequest { tang_servers: Value::from(servers).to_string() })
-}
-
-fn includes(roles: RoleSet, role: HostRole) -> bool {
-    let name = match role {
-        HostRole::Master | HostRole::Bootstrap => "masters",
-        HostRole::Arbiter => "arbiters",
-        HostRole::Worker => "workers",
-        HostRole::AutoAssign => return false,
-    };
-    roles == RoleSet::All || roles.as_str().split(',').any(|each| each == name)
 }
 
 /// Where a host that joins an installed cluster gets its Ignition config (agent-protocol §2.4.5).

@@ -10,6 +10,7 @@ use crate::cluster::record::{ClusterRecord, IpStack};
 use crate::disk;
 use crate::facts::{Facts, HostFacts};
 use crate::network::{address, family};
+use crate::platform::host_support::ORACLE;
 use crate::validation::topology;
 
 const COPY_NETWORK: &str = "--copy-network";
@@ -96,11 +97,8 @@ impl Arguments {
             Some(DriveType::Multipath) => {
                 self.karg("rw");
                 self.karg("rd.multipath=default");
-                let is_path = |path: &&Disk| {
-                    path.drive_type == Some(DriveType::ISCSI)
-                        && path.holders.split(',').any(|holder| holder == disk.name)
-                };
-                let paths: Vec<_> = inventory.disks.iter().flatten().filter(is_path).collect();
+                let paths = disk::paths(disk, inventory);
+                let paths: Vec<_> = paths.filter(|path| path.drive_type == Some(DriveType::ISCSI)).collect();
                 for path in &paths {
                     self.of_iscsi(path, inventory, fixed)?;
                 }
@@ -170,7 +168,7 @@ fn primary_network(facts: &Facts, record: &ClusterRecord) -> Option<IpNet> {
 fn is_on_oci(record: &ClusterRecord, inventory: &Inventory) -> bool {
     let machine = || {
         let vendor = inventory.system_vendor.as_ref().map(|vendor| vendor.manufacturer.as_str());
-        topology::is_day2(&record.cluster) && vendor == Some("OracleCloud.com")
+        topology::is_day2(&record.cluster) && vendor == Some(ORACLE)
     };
     record.cluster.platform.as_ref().is_some_and(topology::is_oci) || machine()
 }

@@ -56,8 +56,7 @@ impl fmt::Debug for Planned {
 
 /// The view of one host; `None` when it is not among the facts.
 pub fn view(facts: &Facts, key: HostKey) -> Option<HostView> {
-    let host = facts.hosts.iter().find(|host| host.key() == key)?;
-    Some(make(facts, host, &peers(facts)))
+    Some(make(facts, facts.host(key).ok()?, &peers(facts)))
 }
 
 /// The views of all hosts.

@@ -10,6 +10,7 @@ mod register;
 mod tests;
 
 use assisted_wire::host::HostStatus;
+use jiff::Timestamp;
 
 pub use agent::{ARTIFACTS_FAILED, ARTIFACTS_READY, INSTALL_FAILED, MEDIA_LOST};
 pub use binding::{BIND, DISABLE, ENABLE, RECLAIM, UNBIND};
@@ -19,8 +20,11 @@ pub use refresh::{REFRESH, REFRESH_POOL};
 pub use register::REGISTER;
 
 use super::condition::Condition;
+use super::state;
+use crate::event::NewEvent;
+use crate::facts::HostFacts;
 use crate::machine::When::Always;
-use crate::machine::{Rule, Table};
+use crate::machine::{Rule, Table, choose};
 
 /// A rule of the host's machine.
 pub type HostRule = Rule<HostStatus, Condition, Effect>;
@@ -36,6 +40,18 @@ const fn to(
 
 const fn stay(from: &'static [HostStatus]) -> HostRule {
     Rule { from, when: Always, to: None, info: None, effects: &[] }
+}
+
+/// The rule of a table that asks for nothing but the state of a host.
+pub(crate) fn rule_of(table: &'static [HostRule], host: &HostFacts) -> Option<&'static HostRule> {
+    choose(table, &host.record.host.status, &|_| false)
+}
+
+/// Puts a host into the state, and gives it the text, of a rule; what else the rule asks for is the caller's.
+pub(crate) fn follow(rule: &HostRule, host: &mut HostFacts, now: Timestamp, events: &mut Vec<NewEvent>) {
+    if let (Some(to), Some(info)) = (rule.to, rule.info) {
+        state::enter(host, to, info, now, events);
+    }
 }
 
 /// Every table with its title, in the order of a host's life.

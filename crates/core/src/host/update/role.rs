@@ -7,9 +7,9 @@ use assisted_wire::platform::PlatformType;
 
 use super::{gate, text};
 use crate::facts::{Facts, HostFacts};
-use crate::hardware::version_base;
 use crate::refusal::Refusal;
 use crate::settings::Settings;
+use crate::version::number::at_least;
 
 pub(super) fn set(facts: &Facts, host: &mut HostFacts, role: HostRoleUpdateParams) -> Result<(), Refusal> {
     let (id, infra_env) = (host.record.host.id, host.key().infra_env_id);
@@ -76,15 +76,15 @@ pub(crate) fn suits_arbiter(cluster: &Cluster, settings: &Settings) -> Result<()
     if !settings.clusters.tna_clusters_support {
         return Err("TNA clusters support is disabled".to_owned());
     }
-    let version = version_base(&cluster.openshift_version);
-    if version < Some((4, 19, 0)) {
+    let version = &cluster.openshift_version;
+    if !at_least(version, 4, 19) {
         return Err("cluster's openshift version must be at least 4.19".to_owned());
     }
     let platform = cluster.platform.as_ref().ok_or("cluster's platform must be set")?;
     match platform.r#type {
         PlatformType::Baremetal => Ok(()),
-        PlatformType::None if version >= Some((4, 22, 0)) => Ok(()),
-        _ if version >= Some((4, 22, 0)) => Err("cluster's platform must be baremetal or none".to_owned()),
+        PlatformType::None if at_least(version, 4, 22) => Ok(()),
+        _ if at_least(version, 4, 22) => Err("cluster's platform must be baremetal or none".to_owned()),
         _ => Err("cluster's platform must be baremetal".to_owned()),
     }
 }
@@ -94,7 +94,7 @@ pub(crate) fn suits_fencing(cluster: &Cluster, settings: &Settings) -> Result<()
     if !settings.clusters.tnf_clusters_support {
         return Err("TNF clusters support is disabled".to_owned());
     }
-    if version_base(&cluster.openshift_version) < Some((4, 20, 0)) {
+    if !at_least(&cluster.openshift_version, 4, 20) {
         return Err("cluster's openshift version must be at least 4.20".to_owned());
     }
     match cluster.platform.as_ref().map(|platform| platform.r#type) {

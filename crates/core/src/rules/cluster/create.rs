@@ -129,31 +129,12 @@ fn network_type(params: &ClusterCreateParams, mode: HighAvailabilityMode) -> Res
 
 fn check_fields(params: &ClusterCreateParams, settings: &Settings) -> Result<(), Refusal> {
     let version = Some(params.openshift_version.as_str());
-    check_proxies(&params.http_proxy, &params.https_proxy, &params.no_proxy, version)?;
+    let (http, https) = (params.http_proxy.as_ref(), params.https_proxy.as_ref());
+    proxy::check(http, https, params.no_proxy.as_ref(), version).map_err(refuse)?;
     match &params.disk_encryption {
         Some(encryption) => {
             disk_encryption::check(encryption, settings.clusters.disk_encryption_support).map_err(refuse)
         }
-        None => Ok(()),
-    }
-}
-
-/// Checks the proxies that are given and not empty.
-pub(super) fn check_proxies(
-    http: &Option<String>,
-    https: &Option<String>,
-    no_proxy: &Option<String>,
-    version: Option<&str>,
-) -> Result<(), Refusal> {
-    let given = |member: &Option<String>| member.clone().filter(|text| !text.is_empty());
-    if let Some(url) = given(http) {
-        proxy::http(&url).map_err(refuse)?;
-    }
-    if let Some(url) = given(https) {
-        proxy::https(&url).map_err(refuse)?;
-    }
-    match given(no_proxy) {
-        Some(list) => proxy::no_proxy(&list, version).map_err(refuse),
         None => Ok(()),
     }
 }
@@ -339,14 +320,8 @@ fn add_operators(
     params: &ClusterCreateParams,
     settings: &Settings,
 ) -> Result<(), Refusal> {
-    let selecting = Selecting {
-        cluster_id: cluster.id,
-        version: &cluster.openshift_version,
-        architecture: cluster.cpu_architecture.unwrap_or(CpuArchitecture::X8664),
-        single_node: cluster.control_plane_count == 1,
-    };
     let selected = selection::select(
-        selecting,
+        Selecting::of(cluster),
         params.olm_operators.as_deref().unwrap_or_default(),
         params.operator_bundles.as_deref().unwrap_or_default(),
     )?;

@@ -9,7 +9,6 @@ use assisted_wire::host::HostRole;
 use assisted_wire::operator::{MonitoredOperator, OperatorType};
 use assisted_wire::platform::PlatformType;
 
-use super::create::check_proxies;
 use super::{check_ntp_exclusion, refuse, set_pull_secret, text, update_network, usage};
 use crate::cluster::gate::{self, Operation};
 use crate::cluster::record::ClusterRecord;
@@ -21,7 +20,7 @@ use crate::infra_env::record::InfraEnvRecord;
 use crate::platform::{Resolved, on_update};
 use crate::refusal::Refusal;
 use crate::rules::field::{
-    cluster_name, disk_encryption, dns, ignition_endpoint, ntp, pull_secret, ssh_key, tags,
+    cluster_name, disk_encryption, dns, ignition_endpoint, ntp, proxy, pull_secret, ssh_key, tags,
 };
 use crate::rules::network::lists::Lists;
 use crate::rules::network::{cidr, dual_stack, primary_stack};
@@ -60,7 +59,8 @@ pub fn update(
     check_params(facts, stored, params, settings)?;
     check_dual_stack(&stored.cluster, given)?;
     let version = Some(stored.cluster.openshift_version.as_str()).filter(|version| !version.is_empty());
-    check_proxies(&params.http_proxy, &params.https_proxy, &params.no_proxy, version)?;
+    let (http, https) = (params.http_proxy.as_ref(), params.https_proxy.as_ref());
+    proxy::check(http, https, params.no_proxy.as_ref(), version).map_err(refuse)?;
     gate::check(Operation::Update, &stored.cluster)?;
     let platform = on_update(&stored.cluster, params.platform.as_ref(), params.user_managed_networking)?;
     check_single_node(&stored.cluster, params)?;
@@ -276,14 +276,8 @@ fn apply_disk_encryption(cluster: &mut Cluster, params: &ClusterUpdateParams) ->
 }
 
 fn replace_operators(cluster: &mut Cluster, params: &ClusterUpdateParams) -> Result<(), Refusal> {
-    let selecting = Selecting {
-        cluster_id: cluster.id,
-        version: &cluster.openshift_version,
-        architecture: cluster.cpu_architecture.unwrap_or(CpuArchitecture::X8664),
-        single_node: cluster.control_plane_count == 1,
-    };
     let selected = selection::select(
-        selecting,
+        Selecting::of(cluster),
         params.olm_operators.as_deref().unwrap_or_default(),
         params.operator_bundles.as_deref().unwrap_or_default(),
     )?;

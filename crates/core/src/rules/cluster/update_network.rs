@@ -1,63 +1,23 @@
 //! What an update does to the networks and VIPs of a cluster (service-api §4.4.1).
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
-
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::{ClusterUpdateParams, CpuArchitecture};
 use assisted_wire::network::{LoadBalancerType, MachineNetwork, Subnet};
 use assisted_wire::support_level::FeatureSupportLevelId;
-use serde::Deserialize;
 
 use super::refuse;
 use crate::cluster::record::IpStack;
 use crate::facts::Facts;
 use crate::feature::rule::{Target, is_available};
-use crate::host::report::ReportKind;
+use crate::network::address::canonical;
+use crate::network::free::FreeAddresses;
 use crate::network::machine::required_network_of_vip;
 use crate::refusal::Refusal;
-use crate::rules::network::cidr::{self, Room, canonical};
+use crate::rules::network::cidr::{self, Room};
 use crate::rules::network::lists::{self, Lists};
-use crate::rules::network::vips::{self, FreeAddresses, Hosts, Wanted};
+use crate::rules::network::vips::{self, Hosts, Wanted};
 use crate::rules::network::{dual_stack, family};
 use crate::version::architecture::normal;
-
-/// What the hosts of a cluster found free, by network.
-#[derive(Debug, Default)]
-struct Free(BTreeMap<String, BTreeSet<Ipv4Addr>>);
-
-#[derive(Deserialize)]
-struct FreeOfNetwork {
-    #[serde(default)]
-    network: String,
-    #[serde(default)]
-    free_addresses: Option<Vec<String>>,
-}
-
-impl Free {
-    fn of_hosts(facts: &Facts) -> Self {
-        let mut common: BTreeMap<String, BTreeSet<Ipv4Addr>> = BTreeMap::new();
-        for host in &facts.hosts {
-            let text = host.report(ReportKind::FreeAddresses);
-            let Ok(networks) = serde_json::from_str::<Vec<FreeOfNetwork>>(text) else { continue };
-            for reported in networks {
-                let free =
-                    reported.free_addresses.iter().flatten().filter_map(|ip| ip.parse().ok()).collect();
-                common
-                    .entry(reported.network)
-                    .and_modify(|known| *known = known.intersection(&free).copied().collect())
-                    .or_insert(free);
-            }
-        }
-        Self(common)
-    }
-}
-
-impl FreeAddresses for Free {
-    fn of(&self, network: &str) -> BTreeSet<Ipv4Addr> {
-        self.0.get(network).cloned().unwrap_or_default()
-    }
-}
 
 /// Whether the load balancer is the user's, after the update.
 fn is_user_balanced(cluster: &Cluster, params: &ClusterUpdateParams) -> bool {
@@ -95,7 +55,7 @@ pub(super) fn check_vips(
         merged.api_vips = given.api_vips;
         merged.ingress_vips = given.ingress_vips;
     }
-    let free = Free::of_hosts(facts);
+    let free = FreeAddresses::of_hosts(&facts.hosts);
     vips::check(&Wanted {
         lists: merged,
         version: &cluster.openshift_version,
@@ -247,7 +207,7 @@ fn without_dhcp(cluster: &mut Cluster, facts: &Facts, params: &ClusterUpdatePara
 
 /// Judges the VIPs again, now that their network is known.
 fn check_calculated(cluster: &Cluster, facts: &Facts) -> Result<(), Refusal> {
-    let free = Free::of_hosts(facts);
+    let free = FreeAddresses::of_hosts(&facts.hosts);
     vips::check(&Wanted {
         lists: cluster.into(),
         version: &cluster.openshift_version,

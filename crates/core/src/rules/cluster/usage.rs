@@ -2,11 +2,11 @@
 
 use assisted_wire::cluster::{Cluster, DiskEncryptionMode};
 use assisted_wire::cluster_params::{NetworkType, RoleSet};
-use assisted_wire::operator::OperatorType;
 use assisted_wire::platform::PlatformType;
 use serde_json::{Value, json};
 
 use crate::feature::usage::Usages;
+use crate::operator::is_selected;
 use crate::rules::network::dual_stack;
 use crate::rules::operator::catalogue;
 
@@ -42,11 +42,8 @@ pub(super) fn note(usages: &mut Usages, cluster: &Cluster) {
     );
     let by_user = cluster.user_managed_networking == Some(true);
     usages.set("User Managed Networking With Multi Node", by_user && cluster.control_plane_count >= 3);
-    let rows = || cluster.monitored_operators.iter().flatten();
     for operator in catalogue::OLM {
-        let selected =
-            rows().any(|row| row.name == operator.name && row.operator_type == Some(OperatorType::Olm));
-        usages.set(&operator.name.to_uppercase(), selected);
+        usages.set(&operator.name.to_uppercase(), is_selected(cluster, operator.name));
     }
 }
 

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use x509_cert::Certificate;
-use x509_cert::der::{Decode, DecodePem};
+use x509_cert::der::DecodePem;
 
 use super::Problem;
 
@@ -30,11 +30,6 @@ pub fn encoded(text: &str) -> Result<(), Problem> {
     let decoded = STANDARD.decode(text).map_err(|error| format!("failed to decode certificate: {error}"))?;
     let readable = String::from_utf8(decoded).is_ok_and(|pem| !pem.trim().is_empty() && bundle(&pem).is_ok());
     if readable { Ok(()) } else { Err("unable to parse certificate".to_owned()) }
-}
-
-/// Whether the bytes are a certificate in DER form.
-pub fn is_der(bytes: &[u8]) -> bool {
-    Certificate::from_der(bytes).is_ok()
 }
 
 #[cfg(test)]

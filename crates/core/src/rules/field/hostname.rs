@@ -12,8 +12,8 @@ pub const FORBIDDEN: &[&str] = &[
     "localhost6.localdomain6",
 ];
 
-/// What the text of a refusal quotes.
-const PATTERN: &str = "^[a-z0-9][a-z0-9-]{0,62}(?:[.][a-z0-9-]{1,63})*$";
+/// What a name must look like, as texts quote it.
+pub const PATTERN: &str = "^[a-z0-9][a-z0-9-]{0,62}(?:[.][a-z0-9-]{1,63})*$";
 const LONGEST: usize = 63;
 
 /// Whether a host may not have the name.
@@ -21,12 +21,12 @@ pub fn is_forbidden(name: &str) -> bool {
     FORBIDDEN.contains(&name)
 }
 
-/// Whether the name has the form of a host's name.
+/// Whether the name is not too long, and looks as [`PATTERN`] says.
 pub fn is_well_formed(name: &str) -> bool {
     let label = |label: &str| {
         (1..=63).contains(&label.len()) && label.bytes().all(|byte| is_lower_alnum(byte) || byte == b'-')
     };
-    name.bytes().next().is_some_and(is_lower_alnum) && name.split('.').all(label)
+    name.len() <= LONGEST && name.bytes().next().is_some_and(is_lower_alnum) && name.split('.').all(label)
 }
 
 /// Checks a requested name.
@@ -49,10 +49,10 @@ mod tests {
 
     #[test]
     fn names() {
-        for name in ["a", "master-0", "host.example.com", "a.-b", "1"] {
+        for name in ["a", "master-0", "host.example.com", "a.-b", "a-.b", "1"] {
             assert_eq!(check(name), Ok(()), "{name}");
         }
-        for name in ["", "-a", "A", "a..b", "a.", "a_b", "ä"] {
+        for name in ["", "-a", "A", "a..b", ".a", "a.", "a_b", "ä", "a b", "a\n", "a;reboot"] {
             assert_eq!(
                 check(name),
                 Err(format!("Hostname does not pass required regex validation: {PATTERN}. Hostname: {name}"))

@@ -51,12 +51,18 @@ mod tests {
         {
             assert_eq!(check(key, value), Ok(()), "{key}={value}");
         }
+        let long = &*"a".repeat(64);
         for (key, value, quoted) in [
             ("", "", "\"\""),
             ("a/b/c", "", "\"a/b/c\""),
             ("/a", "", "\"/a\""),
             ("a", "-", "\"-\""),
             ("A b", "", "\"A b\""),
+            ("a/", "", "\"a/\""),
+            ("A.b/c", "", "\"A.b/c\""),
+            ("a", "b c", "\"b c\""),
+            (long, "", "\"aaa"),
+            ("a", long, "\"aaa"),
         ] {
             assert!(
                 check(key, value).unwrap_err().starts_with(&format!("node_labels: Invalid value: {quoted}")),

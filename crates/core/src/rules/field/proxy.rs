@@ -9,6 +9,21 @@ use super::Problem;
 use super::web::{self, Wrong};
 use crate::version::number::{Base, Version};
 
+/// Checks the proxies that are given and not empty, and what bypasses them, as [`http`], [`https`] and [`no_proxy`] do.
+pub fn check(
+    http: Option<&String>,
+    https: Option<&String>,
+    no_proxy: Option<&String>,
+    version: Option<&str>,
+) -> Result<(), Problem> {
+    let given = |member: Option<&String>, rule: &dyn Fn(&str) -> Result<(), Problem>| {
+        member.filter(|text| !text.is_empty()).map_or(Ok(()), |text| rule(text))
+    };
+    given(http, &self::http)?;
+    given(https, &self::https)?;
+    given(no_proxy, &|list| self::no_proxy(list, version))
+}
+
 /// Checks a proxy for plain requests.
 pub fn http(url: &str) -> Result<(), Problem> {
     web::check(url, &["http"]).map_err(|wrong| match wrong {
@@ -56,6 +71,15 @@ pub fn no_proxy(list: &str, version: Option<&str>) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// A proxy's URL as it may be told to others: user and password are nobody's business.
+pub fn without_credentials(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return String::new() };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{scheme}://{host}{path}")
 }
 
 fn takes_wildcard(version: &str) -> bool {
@@ -112,6 +136,18 @@ mod tests {
                 https(url),
                 Err(format!("Failed to validate HTTPS Proxy: Proxy URL format is not valid: '{url}'"))
             );
+        }
+    }
+
+    #[test]
+    fn credentials_are_not_told() {
+        for (url, told) in [
+            ("http://proxy.example.com:3128/x", "http://proxy.example.com:3128/x"),
+            ("http://user:p@ss@[fd00::1]:3128", "http://[fd00::1]:3128"),
+            ("http://user@proxy/a@b", "http://proxy/a@b"),
+            ("user:pass@proxy", ""),
+        ] {
+            assert_eq!(without_credentials(url), told);
         }
     }
 

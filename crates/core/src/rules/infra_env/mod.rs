@@ -13,6 +13,7 @@ use assisted_wire::version::ImageCpuArchitecture;
 use crate::event::{NewEvent, catalogue};
 use crate::feature::usage::{Overridden, Usages};
 use crate::refusal::Refusal;
+use crate::rules::field::proxy;
 use crate::settings::Settings;
 use crate::version::architecture::of_image;
 use crate::version::number::base;
@@ -26,18 +27,8 @@ fn refuse(problem: impl std::fmt::Display) -> Refusal {
 }
 
 fn check_proxy(proxy: &Proxy) -> Result<(), Refusal> {
-    use super::field::proxy as rule;
-    let given = |member: &Option<String>| member.clone().filter(|text| !text.is_empty());
-    if let Some(url) = given(&proxy.http_proxy) {
-        rule::http(&url).map_err(refuse)?;
-    }
-    if let Some(url) = given(&proxy.https_proxy) {
-        rule::https(&url).map_err(refuse)?;
-    }
-    match given(&proxy.no_proxy) {
-        Some(list) => rule::no_proxy(&list, None).map_err(refuse),
-        None => Ok(()),
-    }
+    let Proxy { http_proxy, https_proxy, no_proxy } = proxy;
+    proxy::check(http_proxy.as_ref(), https_proxy.as_ref(), no_proxy.as_ref(), None).map_err(refuse)
 }
 
 fn check_ntp_exclusion(sources: &str, additional: &str) -> Result<(), Refusal> {
@@ -100,9 +91,9 @@ fn check_architecture(
 /// What is told when the image of an infra-env changes.
 fn image_event(infra_env: &InfraEnv) -> NewEvent {
     let mut details = Vec::new();
-    let proxy = infra_env.proxy.as_ref().and_then(|proxy| proxy.http_proxy.as_deref()).unwrap_or_default();
-    if !proxy.is_empty() {
-        details.push(format!("proxy URL is \"{proxy}\""));
+    let url = infra_env.proxy.as_ref().and_then(|proxy| proxy.http_proxy.as_deref()).unwrap_or_default();
+    if !url.is_empty() {
+        details.push(format!("proxy URL is \"{}\"", proxy::without_credentials(url)));
     }
     details.push(format!("Image type is \"{}\"", infra_env.r#type));
     let set = if infra_env.ssh_authorized_key.is_empty() { "not set" } else { "set" };

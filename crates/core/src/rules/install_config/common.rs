@@ -14,7 +14,7 @@ use super::document::{
 use crate::cluster::record::ClusterRecord;
 use crate::facts::{Facts, HostFacts};
 use crate::network::family;
-use crate::validation::topology::{count_role, is_two_nodes_with_fencing};
+use crate::validation::topology::{count_role, covers, is_two_nodes_with_fencing};
 use crate::version::number::{self, Base, below};
 
 /// Features that are not yet finished are switched on all together.
@@ -23,8 +23,8 @@ const TECH_PREVIEW: &str = "TechPreviewNoUpgrade";
 pub(super) fn document(facts: &Facts, record: &ClusterRecord) -> Result<Document, InstallConfigError> {
     let (cluster, hosts) = (&record.cluster, &facts.hosts);
     let count = |role| count_role(hosts, role) as u64;
-    let pool = |name: &str, group: &str, role| Pool {
-        hyperthreading: hyperthreading(cluster, group).to_owned(),
+    let pool = |name: &str, role| Pool {
+        hyperthreading: hyperthreading(cluster, role).to_owned(),
         name: name.to_owned(),
         replicas: count(role),
     };
@@ -32,21 +32,21 @@ pub(super) fn document(facts: &Facts, record: &ClusterRecord) -> Result<Document
     let with_arbiter = count(HostRole::Arbiter) > 0;
     let early_arbiter = with_arbiter && number::base(&cluster.openshift_version) == Some(Base(4, 19));
     let early_fencing = fenced && below(&cluster.openshift_version, 4, 22);
-    let masters = pool("master", "masters", HostRole::Master);
+    let masters = pool("master", HostRole::Master);
     Ok(Document {
         api_version: "v1".to_owned(),
         base_domain: cluster.base_dns_domain.clone(),
         metadata: Metadata { name: cluster.name.clone() },
         proxy: proxy(cluster),
         networking: networking(cluster),
-        compute: vec![pool("worker", "workers", HostRole::Worker)],
+        compute: vec![pool("worker", HostRole::Worker)],
         control_plane: ControlPlane {
             hyperthreading: masters.hyperthreading,
             name: masters.name,
             replicas: masters.replicas,
             fencing: if fenced { Some(fencing(hosts)?) } else { None },
         },
-        arbiter: with_arbiter.then(|| pool("arbiter", "arbiters", HostRole::Arbiter)),
+        arbiter: with_arbiter.then(|| pool("arbiter", HostRole::Arbiter)),
         feature_set: if early_arbiter || early_fencing { TECH_PREVIEW.to_owned() } else { String::new() },
         pull_secret: record.pull_secret.expose().to_owned(),
         ssh_key: cluster.ssh_public_key.clone(),
@@ -54,10 +54,8 @@ pub(super) fn document(facts: &Facts, record: &ClusterRecord) -> Result<Document
     })
 }
 
-fn hyperthreading(cluster: &Cluster, group: &str) -> &'static str {
-    let groups = cluster.hyperthreading.unwrap_or(RoleSet::None);
-    let listed = groups == RoleSet::All || groups.as_str().split(',').any(|listed| listed == group);
-    if listed { "Enabled" } else { "Disabled" }
+fn hyperthreading(cluster: &Cluster, role: HostRole) -> &'static str {
+    if covers(cluster.hyperthreading.unwrap_or(RoleSet::None), role) { "Enabled" } else { "Disabled" }
 }
 
 fn proxy(cluster: &Cluster) -> Option<Proxy> {

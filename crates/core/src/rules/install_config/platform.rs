@@ -14,6 +14,7 @@ use super::document::{
 };
 use super::{InstallConfigError, infra_envs};
 use crate::cluster::record::IpStack;
+use crate::disk;
 use crate::facts::{Facts, HostFacts};
 use crate::network::{address, family};
 use crate::validation::topology::{is_single_node, is_user_load_balanced, is_user_managed_networking};
@@ -38,16 +39,8 @@ pub(super) fn add(
         unmanaged(document, facts, cluster);
     }
     if never_managed && is_single_node(cluster) {
-        let disk = bootstrap(facts).map_or_else(String::new, |host| {
-            let host = &host.record.host;
-            let disk = if host.installation_disk_id.is_empty() {
-                &host.installation_disk_path
-            } else {
-                &host.installation_disk_id
-            };
-            disk.clone()
-        });
-        document.bootstrap_in_place = Some(BootstrapInPlace { installation_disk: disk });
+        let disk = bootstrap(facts).map_or("", |host| disk::chosen(&host.record.host));
+        document.bootstrap_in_place = Some(BootstrapInPlace { installation_disk: disk.to_owned() });
     }
     Ok(())
 }

@@ -1,14 +1,9 @@
 //! Single networks: syntax, size, overlap (validations §5.5).
 
 use assisted_wire::network::ClusterNetwork;
-use ipnet::IpNet;
 
 use super::lists::Lists;
-
-/// A network with its host bits cleared; the text itself when it is none.
-pub fn canonical(text: &str) -> String {
-    text.parse::<IpNet>().map_or_else(|_| text.to_owned(), |net| net.trunc().to_string())
-}
+use crate::network::address::{overlapping, parse_net};
 
 /// Checks that every network can be read.
 pub fn check_syntax(lists: Lists<'_>) -> Result<(), String> {
@@ -21,7 +16,7 @@ pub fn check_syntax(lists: Lists<'_>) -> Result<(), String> {
             if text.is_empty() {
                 return Err(format!("{name} CIDR cannot be empty (index {index})"));
             }
-            if text.parse::<IpNet>().is_err() {
+            if parse_net(text).is_none() {
                 return Err(format!(
                     "Could not parse {name} CIDR {text} (index {index}): invalid CIDR address: {text}"
                 ));
@@ -53,8 +48,8 @@ impl Room {
 
 /// Checks the size of a network.
 pub fn check_size(text: &str, room: Room) -> Result<(), String> {
-    let net: IpNet =
-        text.parse().map_err(|_| format!("Failed to parse CIDR '{text}': invalid CIDR address: {text}"))?;
+    let net = parse_net(text)
+        .ok_or_else(|| format!("Failed to parse CIDR '{text}': invalid CIDR address: {text}"))?;
     let most = net.max_prefix_len() - room.bits();
     if net.prefix_len() < 1 || net.prefix_len() > most {
         return Err(format!(
@@ -72,7 +67,7 @@ pub fn check_size(text: &str, room: Room) -> Result<(), String> {
 
 /// Checks that a cluster network has room for the hosts' parts. `hosts`: those that the cluster has.
 pub fn check_host_prefix(network: &ClusterNetwork, hosts: usize) -> Result<(), String> {
-    let Ok(net) = network.cidr.0.parse::<IpNet>() else { return Ok(()) };
+    let Some(net) = parse_net(&network.cidr.0) else { return Ok(()) };
     let prefix = network.host_prefix;
     if prefix <= 0 {
         return Err(format!(
@@ -102,12 +97,6 @@ pub fn check_host_prefix(network: &ClusterNetwork, hosts: usize) -> Result<(), S
     ))
 }
 
-/// Whether two networks share addresses; what can't be read shares none.
-fn overlap(a: &str, b: &str) -> bool {
-    let (Ok(a), Ok(b)) = (a.parse::<IpNet>(), b.parse::<IpNet>()) else { return false };
-    a.contains(&b.trunc().addr()) || b.contains(&a.trunc().addr())
-}
-
 /// Checks that networks at the same place of their lists share no addresses.
 pub fn check_overlap(lists: Lists<'_>, with_machine_networks: bool) -> Result<(), String> {
     let (machine, service, cluster) = (lists.machine(), lists.service(), lists.cluster());
@@ -118,7 +107,7 @@ pub fn check_overlap(lists: Lists<'_>, with_machine_networks: bool) -> Result<()
     ];
     for (names, left, right, checked) in pairs {
         let both = left.iter().zip(right.iter());
-        if let Some((a, b)) = both.into_iter().find(|(a, b)| checked && overlap(a, b)) {
+        if let Some((a, b)) = both.into_iter().find(|(a, b)| checked && overlapping(a, b)) {
             return Err(format!("{names}: CIDRS {a} and {b} overlap"));
         }
     }

@@ -7,7 +7,7 @@ use assisted_wire::network::{
     ApiVip, ClusterNetwork, IngressVip, Ip, MachineNetwork, ServiceNetwork, Subnet,
 };
 
-use super::cidr::canonical;
+use crate::network::address::canonical;
 
 /// Networks and VIPs; `None`: the list was not given.
 #[derive(Clone, Copy, Debug, Default)]

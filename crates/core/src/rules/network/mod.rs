@@ -6,19 +6,13 @@ pub mod lists;
 pub mod primary_stack;
 pub mod vips;
 
-use std::net::IpAddr;
-
-use ipnet::IpNet;
-
 use crate::cluster::record::IpStack;
+use crate::network::address::{parse_net, stack_of};
 
 /// The family of an address or a network; `None` when the text is neither.
 pub fn family(text: &str) -> Option<IpStack> {
-    let is_v4 = match text.parse::<IpAddr>() {
-        Ok(address) => address.is_ipv4(),
-        Err(_) => text.parse::<IpNet>().ok()?.addr().is_ipv4(),
-    };
-    Some(if is_v4 { IpStack::V4 } else { IpStack::V6 })
+    let address = text.parse().ok().or_else(|| parse_net(text).map(|net| net.addr()))?;
+    Some(stack_of(address))
 }
 
 /// Number of a family in texts.

@@ -1,7 +1,7 @@
 //! VIPs: how many, of which family, and in which networks (service-api §4.3).
 
-use std::collections::{BTreeSet, HashSet};
-use std::net::{IpAddr, Ipv4Addr};
+use std::collections::HashSet;
+use std::net::IpAddr;
 
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::network::VipVerification;
@@ -11,6 +11,7 @@ use super::lists::Lists;
 use super::{collected, dual_stack, family};
 use crate::cluster::record::IpStack;
 use crate::feature::rule::{Target, is_available};
+use crate::network::free::FreeAddresses;
 use crate::network::vip::{FreeCheck, verify, verify_any};
 use crate::refusal::Refusal;
 
@@ -35,14 +36,7 @@ pub struct Wanted<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Hosts<'a> {
     pub count: usize,
-    /// Addresses that all hosts which looked found free, by the network's text.
-    pub free: &'a dyn FreeAddresses,
-}
-
-/// Knows free addresses.
-pub trait FreeAddresses: std::fmt::Debug {
-    /// Addresses of the network that all hosts which looked found free; empty: nobody looked.
-    fn of(&self, network: &str) -> BTreeSet<Ipv4Addr>;
+    pub free: &'a FreeAddresses,
 }
 
 /// Checks VIPs and networks together.

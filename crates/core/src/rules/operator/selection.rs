@@ -1,5 +1,6 @@
 //! Which operators a request selects for a cluster (service-api §9).
 
+use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::id::ClusterId;
 use assisted_wire::operator::{BundleCreateParams, MonitoredOperator, OperatorCreateParams, OperatorType};
@@ -17,6 +18,18 @@ pub struct Selecting<'a> {
     pub version: &'a str,
     pub architecture: CpuArchitecture,
     pub single_node: bool,
+}
+
+impl<'a> Selecting<'a> {
+    /// A cluster as it is.
+    pub fn of(cluster: &'a Cluster) -> Self {
+        Self {
+            cluster_id: cluster.id,
+            version: &cluster.openshift_version,
+            architecture: cluster.cpu_architecture.unwrap_or(CpuArchitecture::X8664),
+            single_node: cluster.control_plane_count == 1,
+        }
+    }
 }
 
 /// The built-in operators of a new cluster.

@@ -3,6 +3,7 @@
 
 use super::View;
 use crate::network::{address, family, machine};
+use crate::rules::network::collected;
 use crate::validation::Outcome;
 
 const SET_VIPS: &str = "Set the API and Ingress virtual IPs of the cluster.";
@@ -84,22 +85,11 @@ pub(super) fn check_calculated(view: &View<'_>) -> Outcome {
             Ok(_) => {}
         }
     }
-    if errors.is_empty() {
+    let Some(errors) = collected(&errors) else {
         return Outcome::success("The Cluster Machine CIDR is equivalent to the calculated CIDR.");
-    }
-    Outcome::failure(aggregate(&errors))
+    };
+    Outcome::failure(errors)
         .measured(networks.join(", "))
         .required("the network of the virtual IPs, which hosts are in")
         .remedy("Choose virtual IPs in a network that the hosts are in.")
-}
-
-/// Several errors as one text.
-fn aggregate(errors: &[String]) -> String {
-    let plural = if errors.len() == 1 { "error" } else { "errors" };
-    let mut text = format!("{} {plural} occurred:\n", errors.len());
-    for error in errors {
-        text += &format!("\t* {error}\n");
-    }
-    text.push('\n');
-    text
 }

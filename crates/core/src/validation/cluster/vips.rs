@@ -1,22 +1,14 @@
 //! `api-vips-defined`, `api-vips-valid`, `ingress-vips-defined`, `ingress-vips-valid`: the addresses at which the
 //! cluster is reached.
 
-use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
-
 use assisted_wire::network::VipVerification;
-use assisted_wire::probe_responses::FreeNetworkAddresses;
-use jiff::SignedDuration;
 
 use super::View;
 use super::machine_cidr::undiscovered;
-use crate::host::report::ReportKind;
+use crate::cluster::timeouts;
 use crate::network::family;
 use crate::network::vip::{self, FreeCheck};
 use crate::validation::Outcome;
-
-/// How long the allocation of VIPs by DHCP may take.
-pub(crate) const DHCP_ALLOCATION: SignedDuration = SignedDuration::from_mins(2);
 
 const SET: &str = "Choose free addresses in the machine network, and set them as the cluster's virtual IPs.";
 
@@ -120,7 +112,7 @@ fn vips_timed_out(view: &View<'_>) -> bool {
     let record = view.facts.cluster.as_ref();
     record
         .and_then(|record| record.machine_network_cidr_updated_at)
-        .is_some_and(|since| view.facts.now.duration_since(since) > DHCP_ALLOCATION)
+        .is_some_and(|since| view.facts.now > timeouts::end(since.into(), timeouts::VIP_LEASES))
 }
 
 fn check_valid(view: &View<'_>, kind: &Kind) -> Outcome {
@@ -170,26 +162,9 @@ fn check_valid(view: &View<'_>, kind: &Kind) -> Outcome {
     }
 }
 
-fn free_check<'a>(view: &View<'_>, vip: &Vip<'_>, network: &'a str) -> FreeCheck<'a> {
+fn free_check<'a>(view: &View<'a>, vip: &Vip<'_>, network: &'a str) -> FreeCheck<'a> {
     // What was verified needs no look at what the hosts found.
     let known = matches!(vip.verification, Some(VipVerification::Succeeded | VipVerification::Failed));
-    let free = if known { BTreeSet::new() } else { free_addresses(view, network) };
+    let free = if known { None } else { view.scope.free().of(network) };
     FreeCheck { stored: vip.verification, free, cidr: network, hosts: view.facts.hosts.len() }
-}
-
-/// Addresses of a network that every host which looked found free.
-fn free_addresses(view: &View<'_>, network: &str) -> BTreeSet<Ipv4Addr> {
-    let mut common: Option<BTreeSet<Ipv4Addr>> = None;
-    for host in &view.facts.hosts {
-        let text = host.report(ReportKind::FreeAddresses);
-        let Ok(report) = serde_json::from_str::<Vec<FreeNetworkAddresses>>(text) else { continue };
-        for found in report.into_iter().filter(|found| found.network == network) {
-            let free: BTreeSet<Ipv4Addr> = found.free_addresses.into_iter().flatten().collect();
-            common = Some(match common {
-                Some(common) => common.intersection(&free).copied().collect(),
-                None => free,
-            });
-        }
-    }
-    common.unwrap_or_default()
 }

@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use super::View;
 use crate::host::report::ReportKind;
-use crate::validation::Outcome;
 use crate::validation::scope::Report;
+use crate::validation::{Outcome, topology};
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let Some(cluster) = view.cluster else { return Outcome::suppressed() };
@@ -30,20 +30,13 @@ fn configured(cluster: &Cluster) -> Option<RoleSet> {
 }
 
 fn of_day1(view: &View<'_>, cluster: &Cluster, roles: Option<RoleSet>, inventory: &Inventory) -> Outcome {
-    let name = match view.role {
-        HostRole::AutoAssign => {
-            return Outcome::pending("Missing role assignment")
-                .measured("no role")
-                .required("a role")
-                .remedy("Give the host a role, or wait until one is chosen for it.");
-        }
-        HostRole::Master | HostRole::Bootstrap => "masters",
-        HostRole::Arbiter => "arbiters",
-        HostRole::Worker => "workers",
-    };
-    let covered =
-        |roles: RoleSet| roles == RoleSet::All || roles.as_str().split(',').any(|each| each == name);
-    if !roles.is_some_and(covered) {
+    if view.role == HostRole::AutoAssign {
+        return Outcome::pending("Missing role assignment")
+            .measured("no role")
+            .required("a role")
+            .remedy("Give the host a role, or wait until one is chosen for it.");
+    }
+    if !roles.is_some_and(|roles| topology::covers(roles, view.role)) {
         return Outcome::suppressed();
     }
     match cluster.disk_encryption.as_ref().and_then(|encryption| encryption.mode) {

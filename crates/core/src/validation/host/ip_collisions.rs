@@ -18,7 +18,7 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     if topology::is_day2(cluster) {
         return Outcome::success(format!("Skipping validation for day 2 host {id}"));
     }
-    let collisions = match &view.scope.collisions {
+    let collisions = match view.scope.collisions() {
         Report::Missing => return Outcome::success("IP collisions have not yet been evaluated"),
         Report::Broken => return Outcome::error("Unable to unmarshall ip collision report for cluster"),
         Report::Read(collisions) => collisions,

@@ -7,11 +7,10 @@ use std::fmt::Write;
 use assisted_wire::host::HostRole;
 use assisted_wire::id::HostId;
 use assisted_wire::inventory::{Interface, Inventory};
-use assisted_wire::probe_responses::{ConnectivityReport, L3Connectivity};
 
 use super::View;
 use crate::host::report::ReportKind;
-use crate::network::heard::Heard;
+use crate::network::heard::{Heard, Link};
 use crate::validation::scope::Report;
 use crate::validation::{Outcome, topology};
 
@@ -20,7 +19,7 @@ const NAMED: usize = 5;
 
 struct Quality {
     threshold: fn(&View<'_>) -> Option<f64>,
-    value: fn(&L3Connectivity) -> f64,
+    value: fn(&Link) -> f64,
     worst: fn(&Heard) -> f64,
     satisfied: &'static str,
     missing: &'static str,
@@ -31,7 +30,7 @@ struct Quality {
 
 const LATENCY: Quality = Quality {
     threshold: |view| view.total.network_latency_threshold_ms,
-    value: |link| link.average_rtt_ms,
+    value: |link| link.latency,
     worst: |heard| heard.worst_latency,
     satisfied: "Network latency requirement has been satisfied.",
     missing: "Missing network latency information.",
@@ -61,7 +60,7 @@ const LATENCY: Quality = Quality {
 
 const LOSS: Quality = Quality {
     threshold: |view| view.total.packet_loss_percentage,
-    value: |link| link.packet_loss_percentage,
+    value: |link| link.loss,
     worst: |heard| heard.worst_loss,
     satisfied: "Packet loss requirement has been satisfied.",
     missing: "Missing packet loss information.",
@@ -113,27 +112,26 @@ fn check(view: &View<'_>, quality: &Quality) -> Outcome {
         }
         _ => return Outcome::success(quality.satisfied),
     };
-    // Read in full only if there is something to find.
-    if view.host.heard.as_ref().is_some_and(|heard| (quality.worst)(heard) <= limit) {
-        return Outcome::success(quality.satisfied);
-    }
-    let report: ConnectivityReport = match view.report(ReportKind::Connectivity) {
+    let heard = match view.heard() {
         Report::Missing => return Outcome::awaits_report(quality.missing),
         Report::Broken => {
             return Outcome::error("Parse error while attempting to process the connectivity report");
         }
-        Report::Read(report) => report,
+        Report::Read(heard) => heard,
     };
-    match offenders(view, quality, limit, &report) {
+    if (quality.worst)(heard) <= limit {
+        return Outcome::success(quality.satisfied);
+    }
+    match offenders(view, quality, limit, heard.links(view.host.report(ReportKind::Connectivity))) {
         Err(unknown) => Outcome::failure((quality.unknown_host)(unknown))
             .measured(format!("a link to {unknown}"))
             .required("links to hosts of the cluster")
             .remedy("Wait: the host reports its links to the cluster's present hosts anew."),
         Ok(offenders) if offenders.is_empty() => Outcome::success(quality.satisfied),
-        Ok(mut offenders) => {
-            let others = offenders.len() > NAMED;
-            offenders.truncate(NAMED + 1);
-            let text = offenders.join(", ") + if others { " and others..." } else { "" };
+        Ok(offenders) => {
+            let named = offenders.values().take(NAMED + 1);
+            let named = named.map(|(name, value)| (quality.offender)(name, *value)).collect::<Vec<_>>();
+            let text = named.join(", ") + if offenders.len() > NAMED { " and others..." } else { "" };
             Outcome::failure((quality.message)(view, limit, &text))
                 .measured(text)
                 .required(format!("at most {limit:.2}"))
@@ -142,29 +140,25 @@ fn check(view: &View<'_>, quality: &Quality) -> Outcome {
     }
 }
 
-/// Hosts of the same role behind links that are worse than the limit, one per address.
-fn offenders(
-    view: &View<'_>,
+/// Hosts of the same role behind links that are worse than the limit, by address: their name, and how bad the link is.
+fn offenders<'a>(
+    view: &View<'a>,
     quality: &Quality,
     limit: f64,
-    report: &ConnectivityReport,
-) -> Result<Vec<String>, HostId> {
-    let mut found: BTreeMap<&str, String> = BTreeMap::new();
-    for remote in report.remote_hosts.iter().flatten() {
-        let id = remote.host_id.unwrap_or_default();
-        for link in remote.l3_connectivity.iter().flatten() {
-            let value = (quality.value)(link);
-            if value <= limit {
-                continue;
-            }
-            let other = view.scope.hosts_by_id.get(&id).ok_or(id)?;
-            if other.effective_role() == view.role {
-                let text = (quality.offender)(topology::host_name(other), value);
-                found.entry(&link.remote_ip_address).or_insert(text);
-            }
+    links: &'a [Link],
+) -> Result<BTreeMap<&'a str, (&'a str, f64)>, HostId> {
+    let mut found = BTreeMap::new();
+    for link in links {
+        let value = (quality.value)(link);
+        if value <= limit {
+            continue;
+        }
+        let other = view.scope.host(link.to).ok_or(link.to)?;
+        if other.effective_role() == view.role {
+            found.entry(link.address.as_str()).or_insert((topology::host_name(other), value));
         }
     }
-    Ok(found.into_values().collect())
+    Ok(found)
 }
 
 fn interfaces<'a>(view: &View<'a>) -> &'a [Interface] {

@@ -17,7 +17,7 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     if topology::is_single_node(cluster) {
         return Outcome::success(CONNECTED);
     }
-    let groups = match &view.scope.groups {
+    let groups = match view.scope.groups() {
         Report::Missing => {
             return Outcome::awaits_report("Machine Network CIDR or Connectivity Majority Groups missing");
         }

@@ -10,7 +10,7 @@ mod disk_speed;
 mod disks;
 mod dns_wildcard;
 mod domain_resolution;
-pub mod hostname;
+mod hostname;
 mod ignition;
 mod inventory;
 mod ip_collisions;

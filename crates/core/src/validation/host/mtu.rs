@@ -1,9 +1,8 @@
 //! `mtu-valid`: full-sized packets get through to the other hosts. Told only; it keeps no host from being installed.
 
-use assisted_wire::probe_responses::{ConnectivityReport, MtuReport};
+use assisted_wire::probe_responses::MtuReport;
 
 use super::View;
-use crate::host::report::ReportKind;
 use crate::network::address;
 use crate::validation::scope::Report;
 use crate::validation::{Outcome, topology};
@@ -21,19 +20,13 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     if topology::is_single_node(cluster) {
         return Outcome::suppressed();
     }
-    // Read in full only if there is something to find.
-    if view.host.heard.as_ref().is_some_and(|heard| !heard.mtu_broken) {
-        return Outcome::success(FINE);
-    }
-    let report: ConnectivityReport = match view.report(ReportKind::Connectivity) {
+    let heard = match view.heard() {
         Report::Missing => return Outcome::awaits_report("Missing MTU report information"),
         Report::Broken => return Outcome::error("Internal error - failed to parse host connectivity report"),
-        Report::Read(report) => report,
+        Report::Read(heard) => heard,
     };
     let any = topology::is_user_managed_networking(cluster);
-    let reports = report.remote_hosts.iter().flatten().flat_map(|remote| remote.mtu_report.iter().flatten());
-    let mut broken = reports.filter(|report| !report.mtu_successful);
-    match broken.find(|report| any || matters(view, report)) {
+    match heard.broken_mtus.iter().find(|report| any || matters(view, report)) {
         Some(report) => Outcome::failure(format!(
             "MTU is broken. Interface: {}, remote IP address: {}",
             report.outgoing_nic, report.remote_ip_address

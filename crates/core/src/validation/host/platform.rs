@@ -1,13 +1,11 @@
 //! `compatible-with-cluster-platform`, `valid-platform-network-settings`: the machine can be part of the platform.
 
 use assisted_wire::inventory::Inventory;
-use assisted_wire::platform::{Platform, PlatformType};
 
 use super::View;
+use crate::platform::host_support;
 use crate::validation::{Outcome, topology};
 
-/// How VMware's machines call their manufacturer.
-pub(super) const VMWARE: &str = "VMware, Inc.";
 const OPENSTACK_PRODUCT: &str = "OpenStack Compute";
 
 pub(super) fn check_compatible(view: &View<'_>) -> Outcome {
@@ -16,15 +14,17 @@ pub(super) fn check_compatible(view: &View<'_>) -> Outcome {
         return Outcome::awaits_inventory("Missing inventory or platform isn't set");
     };
     let kind = platform.r#type;
-    if is_supported(platform, inventory) {
+    let external = platform.external.as_ref().and_then(|external| external.platform_name.as_deref());
+    let required = host_support::manufacturer(kind, external.unwrap_or_default());
+    let Some(required) = required.filter(|required| manufacturer(inventory) != *required) else {
         return Outcome::success(format!("Host is compatible with cluster platform {kind}"));
-    }
+    };
     Outcome::failure(format!(
         "Host is not compatible with cluster platform {kind}; either disable this host or discover a new compatible \
          host."
     ))
     .measured(format!("a machine made by {:?}", manufacturer(inventory)))
-    .required(format!("one made by {:?}", required_manufacturer(platform).unwrap_or_default()))
+    .required(format!("one made by {required:?}"))
     .remedy("Remove this host, or choose another platform for the cluster.")
 }
 
@@ -47,20 +47,6 @@ pub(super) fn check_network_settings(view: &View<'_>) -> Outcome {
         }
     }
     Outcome::success(format!("Platform {product} is allowed"))
-}
-
-/// The manufacturer that a machine must have; `None`: any.
-fn required_manufacturer(platform: &Platform) -> Option<&'static str> {
-    match platform.r#type {
-        PlatformType::Vsphere => Some(VMWARE),
-        PlatformType::Nutanix => Some("Nutanix"),
-        PlatformType::External if topology::is_oci(platform) => Some("OracleCloud.com"),
-        PlatformType::Baremetal | PlatformType::None | PlatformType::External => None,
-    }
-}
-
-fn is_supported(platform: &Platform, inventory: &Inventory) -> bool {
-    required_manufacturer(platform).is_none_or(|required| manufacturer(inventory) == required)
 }
 
 pub(super) fn manufacturer(inventory: &Inventory) -> &str {

@@ -10,6 +10,7 @@ use super::EvaluationError;
 use crate::facts::{Facts, HostFacts};
 use crate::hardware::{self, Minimum, SelectionInput};
 use crate::host::report::ReportKind;
+use crate::network::heard::Heard;
 use crate::validation::scope::{Report, Scope};
 use crate::validation::topology;
 
@@ -73,6 +74,15 @@ impl<'a> View<'a> {
     /// A report of the host, read.
     pub(super) fn report<T: serde::de::DeserializeOwned>(&self, kind: ReportKind) -> Report<T> {
         Report::read(self.host.report(kind))
+    }
+
+    /// What the host found out about the others.
+    pub(super) fn heard(&self) -> Report<&'a Heard> {
+        match &self.host.heard {
+            Some(heard) => Report::Read(heard),
+            None if self.host.report(ReportKind::Connectivity).is_empty() => Report::Missing,
+            None => Report::Broken,
+        }
     }
 
     /// Whether the host has an address in the network.

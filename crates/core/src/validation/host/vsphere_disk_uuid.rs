@@ -1,8 +1,9 @@
 //! `vsphere-disk-uuid-enabled`: disks of a VMware machine can be told apart, so that volumes can be mounted.
 
 use super::View;
-use super::platform::{VMWARE, manufacturer};
+use super::platform::manufacturer;
 use crate::disk::Policy;
+use crate::platform::host_support::VMWARE;
 use crate::validation::Outcome;
 
 pub(super) fn check(view: &View<'_>) -> Outcome {

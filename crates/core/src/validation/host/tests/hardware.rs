@@ -181,7 +181,7 @@ pub(super) fn host_names() {
         facts.with_host(|host| host.record.host.requested_hostname.clear())
     };
     success(&named("node-1.example.com"), HostnameValid, "Hostname node-1.example.com is allowed");
-    for forbidden in crate::validation::host::hostname::FORBIDDEN {
+    for forbidden in crate::rules::field::hostname::FORBIDDEN {
         failure(&named(forbidden), HostnameValid, &format!("The host name {forbidden} is forbidden"));
     }
     for bad in [&"a".repeat(64), "Node", "", "a b", "../../etc"] {
