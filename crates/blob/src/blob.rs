@@ -16,6 +16,7 @@ use tokio_util::io::ReaderStream;
 use uuid::Uuid;
 
 use crate::error::Error;
+use crate::failpoint;
 use crate::key::{Key, UNFINISHED};
 use crate::walk;
 
@@ -222,7 +223,9 @@ impl Unfinished {
             }
         }
         self.published = true;
-        walk::sync_folders(&self.root, &target).map_err(failed)
+        walk::sync_folders(&self.root, &target).map_err(failed)?;
+        failpoint::passed(|| format!("put {}", key.name()));
+        Ok(())
     }
 }
 
@@ -261,6 +264,7 @@ fn remove(root: &Path, key: &Key) -> Result<bool, Error> {
     match fs::remove_file(&path) {
         Ok(()) => {
             walk::prune(root, &path);
+            failpoint::passed(|| format!("delete {}", key.name()));
             Ok(true)
         }
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {

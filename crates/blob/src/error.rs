@@ -22,6 +22,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the disk is full: the same succeeds once there is room.
+    pub fn is_full(&self) -> bool {
+        let Self::Io { source, .. } = self else { return false };
+        matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+
     /// The error of a file operation.
     pub(crate) fn of(key: &Key, what: &'static str, source: io::Error) -> Self {
         match source.kind() {

@@ -4,6 +4,7 @@
 
 mod blob;
 mod error;
+pub mod failpoint;
 mod key;
 mod walk;
 

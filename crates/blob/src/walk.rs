@@ -23,7 +23,12 @@ pub(crate) fn files(root: &Path, start: &Path, found: &mut dyn FnMut(Key, Object
             found(key, Object::of(&metadata)?);
         }
     } else if metadata.is_dir() {
-        for entry in fs::read_dir(start)? {
+        let entries = match fs::read_dir(start) {
+            // Pruned meanwhile: its last file was deleted.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
             files(root, &entry?.path(), found)?;
         }
     }

@@ -21,6 +21,8 @@ pub enum Action {
     DeleteGenerated { cluster_id: ClusterId },
     /// Delete the logs of an earlier installation.
     DeleteLogs { cluster_id: ClusterId },
+    /// Delete a cluster that was deregistered long ago, for good: all that is stored for it, and its record.
+    DeleteCluster { cluster_id: ClusterId },
     /// Delete the DNS records of a cluster. A failure is logged, and stops nothing.
     DeleteDnsRecords { cluster_id: ClusterId },
 }
@@ -32,6 +34,7 @@ impl Action {
             Self::Generate { .. } => "generate",
             Self::DeleteGenerated { .. } => "delete_generated",
             Self::DeleteLogs { .. } => "delete_logs",
+            Self::DeleteCluster { .. } => "delete_cluster",
             Self::DeleteDnsRecords { .. } => "delete_dns_records",
         }
     }
@@ -42,6 +45,7 @@ impl Action {
             Self::Generate { cluster_id, .. }
             | Self::DeleteGenerated { cluster_id }
             | Self::DeleteLogs { cluster_id }
+            | Self::DeleteCluster { cluster_id }
             | Self::DeleteDnsRecords { cluster_id } => *cluster_id,
         }
     }

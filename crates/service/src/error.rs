@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 
 use assisted_core::refusal::Refusal;
+use assisted_store::WriteError;
 use uuid::Uuid;
 
 /// A use case's failure, as the client sees it.
@@ -37,6 +38,13 @@ impl Error {
         Self::Internal { id, source }
     }
 
+    /// What keeps records or files fails for now, for a reason that its keeper can mend: tells it, and logs the cause.
+    fn passing(status: u16, reason: &str, source: &(dyn StdError + 'static)) -> Self {
+        let id = Uuid::new_v4();
+        tracing::error!(error_id = %id, error = %chain(source), reason, "a use case can't be served now");
+        Refusal::new(status, format!("{reason} (error {id})")).into()
+    }
+
     /// HTTP status of the answer.
     pub fn status(&self) -> u16 {
         match self {
@@ -44,6 +52,37 @@ impl Error {
             Self::Infra { status, .. } => *status,
             Self::Internal { .. } => 500,
         }
+    }
+}
+
+const DATABASE_FULL: &str =
+    "The service's database has no room left on its disk; nothing was changed. Make room and try again";
+const FILES_FULL: &str = "The service has no room left on the disk where it keeps files; nothing was changed. Make room and try again";
+const AWAY: &str = "The service can't reach its database just now. Try again in a moment";
+
+impl From<assisted_store::Error> for Error {
+    fn from(error: assisted_store::Error) -> Self {
+        match error {
+            full if full.is_full() => Self::passing(507, DATABASE_FULL, &full),
+            away if away.is_away() => Self::passing(503, AWAY, &away),
+            error => Self::internal(error),
+        }
+    }
+}
+
+impl From<WriteError> for Error {
+    /// For writes that nobody else's can stand in the way of.
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Failed(error) => error.into(),
+            conflict @ WriteError::Conflict { .. } => Self::internal(conflict),
+        }
+    }
+}
+
+impl From<assisted_blob::Error> for Error {
+    fn from(error: assisted_blob::Error) -> Self {
+        if error.is_full() { Self::passing(507, FILES_FULL, &error) } else { Self::internal(error) }
     }
 }
 

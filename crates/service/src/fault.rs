@@ -38,7 +38,7 @@ impl From<Error> for Fault {
 
 impl From<assisted_store::Error> for Fault {
     fn from(error: assisted_store::Error) -> Self {
-        Self::Failed(Error::internal(error))
+        Self::Failed(error.into())
     }
 }
 
@@ -48,12 +48,6 @@ impl From<WriteError> for Fault {
             WriteError::Conflict { what } => Self::Conflict(what),
             WriteError::Failed(error) => error.into(),
         }
-    }
-}
-
-impl From<assisted_store::Error> for Error {
-    fn from(error: assisted_store::Error) -> Self {
-        Self::internal(error)
     }
 }
 

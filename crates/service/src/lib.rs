@@ -19,6 +19,8 @@ pub mod log;
 pub mod manifest;
 mod memory;
 pub mod operator;
+mod pace;
+mod retention;
 mod scheduler;
 pub mod start;
 pub mod version;
@@ -40,6 +42,7 @@ pub use start::{Background, Builder};
 use action::Worker;
 use event::limit::Limits;
 use generator::Generator;
+use manifest::Turns;
 use memory::Memory;
 use scheduler::Scheduler;
 
@@ -58,6 +61,7 @@ struct Inner {
     signer: Signer,
     memory: Memory,
     limits: Limits,
+    manifests: Turns,
     scheduler: Scheduler,
     worker: Worker,
     generator: Option<Arc<dyn Generator>>,

@@ -14,6 +14,7 @@ use crate::action::Worker;
 use crate::error::chain;
 use crate::event::limit::Limits;
 use crate::generator::{self, Generator};
+use crate::manifest::Turns;
 use crate::memory::Memory;
 use crate::scheduler::Scheduler;
 use crate::{Clock, Inner, Service, Signer};
@@ -65,6 +66,7 @@ impl Builder {
             blob: self.blob,
             clock: self.clock,
             signer: self.signer,
+            manifests: Turns::default(),
             memory: Memory::default(),
             scheduler: Scheduler::default(),
             worker: Worker::default(),
@@ -119,7 +121,7 @@ impl Service {
         self.0.worker.wake();
     }
 
-    /// Forgets what other replicas change, and wakes the scheduler when something is due.
+    /// Forgets what other replicas change.
     async fn follow_changes(self, stop: CancellationToken) {
         let mut changes = self.store().changes();
         loop {
@@ -142,7 +144,10 @@ impl Service {
         loop {
             tokio::select! {
                 _ = ticks.tick() => self.save_check_ins().await,
-                _ = tidying.tick() => self.0.limits.tidy(self.now()),
+                _ = tidying.tick() => {
+                    self.0.limits.tidy(self.now());
+                    self.0.scheduler.tidy(self.now());
+                }
                 () = stop.cancelled() => return,
             }
         }

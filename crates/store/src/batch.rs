@@ -1,5 +1,6 @@
 //! Writes that happen together or not at all.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -35,6 +36,18 @@ impl Batch {
         self.statements.extend(other.statements);
         self.subjects.extend(other.subjects);
         self.broken = self.broken.take().or(other.broken);
+    }
+
+    /// What the batches do to which tables, for people.
+    pub(crate) fn describe(batches: &[Self]) -> String {
+        let statements = batches.iter().flat_map(|batch| &batch.statements);
+        let deeds = statements.filter_map(|statement| {
+            let mut words = statement.sql.split_whitespace();
+            let verb = words.find(|word| ["insert", "update", "delete"].contains(word))?;
+            let table = words.find(|word| !["into", "from"].contains(word))?;
+            Some(format!("{verb} {table}"))
+        });
+        deeds.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
     }
 
     pub(crate) fn push(&mut self, statement: Statement) -> &mut Self {

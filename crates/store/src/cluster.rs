@@ -48,12 +48,6 @@ pub struct ClusterFilter {
     pub ams_subscription_ids: Option<Vec<Uuid>>,
     pub user_name: Option<String>,
     pub org_id: Option<String>,
-    /// Last changed before.
-    pub updated_before: Option<Timestamp>,
-    /// Soft-deleted before; to be used with [`Deleted::Shown`].
-    pub deleted_before: Option<Timestamp>,
-    /// At most so many, in order of creation.
-    pub limit: Option<u32>,
 }
 
 /// A cluster and all that a decision about it looks at.
@@ -82,13 +76,6 @@ impl Batch {
         self.push(Statement::guarded(UPDATE, params, subject).bulk(&UPDATE_BULK)).touch(subject)
     }
 
-    /// Deletes a cluster and its events for good.
-    pub fn delete_cluster(&mut self, id: ClusterId) -> &mut Self {
-        self.push(Statement::new("delete from events where cluster_id = $1", vec![id.0.into()]))
-            .push(Statement::new("delete from clusters where id = $1", vec![id.0.into()]))
-            .touch(Subject::Cluster(id))
-    }
-
     fn cluster_columns(&mut self, record: &ClusterRecord, version: Version) -> Vec<Value> {
         let cluster = &record.cluster;
         vec![
@@ -101,7 +88,7 @@ impl Batch {
             cluster.openshift_cluster_id.into(),
             cluster.ams_subscription_id.into(),
             cluster.created_at.0.into(),
-            cluster.updated_at.0.into(),
+            hour(cluster.updated_at.0).into(),
             cluster.deleted_at.map(|at| at.0).into(),
             self.document(record).into(),
         ]
@@ -129,16 +116,7 @@ impl Store {
             select.one_of("ams_subscription_id", ids.iter().copied().map(Value::Uuid));
         }
         select.equal("user_name", filter.user_name.clone()).equal("org_id", filter.org_id.clone());
-        if let Some(before) = filter.updated_before {
-            select.with("updated_at < ", before, "");
-        }
-        if let Some(before) = filter.deleted_before {
-            select.with("deleted_at < ", before, "");
-        }
         select.tail(" order by created_at, id");
-        if let Some(limit) = filter.limit {
-            select.tail(" limit ").param(i64::from(limit));
-        }
         self.read(select.build()).await?.iter().map(Stored::read).collect()
     }
 
@@ -162,6 +140,11 @@ impl Store {
             infra_envs: infra_envs.iter().map(Stored::read).collect::<Result<_, _>>()?,
         }))
     }
+}
+
+/// The hour in which a moment lies: what a column that is indexed keeps of it.
+fn hour(at: Timestamp) -> Timestamp {
+    Timestamp::from_second(at.as_second() - at.as_second().rem_euclid(3600)).unwrap_or(at)
 }
 
 fn select(id: ClusterId, deleted: Deleted) -> Statement {

@@ -22,16 +22,44 @@ pub enum Due {
     Cluster(ClusterId),
     /// A host without a cluster.
     Host(HostKey),
+    /// What was kept long enough.
+    Sweep(Sweep),
+}
+
+/// What is swept out from time to time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Sweep {
+    /// Clusters that nobody touches.
+    InactiveClusters,
+    /// Clusters and hosts that were deregistered.
+    Deregistered,
+    /// Infra-envs that nobody touches, with their hosts.
+    UnusedInfraEnvs,
 }
 
 const CLUSTER: &str = "cluster";
 const HOST: &str = "host";
+const SWEEP: &str = "sweep";
+
+impl Sweep {
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::InactiveClusters, Self::Deregistered, Self::UnusedInfraEnvs];
+
+    fn key(self) -> &'static str {
+        match self {
+            Self::InactiveClusters => "inactive-clusters",
+            Self::Deregistered => "deregistered",
+            Self::UnusedInfraEnvs => "unused-infra-envs",
+        }
+    }
+}
 
 impl Due {
     fn what(self) -> &'static str {
         match self {
             Self::Cluster(_) => CLUSTER,
             Self::Host(_) => HOST,
+            Self::Sweep(_) => SWEEP,
         }
     }
 
@@ -39,6 +67,7 @@ impl Due {
         let key = match self {
             Self::Cluster(id) => id.0.simple().to_string(),
             Self::Host(key) => format!("{}{}", key.infra_env_id.0.simple(), key.host_id.0.simple()),
+            Self::Sweep(sweep) => sweep.key().to_owned(),
         };
         vec![self.what().into(), key.into()]
     }
@@ -52,6 +81,7 @@ impl Due {
                 let host_id: HostId = host.parse().ok()?;
                 Some(Self::Host(HostKey { infra_env_id, host_id }))
             }
+            SWEEP => Sweep::ALL.into_iter().find(|sweep| sweep.key() == key).map(Self::Sweep),
             _ => None,
         }
     }
@@ -90,8 +120,9 @@ static MARK_BULK: Bulk = Bulk {
 
 const CLEAR: &str = "delete from due where what = $1 and key = $2";
 
+// What only a newer program knows is left to it.
 const TAKE: &str = "with picked as materialized (select what, key from due where at <= $1 and lease_until <= $1 \
-     and what in ('cluster', 'host') order by at limit $2 for update skip locked) \
+     and what in ('cluster', 'host', 'sweep') order by at limit $2 for update skip locked) \
      update due set at = $3, lease_until = $3, lease_owner = $4, takes = takes + 1, attempts = attempts + 1 \
      from picked where due.what = picked.what and due.key = picked.key \
      returning due.what, due.key, due.attempts, due.last_error, due.marks, due.takes";
@@ -114,7 +145,7 @@ const FAIL: &str = "update due set lease_until = 0, lease_owner = null, last_err
      at = case when marks = $4 or $5 < at then $5 else at end where what = $1 and key = $2 and takes = $3";
 
 const NEXT: &str = "select min(case when lease_until > at then lease_until else at end) \
-     from (select at, lease_until from due order by at limit 256) first";
+     from (select at, lease_until from due where what in ('cluster', 'host', 'sweep') order by at limit 256) first";
 
 impl Batch {
     /// Makes something due at a time, or earlier if it was; work that is under way will be done again.

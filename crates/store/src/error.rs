@@ -1,13 +1,16 @@
 //! What can go wrong.
 
+use std::error::Error as StdError;
 use std::sync::Arc;
+
+use tokio_postgres::error::SqlState;
 
 use crate::subject::Subject;
 
 /// The database can't be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("the database's address is not sqlite:PATH, a path or postgres://…: {0}")]
+    #[error("the database's address is not sqlite:PATH, a path with a folder or postgres://…: {0}")]
     Address(String),
     #[error(
         "the database has schema {found}, this program knows none newer than {known}: it was last used by a newer program; \
@@ -39,6 +42,31 @@ pub enum Error {
     Corrupt(String),
     #[error("the store is closed")]
     Closed,
+}
+
+impl Error {
+    /// Whether the disk is full: the same succeeds once there is room.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::Sqlite(cause) => cause.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
+            Self::Postgres(cause) => cause.code() == Some(&SqlState::DISK_FULL),
+            _ => false,
+        }
+    }
+
+    /// Whether the database is away: it can't be reached, or is about to start or to end. The same may succeed later.
+    pub fn is_away(&self) -> bool {
+        use SqlState as State;
+        let passing = [State::ADMIN_SHUTDOWN, State::CRASH_SHUTDOWN, State::CANNOT_CONNECT_NOW];
+        match self {
+            Self::Connection(_) => true,
+            Self::Postgres(cause) => match cause.code() {
+                Some(code) => passing.contains(code),
+                None => cause.is_closed() || cause.source().is_some_and(<dyn StdError>::is::<std::io::Error>),
+            },
+            _ => false,
+        }
+    }
 }
 
 impl From<rusqlite::Error> for Error {

@@ -47,10 +47,10 @@ pub struct HostFilter {
     pub infra_env_id: Option<InfraEnvId>,
     pub host_id: Option<HostId>,
     pub cluster_id: Option<ClusterId>,
+    /// In any of these; to be used with at most some thousands.
+    pub cluster_ids: Option<Vec<ClusterId>>,
     pub role: Option<HostRole>,
     pub status: Option<HostStatus>,
-    /// Soft-deleted before; to be used with [`Deleted::Shown`].
-    pub deleted_before: Option<Timestamp>,
     /// Which reports are read along.
     pub reports: Reports,
 }
@@ -149,6 +149,19 @@ impl Store {
         join(&answers.next().unwrap_or_default(), answers.next().unwrap_or_default())
     }
 
+    /// How many hosts there are of each state in each cluster; [`HostFilter::reports`] plays no part.
+    pub async fn host_states(&self, filter: &HostFilter) -> Result<Vec<(ClusterId, HostStatus, u64)>, Error> {
+        let mut select = Select::new("select h.cluster_id, h.status, count(*) from hosts h");
+        conditions(&mut select, filter);
+        select.when("h.cluster_id is not null").tail(" group by h.cluster_id, h.status");
+        let rows = self.read(select.build()).await?;
+        let state = |row: &Row| {
+            let status = row.text(1)?.parse().map_err(Error::Corrupt)?;
+            Ok((ClusterId(row.uuid(0)?), status, row.int(2)?.unsigned_abs()))
+        };
+        rows.iter().map(state).collect()
+    }
+
     /// How many hosts there are; [`HostFilter::reports`] plays no part.
     pub async fn count_hosts(&self, filter: &HostFilter) -> Result<u64, Error> {
         let mut select = Select::new("select count(*) from hosts h");
@@ -209,8 +222,8 @@ pub(crate) fn conditions(select: &mut Select, filter: &HostFilter) {
     if filter.deleted == Deleted::Hidden {
         select.when("h.deleted_at is null");
     }
-    if let Some(before) = filter.deleted_before {
-        select.with("h.deleted_at < ", before, "");
+    if let Some(ids) = &filter.cluster_ids {
+        select.one_of("h.cluster_id", ids.iter().map(|id| Value::Uuid(id.0)));
     }
 }
 

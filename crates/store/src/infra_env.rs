@@ -2,7 +2,6 @@
 
 use assisted_core::infra_env::record::InfraEnvRecord;
 use assisted_wire::id::{ClusterId, InfraEnvId};
-use jiff::Timestamp;
 
 use crate::batch::Batch;
 use crate::error::Error;
@@ -31,10 +30,6 @@ pub struct InfraEnvFilter {
     pub cluster_id: Option<ClusterId>,
     pub user_name: Option<String>,
     pub org_id: Option<String>,
-    /// Last changed before.
-    pub updated_before: Option<Timestamp>,
-    /// At most so many, in order of creation.
-    pub limit: Option<u32>,
 }
 
 impl Batch {
@@ -95,13 +90,7 @@ impl Store {
             .equal("cluster_id", filter.cluster_id.map(|id| id.0))
             .equal("user_name", filter.user_name.clone())
             .equal("org_id", filter.org_id.clone());
-        if let Some(before) = filter.updated_before {
-            select.with("updated_at < ", before, "");
-        }
         select.tail(" order by created_at, id");
-        if let Some(limit) = filter.limit {
-            select.tail(" limit ").param(i64::from(limit));
-        }
         self.read(select.build()).await?.iter().map(Stored::read).collect()
     }
 }

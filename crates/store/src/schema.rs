@@ -18,6 +18,10 @@ const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("../migrations/1.postgres.sql"),
     },
     Migration { common: include_str!("../migrations/2.sql"), postgres: "" },
+    Migration {
+        common: include_str!("../migrations/3.sql"),
+        postgres: include_str!("../migrations/3.postgres.sql"),
+    },
 ];
 
 pub(crate) const CREATE_VERSIONS: &str =

@@ -25,8 +25,9 @@ struct Inner {
 impl Store {
     /// Opens a database, and makes or migrates its schema.
     ///
-    /// `address` is `sqlite:PATH`, a path, or `postgres://…`. The file of an SQLite database is made, readable to its owner
-    /// only, with the directories above it; a PostgreSQL database must exist. Must be called within a tokio runtime.
+    /// `address` is `sqlite:PATH`, a path with a `/` in it whose folder exists, or `postgres://…`. The file of an SQLite
+    /// database is made, readable to its owner only, for `sqlite:PATH` with the folders above it; a PostgreSQL database
+    /// must exist. Must be called within a tokio runtime.
     pub async fn open(address: &str) -> Result<Self, OpenError> {
         let news = Arc::new(News::default());
         let engine = Engine::open(address, &news).await?;

@@ -156,6 +156,7 @@ async fn writers_and_deleters_do_not_disturb_each_other() {
                     }
                     Err(error) => assert!(matches!(error, Error::NotFound(_)), "{error}"),
                 }
+                blob.list(&key("shared")).await.unwrap();
                 blob.delete(&file).await.unwrap();
             }
         })

@@ -24,7 +24,7 @@ pub use duration::{format_duration, parse_duration};
 pub use generation::{Generation, Generator};
 pub use images::{Images, JsonList, MustGather, Versions};
 pub use operators::Operators;
-pub use retention::{Events, Retention};
+pub use retention::{Events, RateLimits, Retention};
 pub use storage::{Database, Storage, StorageKind};
 pub use timeouts::{FinalizingStageTimeouts, HostStageTimeouts, Timeouts};
 use topic::Env;

@@ -1,8 +1,11 @@
 //! How long things are kept, and how events flow.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::duration::{format_duration, parse_duration};
 use super::topic::topic;
+use super::value::{Value, excerpt};
 
 const fn hours(count: u64) -> Duration {
     Duration::from_secs(count * 3600)
@@ -37,7 +40,51 @@ topic! {
 topic! {
     /// Events.
     Events {
-        /// How often an event may repeat, a JSON map of names to durations; empty: as often as it happens.
-        rate_limits: String = String::new(), "EVENT_RATE_LIMITS";
+        /// The shortest pause between two events of a name about the same object; empty: none but those built in.
+        rate_limits: RateLimits = RateLimits::default(), "EVENT_RATE_LIMITS";
+    }
+}
+
+/// Pauses by the name of the event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RateLimits(pub BTreeMap<String, Duration>);
+
+impl Value for RateLimits {
+    const KIND: &'static str =
+        r#"a JSON map of events to durations such as {"host_registration_succeeded":"10m"}"#;
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let limits: BTreeMap<String, String> = serde_json::from_str(text)
+            .map_err(|error| format!("{} is no such map: {error}", excerpt(text)))?;
+        let read = |(name, pause): (String, String)| match parse_duration(&pause) {
+            Ok(pause) => Ok((name, pause)),
+            Err(error) => Err(format!("{name}: {error}")),
+        };
+        limits.into_iter().map(read).collect::<Result<_, _>>().map(Self)
+    }
+
+    fn show(&self) -> String {
+        let limits: BTreeMap<_, _> =
+            self.0.iter().map(|(name, pause)| (name, format_duration(*pause))).collect();
+        if limits.is_empty() { String::new() } else { serde_json::json!(limits).to_string() }
+    }
+
+    fn empty() -> Option<Self> {
+        Some(Self::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rate_limits() {
+        let read = RateLimits::parse(r#"{"b":"90s","a":"1h"}"#).unwrap();
+        assert_eq!(read.0["b"], Duration::from_secs(90));
+        assert_eq!(RateLimits::parse(&read.show()), Ok(read));
+        for text in ["nonsense", "[]", r#"{"a":1}"#, r#"{"a":"never"}"#, r#"{"a":"-1s"}"#] {
+            RateLimits::parse(text).unwrap_err();
+        }
     }
 }

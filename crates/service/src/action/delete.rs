@@ -1,5 +1,6 @@
 //! Deletes files that no longer mean anything.
 
+use assisted_store::{Asked, Batch, Deleted};
 use assisted_wire::id::ClusterId;
 
 use crate::file::{key, root};
@@ -18,6 +19,18 @@ impl Service {
             }
         }
         Ok(())
+    }
+
+    /// Deletes a cluster that was deregistered, for good. Its files go first: as long as one is left, so is the cluster.
+    pub(super) async fn delete_cluster(&self, asked: &Asked, id: ClusterId) -> Result<(), Error> {
+        let stored = self.store().cluster(id, Deleted::Shown).await?;
+        let mut batch = Batch::new();
+        if stored.is_some_and(|stored| stored.record.cluster.deleted_at.is_some()) {
+            let files = self.blob().delete_all(&root(id)?).await?;
+            batch.delete_cluster(id);
+            tracing::info!(cluster = %id, files, "a deregistered cluster is deleted for good");
+        }
+        self.finish_action_with(asked, batch).await
     }
 
     /// Deletes the logs of an earlier installation.

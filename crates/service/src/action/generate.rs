@@ -3,12 +3,15 @@
 use assisted_core::action::Attempt;
 use assisted_core::facts::Facts;
 use assisted_core::install::{Generated, awaits, generated};
-use assisted_store::{Asked, Deleted, Subject};
+use assisted_store::{Asked, Change, Deleted, Subject};
 use assisted_wire::id::ClusterId;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
 
+use crate::error::chain;
 use crate::fault::{Fault, Tries, broken};
 use crate::file::key;
-use crate::generator::GenerateError;
+use crate::generator::{Files, GenerateError};
 use crate::{Error, Service};
 
 /// So often what breaks is tried; then the preparation has failed, and the user may try again.
@@ -17,13 +20,23 @@ const MOST_ATTEMPTS: u32 = 5;
 impl Service {
     /// Generates and stores the files of an attempt to install, and tells the domain how that went.
     pub(super) async fn generate(&self, asked: &Asked, id: ClusterId, attempt: Attempt) -> Result<(), Error> {
+        // Before the reading: what changes after it is heard.
+        let changes = self.store().changes();
         let work = self.load_cluster(id, Deleted::Hidden).await.map_err(broken)?;
         let Some(work) = work.filter(|work| work.cluster().is_some_and(|record| awaits(record, attempt)))
         else {
             // Given up meanwhile: nobody wants the files.
             return self.finish_action(asked).await;
         };
-        let outcome = match self.generate_files(&work.facts, id).await {
+        let generated = tokio::select! {
+            files = self.generate_files(&work.facts) => files,
+            () = self.given_up(id, attempt, changes) => return self.finish_action(asked).await,
+        };
+        let kept = match generated {
+            Ok(files) => self.keep_files(id, files).await,
+            Err(error) => Err(error),
+        };
+        let outcome = match kept {
             Ok(generated) => Ok(generated),
             Err(GenerateError::Refused(reason)) => Err(reason),
             Err(GenerateError::Broken(error)) if asked.attempts < MOST_ATTEMPTS => return Err(error),
@@ -41,9 +54,30 @@ impl Service {
         }
     }
 
-    async fn generate_files(&self, facts: &Facts, id: ClusterId) -> Result<Generated, GenerateError> {
+    async fn generate_files(&self, facts: &Facts) -> Result<Files, GenerateError> {
         let generator = self.generator().map_err(|refusal| GenerateError::Refused(refusal.reason))?;
-        let files = generator.generate(facts, self.blob()).await?;
+        generator.generate(facts, self.blob()).await
+    }
+
+    /// Returns when nobody wants the files of an attempt any more.
+    async fn given_up(&self, id: ClusterId, attempt: Attempt, mut changes: Receiver<Change>) {
+        loop {
+            match changes.recv().await {
+                Ok(Change::Here(what) | Change::Elsewhere(what)) if what != Subject::Cluster(id) => continue,
+                Ok(_) | Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => std::future::pending().await,
+            }
+            match self.store().cluster(id, Deleted::Hidden).await {
+                Ok(stored) if stored.as_ref().is_none_or(|stored| !awaits(&stored.record, attempt)) => return,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(cluster = %id, error = %chain(&error), "can't tell whether its files are still wanted");
+                }
+            }
+        }
+    }
+
+    async fn keep_files(&self, id: ClusterId, files: Files) -> Result<Generated, GenerateError> {
         for (name, content) in files.contents {
             let key = key(id, &name).map_err(GenerateError::Broken)?;
             self.blob().put(&key, content).await.map_err(|error| GenerateError::Broken(error.into()))?;

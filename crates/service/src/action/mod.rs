@@ -11,26 +11,17 @@ use std::time::Duration;
 
 use assisted_core::action::Action;
 use assisted_store::{Asked, Batch, Subject, WriteError};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::chain;
+use crate::pace::{KEEP, LEASE, LONGEST_REST, SHORTEST_REST, rest, retry_at};
 use crate::{Error, Service};
 
 /// So many actions are done at the same time.
 const AT_ONCE: usize = 4;
-/// How long an action belongs to its taker, unless that one keeps it. One that dies delays its actions by as much.
-const LEASE: SignedDuration = SignedDuration::from_secs(30);
-/// How often an action is kept.
-const KEEP: Duration = Duration::from_secs(10);
-/// The longest rest: a wake-up that got lost costs no more than this.
-const LONGEST_REST: Duration = Duration::from_secs(10);
-/// The shortest rest that only the clock ends.
-const SHORTEST_REST: Duration = Duration::from_millis(250);
-/// The first pause after a failure; it doubles with each further one.
-const FIRST_RETRY: SignedDuration = SignedDuration::from_secs(1);
 
 /// Who does the actions of this process.
 #[derive(Debug, Default)]
@@ -92,10 +83,7 @@ impl Service {
             running.spawn(self.clone().work_on_action(asked, stop.clone()));
         }
         let next = self.store().next_action_at().await.map_err(|error| chain(&error))?;
-        let rest = next.map_or(LONGEST_REST, |next| {
-            Duration::try_from(next.duration_since(self.now())).unwrap_or_default()
-        });
-        Ok(rest.clamp(SHORTEST_REST, LONGEST_REST))
+        Ok(rest(self.now(), next))
     }
 
     /// Does one action, and tells how it ended.
@@ -111,7 +99,7 @@ impl Service {
                 }
                 Err(error) => {
                     tracing::warn!(action, %cluster, attempt = asked.attempts, error = %chain(&error), "an action failed");
-                    batch.fail_action(&asked, error.to_string(), self.retry_at(&asked));
+                    batch.fail_action(&asked, error.to_string(), retry_at(self.now(), asked.attempts));
                 }
             },
             () = self.keep_action(&asked) => {
@@ -134,6 +122,7 @@ impl Service {
             }
             Action::DeleteGenerated { cluster_id } => self.delete_generated(cluster_id).await?,
             Action::DeleteLogs { cluster_id } => self.delete_logs(cluster_id).await?,
+            Action::DeleteCluster { cluster_id } => return self.delete_cluster(asked, cluster_id).await,
             Action::DeleteDnsRecords { cluster_id } => {
                 // No provider of DNS is known yet, so none of its records can have been set.
                 tracing::warn!(cluster = %cluster_id, "DNS records are not managed, none are deleted");
@@ -144,12 +133,16 @@ impl Service {
 
     /// Notes that an action needs nothing more.
     async fn finish_action(&self, asked: &Asked) -> Result<(), Error> {
-        let mut batch = Batch::new();
+        self.finish_action_with(asked, Batch::new()).await
+    }
+
+    /// The same, together with what becomes of it.
+    async fn finish_action_with(&self, asked: &Asked, mut batch: Batch) -> Result<(), Error> {
         batch.finish_action(asked);
         match self.store().write(batch).await {
             // Whoever took it over does it once more.
             Ok(()) | Err(WriteError::Conflict { what: Subject::Actions(_) }) => Ok(()),
-            Err(error) => Err(Error::internal(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -166,11 +159,6 @@ impl Service {
                 }
             }
         }
-    }
-
-    fn retry_at(&self, asked: &Asked) -> Timestamp {
-        let pause = FIRST_RETRY * (1 << asked.attempts.min(6));
-        self.now().checked_add(pause).unwrap_or(Timestamp::MAX)
     }
 }
 

@@ -10,6 +10,7 @@ use assisted_wire::id::{ClusterId, InfraEnvId};
 
 use super::no_cluster;
 use crate::fault::{Fault, attempt};
+use crate::work::Work;
 use crate::{Caller, Error, Service};
 
 impl Service {
@@ -25,6 +26,11 @@ impl Service {
     async fn try_deregister_cluster(&self, caller: &Caller, id: ClusterId) -> Result<(), Fault> {
         let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
+        self.deregister(work, id).await
+    }
+
+    /// Removes a cluster that was loaded.
+    pub(crate) async fn deregister(&self, mut work: Work, id: ClusterId) -> Result<(), Fault> {
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
         check(Operation::Deregister, &record.cluster)?;
         let keys: Vec<HostKey> = work.facts.hosts.iter().map(assisted_core::facts::HostFacts::key).collect();

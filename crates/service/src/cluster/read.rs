@@ -1,13 +1,16 @@
 //! Reading clusters (service-api §4.7, §4.8). Reads change nothing.
 
+use std::collections::BTreeMap;
+
 use assisted_core::refusal::Refusal;
 use assisted_store::{ClusterFilter, Deleted, HostFilter, Reports};
 use assisted_wire::cluster::{Cluster, ClusterList};
+use assisted_wire::host::{Host, HostStatus};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use uuid::Uuid;
 
 use super::no_cluster;
-use super::view::{count_hosts, shown_cluster, shown_record};
+use super::view::{count_hosts, shown_alone, shown_cluster, shown_record};
 use crate::fault::broken;
 use crate::host::view::raw_host;
 use crate::work::Work;
@@ -35,6 +38,9 @@ pub struct GetCluster {
     pub exclude_hosts: bool,
 }
 
+/// Clusters of a list whose hosts are read at a time.
+const AT_ONCE: usize = 1000;
+
 const ADMINS_ONLY: &str = "only admin users are allowed to get unregistered clusters";
 
 impl Service {
@@ -50,11 +56,7 @@ impl Service {
         }
         if query.exclude_hosts {
             let stored = self.store().cluster(query.cluster_id, deleted).await?.ok_or_else(no_cluster)?;
-            let mut cluster = shown_record(&stored.record);
-            cluster.hosts = None;
-            cluster.host_networks = Some(Vec::new());
-            cluster.operator_bundles.get_or_insert_default();
-            return Ok(cluster);
+            return Ok(shown_alone(&stored.record));
         }
         let work =
             self.load_cluster(query.cluster_id, deleted).await.map_err(broken)?.ok_or_else(no_cluster)?;
@@ -93,26 +95,43 @@ impl Service {
             ..ClusterFilter::default()
         };
         let mut clusters = Vec::new();
-        for stored in self.store().clusters(&filter).await? {
-            let reports = if query.with_hosts { Reports::All } else { Reports::None };
-            let filter = HostFilter {
-                cluster_id: Some(stored.record.cluster.id),
-                deleted,
-                reports,
-                ..HostFilter::default()
-            };
-            let hosts = self.hosts(&filter).await?;
-            let mut cluster = shown_record(&stored.record);
-            count_hosts(&mut cluster, hosts.iter().map(|host| host.record.host.status));
-            let shown = hosts.iter().filter(|_| query.with_hosts).map(|host| {
-                let mut host = raw_host(host);
-                host.progress_stages = None;
-                host
-            });
-            cluster.hosts = Some(shown.collect());
-            (cluster.host_networks, cluster.operator_bundles) = (None, None);
-            clusters.push(cluster);
+        for stored in self.store().clusters(&filter).await?.chunks(AT_ONCE) {
+            let ids = stored.iter().map(|stored| stored.record.cluster.id).collect();
+            let of_these = HostFilter { cluster_ids: Some(ids), deleted, ..HostFilter::default() };
+            let mut states = self.states_of(&of_these).await?;
+            let mut hosts = if query.with_hosts { self.hosts_of(of_these).await? } else { BTreeMap::new() };
+            for stored in stored {
+                let id = stored.record.cluster.id;
+                let mut cluster = shown_record(&stored.record);
+                count_hosts(&mut cluster, states.remove(&id).unwrap_or_default());
+                cluster.hosts = Some(hosts.remove(&id).unwrap_or_default());
+                (cluster.host_networks, cluster.operator_bundles) = (None, None);
+                clusters.push(cluster);
+            }
         }
         Ok(ClusterList(clusters))
+    }
+
+    /// How many hosts there are of each state, by cluster.
+    async fn states_of(
+        &self,
+        filter: &HostFilter,
+    ) -> Result<BTreeMap<ClusterId, Vec<(HostStatus, u64)>>, Error> {
+        let mut states: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (id, status, count) in self.store().host_states(filter).await? {
+            states.entry(id).or_default().push((status, count));
+        }
+        Ok(states)
+    }
+
+    /// The hosts as lists of clusters show them, by cluster.
+    async fn hosts_of(&self, filter: HostFilter) -> Result<BTreeMap<ClusterId, Vec<Host>>, Error> {
+        let filter = HostFilter { reports: Reports::All, ..filter };
+        let mut hosts: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for facts in self.hosts(&filter).await? {
+            let Some(id) = facts.record.host.cluster_id else { continue };
+            hosts.entry(id).or_default().push(Host { progress_stages: None, ..raw_host(&facts) });
+        }
+        Ok(hosts)
     }
 }

@@ -29,10 +29,19 @@ pub(crate) fn shown_record(record: &ClusterRecord) -> Cluster {
     cluster
 }
 
+/// The answer without hosts, and without what is made from them.
+pub(crate) fn shown_alone(record: &ClusterRecord) -> Cluster {
+    let mut cluster = shown_record(record);
+    cluster.hosts = None;
+    cluster.host_networks = Some(Vec::new());
+    cluster.operator_bundles.get_or_insert_default();
+    cluster
+}
+
 /// The full answer: hosts customised, counts, host networks.
 pub(crate) fn shown_cluster(facts: &Facts, record: &ClusterRecord, image: Option<&InfraEnv>) -> Cluster {
     let mut cluster = shown_record(record);
-    count_hosts(&mut cluster, facts.hosts.iter().map(|host| host.record.host.status));
+    count_hosts(&mut cluster, facts.hosts.iter().map(|host| (host.record.host.status, 1)));
     bootstrap_network_first(&mut cluster, &facts.hosts);
     cluster.host_networks = Some(shared_networks(&facts.hosts));
     cluster.hosts = Some(facts.hosts.iter().map(|host| shown_host(host, Some(record), true)).collect());
@@ -42,13 +51,14 @@ pub(crate) fn shown_cluster(facts: &Facts, record: &ClusterRecord, image: Option
     cluster
 }
 
-/// Fills the counts, which are made from the hosts' states.
-pub(crate) fn count_hosts(cluster: &mut Cluster, states: impl Iterator<Item = HostStatus>) {
+/// Fills the counts, which are made from the hosts' states and how many there are of each.
+pub(crate) fn count_hosts(cluster: &mut Cluster, states: impl IntoIterator<Item = (HostStatus, u64)>) {
     let (mut total, mut enabled, mut ready) = (0, 0, 0);
-    for state in states {
-        total += 1;
-        enabled += i64::from(!DISABLED.contains(&state));
-        ready += i64::from(state == HostStatus::Known);
+    for (state, count) in states {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        total += count;
+        enabled += if DISABLED.contains(&state) { 0 } else { count };
+        ready += if state == HostStatus::Known { count } else { 0 };
     }
     (cluster.total_host_count, cluster.enabled_host_count, cluster.ready_host_count) =
         (total, enabled, ready);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use assisted_core::event::NewEvent;
-use assisted_core::settings::{Settings, parse_duration};
+use assisted_core::settings::Settings;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -24,7 +24,9 @@ impl Limits {
     pub(crate) fn new(settings: &Settings) -> Self {
         let mut pauses: BTreeMap<_, _> =
             HOURLY.map(|name| (name.to_owned(), SignedDuration::from_hours(1))).into();
-        pauses.extend(own(&settings.events.rate_limits));
+        let own = settings.events.rate_limits.0.iter();
+        // Settings are durations of a century at most.
+        pauses.extend(own.filter_map(|(name, pause)| Some((name.clone(), (*pause).try_into().ok()?))));
         Self { pauses, told: Mutex::default() }
     }
 
@@ -58,39 +60,20 @@ fn key(event: &NewEvent) -> Key {
     (event.name, event.cluster_id, event.host_id, event.infra_env_id)
 }
 
-/// The pauses that the settings ask for. What can't be read is told and left out: a wrong limit must not stop the service.
-fn own(text: &str) -> Vec<(String, SignedDuration)> {
-    if text.is_empty() {
-        return Vec::new();
-    }
-    let limits: BTreeMap<String, String> = match serde_json::from_str(text) {
-        Ok(limits) => limits,
-        Err(error) => {
-            tracing::warn!(%error, "EVENT_RATE_LIMITS is not a JSON map of names to durations");
-            return Vec::new();
-        }
-    };
-    let read = |(name, text): (String, String)| match parse_duration(&text).ok().map(SignedDuration::try_from)
-    {
-        Some(Ok(pause)) => Some((name, pause)),
-        _ => {
-            tracing::warn!(event = name, pause = text, "EVENT_RATE_LIMITS: not a duration");
-            None
-        }
-    };
-    limits.into_iter().filter_map(read).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use assisted_core::event::catalogue;
+    use assisted_core::settings::RateLimits;
 
     use super::*;
 
     #[test]
     fn once_in_its_time_for_each_host() {
         let mut settings = Settings::default();
-        settings.events.rate_limits = r#"{"infra_env_registered":"10m","x":"never"}"#.to_owned();
+        let pause = Duration::from_secs(600);
+        settings.events.rate_limits = RateLimits([("infra_env_registered".to_owned(), pause)].into());
         let limits = Limits::new(&settings);
         let at = |minute: i64| Timestamp::from_second(minute * 60).unwrap();
         let (one, other) = (InfraEnvId::random(), InfraEnvId::random());

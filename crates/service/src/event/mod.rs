@@ -163,6 +163,6 @@ impl Service {
         }
         let mut batch = Batch::new();
         batch.insert_client_event(&event);
-        self.store().write(batch).await.map_err(Error::internal)
+        Ok(self.store().write(batch).await?)
     }
 }

@@ -53,9 +53,3 @@ pub(crate) fn key(cluster_id: ClusterId, path: &str) -> Result<Key, Error> {
 pub(crate) fn root(cluster_id: ClusterId) -> Result<Key, Error> {
     Key::new(cluster_id.to_string()).map_err(Error::internal)
 }
-
-impl From<assisted_blob::Error> for Error {
-    fn from(error: assisted_blob::Error) -> Self {
-        Self::internal(error)
-    }
-}

@@ -44,7 +44,9 @@ impl Service {
 
     /// The hosts that a filter selects, as the domain sees them.
     pub(crate) async fn hosts(&self, filter: &HostFilter) -> Result<Vec<HostFacts>, Error> {
-        debug_assert!(filter.deleted == Deleted::Hidden || filter.cluster_id.is_some());
+        debug_assert!(
+            filter.deleted == Deleted::Hidden || filter.cluster_id.is_some() || filter.cluster_ids.is_some()
+        );
         Ok(self.store().hosts(filter).await?.into_iter().map(|row| self.host_facts(row)).collect())
     }
 }

@@ -8,7 +8,7 @@ mod quiet;
 use std::time::{Duration, Instant};
 
 use assisted_store::{Batch, Deleted, Due, Taken};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -18,18 +18,11 @@ use uuid::Uuid;
 use crate::Service;
 use crate::error::chain;
 use crate::fault::{Fault, Tries};
+use crate::pace::{LEASE, SHORTEST_REST, rest, retry_at};
 use quiet::Quiet;
 
 /// So many rows are taken at a time, and worked on at the same time.
 const AT_ONCE: u32 = 16;
-/// How long a row belongs to its taker. One that dies delays its rows by as much.
-const LEASE: SignedDuration = SignedDuration::from_secs(30);
-/// The longest rest: a wake-up that got lost costs no more than this.
-const LONGEST_REST: Duration = Duration::from_secs(10);
-/// The shortest rest that only the clock ends: what falls due within it is taken together. Changes do not wait for it.
-const SHORTEST_REST: Duration = Duration::from_millis(250);
-/// The first pause after a failure; it doubles with each further one.
-const FIRST_RETRY: SignedDuration = SignedDuration::from_secs(1);
 
 /// What the scheduler remembers.
 #[derive(Debug)]
@@ -59,6 +52,11 @@ impl Scheduler {
         self.woken.notify_one();
     }
 
+    /// Forgets what needs no attention any more.
+    pub(crate) fn tidy(&self, now: Timestamp) {
+        self.quiet.tidy(now);
+    }
+
     /// Its name.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -78,13 +76,20 @@ impl Service {
     /// Works on what is due until stopped.
     pub(crate) async fn schedule(self, stop: CancellationToken) {
         let mut due = self.store().due_marks();
+        let mut planned = false;
         while !stop.is_cancelled() {
             *self.0.scheduler.looked.lock() = Instant::now();
+            if !planned {
+                match self.plan_sweeps().await {
+                    Ok(()) => planned = true,
+                    Err(fault) => tracing::warn!(?fault, "nothing is removed yet that was kept long enough"),
+                }
+            }
             let rest = match self.work_off().await {
                 Ok(rest) => rest,
                 Err(error) => {
                     tracing::error!(error, "what is due can't be taken");
-                    Duration::from_secs(1)
+                    SHORTEST_REST
                 }
             };
             if rest.is_zero() {
@@ -111,10 +116,7 @@ impl Service {
             .take_due(&self.0.scheduler.name, now, AT_ONCE, LEASE)
             .await
             .map_err(|error| chain(&error))?;
-        if taken.is_empty() {
-            let next = store.next_due_at().await.map_err(|error| chain(&error))?;
-            return Ok(next.map_or(LONGEST_REST, |next| rest(self.now(), next)));
-        }
+        let is_all = taken.len() < AT_ONCE as usize;
         let mut calm = Batch::new();
         let mut tasks = JoinSet::new();
         for taken in taken {
@@ -134,7 +136,11 @@ impl Service {
                 std::panic::resume_unwind(error.into_panic());
             }
         }
-        Ok(Duration::ZERO)
+        if !is_all {
+            return Ok(Duration::ZERO);
+        }
+        let next = store.next_due_at().await.map_err(|error| chain(&error))?;
+        Ok(rest(self.now(), next))
     }
 
     /// Works on one row, and gives it back.
@@ -152,10 +158,8 @@ impl Service {
                 Err(Fault::Rejected(rejection)) => break rejection.refusal.into(),
             }
         };
-        let pause = FIRST_RETRY * (1 << taken.attempts.min(6));
-        let retry = self.now().checked_add(pause).unwrap_or(Timestamp::MAX);
         let mut batch = Batch::new();
-        batch.fail_due(&taken, failure.to_string(), retry);
+        batch.fail_due(&taken, failure.to_string(), retry_at(self.now(), taken.attempts));
         if let Err(error) = self.store().write(batch).await {
             tracing::error!(due = ?taken.due, error = %chain(&error), "due work can't be given back; its lease will run out");
         }
@@ -166,6 +170,7 @@ impl Service {
         let loaded = match taken.due {
             Due::Cluster(id) => self.load_cluster(id, Deleted::Hidden).await?,
             Due::Host(key) => self.load_host_alone(key).await?.filter(|work| work.cluster().is_none()),
+            Due::Sweep(sweep) => return self.sweep_due(taken, sweep).await,
         };
         let Some(mut work) = loaded else {
             // Gone, or due with its cluster.
@@ -181,10 +186,4 @@ impl Service {
         self.0.scheduler.quiet.remember(taken, &facts, next, self.memory());
         Ok(())
     }
-}
-
-/// How long to rest until a moment.
-fn rest(now: Timestamp, next: Timestamp) -> Duration {
-    let rest = Duration::try_from(next.duration_since(now)).unwrap_or_default();
-    rest.clamp(SHORTEST_REST, LONGEST_REST)
 }

@@ -15,6 +15,9 @@ use parking_lot::Mutex;
 use crate::memory::Memory;
 use crate::memory::check_in::CheckIn;
 
+/// So long after its time nobody comes to look any more.
+const FORGOTTEN: SignedDuration = SignedDuration::from_hours(1);
+
 /// What is quiet, since when it was last looked at.
 #[derive(Debug, Default)]
 pub(crate) struct Quiet(Mutex<HashMap<Due, Calm>>);
@@ -76,6 +79,15 @@ impl Quiet {
         } else {
             self.forget(taken.due);
         }
+    }
+
+    /// Forgets what nobody has looked at for long, though it was time: it is gone, or another replica's.
+    pub(crate) fn tidy(&self, now: Timestamp) {
+        let overdue = |calm: &Calm| {
+            let next = calm.hosts.iter().filter_map(Watched::misses_at).min();
+            next.is_none_or(|next| now.duration_since(next) > FORGOTTEN)
+        };
+        self.0.lock().retain(|_, calm| !overdue(calm));
     }
 
     /// Forgets what is gone.

@@ -1,6 +1,9 @@
 //! Events: told by the service and by clients, listed with filters.
 
+use std::time::Duration;
+
 use assisted_core::host::record::HostKey;
+use assisted_core::settings::RateLimits;
 use assisted_service::event::ListEvents;
 use assisted_service::{Caller, TokenResource};
 use assisted_wire::event::{EventCategory, EventSeverity};
@@ -155,7 +158,7 @@ async fn with_every_filter(database: Database) {
 }
 
 async fn seldom(database: Database) {
-    let limits = r#"{"infra_env_deregister_failed": "10m"}"#.to_owned();
+    let limits = RateLimits([("infra_env_deregister_failed".to_owned(), Duration::from_secs(600))].into());
     let lab = Lab::with(&database, Time::default(), |settings| settings.events.rate_limits = limits).await;
     let infra_env = lab.infra_env(None).await;
     lab.host(infra_env.id).await;

@@ -15,7 +15,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::Notify;
 
-use crate::lab::{Database, Lab, Time, on_both_engines};
+use crate::lab::{Database, Lab, Time, eventually, on_both_engines};
 
 on_both_engines![
     killed_in_the_middle,
@@ -23,6 +23,7 @@ on_both_engines![
     done_again_after_failures,
     a_refusal_ends_the_attempt,
     given_up_after_many_failures,
+    left_when_it_is_cancelled,
     replicas_share_the_work,
     forgotten_by_a_start_without_generator,
 ];
@@ -141,18 +142,15 @@ async fn done_again_after_failures(database: Database) {
     let id = lab.ready().await.id;
     lab.install(id).await;
     for attempts in 1..=2 {
-        let failed = loop {
+        let told = eventually("failed", async || {
             let actions = lab.service.list_cluster_actions(&lab.caller, id).await.unwrap().0;
-            if let Some(failed) =
-                actions.iter().find(|action| action.attempts == attempts && action.last_error.is_some())
-                && generator.calls() == u32::try_from(attempts).unwrap()
-            {
-                break failed.clone();
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        };
+            let failed = actions.iter().find(|action| action.attempts == attempts);
+            failed.and_then(|failed| failed.last_error.clone()).ok_or(format!("{actions:?}"))
+        })
+        .await;
+        assert_eq!(i64::from(generator.calls()), attempts);
         // What exactly broke stands in the log.
-        assert!(failed.last_error.unwrap().starts_with("internal error "));
+        assert!(told.starts_with("internal error "), "{told}");
         assert_eq!(lab.get_cluster(id).await.status, ClusterStatus::PreparingForInstallation);
         lab.pass(10);
     }
@@ -186,14 +184,34 @@ async fn given_up_after_many_failures(database: Database) {
     let lab = Lab::generating(&database, Time::default(), Arc::clone(&generator) as _).await;
     let id = lab.ready().await.id;
     lab.install(id).await;
-    while lab.get_cluster(id).await.status == ClusterStatus::PreparingForInstallation {
+    let failed = eventually("given up", async || {
         lab.pass(1);
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
-    let (status, reason) = preparation(&lab.get_cluster(id).await);
+        let cluster = lab.get_cluster(id).await;
+        let seen = format!("{} after {} calls", cluster.status, generator.calls());
+        (cluster.status != ClusterStatus::PreparingForInstallation).then_some(cluster).ok_or(seen)
+    })
+    .await;
+    let (status, reason) = preparation(&failed);
     assert_eq!(status, Some(InstallationPreparationStatus::Failed));
     assert!(reason.starts_with("internal error "), "{reason}");
     assert_eq!(generator.calls(), 5);
+    lab.stop().await;
+}
+
+async fn left_when_it_is_cancelled(database: Database) {
+    let generator = Scripted::new(&[End::Never, End::Succeeds]);
+    let lab = Lab::generating(&database, Time::default(), Arc::clone(&generator) as _).await;
+    let id = lab.ready().await.id;
+    lab.install(id).await;
+    generator.called.notified().await;
+    lab.service.cancel_installation(&lab.caller, id).await.unwrap();
+    // No lease runs out: time stands still.
+    lab.until_idle(id).await;
+    lab.until_cluster(id, "ready again", |cluster| cluster.status == ClusterStatus::Ready).await;
+    lab.pass(1);
+    lab.install(id).await;
+    lab.until_cluster(id, "generated", is_prepared).await;
+    assert_eq!(generator.calls(), 2);
     lab.stop().await;
 }
 

@@ -13,7 +13,7 @@ use assisted_wire::operator::OperatorStatus;
 use assisted_wire::step::{StepReply, StepType};
 use serde_json::{Value, json};
 
-use crate::lab::{Database, Lab, Time, on_both_engines, refusal};
+use crate::lab::{Database, Lab, Time, eventually, on_both_engines, refusal};
 
 on_both_engines![
     to_the_end,
@@ -172,15 +172,11 @@ impl Lab {
 
     /// Waits until nothing is left to be done for a cluster.
     pub async fn until_idle(&self, id: ClusterId) {
-        let limit = std::time::Instant::now() + std::time::Duration::from_secs(30);
-        loop {
+        eventually("idle", async || {
             let actions = self.service.list_cluster_actions(&self.caller, id).await.unwrap().0;
-            if actions.is_empty() {
-                return;
-            }
-            assert!(std::time::Instant::now() < limit, "{actions:?}");
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
+            if actions.is_empty() { Ok(()) } else { Err(format!("{actions:?}")) }
+        })
+        .await;
     }
 }
 

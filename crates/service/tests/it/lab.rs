@@ -235,21 +235,12 @@ impl Lab {
 
     /// Waits until something holds of a host.
     pub async fn until_host(&self, key: HostKey, what: &str, holds: impl Fn(&Host) -> bool) -> Host {
-        let limit = Instant::now() + Duration::from_secs(30);
-        loop {
+        eventually(what, async || {
             let host = self.get(key).await;
-            if holds(&host) {
-                return host;
-            }
-            assert!(
-                Instant::now() < limit,
-                "not {what}: {} ({}) {}",
-                host.status,
-                host.status_info,
-                host.validations_info
-            );
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+            let seen = format!("{} ({}) {}", host.status, host.status_info, host.validations_info);
+            holds(&host).then_some(host).ok_or(seen)
+        })
+        .await
     }
 
     /// Waits until something holds of a cluster.
@@ -259,21 +250,12 @@ impl Lab {
         what: &str,
         holds: impl Fn(&Cluster) -> bool,
     ) -> Cluster {
-        let limit = Instant::now() + Duration::from_secs(30);
-        loop {
+        eventually(what, async || {
             let cluster = self.get_cluster(id).await;
-            if holds(&cluster) {
-                return cluster;
-            }
-            assert!(
-                Instant::now() < limit,
-                "not {what}: {} ({}) {}",
-                cluster.status,
-                cluster.status_info,
-                cluster.validations_info
-            );
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+            let seen = format!("{} ({}) {}", cluster.status, cluster.status_info, cluster.validations_info);
+            holds(&cluster).then_some(cluster).ok_or(seen)
+        })
+        .await
     }
 
     pub async fn events(&self, query: ListEvents) -> EventPage {
@@ -284,6 +266,18 @@ impl Lab {
     pub async fn event_names(&self, cluster_id: ClusterId) -> Vec<String> {
         let page = self.events(ListEvents { cluster_id: Some(cluster_id), ..ListEvents::default() }).await;
         page.events.0.into_iter().map(|event| event.name).collect()
+    }
+}
+
+/// Looks until there is what is waited for; the error tells what is there instead.
+pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Result<T, String>) -> T {
+    let limit = Instant::now() + Duration::from_secs(30);
+    loop {
+        match look().await {
+            Ok(found) => return found,
+            Err(seen) => assert!(Instant::now() < limit, "not {what}: {seen}"),
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 

@@ -56,6 +56,17 @@ async fn of_clusters(database: Database) {
         }
     }
 
+    // With their hosts, each cluster its own.
+    let other = lab.host(lab.infra_env(Some(imported.id)).await.id).await;
+    let with_hosts = ListClusters { with_hosts: true, ..Default::default() };
+    for cluster in lab.service.list_clusters(&lab.caller, with_hosts).await.unwrap().0 {
+        let hosts = cluster.hosts.unwrap();
+        assert_eq!((hosts.len(), cluster.total_host_count, cluster.ready_host_count), (1, 1, 0));
+        assert_eq!(hosts[0].cluster_id, Some(cluster.id));
+        assert_eq!(hosts[0].id == other.host_id, cluster.id == imported.id);
+        assert_eq!(hosts[0].progress_stages, None);
+    }
+
     let without = GetCluster { cluster_id: own.id, get_unregistered_clusters: false, exclude_hosts: true };
     let shown = lab.service.get_cluster(&lab.caller, without).await.unwrap();
     assert_eq!((shown.hosts, shown.total_host_count, shown.host_networks), (None, 0, Some(vec![])));

@@ -15,5 +15,6 @@ mod manifests;
 mod refusals;
 mod replicas;
 mod replies;
+mod retention;
 mod silence;
 mod stages;

@@ -8,9 +8,10 @@ mod postgres_value;
 mod sqlite;
 mod sqlite_value;
 mod sqlite_writer;
+mod writer;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assisted_core::host::record::HostKey;
@@ -36,18 +37,7 @@ impl Engine {
         if address.starts_with("postgres://") || address.starts_with("postgresql://") {
             return Postgres::open(address, news).await.map(Self::Postgres);
         }
-        let path = match address.split_once(':') {
-            Some(("sqlite", path)) => path.strip_prefix("//").unwrap_or(path),
-            // Told without its rest, which may hold a password.
-            Some((scheme, _)) if !scheme.contains(['/', '.']) => {
-                return Err(OpenError::Address(scheme.to_owned()));
-            }
-            _ => address,
-        };
-        if path.is_empty() {
-            return Err(OpenError::Address("it is empty".to_owned()));
-        }
-        Sqlite::open(Path::new(path), news).await.map(Self::Sqlite)
+        Sqlite::open(&file(address)?, news).await.map(Self::Sqlite)
     }
 
     pub(crate) async fn write(&self, batch: Batch) -> Result<Vec<Output>, WriteError> {
@@ -72,5 +62,30 @@ impl Engine {
             Self::Sqlite(sqlite) => sqlite.flush_checkins(latest).await,
             Self::Postgres(postgres) => postgres.flush_checkins(latest).await,
         }
+    }
+}
+
+/// The file that an address means.
+fn file(address: &str) -> Result<PathBuf, OpenError> {
+    let refused = |why: String| Err(OpenError::Address(why));
+    match address.split_once(':') {
+        _ if address.is_empty() => refused("it is empty".to_owned()),
+        Some(("sqlite", "" | "//")) => refused("sqlite: has no path after it".to_owned()),
+        Some(("sqlite", path)) => Ok(path.strip_prefix("//").unwrap_or(path).into()),
+        // Told without its rest, which may hold a password.
+        Some((scheme, _)) if !scheme.contains(['/', '.']) => {
+            refused(format!("nothing is known of databases that begin with {scheme}:"))
+        }
+        // A word is rather a mistake than a file in whatever folder this was started in.
+        _ if !address.contains('/') => {
+            refused(format!("{address} is neither; write sqlite:{address} if it is a file"))
+        }
+        _ => match Path::new(address).parent() {
+            Some(folder) if folder.is_dir() => Ok(address.into()),
+            folder => {
+                let folder = folder.unwrap_or(Path::new("/")).display();
+                refused(format!("there is no folder {folder}; write sqlite:{address} to have it made"))
+            }
+        },
     }
 }

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use assisted_blob::failpoint;
 use assisted_core::host::record::HostKey;
 use deadpool_postgres::{Client, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
 use futures::TryStreamExt;
 use jiff::Timestamp;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, GenericClient, NoTls};
@@ -20,6 +21,7 @@ use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
 use super::postgres_group::{self, Step};
+use super::writer::{Group, Job, Reply, Writer};
 use super::{pipeline, postgres_listener, postgres_value};
 use crate::batch::Batch;
 use crate::error::{Error, OpenError, WriteError};
@@ -29,14 +31,11 @@ use crate::statement::{Output, Statement};
 use crate::subject;
 use crate::value::{Row, Value};
 
-/// Connections of one replica, the listening one apart.
+/// Connections of one replica, those that listen and that write check-ins apart.
 const CONNECTIONS: usize = 8;
 
 /// How long a request waits for a connection.
 const PATIENCE: Duration = Duration::from_secs(15);
-
-/// Batches that wait; who brings more waits before the queue.
-const QUEUE: usize = 1024;
 
 /// Batches in one transaction.
 const GROUP: usize = 128;
@@ -51,6 +50,9 @@ const MIGRATION_LOCK: i64 = 0x6173_7369_7374_6564;
 const SESSION: &str = "-c idle_in_transaction_session_timeout=15s -c lock_timeout=30s -c tcp_keepalives_idle=10 \
      -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3";
 
+// Check-ins that are lost with a crash of the database come again with the next poll: no flush to disk is waited for.
+const HASTY: &str = "-c synchronous_commit=off";
+
 const CHECK_INS: &str = "update check_ins c set at = n.at from unnest($1::uuid[], $2::uuid[], $3::bigint[]) \
      as n (infra_env_id, host_id, at) where c.infra_env_id = n.infra_env_id and c.host_id = n.host_id \
      and (c.at is null or c.at < n.at)";
@@ -58,16 +60,9 @@ const CHECK_INS: &str = "update check_ins c set at = n.at from unnest($1::uuid[]
 #[derive(Debug)]
 pub(crate) struct Postgres {
     pool: Pool,
-    writer: mpsc::Sender<Job>,
+    check_ins: Pool,
+    writer: Writer,
     _listener: AbortOnDropHandle<()>,
-}
-
-type Reply = Result<Vec<Output>, WriteError>;
-
-#[derive(Debug)]
-struct Job {
-    batch: Batch,
-    reply: oneshot::Sender<Reply>,
 }
 
 impl Postgres {
@@ -87,27 +82,21 @@ impl Postgres {
             config.connect_timeout(PATIENCE);
         }
 
-        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let timeouts = Timeouts { wait: Some(PATIENCE), create: Some(PATIENCE), recycle: Some(PATIENCE) };
-        let pool = Pool::builder(Manager::from_config(config.clone(), NoTls, recycling))
-            .max_size(CONNECTIONS)
-            .timeouts(timeouts)
-            .runtime(Runtime::Tokio1)
-            .build()
-            .map_err(|error| OpenError::Address(error.to_string()))?;
+        let pool = connections(&config, CONNECTIONS)?;
+        let mut hasty = config.clone();
+        hasty.options(format!("{HASTY} {}", config.get_options().unwrap_or_default()));
+        let check_ins = connections(&hasty, 1)?;
         migrate(&mut pool.get().await.map_err(Error::from)?).await?;
 
         let replica = Uuid::new_v4();
         let listener = postgres_listener::start(config, replica, Arc::clone(news)).await?;
-        let (writer, queue) = mpsc::channel(QUEUE);
+        let (writer, queue) = Writer::new();
         tokio::spawn(write_queued(pool.clone(), replica, Arc::clone(news), queue));
-        Ok(Self { pool, writer, _listener: listener })
+        Ok(Self { pool, check_ins, writer, _listener: listener })
     }
 
     pub(super) async fn write(&self, batch: Batch) -> Reply {
-        let (reply, answer) = oneshot::channel();
-        self.writer.send(Job { batch, reply }).await.map_err(|_| Error::Closed)?;
-        answer.await.map_err(|_| Error::Closed)?
+        self.writer.write(batch).await
     }
 
     /// Answers the queries in one round trip, each from the state of its own moment.
@@ -132,16 +121,23 @@ impl Postgres {
             Value::List(latest.values().map(|at| Value::from(*at)).collect()),
         ];
         let statement = Statement::new(CHECK_INS, params);
-        let client = self.pool.get().await.map_err(Error::from)?;
-        let prepared = prepare(&client, std::slice::from_ref(&statement)).await?;
-        let [prepared] = prepared.as_slice() else { return Err(Error::Closed.into()) };
-        // What is lost with a crash of the database comes again with the next poll: no flush to disk is waited for.
-        client.batch_execute("begin; set local synchronous_commit = off").await.map_err(Error::from)?;
-        let written = fetch(&**client, prepared, &statement.params).await;
-        let end = if written.is_ok() { "commit" } else { "rollback" };
-        client.batch_execute(end).await.map_err(Error::from)?;
-        Ok(written.map(drop)?)
+        let client = self.check_ins.get().await.map_err(Error::from)?;
+        let prepared = client.prepare_cached(&statement.sql).await.map_err(Error::from)?;
+        fetch(&**client, &prepared, &statement.params).await?;
+        Ok(())
     }
+}
+
+/// Connections that are made when they are needed, and kept.
+fn connections(config: &Config, most: usize) -> Result<Pool, OpenError> {
+    let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let timeouts = Timeouts { wait: Some(PATIENCE), create: Some(PATIENCE), recycle: Some(PATIENCE) };
+    Pool::builder(Manager::from_config(config.clone(), NoTls, recycling))
+        .max_size(most)
+        .timeouts(timeouts)
+        .runtime(Runtime::Tokio1)
+        .build()
+        .map_err(|error| OpenError::Address(error.to_string()))
 }
 
 async fn prepare(client: &Client, statements: &[Statement]) -> Result<Vec<tokio_postgres::Statement>, Error> {
@@ -171,17 +167,9 @@ async fn fetch<P: ToSql + Sync>(
 async fn write_queued(pool: Pool, replica: Uuid, news: Arc<News>, mut queue: mpsc::Receiver<Job>) {
     let mut jobs = Vec::with_capacity(GROUP);
     while queue.recv_many(&mut jobs, GROUP).await > 0 {
-        let group = std::mem::take(&mut jobs);
-        let (batches, callers): (Vec<_>, Vec<_>) =
-            group.into_iter().map(|job| (job.batch, job.reply)).unzip();
-        let replies = write_group(&pool, replica, &batches).await;
-        for ((batch, caller), reply) in batches.iter().zip(callers).zip(replies) {
-            if reply.is_ok() {
-                news.here(&batch.subjects);
-            }
-            // A caller that went away needs no answer.
-            let _ = caller.send(reply);
-        }
+        let group = Group::of(&mut jobs);
+        let replies = write_group(&pool, replica, &group.batches).await;
+        group.answer(replies, &news);
     }
 }
 
@@ -278,6 +266,7 @@ async fn transact(
         }
     }
     transaction.commit().await.map_err(Error::from)?;
+    failpoint::passed(|| Batch::describe(batches));
     outputs.truncate(batches.len());
     Ok(outputs)
 }

@@ -14,6 +14,7 @@ use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use tokio::sync::Semaphore;
 
+use super::writer::Writer;
 use super::{sqlite_value, sqlite_writer};
 use crate::batch::Batch;
 use crate::error::{Error, OpenError, WriteError};
@@ -37,14 +38,14 @@ const CHECK_IN: &str =
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
-    writer: sqlite_writer::Writer,
+    writer: Writer,
     readers: Arc<Readers>,
 }
 
 #[derive(Debug)]
 struct Readers {
     free: Mutex<Vec<Connection>>,
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
 }
 
 impl Sqlite {
@@ -72,7 +73,7 @@ impl Sqlite {
             reader.pragma_update(None, "query_only", true).map_err(Error::from)?;
             readers.push(reader);
         }
-        let readers = Readers { free: Mutex::new(readers), permits: Semaphore::new(READERS) };
+        let readers = Readers { free: Mutex::new(readers), permits: Arc::new(Semaphore::new(READERS)) };
         Ok(Self { writer: sqlite_writer::start(connection, news)?, readers: Arc::new(readers) })
     }
 
@@ -83,9 +84,10 @@ impl Sqlite {
     /// Answers the queries from one state of the database.
     pub(super) async fn read(&self, statements: Vec<Statement>) -> Result<Vec<Vec<Row>>, Error> {
         let readers = Arc::clone(&self.readers);
-        let _permit = self.readers.permits.acquire().await.map_err(|_| Error::Closed)?;
+        let permit = Arc::clone(&readers.permits).acquire_owned().await.map_err(|_| Error::Closed)?;
         let read = tokio::task::spawn_blocking(move || {
-            // A caller that went away leaves its query running: then one more than the permits may come here.
+            // Held here, for a caller that goes away leaves its query running.
+            let _permit = permit;
             let Some(mut connection) = readers.free.lock().pop() else { return Err(Error::Closed) };
             let answer = read(&mut connection, &statements);
             readers.free.lock().push(connection);

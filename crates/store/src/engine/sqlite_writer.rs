@@ -6,91 +6,64 @@
 use std::sync::Arc;
 use std::thread;
 
+use assisted_blob::failpoint;
 use rusqlite::Connection;
-use tokio::sync::{mpsc, oneshot};
 
 use super::sqlite_value;
+use super::writer::{Group, Reply, Writer};
 use crate::batch::Batch;
 use crate::error::{Error, OpenError, WriteError};
 use crate::news::News;
-use crate::statement::Output;
-
-/// Batches that wait; who brings more waits before the queue.
-const QUEUE: usize = 1024;
 
 /// Batches in one transaction.
 const GROUP: usize = 256;
 
-type Reply = Result<Vec<Output>, WriteError>;
-
-#[derive(Debug)]
-struct Job {
-    batch: Batch,
-    reply: oneshot::Sender<Reply>,
-}
-
-#[derive(Debug)]
-pub(super) struct Writer(mpsc::Sender<Job>);
-
-impl Writer {
-    pub(super) async fn write(&self, batch: Batch) -> Reply {
-        let (reply, answer) = oneshot::channel();
-        self.0.send(Job { batch, reply }).await.map_err(|_| Error::Closed)?;
-        answer.await.map_err(|_| Error::Closed)?
-    }
-}
-
 /// Starts the thread. It ends, with everything that was queued written, when the [`Writer`] is dropped.
 pub(super) fn start(connection: Connection, news: Arc<News>) -> Result<Writer, OpenError> {
-    let (sender, mut queue) = mpsc::channel::<Job>(QUEUE);
+    let (writer, mut queue) = Writer::new();
     thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
         let mut jobs = Vec::with_capacity(GROUP);
         while queue.blocking_recv_many(&mut jobs, GROUP) > 0 {
-            write_group(&connection, &news, std::mem::take(&mut jobs));
+            let group = Group::of(&mut jobs);
+            let replies = write_group(&connection, &group.batches);
+            group.answer(replies, &news);
         }
     })?;
-    Ok(Writer(sender))
+    Ok(writer)
 }
 
-fn write_group(connection: &Connection, news: &News, jobs: Vec<Job>) {
-    let replies = match apply_group(connection, &jobs) {
-        Ok(replies) => replies,
-        Err(error) => {
-            tracing::error!(
-                batches = jobs.len(),
-                error = &error as &dyn std::error::Error,
-                "transaction failed"
-            );
-            if !connection.is_autocommit() && connection.execute_batch("rollback").is_err() {
-                tracing::error!("transaction can't be rolled back");
-            }
-            jobs.iter().map(|_| Err(error.clone().into())).collect()
+fn write_group(connection: &Connection, batches: &[Batch]) -> Vec<Reply> {
+    apply_group(connection, batches).unwrap_or_else(|error| {
+        tracing::error!(
+            batches = batches.len(),
+            error = &error as &dyn std::error::Error,
+            "transaction failed"
+        );
+        if !connection.is_autocommit() && connection.execute_batch("rollback").is_err() {
+            tracing::error!("transaction can't be rolled back");
         }
-    };
-    for (job, reply) in jobs.into_iter().zip(replies) {
-        if reply.is_ok() {
-            news.here(&job.batch.subjects);
-        }
-        // A caller that went away needs no answer.
-        let _ = job.reply.send(reply);
-    }
+        batches.iter().map(|_| Err(error.clone().into())).collect()
+    })
 }
 
 /// Writes and commits; an error means that nothing of the group is written.
-fn apply_group(connection: &Connection, jobs: &[Job]) -> Result<Vec<Reply>, Error> {
+fn apply_group(connection: &Connection, batches: &[Batch]) -> Result<Vec<Reply>, Error> {
     execute(connection, "begin immediate")?;
-    let mut replies = Vec::with_capacity(jobs.len());
-    for job in jobs {
+    let mut replies = Vec::with_capacity(batches.len());
+    for batch in batches {
         execute(connection, "savepoint batch")?;
-        let reply = apply(connection, &job.batch);
-        if reply.is_err() {
-            // Fails when the error (a full disk, say) has already ended the transaction: then the group is lost.
-            execute(connection, "rollback to batch")?;
+        let reply = apply(connection, batch);
+        match &reply {
+            // The error (a full disk, say) has already ended the transaction: the whole group is lost to it.
+            Err(WriteError::Failed(error)) if connection.is_autocommit() => return Err(error.clone()),
+            Err(_) => execute(connection, "rollback to batch")?,
+            Ok(_) => {}
         }
         execute(connection, "release batch")?;
         replies.push(reply);
     }
     execute(connection, "commit")?;
+    failpoint::passed(|| Batch::describe(batches));
     Ok(replies)
 }
 

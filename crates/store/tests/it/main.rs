@@ -8,5 +8,6 @@ mod due;
 mod events;
 mod records;
 mod reports;
+mod retention;
 mod schema;
 mod support;

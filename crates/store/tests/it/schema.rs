@@ -12,12 +12,13 @@ use tokio_postgres::NoTls;
 
 use crate::support::{Database, on_both};
 
-on_both! { opens_schema_1, opens_schema_2, refuses_a_newer_schema, opens_twice_at_once, }
+on_both! { opens_schema_1, opens_schema_2, opens_schema_3, refuses_a_newer_schema, opens_twice_at_once, }
 
 /// Schema and rows as each version left them.
-const VERSIONS: [(&str, &str); 2] = [
+const VERSIONS: [(&str, &str); 3] = [
     (include_str!("../../migrations/1.sql"), include_str!("../fixtures/schema-1.sql")),
     (include_str!("../../migrations/2.sql"), include_str!("../fixtures/schema-2.sql")),
+    (include_str!("../../migrations/3.sql"), include_str!("../fixtures/schema-3.sql")),
 ];
 
 /// Runs SQL in PostgreSQL's dialect past the store.
@@ -55,6 +56,14 @@ async fn opens_schema_2(database: Database) {
     assert_eq!(taken[0].action, Action::Generate { cluster_id: id, attempt });
 }
 
+async fn opens_schema_3(database: Database) {
+    let store = opens(&database, 3).await;
+    let gone: ClusterId = "44444444-4444-4444-8444-444444444444".parse().unwrap();
+    let later = Timestamp::new(1_700_000_001, 0).unwrap();
+    assert_eq!(store.deregistered_clusters(later, 10).await.unwrap(), [gone]);
+    assert!(store.cluster(gone, Deleted::Shown).await.unwrap().is_some());
+}
+
 /// Opens a database of an earlier version with its rows.
 async fn opens(database: &Database, version: usize) -> Store {
     let versions = "create table schema_versions (version bigint primary key, applied_at bigint not null)";
@@ -80,6 +89,9 @@ async fn opens(database: &Database, version: usize) -> Store {
     let now = Timestamp::new(2_000_000_000, 0).unwrap();
     let taken = store.take_due("me", now, 10, SignedDuration::from_secs(1)).await.unwrap();
     assert_eq!((taken.len(), taken[0].last_error.as_deref()), (1, Some("broke")));
+    // In the hour from 22:00.
+    let before = Timestamp::new(1_699_999_201, 0).unwrap();
+    assert_eq!(store.inactive_clusters(before, 10).await.unwrap(), [id]);
     store
 }
 
@@ -87,7 +99,7 @@ async fn refuses_a_newer_schema(database: Database) {
     drop(database.open().await);
     execute(&database, "insert into schema_versions values (1000, 1)").await;
     let error = Store::open(&database.address).await.unwrap_err();
-    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 2 }), "{error}");
+    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 3 }), "{error}");
     assert!(error.to_string().contains("newer program"), "{error}");
 }
 
@@ -102,6 +114,10 @@ async fn bad_addresses_are_refused_without_their_password() {
     for address in [
         "",
         "sqlite:",
+        "sqlite://",
+        "nonsense",
+        "assisted.db",
+        "/nowhere/at/all/assisted.db",
         "mysql://root:hunter2@db/x",
         "postgres://u:hunter2@[::1/x",
         "postgres://u:hunter2@h:port/x",

@@ -1,0 +1,52 @@
+//! Clusters that nobody touches are deregistered; clusters and hosts that were deregistered long ago are deleted for good.
+
+use assisted_core::action::Action;
+use assisted_core::event::catalogue;
+use assisted_store::{Batch, Deleted};
+use assisted_wire::id::ClusterId;
+use jiff::Timestamp;
+
+use super::or_told;
+use crate::Service;
+use crate::fault::Fault;
+
+impl Service {
+    /// Deregisters clusters that were last changed before, as their users would; returns how many were found.
+    pub(super) async fn deregister_inactive_clusters(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<usize, Fault> {
+        let found = self.store().inactive_clusters(before, limit).await?;
+        for id in &found {
+            or_told(id, self.deregister_inactive(*id, before).await);
+        }
+        Ok(found.len())
+    }
+
+    async fn deregister_inactive(&self, id: ClusterId, before: Timestamp) -> Result<(), Fault> {
+        let Some(mut work) = self.load_cluster(id, Deleted::Hidden).await? else { return Ok(()) };
+        if work.cluster().is_some_and(|record| record.cluster.updated_at.0 >= before) {
+            return Ok(());
+        }
+        work.events.push(catalogue::AFTER_INACTIVITY_CLUSTER_DEREGISTERED.of_cluster(id, &[]));
+        self.deregister(work, id).await
+    }
+
+    /// Asks for the end of clusters that were deregistered before, and deletes hosts; returns how many were found.
+    pub(super) async fn delete_deregistered(&self, before: Timestamp, limit: u32) -> Result<usize, Fault> {
+        let clusters = self.store().deregistered_clusters(before, limit).await?;
+        let mut batch = Batch::new();
+        for cluster_id in &clusters {
+            batch.ask(&Action::DeleteCluster { cluster_id: *cluster_id }, self.now());
+        }
+        self.store().write(batch).await?;
+        let hosts = self.store().deregistered_hosts(before, limit).await?;
+        for (key, version) in &hosts {
+            let mut batch = Batch::new();
+            batch.purge_host(*key, *version);
+            or_told(key.host_id, self.store().write(batch).await.map_err(Fault::from));
+        }
+        Ok(clusters.len().max(hosts.len()))
+    }
+}

@@ -1,0 +1,49 @@
+//! Infra-envs that nobody touches and no cluster uses are removed, with their hosts.
+
+use assisted_core::event::catalogue;
+use assisted_core::facts::HostFacts;
+use assisted_core::host::registration::deregistered;
+use assisted_store::HostFilter;
+use assisted_wire::id::InfraEnvId;
+use jiff::Timestamp;
+
+use super::or_told;
+use crate::Service;
+use crate::fault::Fault;
+
+impl Service {
+    /// Removes infra-envs that were last changed before; returns how many were found.
+    pub(super) async fn remove_unused_infra_envs(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<usize, Fault> {
+        let found = self.store().unused_infra_envs(before, limit).await?;
+        for id in &found {
+            or_told(id, self.remove_infra_env(*id, before).await);
+        }
+        Ok(found.len())
+    }
+
+    async fn remove_infra_env(&self, id: InfraEnvId, before: Timestamp) -> Result<(), Fault> {
+        let Some(stored) = self.store().infra_env(id).await? else { return Ok(()) };
+        let infra_env = &stored.record.infra_env;
+        if infra_env.updated_at.0 >= before {
+            return Ok(());
+        }
+        let mut work = self.blank_work();
+        let filter = HostFilter { infra_env_id: Some(id), ..HostFilter::default() };
+        for row in self.store().hosts(&filter).await? {
+            let version = row.version;
+            work.add_stored(self.host_facts(row), version);
+        }
+        work.events.extend(work.facts.hosts.iter().map(deregistered));
+        let keys: Vec<_> = work.facts.hosts.iter().map(HostFacts::key).collect();
+        keys.into_iter().for_each(|key| work.remove_host(key));
+        work.batch.delete_infra_env(id, stored.version);
+        work.events.push(catalogue::INFRA_ENV_DEREGISTERED.of_infra_env(id, infra_env.cluster_id, &[]));
+        work.commit(self).await?;
+        self.memory().infra_envs.remove(&id);
+        Ok(())
+    }
+}

@@ -1,0 +1,209 @@
+//! What was kept long enough goes; what is in use stays.
+
+use assisted_blob::Key;
+use assisted_core::host::record::HostKey;
+use assisted_service::event::ListEvents;
+use assisted_store::{Deleted, Store};
+use assisted_wire::cluster::ClusterStatus;
+use assisted_wire::host::HostStatus;
+use assisted_wire::id::{ClusterId, InfraEnvId};
+use serde_json::json;
+
+use crate::lab::{Database, Lab, Time, eventually, on_both_engines, refusal};
+
+on_both_engines![
+    inactive_clusters_are_deregistered,
+    no_more_at_a_time_than_allowed,
+    deregistered_clusters_go_for_good,
+    unused_infra_envs_go_with_their_hosts,
+    nothing_goes_where_it_is_switched_off,
+];
+
+const HOUR: i64 = 3600;
+
+impl Lab {
+    async fn is_registered(&self, id: ClusterId) -> bool {
+        self.service
+            .list_clusters(&self.caller, Default::default())
+            .await
+            .unwrap()
+            .0
+            .iter()
+            .any(|one| one.id == id)
+    }
+
+    /// A cluster that nothing but time changes any more.
+    async fn settled(&self) -> ClusterId {
+        let id = self.single_node().await.id;
+        self.until_status(id, ClusterStatus::PendingForInput).await;
+        id
+    }
+
+    async fn until_deregistered(&self, id: ClusterId) {
+        eventually("deregistered", async || match self.is_registered(id).await {
+            true => Err("registered".to_owned()),
+            false => Ok(()),
+        })
+        .await;
+    }
+
+    async fn until_removed(&self, id: InfraEnvId) {
+        eventually("removed", async || match self.service.get_infra_env(&self.caller, id).await {
+            Ok(infra_env) => Err(infra_env.name),
+            Err(_) => Ok(()),
+        })
+        .await;
+    }
+
+    async fn touch(&self, id: ClusterId) {
+        let params = serde_json::from_value(json!({"additional_ntp_source": "10.0.0.1"})).unwrap();
+        self.service.update_cluster(&self.caller, id, params).await.unwrap();
+    }
+}
+
+async fn inactive_clusters_are_deregistered(database: Database) {
+    let lab = Lab::start(&database).await;
+    let (idle, busy) = (lab.settled().await, lab.settled().await);
+    let host = lab.host(lab.infra_env(Some(idle)).await.id).await;
+    lab.pass(400 * HOUR);
+    // That its host is silent changes the cluster.
+    lab.until(host, HostStatus::Disconnected).await;
+    let since = lab.get_cluster(idle).await.updated_at.0;
+    assert_eq!(since, lab.time.now());
+    lab.pass(479 * HOUR);
+    lab.touch(busy).await;
+    assert!(lab.is_registered(idle).await);
+    lab.pass(2 * HOUR);
+    lab.until_deregistered(idle).await;
+    let names = lab.event_names(idle).await;
+    for name in ["after_inactivity_cluster_deregistered", "cluster_deregistered", "host_deregistered"] {
+        assert_eq!(names.iter().filter(|known| *known == name).count(), 1, "{name} in {names:?}");
+    }
+    assert_eq!(refusal(lab.service.get_host(&lab.caller, host).await).0, 404);
+    assert!(lab.is_registered(busy).await);
+    lab.stop().await;
+}
+
+async fn no_more_at_a_time_than_allowed(database: Database) {
+    let lab =
+        Lab::with(&database, Time::default(), |settings| settings.retention.max_clusters_per_interval = 2)
+            .await;
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        ids.push(lab.settled().await);
+        lab.pass(1);
+    }
+    let left = async || {
+        let mut left = 0;
+        for id in &ids {
+            left += usize::from(lab.is_registered(*id).await);
+        }
+        left
+    };
+    // The first look was planned for an hour after the start: far beyond the limit it is the first at all.
+    lab.pass(600 * HOUR);
+    for expected in [3, 1, 0] {
+        eventually("two fewer", async || match left().await {
+            found if found == expected => Ok(()),
+            found => Err(found.to_string()),
+        })
+        .await;
+        // The next two have to wait for the next hour.
+        lab.pass(HOUR - 1);
+        lab.service.ready().await.unwrap();
+        assert_eq!(left().await, expected);
+        lab.pass(1);
+    }
+    lab.stop().await;
+}
+
+async fn until_purged(store: &Store, id: ClusterId) {
+    eventually("gone for good", async || match store.cluster(id, Deleted::Shown).await.unwrap() {
+        Some(stored) => Err(stored.record.cluster.status_info),
+        None => Ok(()),
+    })
+    .await;
+}
+
+async fn deregistered_clusters_go_for_good(database: Database) {
+    let lab = Lab::start(&database).await;
+    let (gone, stays) = (lab.settled().await, lab.settled().await);
+    let hosts = [gone, stays].map(async |id| lab.host(lab.infra_env(Some(id)).await.id).await);
+    let [host, other]: [HostKey; 2] = futures::future::join_all(hosts).await.try_into().unwrap();
+    let file = |id: ClusterId| Key::new(format!("{id}/logs/controller/logs.tar.gz")).unwrap();
+    for id in [gone, stays] {
+        lab.service.blob().put(&file(id), "logs").await.unwrap();
+    }
+    lab.service.deregister_cluster(&lab.caller, gone).await.unwrap();
+    let store = Store::open(&database.address).await.unwrap();
+    lab.pass(71 * HOUR);
+    lab.service.ready().await.unwrap();
+    assert!(lab.service.blob().exists(&file(gone)).await.unwrap());
+    assert!(!lab.event_names(gone).await.is_empty());
+
+    lab.pass(2 * HOUR);
+    until_purged(&store, gone).await;
+    assert!(!lab.service.blob().exists(&file(gone)).await.unwrap());
+    assert!(lab.event_names(gone).await.is_empty());
+    eventually("purged", async || match store.host(host, Deleted::Shown).await.unwrap() {
+        Some(_) => Err("there".to_owned()),
+        None => Ok(()),
+    })
+    .await;
+    assert!(store.reports(host).await.unwrap().is_empty() && store.actions(gone).await.unwrap().is_empty());
+    let of_host = ListEvents { host_id: Some(host.host_id), ..ListEvents::default() };
+    assert!(lab.events(of_host).await.events.0.is_empty());
+
+    assert!(lab.is_registered(stays).await && lab.service.blob().exists(&file(stays)).await.unwrap());
+    assert!(!lab.event_names(stays).await.is_empty());
+    lab.get(other).await;
+    lab.stop().await;
+}
+
+async fn unused_infra_envs_go_with_their_hosts(database: Database) {
+    let lab = Lab::start(&database).await;
+    let cluster = lab.settled().await;
+    let (pool, bound) = (lab.infra_env(None).await.id, lab.infra_env(Some(cluster)).await.id);
+    let host = lab.host(pool).await;
+    lab.tell_all(host, 1).await;
+    lab.pass(479 * HOUR);
+    let young = lab.infra_env(None).await.id;
+    assert!(lab.service.get_infra_env(&lab.caller, pool).await.is_ok());
+    lab.touch(cluster).await;
+    lab.pass(2 * HOUR);
+    lab.until_removed(pool).await;
+    assert_eq!(refusal(lab.poll(host).await).0, 404);
+    assert_eq!(refusal(lab.register(pool, host.host_id).await).0, 404);
+    for id in [young, bound] {
+        assert!(lab.service.get_infra_env(&lab.caller, id).await.is_ok());
+    }
+
+    // Its hosts are kept a while for who asks where they are.
+    let store = Store::open(&database.address).await.unwrap();
+    assert!(store.host(host, Deleted::Shown).await.unwrap().is_some());
+    lab.pass(74 * HOUR);
+    eventually("purged", async || match store.host(host, Deleted::Shown).await.unwrap() {
+        Some(_) => Err("there".to_owned()),
+        None => Ok(()),
+    })
+    .await;
+    lab.stop().await;
+}
+
+async fn nothing_goes_where_it_is_switched_off(database: Database) {
+    let lab = Lab::with(&database, Time::default(), |settings| {
+        settings.retention.enable_deregister_inactive = false;
+        settings.retention.enable_delete_unregistered = false;
+    })
+    .await;
+    let (idle, gone) = (lab.settled().await, lab.settled().await);
+    let pool = lab.infra_env(None).await.id;
+    lab.service.deregister_cluster(&lab.caller, gone).await.unwrap();
+    lab.pass(5000 * HOUR);
+    // The one that can't be switched off tells that there was a look.
+    lab.until_removed(pool).await;
+    let store = Store::open(&database.address).await.unwrap();
+    assert!(lab.is_registered(idle).await);
+    assert!(store.cluster(gone, Deleted::Shown).await.unwrap().is_some());
+    lab.stop().await;
+}

@@ -1,0 +1,66 @@
+//! The queue before the one who writes, and the way back of what became of each batch.
+//!
+//! Whoever writes takes all that has queued at once, so that many small batches share one transaction.
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::batch::Batch;
+use crate::error::{Error, WriteError};
+use crate::news::News;
+use crate::statement::Output;
+
+/// Batches that wait; who brings more waits before the queue.
+const QUEUE: usize = 1024;
+
+pub(super) type Reply = Result<Vec<Output>, WriteError>;
+
+/// A batch, and who waits for its fate.
+#[derive(Debug)]
+pub(super) struct Job {
+    batch: Batch,
+    reply: oneshot::Sender<Reply>,
+}
+
+/// Where batches are handed in. Dropped, it ends the queue once what is in it is written.
+#[derive(Debug)]
+pub(super) struct Writer(mpsc::Sender<Job>);
+
+impl Writer {
+    /// A queue and its end.
+    pub(super) fn new() -> (Self, mpsc::Receiver<Job>) {
+        let (sender, queue) = mpsc::channel(QUEUE);
+        (Self(sender), queue)
+    }
+
+    pub(super) async fn write(&self, batch: Batch) -> Reply {
+        let (reply, answer) = oneshot::channel();
+        self.0.send(Job { batch, reply }).await.map_err(|_| Error::Closed)?;
+        answer.await.map_err(|_| Error::Closed)?
+    }
+}
+
+/// Batches that are written together.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) batches: Vec<Batch>,
+    callers: Vec<oneshot::Sender<Reply>>,
+}
+
+impl Group {
+    /// What was taken from the queue; leaves the list empty.
+    pub(super) fn of(jobs: &mut Vec<Job>) -> Self {
+        let (batches, callers) = jobs.drain(..).map(|job| (job.batch, job.reply)).unzip();
+        Self { batches, callers }
+    }
+
+    /// Tells who listens what was written, and each caller what became of its batch.
+    pub(super) fn answer(self, replies: Vec<Reply>, news: &News) {
+        for ((batch, caller), reply) in self.batches.iter().zip(self.callers).zip(replies) {
+            if reply.is_ok() {
+                news.here(&batch.subjects);
+            }
+            // A caller that went away needs no answer.
+            let _ = caller.send(reply);
+        }
+    }
+}
