@@ -98,22 +98,17 @@ impl Drop for Server {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
-    fn program(dir: &Path, script: &str) -> PathBuf {
-        let path = dir.join("program");
-        std::fs::write(&path, format!("#!/bin/sh\n{script}")).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-        path
+    /// Stands in for the service. Not written by the test: a file that any thread has just written can't be run yet.
+    fn program(name: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
     }
 
     #[test]
     fn the_address_is_what_the_service_tells() {
         let dir = tempfile::tempdir().unwrap();
-        let script = "echo listening on http://127.0.0.1:$PORT\necho \"$@\" >&2\nexec sleep 60\n";
-        let mut server = Server::start(&program(dir.path(), script), dir.path(), |command| {
+        let mut server = Server::start(&program("starts.sh"), dir.path(), |command| {
             command.arg("--more").env("PORT", "77");
         })
         .unwrap();
@@ -126,7 +121,7 @@ mod tests {
     #[test]
     fn a_service_that_does_not_start_tells_its_log() {
         let dir = tempfile::tempdir().unwrap();
-        let error = Server::start(&program(dir.path(), "echo no disk >&2\n"), dir.path(), |_| {});
+        let error = Server::start(&program("refuses.sh"), dir.path(), |_| {});
         assert!(matches!(error, Err(Error::Silent { log }) if log.contains("no disk")));
     }
 }
