@@ -9,7 +9,7 @@ use assisted_simhost::load::{Call, Load};
 use bytes::Bytes;
 use hyper::Method;
 
-use crate::populate::{Arrivals, CONNECTIONS, HOSTS_PER_CLUSTER, clusters};
+use crate::populate::{Arrivals, CONNECTIONS, HOSTS_PER_CLUSTER, RUSH, clusters};
 use crate::report::{Figure, heading, line, ms};
 use crate::service::{Engine, Service};
 use crate::{process, visible};
@@ -41,7 +41,7 @@ async fn gather(service: &Service, hosts: &mut Vec<SimHost>, crowd: u32) -> Resu
         let first = hosts.len() as u32 / HOSTS_PER_CLUSTER;
         let more = SLICE.min(crowd - hosts.len() as u32) / HOSTS_PER_CLUSTER;
         let new = clusters(service, first..first + more).await?;
-        Arrivals::new(&new)?.register(service).await?;
+        Arrivals::new(&new)?.register(service, RUSH).await?;
         hosts.extend(new);
         // Who is not heard for three minutes counts as lost.
         poll_once(service, hosts).await?;

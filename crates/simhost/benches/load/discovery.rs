@@ -10,7 +10,7 @@ use assisted_simhost::load::{Call, Load, Outcome};
 use bytes::Bytes;
 use hyper::Method;
 
-use crate::populate::{Arrivals, CONNECTIONS, HOSTS_PER_CLUSTER, clusters, inventory};
+use crate::populate::{Arrivals, CONNECTIONS, HOSTS_PER_CLUSTER, RUSH, clusters, inventory};
 use crate::report::{Figure, heading, line, ms};
 use crate::service::{Engine, Service};
 use crate::{process, visible};
@@ -43,13 +43,13 @@ pub fn agent(program: &Path) -> Result<()> {
 pub async fn run(engine: Engine, program: &Path, limit: Duration) -> Result<()> {
     heading(&format!("Service on {engine}"));
     let mut service = Service::start(engine, program, &[]).await?;
-    let hosts = populate(&service, 0, HOSTS).await?;
+    let hosts = populate(&service, 0, HOSTS, CONNECTIONS).await?;
     standing(&service, HOSTS, limit).await?;
     polls(&service, &hosts, limit).await?;
     pairs(&service, &hosts, limit, "unchanged", |_| 1).await?;
     pairs(&service, &hosts, limit, "changed each time", |number| 2 + number).await?;
     visible::run(&service, &hosts[0]).await?;
-    populate(&service, HOSTS, 2 * HOSTS).await?;
+    populate(&service, HOSTS, 2 * HOSTS, RUSH).await?;
     standing(&service, 3 * HOSTS, limit).await?;
     let (memory, _) = service.memory()?;
     line("memory, database apart, 4,500 hosts", Figure::Mb(memory), "< 150 at 10,000");
@@ -59,15 +59,16 @@ pub async fn run(engine: Engine, program: &Path, limit: Duration) -> Result<()> 
     Ok(())
 }
 
-/// More hosts, after so many that there are.
-async fn populate(service: &Service, before: u32, count: u32) -> Result<Vec<SimHost>> {
+/// More hosts, after so many that there are, over so many connections.
+async fn populate(service: &Service, before: u32, count: u32, connections: usize) -> Result<Vec<SimHost>> {
     let first = before / HOSTS_PER_CLUSTER;
     let hosts = clusters(service, first..first + count / HOSTS_PER_CLUSTER).await?;
     let arrivals = Arrivals::new(&hosts)?;
     let (started, cpu) = (Instant::now(), service.cpu()?);
-    arrivals.register(service).await?;
+    arrivals.register(service, connections).await?;
     let rate = f64::from(count) / started.elapsed().as_secs_f64();
-    line(&format!("registrations with first inventory, {count} hosts"), Figure::PerSecond(rate), ">= 3,000");
+    let what = format!("registrations with first inventory, {count} hosts, {connections} connections");
+    line(&what, Figure::PerSecond(rate), ">= 3,000");
     let each = (service.cpu()? - cpu) * 1e3 / f64::from(count);
     line("  CPU, service + database", Figure::MsEach(each), "");
     service.settle().await?;
@@ -76,6 +77,7 @@ async fn populate(service: &Service, before: u32, count: u32) -> Result<Vec<SimH
 
 /// What the system costs when nothing happens.
 async fn standing(service: &Service, hosts: u32, limit: Duration) -> Result<()> {
+    service.tidy_up()?;
     let (started, cpu) = (Instant::now(), service.cpu()?);
     tokio::time::sleep(limit).await;
     let cores = (service.cpu()? - cpu) / started.elapsed().as_secs_f64();

@@ -17,13 +17,15 @@ use crate::service::Service;
 
 /// Connections of the load generator.
 pub const CONNECTIONS: usize = 32;
+/// Connections of hosts that are switched on together: each has its own.
+pub const RUSH: usize = 256;
 /// Hosts of each cluster.
 pub const HOSTS_PER_CLUSTER: u32 = 3;
 
 /// Creates clusters and their infra-envs; gives the hosts that are to come.
 pub async fn clusters(service: &Service, numbers: Range<u32>) -> Result<Vec<SimHost>> {
     let version = service.version.clone();
-    let infra_envs = each(service.address, numbers.clone(), move |connection, number| {
+    let infra_envs = each(service.address, CONNECTIONS, numbers.clone(), move |connection, number| {
         let version = version.clone();
         Box::pin(async move {
             let cluster = json!({"name": format!("c{number}"), "openshift_version": version, "pull_secret": PULL_SECRET, "base_dns_domain": "example.com"});
@@ -56,9 +58,9 @@ impl Arrivals {
         requests.collect::<Result<_>>().map(Self)
     }
 
-    /// Registers each host and sends its first inventory.
-    pub async fn register(self, service: &Service) -> Result<()> {
-        each(service.address, self.0, |connection, requests| {
+    /// Registers each host and sends its first inventory, over so many connections.
+    pub async fn register(self, service: &Service, connections: usize) -> Result<()> {
+        each(service.address, connections, self.0, |connection, requests| {
             Box::pin(async move {
                 for (path, body) in requests {
                     let status = connection.send(Method::POST, &path, body).await?;
@@ -77,16 +79,21 @@ pub fn inventory(host: &SimHost, revision: u32) -> Result<Bytes> {
     Ok(Bytes::from(serde_json::to_vec(&host.inventory_reply(revision)?)?))
 }
 
-/// Does something for each item, over several connections; gives what came of it, in the items' order.
-async fn each<T, R, F>(address: SocketAddr, items: impl IntoIterator<Item = T>, act: F) -> Result<Vec<R>>
+/// Does something for each item, over so many connections; gives what came of it, in the items' order.
+async fn each<T, R, F>(
+    address: SocketAddr,
+    connections: usize,
+    items: impl IntoIterator<Item = T>,
+    act: F,
+) -> Result<Vec<R>>
 where
     T: Send + 'static,
     R: Send + 'static,
     F: for<'a> Fn(&'a mut Connection, T) -> BoxFuture<'a, Result<R>> + Clone + Send + 'static,
 {
-    let mut queues: Vec<Vec<(usize, T)>> = (0..CONNECTIONS).map(|_| Vec::new()).collect();
+    let mut queues: Vec<Vec<(usize, T)>> = (0..connections).map(|_| Vec::new()).collect();
     for (number, item) in items.into_iter().enumerate() {
-        queues[number % CONNECTIONS].push((number, item));
+        queues[number % connections].push((number, item));
     }
     let workers: Vec<_> = queues
         .into_iter()

@@ -105,6 +105,11 @@ impl Service {
         bail!("the service is still busy after {} s", BUSY.as_secs())
     }
 
+    /// Leaves the database nothing to do after what it was told.
+    pub fn tidy_up(&self) -> Result<()> {
+        self.postgres.as_ref().map_or(Ok(()), |database| Ok(database.server.tidy_up(&database.url)?))
+    }
+
     /// CPU seconds of the service and its database so far.
     pub fn cpu(&self) -> Result<f64> {
         Ok(process::cpu(self.server.pid())? + self.database_cpu())
