@@ -108,13 +108,10 @@ impl Failure {
         }
         let mut source = error.source();
         while let Some(cause) = source {
-            if cause.is::<rustls::Error>() {
+            if is_of_tls(cause) {
                 return Self::Certificate;
             }
             if let Some(cause) = cause.downcast_ref::<io::Error>() {
-                if cause.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<rustls::Error>) {
-                    return Self::Certificate;
-                }
                 match cause.kind() {
                     io::ErrorKind::ConnectionRefused => return Self::Refused,
                     io::ErrorKind::TimedOut => return Self::Timeout,
@@ -132,6 +129,16 @@ impl Failure {
         }
         if error.is_connect() { Self::Other } else { Self::Dropped }
     }
+}
+
+/// Whether an error is one of TLS, however often it was wrapped on its way: an error of I/O names as its source not what
+/// it wraps, but the source of that.
+fn is_of_tls(error: &(dyn std::error::Error + 'static)) -> bool {
+    if error.is::<rustls::Error>() {
+        return true;
+    }
+    let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    wrapped.is_some_and(|wrapped| is_of_tls(wrapped))
 }
 
 /// An answer that is no success.
