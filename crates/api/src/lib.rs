@@ -9,8 +9,10 @@ pub mod contract;
 mod http;
 pub mod openapi;
 mod operation;
+mod patience;
 pub mod server;
 
 pub use auth::AuthError;
 pub use check::schema::SchemaError;
 pub use operation::{Api, StartError};
+pub use patience::Patience;

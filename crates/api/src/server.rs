@@ -5,6 +5,7 @@ use std::future::Future;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper::service::service_fn;
@@ -25,17 +26,11 @@ use crate::operation::Api;
 /// Connections at a time; further ones wait in the queue of the system.
 const MOST_CONNECTIONS: usize = 16 * 1024;
 
-/// A client may take this long to send the head of a request.
-const HEADER_TIME: Duration = Duration::from_secs(15);
-
-/// A client may take this long for the handshake of TLS.
-const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+/// Between two questions of an HTTP/2 connection whether the client is still there.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Bytes that the head of a request may take.
 const HEADER_BYTES: usize = 64 * 1024;
-
-/// Requests under way may take this long once the service is told to stop.
-const STOP_TIME: Duration = Duration::from_secs(20);
 
 /// Why there is no TLS listener.
 #[derive(Debug, thiserror::Error)]
@@ -94,6 +89,7 @@ pub async fn serve(
     api: Api,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    let patience = *api.patience();
     let slots = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let graceful = GracefulShutdown::new();
     let acceptor = tls.map(TlsAcceptor::from);
@@ -101,7 +97,7 @@ pub async fn serve(
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIME)
+        .header_read_timeout(patience.head)
         .max_buf_size(HEADER_BYTES)
         .pipeline_flush(true);
     builder
@@ -109,7 +105,7 @@ pub async fn serve(
         .timer(TokioTimer::new())
         .max_header_list_size(u32::try_from(HEADER_BYTES).unwrap_or(u32::MAX))
         .max_concurrent_streams(64)
-        .keep_alive_interval(Some(HEADER_TIME));
+        .keep_alive_interval(Some(KEEP_ALIVE));
     let builder = Arc::new(builder);
 
     let mut stop = std::pin::pin!(stop);
@@ -146,7 +142,8 @@ pub async fn serve(
         });
     }
     drop(listener);
-    if timeout(STOP_TIME, graceful.shutdown()).await.is_err() {
+    api.stop();
+    if timeout(patience.stop, graceful.shutdown()).await.is_err() {
         tracing::warn!("connections are cut: their requests took too long");
     }
     Ok(())
@@ -161,7 +158,7 @@ async fn secure(
     builder: &Builder<TokioExecutor>,
     watcher: Watcher,
 ) {
-    match timeout(HANDSHAKE_TIME, acceptor.accept(stream)).await {
+    match timeout(api.patience().handshake, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => connection(stream, api, builder, watcher).await,
         Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
         Err(_) => tracing::debug!("a handshake took too long"),
@@ -172,12 +169,23 @@ async fn connection<S>(stream: S, api: Api, builder: &Builder<TokioExecutor>, wa
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let patience = api.patience().head;
+    let asked = Arc::new(AtomicBool::new(false));
+    let asks = Arc::clone(&asked);
     let service = service_fn(move |request| {
+        asks.store(true, Ordering::Relaxed);
         let api = api.clone();
         async move { Ok::<_, Infallible>(api.answer(request).await) }
     });
     let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-    if let Err(error) = watcher.watch(connection).await {
+    let mut connection = std::pin::pin!(watcher.watch(connection));
+    // Until it is known which version of HTTP a client speaks, nothing else limits its time.
+    let ended = match timeout(patience, &mut connection).await {
+        Ok(ended) => ended,
+        Err(_) if asked.load(Ordering::Relaxed) => connection.await,
+        Err(_) => return tracing::debug!("a client that asked nothing is cut off"),
+    };
+    if let Err(error) = ended {
         tracing::debug!(error, "a connection ended before its time");
     }
 }

@@ -14,7 +14,7 @@ use tracing::debug;
 use uuid::Uuid;
 
 use crate::builder::Client;
-use crate::error::{Error, ErrorBody, Refusal};
+use crate::error::{Error, ErrorBody, Failure, Refusal};
 
 /// Longest body of a refusal that is read, in bytes.
 const LONGEST_REFUSAL: usize = 64 << 10;
@@ -297,6 +297,11 @@ impl Download {
         self.response.content_length()
     }
 
+    /// What kind of file the service says it is.
+    pub fn content_type(&self) -> Option<&str> {
+        self.response.headers().get(CONTENT_TYPE)?.to_str().ok()
+    }
+
     /// The name that the service gives the file, without any folder.
     pub fn file_name(&self) -> Option<String> {
         let value = self.response.headers().get(CONTENT_DISPOSITION)?.to_str().ok()?;
@@ -310,5 +315,15 @@ impl Download {
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
         let chunk = self.response.chunk().await;
         chunk.map_err(|error| Error::unreachable(self.operation, &self.authority, error))
+    }
+
+    /// The error of a caller that has waited too long for the next piece.
+    pub(crate) fn timed_out(&self) -> Error {
+        Error::Unreachable {
+            operation: self.operation,
+            authority: self.authority.clone(),
+            failure: Failure::Timeout,
+            cause: "nothing came for too long".to_owned(),
+        }
     }
 }

@@ -13,6 +13,7 @@ mod call;
 mod error;
 mod operation;
 mod retry;
+mod watch;
 
 pub use base_url::BaseUrl;
 pub use builder::{BuildError, Client, ClientBuilder};
@@ -24,3 +25,4 @@ pub use operation::hosts::ClusterHostFilter;
 pub use operation::infra_envs::{InfraEnvFile, InfraEnvFilter};
 pub use operation::versions::{SupportFilter, VersionFilter};
 pub use retry::RetryPolicy;
+pub use watch::{Change, Changes};

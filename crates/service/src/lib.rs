@@ -15,6 +15,7 @@ pub mod file;
 pub mod generator;
 pub mod host;
 pub mod infra_env;
+pub mod live;
 pub mod log;
 pub mod manifest;
 mod memory;
@@ -42,6 +43,7 @@ pub use start::{Background, Builder};
 use action::Worker;
 use event::limit::Limits;
 use generator::Generator;
+use live::ring::Live;
 use manifest::Turns;
 use memory::Memory;
 use scheduler::Scheduler;
@@ -65,6 +67,7 @@ struct Inner {
     scheduler: Scheduler,
     worker: Worker,
     generator: Option<Arc<dyn Generator>>,
+    live: Live,
 }
 
 impl Service {
@@ -111,6 +114,10 @@ impl Service {
 
     fn store(&self) -> &Store {
         &self.0.store
+    }
+
+    fn live(&self) -> &Live {
+        &self.0.live
     }
 
     fn memory(&self) -> &Memory {

@@ -14,6 +14,7 @@ use crate::action::Worker;
 use crate::error::chain;
 use crate::event::limit::Limits;
 use crate::generator::{self, Generator};
+use crate::live::ring::Live;
 use crate::manifest::Turns;
 use crate::memory::Memory;
 use crate::scheduler::Scheduler;
@@ -71,12 +72,14 @@ impl Builder {
             scheduler: Scheduler::default(),
             worker: Worker::default(),
             generator: self.generator,
+            live: Live::default(),
         }));
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
         tasks.spawn(service.clone().schedule(stop.clone()));
         tasks.spawn(service.clone().act(stop.clone()));
         tasks.spawn(service.clone().follow_changes(stop.clone()));
+        tasks.spawn(service.clone().publish_changes(stop.clone()));
         tasks.spawn(service.clone().flush_check_ins(stop.clone()));
         (service.clone(), Background { service, stop, tasks })
     }

@@ -11,10 +11,11 @@ use crate::batch::Batch;
 use crate::error::Error;
 use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
 use crate::store::Store;
+use crate::subject::Subject;
 use crate::value::{Row, Value};
 
 const COLUMNS: &str = "select e.name, e.severity, e.category, e.cluster_id, e.host_id, e.infra_env_id, e.request_id, e.at, \
-     e.message, e.props from events e";
+     e.message, e.props, e.id from events e";
 
 const COUNTS: &str = "select e.severity, count(*) from events e";
 
@@ -54,6 +55,15 @@ pub struct EventQuery {
     pub order: EventOrder,
 }
 
+/// Events in the order in which they were written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NewEvents {
+    /// Number of the newest event that there is; 0 without one. It only ever falls when the newest were deleted.
+    pub newest: i64,
+    /// Each with its number.
+    pub events: Vec<(i64, Event)>,
+}
+
 /// Order by time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EventOrder {
@@ -88,7 +98,7 @@ impl Batch {
             event.message.clone().into(),
             props.into(),
         ];
-        self.push(Statement::new(INSERT, params).bulk(&INSERT_BULK))
+        self.push(Statement::new(INSERT, params).bulk(&INSERT_BULK)).touch(Subject::Events)
     }
 
     /// Adds an event that a client sent, as it is; without a category it is for users.
@@ -105,7 +115,7 @@ impl Batch {
             event.message.clone().into(),
             event.props.clone().into(),
         ];
-        self.push(Statement::new(INSERT, params).bulk(&INSERT_BULK))
+        self.push(Statement::new(INSERT, params).bulk(&INSERT_BULK)).touch(Subject::Events)
     }
 }
 
@@ -149,6 +159,38 @@ impl Store {
         for mut row in answers.next().unwrap_or_default() {
             answer.events.push(read(&mut row)?);
         }
+        Ok(answer)
+    }
+}
+
+impl Store {
+    /// The events for users with higher numbers than `after`, of one cluster or of all, in the order of their numbers;
+    /// only the newest `limit` if there are more.
+    ///
+    /// On PostgreSQL an event of another replica may appear later than one with a higher number.
+    pub async fn events_after(
+        &self,
+        after: i64,
+        cluster: Option<ClusterId>,
+        limit: u32,
+    ) -> Result<NewEvents, Error> {
+        let newest = Statement::new("select coalesce(max(e.id), 0) from events e", Vec::new());
+        let mut select = Select::new(COLUMNS);
+        select
+            .with("e.id > ", after, "")
+            .equal("e.cluster_id", cluster.map(|id| id.0))
+            .equal("e.category", Some(EventCategory::User.as_str()))
+            .tail(" order by e.id desc limit ")
+            .param(i64::from(limit));
+        let mut answers = self.read_all(vec![newest, select.build()]).await?.into_iter();
+        let mut answer = NewEvents::default();
+        if let Some(row) = answers.next().unwrap_or_default().first() {
+            answer.newest = row.int(0)?;
+        }
+        for mut row in answers.next().unwrap_or_default() {
+            answer.events.push((row.int(10)?, read(&mut row)?));
+        }
+        answer.events.reverse();
         Ok(answer)
     }
 }

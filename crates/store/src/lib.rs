@@ -33,7 +33,7 @@ pub use batch::Batch;
 pub use cluster::{ClusterFilter, ClusterRow};
 pub use due::{Due, Sweep, Taken};
 pub use error::{Error, OpenError, WriteError};
-pub use event::{EventOrder, EventPage, EventQuery};
+pub use event::{EventOrder, EventPage, EventQuery, NewEvents};
 pub use host::{HostFilter, HostRow};
 pub use infra_env::InfraEnvFilter;
 pub use report::{Report, ReportHash, Reports};

@@ -2,7 +2,7 @@
 
 use tokio::sync::{broadcast, watch};
 
-use crate::subject::{Change, Subject};
+use crate::subject::{Change, Marks, Subject};
 
 /// News that a receiver may lag behind before it misses some.
 const BACKLOG: usize = 16_384;
@@ -12,6 +12,7 @@ pub(crate) struct News {
     changes: broadcast::Sender<Change>,
     due: watch::Sender<u64>,
     actions: watch::Sender<u64>,
+    events: watch::Sender<u64>,
 }
 
 impl Default for News {
@@ -20,6 +21,7 @@ impl Default for News {
             changes: broadcast::Sender::new(BACKLOG),
             due: watch::Sender::new(0),
             actions: watch::Sender::new(0),
+            events: watch::Sender::new(0),
         }
     }
 }
@@ -37,31 +39,33 @@ impl News {
         self.actions.subscribe()
     }
 
+    pub(crate) fn event_marks(&self) -> watch::Receiver<u64> {
+        self.events.subscribe()
+    }
+
     /// Tells of a committed batch of this process.
     pub(crate) fn here(&self, subjects: &[Subject]) {
-        let (mut due, mut actions) = (false, false);
+        let mut marks = Marks::default();
         for subject in subjects {
-            match subject {
-                Subject::Due(_) => due = true,
-                Subject::Actions(_) => actions = true,
-                _ => self.tell(Change::Here(*subject)),
+            if !marks.note(*subject) {
+                self.tell(Change::Here(*subject));
             }
         }
-        self.mark(due, actions);
+        self.mark(marks);
     }
 
     /// Tells of another replica's commit.
-    pub(crate) fn elsewhere(&self, subjects: &[Subject], due: bool, actions: bool) {
+    pub(crate) fn elsewhere(&self, subjects: &[Subject], marks: Marks) {
         for subject in subjects {
             self.tell(Change::Elsewhere(*subject));
         }
-        self.mark(due, actions);
+        self.mark(marks);
     }
 
     /// Tells that news from other replicas may have been missed.
     pub(crate) fn everything(&self) {
         self.tell(Change::Everything);
-        self.mark(true, true);
+        self.mark(Marks { due: true, actions: true, events: true });
     }
 
     fn tell(&self, change: Change) {
@@ -69,8 +73,10 @@ impl News {
         let _ = self.changes.send(change);
     }
 
-    fn mark(&self, due: bool, actions: bool) {
-        for (marked, marks) in [(due, &self.due), (actions, &self.actions)] {
+    fn mark(&self, marks: Marks) {
+        for (marked, marks) in
+            [(marks.due, &self.due), (marks.actions, &self.actions), (marks.events, &self.events)]
+        {
             if marked {
                 marks.send_modify(|marks| *marks = marks.wrapping_add(1));
             }

@@ -60,6 +60,11 @@ impl Store {
         self.0.news.action_marks()
     }
 
+    /// Changes whenever there may be new events.
+    pub fn event_marks(&self) -> watch::Receiver<u64> {
+        self.0.news.event_marks()
+    }
+
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), Error> {
         self.read(Statement::new("select 1", Vec::new())).await.map(drop)

@@ -17,6 +17,8 @@ pub enum Subject {
     Due(Due),
     /// What is to be done for a cluster.
     Actions(ClusterId),
+    /// What has happened: there are new events.
+    Events,
 }
 
 impl fmt::Display for Subject {
@@ -29,6 +31,7 @@ impl fmt::Display for Subject {
             Self::Due(Due::Host(key)) => write!(f, "due work on host {}", key.host_id),
             Self::Due(Due::Sweep(sweep)) => write!(f, "due sweep {sweep:?}"),
             Self::Actions(id) => write!(f, "what is to be done for cluster {id}"),
+            Self::Events => f.write_str("events"),
         }
     }
 }
@@ -49,31 +52,48 @@ const INFRA_ENV: char = 'i';
 const HOST: char = 'h';
 const DUE: char = 'd';
 const ACTIONS: char = 'a';
+const EVENTS: char = 'e';
+
+/// What is told without keys: whoever hears of it asks the database anyway.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    pub(crate) due: bool,
+    pub(crate) actions: bool,
+    pub(crate) events: bool,
+}
+
+impl Marks {
+    /// Notes a subject; false when it is one that is told with its key.
+    pub(crate) fn note(&mut self, subject: Subject) -> bool {
+        match subject {
+            Subject::Due(_) => self.due = true,
+            Subject::Actions(_) => self.actions = true,
+            Subject::Events => self.events = true,
+            Subject::Cluster(_) | Subject::InfraEnv(_) | Subject::Host(_) => return false,
+        }
+        true
+    }
+}
 
 /// Longest notification; PostgreSQL takes less than 8000 bytes.
 const MAX_PAYLOAD: usize = 7900;
 
 /// Writes subjects as notifications: the sender's id, then one character for the kind and the ids of each.
-///
-/// Due work and actions are told without their keys: whoever hears of it asks the database anyway.
 pub(crate) fn encode(sender: Uuid, subjects: impl IntoIterator<Item = Subject>) -> Vec<String> {
     let mut payloads: Vec<String> = Vec::new();
-    let (mut due, mut actions) = (false, false);
+    let mut marks = Marks::default();
     for subject in subjects {
+        let before = marks;
+        if marks.note(subject) && marks == before {
+            continue;
+        }
         let item = match subject {
             Subject::Cluster(id) => format!("{CLUSTER}{}", id.0.simple()),
             Subject::InfraEnv(id) => format!("{INFRA_ENV}{}", id.0.simple()),
             Subject::Host(key) => format!("{HOST}{}{}", key.infra_env_id.0.simple(), key.host_id.0.simple()),
-            Subject::Due(_) if due => continue,
-            Subject::Due(_) => {
-                due = true;
-                DUE.to_string()
-            }
-            Subject::Actions(_) if actions => continue,
-            Subject::Actions(_) => {
-                actions = true;
-                ACTIONS.to_string()
-            }
+            Subject::Due(_) => DUE.to_string(),
+            Subject::Actions(_) => ACTIONS.to_string(),
+            Subject::Events => EVENTS.to_string(),
         };
         match payloads.last_mut() {
             Some(last) if last.len() + item.len() <= MAX_PAYLOAD => last.push_str(&item),
@@ -88,8 +108,7 @@ pub(crate) fn encode(sender: Uuid, subjects: impl IntoIterator<Item = Subject>) 
 pub(crate) struct Notification {
     pub(crate) sender: Uuid,
     pub(crate) subjects: Vec<Subject>,
-    pub(crate) due: bool,
-    pub(crate) actions: bool,
+    pub(crate) marks: Marks,
 }
 
 /// Reads a notification; `None` when it is not one of ours.
@@ -97,7 +116,7 @@ pub(crate) fn decode(payload: &str) -> Option<Notification> {
     let mut rest = payload;
     let sender = id(&mut rest)?;
     let mut subjects = Vec::new();
-    let (mut due, mut actions) = (false, false);
+    let mut marks = Marks::default();
     while let Some(kind) = rest.chars().next() {
         rest = rest.get(kind.len_utf8()..)?;
         match kind {
@@ -107,12 +126,13 @@ pub(crate) fn decode(payload: &str) -> Option<Notification> {
                 infra_env_id: InfraEnvId(id(&mut rest)?),
                 host_id: HostId(id(&mut rest)?),
             })),
-            DUE => due = true,
-            ACTIONS => actions = true,
+            DUE => marks.due = true,
+            ACTIONS => marks.actions = true,
+            EVENTS => marks.events = true,
             _ => return None,
         }
     }
-    Some(Notification { sender, subjects, due, actions })
+    Some(Notification { sender, subjects, marks })
 }
 
 fn id(rest: &mut &str) -> Option<Uuid> {
@@ -136,6 +156,8 @@ mod tests {
             Subject::InfraEnv(InfraEnvId::random()),
             Subject::Actions(cluster),
             Subject::Actions(ClusterId::random()),
+            Subject::Events,
+            Subject::Events,
         ];
         subjects.extend((0..500).map(|_| Subject::Host(host())));
         subjects.push(Subject::Due(Due::Host(host())));
@@ -144,9 +166,10 @@ mod tests {
         assert!(payloads.len() > 1 && payloads.iter().all(|payload| payload.len() <= MAX_PAYLOAD));
         let read: Vec<_> = payloads.iter().map(|payload| decode(payload).unwrap()).collect();
         assert!(read.iter().all(|notification| notification.sender == sender));
-        assert_eq!(read.iter().filter(|notification| notification.due).count(), 1);
-        assert_eq!(read.iter().filter(|notification| notification.actions).count(), 1);
-        subjects.retain(|subject| !matches!(subject, Subject::Due(_) | Subject::Actions(_)));
+        for marked in [|marks: Marks| marks.due, |marks: Marks| marks.actions, |marks: Marks| marks.events] {
+            assert_eq!(read.iter().filter(|notification| marked(notification.marks)).count(), 1);
+        }
+        subjects.retain(|subject| !Marks::default().note(*subject));
         assert_eq!(
             read.into_iter().flat_map(|notification| notification.subjects).collect::<Vec<_>>(),
             subjects

@@ -179,7 +179,7 @@ text_enum! {
         NodeMaintenance = "node-maintenance",
         KubeDescheduler = "kube-descheduler",
         ClusterObservability = "cluster-observability",
-        NumaResources = "numa-resources",
+        Numaresources = "numaresources",
         Oadp = "oadp",
         Metallb = "metallb",
         Loki = "loki",

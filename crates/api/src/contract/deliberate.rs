@@ -55,9 +55,32 @@ pub(super) const ADDITIONS: &[Addition] = &[
         reason: "a host that is left out for a while need not be deleted and discovered again",
     },
     Addition { what: "operation v2DisableHost", reason: "the other direction" },
+    Addition {
+        what: "operation v2Watch",
+        reason: "who wants to see an installation as it goes on would have to ask again and again",
+    },
 ];
 
+macro_rules! operators {
+    ($numa:literal) => {
+        Some(concat!(
+            r#"["amd-gpu","lso","mtv","openshift-ai","osc","servicemesh","authorino","cnv","nvidia-gpu","pipelines","#,
+            r#""odf","lvm","mce","node-feature-discovery","serverless","nmstate","kmm","node-healthcheck","#,
+            r#""self-node-remediation","fence-agents-remediation","node-maintenance","kube-descheduler","#,
+            r#""cluster-observability",""#,
+            $numa,
+            r#"","oadp","metallb","loki","openshift-logging"]"#
+        ))
+    };
+}
+
 pub(super) const DIFFERENCES: &[Difference] = &[
+    Difference {
+        place: ("operation V2ListSupportedOperators answer 200[] ", "enum"),
+        theirs: operators!("numa-resources"),
+        ours: operators!("numaresources"),
+        reason: "the name by which the operator is asked for, and by which existing services list it (service-api §9)",
+    },
     Difference {
         place: ("definition ", " format"),
         theirs: None,

@@ -3,5 +3,6 @@
 pub(crate) mod body;
 pub(crate) mod cors;
 pub(crate) mod error;
+pub(crate) mod live;
 pub(crate) mod response;
 pub(crate) mod route;

@@ -7,22 +7,22 @@ use assisted_service::file::File;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use futures::{Stream, TryStreamExt};
+use futures::{FutureExt, Stream, TryStreamExt};
 use http::header::{
     ACCEPT_ENCODING, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, VARY,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
-use http_body_util::{Either, Full, StreamBody};
+use http_body_util::{BodyExt, Either, Full, StreamBody};
 use hyper::body::Frame;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
 use super::error::ApiError;
 
-/// A body that is whole, or a file that is read while it is sent.
+/// A body that is whole, or one that is made while it is sent.
 pub(crate) type Body = Either<Full<Bytes>, StreamBody<Pieces>>;
 
-type Pieces = Pin<Box<dyn Stream<Item = io::Result<Frame<Bytes>>> + Send>>;
+pub(super) type Pieces = Pin<Box<dyn Stream<Item = io::Result<Frame<Bytes>>> + Send>>;
 
 /// An answer with its body.
 pub(crate) type Answer = Response<Body>;
@@ -80,7 +80,7 @@ fn disposition(name: &str) -> String {
     text
 }
 
-/// Compresses an answer's body if the client takes gzip and the body is worth it; files stay as they are.
+/// Compresses an answer's body if it is whole, the client takes gzip and the body is worth it.
 pub(crate) fn gzip(answer: Answer, request: &HeaderMap) -> Answer {
     let Either::Left(body) = answer.body() else { return answer };
     let size = hyper::body::Body::size_hint(body).exact().unwrap_or_default();
@@ -111,12 +111,8 @@ pub(crate) fn gzip(answer: Answer, request: &HeaderMap) -> Answer {
 
 /// The bytes of a body that is whole: it never waits and never fails.
 fn full_bytes(body: Full<Bytes>) -> Bytes {
-    use http_body_util::BodyExt;
-    use std::future::Future;
-    let mut waiting = std::pin::pin!(body.collect());
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    match waiting.as_mut().poll(&mut context) {
-        std::task::Poll::Ready(Ok(whole)) => whole.to_bytes(),
+    match body.collect().now_or_never() {
+        Some(Ok(whole)) => whole.to_bytes(),
         _ => Bytes::new(),
     }
 }

@@ -1,5 +1,6 @@
 //! The OpenAPI 3.1 document.
 
+use assisted_wire::live::EVENT_STREAM;
 use assisted_wire::operation::{
     self, BASE_PATH, Kind, Location, Operation, Param, Payload, SchemaOf, Scheme, Security,
 };
@@ -55,6 +56,9 @@ fn describe(operation: &Operation, schemas: &mut Schemas, error: &Value, infra_e
             Some(Payload::Binary) => {
                 response["content"] =
                     json!({"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}});
+            }
+            Some(Payload::Changes) => {
+                response["content"] = json!({EVENT_STREAM: {"schema": {"type": "string"}}});
             }
             None => {}
         }

@@ -68,6 +68,7 @@ fn describe(operation: &Operation, modern: &Value) -> Value {
                     modern["responses"][&status]["content"]["application/json"]["schema"].clone();
             }
             Some(Payload::File) => response["schema"] = json!({"type": "file"}),
+            Some(Payload::Changes) => response["schema"] = json!({"type": "string"}),
             Some(Payload::Binary) => response["schema"] = json!({"type": "string", "format": "binary"}),
             None => {}
         }

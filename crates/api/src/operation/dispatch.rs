@@ -5,9 +5,11 @@ use assisted_service::host::Poll;
 use assisted_wire::operation::{Operation, OperationId};
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 
 use super::{Input, install, query};
 use crate::http::error::ApiError;
+use crate::http::live::live_answer;
 use crate::http::response::{Answer, bytes_answer, empty_answer, json_answer};
 
 /// Whether an operation has a use case; the others answer 501.
@@ -94,6 +96,7 @@ pub fn is_implemented(id: OperationId) -> bool {
         | Id::ListClusterActions
         | Id::EnableHost
         | Id::DisableHost
+        | Id::Watch
         | Id::ListOperatorProperties
         | Id::ListSupportedOperators
         | Id::ListBundles
@@ -105,7 +108,7 @@ pub fn is_implemented(id: OperationId) -> bool {
 /// Runs an operation's use case and words its outcome.
 pub(super) async fn dispatch(operation: &Operation, input: Input<'_>) -> Result<Answer, ApiError> {
     use OperationId as Id;
-    let Input { service, bodies, caller, params, body } = &input;
+    let Input { service, bodies, caller, params, body, stopping } = &input;
     let id = operation.id;
     let status = operation
         .success
@@ -235,6 +238,11 @@ pub(super) async fn dispatch(operation: &Operation, input: Input<'_>) -> Result<
         Id::TriggerEvent => {
             let event = bodies.decode_required(id, body)?;
             empty(status, service.trigger_event(caller, event).await)
+        }
+
+        Id::Watch => {
+            let watcher = service.watch(caller, query::watch(params)).await?;
+            Ok(live_answer(status, watcher, CancellationToken::clone(stopping)))
         }
 
         Id::ListClusterValidations => {

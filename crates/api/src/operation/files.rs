@@ -22,7 +22,7 @@ pub(super) async fn dispatch(
     input: &Input<'_>,
 ) -> Result<Answer, ApiError> {
     use OperationId as Id;
-    let Input { service, bodies, caller, params, body } = input;
+    let Input { service, bodies, caller, params, body, .. } = input;
     let cluster_id = query::cluster_id(params);
     let file_name = params.text("file_name").unwrap_or_default();
     match id {

@@ -16,7 +16,7 @@ pub(super) async fn dispatch(
     input: &Input<'_>,
 ) -> Result<Answer, ApiError> {
     use OperationId as Id;
-    let Input { service, bodies, caller, params, body } = input;
+    let Input { service, bodies, caller, params, body, .. } = input;
     let cluster_id = query::cluster_id(params);
     let host = query::host_key(params);
     match id {

@@ -16,9 +16,11 @@ use assisted_service::{Caller, Service};
 use assisted_wire::operation::{BASE_PATH, Operation, OperationId};
 use bytes::Bytes;
 use hyper::body::Incoming;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 pub use self::dispatch::is_implemented;
+use crate::Patience;
 use crate::auth::{Auth, AuthError};
 use crate::check::Bodies;
 use crate::check::params::Params;
@@ -54,6 +56,9 @@ struct Parts {
     auth: Auth,
     cors: Cors,
     documents: Documents,
+    patience: Patience,
+    /// Answers without an end end with this.
+    stopping: CancellationToken,
 }
 
 /// What an operation gets to see of its request.
@@ -63,6 +68,7 @@ struct Input<'a> {
     caller: Caller,
     params: Params,
     body: Bytes,
+    stopping: &'a CancellationToken,
 }
 
 impl Api {
@@ -72,6 +78,19 @@ impl Api {
     ///
     /// When the settings ask for an authentication that is not available, or its keys can't be used.
     pub fn new(service: Service, settings: &Settings) -> Result<Self, StartError> {
+        Self::with_patience(service, settings, Patience::default())
+    }
+
+    /// The same, with other time limits.
+    ///
+    /// # Errors
+    ///
+    /// As [`Api::new`].
+    pub fn with_patience(
+        service: Service,
+        settings: &Settings,
+        patience: Patience,
+    ) -> Result<Self, StartError> {
         Ok(Self(Arc::new(Parts {
             service,
             routes: Routes::new()?,
@@ -79,7 +98,18 @@ impl Api {
             auth: Auth::new(&settings.auth)?,
             cors: Cors(settings.http.allowed_domains.clone()),
             documents: Documents::default(),
+            patience,
+            stopping: CancellationToken::new(),
         })))
+    }
+
+    pub(crate) fn patience(&self) -> &Patience {
+        &self.0.patience
+    }
+
+    /// Ends the answers that have no end.
+    pub(crate) fn stop(&self) {
+        self.0.stopping.cancel();
     }
 
     /// Answers one request.
@@ -157,7 +187,7 @@ impl Api {
         request_id: Uuid,
         name: &mut &'static str,
     ) -> Result<Answer, ApiError> {
-        let Parts { service, routes, bodies, auth, .. } = &*self.0;
+        let Parts { service, routes, bodies, auth, patience, stopping, .. } = &*self.0;
         let (operation, path) = routes.find(method, path)?;
         *name = operation.name;
         let caller = auth.caller(service, operation, &path, query, headers, request_id).await?;
@@ -173,14 +203,14 @@ impl Api {
         }
         // Too large to be held: it is passed on while it arrives.
         if operation.id == OperationId::UploadLogs {
-            return upload::upload_logs(service, &caller, &params, headers, body).await;
+            return upload::upload_logs(service, &caller, &params, headers, body, patience).await;
         }
         // What an operation has no use for is not read.
         let body = match operation.body {
-            Some(_) => body::read(headers, body, body::limit(operation.id)).await?,
+            Some(_) => body::read(headers, body, body::limit(operation.id), patience).await?,
             None => Bytes::new(),
         };
-        dispatch::dispatch(operation, Input { service, bodies, caller, params, body }).await
+        dispatch::dispatch(operation, Input { service, bodies, caller, params, body, stopping }).await
     }
 }
 

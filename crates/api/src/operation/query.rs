@@ -4,9 +4,11 @@ use assisted_core::host::record::HostKey;
 use assisted_service::cluster::{GetCluster, ListClusterHosts, ListClusters};
 use assisted_service::event::ListEvents;
 use assisted_service::infra_env::ListInfraEnvs;
+use assisted_service::live::Watch;
 use assisted_service::version::{FeatureQuery, ListOpenshiftVersions};
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use assisted_wire::live::LAST_EVENT_ID;
 use std::str::FromStr;
 
 use crate::check::params::Params;
@@ -88,6 +90,11 @@ pub(super) fn list_events(params: &Params) -> ListEvents {
         cluster_level: flag("cluster_level"),
         categories: each(params, "categories"),
     }
+}
+
+/// A place that can't be read is one of which nothing is known.
+pub(super) fn watch(params: &Params) -> Watch {
+    Watch { cluster_id: params.uuid("cluster_id").map(ClusterId), place: known(params, LAST_EVENT_ID) }
 }
 
 pub(super) fn list_openshift_versions(params: &Params) -> ListOpenshiftVersions {

@@ -20,13 +20,11 @@ use multer::Multipart;
 use tokio::time::timeout;
 
 use super::query;
+use crate::Patience;
 use crate::check::params::Params;
 use crate::http::body;
 use crate::http::error::ApiError;
 use crate::http::response::{Answer, empty_answer};
-
-/// A client may be silent for so long.
-const SILENCE: Duration = Duration::from_secs(60);
 
 /// Bytes that may come before the file: the reader of forms holds them all.
 const LONGEST_HEAD: usize = 1 << 20;
@@ -41,11 +39,12 @@ pub(super) async fn upload_logs(
     params: &Params,
     headers: &HeaderMap,
     mut body: Incoming,
+    patience: &Patience,
 ) -> Result<Answer, ApiError> {
-    let outcome = keep(service, caller, params, headers, &mut body).await;
+    let outcome = keep(service, caller, params, headers, &mut body, patience).await;
     if outcome.is_err() {
         // A client that still sends would not read the answer.
-        body::discard(headers, &mut body).await;
+        body::discard(headers, &mut body, patience).await;
     }
     outcome.map(|()| empty_answer(StatusCode::NO_CONTENT))
 }
@@ -56,6 +55,7 @@ async fn keep(
     params: &Params,
     headers: &HeaderMap,
     body: &mut Incoming,
+    patience: &Patience,
 ) -> Result<(), ApiError> {
     let upload = UploadLogs {
         cluster_id: query::cluster_id(params),
@@ -70,29 +70,49 @@ async fn keep(
         ApiError::framework(415, message)
     })?;
     let found = Arc::new(AtomicBool::new(false));
-    let mut form = Multipart::new(pieces(body, Arc::clone(&found)), boundary);
-    let malformed =
-        |error: multer::Error| ApiError::framework(400, format!("the form can't be read: {error}"));
+    let mut form = Multipart::new(pieces(body, Arc::clone(&found), patience.piece), boundary);
+    let malformed = |error: multer::Error| {
+        let cause = broken(error);
+        let status = if cause.kind() == io::ErrorKind::TimedOut { 408 } else { 400 };
+        ApiError::framework(status, format!("the form can't be read: {cause}"))
+    };
     while let Some(field) = form.next_field().await.map_err(malformed)? {
         if field.name() != Some(FILE) {
             continue;
         }
         found.store(true, Ordering::Relaxed);
-        let content = field.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()));
+        // Whatever it is, the client's file is not whole.
+        let content =
+            field.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, broken(error).to_string()));
         return Ok(service.upload_logs(caller, upload, content).await?);
     }
     Err(ApiError::framework(400, format!("{FILE} in formData is required")))
 }
 
+/// What is wrong with a form: the reader of forms does not say why its source failed.
+fn broken(error: multer::Error) -> io::Error {
+    let multer::Error::StreamReadFailed(cause) = error else {
+        return io::Error::new(io::ErrorKind::InvalidData, error.to_string());
+    };
+    let kind = cause.downcast_ref::<io::Error>().map_or(io::ErrorKind::Other, io::Error::kind);
+    io::Error::new(kind, cause.to_string())
+}
+
 /// The pieces of a body. What is not yet known to belong to the file is bounded.
-fn pieces(body: &mut Incoming, found: Arc<AtomicBool>) -> impl Stream<Item = io::Result<Bytes>> + Send {
-    stream::try_unfold((body, found, 0), |(body, found, mut seen)| async move {
+fn pieces(
+    body: &mut Incoming,
+    found: Arc<AtomicBool>,
+    patience: Duration,
+) -> impl Stream<Item = io::Result<Bytes>> + Send {
+    stream::try_unfold((body, found, 0), move |(body, found, mut seen)| async move {
         loop {
-            let frame = match timeout(SILENCE, body.frame()).await {
+            let frame = match timeout(patience, body.frame()).await {
                 Ok(None) => return Ok(None),
                 Ok(Some(Ok(frame))) => frame,
                 Ok(Some(Err(_))) => return Err(io::Error::other("the body ended before its time")),
-                Err(_) => return Err(io::Error::other("the body did not arrive in time")),
+                Err(_) => {
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, "the body did not arrive in time"));
+                }
             };
             let Ok(piece) = frame.into_data() else { continue };
             if !found.load(Ordering::Relaxed) {

@@ -4,6 +4,7 @@ use assisted_api::auth::local::Signer;
 use assisted_core::settings::{AuthType, Settings};
 use assisted_service::{Caller, TokenResource};
 use assisted_wire::id::{ClusterId, InfraEnvId};
+use assisted_wire::live::EVENT_STREAM;
 use assisted_wire::operation::{self, Location, Operation, Scheme};
 use assisted_wire::secret::Secret;
 use jiff::{Span, Timestamp};
@@ -51,6 +52,10 @@ async fn call(
     }
     let answer = request.send().await.unwrap();
     let status = answer.status().as_u16();
+    // What has no end is not waited for.
+    if answer.headers().get("content-type").is_some_and(|kind| kind == EVENT_STREAM) {
+        return (status, Value::Null);
+    }
     (status, answer.json().await.unwrap_or_default())
 }
 
@@ -144,9 +149,9 @@ async fn a_token_in_a_url_opens_its_own_resource_only() {
                     let name = operation.name;
                     assert!(!matches!(status, 401 | 403), "{name} {body}");
                     let refused = status == 404 && body["reason"] == "Object Not Found";
-                    // Events carry their ids in the query, where they are asked for without one.
-                    let expected = enforce
-                        && (!allowed && operation.path.contains('{') || operation.name == "v2ListEvents");
+                    // These carry their ids in the query, where they are asked for without one.
+                    let asks = matches!(operation.name, "v2ListEvents" | "v2Watch");
+                    let expected = enforce && (!allowed && operation.path.contains('{') || asks);
                     assert_eq!(refused, expected, "{name} {own} {body}");
                 }
             }
@@ -161,7 +166,7 @@ async fn a_token_in_a_url_opens_its_own_resource_only() {
 }
 
 #[tokio::test]
-async fn events_are_of_the_tokens_resource() {
+async fn events_and_changes_are_of_the_tokens_resource() {
     let (server, signer, cluster, infra_env) = with_resources(true).await;
     let of_cluster = signer.token(TokenResource::Cluster(cluster), later()).unwrap();
     let of_infra_env = signer.token(TokenResource::InfraEnv(infra_env), later()).unwrap();
@@ -182,6 +187,16 @@ async fn events_are_of_the_tokens_resource() {
         let (status, body) = server.call(Method::GET, &path, None).await;
         assert_eq!(status, expected, "{query} {body}");
         assert!(status == 200 || body["reason"] == "Object Not Found", "{query} {body}");
+    }
+    for (token, query, expected) in [
+        (&of_cluster, format!("cluster_id={cluster}"), 200),
+        (&of_cluster, format!("cluster_id={other}"), 404),
+        (&of_cluster, String::new(), 404),
+        (&of_infra_env, format!("cluster_id={cluster}"), 404),
+        (&of_infra_env, String::new(), 404),
+    ] {
+        let url = format!("{}/v2/watch?{query}&api_key={}", server.url, token.expose());
+        assert_eq!(server.client.get(url).send().await.unwrap().status(), expected, "{query}");
     }
     server.stop().await;
 }

@@ -6,20 +6,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::{Body, Method};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 
+use crate::life::register;
 use crate::server::Server;
 
-const PULL_SECRET: &str =
-    r#"{"auths":{"cloud.openshift.com":{"auth":"dXNlcjpwYXNz"},"quay.io":{"auth":"dXNlcjpwYXNz"}}}"#;
-
 async fn cluster(server: &Server) -> String {
-    let params = json!({
-        "name": "files", "openshift_version": "4.20", "base_dns_domain": "example.com", "pull_secret": PULL_SECRET
-    });
-    let (status, cluster) = server.call(Method::POST, "/v2/clusters", Some(params)).await;
-    assert_eq!(status, 201, "{cluster}");
+    let (cluster, _) = register(server).await;
     cluster["id"].as_str().unwrap().to_owned()
 }
 
@@ -105,10 +97,10 @@ async fn logs_are_passed_on_as_they_come() {
     assert_eq!(fetch(&server, &controller).await.0, 409);
     let content: Vec<u8> = (0..3_000_000_u32).map(|number| (number % 241) as u8).collect();
     assert_eq!(upload(&server, &controller, FORM, form("upfile", &content)).await, (204, Value::Null));
-    let disposition = format!(r#"attachment; filename="files_{id}_controller.tar.gz""#);
+    let disposition = format!(r#"attachment; filename="life_{id}_controller.tar.gz""#);
     assert_eq!(fetch(&server, &controller).await, (200, disposition, "3000000".to_owned(), content));
     let (status, disposition, _, all) = fetch(&server, &path).await;
-    assert_eq!((status, disposition), (200, format!(r#"attachment; filename="files_{id}.tar""#)));
+    assert_eq!((status, disposition), (200, format!(r#"attachment; filename="life_{id}.tar""#)));
     assert!(all.len() > 3_000_000 && all.len().is_multiple_of(512));
 
     let host = format!("{path}?logs_type=host");
@@ -129,36 +121,6 @@ async fn logs_are_passed_on_as_they_come() {
         assert_eq!(status, expected, "{path} {content_type} {body}");
     }
     assert_eq!(fetch(&server, &controller).await.2, "3000000");
-    server.stop().await;
-}
-
-#[tokio::test]
-async fn an_upload_without_an_end_is_cut() {
-    let server = Server::start(Settings::default()).await;
-    let id = cluster(&server).await;
-    let mut stream = TcpStream::connect(server.address).await.unwrap();
-    let head = format!(
-        "POST /api/assisted-install/v2/clusters/{id}/logs?logs_type=controller HTTP/1.1\r\nHost: x\r\nContent-Type: {FORM}\r\n\
-         Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-    );
-    stream.write_all(head.as_bytes()).await.unwrap();
-    let start = b"--XX\r\nContent-Disposition: form-data; name=\"upfile\"; filename=\"x\"\r\n\r\n";
-    stream.write_all(format!("{:x}\r\n", start.len()).as_bytes()).await.unwrap();
-    stream.write_all(&[start.as_slice(), b"\r\n"].concat()).await.unwrap();
-    let chunk = [b"100000\r\n".as_slice(), &vec![b' '; 1 << 20], b"\r\n"].concat();
-    for _ in 0..300 {
-        stream.write_all(&chunk).await.unwrap();
-    }
-    stream.write_all(b"0\r\n\r\n").await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
-    assert!(
-        answer.ends_with(r#""message":"upfile in formData should be at most 262144000 bytes long"}"#),
-        "{answer}"
-    );
-    let (_, cluster) = server.call(Method::GET, &format!("/v2/clusters/{id}"), None).await;
-    assert!(cluster.get("logs_info").is_none(), "{cluster}");
     server.stop().await;
 }
 

@@ -1,6 +1,7 @@
 //! Requests and reports of an installation over HTTP: what each refusal looks like, and what stands beside the contract.
 
 use assisted_core::settings::{Generator, Settings};
+use assisted_wire::operator::SupportedOperator;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -133,6 +134,10 @@ async fn operators_and_bundles() {
     let get = async |path: &str| server.call(Method::GET, path, None).await;
     let (status, names) = get("/v2/supported-operators").await;
     assert_eq!((status, names.as_array().unwrap().len()), (200, 28));
+    // Each is a value that the document knows.
+    for name in names.as_array().unwrap() {
+        assert!(serde_json::from_value::<SupportedOperator>(name.clone()).is_ok(), "{name}");
+    }
     assert_eq!(get("/v2/supported-operators/lvm").await, (200, json!([])));
     assert_eq!(get("/v2/supported-operators/nonsense").await, (404, Value::Null));
     let (status, bundles) = get("/v2/operators/bundles").await;

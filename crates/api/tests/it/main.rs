@@ -9,6 +9,8 @@ mod files;
 mod hostile;
 mod installation;
 mod life;
+mod live;
 mod query;
 mod sequence;
 mod server;
+mod slow;

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use assisted_api::Api;
 use assisted_api::server::serve;
+use assisted_api::{Api, Patience};
 use assisted_blob::Blob;
 use assisted_core::settings::Settings;
 use assisted_service::{Background, Service};
 use assisted_store::Store;
 use reqwest::{Client, Method};
+use rustls::ServerConfig;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -30,17 +31,26 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn start(settings: Settings) -> Self {
+        Self::start_with(settings, Patience::default(), None).await
+    }
+
+    /// With other time limits, or over TLS.
+    pub(crate) async fn start_with(
+        settings: Settings,
+        patience: Patience,
+        tls: Option<Arc<ServerConfig>>,
+    ) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let dir = tempfile::tempdir().unwrap();
         let database = format!("sqlite:{}", dir.path().join("test.db").display());
         let store = Store::open(&database).await.unwrap();
         let blob = Blob::open(dir.path().join("files")).await.unwrap();
         let (service, background) = Service::start(settings.clone(), store, blob);
-        let api = Api::new(service.clone(), &settings).unwrap();
+        let api = Api::with_patience(service.clone(), &settings, patience).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(serve(listener, None, api, async {
+        let task = tokio::spawn(serve(listener, tls, api, async {
             let _ = stopped.await;
         }));
         Self {

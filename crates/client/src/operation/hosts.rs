@@ -74,6 +74,16 @@ impl Client {
         self.host(OperationId::UnbindHost, infra_env, host).send().await
     }
 
+    /// Lets a host that was left out take part again; an addition to the contract.
+    pub async fn enable_host(&self, infra_env: InfraEnvId, host: HostId) -> Result<Host, Error> {
+        self.host(OperationId::EnableHost, infra_env, host).send().await
+    }
+
+    /// Leaves a host out of validations, roles and the installation; an addition to the contract.
+    pub async fn disable_host(&self, infra_env: InfraEnvId, host: HostId) -> Result<Host, Error> {
+        self.host(OperationId::DisableHost, infra_env, host).send().await
+    }
+
     pub async fn reset_host(&self, infra_env: InfraEnvId, host: HostId) -> Result<Host, Error> {
         self.host(OperationId::ResetHost, infra_env, host).send().await
     }

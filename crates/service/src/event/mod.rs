@@ -54,6 +54,12 @@ pub struct EventPage {
     pub total: u64,
 }
 
+/// An event as clients see it.
+pub(crate) fn shown_event(mut event: Event) -> Event {
+    (event.category, event.request_id) = (None, None);
+    event
+}
+
 impl Service {
     /// A page of events (service-api §11.2).
     ///
@@ -93,16 +99,12 @@ impl Service {
             })
             .await?;
         let [info, warning, error, critical] = page.severity_counts;
-        let shown = |mut event: Event| {
-            (event.category, event.request_id) = (None, None);
-            event
-        };
-        let events = EventList(page.events.into_iter().map(shown).collect());
+        let events = EventList(page.events.into_iter().map(shown_event).collect());
         Ok(EventPage { events, info, warning, error, critical, total: page.count })
     }
 
     /// A token for one resource sees the events of that resource, and of an infra-env's hosts.
-    async fn may_see(
+    pub(crate) async fn may_see(
         &self,
         caller: &Caller,
         cluster_id: Option<ClusterId>,

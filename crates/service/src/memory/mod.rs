@@ -59,7 +59,7 @@ impl Memory {
                     self.forget_group(Group::Cluster(id));
                 }
             }
-            Subject::Due(_) | Subject::Actions(_) => {}
+            Subject::Due(_) | Subject::Actions(_) | Subject::Events => {}
         }
     }
 

@@ -56,7 +56,7 @@ async fn listen(config: &Config, replica: Uuid, news: &Arc<News>) -> Result<Abor
             match subject::decode(notification.payload()) {
                 Some(notification) if notification.sender == replica => {}
                 Some(notification) => {
-                    told.elsewhere(&notification.subjects, notification.due, notification.actions);
+                    told.elsewhere(&notification.subjects, notification.marks);
                 }
                 None => told.everything(),
             }

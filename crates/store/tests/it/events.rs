@@ -1,7 +1,7 @@
 //! Events: every filter, the counts, paging.
 
 use assisted_core::event::NewEvent;
-use assisted_store::{Batch, EventOrder, EventPage, EventQuery, Store, Version};
+use assisted_store::{Batch, EventOrder, EventPage, EventQuery, NewEvents, Store, Version};
 use assisted_wire::event::{Event, EventCategory, EventSeverity};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::time::DateTime;
@@ -9,7 +9,11 @@ use uuid::Uuid;
 
 use crate::support::{self, Database, at, on_both};
 
-on_both! { events_are_filtered_counted_and_paged, an_event_keeps_all_its_parts, }
+on_both! {
+    events_are_filtered_counted_and_paged,
+    an_event_keeps_all_its_parts,
+    new_events_are_told_and_found_by_their_numbers,
+}
 
 struct World {
     cluster: ClusterId,
@@ -173,4 +177,26 @@ async fn an_event_keeps_all_its_parts(database: Database) {
     assert_eq!(store.events(&query).await.unwrap().events, [event]);
     let user = Event { category: Some(EventCategory::User), ..plain };
     assert_eq!(store.events(&EventQuery::default()).await.unwrap().events, [user]);
+}
+
+async fn new_events_are_told_and_found_by_their_numbers(database: Database) {
+    let store = database.open().await;
+    let mut marks = store.event_marks();
+    marks.mark_unchanged();
+    assert_eq!(store.events_after(0, None, 10).await.unwrap(), NewEvents::default());
+    let world = world(&store).await;
+    tokio::time::timeout(std::time::Duration::from_secs(30), marks.changed()).await.unwrap().unwrap();
+    let names = |found: &NewEvents| {
+        found.events.iter().map(|(_, event)| event.name.clone()).collect::<Vec<_>>().join(" ")
+    };
+    let all = store.events_after(0, None, 100).await.unwrap();
+    // Those for users, in the order in which they were written.
+    assert_eq!(names(&all), "a b c d e g h x y z");
+    assert_eq!(all.newest, all.events.last().unwrap().0);
+    let (third, _) = all.events[2];
+    assert_eq!(names(&store.events_after(third, None, 100).await.unwrap()), "d e g h x y z");
+    let newest = store.events_after(third, None, 2).await.unwrap();
+    assert_eq!((names(&newest).as_str(), newest.newest), ("y z", all.newest));
+    assert_eq!(names(&store.events_after(third, Some(world.cluster), 100).await.unwrap()), "d e");
+    assert_eq!(names(&store.events_after(all.newest, None, 100).await.unwrap()), "");
 }

@@ -106,6 +106,7 @@ pub enum OperationId {
     ListClusterActions,
     EnableHost,
     DisableHost,
+    Watch,
 }
 
 impl OperationId {
@@ -227,6 +228,21 @@ pub struct Security {
     pub roles: &'static [Role],
 }
 
+/// Users who may see.
+const READER: Security =
+    Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin, Role::User] };
+/// Users who may change.
+const WRITER: Security = Security { scheme: Scheme::User, roles: &[Role::Admin, Role::User] };
+/// Users who own the object.
+const OWNER: Security = Security { scheme: Scheme::User, roles: &[Role::User] };
+/// Users whatever their role.
+const USER: Security = Security { scheme: Scheme::User, roles: &[] };
+const AGENT: Security = Security { scheme: Scheme::Agent, roles: &[] };
+const URL: Security = Security { scheme: Scheme::Url, roles: &[] };
+const IMAGE: Security = Security { scheme: Scheme::Image, roles: &[] };
+const IMAGE_URL: Security = Security { scheme: Scheme::ImageUrl, roles: &[] };
+const WATCHER: Security = Security { scheme: Scheme::Watcher, roles: &[] };
+
 /// Where a parameter travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location {
@@ -314,6 +330,22 @@ impl Param {
     }
 }
 
+const CLUSTER_ID: Param = Param::path("cluster_id", Kind::String).format("uuid");
+const INFRA_ENV_ID: Param = Param::path("infra_env_id", Kind::String).format("uuid");
+const HOST_ID: Param = Param::path("host_id", Kind::String).format("uuid");
+const AGENT_VERSION: Param = Param::header("discovery_agent_version", Kind::String);
+const CPU_ARCHITECTURE: Param = Param::query("cpu_architecture", Kind::String)
+    .one_of(&["x86_64", "aarch64", "arm64", "ppc64le", "s390x", "multi"])
+    .default("x86_64");
+const PLATFORM_TYPE: Param = Param::query("platform_type", Kind::String).one_of(&[
+    "baremetal",
+    "none",
+    "nutanix",
+    "vsphere",
+    "external",
+]);
+const EXTERNAL_PLATFORM_NAME: Param = Param::query("external_platform_name", Kind::String);
+
 /// Makes the JSON schema of a type.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
@@ -343,6 +375,8 @@ pub enum Payload {
     File,
     /// Bytes without a name.
     Binary,
+    /// Server-sent events, without an end (see [`crate::live`]).
+    Changes,
 }
 
 impl Payload {
@@ -358,6 +392,18 @@ pub struct Success {
     pub payload: Option<Payload>,
     /// Response headers, all of them counts.
     pub headers: &'static [&'static str],
+}
+
+impl Success {
+    const fn json<T: JsonSchema>(status: u16) -> Self {
+        Self { status, payload: Some(Payload::json::<T>()), headers: &[] }
+    }
+    const fn file(status: u16) -> Self {
+        Self { status, payload: Some(Payload::File), headers: &[] }
+    }
+    const fn empty(status: u16) -> Self {
+        Self { status, payload: None, headers: &[] }
+    }
 }
 
 /// One operation of the contract.

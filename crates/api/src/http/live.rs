@@ -1,0 +1,70 @@
+//! Changes as server-sent events.
+
+use std::io;
+use std::time::Duration;
+
+use assisted_service::live::{Message, Watcher};
+use assisted_wire::live::{EVENT_STREAM, HEARTBEAT_SECONDS};
+use bytes::{BufMut, Bytes, BytesMut};
+use futures::stream::{self, StreamExt};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue, Response, StatusCode};
+use http_body_util::{Either, StreamBody};
+use hyper::body::Frame;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::response::{Answer, Pieces};
+
+/// Who is cut off comes back after so many milliseconds.
+const RETRY: &str = "retry: 1000\n\n";
+
+/// A comment: it keeps the connection, and those between, from thinking that nobody is there any more.
+const HEARTBEAT: &str = ":\n\n";
+
+/// A stream ends after this, so that whoever comes back shows anew that it may watch.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// Tells proxies to pass on each message at once.
+const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// An answer that ends when its reader goes away, or the service stops. Nothing is read ahead: a slow reader waits for
+/// the watcher, not the other way round.
+pub(crate) fn live_answer(status: StatusCode, watcher: Watcher, stopping: CancellationToken) -> Answer {
+    let told = stream::unfold(watcher, |mut watcher| async {
+        let piece = match timeout(Duration::from_secs(HEARTBEAT_SECONDS), watcher.next()).await {
+            Ok(Some(message)) => text(&message),
+            Ok(None) => return None,
+            Err(_) => Bytes::from_static(HEARTBEAT.as_bytes()),
+        };
+        Some((piece, watcher))
+    });
+    let end = async move {
+        tokio::select! {
+            () = stopping.cancelled() => {}
+            () = sleep(LONGEST) => {}
+        }
+    };
+    let head = stream::iter([Bytes::from_static(RETRY.as_bytes())]);
+    let pieces: Pieces =
+        Box::pin(head.chain(told).take_until(end).map(|piece| Ok::<_, io::Error>(Frame::data(piece))));
+    let mut answer = Response::new(Either::Right(StreamBody::new(pieces)));
+    *answer.status_mut() = status;
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(UNBUFFERED, HeaderValue::from_static("no"));
+    answer
+}
+
+/// One message; JSON has no line breaks outside of its strings, and escapes those within.
+fn text(message: &Message) -> Bytes {
+    let mut text = BytesMut::with_capacity(message.data.len() + 96);
+    if let Some(place) = message.place {
+        text.put_slice(format!("id: {place}\n").as_bytes());
+    }
+    text.put_slice(format!("event: {}\ndata: ", message.kind).as_bytes());
+    text.put_slice(&message.data);
+    text.put_slice(b"\n\n");
+    text.freeze()
+}

@@ -1,0 +1,33 @@
+//! How long clients may take.
+
+use std::time::Duration;
+
+/// Time limits; who passes one is cut off, so that slow clients can't take up all connections.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// For the handshake of TLS.
+    pub handshake: Duration,
+    /// For the head of a request.
+    pub head: Duration,
+    /// For the whole body of a request.
+    pub body: Duration,
+    /// For the next piece of a file.
+    pub piece: Duration,
+    /// For the rest of a body that is refused: thrown away for so long, so that the client gets to read the answer.
+    pub rest: Duration,
+    /// For requests under way once the service is told to stop.
+    pub stop: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            handshake: Duration::from_secs(10),
+            head: Duration::from_secs(15),
+            body: Duration::from_secs(60),
+            piece: Duration::from_secs(60),
+            rest: Duration::from_secs(10),
+            stop: Duration::from_secs(20),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The task that reads what changed, once for all who watch.
+
+use std::collections::{BTreeSet, HashSet};
+use std::time::{Duration, Instant};
+
+use assisted_core::host::record::HostKey;
+use assisted_core::host::report::ReportKind;
+use assisted_store::{Change, Deleted, HostRow, Subject};
+use assisted_wire::cluster::Cluster;
+use assisted_wire::host::Host;
+use assisted_wire::id::ClusterId;
+use assisted_wire::live::ChangeKind;
+use bytes::Bytes;
+use serde::Serialize;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio_util::sync::CancellationToken;
+
+use crate::cluster::view::shown_alone;
+use crate::error::chain;
+use crate::event::shown_event;
+use crate::host::view::shown_host;
+use crate::{Error, Service};
+
+/// How often it is seen whether anybody still watches.
+const SWEEP: Duration = Duration::from_secs(5);
+/// Between attempts to read from a database that is away.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Changes that are taken together: those of one object are told once.
+const TOGETHER: usize = 1024;
+/// Events that are read again, because one with a lower number may be committed after one with a higher number.
+const AGAIN: u32 = 64;
+/// Events that are told at a time; after more of them, all who watch begin anew.
+const MOST_EVENTS: u32 = 10_000;
+
+/// What has to be read.
+#[derive(Default)]
+struct News {
+    subjects: HashSet<Subject>,
+    missed: bool,
+}
+
+impl News {
+    fn note(&mut self, change: Change) {
+        match change {
+            Change::Here(subject) | Change::Elsewhere(subject) => {
+                self.subjects.insert(subject);
+            }
+            Change::Everything => self.missed = true,
+        }
+    }
+}
+
+/// Which events were told.
+struct Told {
+    newest: i64,
+    /// The numbers of the last ones.
+    recent: BTreeSet<i64>,
+}
+
+impl Told {
+    /// Events with higher numbers may have to be told.
+    fn floor(&self) -> i64 {
+        self.newest - i64::from(AGAIN)
+    }
+}
+
+impl Service {
+    /// Tells who watches what changes, until the service stops.
+    pub(crate) async fn publish_changes(self, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = self.live().is_watched() => {}
+                () = stop.cancelled() => return,
+            }
+            tokio::select! {
+                () = self.publish_while_watched() => {}
+                () = stop.cancelled() => return self.live().close(),
+            }
+        }
+    }
+
+    async fn publish_while_watched(&self) {
+        let mut changes = self.store().changes();
+        let mut marks = self.store().event_marks();
+        let found = loop {
+            match self.store().events_after(0, None, AGAIN).await {
+                Ok(found) => break found,
+                Err(error) => {
+                    tracing::warn!(error = %chain(&error), "who watches has to wait for the database");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        };
+        let recent = found.events.into_iter().map(|(number, _)| number).collect();
+        let mut told = Told { newest: found.newest, recent };
+        self.live().open(rand::random(), told.newest);
+        let mut sweeps = tokio::time::interval(SWEEP);
+        loop {
+            let mut news = News::default();
+            tokio::select! {
+                change = changes.recv() => match change {
+                    Ok(change) => news.note(change),
+                    Err(RecvError::Lagged(_)) => news.missed = true,
+                    Err(RecvError::Closed) => return,
+                },
+                // The sender lives as long as the store.
+                _ = marks.changed() => {}
+                _ = sweeps.tick() => if self.live().sweep(Instant::now()) { continue } else { return },
+            }
+            while news.subjects.len() < TOGETHER {
+                match changes.try_recv() {
+                    Ok(change) => news.note(change),
+                    Err(TryRecvError::Lagged(_)) => news.missed = true,
+                    Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+                }
+            }
+            marks.mark_unchanged();
+            let published = async {
+                if !news.missed {
+                    self.publish(news.subjects).await?;
+                }
+                self.publish_events(&mut told).await
+            };
+            if let Err(error) = published.await {
+                tracing::warn!(error = %chain(&error), "changes are not told");
+                news.missed = true;
+                tokio::time::sleep(PAUSE).await;
+            }
+            if news.missed {
+                self.live().miss();
+            }
+        }
+    }
+
+    async fn publish(&self, subjects: HashSet<Subject>) -> Result<(), Error> {
+        for subject in subjects {
+            match subject {
+                Subject::Cluster(id) => {
+                    if self.live().is_wanted(&[id])
+                        && let Some(cluster) = self.told_cluster(id).await?
+                    {
+                        self.live().tell(ChangeKind::Cluster, vec![id], json(&cluster)?, None);
+                    }
+                }
+                Subject::Host(key) => self.publish_host(key).await?,
+                Subject::InfraEnv(_) | Subject::Due(_) | Subject::Actions(_) | Subject::Events => {}
+            }
+        }
+        Ok(())
+    }
+
+    async fn publish_host(&self, key: HostKey) -> Result<(), Error> {
+        let Some(row) = self.store().host(key, Deleted::Shown).await? else { return Ok(()) };
+        let cluster = row.record.host.cluster_id;
+        let before = self.live().settle(key, cluster.filter(|_| row.record.host.deleted_at.is_none()));
+        let mut clusters: Vec<_> = cluster.into_iter().chain(before).collect();
+        clusters.dedup();
+        if self.live().is_wanted(&clusters) {
+            let data = json(&self.told_host(row).await?)?;
+            self.live().tell(ChangeKind::Host, clusters, data, None);
+        }
+        Ok(())
+    }
+
+    async fn publish_events(&self, told: &mut Told) -> Result<(), Error> {
+        let found = self.store().events_after(told.floor(), None, MOST_EVENTS).await?;
+        // Once the newest events were deleted, their numbers may be given out again and tell nothing.
+        if found.newest < told.newest || found.events.len() >= MOST_EVENTS as usize {
+            told.recent = found.events.into_iter().map(|(number, _)| number).collect();
+            told.newest = found.newest;
+            self.live().miss();
+            return Ok(());
+        }
+        for (number, event) in found.events {
+            let clusters = Vec::from_iter(event.cluster_id);
+            if told.recent.insert(number) && self.live().is_wanted(&clusters) {
+                self.live().tell(ChangeKind::Event, clusters, json(&shown_event(event))?, Some(number));
+            }
+        }
+        told.newest = found.newest;
+        told.recent = told.recent.split_off(&told.floor());
+        Ok(())
+    }
+
+    /// A cluster as watchers see it; deleted ones too.
+    pub(super) async fn told_cluster(&self, id: ClusterId) -> Result<Option<Cluster>, Error> {
+        Ok(self.store().cluster(id, Deleted::Shown).await?.map(|stored| shown_alone(&stored.record)))
+    }
+
+    /// A host as watchers see it: with its name and its stages, without its reports.
+    pub(super) async fn told_host(&self, mut row: HostRow) -> Result<Host, Error> {
+        // Hosts that were given no name are known by the one that they report.
+        if let Some(report) = self.store().report(row.key, ReportKind::Inventory).await? {
+            row.reports.insert(ReportKind::Inventory, report);
+        }
+        let cluster = match row.record.host.cluster_id {
+            Some(id) => self.known_cluster(id).await.map_err(crate::fault::broken)?,
+            None => None,
+        };
+        let facts = self.host_facts(row);
+        let mut host = shown_host(&facts, cluster.as_ref().map(|stored| &stored.record), true);
+        host.inventory.clear();
+        Ok(host)
+    }
+}
+
+/// An object as it is told.
+pub(super) fn json<T: Serialize>(object: &T) -> Result<Bytes, Error> {
+    serde_json::to_vec(object).map(Bytes::from).map_err(Error::internal)
+}

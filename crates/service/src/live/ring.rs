@@ -1,0 +1,364 @@
+//! The ring of what was told last, and who is interested in what.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use assisted_core::host::record::HostKey;
+use assisted_wire::id::ClusterId;
+use assisted_wire::live::ChangeKind;
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, watch};
+
+use super::{Message, Place};
+
+/// Bytes that the ring holds.
+const MOST_BYTES: usize = 16 << 20;
+/// Frames that the ring holds: small ones have a cost of their own.
+const MOST_FRAMES: usize = 16 * 1024;
+/// Watchers at a time.
+const MOST_WATCHERS: usize = 1000;
+/// How long what a watcher that went away would want is kept for its return.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Frames that a watcher takes at a time.
+const HANDFUL: usize = 64;
+
+/// What somebody is interested in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Topic {
+    All,
+    Cluster(ClusterId),
+}
+
+/// What was told once.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    /// Besides those who watch everything, who watches these wants it.
+    clusters: Vec<ClusterId>,
+    kind: ChangeKind,
+    data: Bytes,
+    place: Place,
+    /// The number of an event.
+    pub(crate) event: Option<i64>,
+}
+
+impl Frame {
+    /// Who is interested.
+    fn topics(&self) -> impl Iterator<Item = Topic> {
+        self.clusters.iter().map(|id| Topic::Cluster(*id)).chain([Topic::All])
+    }
+
+    /// Where to go on after it.
+    pub(crate) fn place(&self) -> Place {
+        self.place
+    }
+
+    /// The frame as a watcher gets it.
+    pub(crate) fn message(&self) -> Message {
+        Message { kind: self.kind, data: self.data.clone(), place: Some(self.place) }
+    }
+}
+
+#[derive(Debug)]
+struct Interest {
+    watchers: usize,
+    /// When the last watcher went away.
+    left: Instant,
+    /// The last number that whoever is interested can't get any more.
+    lost: u64,
+    /// Changes with each frame.
+    marks: watch::Sender<u64>,
+}
+
+/// Everything that is shared between the publisher and the watchers.
+#[derive(Debug)]
+pub(crate) struct Live {
+    state: Mutex<State>,
+    /// The run of the publisher; `None` while it rests.
+    run: watch::Sender<Option<u64>>,
+    joined: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    place: Place,
+    frames: VecDeque<Arc<Frame>>,
+    bytes: usize,
+    interests: HashMap<Topic, Interest>,
+    watchers: usize,
+    /// The cluster of each host that was told of: those who watch the old one want to know when it leaves.
+    clusters: HashMap<HostKey, ClusterId>,
+}
+
+impl Default for Live {
+    fn default() -> Self {
+        let state = State {
+            place: Place { run: 0, number: 0, event: 0 },
+            frames: VecDeque::new(),
+            bytes: 0,
+            interests: HashMap::new(),
+            watchers: 0,
+            clusters: HashMap::new(),
+        };
+        Self { state: Mutex::new(state), run: watch::Sender::new(None), joined: Notify::new() }
+    }
+}
+
+impl Live {
+    /// Takes a watcher in; `None`: there are too many.
+    pub(crate) fn join(&self, topic: Topic) -> Option<watch::Receiver<u64>> {
+        let mut state = self.state.lock();
+        if state.watchers >= MOST_WATCHERS {
+            return None;
+        }
+        state.watchers += 1;
+        let lost = state.place.number;
+        let interest = state.interests.entry(topic).or_insert_with(|| Interest {
+            watchers: 0,
+            left: Instant::now(),
+            lost,
+            marks: watch::Sender::new(0),
+        });
+        interest.watchers += 1;
+        let marks = interest.marks.subscribe();
+        self.joined.notify_one();
+        Some(marks)
+    }
+
+    /// Lets a watcher go.
+    pub(crate) fn leave(&self, topic: Topic) {
+        let mut state = self.state.lock();
+        state.watchers = state.watchers.saturating_sub(1);
+        if let Some(interest) = state.interests.get_mut(&topic) {
+            interest.watchers = interest.watchers.saturating_sub(1);
+            interest.left = Instant::now();
+        }
+    }
+
+    /// Waits until the publisher is at work.
+    pub(crate) async fn is_told(&self) {
+        let mut run = self.run.subscribe();
+        // The sender lives as long as this.
+        let _ = run.wait_for(Option::is_some).await;
+    }
+
+    /// Where who begins now has to go on.
+    pub(crate) fn place(&self) -> Place {
+        self.state.lock().place
+    }
+
+    /// What was told after a place, at most a handful; `None`: some of it is lost.
+    pub(crate) fn after(&self, topic: Topic, place: Place) -> Option<Vec<Arc<Frame>>> {
+        let state = self.state.lock();
+        let interest = state.interests.get(&topic)?;
+        if place.run != state.place.run || place.number < interest.lost {
+            return None;
+        }
+        let known = state.frames.partition_point(|frame| frame.place.number <= place.number);
+        let new = state.frames.range(known..).filter(|frame| frame.topics().any(|of| of == topic));
+        Some(new.take(HANDFUL).cloned().collect())
+    }
+
+    /// Remembers where a host is now; returns where it was.
+    pub(crate) fn settle(&self, host: HostKey, cluster: Option<ClusterId>) -> Option<ClusterId> {
+        let mut state = self.state.lock();
+        match cluster {
+            Some(id) => state.clusters.insert(host, id),
+            None => state.clusters.remove(&host),
+        }
+    }
+
+    /// Waits until somebody watches.
+    pub(super) async fn is_watched(&self) {
+        while self.state.lock().interests.is_empty() {
+            self.joined.notified().await;
+        }
+    }
+
+    /// The publisher begins: everything after the event of this number will be told.
+    pub(super) fn open(&self, run: u64, event: i64) {
+        let mut state = self.state.lock();
+        state.place = Place { run, number: state.place.number, event };
+        self.run.send_replace(Some(run));
+    }
+
+    /// The publisher ends, and with it all watchers.
+    pub(super) fn close(&self) {
+        self.rest(&mut self.state.lock());
+    }
+
+    /// Forgets interests that nobody has had for a while; false, and the publisher may rest, when none is left.
+    pub(super) fn sweep(&self, now: Instant) -> bool {
+        let mut state = self.state.lock();
+        state.interests.retain(|_, interest| {
+            interest.watchers > 0 || now.saturating_duration_since(interest.left) < PATIENCE
+        });
+        if state.interests.is_empty() {
+            self.rest(&mut state);
+            return false;
+        }
+        true
+    }
+
+    fn rest(&self, state: &mut State) {
+        self.run.send_replace(None);
+        state.interests.clear();
+        state.frames.clear();
+        state.clusters.clear();
+        (state.bytes, state.place.run) = (0, 0);
+    }
+
+    /// Whether anybody wants what is about these clusters.
+    pub(super) fn is_wanted(&self, clusters: &[ClusterId]) -> bool {
+        let interests = &self.state.lock().interests;
+        let wanted = |topic| interests.contains_key(&topic);
+        wanted(Topic::All) || clusters.iter().any(|id| wanted(Topic::Cluster(*id)))
+    }
+
+    /// Puts something into the ring, and wakes who is interested in it.
+    pub(super) fn tell(&self, kind: ChangeKind, clusters: Vec<ClusterId>, data: Bytes, event: Option<i64>) {
+        let mut state = self.state.lock();
+        state.place.number += 1;
+        state.place.event = state.place.event.max(event.unwrap_or_default());
+        let frame = Arc::new(Frame { clusters, kind, data, place: state.place, event });
+        frame.topics().for_each(|topic| state.wake(topic));
+        state.bytes += frame.data.len();
+        state.frames.push_back(frame);
+        while state.bytes > MOST_BYTES || state.frames.len() > MOST_FRAMES {
+            state.drop_oldest();
+        }
+    }
+
+    /// Tells that something was missed: nobody can go on from where it is.
+    pub(super) fn miss(&self) {
+        let mut state = self.state.lock();
+        state.place.number += 1;
+        let number = state.place.number;
+        for interest in state.interests.values_mut() {
+            interest.lost = number;
+            interest.wake();
+        }
+        state.frames.clear();
+        state.bytes = 0;
+    }
+}
+
+impl Interest {
+    fn wake(&self) {
+        self.marks.send_modify(|marks| *marks = marks.wrapping_add(1));
+    }
+}
+
+impl State {
+    fn wake(&self, topic: Topic) {
+        if let Some(interest) = self.interests.get(&topic) {
+            interest.wake();
+        }
+    }
+
+    fn drop_oldest(&mut self) {
+        let Some(frame) = self.frames.pop_front() else { return };
+        self.bytes -= frame.data.len();
+        for topic in frame.topics() {
+            if let Some(interest) = self.interests.get_mut(&topic) {
+                interest.lost = interest.lost.max(frame.place.number);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn live(topics: &[Topic]) -> Live {
+        let live = Live::default();
+        live.open(7, 0);
+        for topic in topics {
+            live.join(*topic).unwrap();
+        }
+        live
+    }
+
+    fn tell(live: &Live, cluster: ClusterId, text: &str) {
+        live.tell(ChangeKind::Cluster, vec![cluster], Bytes::copy_from_slice(text.as_bytes()), None);
+    }
+
+    fn told(live: &Live, topic: Topic, place: Place) -> Option<Vec<String>> {
+        let text = |frame: &Arc<Frame>| String::from_utf8_lossy(&frame.message().data).into_owned();
+        live.after(topic, place).map(|frames| frames.iter().map(text).collect())
+    }
+
+    #[test]
+    fn each_topic_has_its_own() {
+        let (here, there) = (ClusterId::random(), ClusterId::random());
+        let live = live(&[Topic::All, Topic::Cluster(here), Topic::Cluster(there)]);
+        let place = live.place();
+        tell(&live, here, "a");
+        let between = live.place();
+        tell(&live, there, "b");
+        tell(&live, here, "c");
+        let told = |topic, place| told(&live, topic, place).unwrap();
+        assert_eq!(told(Topic::All, place), ["a", "b", "c"]);
+        assert_eq!(told(Topic::Cluster(here), place), ["a", "c"]);
+        assert_eq!(told(Topic::Cluster(here), between), ["c"]);
+        assert_eq!(told(Topic::Cluster(there), between), ["b"]);
+        assert!(told(Topic::All, live.place()).is_empty());
+    }
+
+    #[test]
+    fn a_slow_reader_loses_what_the_ring_has_gone_past_and_no_other_reader_does() {
+        let (busy, quiet) = (ClusterId::random(), ClusterId::random());
+        let live = live(&[Topic::All, Topic::Cluster(busy), Topic::Cluster(quiet)]);
+        let place = live.place();
+        let megabyte = "x".repeat(1 << 20);
+        (0..100).for_each(|_| tell(&live, busy, &megabyte));
+        assert_eq!(told(&live, Topic::Cluster(busy), place), None);
+        assert_eq!(told(&live, Topic::All, place), None);
+        assert_eq!(told(&live, Topic::Cluster(quiet), place), Some(Vec::new()));
+        tell(&live, quiet, "at last");
+        assert_eq!(told(&live, Topic::Cluster(quiet), place).unwrap(), ["at last"]);
+        assert!(live.state.lock().bytes <= MOST_BYTES);
+        for _ in 0..2 * MOST_FRAMES {
+            tell(&live, busy, "");
+        }
+        assert!(live.state.lock().frames.len() <= MOST_FRAMES);
+    }
+
+    #[test]
+    fn nobody_goes_on_from_before_something_was_missed_or_in_another_run() {
+        let live = live(&[Topic::All]);
+        let place = live.place();
+        live.miss();
+        assert_eq!(told(&live, Topic::All, place), None);
+        assert_eq!(told(&live, Topic::All, live.place()), Some(Vec::new()));
+        assert_eq!(told(&live, Topic::All, Place { run: 8, ..live.place() }), None);
+        // What nobody has wanted so far was not kept.
+        let late = Topic::Cluster(ClusterId::random());
+        assert_eq!(told(&live, late, live.place()), None);
+        tell(&live, ClusterId::random(), "a");
+        live.join(late).unwrap();
+        assert_eq!(told(&live, late, place), None);
+    }
+
+    #[test]
+    fn an_interest_outlives_its_watcher_for_a_while() {
+        let cluster = ClusterId::random();
+        let live = live(&[Topic::Cluster(cluster)]);
+        assert!(live.is_wanted(&[cluster]) && !live.is_wanted(&[ClusterId::random()]));
+        live.leave(Topic::Cluster(cluster));
+        assert!(live.sweep(Instant::now()) && live.is_wanted(&[cluster]));
+        assert!(!live.sweep(Instant::now() + PATIENCE) && !live.is_wanted(&[cluster]));
+        assert_eq!(live.place().run, 0);
+    }
+
+    #[test]
+    fn watchers_are_bounded() {
+        let live = live(&[]);
+        assert!((0..MOST_WATCHERS).all(|_| live.join(Topic::All).is_some()));
+        assert!(live.join(Topic::All).is_none());
+        live.leave(Topic::All);
+        assert!(live.join(Topic::All).is_some());
+    }
+}

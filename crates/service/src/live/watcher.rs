@@ -1,0 +1,158 @@
+//! One who watches.
+
+use std::collections::VecDeque;
+
+use assisted_core::host::record::HostKey;
+use assisted_store::{Deleted, HostFilter};
+use assisted_wire::id::ClusterId;
+use assisted_wire::live::ChangeKind;
+use bytes::Bytes;
+use tokio::sync::watch;
+
+use super::publish::json;
+use super::ring::{Live, Topic};
+use super::{Message, Place};
+use crate::cluster::no_cluster;
+use crate::event::shown_event;
+use crate::{Error, Service};
+
+/// Events that are told of a cluster that was not watched before.
+const LATEST: u32 = 20;
+/// Events that are told at the most of those that a watcher missed.
+const MISSED: u32 = 1000;
+
+/// Gets what is told.
+pub struct Watcher {
+    seat: Seat,
+    /// Where to go on in the ring; `None`: nothing was told yet.
+    place: Option<Place>,
+    /// Events up to this number are told already.
+    event: i64,
+    /// What to tell before that.
+    waiting: VecDeque<Message>,
+    /// Hosts to tell of after that: read one by one, so that a slow reader holds none of them.
+    hosts: VecDeque<HostKey>,
+    marks: watch::Receiver<u64>,
+}
+
+/// Counts as one who watches as long as it lives.
+struct Seat {
+    service: Service,
+    topic: Topic,
+}
+
+impl Seat {
+    fn live(&self) -> &Live {
+        self.service.live()
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.live().leave(self.topic);
+    }
+}
+
+impl Watcher {
+    pub(super) async fn new(service: Service, topic: Topic, place: Option<Place>) -> Result<Self, Error> {
+        let marks = service.live().join(topic).ok_or_else(|| Error::Infra {
+            status: 503,
+            message: "too many are watching: close a watch, or try again later".to_owned(),
+        })?;
+        let seat = Seat { service, topic };
+        seat.live().is_told().await;
+        Ok(Self { seat, place, event: 0, waiting: VecDeque::new(), hosts: VecDeque::new(), marks })
+    }
+
+    /// The next message, as soon as there is one; `None`: the service stops, or something broke, and it is best to come
+    /// back later. Nothing is lost when the future is dropped.
+    pub async fn next(&mut self) -> Option<Message> {
+        match self.try_next().await {
+            Ok(message) => message,
+            Err(error) => {
+                tracing::debug!(%error, "a watcher is sent away");
+                None
+            }
+        }
+    }
+
+    async fn try_next(&mut self) -> Result<Option<Message>, Error> {
+        loop {
+            if let Some(message) = self.waiting.pop_front() {
+                return Ok(Some(message));
+            }
+            if let Some(key) = self.hosts.front() {
+                let message = self.host(*key).await?;
+                self.hosts.pop_front();
+                if message.is_some() {
+                    return Ok(message);
+                }
+                continue;
+            }
+            self.marks.mark_unchanged();
+            match self.place.and_then(|place| self.seat.live().after(self.seat.topic, place)) {
+                None => self.begin().await?,
+                Some(frames) if frames.is_empty() => {
+                    if self.marks.changed().await.is_err() {
+                        return Ok(None);
+                    }
+                }
+                Some(frames) => {
+                    for frame in frames {
+                        self.place = Some(frame.place());
+                        if frame.event.is_none_or(|number| number > self.event) {
+                            self.waiting.push_back(frame.message());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Prepares to tell the present state, and the events since the place where the watcher was.
+    async fn begin(&mut self) -> Result<(), Error> {
+        let store = self.seat.service.store();
+        let place = self.seat.live().place();
+        let void = Message { kind: ChangeKind::Reset, data: Bytes::from_static(b"{}"), place: None };
+        let mut waiting = VecDeque::from([void]);
+        let mut hosts = VecDeque::new();
+        let mut event = 0;
+        if let Topic::Cluster(id) = self.seat.topic {
+            let cluster = self.seat.service.told_cluster(id).await?.ok_or_else(no_cluster)?;
+            waiting.push_back(Message { kind: ChangeKind::Cluster, data: json(&cluster)?, place: None });
+            let (after, limit) = self.place.map_or((0, LATEST), |place| (place.event, MISSED));
+            for (number, found) in store.events_after(after, Some(id), limit).await?.events {
+                event = event.max(number);
+                let data = json(&shown_event(found))?;
+                waiting.push_back(Message { kind: ChangeKind::Event, data, place: None });
+            }
+            hosts = self.settle_hosts(id).await?;
+        }
+        if hosts.is_empty()
+            && let Some(last) = waiting.back_mut()
+        {
+            last.place = Some(place);
+        }
+        (self.place, self.event, self.waiting, self.hosts) = (Some(place), event, waiting, hosts);
+        Ok(())
+    }
+
+    async fn settle_hosts(&self, id: ClusterId) -> Result<VecDeque<HostKey>, Error> {
+        let filter = HostFilter { cluster_id: Some(id), ..HostFilter::default() };
+        let hosts = self.seat.service.store().hosts(&filter).await?;
+        let keys: VecDeque<_> = hosts.into_iter().map(|row| row.key).collect();
+        for key in &keys {
+            self.seat.live().settle(*key, Some(id));
+        }
+        Ok(keys)
+    }
+
+    /// One of the hosts that were there when the watcher began; the last one tells where to go on.
+    async fn host(&self, key: HostKey) -> Result<Option<Message>, Error> {
+        let service = &self.seat.service;
+        let Some(row) = service.store().host(key, Deleted::Shown).await? else { return Ok(None) };
+        let data = json(&service.told_host(row).await?)?;
+        let place = self.place.filter(|_| self.hosts.len() == 1);
+        Ok(Some(Message { kind: ChangeKind::Host, data, place }))
+    }
+}
