@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::report::ReportHash;
 use crate::statement::Statement;
 use crate::subject::Subject;
 
@@ -16,6 +17,8 @@ use crate::subject::Subject;
 pub struct Batch {
     pub(crate) statements: Vec<Statement>,
     pub(crate) subjects: Vec<Subject>,
+    /// Texts of reports that it writes.
+    pub(crate) texts: Vec<(ReportHash, Arc<str>)>,
     /// Why the batch can't be written; told by the write, so that building needs no error handling.
     pub(crate) broken: Option<Error>,
 }
@@ -35,6 +38,7 @@ impl Batch {
     pub fn append(&mut self, other: Self) {
         self.statements.extend(other.statements);
         self.subjects.extend(other.subjects);
+        self.texts.extend(other.texts);
         self.broken = self.broken.take().or(other.broken);
     }
 

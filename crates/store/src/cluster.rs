@@ -10,7 +10,7 @@ use crate::batch::Batch;
 use crate::error::Error;
 use crate::host::{self, HostFilter, HostRow};
 use crate::infra_env;
-use crate::report::{self, Reports};
+use crate::report::Reports;
 use crate::row::{Deleted, Stored, Version};
 use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
 use crate::store::Store;
@@ -124,15 +124,14 @@ impl Store {
     pub async fn load_cluster(&self, id: ClusterId, deleted: Deleted) -> Result<Option<ClusterRow>, Error> {
         let filter =
             HostFilter { cluster_id: Some(id), deleted, reports: Reports::All, ..HostFilter::default() };
-        let statements = vec![
+        let queries = [
             select(id, deleted),
             host::select(&filter),
-            report::select_of(&filter),
             Statement::new(infra_env::SELECT_OF_CLUSTER, vec![id.0.into()]),
         ];
-        let mut answers = self.read_all(statements).await?.into_iter();
+        let mut answers = self.read_with_reports(&filter, &queries).await?.into_iter();
         let mut next = || answers.next().unwrap_or_default();
-        let (clusters, hosts, reports, infra_envs) = (next(), next(), next(), next());
+        let (clusters, hosts, infra_envs, reports) = (next(), next(), next(), next());
         let Some(cluster) = clusters.first() else { return Ok(None) };
         Ok(Some(ClusterRow {
             cluster: Stored::read(cluster)?,

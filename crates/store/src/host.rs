@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::infra_env;
-use crate::report::{self, Report, Reports};
+use crate::report::{Report, Reports};
 use crate::row::{Deleted, Stored, Version};
 use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
 use crate::store::Store;
@@ -145,7 +145,7 @@ impl Store {
         if filter.reports == Reports::None {
             return self.read(select(filter)).await?.iter().map(HostRow::read).collect();
         }
-        let mut answers = self.read_all(vec![select(filter), report::select_of(filter)]).await?.into_iter();
+        let mut answers = self.read_with_reports(filter, &[select(filter)]).await?.into_iter();
         join(&answers.next().unwrap_or_default(), answers.next().unwrap_or_default())
     }
 
@@ -177,14 +177,13 @@ impl Store {
         deleted: Deleted,
     ) -> Result<Option<(HostRow, Option<Stored<InfraEnvRecord>>)>, Error> {
         let filter = of(key, deleted, Reports::All);
-        let statements = vec![
+        let queries = [
             select(&filter),
-            report::select_of(&filter),
             Statement::new(infra_env::SELECT_BY_ID, vec![key.infra_env_id.0.into()]),
         ];
-        let mut answers = self.read_all(statements).await?.into_iter();
+        let mut answers = self.read_with_reports(&filter, &queries).await?.into_iter();
         let mut next = || answers.next().unwrap_or_default();
-        let (hosts, reports, infra_envs) = (next(), next(), next());
+        let (hosts, infra_envs, reports) = (next(), next(), next());
         let Some(host) = join(&hosts, reports)?.pop() else { return Ok(None) };
         Ok(Some((host, infra_envs.first().map(Stored::read).transpose()?)))
     }
@@ -231,10 +230,10 @@ pub(crate) fn conditions(select: &mut Select, filter: &HostFilter) {
 pub(crate) fn join(hosts: &[Row], reports: Vec<Row>) -> Result<Vec<HostRow>, Error> {
     let mut hosts: Vec<_> = hosts.iter().map(HostRow::read).collect::<Result<_, _>>()?;
     let places: HashMap<_, _> = hosts.iter().enumerate().map(|(place, host)| (host.key, place)).collect();
-    for mut row in reports {
+    for row in reports {
         // A report whose host came meanwhile belongs to the next reading.
         let Some(&place) = places.get(&key(&row, 0)?) else { continue };
-        if let Some((kind, report)) = Report::read(&mut row)? {
+        if let Some((kind, report)) = Report::read(&row)? {
             hosts[place].reports.insert(kind, report);
         }
     }

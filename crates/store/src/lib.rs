@@ -26,6 +26,7 @@ mod schema;
 mod statement;
 mod store;
 mod subject;
+mod texts;
 mod value;
 
 pub use action::Asked;

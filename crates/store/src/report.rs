@@ -16,6 +16,8 @@ use crate::subject::Subject;
 use crate::value::{Row, Value};
 
 const SELECT: &str = "select r.infra_env_id, r.host_id, r.kind, r.hash, r.body from reports r";
+const SELECT_WITHOUT_TEXT: &str =
+    "select r.infra_env_id, r.host_id, r.kind, r.hash, cast(null as text) from reports r";
 
 const PUT: &str = "insert into reports (infra_env_id, host_id, kind, hash, body) values ($1, $2, $3, $4, $5) \
      on conflict (infra_env_id, host_id, kind) do update set hash = excluded.hash, body = excluded.body";
@@ -35,6 +37,11 @@ impl ReportHash {
     pub fn of(text: &str) -> Self {
         Self(Sha256::digest(text.as_bytes()).into())
     }
+
+    pub(crate) fn read(row: &Row, index: usize) -> Result<Self, Error> {
+        let bytes = row.bytes(index)?.try_into();
+        bytes.map(Self).map_err(|_| Error::Corrupt("a hash has not 32 bytes".to_owned()))
+    }
 }
 
 /// A report as it was read.
@@ -46,11 +53,10 @@ pub struct Report {
 
 impl Report {
     /// Reads the columns `infra_env_id, host_id, kind, hash, body`; `None` for a kind that only a newer program knows.
-    pub(crate) fn read(row: &mut Row) -> Result<Option<(ReportKind, Self)>, Error> {
+    pub(crate) fn read(row: &Row) -> Result<Option<(ReportKind, Self)>, Error> {
         let Some(kind) = ReportKind::parse(row.text(2)?) else { return Ok(None) };
-        let hash =
-            row.bytes(3)?.try_into().map_err(|_| Error::Corrupt("a hash has not 32 bytes".to_owned()))?;
-        Ok(Some((kind, Self { text: row.take_text(4)?.into(), hash: ReportHash(hash) })))
+        let hash = ReportHash::read(row, 3)?;
+        Ok(Some((kind, Self { text: row.shared_text(4)?, hash })))
     }
 }
 
@@ -71,6 +77,10 @@ impl Batch {
             return self.delete_report(key, kind);
         }
         let hash = ReportHash::of(&text);
+        // A text with the character 0 is stored otherwise.
+        if !text.contains('\0') {
+            self.texts.push((hash, Arc::clone(&text)));
+        }
         let mut params = host::key_params(key);
         params.extend([kind.as_str().into(), hash.0.to_vec().into(), text.into()]);
         self.push(Statement::new(PUT, params).bulk(&PUT_BULK)).touch(Subject::Host(key))
@@ -97,13 +107,31 @@ impl Store {
         let mut select = of_host(key);
         select.equal("r.kind", Some(kind.as_str()));
         let row = self.read_one(select.build()).await?;
-        Ok(row.map(|mut row| Report::read(&mut row)).transpose()?.flatten().map(|(_, report)| report))
+        Ok(row.map(|row| Report::read(&row)).transpose()?.flatten().map(|(_, report)| report))
     }
 
     /// All reports of a host.
     pub async fn reports(&self, key: HostKey) -> Result<BTreeMap<ReportKind, Report>, Error> {
         let rows = self.read(of_host(key).build()).await?;
-        rows.into_iter().filter_map(|mut row| Report::read(&mut row).transpose()).collect()
+        rows.into_iter().filter_map(|row| Report::read(&row).transpose()).collect()
+    }
+
+    /// Answers queries, and after them one for the reports of a filter's hosts, from one state of the database. Texts are
+    /// read only where one of them is not remembered.
+    pub(crate) async fn read_with_reports(
+        &self,
+        filter: &HostFilter,
+        queries: &[Statement],
+    ) -> Result<Vec<Vec<Row>>, Error> {
+        let and = |reports: Statement| queries.iter().cloned().chain([reports]).collect();
+        let mut answers = self.read_all(and(select_of(filter, SELECT_WITHOUT_TEXT))).await?;
+        if answers.last_mut().is_some_and(|reports| !self.texts().fill(reports)) {
+            answers = self.read_all(and(select_of(filter, SELECT))).await?;
+            if let Some(reports) = answers.last_mut() {
+                self.texts().keep(reports);
+            }
+        }
+        Ok(answers)
     }
 }
 
@@ -114,8 +142,8 @@ fn of_host(key: HostKey) -> Select {
 }
 
 /// The reports of the hosts that a filter selects, of the kinds that it names.
-pub(crate) fn select_of(filter: &HostFilter) -> Statement {
-    let mut select = Select::new(SELECT);
+fn select_of(filter: &HostFilter, select: &'static str) -> Statement {
+    let mut select = Select::new(select);
     select.tail(" join hosts h on h.infra_env_id = r.infra_env_id and h.host_id = r.host_id");
     host::conditions(&mut select, filter);
     match &filter.reports {

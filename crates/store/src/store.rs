@@ -10,6 +10,7 @@ use crate::error::{Error, OpenError, WriteError};
 use crate::news::News;
 use crate::statement::{Output, Statement};
 use crate::subject::Change;
+use crate::texts::Texts;
 use crate::value::Row;
 
 /// A database. Cheap to clone; the last clone closes it.
@@ -20,6 +21,7 @@ pub struct Store(Arc<Inner>);
 struct Inner {
     engine: Engine,
     news: Arc<News>,
+    texts: Texts,
 }
 
 impl Store {
@@ -31,18 +33,21 @@ impl Store {
     pub async fn open(address: &str) -> Result<Self, OpenError> {
         let news = Arc::new(News::default());
         let engine = Engine::open(address, &news).await?;
-        Ok(Self(Arc::new(Inner { engine, news })))
+        Ok(Self(Arc::new(Inner { engine, news, texts: Texts::default() })))
     }
 
     /// Applies a batch: all of it is on disk when this returns, or nothing ever will be.
-    pub async fn write(&self, batch: Batch) -> Result<(), WriteError> {
+    pub async fn write(&self, mut batch: Batch) -> Result<(), WriteError> {
         if let Some(error) = batch.broken {
             return Err(error.into());
         }
         if batch.statements.is_empty() {
             return Ok(());
         }
-        self.0.engine.write(batch).await.map(drop)
+        let texts = std::mem::take(&mut batch.texts);
+        self.0.engine.write(batch).await?;
+        self.texts().keep_written(texts);
+        Ok(())
     }
 
     /// News of what is written from now on. A receiver that lags must act as on [`Change::Everything`].
@@ -72,6 +77,10 @@ impl Store {
 
     pub(crate) fn engine(&self) -> &Engine {
         &self.0.engine
+    }
+
+    pub(crate) fn texts(&self) -> &Texts {
+        &self.0.texts
     }
 
     /// Runs one statement as a transaction of its own and gives the rows it returns.

@@ -147,6 +147,14 @@ impl Row {
         }
     }
 
+    /// A text that many hold.
+    pub(crate) fn shared_text(&self, index: usize) -> Result<Arc<str>, Error> {
+        match self.0.get(index) {
+            Some(Value::Shared(text)) => Ok(Arc::clone(text)),
+            _ => self.text(index).map(Arc::from),
+        }
+    }
+
     pub(crate) fn bytes(&self, index: usize) -> Result<&[u8], Error> {
         match self.0.get(index) {
             Some(Value::Bytes(bytes)) => Ok(bytes),
