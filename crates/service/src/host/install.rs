@@ -74,8 +74,11 @@ impl Service {
         let progressed = update(&work.facts, key, told)?;
         if let Some(change) = progressed.host {
             work.change_host(change);
-            // The cluster follows at once, but the host need not wait for it.
-            work.mark_due();
+            // The cluster follows at once, but the host need not wait for it. How much of a stage is done only puts off what
+            // the clock would do: then the cluster is looked at when that was due.
+            if progressed.stage_changed {
+                work.mark_due();
+            }
         }
         work.events.extend(progressed.events);
         work.commit(self).await?;

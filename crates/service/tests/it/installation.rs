@@ -23,6 +23,7 @@ on_both_engines![
     a_failed_check,
     disabled_and_enabled,
     a_day2_host,
+    progress_puts_the_limit_of_a_stage_off,
 ];
 
 const CA: &str = include_str!("../data/ca.pem");
@@ -121,7 +122,11 @@ impl Lab {
     }
 
     async fn reach(&self, host: HostKey, stage: HostStage) {
-        let progress = HostProgress { current_stage: Some(stage), progress_info: String::new() };
+        self.get_on(host, stage, "").await;
+    }
+
+    async fn get_on(&self, host: HostKey, stage: HostStage, info: &str) {
+        let progress = HostProgress { current_stage: Some(stage), progress_info: info.to_owned() };
         self.service.update_host_install_progress(&self.caller, host, progress).await.unwrap();
     }
 
@@ -434,5 +439,40 @@ async fn a_day2_host(database: Database) {
     let nobodys =
         lab.service.list_of_cluster_operators(&lab.caller, ClusterId::random(), None).await.unwrap();
     assert!(nobodys.0.is_empty());
+    lab.stop().await;
+}
+
+async fn progress_puts_the_limit_of_a_stage_off(database: Database) {
+    use HostStage::{Installing, StartingInstallation, WritingImageToDisk};
+    let lab = Lab::simulating(&database).await;
+    let ready = lab.ready().await;
+    lab.install_at(&ready).await;
+    for host in &ready.hosts {
+        lab.until(*host, HostStatus::Installing).await;
+        for stage in [StartingInstallation, Installing, WritingImageToDisk] {
+            lab.reach(*host, stage).await;
+        }
+    }
+    // Half an hour is the limit. Agents are heard all the time.
+    let two_minutes = async |progress: Option<i32>| {
+        lab.pass(120);
+        for host in &ready.hosts {
+            lab.poll(*host).await.unwrap();
+            if let Some(percent) = progress {
+                lab.get_on(*host, WritingImageToDisk, &format!("{percent}%")).await;
+            }
+        }
+    };
+    for step in 1..=30 {
+        two_minutes((step % 10 == 0).then_some(step)).await;
+    }
+    let last_progress = lab.time.now();
+    for _ in 0..15 {
+        two_minutes(None).await;
+    }
+    lab.pass(1);
+    let late = lab.until(ready.hosts[0], HostStatus::Error).await;
+    assert!(late.status_info.contains("Writing image to disk"), "{}", late.status_info);
+    assert!(late.status_updated_at.0.duration_since(last_progress).as_secs() > 30 * 60, "{late:?}");
     lab.stop().await;
 }
