@@ -147,7 +147,7 @@ impl Service {
     async fn work_on(self, taken: Taken) {
         let mut tries = Tries::default();
         let failure = loop {
-            match self.refresh_due(&taken).await {
+            match Box::pin(self.refresh_due(&taken)).await {
                 Ok(()) => return,
                 Err(Fault::Conflict(what)) => {
                     if let Err(error) = tries.again(what).await {
