@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use hyper::Version;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -89,8 +91,24 @@ pub async fn serve(
     api: Api,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    serve_at_most(MOST_CONNECTIONS, listener, tls, api, stop).await
+}
+
+/// The same with another bound on the connections at a time.
+///
+/// # Errors
+///
+/// When the listener breaks.
+pub async fn serve_at_most(
+    most: usize,
+    listener: TcpListener,
+    tls: Option<Arc<ServerConfig>>,
+    api: Api,
+    stop: impl Future<Output = ()>,
+) -> io::Result<()> {
     let patience = *api.patience();
-    let slots = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let slots = Arc::new(Semaphore::new(most));
+    let crowd = Crowd { slots: Arc::clone(&slots), most };
     let graceful = GracefulShutdown::new();
     let acceptor = tls.map(TlsAcceptor::from);
     let mut builder = Builder::new(TokioExecutor::new());
@@ -129,6 +147,7 @@ pub async fn serve(
         };
         let watcher = graceful.watcher();
         let (api, acceptor, builder) = (api.clone(), acceptor.clone(), Arc::clone(&builder));
+        let crowd = crowd.clone();
         tokio::spawn(async move {
             let _slot = slot;
             if let Err(error) = stream.set_nodelay(true) {
@@ -136,8 +155,8 @@ pub async fn serve(
                 return;
             }
             match acceptor {
-                None => connection(stream, api, &builder, watcher).await,
-                Some(acceptor) => secure(stream, &acceptor, api, &builder, watcher).await,
+                None => connection(stream, api, crowd, &builder, watcher).await,
+                Some(acceptor) => secure(stream, &acceptor, api, crowd, &builder, watcher).await,
             }
         });
     }
@@ -149,23 +168,39 @@ pub async fn serve(
     Ok(())
 }
 
+/// The connections that there are.
+#[derive(Clone)]
+struct Crowd {
+    slots: Arc<Semaphore>,
+    most: usize,
+}
+
+impl Crowd {
+    /// Whether connections end with their answers: when many hosts poll, those that wait for their next poll would take
+    /// the place of those whose turn it is.
+    fn is_large(&self) -> bool {
+        self.slots.available_permits() < self.most / 2
+    }
+}
+
 type Watcher = hyper_util::server::graceful::Watcher;
 
 async fn secure(
     stream: TcpStream,
     acceptor: &TlsAcceptor,
     api: Api,
+    crowd: Crowd,
     builder: &Builder<TokioExecutor>,
     watcher: Watcher,
 ) {
     match timeout(api.patience().handshake, acceptor.accept(stream)).await {
-        Ok(Ok(stream)) => connection(stream, api, builder, watcher).await,
+        Ok(Ok(stream)) => connection(stream, api, crowd, builder, watcher).await,
         Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
         Err(_) => tracing::debug!("a handshake took too long"),
     }
 }
 
-async fn connection<S>(stream: S, api: Api, builder: &Builder<TokioExecutor>, watcher: Watcher)
+async fn connection<S>(stream: S, api: Api, crowd: Crowd, builder: &Builder<TokioExecutor>, watcher: Watcher)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -174,8 +209,14 @@ where
     let asks = Arc::clone(&asked);
     let service = service_fn(move |request| {
         asks.store(true, Ordering::Relaxed);
-        let api = api.clone();
-        async move { Ok::<_, Infallible>(api.answer(request).await) }
+        let (api, crowd, version) = (api.clone(), crowd.clone(), request.version());
+        async move {
+            let mut answer = api.answer(request).await;
+            if version <= Version::HTTP_11 && crowd.is_large() {
+                answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok::<_, Infallible>(answer)
+        }
     });
     let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
     let mut connection = std::pin::pin!(watcher.watch(connection));

@@ -3,6 +3,8 @@
 use std::io::Read;
 use std::time::Duration;
 
+use assisted_api::Api;
+use assisted_api::server::serve_at_most;
 use assisted_core::settings::Settings;
 use assisted_store::{EventQuery, Store};
 use assisted_wire::id::ClusterId;
@@ -10,7 +12,8 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use crate::life::PULL_SECRET;
@@ -217,4 +220,38 @@ async fn requests_under_way_are_finished() {
     let store = Store::open(&database).await.unwrap();
     assert_eq!(store.clusters(&assisted_store::ClusterFilter::default()).await.unwrap().len(), 1);
     drop(dir);
+}
+
+#[tokio::test]
+async fn connections_end_with_their_answers_when_they_are_many() {
+    let server = Server::start(Settings::default()).await;
+    let api = Api::new(server.service.clone(), &Settings::default()).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let served = tokio::spawn(serve_at_most(8, listener, None, api, async {
+        let _ = stopped.await;
+    }));
+    let mut kept = Vec::new();
+    let mut ended = loop {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        let head = String::from_utf8(head).unwrap();
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+        if head.contains("connection: close") {
+            break stream;
+        }
+        kept.push(stream);
+    };
+    // The one that is accepted next counts, or doesn't count yet.
+    assert!((3..=4).contains(&kept.len()), "{}", kept.len());
+    ended.read_to_end(&mut Vec::new()).await.unwrap();
+    drop(kept);
+    stop.send(()).unwrap();
+    served.await.unwrap().unwrap();
+    server.stop().await;
 }
