@@ -3,21 +3,22 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use assisted_wire::cluster::{ClusterStatus, FinalizingStage};
+use assisted_wire::cluster::{ClusterProgressInfo, ClusterStatus, FinalizingStage};
 use assisted_wire::cluster_params::{ClusterFinalizingProgress, CompletionParams, IngressCertParams};
-use assisted_wire::id::ClusterId;
+use assisted_wire::id::{ClusterId, InfraEnvId};
 use assisted_wire::operation::BASE_PATH;
 use assisted_wire::operator::{
     MonitoredOperator, MonitoredOperatorsList, OperatorMonitorReport, OperatorStatus, OperatorType,
 };
 use hyper::Method;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::host::SimHost;
+use crate::fault::Mishap;
+use crate::host;
 use crate::installer::progress;
 use crate::kube::Kube;
 use crate::logs;
-use crate::outbox::{Answer, Call, Outbox, Process};
+use crate::outbox::{Alarm, Answer, Call, Outbox, Process};
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_secs(30);
@@ -27,14 +28,22 @@ const OPERATORS: Duration = Duration::from_secs(5 * 60);
 const INGRESS_CA: &str = include_str!("ingress-ca.pem");
 
 /// What happens after the nodes have come, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// The cluster does not run yet, or the controller in it.
     Absent,
+    /// Tells of the nodes.
     Nodes,
-    Operators,
-    /// Looks whether the service agrees.
-    Completed,
+    /// Waits for the cluster's operators, which began to start then.
+    Operators(Duration),
+    /// Sees what OLM has to install.
+    Olm,
+    /// Waits for what OLM installs.
+    OlmOperators,
+    /// Has told what the service waits for. It takes no further stage when that was enough for it, and it is given the
+    /// time to notice.
+    Settled,
+    Finished,
     Gone,
 }
 
@@ -42,6 +51,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asked {
     Nothing,
+    Report,
     Cluster,
     Operators,
 }
@@ -54,17 +64,27 @@ pub struct Controller {
     asked: Asked,
     /// What is sent next, one after the other.
     queue: VecDeque<Call>,
-    under_way: bool,
-    /// When the operators began to start.
-    operators_since: Option<Duration>,
+    /// The cluster is looked at when everything is sent.
+    looks: bool,
+    alarm: Alarm,
 }
 
 /// What a controller sees.
 pub struct Around<'a> {
     pub cluster_id: ClusterId,
+    pub infra_env_id: InfraEnvId,
+    /// Number of the cluster's first host.
+    pub first: u32,
     pub kube: &'a mut Kube,
-    /// The host at a place.
-    pub peer: &'a dyn Fn(u32) -> SimHost,
+    /// What strikes the cluster.
+    pub mishaps: &'a [Mishap],
+}
+
+#[derive(Deserialize)]
+struct Seen {
+    status: ClusterStatus,
+    #[serde(default)]
+    progress: Option<ClusterProgressInfo>,
 }
 
 impl Controller {
@@ -75,8 +95,8 @@ impl Controller {
             phase: Phase::Absent,
             asked: Asked::Nothing,
             queue: VecDeque::new(),
-            under_way: false,
-            operators_since: None,
+            looks: false,
+            alarm: Alarm::default(),
         }
     }
 
@@ -84,141 +104,166 @@ impl Controller {
         Process::Controller(self.index)
     }
 
-    /// Looks for the first time in a while: its cluster is being installed.
-    pub fn start(&self, out: &mut Outbox) {
-        out.wake_after(LOOK, self.process());
+    /// Its cluster is being installed, perhaps not for the first time.
+    pub fn start(&mut self, out: &mut Outbox) {
+        // What an earlier installation's controller has under way is answered to nobody.
+        *self = Self::new(self.index);
+        self.sleep(out);
+    }
+
+    fn sleep(&mut self, out: &mut Outbox) {
+        self.alarm.set(LOOK, self.process(), out);
     }
 
     /// Its time has come.
     pub fn woken(&mut self, around: &mut Around<'_>, out: &mut Outbox) {
-        if self.phase == Phase::Gone || self.under_way {
+        if !self.alarm.rings(out.now) {
             return;
         }
         if self.phase == Phase::Absent {
             if !around.kube.has_controller(out.now) {
-                out.wake_after(LOOK, self.process());
-                return;
+                return self.sleep(out);
             }
             self.phase = Phase::Nodes;
         }
         while let Some((place, stage)) = around.kube.seen_by_controller(out.now) {
-            self.queue.push_back(progress(self.process(), &(around.peer)(place), stage, ""));
+            let host = host::path(around.infra_env_id, around.first + place);
+            self.queue.push_back(progress(self.process(), host, stage, ""));
         }
+        self.looks = true;
         self.go_on(around, out);
     }
 
-    /// Sends what is next; looks at the cluster when there is nothing else.
+    /// Sends what is next; then looks at the cluster, or rests.
     fn go_on(&mut self, around: &Around<'_>, out: &mut Outbox) {
-        let cluster = format!("{BASE_PATH}/v2/clusters/{}", around.cluster_id);
-        let (asked, call) = match self.queue.pop_front() {
-            Some(call) => (Asked::Nothing, call),
-            None if self.phase == Phase::Operators => {
-                (Asked::Operators, Call::get(self.process(), format!("{cluster}/monitored-operators")))
+        if let Some(call) = self.queue.pop_front() {
+            self.asked = Asked::Report;
+            out.send(call);
+        } else if std::mem::take(&mut self.looks) {
+            self.asked = Asked::Cluster;
+            out.send(Call::get(self.process(), path(around, "?exclude-hosts=true")));
+        } else {
+            self.asked = Asked::Nothing;
+            if self.phase != Phase::Gone {
+                self.sleep(out);
             }
-            None => (Asked::Cluster, Call::get(self.process(), format!("{cluster}?exclude-hosts=true"))),
-        };
-        self.asked = asked;
-        self.under_way = true;
-        out.send(call);
+        }
     }
 
     /// The service has answered.
     pub fn answered(&mut self, answer: &Answer, around: &mut Around<'_>, out: &mut Outbox) {
-        self.under_way = false;
-        match self.asked {
-            Asked::Nothing if !self.queue.is_empty() => return self.go_on(around, out),
-            Asked::Nothing => {
-                if self.phase == Phase::Gone {
+        match std::mem::replace(&mut self.asked, Asked::Nothing) {
+            Asked::Nothing => return,
+            Asked::Report => {}
+            Asked::Cluster => {
+                if self.look(answer, around, out) {
+                    self.asked = Asked::Operators;
+                    out.send(Call::get(self.process(), path(around, "/monitored-operators")));
                     return;
                 }
             }
-            Asked::Cluster => {
-                self.look(answer, around, out);
-                if !self.queue.is_empty() {
-                    return self.go_on(around, out);
-                }
-            }
-            Asked::Operators => {
-                self.operators(answer, around, out);
-                if !self.queue.is_empty() {
-                    return self.go_on(around, out);
-                }
-            }
+            Asked::Operators => self.operators(answer, around, out),
         }
-        if self.phase != Phase::Gone {
-            out.wake_after(LOOK, self.process());
-        }
+        self.go_on(around, out);
     }
 
-    fn look(&mut self, answer: &Answer, around: &mut Around<'_>, out: &Outbox) {
-        #[derive(Deserialize)]
-        struct Seen {
-            status: ClusterStatus,
-        }
+    /// Looks at the cluster; true if the operators are to be looked at too.
+    fn look(&mut self, answer: &Answer, around: &mut Around<'_>, out: &Outbox) -> bool {
         if answer.status == 404 {
             self.phase = Phase::Gone;
-            return;
+            return false;
         }
-        let Ok(Seen { status }) = serde_json::from_slice(&answer.body) else { return };
+        let Ok(Seen { status, progress }) = serde_json::from_slice(&answer.body) else { return false };
+        use ClusterStatus::{AddingHosts, Cancelled, Error, Installed};
         // The event that it is ready comes after the first answer of the service.
         around.kube.announced = true;
-        match status {
-            ClusterStatus::Installed | ClusterStatus::Error | ClusterStatus::Cancelled => {
+        match (status, self.phase) {
+            (AddingHosts | Installed | Error | Cancelled, _) => {
+                if matches!(status, AddingHosts | Installed) && self.phase != Phase::Finished {
+                    self.complete(around);
+                }
                 self.queue.extend(logs::of_controller(around.cluster_id, self.process()));
                 self.phase = Phase::Gone;
+                false
             }
-            ClusterStatus::Finalizing if self.phase == Phase::Nodes => {
+            (ClusterStatus::Finalizing, Phase::Nodes) => {
                 self.tell_stage(around, FinalizingStage::WaitingForClusterOperators);
-                self.phase = Phase::Operators;
-                self.operators_since = Some(out.now);
+                self.phase = Phase::Operators(out.now);
+                false
             }
-            _ => {}
+            (ClusterStatus::Finalizing, Phase::OlmOperators) => {
+                let gives_up = progress.is_some_and(|progress| progress.finalizing_stage_timed_out);
+                gives_up || !around.mishaps.contains(&Mishap::OlmOperator)
+            }
+            (ClusterStatus::Finalizing, Phase::Operators(_) | Phase::Olm) => true,
+            (ClusterStatus::Finalizing, Phase::Settled) => {
+                self.tell_stage(around, FinalizingStage::Done);
+                self.complete(around);
+                self.phase = Phase::Finished;
+                false
+            }
+            _ => false,
         }
     }
 
     /// Cluster operators first, then the router's certificates, then the operators of OLM.
     fn operators(&mut self, answer: &Answer, around: &Around<'_>, out: &Outbox) {
         let Ok(MonitoredOperatorsList(operators)) = serde_json::from_slice(&answer.body) else { return };
-        let started = self.operators_since.is_some_and(|since| since + OPERATORS <= out.now);
         let of = |kind| operators.iter().filter(move |operator| operator.operator_type == Some(kind));
-        let status = if started { OperatorStatus::Available } else { OperatorStatus::Progressing };
-        for operator in of(OperatorType::Builtin).filter(|operator| operator.status != Some(status)) {
-            self.tell_operator(around, operator, status);
-        }
-        if !started {
-            return;
-        }
-        self.tell_stage(around, FinalizingStage::AddingRouterCa);
-        let cert = IngressCertParams(INGRESS_CA.to_owned());
-        self.post(around, "uploads/ingress-cert", &cert);
-        self.tell_stage(around, FinalizingStage::WaitingForOlmOperatorsCsvInitialization);
-        if of(OperatorType::Olm).next().is_some() {
-            self.tell_stage(around, FinalizingStage::ApplyingOlmManifests);
-            self.tell_stage(around, FinalizingStage::WaitingForOlmOperatorsCsv);
-            for status in [OperatorStatus::Progressing, OperatorStatus::Available] {
+        match self.phase {
+            Phase::Operators(since) => {
+                let started =
+                    since + OPERATORS <= out.now && !around.mishaps.contains(&Mishap::ClusterOperator);
+                let status = if started { OperatorStatus::Available } else { OperatorStatus::Progressing };
+                for operator in of(OperatorType::Builtin).filter(|operator| operator.status != Some(status)) {
+                    self.tell_operator(around, operator, status);
+                }
+                if started {
+                    self.tell_stage(around, FinalizingStage::AddingRouterCa);
+                    self.post(around, "/uploads/ingress-cert", &IngressCertParams(INGRESS_CA.to_owned()));
+                    self.phase = Phase::Olm;
+                }
+            }
+            Phase::Olm => {
+                self.tell_stage(around, FinalizingStage::WaitingForOlmOperatorsCsvInitialization);
+                if of(OperatorType::Olm).next().is_none() {
+                    self.phase = Phase::Settled;
+                    return;
+                }
+                self.tell_stage(around, FinalizingStage::ApplyingOlmManifests);
+                self.tell_stage(around, FinalizingStage::WaitingForOlmOperatorsCsv);
+                for operator in of(OperatorType::Olm) {
+                    self.tell_operator(around, operator, OperatorStatus::Progressing);
+                }
+                self.phase = Phase::OlmOperators;
+            }
+            Phase::OlmOperators => {
+                let failed = around.mishaps.contains(&Mishap::OlmOperator);
+                let status = if failed { OperatorStatus::Failed } else { OperatorStatus::Available };
                 for operator in of(OperatorType::Olm) {
                     self.tell_operator(around, operator, status);
                 }
+                self.phase = Phase::Settled;
             }
+            Phase::Absent | Phase::Nodes | Phase::Settled | Phase::Finished | Phase::Gone => {}
         }
-        self.tell_stage(around, FinalizingStage::Done);
+    }
+
+    fn complete(&mut self, around: &Around<'_>) {
         let completion = CompletionParams { is_success: true, ..CompletionParams::default() };
-        self.post(around, "actions/complete-installation", &completion);
-        self.phase = Phase::Completed;
+        self.post(around, "/actions/complete-installation", &completion);
     }
 
     fn tell_stage(&mut self, around: &Around<'_>, stage: FinalizingStage) {
-        let path = format!("{BASE_PATH}/v2/clusters/{}/progress", around.cluster_id);
         let body = ClusterFinalizingProgress { finalizing_stage: Some(stage) };
-        self.queue.push_back(Call::json(self.process(), Method::PUT, path, &body));
+        self.put(around, "/progress", &body);
     }
 
     fn tell_operator(&mut self, around: &Around<'_>, operator: &MonitoredOperator, status: OperatorStatus) {
-        let path = format!("{BASE_PATH}/v2/clusters/{}/monitored-operators", around.cluster_id);
         let status_info = match status {
             OperatorStatus::Available => "All is well",
             OperatorStatus::Progressing => "Working towards the desired state",
-            OperatorStatus::Failed => "Failed",
+            OperatorStatus::Failed => "Waiting for operator timed out",
         };
         let body = OperatorMonitorReport {
             name: operator.name.clone(),
@@ -226,19 +271,26 @@ impl Controller {
             status: Some(status),
             status_info: status_info.to_owned(),
         };
-        self.queue.push_back(Call::json(self.process(), Method::PUT, path, &body));
+        self.put(around, "/monitored-operators", &body);
     }
 
-    fn post<T: serde::Serialize>(&mut self, around: &Around<'_>, what: &str, body: &T) {
-        let path = format!("{BASE_PATH}/v2/clusters/{}/{what}", around.cluster_id);
-        self.queue.push_back(Call::json(self.process(), Method::POST, path, body));
+    fn put<T: Serialize>(&mut self, around: &Around<'_>, what: &str, body: &T) {
+        self.queue.push_back(Call::json(self.process(), Method::PUT, path(around, what), body));
     }
+
+    fn post<T: Serialize>(&mut self, around: &Around<'_>, what: &str, body: &T) {
+        self.queue.push_back(Call::json(self.process(), Method::POST, path(around, what), body));
+    }
+}
+
+/// Path of something of the cluster.
+fn path(around: &Around<'_>, what: &str) -> String {
+    format!("{BASE_PATH}/v2/clusters/{}{what}", around.cluster_id)
 }
 
 #[cfg(test)]
 mod tests {
     use assisted_wire::host::HostRole;
-    use assisted_wire::id::InfraEnvId;
     use serde_json::{Value, json};
 
     use super::*;
@@ -246,26 +298,30 @@ mod tests {
     use crate::random::Random;
 
     /// Runs a controller against a service that goes to `finalizing` when all nodes are done, and to `installed` when it
-    /// has everything.
-    fn run(operators: &Value) -> Vec<String> {
+    /// was told that so much is done. A stage that lasts longer than two hours has timed out.
+    fn run(operators: &Value, mishaps: &[Mishap], last: &str) -> Vec<String> {
         let mut kube = Kube::new(3);
         kube.bootstrap_started(Duration::ZERO);
+        let booted = Duration::from_secs(60);
         for place in 0..3 {
-            kube.booted(
-                place,
-                HostRole::Master,
-                Duration::from_secs(60),
-                None,
-                &mut Random::new(place.into()),
-            );
+            kube.booted(place, HostRole::Master, booted, None, &mut Random::new(place.into()));
         }
-        let peer = |place| SimHost::new(InfraEnvId::default(), place);
         let mut controller = Controller::new(0);
         let mut requests = Vec::new();
         let (mut now, mut answer, mut done, mut status) = (Duration::ZERO, None::<Answer>, 0, "installing");
+        let mut stage_since = now;
+        let mut out = Outbox::new(now, 0);
+        controller.start(&mut out);
+        now += out.take().pop().unwrap().0;
         for _ in 0..1000 {
             let mut out = Outbox::new(now, 0);
-            let mut around = Around { cluster_id: ClusterId::default(), kube: &mut kube, peer: &peer };
+            let mut around = Around {
+                cluster_id: ClusterId::default(),
+                infra_env_id: InfraEnvId::default(),
+                first: 0,
+                kube: &mut kube,
+                mishaps,
+            };
             match answer.take() {
                 Some(answer) => controller.answered(&answer, &mut around, &mut out),
                 None => controller.woken(&mut around, &mut out),
@@ -285,34 +341,37 @@ mod tests {
                 if done == 3 && status == "installing" {
                     status = "finalizing";
                 }
-                if path.ends_with("complete-installation") {
-                    status = "installed";
+                let what = path.rsplit('/').next().unwrap();
+                if body["finalizing_stage"].is_string() {
+                    stage_since = now;
                 }
+                let detail = [&body["finalizing_stage"], &body["current_stage"], &body["status"]];
+                let detail = detail.into_iter().find_map(Value::as_str).unwrap_or_default();
+                let told = format!("{what} {detail} {}", body["name"].as_str().unwrap_or_default());
+                if call.method != Method::GET {
+                    requests.push(told.trim().to_owned());
+                    if told.trim() == last {
+                        status = "installed";
+                    }
+                }
+                let timed_out = now - stage_since > Duration::from_secs(7200);
                 let answered = match path.contains("monitored-operators") && call.method == Method::GET {
                     true => operators.clone(),
-                    false => json!({ "status": status }),
+                    false => json!({"status": status, "progress": {"finalizing_stage_timed_out": timed_out}}),
                 };
                 answer = Some(Answer { status: 200, body: answered.to_string().into() });
-                if call.method != Method::GET {
-                    let what = path.rsplit('/').next().unwrap();
-                    let detail = [&body["finalizing_stage"], &body["current_stage"], &body["status"]];
-                    let detail = detail.into_iter().find_map(Value::as_str).unwrap_or_default();
-                    requests.push(
-                        format!("{what} {detail} {}", body["name"].as_str().unwrap_or_default())
-                            .trim()
-                            .to_owned(),
-                    );
-                }
             }
         }
         panic!("it does not end: {requests:?}");
     }
 
+    fn both() -> Value {
+        json!([{"name": "console", "operator_type": "builtin"}, {"name": "lvm", "operator_type": "olm"}])
+    }
+
     #[test]
     fn nodes_operators_certificate_completion_logs() {
-        let requests = run(
-            &json!([{"name": "console", "operator_type": "builtin"}, {"name": "lvm", "operator_type": "olm"}]),
-        );
+        let requests = run(&both(), &[], "complete-installation");
         let at = |text: &str| {
             requests
                 .iter()
@@ -341,8 +400,21 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_without_olm_skips_its_stages() {
-        let requests = run(&json!([{"name": "console", "operator_type": "builtin"}]));
-        assert!(!requests.iter().any(|request| request.contains("Applying olm")), "{requests:?}");
+    fn a_service_that_has_everything_is_told_no_further_stage() {
+        let requests = run(&json!([{"name": "console", "operator_type": "builtin"}]), &[], "ingress-cert");
+        assert!(!requests.iter().any(|request| request.contains("olm")), "{requests:?}");
+        assert_eq!(requests.iter().filter(|request| *request == "complete-installation").count(), 1);
+        let requests = run(&both(), &[], "monitored-operators available lvm");
+        assert_eq!(requests.iter().filter(|request| *request == "progress Done").count(), 3, "{requests:?}");
+    }
+
+    #[test]
+    fn an_operator_that_does_not_start_is_given_up_when_its_stage_has_timed_out() {
+        let requests = run(&both(), &[Mishap::OlmOperator], "monitored-operators failed lvm");
+        assert!(
+            !requests.iter().any(|request| request == "monitored-operators available lvm"),
+            "{requests:?}"
+        );
+        assert_eq!(requests.last().map(String::as_str), Some("logs-progress"));
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::connection::Connection;
+use crate::connection::{Access, Connection};
 use crate::load::Meter;
 use crate::outbox::{Answer, Call, Deed, Outbox, Process};
 use crate::simulation::Simulation;
@@ -30,7 +30,7 @@ const OBSERVE: Duration = Duration::from_millis(250);
 #[derive(Clone, Debug)]
 pub struct Target {
     pub address: SocketAddr,
-    pub token: Option<String>,
+    pub access: Access,
     /// Connections; each carries one request at a time.
     pub connections: usize,
     /// How long a service may be away, for example while it is restarted.
@@ -53,15 +53,17 @@ pub enum DriveError {
 impl Target {
     /// A service without authentication.
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, token: None, connections: 8, patience: Duration::from_secs(60), meter: None }
+        Self {
+            address,
+            access: Access::default(),
+            connections: 8,
+            patience: Duration::from_secs(60),
+            meter: None,
+        }
     }
 
     async fn connect(&self) -> anyhow::Result<Connection> {
-        let connection = Connection::open(self.address).await?;
-        Ok(match &self.token {
-            Some(token) => connection.with_token(token),
-            None => connection,
-        })
+        Connection::with(self.address, &self.access).await
     }
 
     /// The version that the service installs if nobody asks for another.

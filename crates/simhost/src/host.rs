@@ -7,6 +7,7 @@ use assisted_wire::operation::BASE_PATH;
 use assisted_wire::step::{StepReply, StepType};
 use uuid::Uuid;
 
+use crate::network::Platform;
 use crate::topology::Build;
 use crate::world::Place;
 
@@ -18,6 +19,21 @@ pub struct SimHost {
     pub index: u32,
     pub place: Place,
     pub build: Build,
+    pub platform: Platform,
+}
+
+/// The id of the host number `index` of an infra-env.
+fn id(infra_env_id: InfraEnvId, index: u32) -> HostId {
+    let id = Uuid::from_u64_pair(
+        infra_env_id.0.as_u64_pair().0 ^ 0x5150,
+        u64::from(index) | 0x8000_0000_0000_0000,
+    );
+    HostId(id)
+}
+
+/// Path of the host number `index` of an infra-env.
+pub fn path(infra_env_id: InfraEnvId, index: u32) -> String {
+    format!("{BASE_PATH}/v2/infra-envs/{infra_env_id}/hosts/{}", id(infra_env_id, index))
 }
 
 impl SimHost {
@@ -25,17 +41,19 @@ impl SimHost {
     /// the same host.
     pub fn new(infra_env_id: InfraEnvId, index: u32) -> Self {
         let [_, b, c, d] = index.to_be_bytes();
-        let place = Place { address: [10, b, c, d].into(), prefix: 8 };
+        let place = Place { address: [10, b, c, d].into(), prefix: 8, dual: false };
         Self::at(infra_env_id, index, place, Build::ControlPlane)
     }
 
     /// The same somewhere else.
     pub fn at(infra_env_id: InfraEnvId, index: u32, place: Place, build: Build) -> Self {
-        let id = Uuid::from_u64_pair(
-            infra_env_id.0.as_u64_pair().0 ^ 0x5150,
-            u64::from(index) | 0x8000_0000_0000_0000,
-        );
-        Self { infra_env_id, id: HostId(id), index, place, build }
+        let id = id(infra_env_id, index);
+        Self { infra_env_id, id, index, place, build, platform: Platform::default() }
+    }
+
+    /// The same with a discovery image of another infra-env.
+    pub fn move_to(&mut self, infra_env_id: InfraEnvId) {
+        (self.infra_env_id, self.id) = (infra_env_id, id(infra_env_id, self.index));
     }
 
     /// Its host name.
@@ -65,7 +83,7 @@ impl SimHost {
 
     /// Path of the host itself.
     pub fn path(&self) -> String {
-        format!("{}/{}", self.hosts_path(), self.id)
+        path(self.infra_env_id, self.index)
     }
 
     /// Path of its polls and replies.

@@ -2,24 +2,26 @@
 
 use std::time::Duration;
 
+use assisted_wire::cluster::ClusterKind;
 use assisted_wire::host::{HostProgress, HostRole, HostStage};
 use assisted_wire::id::ClusterId;
 use assisted_wire::operation::BASE_PATH;
 use assisted_wire::probe_requests::InstallCmdRequest;
+use assisted_wire::step::StepType;
 use hyper::Method;
 use serde::Deserialize;
 
-use crate::fault::{Fault, Mishap};
-use crate::host::SimHost;
+use crate::fault::{Fault, Mishap, Moment, Victim};
+use crate::host::{self, SimHost};
 use crate::kube::Kube;
 use crate::logs;
-use crate::outbox::{Answer, Call, Outbox, Process};
+use crate::outbox::{Alarm, Answer, Call, Outbox, Process};
 use crate::random::Random;
 
 /// Between two looks at what is waited for.
 const LOOK: Duration = Duration::from_secs(5);
 /// Between two reports of how much is written.
-const WRITE: Duration = Duration::from_secs(6);
+const WRITE: Duration = Duration::from_secs(12);
 const WRITE_PERCENT: u8 = 5;
 /// The delay of the shutdown command.
 const SHUTDOWN: Duration = Duration::from_secs(60);
@@ -41,6 +43,8 @@ enum Task {
     Write,
     AwaitControlPlane,
     AwaitController,
+    /// Asks whether the cluster is being installed, or gets more hosts: then a worker has nothing to wait for.
+    LearnKind,
     /// A worker's wait for control-plane nodes that are done, as the service knows them.
     AwaitMasters,
     Logs,
@@ -52,7 +56,7 @@ use HostStage::{
 };
 use Task::{
     AwaitControlPlane, AwaitController, AwaitMasters, Bootstrap, FetchBootstrapIgnition, FetchHostIgnition,
-    Logs, Report, Work, Write,
+    LearnKind, Logs, Report, Work, Write,
 };
 
 const BOOTSTRAP: &[Task] = &[
@@ -113,6 +117,7 @@ const WORKER: &[Task] = &[
     Report(WritingImageToDisk, ""),
     Write,
     Report(WaitingForControlPlane, ""),
+    LearnKind,
     AwaitMasters,
     Logs,
     Report(Rebooting, ""),
@@ -130,21 +135,12 @@ pub struct Around<'a> {
     pub random: &'a mut Random,
 }
 
-impl Around<'_> {
-    /// The host of the same cluster at a place.
-    pub fn peer(&self, place: u32) -> SimHost {
-        SimHost::at(self.host.infra_env_id, self.first + place, self.host.place, self.host.build)
-    }
-}
-
 /// How it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Going,
     /// The machine restarts after so long.
     Reboots(Duration),
-    /// Nothing runs on the machine any more.
-    Died,
     /// The installer has told why it can't go on.
     Failed,
 }
@@ -161,6 +157,7 @@ pub struct Installer {
     percent: u8,
     failing: bool,
     fault: Option<Fault>,
+    alarm: Alarm,
 }
 
 impl Installer {
@@ -173,7 +170,40 @@ impl Installer {
             HostRole::Master | HostRole::Arbiter => CONTROL_PLANE,
         };
         let cluster_id = command.cluster_id;
-        Self { cluster_id, role: command.role, tasks, place: 0, percent: 0, failing: false, fault }
+        let fault =
+            fault.filter(|fault| fault.victim != Victim::Bootstrap || command.role == HostRole::Bootstrap);
+        Self {
+            cluster_id,
+            role: command.role,
+            tasks,
+            place: 0,
+            percent: 0,
+            failing: false,
+            fault,
+            alarm: Alarm::default(),
+        }
+    }
+
+    /// The stage whose report is under way.
+    pub fn reporting(&self) -> Option<HostStage> {
+        match self.task()? {
+            Report(stage, _) if !self.failing => Some(stage),
+            _ => None,
+        }
+    }
+
+    /// What strikes the host that it runs on.
+    pub fn fault(&self) -> Option<Fault> {
+        self.fault
+    }
+
+    /// Starts.
+    pub fn start(&mut self, host: &SimHost, out: &mut Outbox) {
+        self.pause(Duration::ZERO, host, out);
+    }
+
+    fn pause(&mut self, pause: Duration, host: &SimHost, out: &mut Outbox) {
+        self.alarm.set(pause, Process::Installer(host.index), out);
     }
 
     /// The role of the node that the host becomes.
@@ -190,6 +220,10 @@ impl Installer {
 
     /// Its time has come.
     pub fn woken(&mut self, around: &mut Around<'_>, out: &mut Outbox) -> Outcome {
+        if self.alarm.rings(out.now) { self.go_on(around, out) } else { Outcome::Going }
+    }
+
+    fn go_on(&mut self, around: &mut Around<'_>, out: &mut Outbox) -> Outcome {
         let from = Process::Installer(around.host.index);
         loop {
             match self.task() {
@@ -197,11 +231,12 @@ impl Installer {
                 None => return Outcome::Reboots(SHUTDOWN),
                 Some(Report(stage, info)) => {
                     let info = if info == ROLE { self.role.as_str() } else { info };
-                    out.send(progress(from, around.host, stage, info));
+                    out.send(progress(from, around.host.path(), stage, info));
                 }
                 Some(Work(seconds)) => {
                     self.place += 1;
-                    out.wake_after(around.random.about(Duration::from_secs(seconds)), from);
+                    let pause = around.random.about(Duration::from_secs(seconds));
+                    self.pause(pause, around.host, out);
                 }
                 Some(FetchBootstrapIgnition) => {
                     let path = "downloads/files?file_name=bootstrap.ign";
@@ -217,24 +252,29 @@ impl Installer {
                 }
                 Some(Write) => {
                     let percent = format!("{}%", self.percent);
-                    out.send(progress(from, around.host, WritingImageToDisk, &percent));
+                    out.send(progress(from, around.host.path(), WritingImageToDisk, &percent));
                 }
                 Some(AwaitControlPlane | AwaitController) => {
                     if let Some((place, stage)) = around.kube.seen_by_bootstrap(out.now) {
-                        out.send(progress(from, &around.peer(place), stage, ""));
+                        let peer = host::path(around.host.infra_env_id, around.first + place);
+                        out.send(progress(from, peer, stage, ""));
                     } else if self.has_come(around, out.now) {
                         self.place += 1;
                         continue;
                     } else {
-                        out.wake_after(LOOK, from);
+                        self.pause(LOOK, around.host, out);
                     }
+                }
+                Some(LearnKind) => {
+                    let path = format!("{BASE_PATH}/v2/clusters/{}?exclude-hosts=true", self.cluster_id);
+                    out.send(Call::get(from, path));
                 }
                 Some(AwaitMasters) => {
                     let path = format!("{BASE_PATH}/v2/clusters/{}/hosts?role=master", self.cluster_id);
                     out.send(Call::get(from, path));
                 }
                 Some(Logs) => {
-                    let steps = Process::Step(around.host.index, assisted_wire::step::StepType::LogsGather);
+                    let steps = Process::Step(around.host.index, StepType::LogsGather);
                     logs::of_host(around.host, self.cluster_id, steps, from, out);
                 }
             }
@@ -254,17 +294,16 @@ impl Installer {
         if self.failing {
             return Outcome::Failed;
         }
-        let from = Process::Installer(around.host.index);
         match self.task() {
-            Some(Report(stage, _)) => match self.fault {
-                Some(Fault { mishap: Mishap::Die, stage: struck }) if struck == stage => {
-                    return Outcome::Died;
-                }
-                Some(Fault { mishap: Mishap::Fail, stage: struck }) if struck == stage => {
+            Some(Report(stage, _)) => {
+                if self.fault.is_some_and(|fault| fault.is(Mishap::Fail, Moment::Stage(stage))) {
                     return self.fail("simulated failure", around, out);
                 }
-                _ => self.place += 1,
-            },
+                if self.fault.is_some_and(|fault| fault.mishap == Mishap::WrongStage) {
+                    mistake(around.host, self.role, stage, out);
+                }
+                self.place += 1;
+            }
             Some(FetchBootstrapIgnition | FetchHostIgnition) => {
                 if !answer.is_success() {
                     return self.fail(
@@ -280,34 +319,64 @@ impl Installer {
                 if self.percent > 100 {
                     self.place += 1;
                 } else {
-                    out.wake_after(around.random.about(WRITE), from);
+                    let pause = around.random.about(WRITE);
+                    self.pause(pause, around.host, out);
                     return Outcome::Going;
                 }
             }
+            Some(LearnKind) => match kind(answer) {
+                Some(ClusterKind::AddHostsCluster) => self.place += 2,
+                Some(_) => self.place += 1,
+                None => {
+                    self.pause(LOOK, around.host, out);
+                    return Outcome::Going;
+                }
+            },
             Some(AwaitMasters) => {
                 if done(answer) < DONE_FOR_WORKERS {
-                    out.wake_after(LOOK, from);
+                    self.pause(LOOK, around.host, out);
                     return Outcome::Going;
                 }
                 self.place += 1;
             }
             Some(Logs) => self.place += 1,
-            Some(AwaitControlPlane | AwaitController | Work(_) | Bootstrap) | None => {}
+            Some(AwaitControlPlane | AwaitController) => {}
+            Some(Work(_) | Bootstrap) | None => return Outcome::Going,
         }
-        self.woken(around, out)
+        self.go_on(around, out)
     }
 
     fn fail(&mut self, why: &str, around: &Around<'_>, out: &mut Outbox) -> Outcome {
         self.failing = true;
-        out.send(progress(Process::Installer(around.host.index), around.host, HostStage::Failed, why));
+        let from = Process::Installer(around.host.index);
+        out.send(progress(from, around.host.path(), HostStage::Failed, why));
         Outcome::Going
     }
 }
 
-/// The report of a host's stage.
-pub fn progress(from: Process, host: &SimHost, stage: HostStage, info: &str) -> Call {
+/// The report of the stage of the host with a path.
+pub fn progress(from: Process, host: String, stage: HostStage, info: &str) -> Call {
     let progress = HostProgress { current_stage: Some(stage), progress_info: info.to_owned() };
-    Call::json(from, Method::PUT, format!("{}/progress", host.path()), &progress)
+    Call::json(from, Method::PUT, host + "/progress", &progress)
+}
+
+/// Reports what no installer would after a stage: one that has passed, and one that its role does not have.
+fn mistake(host: &SimHost, role: HostRole, stage: HostStage, out: &mut Outbox) {
+    let from = Process::Step(host.index, StepType::Install);
+    let foreign = if role == HostRole::Worker { WaitingForBootkube } else { HostStage::WaitingForIgnition };
+    let passed = Some(StartingInstallation).filter(|first| *first != stage);
+    for stage in passed.into_iter().chain([foreign]) {
+        out.send(progress(from, host.path(), stage, "by mistake"));
+    }
+}
+
+/// The kind of the cluster in an answer.
+fn kind(answer: &Answer) -> Option<ClusterKind> {
+    #[derive(Deserialize)]
+    struct Seen {
+        kind: Option<ClusterKind>,
+    }
+    serde_json::from_slice::<Seen>(&answer.body).ok()?.kind
 }
 
 /// How many of the hosts in an answer are done.
@@ -334,7 +403,7 @@ mod tests {
     use super::*;
     use crate::outbox::Deed;
     use crate::topology::Build;
-    use crate::world::Site;
+    use crate::world::{Needs, Site};
 
     fn command(role: HostRole, control_plane_count: i64) -> InstallCmdRequest {
         serde_json::from_value(json!({
@@ -348,7 +417,20 @@ mod tests {
 
     /// Runs an installer against a service that accepts everything; other hosts boot as soon as they may.
     fn run(role: HostRole, masters: u32, fault: Option<&str>) -> (Outcome, Vec<(String, String)>) {
-        let site = Site::new(0, masters, masters > 1).unwrap();
+        let done = r#"[{"progress":{"current_stage":"Done"}},{"progress":{"current_stage":"Done"}}]"#;
+        run_in(r#"{"kind":"Cluster"}"#, done, role, masters, fault)
+    }
+
+    /// The same in a cluster of a kind, with hosts that are done.
+    fn run_in(
+        kind: &'static str,
+        done: &'static str,
+        role: HostRole,
+        masters: u32,
+        fault: Option<&str>,
+    ) -> (Outcome, Vec<(String, String)>) {
+        let needs = Needs { hosts: masters, vips: masters > 1, dual: false };
+        let site = Site::new(0, needs).unwrap();
         let host = SimHost::at(InfraEnvId::default(), 0, site.host(0), Build::ControlPlane);
         let mut kube = Kube::new(masters);
         let mut random = Random::new(1);
@@ -357,6 +439,8 @@ mod tests {
         let mut reports = Vec::new();
         let mut now = Duration::ZERO;
         let mut answer = None;
+        let mut out = Outbox::new(now, 0);
+        installer.start(&host, &mut out);
         for _ in 0..10_000 {
             let mut out = Outbox::new(now, 0);
             for place in 1..masters {
@@ -386,11 +470,10 @@ mod tests {
                             reports.push((of.to_owned(), body["current_stage"].as_str().unwrap().to_owned()));
                         }
                         if call.from == own {
-                            let body = match call.path.contains("role=master") {
-                                true => {
-                                    r#"[{"progress":{"current_stage":"Done"}},{"progress":{"current_stage":"Done"}}]"#
-                                }
-                                false => "",
+                            let body = match &call.path {
+                                path if path.contains("role=master") => done,
+                                path if path.contains("exclude-hosts") => kind,
+                                _ => "",
                             };
                             answer = Some(Answer { status: 200, body: Bytes::from_static(body.as_bytes()) });
                         }
@@ -450,10 +533,19 @@ mod tests {
     }
 
     #[test]
-    fn it_dies_or_fails_where_it_is_to() {
-        let (outcome, reports) = run(HostRole::Master, 3, Some("die@installing"));
-        assert_eq!((outcome, reports.last().unwrap().1.as_str()), (Outcome::Died, "Installing"));
-        let (outcome, reports) = run(HostRole::Master, 3, Some("fail"));
+    fn it_fails_where_it_is_to() {
+        let (outcome, reports) = run(HostRole::Master, 3, Some("fail@installing"));
         assert_eq!((outcome, reports.last().unwrap().1.as_str()), (Outcome::Failed, "Failed"));
+        assert_eq!(own(&reports), ["Starting installation", "Installing", "Failed"]);
+        let (_, reports) = run(HostRole::Master, 3, Some("wrong-stage"));
+        let wrong = reports.iter().filter(|(_, stage)| stage == "Waiting for ignition").count();
+        assert_eq!(wrong, 3, "{reports:?}");
+    }
+
+    #[test]
+    fn a_worker_that_is_added_waits_for_nobody() {
+        let (outcome, reports) = run_in(r#"{"kind":"AddHostsCluster"}"#, "[]", HostRole::Worker, 3, None);
+        assert_eq!(outcome, Outcome::Reboots(SHUTDOWN));
+        assert_eq!(own(&reports).last(), Some(&"Rebooting"));
     }
 }

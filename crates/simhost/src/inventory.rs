@@ -9,8 +9,9 @@ use crate::host::SimHost;
 use crate::topology::Build;
 
 const GIB: i64 = 1 << 30;
-/// `AF_INET`.
+/// `AF_INET` and `AF_INET6`.
 const IPV4: i32 = 2;
+const IPV6: i32 = 10;
 
 /// The interface that has the address.
 pub const INTERFACE: &str = "eno1";
@@ -49,18 +50,18 @@ pub fn inventory(host: &SimHost, revision: u32) -> Inventory {
             disk(host, "nvme0n1", 1920 * GIB, DriveType::Ssd),
         ]),
         interfaces: Some(vec![
-            interface(INTERFACE, host.mac(), Some(format!("{}/{}", host.place.address, host.place.prefix))),
-            interface("eno2", host.second_mac(), None),
+            Interface {
+                ipv4_addresses: Some(vec![format!("{}/{}", host.place.address, host.place.prefix)]),
+                ipv6_addresses: Some(
+                    host.place.v6().map(|(address, bits)| format!("{address}/{bits}")).into_iter().collect(),
+                ),
+                ..interface(INTERFACE, host.mac())
+            },
+            interface("eno2", host.second_mac()),
         ]),
-        routes: Some(vec![Route {
-            interface: INTERFACE.to_owned(),
-            gateway: host.place.gateway().to_string(),
-            destination: "0.0.0.0".to_owned(),
-            family: IPV4,
-            metric: 100,
-        }]),
+        routes: Some(routes(host)),
         system_vendor: Some(SystemVendor {
-            manufacturer: "Simulated".to_owned(),
+            manufacturer: host.platform.manufacturer().to_owned(),
             product_name: "Server".to_owned(),
             serial_number: format!("SIM{:08}", host.index),
             ..SystemVendor::default()
@@ -93,7 +94,7 @@ fn disk(host: &SimHost, name: &str, size_bytes: i64, drive_type: DriveType) -> D
     }
 }
 
-fn interface(name: &str, mac_address: String, address: Option<String>) -> Interface {
+fn interface(name: &str, mac_address: String) -> Interface {
     Interface {
         name: name.to_owned(),
         mac_address,
@@ -102,8 +103,21 @@ fn interface(name: &str, mac_address: String, address: Option<String>) -> Interf
         has_carrier: true,
         r#type: "physical".to_owned(),
         flags: Some(["up", "broadcast", "multicast", "running"].map(str::to_owned).to_vec()),
-        ipv4_addresses: Some(address.into_iter().collect()),
+        ipv4_addresses: Some(Vec::new()),
         ipv6_addresses: Some(Vec::new()),
         ..Interface::default()
     }
+}
+
+/// The default route of each family.
+fn routes(host: &SimHost) -> Vec<Route> {
+    let route = |gateway: String, destination: &str, family| Route {
+        interface: INTERFACE.to_owned(),
+        gateway,
+        destination: destination.to_owned(),
+        family,
+        metric: 100,
+    };
+    let v6 = host.place.gateway_v6().map(|gateway| route(gateway.to_string(), "::", IPV6));
+    std::iter::once(route(host.place.gateway().to_string(), "0.0.0.0", IPV4)).chain(v6).collect()
 }

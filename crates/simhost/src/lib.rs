@@ -3,8 +3,8 @@
 //! A simulation ([`simulation`]) is made of state machines that do no I/O: [`machine`] is a host with its agent, whose
 //! answers come from [`step`], and its installer ([`installer`]); [`kube`] is the OpenShift cluster that forms,
 //! [`controller`] the program in it that finishes the installation, [`owner`] the user who wants it. [`drive`] runs them
-//! against a real service over a few connections. What they are like is told by [`plan`], [`topology`], [`fault`],
-//! [`world`] and [`inventory`].
+//! against a real service over a few connections. What they are like is told by [`plan`], [`topology`], [`network`],
+//! [`fault`], [`world`] and [`inventory`].
 //!
 //! [`host`] with [`connection`] and [`load`] alone make load for measurements.
 
@@ -19,11 +19,13 @@ pub mod kube;
 pub mod load;
 pub mod logs;
 pub mod machine;
+pub mod network;
 pub mod outbox;
 pub mod owner;
 pub mod plan;
 pub mod random;
 pub mod simulation;
 pub mod step;
+pub mod tls;
 pub mod topology;
 pub mod world;

@@ -4,23 +4,22 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use assisted_wire::host::HostStage;
 use assisted_wire::host_params::HostCreateParams;
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::probe_requests::{InstallCmdRequest, LogsGatherCmdRequest, UpgradeAgentRequest};
 use assisted_wire::step::{PostStepAction, Step, StepReply, StepType, Steps};
 use hyper::Method;
 
-use crate::fault::{BOOT_REPAIR, CLOCK_AHEAD, Fault, LATENESS, Mishap};
-use crate::host::SimHost;
+use crate::fault::{BOOT_REPAIR, CLOCK_OFF, Fault, LATENESS, Mishap, Moment, SILENCE, is_of_node};
+use crate::host::{self, SimHost};
 use crate::installer::{Around, Installer, Outcome};
 use crate::kube::Kube;
 use crate::logs;
-use crate::outbox::{Answer, Call, Outbox, Process};
+use crate::outbox::{Alarm, Answer, Call, Outbox, Process};
+use crate::plan::Plan;
 use crate::random::Random;
 use crate::step;
-use crate::topology::{Build, Topology};
-use crate::world::{Place, Site};
+use crate::world::Site;
 
 /// Machines are switched on within this time.
 const SWITCHED_ON: Duration = Duration::from_secs(120);
@@ -34,15 +33,20 @@ const POLL_AGAIN_LAST: Duration = Duration::from_secs(60);
 /// Between polls, if the service asks for no pause.
 const LEAST_PAUSE: Duration = Duration::from_secs(1);
 
+/// Exit code of a step when the discovery image can't be read.
+const UNREADABLE: i64 = 256;
+
 /// What the machines of a cluster share.
 pub struct Neighbourhood<'a> {
+    pub plan: &'a Plan,
     pub site: Site,
-    pub topology: Topology,
     /// Index of the cluster's first host.
     pub first: u32,
     pub kube: &'a mut Kube,
     /// The agent's version, which a service may ask all hosts to change.
     pub agent: &'a mut Arc<str>,
+    /// Set when the owner is to interfere now.
+    pub calls_owner: &'a mut bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +70,7 @@ enum Phase {
 pub struct Machine {
     pub host: SimHost,
     phase: Phase,
-    /// When the agent wants to be woken; a wake-up that comes before is an old one.
-    due: Option<Duration>,
+    alarm: Alarm,
     failures: u8,
     /// What was told last in a step of each type, as a hash: the same is not told twice.
     told: [u32; StepType::ALL.len()],
@@ -75,6 +78,12 @@ pub struct Machine {
     mistaken: u32,
     /// Until when the discovery image boots although the disk should.
     stray_until: Option<Duration>,
+    /// Until when the agent is not heard.
+    silent_until: Option<Duration>,
+    /// The discovery image can't be read.
+    unreadable: bool,
+    /// What happens at a moment has happened.
+    struck: bool,
     installer: Option<Box<Installer>>,
     random: Random,
     fault: Option<Fault>,
@@ -82,15 +91,18 @@ pub struct Machine {
 
 impl Machine {
     /// A machine that is off.
-    pub fn new(index: u32, place: Place, build: Build, fault: Option<Fault>, random: Random) -> Self {
+    pub fn new(host: SimHost, fault: Option<Fault>, random: Random) -> Self {
         Self {
-            host: SimHost::at(InfraEnvId::default(), index, place, build),
+            host,
             phase: Phase::Off,
-            due: None,
+            alarm: Alarm::default(),
             failures: 0,
             told: [0; _],
             mistaken: 0,
             stray_until: None,
+            silent_until: None,
+            unreadable: false,
+            struck: false,
             installer: None,
             random,
             fault,
@@ -105,25 +117,61 @@ impl Machine {
         Process::Agent(self.host.index)
     }
 
-    /// Switches it on with a discovery image in its drive.
+    /// Switches it on, or off and on, with a discovery image in its drive.
     pub fn switch_on(&mut self, infra_env_id: InfraEnvId, out: &mut Outbox) {
-        self.host = SimHost::at(infra_env_id, self.host.index, self.host.place, self.host.build);
+        if self.phase == Phase::Dead {
+            return;
+        }
+        self.host.move_to(infra_env_id);
         let millis = u32::try_from(SWITCHED_ON.as_millis()).unwrap_or(u32::MAX);
         let delay = Duration::from_millis(u64::from(self.random.below(millis)));
+        self.restart(delay, out);
+    }
+
+    /// Restarts from the discovery image.
+    fn restart(&mut self, delay: Duration, out: &mut Outbox) {
+        self.phase = Phase::Off;
+        self.installer = None;
+        (self.stray_until, self.silent_until) = (None, None);
         self.sleep(delay, out);
     }
 
     fn sleep(&mut self, pause: Duration, out: &mut Outbox) {
-        self.due = Some(out.now + pause);
-        out.wake_after(pause, self.agent());
+        self.alarm.set(pause, self.agent(), out);
+    }
+
+    /// A moment comes at which something may go wrong; false if the machine does nothing more.
+    fn comes(&mut self, moment: Moment, around: &mut Neighbourhood<'_>, out: &mut Outbox) -> bool {
+        let Some(fault) = self.fault.filter(|fault| fault.moment == moment && !self.struck) else {
+            return true;
+        };
+        self.struck = true;
+        match fault.mishap {
+            Mishap::Die => {
+                self.phase = Phase::Dead;
+                return false;
+            }
+            Mishap::Restart => {
+                self.restart(BOOT, out);
+                return false;
+            }
+            Mishap::Silence => self.silent_until = Some(out.now + SILENCE),
+            Mishap::Media => self.unreadable = true,
+            Mishap::Cancel | Mishap::Reset => *around.calls_owner = true,
+            _ => {}
+        }
+        true
     }
 
     /// The agent's time has come.
     pub fn woken(&mut self, around: &mut Neighbourhood<'_>, out: &mut Outbox) {
-        if self.due.is_none_or(|due| due > out.now) {
+        if !self.alarm.rings(out.now) {
             return;
         }
-        self.due = None;
+        if let Some(until) = self.silent_until.take().filter(|until| *until > out.now) {
+            self.silent_until = Some(until);
+            return self.sleep(until.saturating_sub(out.now), out);
+        }
         if self.stray_until.is_some_and(|until| until <= out.now) {
             self.boot_from_disk(Duration::ZERO, around, out);
             return;
@@ -137,14 +185,18 @@ impl Machine {
 
     fn register(&mut self, version: &str, out: &mut Outbox) {
         self.phase = Phase::Registering;
-        self.due = None;
+        self.alarm.clear();
         let body = HostCreateParams { host_id: self.host.id, discovery_agent_version: version.to_owned() };
         out.send(Call::json(self.agent(), Method::POST, self.host.hosts_path(), &body));
     }
 
     fn poll(&mut self, out: &mut Outbox) {
         self.phase = Phase::Polling;
-        let ahead = if self.mishap() == Some(Mishap::Clock) { CLOCK_AHEAD } else { 0 };
+        let ahead = match self.mishap() {
+            Some(Mishap::Clock) => CLOCK_OFF,
+            Some(Mishap::ClockBehind) => -CLOCK_OFF,
+            _ => 0,
+        };
         let path = format!("{}?timestamp={}", self.host.instructions_path(), out.unix + ahead);
         out.send(Call::get(self.agent(), path));
     }
@@ -176,7 +228,9 @@ impl Machine {
                     Duration::from_secs(steps.next_instruction_seconds.try_into().unwrap_or_default());
                 self.sleep(pause.max(LEAST_PAUSE), out);
                 for step in steps.instructions.iter().flatten() {
-                    self.run(step, around, out);
+                    if !self.run(step, around, out) {
+                        break;
+                    }
                 }
             }
             (Phase::Polling, _) => self.poll_again(out),
@@ -193,8 +247,19 @@ impl Machine {
         self.sleep(pause, out);
     }
 
-    fn run(&mut self, step: &Step, around: &mut Neighbourhood<'_>, out: &mut Outbox) {
-        let Some(kind) = step.step_type else { return };
+    /// Runs a step; false if the machine does nothing more.
+    fn run(&mut self, step: &Step, around: &mut Neighbourhood<'_>, out: &mut Outbox) -> bool {
+        let Some(kind) = step.step_type else { return true };
+        let goes_on = match kind {
+            StepType::Inventory => self.comes(Moment::Discovery, around, out),
+            StepType::InstallationDiskSpeedCheck | StepType::ContainerImageAvailability => {
+                self.comes(Moment::Preparing, around, out)
+            }
+            _ => true,
+        };
+        if !goes_on {
+            return false;
+        }
         let argument = step.args.iter().flatten().next().map_or("", String::as_str);
         let mut reply = step::reply(&self.host, around.site, self.mishap(), step);
         match kind {
@@ -206,13 +271,15 @@ impl Machine {
             }
             StepType::Install => match serde_json::from_str::<InstallCmdRequest>(argument) {
                 Ok(command) => {
-                    self.installer = Some(Box::new(Installer::new(&command, self.fault)));
-                    out.wake_after(Duration::ZERO, Process::Installer(self.host.index));
+                    let mut installer = Installer::new(&command, self.fault);
+                    installer.start(&self.host, out);
+                    self.installer = Some(Box::new(installer));
                     // The step lasts as long as the installer: it has no reply before the restart.
-                    return;
+                    return true;
                 }
                 Err(error) => (reply.exit_code, reply.error) = (-1, error.to_string()),
             },
+            StepType::StopInstallation => self.installer = None,
             StepType::LogsGather => match serde_json::from_str::<LogsGatherCmdRequest>(argument) {
                 Ok(command) => {
                     let from = Process::Step(self.host.index, kind);
@@ -227,17 +294,23 @@ impl Machine {
                     *around.agent = agent_image.into();
                 }
             }
-            StepType::RebootForReclaim => {
-                self.phase = Phase::Off;
-                self.sleep(BOOT, out);
-            }
+            StepType::RebootForReclaim => self.restart(BOOT, out),
             _ => {}
         }
-        self.tell(kind, reply, out);
+        self.tell(kind, reply, around, out);
+        true
     }
 
     /// Sends a reply, unless the last one of its type said the same.
-    fn tell(&mut self, kind: StepType, mut reply: StepReply, out: &mut Outbox) {
+    fn tell(&mut self, kind: StepType, mut reply: StepReply, around: &Neighbourhood<'_>, out: &mut Outbox) {
+        if self.silent_until.is_some_and(|until| until > out.now) {
+            return;
+        }
+        if std::mem::take(&mut self.unreadable) {
+            reply.exit_code = UNREADABLE;
+            reply.output.clear();
+            reply.error = "the discovery media can't be read".to_owned();
+        }
         let mut hasher = DefaultHasher::new();
         reply.output.hash(&mut hasher);
         let told = u32::try_from(hasher.finish() >> 32).unwrap_or_default() | 1;
@@ -248,18 +321,26 @@ impl Machine {
         }
         *known = if reply.exit_code == 0 { told } else { 0 };
         let mut delay = step::duration(kind, &mut self.random);
+        let mut host = self.host.index;
         let bit = 1 << kind as u32;
         match mishap {
-            Some(Mishap::WrongType) if self.mistaken & bit == 0 => {
+            Some(Mishap::WrongType | Mishap::WrongHost) if self.mistaken & bit == 0 => {
                 self.mistaken |= bit;
                 *known = 0;
-                reply.step_type = StepType::ALL.get((kind as usize + 1) % StepType::ALL.len()).copied();
+                if mishap == Some(Mishap::WrongType) {
+                    reply.step_type = StepType::ALL.get((kind as usize + 1) % StepType::ALL.len()).copied();
+                } else {
+                    let place = (host - around.first + 1) % around.plan.shape.hosts;
+                    host = around.first + place;
+                }
             }
+            Some(Mishap::Disorder) if self.random.below(2) == 0 => delay += LATENESS,
             Some(Mishap::Delay) => delay += LATENESS,
             _ => {}
         }
         let from = Process::Step(self.host.index, kind);
-        let call = Call::json(from, Method::POST, self.host.instructions_path(), &reply);
+        let path = host::path(self.host.infra_env_id, host) + "/instructions";
+        let call = Call::json(from, Method::POST, path, &reply);
         if mishap == Some(Mishap::Double) {
             out.send_after(delay, call.clone());
         }
@@ -281,15 +362,22 @@ impl Machine {
 
     /// The installer's time has come, or the service has answered it.
     pub fn install(&mut self, answer: Option<&Answer>, around: &mut Neighbourhood<'_>, out: &mut Outbox) {
-        let Some(installer) = &mut self.installer else { return };
         if matches!(self.phase, Phase::Node | Phase::Dead) || self.stray_until.is_some() {
             return;
         }
+        let reported =
+            self.installer.as_ref().filter(|_| answer.is_some()).and_then(|installer| installer.reporting());
+        if let Some(stage) = reported
+            && !self.comes(Moment::Stage(stage), around, out)
+        {
+            return;
+        }
+        let Some(installer) = &mut self.installer else { return };
         let mut seen = Around {
             host: &self.host,
             first: around.first,
-            masters: around.topology.control_plane(),
-            arbiters: around.topology.arbiters(),
+            masters: around.plan.shape.topology.control_plane(),
+            arbiters: around.plan.shape.topology.arbiters(),
             kube: around.kube,
             random: &mut self.random,
         };
@@ -299,7 +387,6 @@ impl Machine {
         };
         match outcome {
             Outcome::Going | Outcome::Failed => {}
-            Outcome::Died => self.phase = Phase::Dead,
             Outcome::Reboots(delay) if self.mishap() == Some(Mishap::WrongBoot) => {
                 self.phase = Phase::Off;
                 self.sleep(delay + BOOT, out);
@@ -314,8 +401,10 @@ impl Machine {
         self.stray_until = None;
         let Some(installer) = &self.installer else { return };
         let role = installer.node_role();
-        let stuck = match self.fault {
-            Some(Fault { mishap: Mishap::Die, stage }) => Some(stage).filter(|stage| is_of_node(*stage)),
+        let stuck = match installer.fault() {
+            Some(Fault { mishap: Mishap::Die, moment: Moment::Stage(stage), .. }) => {
+                Some(stage).filter(|stage| is_of_node(*stage))
+            }
             _ => None,
         };
         let place = self.host.index - around.first;
@@ -324,35 +413,37 @@ impl Machine {
     }
 }
 
-/// Whether a stage comes after the restart, so that others report it.
-fn is_of_node(stage: HostStage) -> bool {
-    matches!(stage, HostStage::WaitingForIgnition | HostStage::Configuring | HostStage::Joined)
-}
-
 #[cfg(test)]
 mod tests {
+    use assisted_wire::host::HostStage;
     use bytes::Bytes;
     use serde_json::{Value, json};
 
     use super::*;
     use crate::outbox::Deed;
+    use crate::plan::Shape;
+    use crate::topology::{Build, Topology};
 
     struct Bench {
         machine: Machine,
+        plan: Plan,
         kube: Kube,
         agent: Arc<str>,
+        calls_owner: bool,
         now: Duration,
     }
 
     impl Bench {
         fn new(mishap: Option<&str>) -> Self {
-            let site = Site::new(0, 3, true).unwrap();
+            let plan = Plan::new(Shape::of(Topology::Compact), 1, 60.0).unwrap();
+            let site = Site::new(0, plan.shape.needs().unwrap()).unwrap();
             let fault = mishap.map(|mishap| mishap.parse().unwrap());
-            let mut machine = Machine::new(1, site.host(1), Build::ControlPlane, fault, Random::new(1));
+            let host = SimHost::at(InfraEnvId::default(), 1, site.host(1), Build::ControlPlane);
+            let mut machine = Machine::new(host, fault, Random::new(1));
             let mut out = Outbox::new(Duration::ZERO, 0);
             machine.switch_on(InfraEnvId::default(), &mut out);
             let now = out.take()[0].0;
-            Self { machine, kube: Kube::new(3), agent: "sim".into(), now }
+            Self { machine, plan, kube: Kube::new(3), agent: "sim".into(), calls_owner: false, now }
         }
 
         fn act(
@@ -361,11 +452,12 @@ mod tests {
         ) -> Vec<(Duration, Deed)> {
             let mut out = Outbox::new(self.now, 1_000_000);
             let mut around = Neighbourhood {
-                site: Site::new(0, 3, true).unwrap(),
-                topology: Topology::Compact,
+                plan: &self.plan,
+                site: Site::new(0, self.plan.shape.needs().unwrap()).unwrap(),
                 first: 0,
                 kube: &mut self.kube,
                 agent: &mut self.agent,
+                calls_owner: &mut self.calls_owner,
             };
             act(&mut self.machine, &mut around, &mut out);
             out.take()
@@ -534,7 +626,7 @@ mod tests {
         let mut bench = Bench::new(Some("wrong-boot"));
         bench.polled(&install());
         installed(&mut bench);
-        bench.now = bench.machine.due.unwrap();
+        bench.now = bench.machine.stray_until.unwrap() - BOOT_REPAIR;
         assert!(calls(&bench.wake())[0].1.ends_with("/hosts"));
         bench.answer(201, &json!({}));
         bench.answer(200, &json!({"next_instruction_seconds": 60}));

@@ -90,6 +90,38 @@ pub enum Deed {
     Wake(Process),
 }
 
+/// When a process wants to be woken next. A wake-up that comes before is an old one: a process that changed its mind can't
+/// take back what it asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Alarm(Option<Duration>);
+
+impl Alarm {
+    /// Wants the process woken after a pause, and not before.
+    pub fn set(&mut self, pause: Duration, process: Process, out: &mut Outbox) {
+        self.0 = Some(out.now + pause);
+        out.wake_after(pause, process);
+    }
+
+    /// Wants no wake-up any more.
+    pub fn clear(&mut self) {
+        self.0 = None;
+    }
+
+    /// Whether a wake-up is awaited.
+    pub fn is_set(self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Whether the wake-up that comes now is the awaited one, which is awaited no more then.
+    pub fn rings(&mut self, now: Duration) -> bool {
+        let rings = self.0.is_some_and(|due| due <= now);
+        if rings {
+            self.0 = None;
+        }
+        rings
+    }
+}
+
 /// What machines want done, and the time at which they want it.
 #[derive(Debug)]
 pub struct Outbox {
@@ -116,8 +148,8 @@ impl Outbox {
         self.deeds.push((delay, Deed::Send(call)));
     }
 
-    /// Wakes a process after a while.
-    pub fn wake_after(&mut self, delay: Duration, process: Process) {
+    /// Wakes a process after a while; see [`Alarm`].
+    fn wake_after(&mut self, delay: Duration, process: Process) {
         self.deeds.push((delay, Deed::Wake(process)));
     }
 

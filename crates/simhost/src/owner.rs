@@ -11,13 +11,18 @@ use hyper::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::host::SimHost;
-use crate::outbox::{Answer, Call, Outbox, Process};
+use crate::fault::{Fault, Mishap, Moment};
+use crate::host;
+use crate::network::{Network, networks};
+use crate::outbox::{Alarm, Answer, Call, Outbox, Process};
 use crate::plan::{Goal, Plan};
+use crate::topology::Build;
 use crate::world::Site;
 
 /// How often an installation is asked for, if the service refuses.
 const ATTEMPTS: u8 = 5;
+/// An operator that asks nothing of the hosts.
+const OLM_OPERATOR: &str = "lso";
 
 /// A cluster as the service showed it last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -84,6 +89,12 @@ enum Phase {
     SetsHost(u32),
     SetsNetwork,
     Installs,
+    Cancels,
+    Resets,
+    /// Opens the installed cluster for more hosts.
+    Opens,
+    /// Has the added host at a place installed.
+    InstallsHost(u32),
     Ended,
 }
 
@@ -95,6 +106,10 @@ pub enum News {
     InfraEnv(InfraEnvId),
     /// The cluster is being installed.
     Installing,
+    /// The machines must boot the discovery image again.
+    Reset(InfraEnvId),
+    /// The machines that are added can be switched on.
+    Open(InfraEnvId),
 }
 
 /// The owner of one cluster.
@@ -103,7 +118,7 @@ pub struct Owner {
     index: u32,
     phase: Phase,
     pub cluster_id: Option<ClusterId>,
-    infra_env_id: Option<InfraEnvId>,
+    pub infra_env_id: Option<InfraEnvId>,
     pub look: Look,
     /// Since when nothing has changed.
     quiet_since: Duration,
@@ -111,6 +126,12 @@ pub struct Owner {
     network_set: bool,
     installing: bool,
     attempts: u8,
+    /// Hosts are being added: how many were set up and sent to be installed.
+    added: Option<u32>,
+    /// Cancels or resets the installation at the next look.
+    interferes: bool,
+    has_interfered: bool,
+    alarm: Alarm,
     /// Why it ended without the service's doing.
     pub trouble: Option<String>,
     /// When it ended.
@@ -121,8 +142,18 @@ pub struct Owner {
 pub struct Around<'a> {
     pub plan: &'a Plan,
     pub site: Site,
-    /// The host at a place.
-    pub peer: &'a dyn Fn(u32) -> SimHost,
+}
+
+impl Around<'_> {
+    /// The owner's own fault.
+    fn fault(&self, index: u32) -> Option<Fault> {
+        let mut faults = self.plan.strikes(index).map(|(_, fault)| fault);
+        faults.find(|fault| matches!(fault.mishap, Mishap::Cancel | Mishap::Reset))
+    }
+
+    fn strikes(&self, index: u32, mishap: Mishap) -> bool {
+        self.plan.strikes(index).any(|(_, fault)| fault.mishap == mishap)
+    }
 }
 
 impl Owner {
@@ -139,6 +170,10 @@ impl Owner {
             network_set: false,
             installing: false,
             attempts: 0,
+            added: None,
+            interferes: false,
+            has_interfered: false,
+            alarm: Alarm::default(),
             trouble: None,
             ended_at: None,
         }
@@ -162,7 +197,12 @@ impl Owner {
                     "name": plan.cluster_name(self.index), "openshift_version": plan.version,
                     "base_dns_domain": "example.com", "pull_secret": plan.pull_secret,
                 });
-                merge(&mut body, plan.topology.cluster_fields());
+                merge(&mut body, plan.shape.topology.cluster_fields());
+                merge(&mut body, plan.shape.network.cluster_fields(around.site));
+                merge(&mut body, plan.shape.platform.cluster_fields());
+                if around.strikes(self.index, Mishap::OlmOperator) {
+                    merge(&mut body, json!({"olm_operators": [{"name": OLM_OPERATOR}]}));
+                }
                 let path = format!("{BASE_PATH}/v2/clusters");
                 out.send(Call::json(self.process(), Method::POST, path, &body));
                 News::None
@@ -172,14 +212,33 @@ impl Owner {
 
     fn look_later(&mut self, around: &Around<'_>, out: &mut Outbox) {
         self.phase = Phase::Looks;
-        out.wake_after(around.plan.look, self.process());
+        self.alarm.set(around.plan.look, self.process(), out);
     }
 
     /// Its time has come.
     pub fn woken(&mut self, out: &mut Outbox) {
-        if let (Phase::Looks, Some(id)) = (self.phase, self.cluster_id) {
-            out.send(Call::get(self.process(), format!("{BASE_PATH}/v2/clusters/{id}")));
+        if self.alarm.rings(out.now) && self.phase == Phase::Looks {
+            self.send(Method::GET, "", &Value::Null, out);
         }
+    }
+
+    /// The moment has come to cancel or reset the installation.
+    pub fn called(&mut self, out: &mut Outbox) {
+        self.interferes = !self.has_interfered;
+        // Otherwise an answer is awaited, after which it looks soon.
+        if self.alarm.is_set() {
+            self.alarm.set(Duration::ZERO, self.process(), out);
+        }
+    }
+
+    /// Asks something of the cluster.
+    fn send(&self, method: Method, what: &str, body: &Value, out: &mut Outbox) {
+        let Some(id) = self.cluster_id else { return };
+        let path = format!("{BASE_PATH}/v2/clusters/{id}{what}");
+        out.send(match method {
+            Method::GET => Call::get(self.process(), path),
+            method => Call::json(self.process(), method, path, body),
+        });
     }
 
     /// Whether it looks no more.
@@ -201,10 +260,11 @@ impl Owner {
                     self.cluster_id = Some(ClusterId(id));
                     self.phase = Phase::CreatesInfraEnv;
                     let plan = around.plan;
-                    let body = json!({
+                    let mut body = json!({
                         "name": plan.cluster_name(self.index), "openshift_version": plan.version,
                         "pull_secret": plan.pull_secret, "cluster_id": id,
                     });
+                    merge(&mut body, plan.shape.platform.infra_env_fields());
                     out.send(Call::json(
                         self.process(),
                         Method::POST,
@@ -226,6 +286,8 @@ impl Owner {
             Phase::SetsHost(place) => {
                 if !answer.is_success() {
                     self.end(Some(format!("a host can't be set up: {}", reason(answer))), out);
+                } else if self.added.is_some() {
+                    self.install_host(place, around, out);
                 } else if !self.set_host(place + 1, around, out) {
                     self.look_later(around, out);
                 }
@@ -250,6 +312,29 @@ impl Owner {
                     self.look_later(around, out);
                 }
             }
+            Phase::Cancels if answer.is_success() => self.look_later(around, out),
+            Phase::Cancels => self.end(Some(format!("it can't be cancelled: {}", reason(answer))), out),
+            Phase::Resets if answer.is_success() => {
+                // Everything is as before the installation, but for what the owner has set up.
+                (self.installing, self.attempts) = (false, 0);
+                self.look_later(around, out);
+                return self.infra_env_id.map_or(News::None, News::Reset);
+            }
+            Phase::Resets => self.end(Some(format!("it can't be reset: {}", reason(answer))), out),
+            Phase::Opens if answer.is_success() => {
+                self.added = Some(0);
+                self.look_later(around, out);
+                return self.infra_env_id.map_or(News::None, News::Open);
+            }
+            Phase::Opens => self.end(Some(format!("no host can be added: {}", reason(answer))), out),
+            Phase::InstallsHost(place) => {
+                if answer.is_success() {
+                    self.added = Some(place + 1 - around.plan.shape.hosts);
+                    self.look_later(around, out);
+                } else {
+                    self.end(Some(format!("a host can't be added: {}", reason(answer))), out);
+                }
+            }
             Phase::Ended => {}
         }
         News::None
@@ -270,14 +355,30 @@ impl Owner {
         let Some(status) = self.look.status else { return };
         let hosts = self.look.hosts.values().sum::<u32>();
         let known = |state| self.look.hosts.get(&state).copied().unwrap_or_default();
-        let judged = hosts >= around.plan.hosts && known(HostStatus::Discovering) == 0;
+        let judged = hosts >= around.plan.shape.hosts && known(HostStatus::Discovering) == 0;
         let all_known = known(HostStatus::Known) == hosts;
         let quiet = out.now.saturating_sub(self.quiet_since) > around.plan.settle;
+        if self.installing && self.is_to_interfere(around, status) {
+            return self.interfere(around, out);
+        }
+        let grows = around.plan.shape.hosts < around.plan.all_hosts();
         match status {
+            ClusterStatus::Installed if grows && !around.plan.hosts_only => {
+                self.phase = Phase::Opens;
+                self.send(Method::POST, "/actions/allow-add-hosts", &json!({}), out);
+            }
+            ClusterStatus::AddingHosts => self.add(around, quiet, out),
             ClusterStatus::Installed | ClusterStatus::Error | ClusterStatus::Cancelled => self.end(None, out),
             // The preparation has failed.
             ClusterStatus::Ready | ClusterStatus::Insufficient if self.installing => self.end(None, out),
-            ClusterStatus::Ready | ClusterStatus::Insufficient | ClusterStatus::PendingForInput if judged => {
+            ClusterStatus::Ready
+                if around.plan.hosts_only && all_known && around.plan.goal == Goal::Ready =>
+            {
+                self.end(None, out);
+            }
+            ClusterStatus::Ready | ClusterStatus::Insufficient | ClusterStatus::PendingForInput
+                if judged && !around.plan.hosts_only =>
+            {
                 if !self.hosts_set {
                     self.hosts_set = true;
                     if self.set_host(0, around, out) {
@@ -302,36 +403,87 @@ impl Owner {
         }
     }
 
+    /// Whether it is time to cancel or reset the installation, as far as the cluster shows it.
+    fn is_to_interfere(&self, around: &Around<'_>, status: ClusterStatus) -> bool {
+        let Some(Fault { moment, .. }) = around.fault(self.index) else { return false };
+        let comes = match moment {
+            Moment::Discovery => false,
+            Moment::Preparing => status == ClusterStatus::PreparingForInstallation,
+            Moment::Stage(stage) => self.look.stages.contains_key(&stage),
+            Moment::Finalizing => status == ClusterStatus::Finalizing,
+        };
+        !self.has_interfered && (comes || self.interferes)
+    }
+
+    fn interfere(&mut self, around: &Around<'_>, out: &mut Outbox) {
+        self.has_interfered = true;
+        let resets = around.fault(self.index).is_some_and(|fault| fault.mishap == Mishap::Reset);
+        let what = if resets { "/actions/reset" } else { "/actions/cancel" };
+        self.phase = if resets { Phase::Resets } else { Phase::Cancels };
+        self.send(Method::POST, what, &json!({}), out);
+    }
+
+    /// Has one added host after the other installed, as soon as all of them can be.
+    fn add(&mut self, around: &Around<'_>, quiet: bool, out: &mut Outbox) {
+        let wanted = around.plan.all_hosts() - around.plan.shape.hosts;
+        let known = |state| self.look.hosts.get(&state).copied().unwrap_or_default();
+        let started = self.added.unwrap_or_default();
+        if started < wanted && known(HostStatus::Known) + started >= wanted {
+            let place = around.plan.shape.hosts + started;
+            match around.plan.shape.build(place) {
+                Build::ControlPlane => self.patch_host(place, around, &json!({"host_role": "master"}), out),
+                Build::Worker | Build::Arbiter => self.install_host(place, around, out),
+            }
+        } else if known(HostStatus::AddedToExistingCluster) >= wanted || quiet {
+            self.end(None, out);
+        } else {
+            self.look_later(around, out);
+        }
+    }
+
+    fn host_path(&self, place: u32, around: &Around<'_>) -> String {
+        let infra_env = self.infra_env_id.unwrap_or_default();
+        host::path(infra_env, around.plan.first_host(self.index) + place)
+    }
+
+    fn patch_host(&mut self, place: u32, around: &Around<'_>, fields: &Value, out: &mut Outbox) {
+        self.phase = Phase::SetsHost(place);
+        out.send(Call::json(self.process(), Method::PATCH, self.host_path(place, around), fields));
+    }
+
+    fn install_host(&mut self, place: u32, around: &Around<'_>, out: &mut Outbox) {
+        self.phase = Phase::InstallsHost(place);
+        let path = self.host_path(place, around) + "/actions/install";
+        out.send(Call::json(self.process(), Method::POST, path, &json!({})));
+    }
+
     /// Sets up the next host that needs it, from a place on; false if none does.
     fn set_host(&mut self, from: u32, around: &Around<'_>, out: &mut Outbox) -> bool {
-        let plan = around.plan;
-        let needed = (from..plan.hosts).map(|place| (place, plan.topology.host_fields(place, plan.hosts)));
+        let shape = around.plan.shape;
+        let needed = (from..shape.hosts).map(|place| (place, shape.topology.host_fields(place, shape.hosts)));
         let Some((place, fields)) = needed.into_iter().find(|(_, fields)| *fields != json!({})) else {
             return false;
         };
-        self.phase = Phase::SetsHost(place);
-        out.send(Call::json(self.process(), Method::PATCH, (around.peer)(place).path(), &fields));
+        self.patch_host(place, around, &fields, out);
         true
     }
 
     fn set_network(&mut self, around: &Around<'_>, out: &mut Outbox) {
-        let Some(id) = self.cluster_id else { return };
         self.network_set = true;
         self.phase = Phase::SetsNetwork;
         let site = around.site;
-        let body = if around.plan.topology.has_vips() {
-            json!({"api_vips": [{"ip": site.api()}], "ingress_vips": [{"ip": site.ingress()}]})
-        } else {
-            json!({"machine_networks": [{"cidr": site.cidr()}]})
+        let ips = |address| site.both(address).map(|ip| json!({ "ip": ip })).collect::<Value>();
+        let chosen = around.plan.shape.has_vips() && around.plan.shape.network != Network::DhcpVips;
+        let body = match chosen {
+            true => json!({"api_vips": ips(site.api()), "ingress_vips": ips(site.ingress())}),
+            false => json!({"machine_networks": networks(site)}),
         };
-        out.send(Call::json(self.process(), Method::PATCH, format!("{BASE_PATH}/v2/clusters/{id}"), &body));
+        self.send(Method::PATCH, "", &body, out);
     }
 
     fn install(&mut self, out: &mut Outbox) {
-        let Some(id) = self.cluster_id else { return };
         self.phase = Phase::Installs;
-        let path = format!("{BASE_PATH}/v2/clusters/{id}/actions/install");
-        out.send(Call::json(self.process(), Method::POST, path, &json!({})));
+        self.send(Method::POST, "/actions/install", &json!({}), out);
     }
 }
 
@@ -374,6 +526,7 @@ pub fn reason(answer: &Answer) -> String {
 mod tests {
     use super::*;
     use crate::outbox::Deed;
+    use crate::plan::Shape;
     use crate::topology::Topology;
 
     struct Bench {
@@ -384,16 +537,19 @@ mod tests {
 
     impl Bench {
         fn new(topology: Topology) -> Self {
-            let plan = Plan::new(topology, 1, topology.usual_hosts(), 60.0).unwrap();
+            Self::of(Shape::of(topology))
+        }
+
+        fn of(shape: Shape) -> Self {
+            let plan = Plan::new(shape, 1, 60.0).unwrap();
             Self { owner: Owner::new(0), plan, now: Duration::ZERO }
         }
 
         /// What the owner sends next, when it gets an answer, or when it is woken.
         fn next(&mut self, answer: Option<(u16, Value)>) -> Option<(String, Value)> {
             let mut out = Outbox::new(self.now, 0);
-            let peer = |place| SimHost::new(InfraEnvId::default(), place);
-            let site = Site::new(0, self.plan.hosts, self.plan.topology.has_vips()).unwrap();
-            let around = Around { plan: &self.plan, site, peer: &peer };
+            let site = Site::new(0, self.plan.shape.needs().unwrap()).unwrap();
+            let around = Around { plan: &self.plan, site };
             match answer {
                 Some((status, body)) => {
                     let answer = Answer { status, body: body.to_string().into() };
@@ -417,7 +573,11 @@ mod tests {
         }
 
         fn created(topology: Topology) -> Self {
-            let mut bench = Self::new(topology);
+            Self::new(topology).create()
+        }
+
+        fn create(self) -> Self {
+            let mut bench = self;
             assert_eq!(bench.next(None).unwrap().0, "POST /v2/clusters");
             let id = json!({"id": ClusterId::default()});
             assert_eq!(bench.next(Some((201, id.clone()))).unwrap().0, "POST /v2/infra-envs");
@@ -426,7 +586,7 @@ mod tests {
         }
 
         fn sees(&mut self, status: &str, host: &str) -> Option<(String, Value)> {
-            let hosts = vec![json!({"status": host}); self.plan.hosts as usize];
+            let hosts = vec![json!({"status": host}); self.plan.shape.hosts as usize];
             self.next(Some((200, json!({"status": status, "hosts": hosts}))))
         }
     }
@@ -487,5 +647,45 @@ mod tests {
         bench.sees("ready", "known");
         bench.next(Some((202, json!({}))));
         assert_eq!(bench.sees("ready", "known"), None, "the preparation failed");
+    }
+
+    #[test]
+    fn an_installation_is_reset_once_and_begun_anew() {
+        let mut bench = Bench::new(Topology::Compact);
+        bench.plan.faults = vec!["reset@joined".parse().unwrap()];
+        let mut bench = bench.create();
+        let joined = json!({"status": "installing", "hosts": [
+            {"status": "installing-in-progress", "progress": {"current_stage": "Joined"}}
+        ]});
+        assert!(bench.sees("ready", "known").unwrap().0.ends_with("/actions/install"));
+        assert!(bench.next(Some((202, json!({})))).unwrap().0.starts_with("GET"));
+        assert!(bench.next(Some((200, joined.clone()))).unwrap().0.ends_with("/actions/reset"));
+        assert!(bench.next(Some((202, json!({})))).unwrap().0.starts_with("GET"));
+        assert!(bench.sees("insufficient", "resetting-pending-user-action").unwrap().0.starts_with("GET"));
+        assert!(bench.sees("ready", "known").unwrap().0.ends_with("/actions/install"));
+        assert!(bench.next(Some((202, json!({})))).unwrap().0.starts_with("GET"));
+        assert!(bench.next(Some((200, joined))).unwrap().0.starts_with("GET"), "once is enough");
+        assert_eq!(bench.sees("installed", "installed"), None);
+        assert!(bench.owner.trouble.is_none());
+    }
+
+    #[test]
+    fn hosts_are_added_one_after_the_other() {
+        let shape = Shape { added_masters: 1, added_workers: 1, ..Shape::of(Topology::Compact) };
+        let mut bench = Bench::of(shape).create();
+        bench.sees("ready", "known");
+        bench.next(Some((202, json!({}))));
+        assert!(bench.sees("installed", "installed").unwrap().0.ends_with("/actions/allow-add-hosts"));
+        assert!(bench.next(Some((202, json!({})))).unwrap().0.starts_with("GET"));
+        assert!(bench.sees("adding-hosts", "installed").unwrap().0.starts_with("GET"));
+        let (path, body) = bench.sees("adding-hosts", "known").unwrap();
+        assert!(path.starts_with("PATCH") && body == json!({"host_role": "master"}), "{path}");
+        let installs = bench.next(Some((201, json!({})))).unwrap().0;
+        assert!(installs.starts_with("POST /v2/infra-envs/") && installs.ends_with("/actions/install"));
+        assert!(bench.next(Some((202, json!({})))).unwrap().0.starts_with("GET"));
+        assert!(bench.sees("adding-hosts", "known").unwrap().0.ends_with("/actions/install"));
+        bench.next(Some((202, json!({}))));
+        assert_eq!(bench.sees("adding-hosts", "added-to-existing-cluster"), None);
+        assert!(bench.owner.trouble.is_none());
     }
 }

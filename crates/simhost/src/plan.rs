@@ -5,10 +5,11 @@ use std::time::Duration;
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 
-use crate::fault::{Fault, Mishap};
+use crate::fault::{Fault, Faults, Victim};
+use crate::network::{Network, Platform};
 use crate::random::Random;
 use crate::topology::{Build, Topology};
-use crate::world::Site;
+use crate::world::{Needs, Site};
 
 /// A pull secret that satisfies the service's rules; with it nothing can be pulled.
 pub const PULL_SECRET: &str =
@@ -39,6 +40,10 @@ pub enum Goal {
 pub enum PlanError {
     #[error("hosts of a cluster of topology {topology}: {least}{or_more}, not {hosts}")]
     Hosts { topology: Topology, least: u32, or_more: &'static str, hosts: u32 },
+    #[error("a cluster of topology {topology} has no network of the kind {network}")]
+    Network { topology: Topology, network: Network },
+    #[error("{fault} strikes host {place}, but the hosts are numbered from 0 to {last}")]
+    Place { fault: Fault, place: u32, last: u32 },
     #[error("{clusters} clusters of {hosts} hosts are more than there are addresses for")]
     Addresses { clusters: u32, hosts: u32 },
     #[error("an existing cluster can be simulated only once, not {0} times")]
@@ -47,16 +52,79 @@ pub enum PlanError {
     Speed(f64),
 }
 
+/// What each cluster is like.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    pub topology: Topology,
+    pub network: Network,
+    pub platform: Platform,
+    /// Hosts that it is installed on.
+    pub hosts: u32,
+    /// Control-plane nodes and workers that are added when it is installed.
+    pub added_masters: u32,
+    pub added_workers: u32,
+}
+
+impl Shape {
+    /// The usual cluster of a topology.
+    pub fn of(topology: Topology) -> Self {
+        Self {
+            topology,
+            network: Network::default(),
+            platform: Platform::default(),
+            hosts: topology.usual_hosts(),
+            added_masters: 0,
+            added_workers: 0,
+        }
+    }
+
+    /// Its hosts, those included that are added later.
+    pub fn all_hosts(&self) -> Option<u32> {
+        self.hosts.checked_add(self.added_masters)?.checked_add(self.added_workers)
+    }
+
+    /// What the machine at a place is bought for.
+    pub fn build(&self, place: u32) -> Build {
+        match place.checked_sub(self.hosts) {
+            None => self.topology.build(place),
+            Some(added) if added < self.added_masters => Build::ControlPlane,
+            Some(_) => Build::Worker,
+        }
+    }
+
+    /// Whether the cluster keeps virtual addresses.
+    pub fn has_vips(&self) -> bool {
+        self.topology.has_vips() && self.network != Network::UserManaged && !self.platform.is_user_managed()
+    }
+
+    /// What its network is made for.
+    pub fn needs(&self) -> Option<Needs> {
+        let dual = self.network == Network::DualStack;
+        Some(Needs { hosts: self.all_hosts()?, vips: self.topology.has_vips(), dual })
+    }
+
+    fn check(&self) -> Result<(), PlanError> {
+        let Self { topology, network, hosts, .. } = *self;
+        let (least, most) = (topology.least_hosts(), topology.most_hosts());
+        if !(least..=most).contains(&hosts) {
+            let or_more = if most == u32::MAX { " or more" } else { "" };
+            return Err(PlanError::Hosts { topology, least, or_more, hosts });
+        }
+        if !topology.has_vips() && matches!(network, Network::DhcpVips | Network::UserManaged) {
+            return Err(PlanError::Network { topology, network });
+        }
+        Ok(())
+    }
+}
+
 /// What is simulated. The same plan gives the same machines, and the same doings as long as the service answers the same.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub clusters: u32,
-    /// Hosts of each cluster.
-    pub hosts: u32,
-    pub topology: Topology,
+    pub shape: Shape,
     pub goal: Goal,
-    /// Each cluster has one host that one of these strikes; they take turns.
-    pub faults: Vec<Fault>,
+    /// What goes wrong; the clusters take turns.
+    pub faults: Vec<Faults>,
     pub seed: u64,
     /// Simulated seconds per second.
     pub speed: f64,
@@ -65,36 +133,35 @@ pub struct Plan {
     pub pull_secret: String,
     /// A cluster and its infra-env, instead of new ones.
     pub existing: Option<(ClusterId, InfraEnvId)>,
+    /// Whether someone else sets up and installs the clusters.
+    pub hosts_only: bool,
     /// Where the clusters are to end, if not where topology and faults lead them.
     pub expected: Option<ClusterStatus>,
     /// Simulated time between two looks at a cluster.
     pub look: Duration,
     /// Simulated time after which a cluster that does not change is taken to stay as it is.
     pub settle: Duration,
+    all_hosts: u32,
 }
 
 impl Plan {
     /// The installation of some clusters, without faults.
-    pub fn new(topology: Topology, clusters: u32, hosts: u32, speed: f64) -> Result<Self, PlanError> {
+    pub fn new(shape: Shape, clusters: u32, speed: f64) -> Result<Self, PlanError> {
         if !(0.1..=100_000.0).contains(&speed) {
             return Err(PlanError::Speed(speed));
         }
-        let (least, most) = (topology.least_hosts(), topology.most_hosts());
-        if !(least..=most).contains(&hosts) {
-            let or_more = if most == u32::MAX { " or more" } else { "" };
-            return Err(PlanError::Hosts { topology, least, or_more, hosts });
-        }
-        let fits = clusters.checked_sub(1).and_then(|last| Site::new(last, hosts, topology.has_vips()));
+        shape.check()?;
+        let site = |needs| Site::new(clusters.checked_sub(1)?, needs);
+        let all_hosts = shape.needs().filter(|needs| site(*needs).is_some()).map(|needs| needs.hosts);
         // Hardware addresses have three bytes of their own.
-        let numbered = clusters.checked_mul(hosts).is_some_and(|all| all < 1 << 24);
-        if fits.is_none() || !numbered {
-            return Err(PlanError::Addresses { clusters, hosts });
-        }
+        let fits = |hosts: &u32| clusters.checked_mul(*hosts).is_some_and(|all| all < 1 << 24);
+        let Some(all_hosts) = all_hosts.filter(fits) else {
+            return Err(PlanError::Addresses { clusters, hosts: shape.all_hosts().unwrap_or(u32::MAX) });
+        };
         let look = LOOK.max(LEAST_LOOK_REAL.max(LOOK_REAL * clusters).mul_f64(speed));
         Ok(Self {
             clusters,
-            hosts,
-            topology,
+            shape,
             goal: Goal::Installed,
             faults: Vec::new(),
             seed: 0,
@@ -102,9 +169,11 @@ impl Plan {
             version: String::new(),
             pull_secret: PULL_SECRET.to_owned(),
             existing: None,
+            hosts_only: false,
             expected: None,
             look,
             settle: SETTLE.max(SETTLE_REAL.mul_f64(speed)).max(look * SETTLE_LOOKS),
+            all_hosts,
         })
     }
 
@@ -117,81 +186,144 @@ impl Plan {
         Ok(self)
     }
 
-    /// The name of a cluster.
-    pub fn cluster_name(&self, index: u32) -> String {
-        format!("sim-{}-{}-{index}", self.topology, self.seed)
+    /// The same with faults.
+    pub fn with_faults(mut self, faults: Vec<Faults>) -> Result<Self, PlanError> {
+        let last = self.all_hosts - 1;
+        for fault in faults.iter().flat_map(|faults| &faults.0) {
+            if let Victim::Place(place) = fault.victim
+                && place > last
+            {
+                return Err(PlanError::Place { fault: *fault, place, last });
+            }
+        }
+        self.faults = faults;
+        Ok(self)
     }
 
-    /// What strikes a cluster, and at which place.
-    pub fn strike(&self, cluster: u32) -> Option<(u32, Fault)> {
-        let fault = *self.faults.get(cluster as usize % self.faults.len().max(1))?;
-        let place = Random::of(self.seed ^ 0xfa17, cluster).below(self.hosts);
-        Some((place, fault))
+    /// The name of a cluster.
+    pub fn cluster_name(&self, index: u32) -> String {
+        format!("sim-{}-{}-{index}", self.shape.topology, self.seed)
+    }
+
+    /// Hosts of each cluster, those included that are added later.
+    pub fn all_hosts(&self) -> u32 {
+        self.all_hosts
+    }
+
+    /// Number of a cluster's first host among those of all clusters.
+    pub fn first_host(&self, cluster: u32) -> u32 {
+        cluster * self.all_hosts
+    }
+
+    /// What strikes a cluster, and the place of each host that it may strike.
+    pub fn strikes(&self, cluster: u32) -> impl Iterator<Item = (u32, Fault)> {
+        let drawn = Random::of(self.seed ^ 0xfa17, cluster).below(self.shape.hosts);
+        let masters = self.shape.topology.control_plane();
+        let faults = self.faults.get(cluster as usize % self.faults.len().max(1));
+        faults.into_iter().flat_map(|faults| &faults.0).flat_map(move |fault| {
+            let places = match fault.victim {
+                Victim::Drawn => drawn..drawn + 1,
+                Victim::Place(place) => place..place + 1,
+                Victim::Bootstrap => 0..masters,
+            };
+            places.map(|place| (place, *fault))
+        })
     }
 
     /// Where a cluster is to end.
     pub fn outcome(&self, cluster: u32) -> ClusterStatus {
-        if let Some(expected) = self.expected {
-            return expected;
-        }
+        let added = self.shape.added_masters + self.shape.added_workers > 0;
         let reached = match self.goal {
+            _ if self.expected.is_some() => return self.expected.unwrap_or(ClusterStatus::Installed),
             Goal::Ready => ClusterStatus::Ready,
+            Goal::Installed if added => ClusterStatus::AddingHosts,
             Goal::Installed => ClusterStatus::Installed,
         };
-        let Some((place, fault)) = self.strike(cluster) else { return reached };
-        let workers = self.hosts - self.topology.least_hosts();
-        // One of several workers can be spared as long as two are left, and an only one.
-        let spared = self.topology.build(place) == Build::Worker && workers != 2;
-        match (fault.mishap, fault.mishap.outcome()) {
-            (Mishap::Die | Mishap::Fail, _) if spared => reached,
-            (Mishap::Clock, outcome) => outcome,
-            (_, _) if self.goal == Goal::Ready => reached,
-            (_, outcome) => outcome,
+        let workers = self.shape.hosts - self.shape.topology.least_hosts();
+        let mut lost = 0;
+        for (place, fault) in self.strikes(cluster) {
+            if self.goal == Goal::Ready {
+                if fault.keeps_from_being_ready() {
+                    return fault.outcome();
+                }
+            } else if fault.takes_a_host() && self.shape.build(place) == Build::Worker {
+                lost += u32::from(place < self.shape.hosts);
+            } else if place < self.shape.hosts && fault.outcome() != ClusterStatus::Installed {
+                return fault.outcome();
+            }
         }
+        // Of several workers two must be left; an only one can be spared.
+        if workers >= 2 && workers.saturating_sub(lost) < 2 { ClusterStatus::Error } else { reached }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ClusterStatus::{Error, Installed, Insufficient, Ready};
+    use ClusterStatus::{AddingHosts, Cancelled, Error, Installed, Insufficient, Ready};
 
     use super::*;
 
+    fn plan(topology: Topology, clusters: u32, hosts: u32) -> Result<Plan, PlanError> {
+        Plan::new(Shape { hosts, ..Shape::of(topology) }, clusters, 60.0)
+    }
+
+    fn faults(texts: &[&str]) -> Vec<Faults> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
     #[test]
     fn impossible_plans_are_refused() {
-        assert!(matches!(Plan::new(Topology::Sno, 1, 2, 60.0), Err(PlanError::Hosts { .. })));
-        assert!(matches!(Plan::new(Topology::Ha, 1, 2, 60.0), Err(PlanError::Hosts { .. })));
-        assert!(matches!(Plan::new(Topology::Ha, 0, 5, 60.0), Err(PlanError::Addresses { .. })));
-        assert!(matches!(Plan::new(Topology::Ha, 1 << 20, 100, 60.0), Err(PlanError::Addresses { .. })));
-        assert!(matches!(Plan::new(Topology::Ha, 1, 5, f64::NAN), Err(PlanError::Speed(_))));
-        let plan = Plan::new(Topology::Ha, 33_333, 3, 60.0).unwrap();
+        assert!(matches!(plan(Topology::Sno, 1, 2), Err(PlanError::Hosts { .. })));
+        assert!(matches!(plan(Topology::Ha, 1, 2), Err(PlanError::Hosts { .. })));
+        assert!(matches!(plan(Topology::Ha, 0, 5), Err(PlanError::Addresses { .. })));
+        assert!(matches!(plan(Topology::Ha, 1 << 20, 100), Err(PlanError::Addresses { .. })));
+        let shape = Shape { added_workers: u32::MAX, ..Shape::of(Topology::Ha) };
+        assert!(matches!(Plan::new(shape, 1, 1.0), Err(PlanError::Addresses { .. })));
+        assert!(matches!(Plan::new(Shape::of(Topology::Ha), 1, f64::NAN), Err(PlanError::Speed(_))));
+        let shape = Shape { network: Network::DhcpVips, ..Shape::of(Topology::Sno) };
+        assert!(matches!(Plan::new(shape, 1, 1.0), Err(PlanError::Network { .. })));
+        let plan = plan(Topology::Ha, 33_333, 3).unwrap();
         assert!(plan.look >= Duration::from_secs(60), "many clusters share the looks");
+        assert!(plan.clone().with_faults(faults(&["clock:3"])).is_err());
         assert!(plan.with_existing(ClusterId::default(), InfraEnvId::default()).is_err());
     }
 
     #[test]
     fn faults_decide_where_clusters_end() {
-        let mut plan = Plan::new(Topology::Compact, 4, 3, 60.0).unwrap();
+        let mut plan = plan(Topology::Compact, 4, 3).unwrap();
         assert_eq!(plan.outcome(0), Installed);
-        plan.faults = vec!["die".parse().unwrap(), "slow-disk".parse().unwrap()];
+        plan.faults = faults(&["die", "slow-disk", "cancel", "cancel@preparing"]);
         let outcomes: Vec<_> = (0..4).map(|cluster| plan.outcome(cluster)).collect();
-        assert_eq!(outcomes, [Error, Installed, Error, Installed]);
+        assert_eq!(outcomes, [Error, Installed, Cancelled, Ready]);
         plan.goal = Goal::Ready;
         assert_eq!(plan.outcome(0), Ready);
-        plan.faults = vec!["clock".parse().unwrap()];
-        assert_eq!(plan.outcome(0), Insufficient);
+        plan.faults = faults(&["clock", "broken-disk", "slow-disk+die@discovery"]);
+        assert_eq!([0, 1, 2].map(|cluster| plan.outcome(cluster)), [Insufficient, Ready, Insufficient]);
         plan.expected = Some(Error);
         assert_eq!(plan.outcome(0), Error);
     }
 
     #[test]
     fn workers_can_be_spared() {
-        let mut plan = Plan::new(Topology::Ha, 100, 7, 60.0).unwrap();
-        plan.faults = vec!["fail".parse().unwrap()];
+        let mut plan = plan(Topology::Ha, 100, 7).unwrap();
+        plan.faults = faults(&["fail"]);
         for cluster in 0..100 {
-            let (place, _) = plan.strike(cluster).unwrap();
+            let (place, _) = plan.strikes(cluster).next().unwrap();
             let outcome = if place < 3 { Error } else { Installed };
             assert_eq!(plan.outcome(cluster), outcome);
         }
+        plan.faults = faults(&["fail:3+fail:4", "fail:3+fail:4+fail:5", "die@preparing:3"]);
+        assert_eq!([0, 1, 2].map(|cluster| plan.outcome(cluster)), [Installed, Error, Insufficient]);
+    }
+
+    #[test]
+    fn hosts_are_added_later() {
+        let shape = Shape { added_masters: 1, added_workers: 2, ..Shape::of(Topology::Ha) };
+        let plan = Plan::new(shape, 2, 60.0).unwrap();
+        assert_eq!((plan.all_hosts(), plan.first_host(1), plan.outcome(0)), (8, 8, AddingHosts));
+        assert_eq!(
+            [4, 5, 6].map(|place| shape.build(place)),
+            [Build::Worker, Build::ControlPlane, Build::Worker]
+        );
     }
 }

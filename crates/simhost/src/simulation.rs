@@ -1,14 +1,16 @@
 //! All machines, clusters and owners of a simulation. It does no I/O: whoever drives it brings wake-ups and answers.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use assisted_wire::cluster::ClusterStatus;
-use assisted_wire::id::ClusterId;
+use assisted_wire::id::{ClusterId, InfraEnvId};
 use serde::Serialize;
 
 use crate::controller::{self, Controller};
+use crate::fault::{Fault, Mishap, Victim};
 use crate::host::SimHost;
 use crate::kube::Kube;
 use crate::machine::{Machine, Neighbourhood};
@@ -29,6 +31,7 @@ struct Cluster {
     owner: Owner,
     controller: Controller,
     kube: Kube,
+    mishaps: Vec<Mishap>,
 }
 
 /// A simulation.
@@ -51,7 +54,7 @@ pub struct ClusterResult {
     pub look: Look,
     pub expected: ClusterStatus,
     pub as_expected: bool,
-    /// What was done wrong on purpose, and by which host.
+    /// What was done wrong on purpose, and by which hosts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
     /// Why it ended, if not by the service's doing.
@@ -63,15 +66,16 @@ pub struct ClusterResult {
 impl Simulation {
     /// The machines of a plan, all of them off.
     pub fn new(plan: Plan) -> Self {
-        let vips = plan.topology.has_vips();
-        let sites = (0..plan.clusters).filter_map(|index| Site::new(index, plan.hosts, vips));
+        let needs = plan.shape.needs();
+        let sites = (0..plan.clusters).filter_map(|index| Site::new(index, needs?));
         let clusters: Vec<_> = sites
             .zip(0..)
             .map(|(site, index)| Cluster {
                 site,
                 owner: Owner::new(index),
                 controller: Controller::new(index),
-                kube: Kube::new(plan.hosts),
+                kube: Kube::new(plan.shape.hosts),
+                mishaps: plan.strikes(index).map(|(_, fault)| fault.mishap).collect(),
             })
             .collect();
         let machines = clusters
@@ -79,13 +83,14 @@ impl Simulation {
             .zip(0..)
             .flat_map(|(cluster, number)| {
                 let plan = &plan;
-                let strike = plan.strike(number);
-                (0..plan.hosts).map(move |place| {
-                    let index = number * plan.hosts + place;
-                    let fault = strike.filter(|(struck, _)| *struck == place).map(|(_, fault)| fault);
-                    let build = plan.topology.build(place);
-                    let random = Random::of(plan.seed, index);
-                    Machine::new(index, cluster.site.host(place), build, fault, random)
+                let strikes: Vec<(u32, Fault)> = plan.strikes(number).collect();
+                (0..plan.all_hosts()).map(move |place| {
+                    let index = plan.first_host(number) + place;
+                    let fault = strikes.iter().find(|(struck, _)| *struck == place).map(|(_, fault)| *fault);
+                    let build = plan.shape.build(place);
+                    let host = SimHost::at(InfraEnvId::default(), index, cluster.site.host(place), build);
+                    let host = SimHost { platform: plan.shape.platform, ..host };
+                    Machine::new(host, fault, Random::of(plan.seed, index))
                 })
             })
             .collect();
@@ -180,13 +185,11 @@ impl Simulation {
     }
 
     fn act_on(&mut self, index: u32, news: News, out: &mut Outbox) {
+        let (day1, all) = (self.plan.shape.hosts, self.plan.all_hosts());
         match news {
             News::None => {}
             News::InfraEnv(id) => {
-                let first = (index * self.plan.hosts) as usize;
-                for machine in self.machines.iter_mut().skip(first).take(self.plan.hosts as usize) {
-                    machine.switch_on(id, out);
-                }
+                self.switch_on(index, 0..day1, id, out);
                 // An existing cluster may be installed by someone else.
                 if self.plan.existing.is_some() {
                     self.start_controller(index, out);
@@ -197,11 +200,26 @@ impl Simulation {
                     self.start_controller(index, out);
                 }
             }
+            News::Reset(id) => {
+                if let Some(cluster) = self.clusters.get_mut(index as usize) {
+                    cluster.kube = Kube::new(day1);
+                }
+                self.switch_on(index, 0..day1, id, out);
+            }
+            News::Open(id) => self.switch_on(index, day1..all, id, out),
         }
     }
 
-    fn start_controller(&self, index: u32, out: &mut Outbox) {
-        if let Some(cluster) = self.clusters.get(index as usize) {
+    fn switch_on(&mut self, index: u32, places: Range<u32>, infra_env: InfraEnvId, out: &mut Outbox) {
+        let first = self.plan.first_host(index);
+        let machines = self.machines.iter_mut().skip((first + places.start) as usize);
+        for machine in machines.take(places.len()) {
+            machine.switch_on(infra_env, out);
+        }
+    }
+
+    fn start_controller(&mut self, index: u32, out: &mut Outbox) {
+        if let Some(cluster) = self.clusters.get_mut(index as usize) {
             cluster.controller.start(out);
         }
     }
@@ -214,8 +232,7 @@ impl Simulation {
     ) -> News {
         let Some(cluster) = self.clusters.get_mut(index as usize) else { return News::None };
         let before = cluster.owner.has_ended();
-        let peer = peers(&self.machines, index * self.plan.hosts);
-        let around = owner::Around { plan: &self.plan, site: cluster.site, peer: &peer };
+        let around = owner::Around { plan: &self.plan, site: cluster.site };
         let news = act(&mut cluster.owner, &around, out);
         if !before && cluster.owner.has_ended() {
             self.running -= 1;
@@ -230,9 +247,17 @@ impl Simulation {
         act: impl FnOnce(&mut Controller, &mut controller::Around<'_>, &mut Outbox),
     ) {
         let Some(cluster) = self.clusters.get_mut(index as usize) else { return };
-        let Some(cluster_id) = cluster.owner.cluster_id else { return };
-        let peer = peers(&self.machines, index * self.plan.hosts);
-        let mut around = controller::Around { cluster_id, kube: &mut cluster.kube, peer: &peer };
+        let Some((cluster_id, infra_env_id)) = cluster.owner.cluster_id.zip(cluster.owner.infra_env_id)
+        else {
+            return;
+        };
+        let mut around = controller::Around {
+            cluster_id,
+            infra_env_id,
+            first: self.plan.first_host(index),
+            kube: &mut cluster.kube,
+            mishaps: &cluster.mishaps,
+        };
         act(&mut cluster.controller, &mut around, out);
     }
 
@@ -242,17 +267,22 @@ impl Simulation {
         out: &mut Outbox,
         act: impl FnOnce(&mut Machine, &mut Neighbourhood<'_>, &mut Outbox),
     ) {
-        let index = host / self.plan.hosts;
+        let index = host / self.plan.all_hosts();
         let Some(cluster) = self.clusters.get_mut(index as usize) else { return };
         let Some(machine) = self.machines.get_mut(host as usize) else { return };
+        let mut calls_owner = false;
         let mut around = Neighbourhood {
+            plan: &self.plan,
             site: cluster.site,
-            topology: self.plan.topology,
-            first: index * self.plan.hosts,
+            first: self.plan.first_host(index),
             kube: &mut cluster.kube,
             agent: &mut self.agent,
+            calls_owner: &mut calls_owner,
         };
         act(machine, &mut around, out);
+        if calls_owner {
+            cluster.owner.called(out);
+        }
     }
 
     /// The clusters as they were seen last.
@@ -283,10 +313,7 @@ impl Simulation {
                     look: owner.look.clone(),
                     expected,
                     as_expected,
-                    fault: self
-                        .plan
-                        .strike(index)
-                        .map(|(place, fault)| format!("{fault} on sim-{}", index * self.plan.hosts + place)),
+                    fault: self.struck(index),
                     trouble: match owner.has_ended() {
                         true => owner.trouble.clone(),
                         false => Some("it did not end in time".to_owned()),
@@ -296,14 +323,16 @@ impl Simulation {
             })
             .collect()
     }
-}
 
-/// The hosts of the cluster whose first has the index `first`.
-fn peers(machines: &[Machine], first: u32) -> impl Fn(u32) -> SimHost + '_ {
-    move |place| {
-        let index = first + place;
-        machines
-            .get(index as usize)
-            .map_or_else(|| SimHost::new(Default::default(), index), |machine| machine.host.clone())
+    /// What struck a cluster, and where.
+    fn struck(&self, cluster: u32) -> Option<String> {
+        let first = self.plan.first_host(cluster);
+        let told = self.plan.strikes(cluster).map(|(place, fault)| match fault.victim {
+            Victim::Bootstrap => fault.to_string(),
+            Victim::Drawn | Victim::Place(_) => format!("{fault} on sim-{}", first + place),
+        });
+        let mut told: Vec<_> = told.collect();
+        told.dedup();
+        Some(told.join(", ")).filter(|told| !told.is_empty())
     }
 }

@@ -1,5 +1,6 @@
 //! What a host answers to each step: the output that the step's command has on such a machine.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use assisted_wire::network::VipVerification;
@@ -137,10 +138,10 @@ fn connectivity(host: &SimHost, peers: &ConnectivityCheckParams) -> Connectivity
             let mut l3 = Vec::new();
             for nic in nics {
                 for address in nic.ip_addresses.iter().flatten() {
-                    if address.parse().is_ok_and(|address| host.place.reaches(address)) {
+                    if let Some(own) = own_on_link(host, address) {
                         l2.push(L2Connectivity {
                             outgoing_nic: INTERFACE.to_owned(),
-                            outgoing_ip_address: host.place.address.to_string(),
+                            outgoing_ip_address: own.to_string(),
                             remote_ip_address: address.clone(),
                             remote_mac: nic.mac.to_lowercase(),
                             successful: true,
@@ -166,6 +167,15 @@ fn connectivity(host: &SimHost, peers: &ConnectivityCheckParams) -> Connectivity
         .collect();
     remote_hosts.sort_by_key(|remote| remote.host_id);
     ConnectivityReport { remote_hosts: Some(remote_hosts) }
+}
+
+/// The own address from which another on the same link is asked for.
+fn own_on_link(host: &SimHost, other: &str) -> Option<IpAddr> {
+    let other = other.parse().ok().filter(|other| host.place.reaches(*other))?;
+    match other {
+        IpAddr::V4(_) => Some(host.place.address.into()),
+        IpAddr::V6(_) => host.place.v6().map(|(address, _)| address.into()),
+    }
 }
 
 fn free_addresses(site: Site, FreeAddressesRequest(networks): FreeAddressesRequest) -> FreeNetworksAddresses {
@@ -303,9 +313,10 @@ mod tests {
 
     use super::*;
     use crate::topology::Build;
+    use crate::world::Needs;
 
     fn answer(mishap: Option<Mishap>, kind: StepType, args: &Value) -> (i64, Value) {
-        let site = Site::new(0, 3, true).unwrap();
+        let site = Site::new(0, Needs { hosts: 3, vips: true, dual: false }).unwrap();
         let host = SimHost::at(InfraEnvId::default(), 1, site.host(1), Build::ControlPlane);
         let step = Step {
             step_type: Some(kind),

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 
+use crate::network::named;
+
 /// What a machine is bought for; the service may still choose another role for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Build {
@@ -130,22 +132,7 @@ impl Topology {
     }
 }
 
-impl fmt::Display for Topology {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Topology {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.iter().copied().find(|topology| topology.as_str() == text).ok_or_else(|| {
-            let all: Vec<_> = Self::ALL.iter().map(|topology| topology.as_str()).collect();
-            format!("{text:?} is not one of {}", all.join(", "))
-        })
-    }
-}
+named!(Topology);
 
 #[cfg(test)]
 mod tests {

@@ -50,6 +50,9 @@ const GIVE_BACK: &str = "update actions set at = $3, lease_owner = null where id
 const NEXT: &str = "select min(at) from actions where not exists \
      (select 1 from actions first where first.cluster_id = actions.cluster_id and first.id < actions.id)";
 
+const WAITING: &str = "select count(*) from actions where (at <= $1 or lease_owner is not null) and not exists \
+     (select 1 from actions first where first.cluster_id = actions.cluster_id and first.id < actions.id)";
+
 const OF_CLUSTER: &str =
     "select id, asked_at, attempts, last_error, doc from actions where cluster_id = $1 order by id";
 
@@ -115,6 +118,12 @@ impl Store {
     /// When an action is next to be done, leases included; `None`: there is none. May lie in the past.
     pub async fn next_action_at(&self) -> Result<Option<Timestamp>, Error> {
         self.read_one(Statement::new(NEXT, Vec::new())).await?.map_or(Ok(None), |row| row.time(0))
+    }
+
+    /// Whether an action is being done, or is to be done at `now`.
+    pub(crate) async fn has_actions(&self, now: Timestamp) -> Result<bool, Error> {
+        let waiting = self.read_one(Statement::new(WAITING, vec![nanoseconds(now)])).await?;
+        Ok(waiting.map_or(Ok(0), |row| row.int(0))? > 0)
     }
 
     /// What is still to be done for a cluster, in order.

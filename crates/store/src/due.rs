@@ -147,6 +147,8 @@ const FAIL: &str = "update due set lease_until = 0, lease_owner = null, last_err
 const NEXT: &str = "select min(case when lease_until > at then lease_until else at end) \
      from (select at, lease_until from due where what in ('cluster', 'host', 'sweep') order by at limit 256) first";
 
+const WAITING: &str = "select count(*) from due where at <= $1 or lease_until > 0";
+
 impl Batch {
     /// Makes something due at a time, or earlier if it was; work that is under way will be done again.
     pub fn mark_due(&mut self, due: Due, at: Timestamp) -> &mut Self {
@@ -210,6 +212,13 @@ impl Store {
     /// When work is next due, leases included; `None`: never. May lie in the past.
     pub async fn next_due_at(&self) -> Result<Option<Timestamp>, Error> {
         self.read_one(Statement::new(NEXT, Vec::new())).await?.map_or(Ok(None), |row| row.time(0))
+    }
+
+    /// Whether nobody is at work, and at `now` there is nothing to work on or to do.
+    pub async fn is_idle(&self, now: Timestamp) -> Result<bool, Error> {
+        let waiting = self.read_one(Statement::new(WAITING, vec![nanoseconds(now)])).await?;
+        let idle = waiting.map_or(Ok(0), |row| row.int(0))? == 0;
+        Ok(idle && !self.has_actions(now).await?)
     }
 }
 

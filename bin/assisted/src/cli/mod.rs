@@ -26,7 +26,7 @@ pub struct Global {
     pub token: Option<String>,
     /// Certificates (PEM) to trust besides the system's
     #[arg(long, global = true, env = "ASSISTED_CA_FILE", value_name = "FILE")]
-    ca_file: Option<std::path::PathBuf>,
+    pub ca_file: Option<std::path::PathBuf>,
     /// How to show answers: a table for people, the API's objects for programs
     #[arg(short, long, global = true, value_enum, default_value_t = Format::Table)]
     pub output: Format,

@@ -1,7 +1,7 @@
 //! Whole installations in simulated time: every role's stages come in an order that a service accepts, nobody waits for
 //! ever, and the same seed gives the same story.
 
-use assisted_simhost::plan::Plan;
+use assisted_simhost::plan::{Plan, Shape};
 use assisted_simhost::simulation::{ClusterResult, Simulation};
 use assisted_simhost::topology::Topology;
 
@@ -14,7 +14,7 @@ fn install(
     fault: Option<&str>,
     seed: u64,
 ) -> (Model, Vec<ClusterResult>) {
-    let mut plan = Plan::new(topology, clusters, hosts, 60.0).unwrap();
+    let mut plan = Plan::new(Shape { hosts, ..Shape::of(topology) }, clusters, 60.0).unwrap();
     plan.version = "4.20".to_owned();
     plan.seed = seed;
     plan.faults = fault.map(|fault| fault.parse().unwrap()).into_iter().collect();
@@ -42,7 +42,9 @@ fn many_workers_are_installed() {
 
 #[test]
 fn faults_end_as_they_are_to() {
-    for fault in ["fail", "fail@installing", "double", "delay", "slow-disk", "wrong-boot", "wrong-type"] {
+    for fault in
+        ["fail", "fail@installing", "double", "delay", "disorder", "slow-disk", "wrong-boot", "wrong-type"]
+    {
         for topology in [Topology::Sno, Topology::Compact] {
             let (_, results) = install(topology, 3, topology.usual_hosts(), Some(fault), 1);
             assert!(results.iter().all(|result| result.as_expected), "{fault}: {results:#?}");

@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod discovery;
+mod guarded;
 mod installation;
 mod model;
 mod service;
+mod topologies;
+mod travel;

@@ -300,6 +300,6 @@ impl Model {
             };
             json!({"status": status, "progress": {"current_stage": host.stage}})
         });
-        json!({"status": cluster.status, "hosts": hosts.collect::<Vec<_>>()})
+        json!({"status": cluster.status, "kind": "Cluster", "hosts": hosts.collect::<Vec<_>>()})
     }
 }

@@ -1,41 +1,96 @@
 //! A whole service for one test, on a free port.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use assisted_api::Api;
 use assisted_api::server::serve;
 use assisted_blob::Blob;
-use assisted_core::settings::Settings;
-use assisted_service::{Background, Service};
+use assisted_core::settings::{Generator as Chosen, Settings};
+use assisted_service::generator::Generator;
+use assisted_service::{Background, Clock, Service};
 use assisted_store::Store;
+use assisted_testkit::Postgres;
+use rustls::ServerConfig;
+use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+/// A service's data, which lives as long as this.
+pub(crate) struct Data {
+    dir: TempDir,
+    database: String,
+}
+
+impl Data {
+    pub(crate) fn sqlite() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let database = format!("sqlite:{}", dir.path().join("test.db").display());
+        Self { dir, database }
+    }
+
+    pub(crate) fn postgres() -> Self {
+        let database = Postgres::start().unwrap().create_database().unwrap();
+        Self { dir: tempfile::tempdir().unwrap(), database }
+    }
+
+    fn files(&self) -> PathBuf {
+        self.dir.path().join("files")
+    }
+}
+
+/// A change of settings.
+pub(crate) type Change = Box<dyn FnOnce(&mut Settings)>;
+
+/// What is otherwise than in a service that just starts.
+#[derive(Default)]
+pub(crate) struct Otherwise {
+    pub(crate) address: Option<SocketAddr>,
+    pub(crate) clock: Clock,
+    pub(crate) generator: Option<Arc<dyn Generator>>,
+    pub(crate) tls: Option<Arc<ServerConfig>>,
+    pub(crate) settings: Option<Change>,
+}
+
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
+    pub(crate) service: Service,
+    pub(crate) store: Store,
     stop: oneshot::Sender<()>,
     task: JoinHandle<std::io::Result<()>>,
     background: Background,
 }
 
 impl Server {
-    /// Starts on a folder's data; on an address, if it must be a certain one.
-    pub(crate) async fn start(dir: &Path, address: Option<SocketAddr>) -> Self {
-        let settings = Settings::default();
-        let store = Store::open(&format!("sqlite:{}", dir.join("test.db").display())).await.unwrap();
-        let blob = Blob::open(dir.join("files")).await.unwrap();
-        let (service, background) = Service::start(settings.clone(), store, blob);
-        let api = Api::new(service, &settings).unwrap();
-        let address = address.unwrap_or_else(|| ([127, 0, 0, 1], 0).into());
+    pub(crate) async fn start(data: &Data) -> Self {
+        Self::with(data, Otherwise::default()).await
+    }
+
+    pub(crate) async fn with(data: &Data, otherwise: Otherwise) -> Self {
+        let mut settings = Settings::default();
+        settings.generation.generator = Chosen::Simulation;
+        settings.clusters.tnf_clusters_support = true;
+        if let Some(change) = otherwise.settings {
+            change(&mut settings);
+        }
+        let store = Store::open(&data.database).await.unwrap();
+        let blob = Blob::open(data.files()).await.unwrap();
+        let mut builder = Service::builder(settings.clone(), store.clone(), blob).clock(otherwise.clock);
+        if let Some(generator) = otherwise.generator {
+            builder = builder.generator(generator);
+        }
+        let (service, background) = builder.start();
+        let api = Api::new(service.clone(), &settings).unwrap();
+        let address = otherwise.address.unwrap_or_else(|| ([127, 0, 0, 1], 0).into());
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(serve(listener, None, api, async {
+        let task = tokio::spawn(serve(listener, otherwise.tls, api, async {
             let _ = stopped.await;
         }));
-        Self { address, stop, task, background }
+        Self { address, service, store, stop, task, background }
     }
 
     pub(crate) async fn stop(self) {

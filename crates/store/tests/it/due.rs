@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use assisted_core::action::Action;
 use assisted_core::host::record::HostKey;
 use assisted_store::{Batch, Due, Store, Taken};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
@@ -18,6 +19,7 @@ on_both! {
     cleared_work_is_gone,
     two_stores_take_each_row_once,
     waiters_hear_of_marks,
+    a_store_is_idle_when_nobody_works_and_nothing_waits,
 }
 
 const LEASE: SignedDuration = SignedDuration::from_secs(30);
@@ -184,4 +186,27 @@ async fn waiters_hear_of_marks(database: Database) {
     let waiter = tokio::spawn(async move { marks.changed().await });
     mark(&store, cluster(), at(1)).await;
     waiter.await.unwrap().unwrap();
+}
+
+async fn a_store_is_idle_when_nobody_works_and_nothing_waits(database: Database) {
+    let store = database.open().await;
+    assert!(store.is_idle(at(10)).await.unwrap());
+    mark(&store, cluster(), at(8)).await;
+    assert!(store.is_idle(at(7)).await.unwrap() && !store.is_idle(at(8)).await.unwrap());
+    let taken = take(&store, at(8)).await;
+    assert!(!store.is_idle(at(8)).await.unwrap(), "someone works on it");
+    finish(&store, &taken[0], Some(at(20))).await;
+    assert!(store.is_idle(at(19)).await.unwrap());
+
+    let cluster_id = ClusterId::random();
+    let mut batch = Batch::new();
+    batch.ask(&Action::DeleteLogs { cluster_id }, at(5)).ask(&Action::DeleteGenerated { cluster_id }, at(6));
+    store.write(batch).await.unwrap();
+    assert!(store.is_idle(at(4)).await.unwrap() && !store.is_idle(at(5)).await.unwrap());
+    let asked = store.take_actions("me", at(5), 10, LEASE).await.unwrap();
+    assert!(!store.is_idle(at(5)).await.unwrap());
+    let mut batch = Batch::new();
+    batch.fail_action(&asked[0], "not now", at(30));
+    store.write(batch).await.unwrap();
+    assert!(store.is_idle(at(19)).await.unwrap(), "the second action waits for the first");
 }
