@@ -44,7 +44,7 @@ impl Service {
         params: CompletionParams,
     ) -> Result<Cluster, Error> {
         let work = attempt!(self, caller, self.try_complete_installation(caller, cluster_id, &params))?;
-        self.shown(&work).await
+        Self::shown(&work)
     }
 
     async fn try_complete_installation(
@@ -72,6 +72,6 @@ impl Service {
     ) -> Result<Cluster, Error> {
         let transform = |facts: &Facts| Ok(day2::transform(facts)?);
         let work = attempt!(self, caller, self.decide(caller, cluster_id, &transform))?;
-        self.shown(&work).await
+        Self::shown(&work)
     }
 }

@@ -23,7 +23,7 @@ impl Service {
             Ok(decided)
         };
         let work = attempt!(self, caller, self.decide(caller, cluster_id, &install))?;
-        let mut cluster = self.shown(&work).await?;
+        let mut cluster = Self::shown(&work)?;
         cluster.hosts = Some(work.facts.hosts.iter().map(raw_host).collect());
         Ok(cluster)
     }
@@ -40,7 +40,7 @@ impl Service {
     ) -> Result<Cluster, Error> {
         let cancel = |facts: &Facts| Ok(install::cancel(facts)?);
         let work = attempt!(self, caller, self.decide(caller, cluster_id, &cancel))?;
-        self.shown(&work).await
+        Self::shown(&work)
     }
 
     /// Resets the installation of a cluster and of its hosts. What was generated is deleted afterwards.
@@ -51,6 +51,6 @@ impl Service {
     pub async fn reset_cluster(&self, caller: &Caller, cluster_id: ClusterId) -> Result<Cluster, Error> {
         let reset = |facts: &Facts| Ok(install::reset(facts)?);
         let work = attempt!(self, caller, self.decide(caller, cluster_id, &reset))?;
-        self.shown(&work).await
+        Self::shown(&work)
     }
 }

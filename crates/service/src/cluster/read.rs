@@ -60,16 +60,15 @@ impl Service {
         }
         let work =
             self.load_cluster(query.cluster_id, deleted).await.map_err(broken)?.ok_or_else(no_cluster)?;
-        self.shown(&work).await
+        Self::shown(&work)
     }
 
     /// The full answer for loaded work.
-    pub(crate) async fn shown(&self, work: &Work) -> Result<Cluster, Error> {
+    pub(crate) fn shown(work: &Work) -> Result<Cluster, Error> {
         let record = work.cluster().ok_or_else(no_cluster)?;
         // A legacy layout: the image of an infra-env that has the cluster's own id.
-        let image = self.known_infra_env(InfraEnvId(record.cluster.id.0)).await.map_err(broken)?;
-        let mut cluster =
-            shown_cluster(&work.facts, record, image.as_ref().map(|image| &image.record.infra_env));
+        let image = work.infra_env(InfraEnvId(record.cluster.id.0));
+        let mut cluster = shown_cluster(&work.facts, record, image.map(|image| &image.infra_env));
         cluster.operator_bundles.get_or_insert_default();
         Ok(cluster)
     }

@@ -37,7 +37,7 @@ impl Service {
     ) -> Result<Cluster, Error> {
         let created = create(&params, self.settings(), &self.new_cluster(caller))?;
         let work = attempt!(self, caller, self.insert_cluster(caller, &created))?;
-        self.shown(&work).await
+        Self::shown(&work)
     }
 
     /// Registers an existing cluster, so that hosts can be added to it.

@@ -24,7 +24,7 @@ impl Service {
         params: ClusterUpdateParams,
     ) -> Result<Cluster, Error> {
         let work = attempt!(self, caller, self.try_update_cluster(caller, cluster_id, &params))?;
-        self.shown(&work).await
+        Self::shown(&work)
     }
 
     async fn try_update_cluster(
