@@ -16,8 +16,6 @@ use crate::{process, visible};
 
 /// Seconds between two polls of a host.
 const POLL: f64 = 60.0;
-/// Open connections: a service takes no more than 16,384, and here both ends need a file of the machine's.
-const MOST_CONNECTIONS: usize = 16_000;
 /// Hosts that come at a time: those that are there poll between.
 const SLICE: u32 = 15_000;
 
@@ -75,7 +73,8 @@ fn poll(path: String) -> Call {
 
 /// Lets all hosts poll at their pace, and one of them report meanwhile.
 async fn measure(service: &Service, hosts: &[SimHost], limit: Duration) -> Result<()> {
-    let connections = hosts.len().min(MOST_CONNECTIONS);
+    // Each host's own, as long as the service keeps it.
+    let connections = hosts.len();
     let per_second = hosts.len() as f64 / POLL;
     let load = Load { address: service.address, connections, limit, per_second: Some(per_second) };
     let paths = paths(hosts);
