@@ -177,10 +177,8 @@ impl Store {
         deleted: Deleted,
     ) -> Result<Option<(HostRow, Option<Stored<InfraEnvRecord>>)>, Error> {
         let filter = of(key, deleted, Reports::All);
-        let queries = [
-            select(&filter),
-            Statement::new(infra_env::SELECT_BY_ID, vec![key.infra_env_id.0.into()]),
-        ];
+        let queries =
+            [select(&filter), Statement::new(infra_env::SELECT_BY_ID, vec![key.infra_env_id.0.into()])];
         let mut answers = self.read_with_reports(&filter, &queries).await?.into_iter();
         let mut next = || answers.next().unwrap_or_default();
         let (hosts, infra_envs, reports) = (next(), next(), next());
