@@ -2,19 +2,17 @@
 
 use std::path::PathBuf;
 
+use assisted_client::VersionFilter;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::{ClusterCreateParams, ClusterUpdateParams};
-use assisted_wire::id::ClusterId;
 use assisted_wire::network::{ApiVip, IngressVip, Ip, MachineNetwork, Subnet};
-use assisted_wire::operation::OperationId;
 use assisted_wire::platform::{Platform, PlatformType};
-use assisted_wire::version::OpenshiftVersions;
 use clap::{Args, Subcommand};
 
-use super::common::{Context, file, host_name};
-use super::output::{Format, facts, line, list, rendered, show, table};
+use super::common::{Context, file, host_name, role};
+use super::output::{Format, facts, line, list, show, table};
 use super::validation::{self, Validation};
-use super::{Failure, watch};
+use super::{Failure, cluster_watch, download};
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -34,8 +32,24 @@ pub enum Command {
         /// Id, beginning of an id, or name
         cluster: String,
     },
-    /// Follow a cluster: shows it whenever it changes
-    Watch {
+    /// Install a cluster that is ready
+    Install {
+        /// Id, beginning of an id, or name
+        cluster: String,
+    },
+    /// Follow a cluster: its state, its hosts with stages and progress, what happens
+    ///
+    /// On a terminal the picture is drawn anew in the same place; elsewhere each change is a line, with -o json an object.
+    Watch(cluster_watch::Watch),
+    /// Save a file of a cluster, such as its kubeconfig
+    Download(download::Download),
+    /// Give up the installation
+    Cancel {
+        /// Id, beginning of an id, or name
+        cluster: String,
+    },
+    /// Begin anew after an installation that failed or was given up
+    Reset {
         /// Id, beginning of an id, or name
         cluster: String,
     },
@@ -155,17 +169,22 @@ impl Command {
             Self::Update(update) => update.run(context).await,
             Self::Delete { cluster } => {
                 let cluster = context.cluster(&cluster).await?;
-                context
-                    .client
-                    .call(OperationId::DeregisterCluster)
-                    .path("cluster_id", cluster.id)
-                    .send_empty()
-                    .await?;
+                context.client.deregister_cluster(cluster.id).await?;
                 line(&format!("deleted {} ({})", cluster.name, cluster.id))
             }
-            Self::Watch { cluster } => {
+            Self::Install { cluster } => {
                 let id = context.cluster(&cluster).await?.id;
-                watch::follow(context, || async move { shown(context, &get(context, id).await?).await }).await
+                display(context, &context.client.install_cluster(id).await?).await
+            }
+            Self::Watch(watch) => watch.run(context).await,
+            Self::Download(download) => download.run(context).await,
+            Self::Cancel { cluster } => {
+                let id = context.cluster(&cluster).await?.id;
+                display(context, &context.client.cancel_installation(id).await?).await
+            }
+            Self::Reset { cluster } => {
+                let id = context.cluster(&cluster).await?.id;
+                display(context, &context.client.reset_cluster(id).await?).await
             }
         }
     }
@@ -191,8 +210,7 @@ impl Create {
             name: self.name,
             ..ClusterCreateParams::default()
         };
-        let created: Cluster = context.client.call(OperationId::RegisterCluster).json(&params).send().await?;
-        display(context, &created).await
+        display(context, &context.client.register_cluster(&params).await?).await
     }
 }
 
@@ -213,20 +231,13 @@ impl Update {
             control_plane_count: self.settings.control_plane_count,
             ..ClusterUpdateParams::default()
         };
-        let call =
-            context.client.call(OperationId::UpdateCluster).path("cluster_id", cluster.id).json(&params);
-        display(context, &call.send::<Cluster>().await?).await
+        display(context, &context.client.update_cluster(cluster.id, &params).await?).await
     }
 }
 
-async fn get(context: &Context, id: ClusterId) -> Result<Cluster, Failure> {
-    Ok(context.client.call(OperationId::GetCluster).path("cluster_id", id).send().await?)
-}
-
 /// The version that the service recommends.
-pub async fn default_version(context: &Context) -> Result<String, Failure> {
-    let versions: OpenshiftVersions =
-        context.client.call(OperationId::ListSupportedOpenshiftVersions).send().await?;
+async fn default_version(context: &Context) -> Result<String, Failure> {
+    let versions = context.client.openshift_versions(&VersionFilter::default()).await?;
     let recommended =
         versions.0.iter().find(|(_, version)| version.default).or_else(|| versions.0.iter().next_back());
     recommended.map(|(version, _)| version.clone()).ok_or_else(|| {
@@ -237,15 +248,11 @@ pub async fn default_version(context: &Context) -> Result<String, Failure> {
 }
 
 async fn display(context: &Context, cluster: &Cluster) -> Result<(), Failure> {
-    line(&shown(context, cluster).await?)
-}
-
-async fn shown(context: &Context, cluster: &Cluster) -> Result<String, Failure> {
     let validations = match context.format {
         Format::Table => validation::of_cluster(context, cluster).await?,
         Format::Json | Format::Yaml => Vec::new(),
     };
-    rendered(context.format, cluster, |cluster| describe(cluster, &validations))
+    show(context.format, cluster, |cluster| describe(cluster, &validations))
 }
 
 fn describe(cluster: &Cluster, validations: &[Validation]) -> String {
@@ -266,8 +273,13 @@ fn describe(cluster: &Cluster, validations: &[Validation]) -> String {
     let hosts: Vec<_> = cluster.hosts.iter().flatten().collect();
     if !hosts.is_empty() {
         let rows = hosts.iter().map(|host| {
-            let role = host.role.map(|role| role.to_string()).unwrap_or_default();
-            [host.id.to_string(), host_name(host), role, host.status.to_string(), host.status_info.clone()]
+            [
+                host.id.to_string(),
+                host_name(host),
+                role(host),
+                host.status.to_string(),
+                host.status_info.clone(),
+            ]
         });
         text = format!("{text}\n\n{}", table(["HOST", "NAME", "ROLE", "STATUS", "INFO"], rows));
     }

@@ -4,11 +4,10 @@ use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
-use assisted_client::{Client, Error};
-use assisted_wire::cluster::{Cluster, ClusterList};
-use assisted_wire::host::{Host, HostList};
-use assisted_wire::infra_env::{InfraEnv, InfraEnvList};
-use assisted_wire::operation::OperationId;
+use assisted_client::{Client, ClusterFilter, Error, InfraEnvFilter};
+use assisted_wire::cluster::Cluster;
+use assisted_wire::host::{Host, HostRole};
+use assisted_wire::infra_env::InfraEnv;
 
 use super::Global;
 use super::output::Format;
@@ -81,11 +80,11 @@ impl Context {
     }
 
     pub async fn clusters(&self) -> Result<Vec<Cluster>, Failure> {
-        Ok(self.client.call(OperationId::ListClusters).send::<ClusterList>().await?.0)
+        Ok(self.client.list_clusters(&ClusterFilter::default()).await?)
     }
 
     pub async fn infra_envs(&self) -> Result<Vec<InfraEnv>, Failure> {
-        Ok(self.client.call(OperationId::ListInfraEnvs).send::<InfraEnvList>().await?.0)
+        Ok(self.client.list_infra_envs(&InfraEnvFilter::default()).await?)
     }
 
     /// The cluster that is meant by an id, the beginning of one, or a name.
@@ -93,7 +92,7 @@ impl Context {
         let found = pick("cluster", meant, self.clusters().await?, |cluster| {
             (cluster.id.to_string(), cluster.name.clone())
         })?;
-        Ok(self.client.call(OperationId::GetCluster).path("cluster_id", found.id).send().await?)
+        Ok(self.client.get_cluster(found.id).await?)
     }
 
     /// The infra-env that is meant by an id, the beginning of one, or a name.
@@ -104,13 +103,7 @@ impl Context {
     }
 
     pub async fn hosts_of(&self, infra_env: &InfraEnv) -> Result<Vec<Host>, Failure> {
-        Ok(self
-            .client
-            .call(OperationId::ListHosts)
-            .path("infra_env_id", infra_env.id)
-            .send::<HostList>()
-            .await?
-            .0)
+        Ok(self.client.list_hosts(infra_env.id).await?)
     }
 
     /// Every host of every infra-env.
@@ -134,6 +127,16 @@ pub fn host_name(host: &Host) -> String {
         return host.requested_hostname.clone();
     }
     inventory(host).map(|inventory| inventory.hostname).unwrap_or_default()
+}
+
+/// The host's role; while it is open, the one that the service would choose.
+pub fn role(host: &Host) -> String {
+    let suggested = host.suggested_role.filter(|role| *role != HostRole::AutoAssign);
+    match (host.role, suggested) {
+        (Some(HostRole::AutoAssign), Some(suggested)) => format!("auto-assign ({suggested})"),
+        (Some(HostRole::Master), _) if host.bootstrap => "master (bootstrap)".to_owned(),
+        (role, _) => role.map(|role| role.to_string()).unwrap_or_default(),
+    }
 }
 
 /// The host's inventory, if it has a readable one.

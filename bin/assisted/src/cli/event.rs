@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use assisted_wire::event::{Event, EventList};
-use assisted_wire::operation::OperationId;
+use assisted_client::{EventFilter, Order};
+use assisted_wire::event::{Event, EventSeverity};
 use clap::{Args, Subcommand};
 
 use super::Failure;
@@ -32,8 +32,8 @@ pub struct Filter {
     #[arg(long)]
     host: Option<String>,
     /// Of a severity; may be given several times
-    #[arg(long = "severity", value_parser = ["info", "warning", "error", "critical"])]
-    severities: Vec<String>,
+    #[arg(long = "severity", value_name = "SEVERITY")]
+    severities: Vec<EventSeverity>,
     /// Whose text contains this
     #[arg(long, value_name = "TEXT")]
     message: Option<String>,
@@ -62,21 +62,23 @@ impl Command {
 
 impl Filter {
     async fn events(&self, context: &Context) -> Result<Vec<Event>, Failure> {
-        let mut call = context.client.call(OperationId::ListEvents).query("order", Some("descending"));
+        let mut filter = EventFilter {
+            severities: self.severities.clone(),
+            message: self.message.clone(),
+            order: Order::Descending,
+            limit: self.limit.map(u64::from),
+            ..EventFilter::default()
+        };
         if let Some(cluster) = &self.cluster {
-            call = call.query("cluster_id", Some(context.cluster(cluster).await?.id));
+            filter.cluster_id = Some(context.cluster(cluster).await?.id);
         }
         if let Some(infra_env) = &self.infra_env {
-            call = call.query("infra_env_id", Some(context.infra_env(infra_env).await?.id));
+            filter.infra_env_id = Some(context.infra_env(infra_env).await?.id);
         }
         if let Some(host) = &self.host {
-            call = call.query("host_id", Some(context.host(host).await?.id));
+            filter.host_ids = vec![context.host(host).await?.id];
         }
-        call = call
-            .query("message", self.message.as_ref())
-            .query("limit", self.limit)
-            .query_list("severities", &self.severities);
-        let mut events = call.send::<EventList>().await?.0;
+        let mut events = context.client.list_events(&filter).await?.events;
         events.reverse();
         Ok(events)
     }

@@ -4,10 +4,10 @@ use assisted_wire::host::Host;
 use assisted_wire::host_params::{
     BindHostParams, DiskConfigParams, DiskRole, HostRoleUpdateParams, HostUpdateParams, NodeLabelParams,
 };
-use assisted_wire::operation::OperationId;
+use assisted_wire::id::InfraEnvId;
 use clap::{Args, Subcommand};
 
-use super::common::{Context, host_name, inventory};
+use super::common::{Context, host_name, inventory, role};
 use super::output::{Format, bytes, facts, line, list, rendered, show, table};
 use super::validation::{self, Validation};
 use super::{Failure, watch};
@@ -33,6 +33,16 @@ pub enum Command {
     },
     /// Take a host from its cluster back into the pool
     Unbind {
+        /// Id, beginning of an id, or host name
+        host: String,
+    },
+    /// Leave a host out: it takes no part in validations, roles and the installation until it is enabled
+    Disable {
+        /// Id, beginning of an id, or host name
+        host: String,
+    },
+    /// Let a host that was disabled take part again
+    Enable {
         /// Id, beginning of an id, or host name
         host: String,
     },
@@ -99,17 +109,23 @@ impl Command {
             Self::Bind { host, cluster } => {
                 let (host, cluster) = (context.host(&host).await?, context.cluster(&cluster).await?);
                 let body = BindHostParams { cluster_id: cluster.id };
-                let bound: Host = call(context, OperationId::BindHost, &host).json(&body).send().await?;
-                display(context, &bound).await
+                display(context, &context.client.bind_host(infra_env(&host), host.id, &body).await?).await
             }
             Self::Unbind { host } => {
                 let host = context.host(&host).await?;
-                let unbound: Host = call(context, OperationId::UnbindHost, &host).send().await?;
-                display(context, &unbound).await
+                display(context, &context.client.unbind_host(infra_env(&host), host.id).await?).await
+            }
+            Self::Disable { host } => {
+                let host = context.host(&host).await?;
+                display(context, &context.client.disable_host(infra_env(&host), host.id).await?).await
+            }
+            Self::Enable { host } => {
+                let host = context.host(&host).await?;
+                display(context, &context.client.enable_host(infra_env(&host), host.id).await?).await
             }
             Self::Delete { host } => {
                 let host = context.host(&host).await?;
-                call(context, OperationId::DeregisterHost, &host).send_empty().await?;
+                context.client.deregister_host(infra_env(&host), host.id).await?;
                 line(&format!("deleted {}", host.id))
             }
             Self::Watch(filter) => {
@@ -145,14 +161,13 @@ impl Update {
             node_labels: (!labels.is_empty()).then_some(labels),
             ..HostUpdateParams::default()
         };
-        let updated: Host = call(context, OperationId::UpdateHost, &host).json(&params).send().await?;
-        display(context, &updated).await
+        display(context, &context.client.update_host(infra_env(&host), host.id, &params).await?).await
     }
 }
 
-fn call<'a>(context: &'a Context, id: OperationId, host: &Host) -> assisted_client::Call<'a> {
-    let infra_env_id = host.infra_env_id.unwrap_or_default();
-    context.client.call(id).path("infra_env_id", infra_env_id).path("host_id", host.id)
+/// The infra-env that a host registered with: each host has one.
+fn infra_env(host: &Host) -> InfraEnvId {
+    host.infra_env_id.unwrap_or_default()
 }
 
 fn overview(hosts: &[Host]) -> String {
@@ -163,7 +178,7 @@ fn overview(hosts: &[Host]) -> String {
             [
                 host.id.to_string(),
                 host_name(host),
-                host.role.map(|role| role.to_string()).unwrap_or_default(),
+                role(host),
                 host.status.to_string(),
                 inventory.cpu.map(|cpu| cpu.count.to_string()).unwrap_or_default(),
                 inventory.memory.map(|memory| bytes(memory.physical_bytes)).unwrap_or_default(),
@@ -179,7 +194,7 @@ async fn display(context: &Context, host: &Host) -> Result<(), Failure> {
         Format::Table => validation::of_host(context, host).await?,
         Format::Json | Format::Yaml => Vec::new(),
     };
-    line(&rendered(context.format, host, |host| describe(host, &validations))?)
+    show(context.format, host, |host| describe(host, &validations))
 }
 
 fn describe(host: &Host, validations: &[Validation]) -> String {
@@ -192,7 +207,7 @@ fn describe(host: &Host, validations: &[Validation]) -> String {
         ("name", host_name(host)),
         ("status", format!("{}: {}", host.status, host.status_info)),
         ("cluster", host.cluster_id.map(|id| id.to_string()).unwrap_or_default()),
-        ("role", host.role.map(|role| role.to_string()).unwrap_or_default()),
+        ("role", role(host)),
         (
             "machine",
             format!("{} {} {}", vendor.manufacturer, vendor.product_name, vendor.serial_number)

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use assisted_wire::infra_env::{ImageType, InfraEnv, InfraEnvCreateParams, InfraEnvUpdateParams};
-use assisted_wire::operation::OperationId;
 use clap::{Args, Subcommand};
 
 use super::Failure;
@@ -104,9 +103,7 @@ impl Command {
             Self::Update(update) => update.run(context).await,
             Self::Delete { infra_env } => {
                 let infra_env = context.infra_env(&infra_env).await?;
-                let call =
-                    context.client.call(OperationId::DeregisterInfraEnv).path("infra_env_id", infra_env.id);
-                call.send_empty().await?;
+                context.client.deregister_infra_env(infra_env.id).await?;
                 line(&format!("deleted {} ({})", infra_env.name, infra_env.id))
             }
         }
@@ -129,9 +126,7 @@ impl Create {
             name: self.name,
             ..InfraEnvCreateParams::default()
         };
-        let created: InfraEnv =
-            context.client.call(OperationId::RegisterInfraEnv).json(&params).send().await?;
-        show(context.format, &created, describe)
+        show(context.format, &context.client.register_infra_env(&params).await?, describe)
     }
 }
 
@@ -145,9 +140,7 @@ impl Update {
             image_type: self.settings.image_type()?,
             ..InfraEnvUpdateParams::default()
         };
-        let call =
-            context.client.call(OperationId::UpdateInfraEnv).path("infra_env_id", infra_env.id).json(&params);
-        show(context.format, &call.send::<InfraEnv>().await?, describe)
+        show(context.format, &context.client.update_infra_env(infra_env.id, &params).await?, describe)
     }
 }
 

@@ -1,12 +1,16 @@
 //! The command line for people and scripts: a client of the REST API like any other.
 
 mod cluster;
+mod cluster_view;
+mod cluster_watch;
 mod common;
+mod download;
 mod event;
 mod host;
 mod infra_env;
 mod output;
 pub mod reference;
+pub mod screen;
 mod validation;
 mod watch;
 
@@ -35,13 +39,13 @@ pub struct Global {
 /// What can be done to the service's objects.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Clusters: create, list, show, update, delete, watch
+    /// Clusters: create, list, show, update, install, watch, download, cancel, reset, delete
     #[command(subcommand)]
     Cluster(cluster::Command),
     /// Infra-envs: what discovery images are made from, and where hosts register
     #[command(subcommand, name = "infra-env")]
     InfraEnv(infra_env::Command),
-    /// Hosts: list, show, update, bind, unbind, delete, watch
+    /// Hosts: list, show, update, bind, unbind, disable, enable, delete, watch
     #[command(subcommand)]
     Host(host::Command),
     /// Events: what happened
@@ -54,9 +58,9 @@ impl Command {
     pub async fn run(self, global: &Global) -> Result<(), Failure> {
         let context = common::Context::new(global)?;
         match self {
-            Self::Cluster(command) => command.run(&context).await,
+            Self::Cluster(command) => Box::pin(command.run(&context)).await,
             Self::InfraEnv(command) => command.run(&context).await,
-            Self::Host(command) => command.run(&context).await,
+            Self::Host(command) => Box::pin(command.run(&context)).await,
             Self::Event(command) => command.run(&context).await,
         }
     }

@@ -65,7 +65,7 @@ where
 }
 
 /// On standard error, which a script that reads the answers does not see.
-fn tell(text: &str) {
+pub fn tell(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "assisted: {text}\nwaiting for the service");
 }

@@ -90,7 +90,7 @@ fn validations_are_explained_or_at_least_shown() {
 }
 
 /// A service that answers some paths, and 404 for all others.
-fn other_service(answers: Vec<(String, String)>) -> String {
+pub fn other_service(answers: Vec<(String, String)>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -136,19 +136,12 @@ fn a_reader_that_goes_away_is_no_failure() {
 fn watching_outlives_a_change_and_speaks_json() {
     let service = Service::start();
     service.id(&["cluster", "create", "demo", "--pull-secret-file", "pull-secret.json"]);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_assisted"))
-        .args(["--url", &service.url, "event", "watch", "-o", "json"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut events = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let (_following, mut events) = service.follow(&["event", "watch", "-o", "json"]);
     let named = |line: String| serde_json::from_str::<serde_json::Value>(&line).unwrap()["name"].to_string();
     let registered = events.by_ref().map(named).find(|name| name.contains("cluster_registration_succeeded"));
     assert!(registered.is_some());
     service.id(&["infra-env", "create", "late", "--pull-secret-file", "pull-secret.json"]);
     let late = events.map(named).find(|name| name.contains("infra_env_registered"));
-    child.kill().unwrap();
-    child.wait().unwrap();
     assert!(late.is_some(), "the event after the first look is missing");
 }
 

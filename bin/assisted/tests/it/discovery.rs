@@ -28,24 +28,7 @@ fn assisted_host() -> PathBuf {
 #[test]
 fn this_machine_is_discovered() {
     let service = Service::start();
-    let cluster = service.id(&[
-        "cluster",
-        "create",
-        "demo",
-        "--base-domain",
-        "example.com",
-        "--pull-secret-file",
-        "pull-secret.json",
-    ]);
-    let infra_env = service.id(&[
-        "infra-env",
-        "create",
-        "demo",
-        "--cluster",
-        &cluster,
-        "--pull-secret-file",
-        "pull-secret.json",
-    ]);
+    let (_, infra_env) = service.cluster("demo");
     let log = std::fs::File::create(service.dir.path().join("agent.log")).unwrap();
     let _agent = Agent(
         Command::new(assisted_host())

@@ -4,6 +4,8 @@
 mod command_line;
 mod discovery;
 mod lab;
+mod memory;
 mod service;
 mod start;
 mod stock_clients;
+mod watch;

@@ -1,6 +1,6 @@
 //! A service process on a free port with an empty database; it ends with the test.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -14,11 +14,21 @@ pub struct Service {
 
 impl Service {
     pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// A service whose clusters can be installed, on simulated hosts.
+    pub fn simulating() -> Self {
+        Self::start_with(&["--generator", "simulation"])
+    }
+
+    fn start_with(args: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("pull-secret.json"), PULL_SECRET).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_assisted"))
             .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
             .arg(dir.path().join("data"))
+            .args(args)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(dir.path().join("service.log")).unwrap())
@@ -51,6 +61,40 @@ impl Service {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
+    /// Starts the command line against the service; its output can be read line by line.
+    pub fn follow(&self, args: &[&str]) -> (Following, impl Iterator<Item = String> + use<>) {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_assisted"))
+            .args(["--url", &self.url])
+            .args(args)
+            .current_dir(self.dir.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        (Following(child), lines)
+    }
+
+    /// Creates a cluster and an infra-env of the same name: their ids.
+    pub fn cluster(&self, name: &str) -> (String, String) {
+        let secret = ["--pull-secret-file", "pull-secret.json"];
+        let create = ["cluster", "create", name, "--base-domain", "example.com"];
+        let cluster = self.id(&[create.as_slice(), &secret].concat());
+        // Under this name one of the stock clients looks for it.
+        let infra_env = format!("{name}_infra-env");
+        let create = ["infra-env", "create", &infra_env, "--cluster", &cluster];
+        let infra_env = self.id(&[create.as_slice(), &secret].concat());
+        (cluster, infra_env)
+    }
+
+    /// Memory that the service has held at the most so far, in KiB.
+    pub fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+
     /// The id of what a command creates.
     pub fn id(&self, args: &[&str]) -> String {
         self.json(args)["id"].as_str().unwrap().to_owned()
@@ -58,6 +102,25 @@ impl Service {
 
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.dir.path().join("service.log")).unwrap_or_default()
+    }
+}
+
+/// A command that runs beside the test; it ends with it at the latest.
+pub struct Following(Child);
+
+impl Following {
+    /// Waits for the end: the exit code, and what was said on standard error.
+    pub fn end(mut self) -> (Option<i32>, String) {
+        let mut told = String::new();
+        self.0.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+        (self.0.wait().unwrap().code(), told)
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::process::Command;
 
-use crate::service::{Service, python, text};
+use crate::service::{Following, Service, python, text};
+
+const SSH_KEY: &str =
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti user@example.com\n";
 
 #[test]
 fn the_published_python_client_reads_every_answer() {
@@ -15,27 +18,24 @@ fn the_published_python_client_reads_every_answer() {
     assert!(output.status.success(), "{}\n{}", text(&output.stderr), service.log());
 }
 
+/// Runs aicli; returns what it shows.
+fn aicli(service: &Service, args: &[&str]) -> String {
+    let output = Command::new(python().with_file_name("aicli"))
+        .args(["--url", &service.url])
+        .args(args)
+        .env("HOME", service.dir.path())
+        .current_dir(service.dir.path())
+        .output()
+        .unwrap();
+    let shown = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {shown}\n{}", service.log());
+    shown
+}
+
 #[test]
 fn aicli_lists_and_shows() {
     let service = Service::start();
-    let cluster = service.id(&[
-        "cluster",
-        "create",
-        "demo",
-        "--base-domain",
-        "example.com",
-        "--pull-secret-file",
-        "pull-secret.json",
-    ]);
-    let infra_env = service.id(&[
-        "infra-env",
-        "create",
-        "demo_infra-env",
-        "--cluster",
-        &cluster,
-        "--pull-secret-file",
-        "pull-secret.json",
-    ]);
+    let (cluster, infra_env) = service.cluster("demo");
     let host = "11111111-2222-4333-8444-555555555555";
     let path = format!("{}/api/assisted-install/v2/infra-envs/{infra_env}/hosts", service.url);
     let register = format!(
@@ -44,17 +44,6 @@ fn aicli_lists_and_shows() {
     let registered = Command::new(python()).args(["-c", &register, &path]).output().unwrap();
     assert!(registered.status.success(), "{}\n{}", text(&registered.stderr), service.log());
 
-    let aicli = |args: &[&str]| {
-        let output = Command::new(python().with_file_name("aicli"))
-            .args(["--url", &service.url])
-            .args(args)
-            .env("HOME", service.dir.path())
-            .output()
-            .unwrap();
-        let shown = text(&output.stdout) + &text(&output.stderr);
-        assert!(output.status.success(), "{args:?}: {shown}\n{}", service.log());
-        shown
-    };
     for (args, expected) in [
         (["list", "cluster"].as_slice(), "demo"),
         (&["info", "cluster", "demo"], cluster.as_str()),
@@ -63,7 +52,83 @@ fn aicli_lists_and_shows() {
         (&["list", "host"], host),
         (&["info", "host", host], host),
     ] {
-        let shown = aicli(args);
+        let shown = aicli(&service, args);
         assert!(shown.contains(expected), "{args:?} does not show {expected}:\n{shown}");
+    }
+}
+
+/// Starts simulated hosts. They run for as long as what is returned is kept.
+fn simulated_hosts(
+    service: &Service,
+    cluster: &str,
+    infra_env: &str,
+    more: &[&str],
+) -> (Following, impl Iterator<Item = String> + use<>) {
+    let simulate = ["lab", "simulate", "-o", "json", "--cluster", cluster, "--infra-env", infra_env];
+    service.follow(&[simulate.as_slice(), more].concat())
+}
+
+#[test]
+fn aicli_installs_a_cluster() {
+    let service = Service::simulating();
+    let aicli = |args: &[&str]| aicli(&service, args);
+    // It takes the user's key.
+    let ssh = service.dir.path().join(".ssh");
+    std::fs::create_dir(&ssh).unwrap();
+    std::fs::write(ssh.join("id_rsa.pub"), SSH_KEY).unwrap();
+    let secret = "pull_secret=pull-secret.json";
+    aicli(&["create", "cluster", "-P", secret, "-P", "base_dns_domain=example.com", "aic"]);
+    let id = |list: &str| service.json(&[list, "list"])[0]["id"].as_str().unwrap().to_owned();
+    // Somebody else sets the cluster up and installs it.
+    let alone = ["--hosts-only", "--speed", "600"];
+    let (hosts, _report) = simulated_hosts(&service, &id("cluster"), &id("infra-env"), &alone);
+
+    // Where the simulated hosts are.
+    aicli(&["update", "cluster", "-P", "api_vip=10.0.0.2", "-P", "ingress_vip=10.0.0.3", "aic"]);
+    aicli(&["wait", "hosts", "-n", "3", "aic_infra-env"]);
+    aicli(&["wait", "cluster", "-s", "ready", "aic"]);
+    let validations = aicli(&["info", "validation", "-a", "aic"]);
+    assert!(
+        validations.contains("all-hosts-are-ready-to-install") && validations.contains("success"),
+        "{validations}"
+    );
+    aicli(&["start", "cluster", "aic"]);
+    aicli(&["wait", "cluster", "aic"]);
+    let (code, told) = hosts.end();
+    assert_eq!(code, Some(0), "{told}\n{}", service.log());
+    aicli(&["download", "kubeconfig", "aic"]);
+    let kubeconfig = std::fs::read_to_string(service.dir.path().join("kubeconfig.aic")).unwrap();
+    assert!(kubeconfig.contains("clusters:"), "{kubeconfig}");
+    aicli(&["delete", "cluster", "-y", "aic"]);
+    assert_eq!(service.json(&["cluster", "list"]), serde_json::json!([]));
+}
+
+#[test]
+fn the_published_python_client_reads_every_object_in_every_state() {
+    let service = Service::simulating();
+    let (cluster, infra_env) = service.cluster("demo");
+    let walk = |end: &str| {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/stock_client_states.py");
+        let output =
+            Command::new(python()).args([script, &service.url, &cluster, &infra_env, end]).output().unwrap();
+        assert!(output.status.success(), "{}\n{}", text(&output.stderr), service.log());
+        text(&output.stdout).lines().map(str::to_owned).collect::<std::collections::BTreeSet<_>>()
+    };
+    let _hosts = simulated_hosts(&service, &cluster, &infra_env, &["--speed", "120"]);
+    let seen = walk("installed");
+    for state in [
+        "cluster insufficient",
+        "cluster preparing-for-installation",
+        "cluster installing",
+        "cluster finalizing",
+        "cluster installed",
+        "host known",
+        "host installing-in-progress",
+        "host installed",
+        "stage Writing image to disk",
+        "stage Rebooting",
+        "stage Done",
+    ] {
+        assert!(seen.contains(state), "{state} was not read: {seen:?}");
     }
 }

@@ -116,10 +116,12 @@ impl Service {
             }
             marks.mark_unchanged();
             let published = async {
-                if !news.missed {
-                    self.publish(news.subjects).await?;
+                // First, so that whoever waits for a state has been told what led to it.
+                self.publish_events(&mut told).await?;
+                if news.missed {
+                    return Ok(());
                 }
-                self.publish_events(&mut told).await
+                self.publish(news.subjects).await
             };
             if let Err(error) = published.await {
                 tracing::warn!(error = %chain(&error), "changes are not told");

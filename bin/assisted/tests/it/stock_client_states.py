@@ -1,0 +1,99 @@
+"""Reads every object of a cluster through the published client, in each state that it goes through.
+
+Arguments: address of the service, id of the cluster, id of its infra-env, status in which to end. The client checks
+what it reads against its own models; lists, which it leaves as they are, are put through the models here. Prints the
+states that were read, one a line.
+"""
+
+import json
+import sys
+import time
+
+from assisted_service_client import ApiClient, Configuration, api, models
+from assisted_service_client.rest import ApiException
+
+url, cluster_id, infra_env_id, end = sys.argv[1:5]
+configuration = Configuration()
+configuration.host = url + "/api/assisted-install"
+client = ApiClient(configuration)
+installer = api.InstallerApi(client)
+operators = api.OperatorsApi(client)
+
+# Longer than any installation at the speed of the test; only a broken one gets here.
+DEADLINE = time.monotonic() + 150
+
+
+def as_model(kind, data):
+    """The data as the client's model: missing members and foreign values raise."""
+    return client._ApiClient__deserialize(data, kind)
+
+
+def maybe(call, *args, also=(), **kwargs):
+    """What there is only in some states; the refusal must be one, too."""
+    try:
+        return call(*args, **kwargs)
+    except ApiException as error:
+        if error.status not in (404, 409, *also):
+            raise
+        as_model("Error", json.loads(error.body))
+        return None
+
+
+def read_all():
+    cluster = installer.v2_get_cluster(cluster_id)
+    for one in installer.v2_list_clusters(with_hosts=True):
+        as_model("Cluster", one)
+    installer.v2_get_cluster(cluster_id, exclude_hosts=True)
+    installer.get_infra_env(infra_env_id)
+    for one in installer.list_infra_envs():
+        as_model("InfraEnv", one)
+    for one in installer.v2_list_hosts(infra_env_id):
+        as_model("Host", one)
+        installer.v2_get_host(infra_env_id, one["id"])
+        maybe(installer.v2_get_host_ignition, infra_env_id, one["id"])
+        maybe(installer.v2_download_host_ignition, infra_env_id, one["id"], _preload_content=False)
+    for one in installer.list_cluster_hosts(cluster_id, with_inventory=True, with_connectivity=True):
+        as_model("Host", one)
+    for one in api.EventsApi(client).v2_list_events(cluster_id=cluster_id, categories=["user", "metrics"]):
+        as_model("Event", one)
+    for one in operators.v2_list_of_cluster_operators(cluster_id):
+        as_model("MonitoredOperator", one)
+    for one in api.ManifestsApi(client).v2_list_cluster_manifests(cluster_id, include_system_generated=True):
+        as_model("Manifest", one)
+    installer.v2_get_preflight_requirements(cluster_id)
+    installer.get_cluster_supported_platforms(cluster_id)
+    # What is not complete can't be written down.
+    incomplete = (500,) if cluster.status in ("insufficient", "pending-for-input") else ()
+    maybe(installer.v2_get_cluster_install_config, cluster_id, also=incomplete)
+    installer.v2_get_cluster_ui_settings(cluster_id)
+    installer.v2_get_ignored_validations(cluster_id)
+    maybe(installer.v2_get_credentials, cluster_id)
+    for file_name in ("kubeconfig", "kubeconfig-noingress", "kubeadmin-password"):
+        maybe(installer.v2_download_cluster_credentials, cluster_id, file_name, _preload_content=False)
+    for file_name in ("bootstrap.ign", "master.ign", "worker.ign", "metadata.json", "install-config.yaml"):
+        maybe(installer.v2_download_cluster_files, cluster_id, file_name, _preload_content=False)
+    maybe(installer.v2_download_cluster_logs, cluster_id, _preload_content=False)
+    return cluster
+
+
+def states(cluster):
+    hosts = sorted((host.id, host.status, host.progress and host.progress.current_stage) for host in cluster.hosts or [])
+    return (cluster.status, cluster.progress and cluster.progress.finalizing_stage, tuple(hosts))
+
+
+seen = set()
+known = None
+while True:
+    now = states(installer.v2_get_cluster(cluster_id))
+    if now != known:
+        now = states(read_all())
+        seen.add(f"cluster {now[0]}")
+        seen.update(f"host {status}" for _, status, _ in now[2])
+        seen.update(f"stage {stage}" for _, _, stage in now[2] if stage)
+        known = now
+    if known[0] == end:
+        break
+    if time.monotonic() > DEADLINE:
+        raise SystemExit(f"the cluster is {known[0]} and not {end}; read so far: {sorted(seen)}")
+    time.sleep(0.02)
+print("\n".join(sorted(seen)))
