@@ -1,4 +1,5 @@
-//! The most that works, on real input: the service starts in a fresh directory, and this machine is discovered.
+//! The most that works: the service starts in a fresh directory, this machine is discovered, and clusters are installed on
+//! simulated hosts.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -12,12 +13,21 @@ use serde_json::Value;
 use crate::run::{cargo, root, step};
 use crate::setup;
 
+/// Clusters that are installed: name, shape, control-plane nodes.
+const CLUSTERS: [(&str, &str, &str); 2] = [("three-nodes", "compact", "3"), ("single-node", "sno", "1")];
+
+/// Simulated seconds per second: an installation that takes most of an hour is watched for half a minute.
+const SPEED: &str = "90";
+
+/// The same when nobody watches.
+const SPEED_ONCE: &str = "600";
+
 /// What a pull secret must look like; it opens no registry.
 const PULL_SECRET: &str = r#"{"auths":{"quay.io":{"auth":"ZGVtbzpkZW1v","email":"demo@example.com"}}}"#;
 
 #[derive(Args)]
 pub struct Demo {
-    /// Stop when the host has been shown, instead of waiting for Ctrl-C
+    /// Hurry, and stop when everything has been shown, instead of waiting for Ctrl-C
     #[arg(long)]
     once: bool,
 }
@@ -36,7 +46,10 @@ impl Drop for Running {
 impl Demo {
     /// Starts everything, shows the host arriving, and waits.
     pub fn run(&self) -> Result<()> {
-        setup::run()?;
+        // What it installs is for the tests; without root the demo goes on as well.
+        if let Err(missing) = setup::run() {
+            eprintln!("{missing:#}\nThe demo does without.");
+        }
         step("build", &mut cargo(&["build", "--package", "assisted", "--package", "assisted-host"]))?;
         let programs = target_dir()?.join("debug");
         let dir = target_dir()?.join("demo");
@@ -49,24 +62,7 @@ impl Demo {
         let (service, url) = serve(&programs.join("assisted"), &dir)?;
         let cli = Cli { program: programs.join("assisted"), url: url.clone(), dir: dir.clone() };
         heading("A cluster and an infra-env");
-        let cluster = cli.id(&[
-            "cluster",
-            "create",
-            "demo",
-            "--base-domain",
-            "example.com",
-            "--pull-secret-file",
-            "pull-secret.json",
-        ])?;
-        let infra_env = cli.id(&[
-            "infra-env",
-            "create",
-            "demo",
-            "--cluster",
-            &cluster,
-            "--pull-secret-file",
-            "pull-secret.json",
-        ])?;
+        let (cluster, infra_env) = cli.cluster("demo", &[])?;
         cli.show(&["cluster", "show", &cluster])?;
 
         heading("The agent, on this machine");
@@ -88,6 +84,10 @@ impl Demo {
         cli.show(&["host", "show", &host])?;
         heading("What happened");
         cli.show(&["event", "list", "--cluster", &cluster])?;
+        drop(agent);
+        for (name, topology, control_plane) in CLUSTERS {
+            self.install(&cli, name, topology, control_plane)?;
+        }
         println!("\nThe API: {url}  its documentation: {url}/docs");
         println!("Try:     {} --url {url} host list", cli.program.display());
         if !self.once {
@@ -96,8 +96,29 @@ impl Demo {
             let mut service = service;
             service.0.wait()?;
         }
-        drop(agent);
         Ok(())
+    }
+
+    /// Installs a cluster on simulated hosts, and watches it.
+    fn install(&self, cli: &Cli, name: &str, topology: &str, control_plane: &str) -> Result<()> {
+        heading(&format!("An installation on simulated hosts: {name}"));
+        let (cluster, infra_env) = cli.cluster(name, &["--control-plane-count", control_plane])?;
+        let simulate =
+            ["lab", "simulate", "--topology", topology, "--cluster", &cluster, "--infra-env", &infra_env];
+        let speed = if self.once { SPEED_ONCE } else { SPEED };
+        println!("$ assisted {} --speed {speed} &", simulate.join(" "));
+        let log = std::fs::File::create(cli.dir.join(format!("{name}.log")))?;
+        let _hosts = Running(
+            cli.command(&simulate)
+                .args(["--speed", speed])
+                .stdin(Stdio::null())
+                .stdout(log.try_clone()?)
+                .stderr(log)
+                .spawn()
+                .context("can't start the simulated hosts")?,
+        );
+        cli.show(&["cluster", "watch", name, "--until", "installed"])?;
+        cli.show(&["cluster", "download", name, "kubeconfig", "--to", &format!("kubeconfig-{name}")])
     }
 }
 
@@ -105,7 +126,7 @@ impl Demo {
 fn serve(program: &Path, dir: &Path) -> Result<(Running, String)> {
     heading("The service, on SQLite");
     let mut child = Command::new(program)
-        .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
+        .args(["serve", "--listen", "127.0.0.1:0", "--generator", "simulation", "--data-dir"])
         .arg(dir.join("data"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -158,6 +179,16 @@ impl Cli {
         println!("$ assisted {}", args.join(" "));
         let created = self.json(args)?;
         created["id"].as_str().map(str::to_owned).with_context(|| format!("no id in {created}"))
+    }
+
+    /// Creates a cluster and an infra-env for its hosts: their ids.
+    fn cluster(&self, name: &str, more: &[&str]) -> Result<(String, String)> {
+        let secret = ["--pull-secret-file", "pull-secret.json"];
+        let create = ["cluster", "create", name, "--base-domain", "example.com"];
+        let cluster = self.id(&[&create, more, &secret].concat())?;
+        let infra_env =
+            self.id(&[&["infra-env", "create", name, "--cluster", &cluster], secret.as_slice()].concat())?;
+        Ok((cluster, infra_env))
     }
 
     /// Waits until a host has been judged.

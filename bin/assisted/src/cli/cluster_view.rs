@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use assisted_client::Change;
-use assisted_wire::cluster::Cluster;
+use assisted_wire::cluster::{Cluster, ClusterStatus, FinalizingStage};
 use assisted_wire::event::Event;
 use assisted_wire::host::{Host, HostStatus};
 use assisted_wire::id::{ClusterId, HostId};
@@ -94,7 +94,7 @@ impl View {
             since(cluster.status_updated_at, now),
             cluster.status_info
         ));
-        if let Some(stage) = cluster.progress.as_ref().and_then(|progress| progress.finalizing_stage) {
+        if let Some(stage) = finalizing_stage(cluster) {
             text.push_str(&format!("\nfinalizing: {stage}"));
         }
         if !self.hosts.is_empty() {
@@ -151,6 +151,12 @@ fn stage(host: &Host) -> (String, DateTime) {
     (format!("{place}{stage}{info}"), progress.stage_started_at)
 }
 
+/// The stage of an installation's end; a cluster that is installed still shows the last one.
+fn finalizing_stage(cluster: &Cluster) -> Option<FinalizingStage> {
+    let progress = cluster.progress.as_ref().filter(|_| cluster.status == ClusterStatus::Finalizing);
+    progress.and_then(|progress| progress.finalizing_stage)
+}
+
 fn cluster_line(cluster: &Cluster) -> String {
     if cluster.deleted_at.is_some() {
         return format!("cluster {} is deleted", cluster.name);
@@ -158,9 +164,9 @@ fn cluster_line(cluster: &Cluster) -> String {
     let mut line = format!("cluster {}: {}", cluster.name, cluster.status);
     if let Some(progress) = &cluster.progress {
         line.push_str(&format!(" {}%", progress.total_percentage));
-        if let Some(stage) = progress.finalizing_stage {
-            line.push_str(&format!(" {stage}"));
-        }
+    }
+    if let Some(stage) = finalizing_stage(cluster) {
+        line.push_str(&format!(" {stage}"));
     }
     line + ": " + &cluster.status_info
 }
@@ -172,7 +178,8 @@ fn host_line(host: &Host) -> String {
         let percentage = host.progress.as_ref().map_or(0, |progress| progress.installation_percentage);
         line.push_str(&format!(" {percentage}% {stage}"));
     }
-    line + ": " + &host.status_info
+    // Often it only repeats the stage.
+    if stage.contains(&host.status_info) { line } else { line + ": " + &host.status_info }
 }
 
 /// A bar with its percentage.
@@ -233,11 +240,11 @@ mod tests {
     #[test]
     fn the_picture_shows_stages_and_bars() {
         let mut view = View::new(ID.parse().unwrap());
-        view.apply(cluster("installing", 52));
+        view.apply(cluster("finalizing", 52));
         view.apply(host(Some(ID), NOW, 60));
         let picture = view.picture(NOW.parse().unwrap());
         let lines: Vec<_> = picture.lines().collect();
-        assert_eq!(lines[0], "demo  installing  ██████████░░░░░░░░░░  52%  for 1m30s");
+        assert_eq!(lines[0], "demo  finalizing  ██████████░░░░░░░░░░  52%  for 1m30s");
         assert_eq!(&lines[1..3], ["because", "finalizing: Adding router ca"]);
         let host = lines[5].split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(
@@ -249,16 +256,13 @@ mod tests {
     #[test]
     fn only_what_people_see_is_worth_a_line() {
         let mut view = View::new(ID.parse().unwrap());
-        assert_eq!(
-            view.apply(cluster("installing", 1)).unwrap(),
-            "cluster demo: installing 1% Adding router ca: because"
-        );
+        assert_eq!(view.apply(cluster("installing", 1)).unwrap(), "cluster demo: installing 1%: because");
         assert_eq!(view.apply(cluster("installing", 1)), None);
         assert!(view.apply(cluster("installing", 2)).is_some());
         assert!(
             view.apply(host(Some(ID), "2026-01-01T00:00:01Z", 60))
                 .unwrap()
-                .ends_with("60% 2/2 Writing image to disk (45%): ")
+                .ends_with("60% 2/2 Writing image to disk (45%)")
         );
         assert_eq!(view.apply(host(Some(ID), "2026-01-01T00:00:02Z", 60)), None);
         // Told late.

@@ -19,8 +19,11 @@ use super::output::{Format, line_if_read, printable, rendered};
 use super::screen::Screen;
 use super::watch::tell;
 
-/// Between two attempts to reach the service, two looks at one that has no live view, and two pictures.
+/// Between two attempts to reach the service, and two looks at one that has no live view.
 const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Between two pictures, however much changes.
+const FRAME: Duration = Duration::from_millis(100);
 
 /// Events that are read at a look.
 const LATEST: u64 = 20;
@@ -41,34 +44,31 @@ impl Watch {
         let mut source = Source::new(context, id).await?;
         let mut view = View::new(id);
         let mut screen = if context.format == Format::Table { Screen::new() } else { None };
+        let mut frames = tokio::time::interval(FRAME);
         loop {
             let mut next = std::pin::pin!(source.next(context));
             let change = loop {
                 tokio::select! {
                     change = &mut next => break change?,
-                    // Times grow although nothing changes.
-                    () = tokio::time::sleep(INTERVAL), if screen.is_some() => {}
+                    _ = frames.tick(), if screen.is_some() => {}
                     _ = tokio::signal::ctrl_c() => return self.interrupted(),
                 }
                 if !draw(&mut screen, &view) {
                     return Ok(());
                 }
             };
-            let is_read = match screen {
-                Some(_) => {
-                    view.apply(change);
-                    draw(&mut screen, &view)
-                }
-                None => tell_change(context.format, change, &mut view)?,
-            };
-            if !is_read {
+            if screen.is_some() {
+                view.apply(change);
+            } else if !tell_change(context.format, change, &mut view)? {
                 return Ok(());
             }
-            if let Some(until) = self.until
-                && let Some(cluster) = view.cluster()
-                && is_over(cluster, until)?
-            {
-                return Ok(());
+            let over = match (self.until, view.cluster()) {
+                (Some(until), Some(cluster)) => is_over(cluster, until),
+                _ => Ok(false),
+            };
+            if !matches!(over, Ok(false)) {
+                draw(&mut screen, &view);
+                return over.map(drop);
             }
         }
     }

@@ -2,21 +2,25 @@
 
 use std::io::{IsTerminal, Write};
 
-/// Remembers how much of the terminal the picture takes.
+/// Remembers what stands on the terminal.
 pub struct Screen {
-    lines: usize,
+    picture: String,
 }
 
 impl Screen {
     /// A screen, if standard output is a terminal.
     pub fn new() -> Option<Self> {
-        std::io::stdout().is_terminal().then_some(Self { lines: 0 })
+        std::io::stdout().is_terminal().then_some(Self { picture: String::new() })
     }
 
     /// Draws over what was drawn last; false when nobody sees it any more.
     pub fn draw(&mut self, text: &str) -> bool {
-        let up = if self.lines > 0 { format!("\x1b[{}A", self.lines) } else { String::new() };
-        self.lines = text.lines().count();
+        if text == self.picture {
+            return true;
+        }
+        let lines = self.picture.lines().count();
+        let up = if lines > 0 { format!("\x1b[{lines}A") } else { String::new() };
+        text.clone_into(&mut self.picture);
         let cleared: String = text.lines().map(|line| format!("{line}\x1b[K\n")).collect();
         let mut out = std::io::stdout().lock();
         write!(out, "{up}{cleared}\x1b[J").and_then(|()| out.flush()).is_ok()

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use assisted_simhost::owner::Look;
 use assisted_simhost::simulation::{ClusterResult, Simulation};
 use assisted_wire::cluster::ClusterStatus;
 
+use crate::cli::screen::Screen;
 use crate::cli::{line_if_read, list, printable, table};
 
 /// Clusters that are shown at once.
@@ -17,9 +17,8 @@ const ROWS: usize = 20;
 /// Shows the clusters while they change: redrawn on a terminal, a line for each change elsewhere.
 pub struct Live {
     wanted: bool,
-    terminal: bool,
-    /// Lines that stand on the terminal.
-    lines: usize,
+    /// `None`: there is no terminal.
+    screen: Option<Screen>,
     /// What was told of each cluster last.
     told: BTreeMap<String, Look>,
 }
@@ -27,7 +26,7 @@ pub struct Live {
 impl Live {
     /// Shows nothing unless `wanted`.
     pub fn new(wanted: bool) -> Self {
-        Self { wanted, terminal: std::io::stdout().is_terminal(), lines: 0, told: BTreeMap::new() }
+        Self { wanted, screen: Screen::new(), told: BTreeMap::new() }
     }
 
     /// Shows the present state; false when nobody reads it any more.
@@ -35,25 +34,10 @@ impl Live {
         if !self.wanted {
             return true;
         }
-        if self.terminal { self.draw(simulation, now) } else { self.tell(simulation, now) }
-    }
-
-    fn draw(&mut self, simulation: &Simulation, now: Duration) -> bool {
-        let mut looks: Vec<_> = simulation.looks().collect();
-        let all = looks.len();
-        // What has ended makes room for what has not.
-        looks.sort_by_key(|(_, look)| has_ended(look));
-        looks.truncate(ROWS);
-        let rows = looks.iter().map(|(name, look)| row(name, look));
-        let mut text = table(["CLUSTER", "STATUS", "%", "HOSTS", "STAGES"], rows);
-        let more = all.saturating_sub(ROWS);
-        let more = if more > 0 { format!("{more} more clusters, ") } else { String::new() };
-        text.push_str(&format!("\n{more}{} running, {}", simulation.running(), clock(now)));
-        let up = if self.lines > 0 { format!("\x1b[{}A", self.lines) } else { String::new() };
-        self.lines = text.lines().count();
-        let cleared: String = text.lines().map(|line| format!("{line}\x1b[K\n")).collect();
-        let mut out = std::io::stdout().lock();
-        write!(out, "{up}{cleared}\x1b[J").and_then(|()| out.flush()).is_ok()
+        match &mut self.screen {
+            Some(screen) => screen.draw(&picture(simulation, now)),
+            None => self.tell(simulation, now),
+        }
     }
 
     fn tell(&mut self, simulation: &Simulation, now: Duration) -> bool {
@@ -70,6 +54,20 @@ impl Live {
         }
         true
     }
+}
+
+fn picture(simulation: &Simulation, now: Duration) -> String {
+    let mut looks: Vec<_> = simulation.looks().collect();
+    let all = looks.len();
+    // What has ended makes room for what has not.
+    looks.sort_by_key(|(_, look)| has_ended(look));
+    looks.truncate(ROWS);
+    let rows = looks.iter().map(|(name, look)| row(name, look));
+    let mut text = table(["CLUSTER", "STATUS", "%", "HOSTS", "STAGES"], rows);
+    let more = all.saturating_sub(ROWS);
+    let more = if more > 0 { format!("{more} more clusters, ") } else { String::new() };
+    text.push_str(&format!("\n{more}{} running, {}", simulation.running(), clock(now)));
+    text
 }
 
 fn has_ended(look: &Look) -> bool {

@@ -4,10 +4,12 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use assisted_testkit::Server;
+
 pub const PULL_SECRET: &str = r#"{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz","email":"user@example.com"}}}"#;
 
 pub struct Service {
-    child: Child,
+    server: Server,
     pub url: String,
     pub dir: tempfile::TempDir,
 }
@@ -25,23 +27,12 @@ impl Service {
     fn start_with(args: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("pull-secret.json"), PULL_SECRET).unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_assisted"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
-            .arg(dir.path().join("data"))
-            .args(args)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(std::fs::File::create(dir.path().join("service.log")).unwrap())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let log = || std::fs::read_to_string(dir.path().join("service.log")).unwrap_or_default();
-        let url = line
-            .split_whitespace()
-            .find(|word| word.starts_with("http://"))
-            .unwrap_or_else(|| panic!("no address in {line:?}\n{}", log()));
-        Self { child, url: url.trim_end_matches('/').to_owned(), dir }
+        let program = Path::new(env!("CARGO_BIN_EXE_assisted"));
+        let server = Server::start(program, dir.path(), |command| {
+            command.args(args);
+        });
+        let server = server.unwrap();
+        Self { url: server.url(), server, dir }
     }
 
     /// Runs the command line against the service.
@@ -90,7 +81,7 @@ impl Service {
 
     /// Memory that the service has held at the most so far, in KiB.
     pub fn peak_memory(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.server.pid())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
@@ -101,7 +92,7 @@ impl Service {
     }
 
     pub fn log(&self) -> String {
-        std::fs::read_to_string(self.dir.path().join("service.log")).unwrap_or_default()
+        self.server.log()
     }
 }
 
@@ -121,13 +112,6 @@ impl Drop for Following {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
