@@ -27,7 +27,7 @@ use crate::service::Engine;
 
 /// Measure the system under load
 #[derive(Parser)]
-#[command(name = "cargo xtask bench", disable_help_subcommand = true)]
+#[command(bin_name = "cargo xtask bench", disable_help_subcommand = true)]
 struct Cli {
     #[command(subcommand)]
     what: What,
