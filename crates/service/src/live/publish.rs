@@ -35,18 +35,27 @@ const MOST_EVENTS: u32 = 10_000;
 /// What has to be read.
 #[derive(Default)]
 struct News {
-    subjects: HashSet<Subject>,
+    hosts: HashSet<HostKey>,
+    clusters: HashSet<ClusterId>,
     missed: bool,
 }
 
 impl News {
     fn note(&mut self, change: Change) {
         match change {
-            Change::Here(subject) | Change::Elsewhere(subject) => {
-                self.subjects.insert(subject);
+            Change::Here(Subject::Host(key)) | Change::Elsewhere(Subject::Host(key)) => {
+                self.hosts.insert(key);
             }
+            Change::Here(Subject::Cluster(id)) | Change::Elsewhere(Subject::Cluster(id)) => {
+                self.clusters.insert(id);
+            }
+            Change::Here(_) | Change::Elsewhere(_) => {}
             Change::Everything => self.missed = true,
         }
+    }
+
+    fn is_enough(&self) -> bool {
+        self.hosts.len() + self.clusters.len() >= TOGETHER
     }
 }
 
@@ -107,7 +116,7 @@ impl Service {
                 _ = marks.changed() => {}
                 _ = sweeps.tick() => if self.live().sweep(Instant::now()) { continue } else { return },
             }
-            while news.subjects.len() < TOGETHER {
+            while !news.is_enough() {
                 match changes.try_recv() {
                     Ok(change) => news.note(change),
                     Err(TryRecvError::Lagged(_)) => news.missed = true,
@@ -115,14 +124,7 @@ impl Service {
                 }
             }
             marks.mark_unchanged();
-            let published = async {
-                // First, so that whoever waits for a state has been told what led to it.
-                self.publish_events(&mut told).await?;
-                if news.missed {
-                    return Ok(());
-                }
-                self.publish(news.subjects).await
-            };
+            let published = self.publish(&news, &mut told);
             if let Err(error) = published.await {
                 tracing::warn!(error = %chain(&error), "changes are not told");
                 news.missed = true;
@@ -134,18 +136,21 @@ impl Service {
         }
     }
 
-    async fn publish(&self, subjects: HashSet<Subject>) -> Result<(), Error> {
-        for subject in subjects {
-            match subject {
-                Subject::Cluster(id) => {
-                    if self.live().is_wanted(&[id])
-                        && let Some(cluster) = self.told_cluster(id).await?
-                    {
-                        self.live().tell(ChangeKind::Cluster, vec![id], json(&cluster)?, None);
-                    }
-                }
-                Subject::Host(key) => self.publish_host(key).await?,
-                Subject::InfraEnv(_) | Subject::Due(_) | Subject::Actions(_) | Subject::Events => {}
+    /// Events first: they tell what led to the rest. What is read of an object may be newer than the change that is told;
+    /// then it is told before what else belongs to the newer one.
+    async fn publish(&self, news: &News, told: &mut Told) -> Result<(), Error> {
+        self.publish_events(told).await?;
+        if news.missed {
+            return Ok(());
+        }
+        for key in &news.hosts {
+            self.publish_host(*key).await?;
+        }
+        for id in &news.clusters {
+            if self.live().is_wanted(&[*id])
+                && let Some(cluster) = self.told_cluster(*id).await?
+            {
+                self.live().tell(ChangeKind::Cluster, vec![*id], json(&cluster)?, None);
             }
         }
         Ok(())

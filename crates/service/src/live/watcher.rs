@@ -89,6 +89,10 @@ impl Watcher {
                 }
                 continue;
             }
+            // An error: the publisher has ended, and with it the watch.
+            if self.marks.has_changed().is_err() {
+                return Ok(None);
+            }
             self.marks.mark_unchanged();
             match self.place.and_then(|place| self.seat.live().after(self.seat.topic, place)) {
                 None => self.begin().await?,

@@ -10,6 +10,7 @@ mod installation;
 mod lab;
 mod life;
 mod lists;
+mod live;
 mod logs;
 mod manifests;
 mod refusals;
