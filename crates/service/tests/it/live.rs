@@ -19,8 +19,8 @@ async fn watch(lab: &Lab, cluster: ClusterId, place: Option<Place>) -> Watcher {
 }
 
 async fn next(watcher: &mut Watcher) -> (Message, Value) {
-    let told = tokio::time::timeout(LIMIT, watcher.next()).await.expect("nothing is told");
-    let message = told.expect("the watch has ended");
+    let told = tokio::time::timeout(LIMIT, watcher.next()).await.unwrap();
+    let message = told.unwrap();
     let data = serde_json::from_slice(&message.data).unwrap();
     (message, data)
 }
@@ -65,7 +65,7 @@ async fn an_event_is_told_before_what_it_is_about(database: Database) {
     lab.tell_all(host, 1).await;
     let told = until(&mut watcher, |kind, data| kind == ChangeKind::Host && data["status"] == "known").await;
     let at = |wanted: &dyn Fn(ChangeKind, &Value) -> bool| {
-        told.iter().position(|(kind, data, _)| wanted(*kind, data)).expect("it is not told")
+        told.iter().position(|(kind, data, _)| wanted(*kind, data)).unwrap()
     };
     let is_registered =
         |kind, data: &Value| kind == ChangeKind::Event && data["name"] == "host_registration_succeeded";
@@ -115,7 +115,7 @@ async fn a_watcher_that_moves_gets_what_it_missed(database: Database) {
     other.stop().await;
     // What was told before may still be read, then the watch ends.
     let end = async { while watcher.next().await.is_some() {} };
-    tokio::time::timeout(LIMIT, end).await.expect("the watch goes on");
+    tokio::time::timeout(LIMIT, end).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
