@@ -1,5 +1,6 @@
 //! Published clients that know nothing of us.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::service::{Following, Service, python, text};
@@ -103,32 +104,59 @@ fn aicli_installs_a_cluster() {
     assert_eq!(service.json(&["cluster", "list"]), serde_json::json!([]));
 }
 
+/// Reads everything of a cluster in each state until it has the last one; returns the states that were read.
+fn states_read(service: &Service, cluster: &str, infra_env: &str, last: &str) -> BTreeSet<String> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/stock_client_states.py");
+    let output =
+        Command::new(python()).args([script, &service.url, cluster, infra_env, last]).output().unwrap();
+    assert!(output.status.success(), "{}\n{}", text(&output.stderr), service.log());
+    text(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+fn holds_all(seen: &BTreeSet<String>, states: &[&str]) {
+    for state in states {
+        assert!(seen.contains(*state), "{state} was not read: {seen:?}");
+    }
+}
+
 #[test]
 fn the_published_python_client_reads_every_object_in_every_state() {
     let service = Service::simulating();
     let (cluster, infra_env) = service.cluster("demo");
-    let walk = |end: &str| {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/stock_client_states.py");
-        let output =
-            Command::new(python()).args([script, &service.url, &cluster, &infra_env, end]).output().unwrap();
-        assert!(output.status.success(), "{}\n{}", text(&output.stderr), service.log());
-        text(&output.stdout).lines().map(str::to_owned).collect::<std::collections::BTreeSet<_>>()
-    };
     let _hosts = simulated_hosts(&service, &cluster, &infra_env, &["--speed", "120"]);
-    let seen = walk("installed");
-    for state in [
-        "cluster insufficient",
-        "cluster preparing-for-installation",
-        "cluster installing",
-        "cluster finalizing",
-        "cluster installed",
-        "host known",
-        "host installing-in-progress",
-        "host installed",
-        "stage Writing image to disk",
-        "stage Rebooting",
-        "stage Done",
-    ] {
-        assert!(seen.contains(state), "{state} was not read: {seen:?}");
+    let seen = states_read(&service, &cluster, &infra_env, "installed");
+    holds_all(
+        &seen,
+        &[
+            "cluster insufficient",
+            "cluster preparing-for-installation",
+            "cluster installing",
+            "cluster finalizing",
+            "cluster installed",
+            "host known",
+            "host installing-in-progress",
+            "host installed",
+            "stage Writing image to disk",
+            "stage Rebooting",
+            "stage Done",
+        ],
+    );
+}
+
+#[test]
+fn the_published_python_client_reads_failures_and_new_beginnings() {
+    let service = Service::simulating();
+    for (name, fault, end) in
+        [("failing", "fail@writing-image-to-disk", "error"), ("cancelled", "cancel@installing", "cancelled")]
+    {
+        let (cluster, infra_env) = service.cluster(name);
+        let more = ["--speed", "300", "--fault", fault];
+        let (_hosts, _report) = simulated_hosts(&service, &cluster, &infra_env, &more);
+        let states = |last: &str| states_read(&service, &cluster, &infra_env, last);
+        let ends = [format!("cluster {end}"), format!("host {end}")];
+        holds_all(&states(end), &ends.each_ref().map(String::as_str));
+        assert!(service.cli(&["cluster", "reset", name]).status.success(), "{}", service.log());
+        // The hosts wait for somebody to boot them anew.
+        holds_all(&states("insufficient"), &["cluster insufficient", "host resetting-pending-user-action"]);
     }
 }
