@@ -282,7 +282,16 @@ impl Owner {
                 }
                 Err(trouble) => self.end(Some(format!("no infra-env: {trouble}")), out),
             },
-            Phase::Looks => self.seen(answer, around, out),
+            Phase::Looks => {
+                self.seen(answer, around, out);
+                use ClusterStatus::{Installing, PreparingForInstallation};
+                let begun = matches!(self.look.status, Some(PreparingForInstallation | Installing));
+                // The answer was lost, and who asks once more is refused: it has begun all the same.
+                if begun && !self.installing && self.attempts > 0 {
+                    self.installing = true;
+                    return News::Installing;
+                }
+            }
             Phase::SetsHost(place) => {
                 if !answer.is_success() {
                     self.end(Some(format!("a host can't be set up: {}", reason(answer))), out);

@@ -47,6 +47,8 @@ const FAIL: &str =
 
 const GIVE_BACK: &str = "update actions set at = $3, lease_owner = null where id = $1 and attempts = $2";
 
+pub(crate) const FREE: &str = "update actions set at = $1, lease_owner = null where lease_owner is not null";
+
 const NEXT: &str = "select min(at) from actions where not exists \
      (select 1 from actions first where first.cluster_id = actions.cluster_id and first.id < actions.id)";
 

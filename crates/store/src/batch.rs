@@ -46,10 +46,14 @@ impl Batch {
     pub(crate) fn describe(batches: &[Self]) -> String {
         let statements = batches.iter().flat_map(|batch| &batch.statements);
         let deeds = statements.filter_map(|statement| {
-            let mut words = statement.sql.split_whitespace();
-            let verb = words.find(|word| ["insert", "update", "delete"].contains(word))?;
-            let table = words.find(|word| !["into", "from"].contains(word))?;
-            Some(format!("{verb} {table}"))
+            let words: Vec<_> = statement.sql.split_whitespace().collect();
+            words.windows(3).find_map(|three| match *three {
+                ["insert", "into", table] | ["delete", "from", table] => {
+                    Some(format!("{} {table}", three[0]))
+                }
+                ["update", table, "set"] => Some(format!("update {table}")),
+                _ => None,
+            })
         });
         deeds.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
     }

@@ -8,6 +8,7 @@ use assisted_core::host::record::HostKey;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::action;
 use crate::batch::Batch;
 use crate::error::{Error, WriteError};
 use crate::statement::{Bulk, Column, Duplicates, Statement};
@@ -147,6 +148,10 @@ const FAIL: &str = "update due set lease_until = 0, lease_owner = null, last_err
 const NEXT: &str = "select min(case when lease_until > at then lease_until else at end) \
      from (select at, lease_until from due where what in ('cluster', 'host', 'sweep') order by at limit 256) first";
 
+// What a lease had pushed away is due at once.
+const FREE: &str = "update due set at = case when at < $1 then at else $1 end, lease_until = 0, lease_owner = null \
+     where lease_owner is not null";
+
 const WAITING: &str = "select count(*) from due where at <= $1 or lease_until > 0";
 
 impl Batch {
@@ -207,6 +212,18 @@ impl Store {
             vec![nanoseconds(now), i64::from(limit).into(), nanoseconds(until), owner.to_owned().into()];
         let rows = self.write_one(Statement::new(TAKE, params)).await?;
         Ok(rows.iter().map(taken).collect::<Result<_, _>>()?)
+    }
+
+    /// Frees the due work and the actions that a process had taken which died, where it is known that it did: SQLite has
+    /// one process at a time. Elsewhere leases run out.
+    pub async fn free_leases(&self, now: Timestamp) -> Result<(), WriteError> {
+        if self.engine().is_shared() {
+            return Ok(());
+        }
+        let mut batch = Batch::new();
+        batch.push(Statement::new(FREE, vec![nanoseconds(now)]));
+        batch.push(Statement::new(action::FREE, vec![nanoseconds(now)]));
+        self.write(batch).await
     }
 
     /// When work is next due, leases included; `None`: never. May lie in the past.

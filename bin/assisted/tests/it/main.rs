@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests too")]
 
 mod command_line;
+mod crash;
 mod discovery;
 mod lab;
 mod memory;

@@ -76,13 +76,13 @@ impl Service {
     /// Works on what is due until stopped.
     pub(crate) async fn schedule(self, stop: CancellationToken) {
         let mut due = self.store().due_marks();
-        let mut planned = false;
+        let mut begun = false;
         while !stop.is_cancelled() {
             *self.0.scheduler.looked.lock() = Instant::now();
-            if !planned {
-                match self.plan_sweeps().await {
-                    Ok(()) => planned = true,
-                    Err(fault) => tracing::warn!(?fault, "nothing is removed yet that was kept long enough"),
+            if !begun {
+                match self.begin().await {
+                    Ok(()) => begun = true,
+                    Err(fault) => tracing::warn!(?fault, "what a start has to do can't be done yet"),
                 }
             }
             let rest = match self.work_off().await {
@@ -106,6 +106,12 @@ impl Service {
                 () = stop.cancelled() => {}
             }
         }
+    }
+
+    /// Takes up what another process had begun, and plans what comes up from time to time.
+    async fn begin(&self) -> Result<(), Fault> {
+        self.store().free_leases(self.now()).await?;
+        self.plan_sweeps().await
     }
 
     /// Takes and does what is due; returns how long nothing will be.

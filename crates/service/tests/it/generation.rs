@@ -110,10 +110,12 @@ async fn killed_in_the_middle(database: Database) {
     let (id, time) = killed(&database).await;
     let generator = Scripted::new(&[End::Succeeds]);
     let lab = Lab::generating(&database, time, Arc::clone(&generator) as _).await;
-    let actions = lab.service.list_cluster_actions(&lab.caller, id).await.unwrap().0;
-    assert_eq!((actions.len(), actions[0].action.as_str(), actions[0].attempts), (1, "generate", 1));
-    // The lease of the dead runs out.
-    lab.pass(31);
+    if database.address.starts_with("postgres") {
+        let actions = lab.service.list_cluster_actions(&lab.caller, id).await.unwrap().0;
+        assert_eq!((actions.len(), actions[0].action.as_str(), actions[0].attempts), (1, "generate", 1));
+        // The lease of the dead runs out.
+        lab.pass(11);
+    }
     lab.until_cluster(id, "generated", is_prepared).await;
     lab.until_idle(id).await;
     assert_eq!(generator.calls(), 1);
@@ -144,11 +146,12 @@ async fn done_again_after_failures(database: Database) {
     for attempts in 1..=2 {
         let told = eventually("failed", async || {
             let actions = lab.service.list_cluster_actions(&lab.caller, id).await.unwrap().0;
-            let failed = actions.iter().find(|action| action.attempts == attempts);
-            failed.and_then(|failed| failed.last_error.clone()).ok_or(format!("{actions:?}"))
+            let calls = generator.calls();
+            let failed =
+                actions.iter().find(|action| (action.attempts, i64::from(calls)) == (attempts, attempts));
+            failed.and_then(|failed| failed.last_error.clone()).ok_or(format!("{calls} calls, {actions:?}"))
         })
         .await;
-        assert_eq!(i64::from(generator.calls()), attempts);
         // What exactly broke stands in the log.
         assert!(told.starts_with("internal error "), "{told}");
         assert_eq!(lab.get_cluster(id).await.status, ClusterStatus::PreparingForInstallation);

@@ -40,6 +40,11 @@ impl Engine {
         Sqlite::open(&file(address)?, news).await.map(Self::Sqlite)
     }
 
+    /// Whether several processes may be at work on the database.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Self::Postgres(_))
+    }
+
     pub(crate) async fn write(&self, batch: Batch) -> Result<Vec<Output>, WriteError> {
         match self {
             Self::Sqlite(sqlite) => sqlite.write(batch).await,

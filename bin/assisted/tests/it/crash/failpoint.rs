@@ -1,0 +1,57 @@
+//! The service dies right after what it wrote has come to last, and before anybody is told: after every such step of an
+//! installation in turn.
+
+use std::collections::BTreeMap;
+
+use assisted_blob::failpoint::VARIABLE;
+use assisted_testkit::Postgres;
+
+use super::Site;
+
+/// Steps until each death. Short lives show what a start leaves undone, long ones reach the end.
+const LIVES: [u64; 16] = [13, 2, 29, 7, 41, 3, 19, 11, 1, 37, 5, 23, 17, 31, 8, 47];
+
+#[test]
+fn on_sqlite() {
+    dies_at_every_step(&Site::new(None));
+}
+
+#[test]
+fn on_postgresql() {
+    let address = Postgres::start().unwrap().create_database().unwrap();
+    dies_at_every_step(&Site::new(Some(address)));
+}
+
+fn dies_at_every_step(site: &Site) {
+    let mut lives = LIVES.iter().cycle();
+    let mut begin = || site.serve(&[(VARIABLE, lives.next().unwrap().to_string())]);
+    let mut service = site.serve(&[]);
+    site.until_ready();
+    let simulation = site.simulate(&["--topology", "compact", "--clusters", "3"]);
+    // It must have found the service before it is away for the first time.
+    site.until_some_clusters();
+    service.kill();
+    service = begin();
+    let report = site.finish(simulation, || {
+        if service.has_ended() {
+            service = begin();
+        }
+    });
+    service.kill();
+
+    let log = site.log();
+    let mut deaths: BTreeMap<&str, u32> = BTreeMap::new();
+    for step in log.lines().filter_map(|line| line.strip_prefix("died after: ")) {
+        // The files of hosts differ by the ids in their names.
+        *deaths.entry(step.split('-').next().unwrap()).or_default() += 1;
+    }
+    assert!(!log.contains("panicked"), "{}", site.story());
+    let died_at = |what: &str| deaths.keys().any(|step| step.contains(what));
+    for what in ["update hosts", "update clusters", "insert events", "update due", "put "] {
+        assert!(died_at(what), "{what}: {deaths:#?}");
+    }
+
+    let _service = site.serve(&[]);
+    site.until_ready();
+    site.nothing_is_told_twice(&report);
+}

@@ -1,0 +1,173 @@
+//! Installations while the service, its database or its disk fail: they go on to the end all the same.
+
+mod database;
+mod disk;
+mod failpoint;
+mod replicas;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// No installation here takes longer than a minute or so; one that hangs must end.
+const LIMIT: Duration = Duration::from_secs(240);
+
+/// Data of a service, and the port at which it is found each time that it is started.
+pub struct Site {
+    pub dir: tempfile::TempDir,
+    pub data: PathBuf,
+    pub database: Option<String>,
+    pub port: u16,
+}
+
+impl Site {
+    pub fn new(database: Option<String>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("data");
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        Self { dir, data, database, port }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Starts a service; what it logs is added to what others logged before.
+    pub fn serve(&self, more: &[(&str, String)]) -> Process {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
+        command.args(["serve", "--generator", "simulation", "--listen", &format!("127.0.0.1:{}", self.port)]);
+        command.arg("--data-dir").arg(&self.data).envs(more.iter().map(|(name, value)| (name, value)));
+        if let Some(database) = &self.database {
+            command.args(["--database", database]);
+        }
+        let log = File::options().create(true).append(true).open(self.dir.path().join("log")).unwrap();
+        Process(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap())
+    }
+
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
+    }
+
+    /// Lets simulated hosts be installed; they wait for a service that is away.
+    pub fn simulate(&self, more: &[&str]) -> Process {
+        let out = File::create(self.dir.path().join("report.json")).unwrap();
+        let told = File::create(self.dir.path().join("simulation.log")).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
+        command.args(["--url", &self.url(), "-o", "json", "lab", "simulate", "--speed", "600"]).args(more);
+        Process(command.stdin(Stdio::null()).stdout(out).stderr(told).spawn().unwrap())
+    }
+
+    /// Waits for the end of a simulation, which has to be the expected one; does something all the while.
+    pub fn finish(&self, mut simulation: Process, mut meanwhile: impl FnMut()) -> Value {
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = simulation.0.try_wait().unwrap() {
+                break status;
+            }
+            assert!(begun.elapsed() < LIMIT, "no end\n{}", self.story());
+            meanwhile();
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        let report = std::fs::read(self.dir.path().join("report.json")).unwrap();
+        let report: Value = serde_json::from_slice(&report).unwrap_or_default();
+        assert!(status.success() && report["as_expected"] == true, "{report:#}\n{}", self.story());
+        report
+    }
+
+    /// Where everything stands, and the last that was logged.
+    fn story(&self) -> String {
+        let told = std::fs::read_to_string(self.dir.path().join("simulation.log")).unwrap_or_default();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
+        let hosts = command.args(["--url", &self.url(), "host", "list"]).output().unwrap().stdout;
+        let log = self.log();
+        let lines: Vec<_> = log.lines().filter(|line| !line.contains(" INFO ")).collect();
+        let last = lines[lines.len().saturating_sub(40)..].join("\n");
+        format!("{told}\n{}\n{last}", String::from_utf8_lossy(&hosts))
+    }
+
+    pub fn json(&self, args: &[&str]) -> Value {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
+        let output = command.args(["--url", &self.url(), "-o", "json"]).args(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// Waits until the service answers.
+    pub fn until_ready(&self) {
+        self.until_clusters(0);
+    }
+
+    /// Waits until there are clusters.
+    pub fn until_some_clusters(&self) {
+        self.until_clusters(1);
+    }
+
+    fn until_clusters(&self, least: usize) {
+        let begun = Instant::now();
+        loop {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
+            let asked =
+                command.args(["--url", &self.url(), "-o", "json", "cluster", "list"]).output().unwrap();
+            let listed: Option<Vec<Value>> = serde_json::from_slice(&asked.stdout).ok();
+            if asked.status.success() && listed.is_some_and(|listed| listed.len() >= least) {
+                return;
+            }
+            assert!(begun.elapsed() < LIMIT, "no {least} clusters\n{}", self.story());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// What may happen but once has happened once, in each cluster of a simulation's report.
+    pub fn nothing_is_told_twice(&self, report: &Value) {
+        for cluster in report["clusters"].as_array().unwrap() {
+            let id = cluster["id"].as_str().unwrap();
+            let mut told: BTreeMap<(String, String, String), u32> = BTreeMap::new();
+            for event in self.json(&["event", "list", "--cluster", id]).as_array().unwrap() {
+                let part = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
+                *told.entry((part("name"), part("host_id"), part("message"))).or_default() += 1;
+            }
+            let of = |name: &str| told.iter().filter(|((known, ..), _)| known == name).collect::<Vec<_>>();
+            for name in ["cluster_prepare_installation_started", "cluster_installation_completed"] {
+                assert_eq!(of(name).iter().map(|(_, count)| **count).sum::<u32>(), 1, "{name}: {told:#?}");
+            }
+            let once =
+                ["host_install_progress_updated", "cluster_finalizing_stage_updated", "host_bootstrap_set"];
+            for name in once {
+                assert!(!of(name).is_empty(), "{name}: {told:#?}");
+                for (event, count) in of(name) {
+                    assert_eq!(*count, 1, "{event:?}");
+                }
+            }
+        }
+    }
+}
+
+/// A process that ends with the test.
+pub struct Process(pub Child);
+
+impl Process {
+    pub fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").arg(format!("-{name}")).arg(self.0.id().to_string()).status();
+        assert!(sent.unwrap().success());
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_some()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
