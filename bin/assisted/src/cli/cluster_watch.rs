@@ -169,9 +169,13 @@ impl Live {
             if let Some(stream) = &mut self.stream {
                 let change = stream.next().await;
                 self.place = stream.place().map(str::to_owned);
-                if let Ok(Some(change)) = change {
-                    self.is_away = false;
-                    return Ok(change);
+                match change {
+                    Ok(Some(change)) => {
+                        self.is_away = false;
+                        return Ok(change);
+                    }
+                    Ok(None) | Err(Error::Unreachable { .. }) => {}
+                    Err(error) => return Err(error.into()),
                 }
                 self.stream = None;
                 tokio::time::sleep(INTERVAL).await;

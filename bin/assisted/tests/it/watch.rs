@@ -76,7 +76,7 @@ fn what_can_not_be_reached_any_more_is_a_failure() {
     let mut lines = lines.skip_while(|line| !line.contains(r#"{"cluster""#));
     assert!(lines.next().is_some());
     assert!(service.cli(&["cluster", "delete", "demo"]).status.success());
-    drop(lines);
+    lines.for_each(drop);
     let (code, told) = watching.end();
     assert_eq!(code, Some(1), "{told}");
     assert!(told.contains("was deleted instead of being installed"), "{told}");

@@ -49,11 +49,6 @@ impl Frame {
         self.clusters.iter().map(|id| Topic::Cluster(*id)).chain([Topic::All])
     }
 
-    /// Where to go on after it.
-    pub(crate) fn place(&self) -> Place {
-        self.place
-    }
-
     /// The frame as a watcher gets it.
     pub(crate) fn message(&self) -> Message {
         Message { kind: self.kind, data: self.data.clone(), place: Some(self.place) }
@@ -148,8 +143,8 @@ impl Live {
         self.state.lock().place
     }
 
-    /// What was told after a place, at most a handful; `None`: some of it is lost.
-    pub(crate) fn after(&self, topic: Topic, place: Place) -> Option<Vec<Arc<Frame>>> {
+    /// What was told after a place, at most a handful, and where to go on; `None`: some of it is lost.
+    pub(crate) fn after(&self, topic: Topic, place: Place) -> Option<(Vec<Arc<Frame>>, Place)> {
         let state = self.state.lock();
         let interest = state.interests.get(&topic)?;
         if place.run != state.place.run || place.number < interest.lost {
@@ -157,7 +152,10 @@ impl Live {
         }
         let known = state.frames.partition_point(|frame| frame.place.number <= place.number);
         let new = state.frames.range(known..).filter(|frame| frame.topics().any(|of| of == topic));
-        Some(new.take(HANDFUL).cloned().collect())
+        let new: Vec<_> = new.take(HANDFUL).cloned().collect();
+        // What is of no interest is not looked at again.
+        let next = new.get(HANDFUL - 1).map_or(state.place, |last| last.place);
+        Some((new, next))
     }
 
     /// Remembers where a host is now; returns where it was.
@@ -287,7 +285,7 @@ mod tests {
 
     fn told(live: &Live, topic: Topic, place: Place) -> Option<Vec<String>> {
         let text = |frame: &Arc<Frame>| String::from_utf8_lossy(&frame.message().data).into_owned();
-        live.after(topic, place).map(|frames| frames.iter().map(text).collect())
+        live.after(topic, place).map(|(frames, _)| frames.iter().map(text).collect())
     }
 
     #[test]
@@ -351,6 +349,24 @@ mod tests {
         assert!(live.sweep(Instant::now()) && live.is_wanted(&[cluster]));
         assert!(!live.sweep(Instant::now() + PATIENCE) && !live.is_wanted(&[cluster]));
         assert_eq!(live.place().run, 0);
+    }
+
+    #[test]
+    fn much_is_told_a_handful_at_a_time() {
+        let cluster = ClusterId::random();
+        let live = live(&[Topic::Cluster(cluster)]);
+        let mut place = live.place();
+        (0..=2 * HANDFUL).for_each(|number| tell(&live, cluster, &number.to_string()));
+        let mut sizes = Vec::new();
+        loop {
+            let (frames, next) = live.after(Topic::Cluster(cluster), place).unwrap();
+            place = next;
+            sizes.push(frames.len());
+            if frames.is_empty() {
+                break;
+            }
+        }
+        assert_eq!(sizes, [HANDFUL, HANDFUL, 1, 0]);
     }
 
     #[test]

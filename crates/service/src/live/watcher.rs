@@ -1,8 +1,10 @@
 //! One who watches.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
 
 use assisted_core::host::record::HostKey;
+use assisted_core::refusal::Refusal;
 use assisted_store::{Deleted, HostFilter};
 use assisted_wire::id::ClusterId;
 use assisted_wire::live::ChangeKind;
@@ -10,7 +12,7 @@ use bytes::Bytes;
 use tokio::sync::watch;
 
 use super::publish::json;
-use super::ring::{Live, Topic};
+use super::ring::{Frame, Live, Topic};
 use super::{Message, Place};
 use crate::cluster::no_cluster;
 use crate::event::shown_event;
@@ -26,8 +28,8 @@ pub struct Watcher {
     seat: Seat,
     /// Where to go on in the ring; `None`: nothing was told yet.
     place: Option<Place>,
-    /// Events up to this number are told already.
-    event: i64,
+    /// The numbers of the events that were told with the state, and may stand in the ring as well.
+    told: HashSet<i64>,
     /// What to tell before that.
     waiting: VecDeque<Message>,
     /// Hosts to tell of after that: read one by one, so that a slow reader holds none of them.
@@ -55,13 +57,20 @@ impl Drop for Seat {
 
 impl Watcher {
     pub(super) async fn new(service: Service, topic: Topic, place: Option<Place>) -> Result<Self, Error> {
-        let marks = service.live().join(topic).ok_or_else(|| Error::Infra {
-            status: 503,
-            message: "too many are watching: close a watch, or try again later".to_owned(),
-        })?;
+        let marks = service
+            .live()
+            .join(topic)
+            .ok_or_else(|| Refusal::new(503, "too many are watching: close a watch, or try again later"))?;
         let seat = Seat { service, topic };
         seat.live().is_told().await;
-        Ok(Self { seat, place, event: 0, waiting: VecDeque::new(), hosts: VecDeque::new(), marks })
+        Ok(Self {
+            seat,
+            place,
+            told: HashSet::new(),
+            waiting: VecDeque::new(),
+            hosts: VecDeque::new(),
+            marks,
+        })
     }
 
     /// The next message, as soon as there is one; `None`: the service stops, or something broke, and it is best to come
@@ -96,17 +105,14 @@ impl Watcher {
             self.marks.mark_unchanged();
             match self.place.and_then(|place| self.seat.live().after(self.seat.topic, place)) {
                 None => self.begin().await?,
-                Some(frames) if frames.is_empty() => {
-                    if self.marks.changed().await.is_err() {
+                Some((frames, place)) => {
+                    self.place = Some(place);
+                    let new =
+                        |frame: &Arc<Frame>| frame.event.is_none_or(|number| !self.told.contains(&number));
+                    self.waiting
+                        .extend(frames.iter().filter(|frame| new(frame)).map(|frame| frame.message()));
+                    if frames.is_empty() && self.marks.changed().await.is_err() {
                         return Ok(None);
-                    }
-                }
-                Some(frames) => {
-                    for frame in frames {
-                        self.place = Some(frame.place());
-                        if frame.event.is_none_or(|number| number > self.event) {
-                            self.waiting.push_back(frame.message());
-                        }
                     }
                 }
             }
@@ -120,13 +126,13 @@ impl Watcher {
         let void = Message { kind: ChangeKind::Reset, data: Bytes::from_static(b"{}"), place: None };
         let mut waiting = VecDeque::from([void]);
         let mut hosts = VecDeque::new();
-        let mut event = 0;
+        let mut told = HashSet::new();
         if let Topic::Cluster(id) = self.seat.topic {
             let cluster = self.seat.service.told_cluster(id).await?.ok_or_else(no_cluster)?;
             waiting.push_back(Message { kind: ChangeKind::Cluster, data: json(&cluster)?, place: None });
             let (after, limit) = self.place.map_or((0, LATEST), |place| (place.event, MISSED));
             for (number, found) in store.events_after(after, Some(id), limit).await?.events {
-                event = event.max(number);
+                told.insert(number);
                 let data = json(&shown_event(found))?;
                 waiting.push_back(Message { kind: ChangeKind::Event, data, place: None });
             }
@@ -137,7 +143,7 @@ impl Watcher {
         {
             last.place = Some(place);
         }
-        (self.place, self.event, self.waiting, self.hosts) = (Some(place), event, waiting, hosts);
+        (self.place, self.told, self.waiting, self.hosts) = (Some(place), told, waiting, hosts);
         Ok(())
     }
 
