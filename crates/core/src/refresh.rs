@@ -1,11 +1,13 @@
 //! The decision: looks at a cluster with its hosts, or at a host of a pool, and says what to write, what to tell, what to
 //! do, and when to look again.
 
+use assisted_wire::host::HostValidationId;
 use jiff::Timestamp;
 
 use crate::action::Action;
 use crate::cluster;
 use crate::cluster::record::ClusterRecord;
+use crate::cluster::refresh::Changed;
 use crate::event::NewEvent;
 use crate::facts::Facts;
 use crate::host;
@@ -15,8 +17,8 @@ use crate::host::report::ReportKind;
 use crate::host::state::takes_part;
 use crate::host::surroundings::Surroundings;
 use crate::machine::Table;
-use crate::validation::Scope;
 use crate::validation::host::evaluate_in;
+use crate::validation::{Results, Scope};
 
 /// What a decision wants done. Empty when nothing changed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,47 +65,77 @@ pub(crate) struct Draft<'f> {
     pub(crate) events: Vec<NewEvent>,
     pub(crate) actions: Vec<Action>,
     problems: Vec<(HostKey, String)>,
+    /// What the last look found out about each host; `None`: it must be found out anew.
+    judged: Vec<Option<Judged>>,
 }
+
+type Judged = Result<Results<HostValidationId>, String>;
 
 impl<'f> Draft<'f> {
     /// Nothing is changed yet.
     pub(crate) fn new(before: &'f Facts) -> Self {
         let mut facts = before.clone();
         facts.hosts.retain(takes_part);
-        Self { before, facts, events: Vec::new(), actions: Vec::new(), problems: Vec::new() }
+        let (problems, judged) = (Vec::new(), Vec::new());
+        Self { before, facts, events: Vec::new(), actions: Vec::new(), problems, judged }
     }
 
     /// Looks until hosts and cluster agree.
     pub(crate) fn settle(&mut self) {
+        self.judge_all_anew();
         for _ in 0..MOST_LOOKS {
-            self.problems.clear();
             if !self.look() {
                 break;
             }
         }
+        let judged = self.facts.hosts.iter().zip(&self.judged);
+        let failed =
+            judged.filter_map(|(host, judged)| Some((host.key(), judged.as_ref()?.as_ref().err()?.clone())));
+        self.problems = failed.collect();
+    }
+
+    fn judge_all_anew(&mut self) {
+        self.judged = vec![None; self.facts.hosts.len()];
+    }
+
+    /// Judges the hosts that must be; tells which.
+    fn judge(&mut self, order: &[usize]) -> Vec<bool> {
+        let scope = Scope::new(&self.facts);
+        let open: Vec<bool> = self.judged.iter().map(Option::is_none).collect();
+        for &place in order.iter().filter(|place| open[**place]) {
+            let results = evaluate_in(&scope, &self.facts.hosts[place]);
+            self.judged[place] = Some(results.map_err(|error| error.to_string()));
+        }
+        open
     }
 
     /// Looks once at everything, weakest host first; whether anything changed that another look could see.
     fn look(&mut self) -> bool {
-        let Self { facts, events, problems, .. } = self;
-        cluster::refresh::derive(facts);
-        let mut changed = false;
-        let order = host::role::weakest_first(&facts.hosts);
+        if cluster::refresh::derive(&mut self.facts) {
+            self.judge_all_anew();
+        }
+        let order = host::role::weakest_first(&self.facts.hosts);
+        let judged_now = self.judge(&order);
+        let Self { facts, events, judged, .. } = self;
         let around = Surroundings::of(facts);
-        let scope = Scope::new(facts);
-        let results: Vec<_> =
-            order.iter().map(|&place| (place, evaluate_in(&scope, &facts.hosts[place]))).collect();
-        drop(scope);
-        for (place, results) in results {
-            let host = &mut facts.hosts[place];
-            match results {
-                Ok(results) => changed |= host::refresh::refresh(host, &results, &around, events),
-                Err(error) => problems.push((host.key(), error.to_string())),
+        let mut changed = false;
+        for place in order.iter().copied() {
+            let (host, Some(Ok(results))) = (&mut facts.hosts[place], &judged[place]) else { continue };
+            if judged_now[place] {
+                host::refresh::note(host, results, events);
+            }
+            if host::refresh::refresh(host, results, &around, events) {
+                judged[place] = None;
+                changed = true;
             }
         }
-        changed |= host::role::suggest(facts, &order, events);
-        changed |= cluster::refresh::refresh(facts, events);
-        changed
+        let suggested = host::role::suggest(facts, &order, events);
+        let of_cluster = cluster::refresh::refresh(facts, events);
+        // Hosts are judged neither by the state of their cluster nor by those of the others.
+        if suggested || of_cluster == Changed::More {
+            self.judge_all_anew();
+        }
+        changed || suggested || of_cluster != Changed::Nothing
     }
 
     /// What is to be done, once everything settled.
@@ -123,7 +155,7 @@ impl<'f> Draft<'f> {
     }
 
     fn finish(self, next_check: Option<Timestamp>) -> Refresh {
-        let Self { before, facts, events, actions, problems } = self;
+        let Self { before, facts, events, actions, problems, .. } = self;
         let hosts = before.hosts.iter().filter(|host| takes_part(host)).zip(facts.hosts);
         let hosts =
             hosts.filter_map(|(before, after)| host::reset::change(before, after, facts.now)).collect();

@@ -19,43 +19,56 @@ use crate::network::{collision, connectivity, machine};
 use crate::validation::cluster::evaluate;
 use crate::validation::{Change, ChangeKind, Results, diff, topology};
 
-/// Works out what validations of hosts need to know of the cluster: machine networks, groups, collisions.
-pub(crate) fn derive(facts: &mut Facts) {
+/// What a look at a cluster changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Changed {
+    /// Nothing that its hosts, or another look, could see. Texts for people are no such change.
+    Nothing,
+    /// Its state.
+    State,
+    /// What its hosts are judged by, perhaps.
+    More,
+}
+
+/// Works out what validations of hosts need to know of the cluster: machine networks, groups, collisions; whether any of
+/// it changed.
+pub(crate) fn derive(facts: &mut Facts) -> bool {
     if facts.cluster.as_ref().is_none_or(|record| !DESCRIBED.contains(&record.cluster.status)) {
-        return;
+        return false;
     }
     let networks = machine::automatic(facts);
+    let changed = networks.is_some();
     if let (Some(networks), Some(record)) = (networks, &mut facts.cluster) {
         record.cluster.machine_networks = Some(networks);
         record.machine_network_cidr_updated_at = Some(facts.now);
     }
-    derive_groups(facts);
+    derive_groups(facts) || changed
 }
 
 /// Works out groups and collisions, unless what they are made from is as it was: in a large cluster they take long, and
 /// reports differ in what does not matter here all the time.
-fn derive_groups(facts: &mut Facts) {
+fn derive_groups(facts: &mut Facts) -> bool {
     let print = Some(connectivity::print(facts));
     if facts.cluster.as_ref().is_none_or(|record| record.connectivity_print == print) {
-        return;
+        return false;
     }
     let groups = connectivity::majority_groups(facts);
     let collisions = collision::ip_collisions(facts);
-    let Some(record) = &mut facts.cluster else { return };
+    let Some(record) = &mut facts.cluster else { return false };
     record.connectivity_print = print;
     record.cluster.connectivity_majority_groups = groups;
     record.cluster.ip_collisions = collisions;
+    true
 }
 
-/// Looks at the cluster again; whether it changed in a way that its hosts, or another look, could see. Texts for people
-/// are no such change.
-pub(crate) fn refresh(facts: &mut Facts, events: &mut Vec<NewEvent>) -> bool {
+/// Looks at the cluster again.
+pub(crate) fn refresh(facts: &mut Facts, events: &mut Vec<NewEvent>) -> Changed {
     if facts.cluster.is_none() {
-        return false;
+        return Changed::Nothing;
     }
     let results = evaluate(facts);
     let (now, settings, hosts) = (facts.now, &facts.settings, &facts.hosts);
-    let Some(record) = &mut facts.cluster else { return false };
+    let Some(record) = &mut facts.cluster else { return Changed::Nothing };
     record.cluster.schedulable_masters_forced_true =
         topology::masters_schedulable_forced(&record.cluster, hosts);
     note(record, &results, events);
@@ -65,12 +78,12 @@ pub(crate) fn refresh(facts: &mut Facts, events: &mut Vec<NewEvent>) -> bool {
     vip_lease::tell_timeout(record, now, events);
 
     let view = View { record, hosts, settings, now, results: &results };
-    let mut changed = false;
+    let mut changed = Changed::Nothing;
     if let Some(rule) = choose(REFRESH, &record.cluster.status, &|condition| condition.holds(&view)) {
         let info = rule.info.map(|info| fill(info, &view));
         changed = Effects { record, hosts, settings, now, events }.follow(rule, info.as_deref());
     }
-    changed | demand_overdue(facts, events)
+    if demand_overdue(facts, events) { Changed::More } else { changed }
 }
 
 /// Asks for the discovery image on all hosts of a cluster that was reset when one of them does not find the way back by
@@ -96,8 +109,8 @@ pub(crate) fn request(facts: &mut Facts, table: &'static [ClusterRule], events: 
 }
 
 impl Effects<'_> {
-    /// Enters the rule's state and works its effects; whether anything but the text changed.
-    fn follow(&mut self, rule: &ClusterRule, info: Option<&str>) -> bool {
+    /// Enters the rule's state and works its effects.
+    fn follow(&mut self, rule: &ClusterRule, info: Option<&str>) -> Changed {
         let before = self.record.cluster.status;
         if let (Some(to), Some(info)) = (rule.to, info) {
             state::enter(self.record, to, info, self.now, self.events);
@@ -105,7 +118,11 @@ impl Effects<'_> {
         for effect in rule.effects {
             self.apply(*effect);
         }
-        self.record.cluster.status != before || !rule.effects.is_empty()
+        match (rule.effects, self.record.cluster.status == before) {
+            ([], true) => Changed::Nothing,
+            ([], false) => Changed::State,
+            _ => Changed::More,
+        }
     }
 }
 
@@ -129,15 +146,12 @@ pub(crate) fn next_check(facts: &Facts) -> Option<Timestamp> {
 
 /// Stores new results and tells what changed.
 fn note(record: &mut ClusterRecord, results: &Results<ClusterValidationId>, events: &mut Vec<NewEvent>) {
-    if results.is_empty() {
+    if results.is_empty() || results.is_stored_as(&record.cluster.validations_info) {
         return;
     }
-    let info = results.to_info();
-    if info != record.cluster.validations_info {
-        let changes = diff(&record.cluster.validations_info, results);
-        events.extend(changes.iter().filter_map(|change| event(record, change)));
-        record.cluster.validations_info = info;
-    }
+    let changes = diff(&record.cluster.validations_info, results);
+    events.extend(changes.iter().filter_map(|change| event(record, change)));
+    record.cluster.validations_info = results.to_info();
 }
 
 fn event(record: &ClusterRecord, change: &Change<ClusterValidationId>) -> Option<NewEvent> {

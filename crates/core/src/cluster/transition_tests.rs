@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::condition::View;
 use super::effect::restart_stage;
-use super::refresh::{next_check, refresh, request};
+use super::refresh::{Changed, next_check, refresh, request};
 use super::transition::{CANCEL, INSTALL, REFRESH, RESET};
 use super::{preparation, progress};
 use crate::event::NewEvent;
@@ -326,7 +326,8 @@ fn every_row_of_the_refresh() {
         assert!(names(&told).iter().filter(|name| **name == FAILED).count() <= 1, "case {number}");
         told.clear();
         let settled = facts.cluster.clone();
-        assert!(!refresh(&mut facts, &mut told) && told.is_empty(), "case {number}");
+        assert_eq!(refresh(&mut facts, &mut told), Changed::Nothing, "case {number}");
+        assert!(told.is_empty(), "case {number}");
         assert_eq!(facts.cluster, settled, "case {number}");
     }
     assert_eq!(hit, (0..REFRESH.len()).collect(), "a row that no case hits");
@@ -345,6 +346,30 @@ fn every_state_is_ruled() {
             assert!(row(&cluster(*status, &hosts)).is_some(), "{status} with {hosts:?}");
         }
     }
+}
+
+/// Clusters begin to be described, to get further hosts, or to be none of the service's; from there rules lead into every
+/// state, and out of all that are not an end.
+#[test]
+fn every_state_is_reached_and_left() {
+    let rules = || [INSTALL, CANCEL, RESET, REFRESH].into_iter().flatten();
+    let next = |state: ClusterStatus| {
+        let leaving = rules().filter(move |rule| rule.from.contains(&state)).filter_map(|rule| rule.to);
+        leaving.filter(move |to| *to != state)
+    };
+    let mut reached = vec![Insufficient, AddingHosts, Unmonitored];
+    let mut looked = 0;
+    while let Some(state) = reached.get(looked).copied() {
+        for to in next(state) {
+            if !reached.contains(&to) {
+                reached.push(to);
+            }
+        }
+        looked += 1;
+    }
+    assert_eq!(reached.len(), ClusterStatus::ALL.len(), "{reached:?}");
+    let ends: Vec<_> = ClusterStatus::ALL.iter().filter(|state| next(**state).next().is_none()).collect();
+    assert_eq!(ends, [&Installed, &AddingHosts, &Unmonitored]);
 }
 
 #[test]

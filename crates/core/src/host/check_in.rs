@@ -1,6 +1,7 @@
 //! A host is heard of: what of it is worth writing down, and when silence counts.
 
 use assisted_wire::host::HostStatus::{self, *};
+use assisted_wire::host::MediaStatus;
 use jiff::{SignedDuration, Timestamp};
 
 use super::record::HostRecord;
@@ -11,7 +12,9 @@ use crate::validation::host::connected_until;
 
 /// The first moment at which a silent host counts as disconnected; `None`: never in this state, or it does already.
 pub fn disconnects_at(host: &HostFacts, settings: &Settings) -> Option<Timestamp> {
-    if !is_watched(host.record.host.status) || wakes_on_check_in(host) {
+    // One that counts as disconnected only because it lost its media is heard yet; that ends when it falls silent.
+    let is_gone = wakes_on_check_in(host) && host.record.host.media_status != Some(MediaStatus::Disconnected);
+    if !is_watched(host.record.host.status) || is_gone {
         return None;
     }
     // The limit itself is still in time.

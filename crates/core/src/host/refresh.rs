@@ -18,14 +18,13 @@ use crate::validation::host::invalid_images;
 use crate::validation::{Change, ChangeKind, Results, diff};
 
 /// Looks at a host again, given the results of its validations; whether it changed in a way that others, or another
-/// look, could see. Texts for people are no such change.
+/// look, could see. Texts for people are no such change, and the results themselves were noted before ([`note`]).
 pub fn refresh(
     host: &mut HostFacts,
     results: &Results<HostValidationId>,
     around: &Surroundings,
     events: &mut Vec<NewEvent>,
 ) -> bool {
-    note(host, results, events);
     let situation = Situation { host, results: Some(results), around: Some(around) };
     let table = REFRESH.iter().chain(REFRESH_POOL);
     // A state without a rule for its situation stays.
@@ -130,14 +129,13 @@ fn note_stage_overdue(host: &mut HostFacts, around: &Surroundings, events: &mut 
 }
 
 /// Stores new results and tells what changed.
-fn note(host: &mut HostFacts, results: &Results<HostValidationId>, events: &mut Vec<NewEvent>) {
-    let info = results.to_info();
+pub fn note(host: &mut HostFacts, results: &Results<HostValidationId>, events: &mut Vec<NewEvent>) {
     let old = host.report(ReportKind::ValidationsInfo);
-    if results.is_empty() || info == old {
+    if results.is_empty() || results.is_stored_as(old) {
         return;
     }
     events.extend(diff(old, results).iter().filter_map(|change| event(host, change)));
-    host.reports.insert(ReportKind::ValidationsInfo, info.into());
+    host.reports.insert(ReportKind::ValidationsInfo, results.to_info().into());
 }
 
 fn event(host: &HostFacts, change: &Change<HostValidationId>) -> Option<NewEvent> {

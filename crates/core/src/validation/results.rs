@@ -135,6 +135,26 @@ impl<I: ValidationId> Results<I> {
         categories
     }
 
+    /// Whether [`Self::to_info`] gives this text. Most looks at a host find what is stored already, and a comparison costs a
+    /// tenth of writing it.
+    pub fn is_stored_as(&self, info: &str) -> bool {
+        // A message that is not written as it is, but escaped, makes the comparison fail.
+        self.strip_from(info) == Some("") || self.to_info() == info
+    }
+
+    fn strip_from<'t>(&self, info: &'t str) -> Option<&'t str> {
+        let mut rest = strip(info, &["{"])?;
+        for (number, (category, entries)) in self.by_category().into_iter().enumerate() {
+            rest = strip(rest, &[if number == 0 { "\"" } else { ",\"" }, category, "\":["])?;
+            for (number, entry) in entries.into_iter().enumerate() {
+                rest = strip(rest, &[if number == 0 { "" } else { "," }])?;
+                rest = Stored::of(entry).strip_from(rest)?;
+            }
+            rest = strip(rest, &["]"])?;
+        }
+        strip(rest, &["}"])
+    }
+
     /// The text of `validations_info`: an object from category to a list of `{id, status, message}` (validations §1.1).
     pub fn to_info(&self) -> String {
         let categories: BTreeMap<&str, Vec<Stored<'_>>> = self
@@ -147,7 +167,21 @@ impl<I: ValidationId> Results<I> {
     }
 }
 
+/// Takes the beginning of a text away; `None`: it begins otherwise.
+fn strip<'t>(text: &'t str, parts: &[&str]) -> Option<&'t str> {
+    parts.iter().try_fold(text, |rest, part| rest.strip_prefix(part))
+}
+
 impl<'a> Stored<'a> {
+    /// Takes itself off the beginning of a text; `None` when the text begins otherwise, or may do so.
+    fn strip_from<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let Self { id, status, message } = self;
+        strip(
+            text,
+            &[r#"{"id":""#, id, r#"","status":""#, status.as_str(), r#"","message":""#, message, r#""}"#],
+        )
+    }
+
     fn of<I: ValidationId>(entry: &'a Entry<I>) -> Self {
         Self { id: entry.id.text(), status: entry.outcome.status, message: &entry.outcome.message }
     }
@@ -183,9 +217,33 @@ mod tests {
                 r#"{"id":"odf-requirements-satisfied","status":"success","message":""}]}"#,
             )
         );
+        assert!(results.strip_from(&results.to_info()) == Some(""), "known without being written");
         assert_eq!(results.failing(), "a ; b");
         assert!(results.condition(H::HostnameUnique), "suppressed counts as true");
         assert!(!results.condition(H::MtuValid), "what was not evaluated counts as false");
+    }
+
+    #[test]
+    fn stored_already() {
+        let results = |messages: &[&'static str]| {
+            let mut results = Results::default();
+            for (id, message) in [H::NtpSynced, H::HasInventory, H::Connected].into_iter().zip(messages) {
+                let category = if id == H::HasInventory { Category::Hardware } else { Category::Network };
+                results.push(id, category, Outcome::success(*message), false, &none());
+            }
+            results
+        };
+        let all: Vec<_> = [&["a", "b", "c"], &["a", "b", "d"], &["a \"b\"\n\\", "b", "c"]]
+            .into_iter()
+            .map(|messages| results(messages))
+            .chain([results(&["a", "b"]), results(&[])])
+            .collect();
+        for (place, one) in all.iter().enumerate() {
+            for (other, info) in all.iter().map(Results::to_info).enumerate() {
+                assert_eq!(one.is_stored_as(&info), place == other, "{one:?} {info}");
+            }
+            assert!(!one.is_stored_as("") && !one.is_stored_as(&(one.to_info() + " ")));
+        }
     }
 
     #[test]

@@ -106,6 +106,7 @@ impl Facts {
     fn glance(&mut self, events: &mut Vec<NewEvent>) -> bool {
         let results = evaluate_in(&Scope::new(self), &self.hosts[0]).unwrap();
         let around = Surroundings::of(self);
+        refresh::note(&mut self.hosts[0], &results, events);
         refresh::refresh(&mut self.hosts[0], &results, &around, events)
     }
 

@@ -229,6 +229,25 @@ fn one_row_for_each_state() {
     assert_eq!(row(INSTALL, Known, &[]), None);
 }
 
+/// Hosts begin to be discovered; from there rules lead into every state but one, which nothing brings about any more
+/// (state-machines §4.12).
+#[test]
+fn every_state_but_one_is_reached() {
+    let mut reached = vec![Discovering, DiscoveringUnbound];
+    let mut looked = 0;
+    while let Some(state) = reached.get(looked).copied() {
+        let rules = TABLES.iter().flat_map(|(_, rules)| rules.iter());
+        for to in rules.filter(|rule| rule.from.contains(&state)).filter_map(|rule| rule.to) {
+            if !reached.contains(&to) {
+                reached.push(to);
+            }
+        }
+        looked += 1;
+    }
+    let missed: Vec<_> = HostStatus::ALL.iter().filter(|state| !reached.contains(state)).collect();
+    assert_eq!(missed, [&Resetting]);
+}
+
 /// A state without a way out is one that only a person, or nothing, brings a host out of.
 #[test]
 fn every_state_has_a_way_out() {
