@@ -2,192 +2,19 @@
 
 use std::sync::Arc;
 
-use assisted_core::action::{Action, Attempt};
-use assisted_core::cluster::record::ClusterRecord;
+use assisted_core::action::Action;
 use assisted_core::cluster::{day2, finalizing, kubeconfig, operators};
-use assisted_core::event::NewEvent;
-use assisted_core::host::progress::update;
 use assisted_core::install::{self, Generated};
-use assisted_core::refresh::Refresh;
-use assisted_core::refusal::Refusal;
 use assisted_core::settings::Settings;
-use assisted_wire::cluster::{Cluster, ClusterKind, ClusterStatus, FinalizingStage};
-use assisted_wire::cluster::{ClusterProgressInfo, InstallationPreparationStatus};
-use assisted_wire::host::{HostProgress, HostRole, HostStage, HostStatus};
+use assisted_wire::cluster::InstallationPreparationStatus;
+use assisted_wire::cluster::{ClusterKind, ClusterProgressInfo, ClusterStatus, FinalizingStage};
+use assisted_wire::host::{HostRole, HostStage, HostStatus};
 use assisted_wire::operator::{OperatorMonitorReport, OperatorStatus};
-use assisted_wire::step::{StepReply, StepType};
-use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use assisted_wire::step::StepType;
+use jiff::SignedDuration;
+use serde_json::json;
 
-use crate::refresh::connectivity;
-use crate::world::{World, cluster, key, names, single_node};
-
-const VIPS: &str = r#"[{"ip": "192.168.126.100"}]"#;
-const INGRESS: &str = r#"[{"ip": "192.168.126.101"}]"#;
-
-/// A cluster of several nodes, with members replaced.
-pub fn several(overrides: &Value) -> ClusterRecord {
-    let mut members = json!({
-        "api_vips": serde_json::from_str::<Value>(VIPS).unwrap(),
-        "ingress_vips": serde_json::from_str::<Value>(INGRESS).unwrap(),
-        "monitored_operators": [{"name": "console", "operator_type": "builtin", "timeout_seconds": 3600}],
-    });
-    for (name, value) in overrides.as_object().unwrap() {
-        members[name] = value.clone();
-    }
-    cluster(&members)
-}
-
-/// What a user, a host or a worker does to a world; each returns the events.
-impl World {
-    pub fn cluster(&self) -> &Cluster {
-        &self.facts.cluster.as_ref().unwrap().cluster
-    }
-
-    pub fn at(&self) -> ClusterStatus {
-        self.cluster().status
-    }
-
-    pub fn progress(&self) -> ClusterProgressInfo {
-        self.cluster().progress.clone().unwrap_or_default()
-    }
-
-    /// Writes down what was decided.
-    pub fn take(&mut self, decided: Refresh) -> Vec<NewEvent> {
-        self.write(None, decided.cluster);
-        decided.hosts.into_iter().for_each(|change| self.write(Some(change), None));
-        decided.events
-    }
-
-    /// Hosts that are ready to be installed, with a cluster that is, too.
-    pub fn ready(record: ClusterRecord, hosts: u8) -> Self {
-        Self::ready_but(record, hosts, |_| {})
-    }
-
-    /// The same, where something is changed before anything is known of the hosts.
-    pub fn ready_but(record: ClusterRecord, hosts: u8, change: impl Fn(&mut Self)) -> Self {
-        let mut world = Self::new(Some(record));
-        for number in 1..=hosts {
-            world.bring(number);
-            world.look();
-        }
-        change(&mut world);
-        for number in 1..=hosts {
-            world.tell(number, StepType::ConnectivityCheck, &connectivity(number, 1..=hosts)).unwrap();
-            let free = json!([{"network": "192.168.126.0/24", "free_addresses": ["192.168.126.100", "192.168.126.101"]}]);
-            world.tell(number, StepType::FreeNetworkAddresses, &free).unwrap();
-        }
-        world.look();
-        let infos: Vec<_> = world.facts.hosts.iter().map(|host| &host.record.host.status_info).collect();
-        assert_eq!(world.at(), ClusterStatus::Ready, "{} {infos:?}", world.cluster().validations_info);
-        world
-    }
-
-    pub fn install(&mut self) -> (Attempt, Vec<NewEvent>) {
-        let decided = install::install(&self.facts).unwrap();
-        let attempt = decided.actions.iter().find_map(|action| match action {
-            Action::Generate { attempt, .. } => Some(*attempt),
-            _ => None,
-        });
-        (attempt.unwrap(), self.take(decided))
-    }
-
-    pub fn check_disk(&mut self, number: u8, exit_code: i64) {
-        let output = json!({"io_sync_duration": 5, "path": "/dev/disk/by-id/wwn-1"}).to_string();
-        let step_type = Some(StepType::InstallationDiskSpeedCheck);
-        self.answer(number, &StepReply { step_type, exit_code, output, ..StepReply::default() }).unwrap();
-    }
-
-    pub fn check_images(&mut self, number: u8, result: &str) {
-        let output = json!({"images": [{"name": "quay.io/release", "result": result}]});
-        self.tell(number, StepType::ContainerImageAvailability, &output).unwrap();
-    }
-
-    pub fn generate(&mut self, attempt: Attempt, outcome: Result<Generated, String>) -> Vec<NewEvent> {
-        let decided = install::generated(&self.facts, attempt, outcome);
-        self.take(decided)
-    }
-
-    /// Everybody does what is asked for before the installation proper.
-    pub fn prepare(&mut self, attempt: Attempt) -> Vec<NewEvent> {
-        let mut events = self.generate(attempt, Ok(Generated::default()));
-        for number in 1..=self.count() {
-            self.check_disk(number, 0);
-            self.check_images(number, "success");
-        }
-        events.extend(self.look().events);
-        events
-    }
-
-    pub fn count(&self) -> u8 {
-        u8::try_from(self.facts.hosts.len()).unwrap()
-    }
-
-    pub fn reach(&mut self, number: u8, stage: HostStage) -> Result<Vec<NewEvent>, Refusal> {
-        let told = HostProgress { current_stage: Some(stage), progress_info: String::new() };
-        let progressed = update(&self.facts, key(number), &told)?;
-        self.write(progressed.host, None);
-        let mut events = progressed.events;
-        events.extend(self.look().events);
-        Ok(events)
-    }
-
-    /// A host goes through its stages up to one.
-    pub fn advance(&mut self, number: u8, last: HostStage) {
-        let stages = assisted_core::host::stage::of(self.host(number), Some(self.cluster()));
-        for stage in stages {
-            self.reach(number, stage).unwrap();
-            if stage == last {
-                return;
-            }
-        }
-    }
-
-    /// As if a host needed no time at all from here to there.
-    pub fn until(&mut self, moment: Timestamp) {
-        self.facts.now = moment;
-        for number in 1..=self.count() {
-            self.poll(number);
-        }
-    }
-
-    pub fn operator(&mut self, name: &str, status: OperatorStatus) -> Vec<NewEvent> {
-        let report =
-            OperatorMonitorReport { name: name.to_owned(), status: Some(status), ..Default::default() };
-        let decided = operators::report(&self.facts, &report).unwrap();
-        self.take(decided)
-    }
-
-    /// The controller does its part.
-    pub fn finalize(&mut self) -> Vec<NewEvent> {
-        let mut events = Vec::new();
-        for stage in FinalizingStage::ALL {
-            let decided = finalizing::report(&self.facts, *stage).unwrap();
-            events.extend(self.take(decided));
-        }
-        let decided = kubeconfig::stored(&self.facts);
-        events.extend(self.take(decided));
-        let names: Vec<_> =
-            self.cluster().monitored_operators.iter().flatten().map(|each| each.name.clone()).collect();
-        for name in names {
-            events.extend(self.operator(&name, OperatorStatus::Available));
-        }
-        events
-    }
-
-    /// A cluster whose hosts are told to install.
-    pub fn installing(record: ClusterRecord, hosts: u8) -> Self {
-        let mut world = Self::ready(record, hosts);
-        let (attempt, _) = world.install();
-        world.prepare(attempt);
-        assert_eq!(world.at(), ClusterStatus::Installing);
-        world
-    }
-
-    fn with_role(&self, role: HostRole) -> Vec<u8> {
-        (1..=self.count()).filter(|number| self.host(*number).role == Some(role)).collect()
-    }
-}
+use crate::world::{World, cluster, key, names, several, single_node};
 
 /// The whole way of a cluster with as many hosts; the percentages never fall.
 fn to_the_end(mut world: World) -> World {
@@ -228,7 +55,7 @@ fn to_the_end(mut world: World) -> World {
 fn a_single_node() {
     let world = to_the_end(World::ready(single_node(), 1));
     let vips = world.cluster().api_vips.as_ref().unwrap();
-    assert_eq!(vips[0].ip.0, "192.168.126.11", "the node's own address");
+    assert_eq!(vips[0].ip.0, "192.168.124.11", "the node's own address");
 }
 
 #[test]
@@ -606,7 +433,7 @@ fn hosts_are_added_to_an_installed_cluster() {
         (world.at(), world.cluster().kind),
         (ClusterStatus::AddingHosts, ClusterKind::AddHostsCluster)
     );
-    assert_eq!(world.cluster().api_vip_dns_name.as_deref(), Some("192.168.126.100"));
+    assert_eq!(world.cluster().api_vip_dns_name.as_deref(), Some("192.168.124.3"));
     assert_eq!((&world.cluster().status_info, world.cluster().status_updated_at), (&info, updated));
     assert_eq!(world.status(1), HostStatus::Installed);
 

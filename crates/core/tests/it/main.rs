@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod attempts;
 mod history;
 mod installation;
 mod refresh;

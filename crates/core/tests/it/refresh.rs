@@ -8,7 +8,9 @@ use assisted_wire::step::StepType;
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::world::{World, cluster, host_id, inventory, names, poor_inventory, single_node};
+use crate::world::{
+    World, cluster, connectivity, free_addresses, inventory, names, poor_inventory, single_node,
+};
 
 #[test]
 fn a_host_of_a_pool() {
@@ -76,7 +78,7 @@ fn a_single_node_becomes_known_and_its_cluster_ready() {
     assert_eq!(cluster.status_info, "Cluster ready to be installed");
     assert!(cluster.schedulable_masters_forced_true);
     let networks = cluster.machine_networks.as_ref().unwrap();
-    assert_eq!(networks[0].cidr.0, "192.168.126.0/24", "worked out from the only network");
+    assert_eq!(networks[0].cidr.0, "192.168.124.0/22", "worked out from the only network");
     assert!(names(&outcome.events).contains(&"cluster_status_updated"));
 }
 
@@ -98,8 +100,8 @@ fn a_cluster_waits_for_input() {
     );
 
     let record = world.facts.cluster.as_mut().unwrap();
-    record.cluster.api_vips = serde_json::from_value(json!([{"ip": "192.168.126.100"}])).unwrap();
-    record.cluster.ingress_vips = serde_json::from_value(json!([{"ip": "192.168.126.101"}])).unwrap();
+    record.cluster.api_vips = serde_json::from_value(json!([{"ip": "192.168.124.3"}])).unwrap();
+    record.cluster.ingress_vips = serde_json::from_value(json!([{"ip": "192.168.124.4"}])).unwrap();
     world.look();
     assert_eq!(world.status(1), HostStatus::Insufficient);
     assert!(
@@ -110,7 +112,7 @@ fn a_cluster_waits_for_input() {
     );
     let record = world.facts.cluster.as_ref().unwrap();
     assert_eq!(record.cluster.status, ClusterStatus::Insufficient);
-    assert_eq!(record.cluster.machine_networks.as_ref().unwrap()[0].cidr.0, "192.168.126.0/24");
+    assert_eq!(record.cluster.machine_networks.as_ref().unwrap()[0].cidr.0, "192.168.124.0/22");
 }
 
 #[test]
@@ -174,30 +176,10 @@ fn tables_are_printed() {
     }
 }
 
-/// What a host tells of the others when all are reached.
-pub fn connectivity(own: u8, all: std::ops::RangeInclusive<u8>) -> serde_json::Value {
-    let others: Vec<_> = all
-        .filter(|other| *other != own)
-        .map(|other| {
-            let address = format!("192.168.126.{}", 10 + other);
-            json!({
-                "host_id": host_id(other),
-                "l2_connectivity": [{
-                    "outgoing_nic": "eth0", "outgoing_ip_address": format!("192.168.126.{}", 10 + own),
-                    "remote_ip_address": address, "remote_mac": format!("52:54:00:00:00:{other:02x}"),
-                    "successful": true,
-                }],
-                "l3_connectivity": [{"remote_ip_address": address, "successful": true, "average_rtt_ms": 0.5}],
-            })
-        })
-        .collect();
-    json!({"remote_hosts": others})
-}
-
 #[test]
 fn three_hosts_that_reach_each_other_make_a_cluster_ready() {
     let mut world = World::new(Some(cluster(&json!({
-        "api_vips": [{"ip": "192.168.126.100"}], "ingress_vips": [{"ip": "192.168.126.101"}],
+        "api_vips": [{"ip": "192.168.124.3"}], "ingress_vips": [{"ip": "192.168.124.4"}],
     }))));
     for number in 1..=3 {
         world.bring(number);
@@ -206,8 +188,7 @@ fn three_hosts_that_reach_each_other_make_a_cluster_ready() {
     assert_eq!(world.status(1), HostStatus::Insufficient, "nobody knows whether they reach each other");
     for number in 1..=3 {
         world.tell(number, StepType::ConnectivityCheck, &connectivity(number, 1..=3)).unwrap();
-        let free = json!([{"network": "192.168.126.0/24", "free_addresses": ["192.168.126.100", "192.168.126.101"]}]);
-        world.tell(number, StepType::FreeNetworkAddresses, &free).unwrap();
+        world.tell(number, StepType::FreeNetworkAddresses, &free_addresses()).unwrap();
     }
     let outcome = world.look();
     for number in 1..=3 {

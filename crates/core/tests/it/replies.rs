@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::world::{World, cluster, inventory, names, time_sources};
 
 fn world() -> World {
-    let mut world = World::new(Some(cluster(&json!({"api_vips": [{"ip": "192.168.126.100"}]}))));
+    let mut world = World::new(Some(cluster(&json!({"api_vips": [{"ip": "192.168.124.3"}]}))));
     world.register(1).unwrap();
     world
 }
@@ -116,8 +116,8 @@ fn reports_are_written_anew() {
 #[test]
 fn vips_are_verified() {
     let mut world = world();
-    let found = json!([{"vip": "192.168.126.100", "vip_type": "api", "verification": "succeeded"},
-                       {"vip": "192.168.126.200", "vip_type": "ingress", "verification": "failed"}]);
+    let found = json!([{"vip": "192.168.124.3", "vip_type": "api", "verification": "succeeded"},
+                       {"vip": "192.168.124.5", "vip_type": "ingress", "verification": "failed"}]);
     assert!(world.tell(1, StepType::VerifyVips, &found).unwrap().cluster.is_some());
     assert!(world.tell(1, StepType::VerifyVips, &found).unwrap().is_empty());
     let mut pool = World::new(None);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, cluster, infra_env, inventory, key, single_node};
 
-fn told(world: &World, number: u8) -> Steps {
+fn told(world: &World, number: u16) -> Steps {
     steps(&view(&world.facts, key(number)).unwrap(), 0xbeef)
 }
 
@@ -19,7 +19,7 @@ fn kinds(steps: &Steps) -> String {
     steps.iter().map(|step| step.step_type.unwrap().as_str()).collect::<Vec<_>>().join(" ")
 }
 
-fn argument(world: &World, number: u8, step: StepType) -> Value {
+fn argument(world: &World, number: u16, step: StepType) -> Value {
     let steps = told(world, number).instructions.unwrap();
     let step = steps.into_iter().find(|each| each.step_type == Some(step)).unwrap();
     serde_json::from_str(&step.args.unwrap()[0]).unwrap()
@@ -28,7 +28,7 @@ fn argument(world: &World, number: u8, step: StepType) -> Value {
 #[test]
 fn by_state() {
     use HostStatus as S;
-    let bound = cluster(&json!({"api_vips": [{"ip": "192.168.126.100"}]}));
+    let bound = cluster(&json!({"api_vips": [{"ip": "192.168.124.3"}]}));
     for (record, kind, status, seconds, action, expected) in [
         (Some(&bound), HostKind::Host, S::Discovering, 60, "continue", "inventory"),
         (Some(&bound), HostKind::Host, S::Disconnected, 120, "continue", "inventory"),
@@ -118,9 +118,9 @@ fn arguments() {
     assert_eq!(
         argument(&world, 1, StepType::ConnectivityCheck),
         json!([{"host_id": key(2).host_id,
-                "nics": [{"name": "eth0", "mac": "52:54:00:00:00:02", "ip_addresses": ["192.168.126.12"]}]}])
+                "nics": [{"name": "eth0", "mac": "52:54:00:00:00:02", "ip_addresses": ["192.168.124.12"]}]}])
     );
-    assert_eq!(argument(&world, 1, StepType::FreeNetworkAddresses), json!(["192.168.126.0/24"]));
+    assert_eq!(argument(&world, 1, StepType::FreeNetworkAddresses), json!(["192.168.124.0/22"]));
 }
 
 #[test]

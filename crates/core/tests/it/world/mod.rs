@@ -1,5 +1,14 @@
 //! A small world: facts, and a caller that writes down what the domain decides, as the service does.
 
+mod installation;
+mod machine;
+
+pub use installation::several;
+pub use machine::{
+    API_VIP, INGRESS_VIP, connectivity, dual_inventory, free_addresses, inventory, links, poor_inventory,
+    resolutions, time_sources, virtual_inventory,
+};
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,11 +37,11 @@ pub fn start() -> Timestamp {
     "2026-01-02T03:04:05Z".parse().unwrap()
 }
 
-pub fn host_id(number: u8) -> HostId {
+pub fn host_id(number: u16) -> HostId {
     HostId(Uuid::from_u128(0x1000 + u128::from(number)))
 }
 
-pub fn key(number: u8) -> HostKey {
+pub fn key(number: u16) -> HostKey {
     HostKey { infra_env_id: InfraEnvId(Uuid::from_u128(1)), host_id: host_id(number) }
 }
 
@@ -76,55 +85,14 @@ pub fn single_node() -> ClusterRecord {
     }))
 }
 
-/// The inventory of a sufficient machine.
-pub fn inventory(number: u8) -> Value {
-    json!({
-        "hostname": format!("node-{number}"),
-        "interfaces": [{
-            "name": "eth0", "mac_address": format!("52:54:00:00:00:{number:02x}"), "type": "physical", "mtu": 1500,
-            "has_carrier": true, "flags": ["up"], "ipv4_addresses": [format!("192.168.126.{}/24", 10 + number)],
-            "ipv6_addresses": [],
-        }],
-        "disks": [{
-            "id": "/dev/disk/by-id/wwn-1", "name": "sda", "path": "/dev/sda", "drive_type": "HDD",
-            "size_bytes": 128_849_018_880_i64, "bootable": true, "hctl": "0:0:0:0",
-            "installation_eligibility": {"eligible": true, "not_eligible_reasons": []},
-        }],
-        "boot": {"current_boot_mode": "bios"},
-        "system_vendor": {"manufacturer": "Maker", "product_name": "Machine", "serial_number": "1"},
-        "memory": {"physical_bytes": 34_359_738_368_i64, "usable_bytes": 34_359_738_368_i64},
-        "cpu": {"count": 16, "architecture": "x86_64", "flags": [], "frequency": 2000.0},
-        "routes": [{"interface": "eth0", "gateway": "192.168.126.1", "destination": "0.0.0.0", "family": 2}],
-        "tpm_version": "none",
-    })
-}
-
-/// The same machine with too little memory.
-pub fn poor_inventory(number: u8) -> Value {
-    let mut poor = inventory(number);
-    poor["memory"] = json!({"physical_bytes": 1_073_741_824_i64, "usable_bytes": 1_073_741_824_i64});
-    poor
-}
-
-pub fn time_sources() -> Value {
-    json!({"ntp_sources": [{"source_name": "time.example.com", "source_state": "synced"}]})
-}
-
-/// What names a host of a single-node cluster resolves when DNS is as it should be.
-pub fn resolutions() -> Value {
-    let found = |name: &str| json!({"domain_name": name, "ipv4_addresses": ["192.168.126.11"]});
-    let missing = |name: &str| json!({"domain_name": name, "ipv4_addresses": [], "cnames": null});
-    json!({"resolutions": [
-        found("api.c.example.com"), found("api-int.c.example.com"),
-        found("console-openshift-console.apps.c.example.com"),
-        missing("validateNoWildcardDNS.c.example.com."), missing("validateNoWildcardDNS.c.example.com"),
-    ]})
-}
-
 #[derive(Clone, Debug)]
 pub struct World {
     pub facts: Facts,
     pub infra_env: InfraEnvRecord,
+    /// What the machines are like.
+    pub machine: fn(u16) -> Value,
+    /// All that was told, in order.
+    pub told: Vec<NewEvent>,
 }
 
 impl World {
@@ -137,22 +105,22 @@ impl World {
             settings: Arc::new(Settings::default()),
             now: start(),
         };
-        Self { facts, infra_env }
+        Self { facts, infra_env, machine: inventory, told: Vec::new() }
     }
 
-    pub fn find(&self, number: u8) -> Option<&HostFacts> {
+    pub fn find(&self, number: u16) -> Option<&HostFacts> {
         self.facts.hosts.iter().find(|host| host.key() == key(number))
     }
 
-    pub fn host(&self, number: u8) -> &Host {
+    pub fn host(&self, number: u16) -> &Host {
         &self.find(number).unwrap().record.host
     }
 
-    pub fn status(&self, number: u8) -> HostStatus {
+    pub fn status(&self, number: u16) -> HostStatus {
         self.host(number).status
     }
 
-    pub fn position(&self, number: u8) -> usize {
+    pub fn position(&self, number: u16) -> usize {
         self.facts.hosts.iter().position(|host| host.key() == key(number)).unwrap()
     }
 
@@ -161,7 +129,7 @@ impl World {
     }
 
     /// A host registers, and everything is looked at.
-    pub fn register(&mut self, number: u8) -> Result<Registered, Rejection> {
+    pub fn register(&mut self, number: u16) -> Result<Registered, Rejection> {
         let version = self.facts.settings.images.agent.clone();
         let params = HostCreateParams { host_id: host_id(number), discovery_agent_version: version };
         let existing = self.find(number).cloned();
@@ -179,6 +147,7 @@ impl World {
         }
         self.heard(number);
         self.write(registered.change.clone(), registered.cluster.clone());
+        self.told.extend(registered.events.clone());
         Ok(registered)
     }
 
@@ -187,13 +156,13 @@ impl World {
         self.facts.hosts.push(HostFacts::new(record, checked_in_at, BTreeMap::new()));
     }
 
-    fn heard(&mut self, number: u8) {
+    fn heard(&mut self, number: u16) {
         let (place, now) = (self.position(number), self.facts.now);
         self.facts.hosts[place].checked_in_at = now;
     }
 
     /// A host polls, telling a right clock.
-    pub fn poll(&mut self, number: u8) {
+    pub fn poll(&mut self, number: u16) {
         self.heard(number);
         let place = self.position(number);
         let told = Told { agent_version: None, clock: self.facts.now.as_second() };
@@ -203,15 +172,16 @@ impl World {
     }
 
     /// A host answers; what changes is written down.
-    pub fn answer(&mut self, number: u8, answer: &StepReply) -> Result<ReplyEffect, Refusal> {
+    pub fn answer(&mut self, number: u16, answer: &StepReply) -> Result<ReplyEffect, Refusal> {
         self.heard(number);
         let effect = reply(&self.facts, key(number), answer)?;
         self.write(effect.host.clone(), effect.cluster.clone());
+        self.told.extend(effect.events.clone());
         Ok(effect)
     }
 
     /// A host answers a step that went well.
-    pub fn tell(&mut self, number: u8, step: StepType, output: &Value) -> Result<ReplyEffect, Refusal> {
+    pub fn tell(&mut self, number: u16, step: StepType, output: &Value) -> Result<ReplyEffect, Refusal> {
         let answer = StepReply { step_type: Some(step), output: output.to_string(), ..StepReply::default() };
         self.answer(number, &answer)
     }
@@ -231,13 +201,20 @@ impl World {
         }
     }
 
-    /// Looks at everything, writes down what changed, and holds that a second look finds nothing to do.
-    pub fn look(&mut self) -> Refresh {
+    /// Looks at everything, and writes down what changed.
+    pub fn glance(&mut self) -> Refresh {
         let outcome = refresh(&self.facts);
         self.write(None, outcome.cluster.clone());
         for host in outcome.hosts.clone() {
             self.write(Some(host), None);
         }
+        self.told.extend(outcome.events.clone());
+        outcome
+    }
+
+    /// The same, and holds that a second look finds nothing to do.
+    pub fn look(&mut self) -> Refresh {
+        let outcome = self.glance();
         let again = refresh(&self.facts);
         assert!(again.hosts.is_empty(), "a second look changes hosts: {:?}", again.hosts);
         assert!(again.cluster.is_none(), "a second look changes the cluster");
@@ -247,10 +224,10 @@ impl World {
     }
 
     /// A host registers, polls, and tells all it is asked for.
-    pub fn bring(&mut self, number: u8) {
+    pub fn bring(&mut self, number: u16) {
         self.register(number).unwrap();
         self.poll(number);
-        self.tell(number, StepType::Inventory, &inventory(number)).unwrap();
+        self.tell(number, StepType::Inventory, &(self.machine)(number)).unwrap();
         self.tell(number, StepType::NtpSynchronizer, &time_sources()).unwrap();
         if self.facts.cluster.is_some() {
             self.tell(number, StepType::DomainResolution, &resolutions()).unwrap();
