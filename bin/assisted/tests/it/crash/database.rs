@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use assisted_testkit::{Durability, Postgres};
 
-use super::Site;
+use super::{Site, turn};
 
 /// One of its processes dies: the server ends all others, recovers as after a crash, and takes connections again.
 fn crash(server: &Postgres) {
@@ -21,6 +21,7 @@ fn crash(server: &Postgres) {
 
 #[test]
 fn it_is_restarted_in_the_middle() {
+    let _turn = turn();
     let server = Postgres::launch(Durability::Full).unwrap();
     let site = Site::new(Some(server.create_database().unwrap()));
     let mut service = site.serve(&[]);

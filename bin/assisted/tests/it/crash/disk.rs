@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::Site;
+use super::{Site, turn};
 
 /// A small file system of its own; unmounted when it is dropped.
 struct SmallDisk(PathBuf);
@@ -63,6 +63,7 @@ fn skipped(why: &str) {
 
 #[test]
 fn it_is_full_in_the_middle() {
+    let _turn = turn();
     let site = Site::new(None);
     let Some(disk) = SmallDisk::mount(&site.data) else {
         skipped("only root may mount a small disk");

@@ -10,12 +10,19 @@ use std::fs::File;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 /// No installation here takes longer than a minute or so; one that hangs must end.
 const LIMIT: Duration = Duration::from_secs(240);
+
+/// One after another: each takes all of a small machine, and simulated owners lose patience with what does not move.
+pub fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Data of a service, and the port at which it is found each time that it is started.
 pub struct Site {

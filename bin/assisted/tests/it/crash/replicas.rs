@@ -4,13 +4,14 @@ use std::time::{Duration, Instant};
 
 use assisted_testkit::Postgres;
 
-use super::Site;
+use super::{Site, turn};
 
 /// Longer than any lease: what the frozen one had taken is done by the other.
 const FROZEN: Duration = Duration::from_secs(12);
 
 #[test]
 fn one_is_frozen_and_goes_on() {
+    let _turn = turn();
     let address = Postgres::start().unwrap().create_database().unwrap();
     let (site, other) = (Site::new(Some(address.clone())), Site::new(Some(address)));
     // They share their files.
