@@ -8,6 +8,8 @@ use assisted_wire::host::HostStatus;
 use assisted_wire::id::ClusterId;
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 use crate::life::{HOST, PULL_SECRET, register};
 use crate::server::Server;
@@ -162,6 +164,29 @@ async fn a_host_that_leaves_its_cluster_is_told_to_those_who_watch_it() {
     assert_eq!(status, 200, "{body}");
     until(&mut changes, |change| matches!(change, Change::Host(host) if host.cluster_id.is_none())).await;
     server.stop().await;
+}
+
+#[tokio::test]
+async fn who_reads_nothing_holds_nobody_up() {
+    let server = Server::start(Settings::default()).await;
+    let (id, path, _) = with_host(&server).await;
+    let mut silent = Vec::new();
+    for _ in 0..20 {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        let head = format!("GET /api/assisted-install/v2/watch?cluster_id={id} HTTP/1.1\r\nHost: x\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        silent.push(stream);
+    }
+    let mut changes = client(&server).watch(Some(id), None).await.unwrap();
+    until(&mut changes, |change| matches!(change, Change::Host(_))).await;
+    for number in 0..30 {
+        let name = format!("life-{number}");
+        rename(&server, &path, &name).await;
+        until(&mut changes, |change| is_cluster(change, &name)).await;
+    }
+    // Readers that are not at the end do not hold the service up either.
+    tokio::time::timeout(LIMIT, server.stop()).await.expect("the streams hold the service up");
+    drop(silent);
 }
 
 #[tokio::test]
