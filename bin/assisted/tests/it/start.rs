@@ -80,6 +80,8 @@ fn a_bad_place_is_named() {
         (&["--data-dir", file.to_str().unwrap()], ["file", "--data-dir"]),
         (&["--data-dir", "/proc/nowhere"], ["/proc/nowhere", "--data-dir"]),
         (&["--database", &garbage], ["garbage.db", "not a database"]),
+        (&["--database", "nonsense"], ["sqlite:nonsense", "--database"]),
+        (&["--database", "/nowhere/at/all.db"], ["no folder /nowhere/at", "--database"]),
         (&["--database", "mysql://db.example.com/x"], ["mysql://db.example.com/x", "postgres://"]),
         (&["--database", "postgres://user:hunter2@127.0.0.1:1/assisted"], ["127.0.0.1:1", "refused"]),
     ] {
