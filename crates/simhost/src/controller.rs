@@ -18,7 +18,7 @@ use crate::host;
 use crate::installer::progress;
 use crate::kube::Kube;
 use crate::logs;
-use crate::outbox::{Alarm, Answer, Call, Outbox, Process};
+use crate::outbox::{Alarm, Answer, Call, Outbox, Process, patience};
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_secs(30);
@@ -66,6 +66,8 @@ pub struct Controller {
     queue: VecDeque<Call>,
     /// The cluster is looked at when everything is sent.
     looks: bool,
+    /// When it last told anything.
+    told_at: Duration,
     alarm: Alarm,
 }
 
@@ -96,6 +98,7 @@ impl Controller {
             asked: Asked::Nothing,
             queue: VecDeque::new(),
             looks: false,
+            told_at: Duration::ZERO,
             alarm: Alarm::default(),
         }
     }
@@ -107,12 +110,13 @@ impl Controller {
     /// Its cluster is being installed, perhaps not for the first time.
     pub fn start(&mut self, out: &mut Outbox) {
         // What an earlier installation's controller has under way is answered to nobody.
-        *self = Self::new(self.index);
+        *self = Self { told_at: out.now, ..Self::new(self.index) };
         self.sleep(out);
     }
 
     fn sleep(&mut self, out: &mut Outbox) {
-        self.alarm.set(LOOK, self.process(), out);
+        let pause = patience(LOOK, out.now.saturating_sub(self.told_at));
+        self.alarm.set(pause, self.process(), out);
     }
 
     /// Its time has come.
@@ -137,7 +141,7 @@ impl Controller {
     /// Sends what is next; then looks at the cluster, or rests.
     fn go_on(&mut self, around: &Around<'_>, out: &mut Outbox) {
         if let Some(call) = self.queue.pop_front() {
-            self.asked = Asked::Report;
+            (self.asked, self.told_at) = (Asked::Report, out.now);
             out.send(call);
         } else if std::mem::take(&mut self.looks) {
             self.asked = Asked::Cluster;

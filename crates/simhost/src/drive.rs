@@ -44,6 +44,8 @@ pub struct Target {
 pub enum DriveError {
     #[error("the service at {address} has been away for {} s: {cause:#}", .patience.as_secs())]
     Away { address: SocketAddr, patience: Duration, cause: anyhow::Error },
+    #[error("the service at {address} can't be reached: {cause:#}")]
+    Unreachable { address: SocketAddr, cause: anyhow::Error },
     #[error("the service tells no default OpenShift version; give one")]
     NoVersion,
     #[error("the connections have ended")]
@@ -66,18 +68,27 @@ impl Target {
         Connection::with(self.address, &self.access).await
     }
 
+    /// Whether the service is there, and speaks as it is spoken to.
+    pub async fn reach(&self) -> Result<(), DriveError> {
+        self.connect().await.map(drop).map_err(|cause| self.unreachable(cause))
+    }
+
     /// The version that the service installs if nobody asks for another.
     pub async fn default_version(&self) -> Result<String, DriveError> {
         let path = format!("{BASE_PATH}/v2/openshift-versions");
         let asked = async { self.connect().await?.json(Method::GET, &path, &Value::Null).await };
-        let versions = asked.await.map_err(|cause| self.away(Duration::ZERO, cause))?;
+        let versions = asked.await.map_err(|cause| self.unreachable(cause))?;
         let all = versions.as_object().into_iter().flatten();
         let default = all.into_iter().find(|(_, version)| version["default"] == true);
         default.map(|(name, _)| name.clone()).ok_or(DriveError::NoVersion)
     }
 
-    fn away(&self, patience: Duration, cause: anyhow::Error) -> DriveError {
-        DriveError::Away { address: self.address, patience, cause }
+    fn unreachable(&self, cause: anyhow::Error) -> DriveError {
+        DriveError::Unreachable { address: self.address, cause }
+    }
+
+    fn away(&self, cause: anyhow::Error) -> DriveError {
+        DriveError::Away { address: self.address, patience: self.patience, cause }
     }
 }
 
@@ -113,7 +124,7 @@ async fn lane(
             };
             tracing::debug!(path = call.path, error = format!("{failed:#}"), "sending again");
             if away_since.get_or_insert_with(Instant::now).elapsed() >= target.patience {
-                return Err(target.away(target.patience, failed));
+                return Err(target.away(failed));
             }
             tokio::time::sleep(RETRY).await;
         };

@@ -7,8 +7,8 @@ use std::time::Duration;
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::host::HostStage;
 
-/// How far a wrong clock is off, in seconds.
-pub const CLOCK_OFF: i64 = 3600;
+/// How far a wrong clock is off, in seconds: by more than the hour that a service bears.
+pub const CLOCK_OFF: i64 = 3900;
 /// How late a delayed reply is.
 pub const LATENESS: Duration = Duration::from_secs(150);
 /// After so long someone boots the machine from the right disk.
@@ -41,13 +41,13 @@ pub enum Mishap {
     Disorder,
     /// The first reply to each kind of step carries another kind's name.
     WrongType,
-    /// The first reply to each kind of step is sent as another host's.
+    /// What is in the host is told once more, as another host's.
     WrongHost,
     /// After each stage the installer reports one that it has passed and one that its role does not have.
     WrongStage,
-    /// The clock is an hour ahead.
+    /// The clock is more than an hour ahead.
     Clock,
-    /// The clock is an hour behind.
+    /// The clock is more than an hour behind.
     ClockBehind,
     /// The installation disk is slower than etcd likes.
     SlowDisk,
@@ -226,9 +226,15 @@ impl Fault {
         self.mishap == mishap && self.moment == moment
     }
 
-    /// Where a cluster ends that it strikes, if no host can be spared.
-    pub fn outcome(&self) -> ClusterStatus {
-        self.mishap.outcome(self.moment)
+    /// Where a cluster ends that it strikes, of a single node or of several, if no host can be spared.
+    pub fn outcome(&self, single: bool) -> ClusterStatus {
+        use HostStage::{WaitingForBootkube, WaitingForController};
+        // With several nodes these stages are over, and the host has restarted, before its silence is too long.
+        let soon_over = matches!(self.moment, Moment::Stage(WaitingForBootkube | WaitingForController));
+        match self.mishap {
+            Mishap::Silence if soon_over && !single => ClusterStatus::Installed,
+            mishap => mishap.outcome(self.moment),
+        }
     }
 
     /// Whether it strikes before there is an installation, and stays.

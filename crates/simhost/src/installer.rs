@@ -21,7 +21,7 @@ use crate::random::Random;
 /// Between two looks at what is waited for.
 const LOOK: Duration = Duration::from_secs(5);
 /// Between two reports of how much is written.
-const WRITE: Duration = Duration::from_secs(12);
+const WRITE: Duration = Duration::from_secs(18);
 const WRITE_PERCENT: u8 = 5;
 /// The delay of the shutdown command.
 const SHUTDOWN: Duration = Duration::from_secs(60);

@@ -142,9 +142,9 @@ impl Machine {
 
     /// A moment comes at which something may go wrong; false if the machine does nothing more.
     fn comes(&mut self, moment: Moment, around: &mut Neighbourhood<'_>, out: &mut Outbox) -> bool {
-        let Some(fault) = self.fault.filter(|fault| fault.moment == moment && !self.struck) else {
-            return true;
-        };
+        // Whether it is the bootstrap host that is struck, its installer knows.
+        let fault = self.installer.as_ref().map_or(self.fault, |installer| installer.fault());
+        let Some(fault) = fault.filter(|fault| fault.moment == moment && !self.struck) else { return true };
         self.struck = true;
         match fault.mishap {
             Mishap::Die => {
@@ -168,8 +168,7 @@ impl Machine {
         if !self.alarm.rings(out.now) {
             return;
         }
-        if let Some(until) = self.silent_until.take().filter(|until| *until > out.now) {
-            self.silent_until = Some(until);
+        if let Some(until) = self.silent_until.filter(|until| *until > out.now) {
             return self.sleep(until.saturating_sub(out.now), out);
         }
         if self.stray_until.is_some_and(|until| until <= out.now) {
@@ -297,12 +296,30 @@ impl Machine {
             StepType::RebootForReclaim => self.restart(BOOT, out),
             _ => {}
         }
-        self.tell(kind, reply, around, out);
+        if self.mishap() == Some(Mishap::WrongHost) && kind == StepType::ConnectivityCheck {
+            self.pose(argument, around, out);
+        }
+        self.tell(kind, reply, out);
         true
     }
 
+    /// Tells what is in this host as another's, as soon as the other is among the `peers`.
+    fn pose(&mut self, peers: &str, around: &Neighbourhood<'_>, out: &mut Outbox) {
+        let place = (self.host.index - around.first + 1) % around.plan.shape.hosts;
+        let peer = host::path(self.host.infra_env_id, around.first + place);
+        let known = peer.rsplit('/').next().is_some_and(|id| peers.contains(id));
+        if self.struck || !known {
+            return;
+        }
+        self.struck = true;
+        if let Ok(reply) = self.host.inventory_reply(0) {
+            let from = Process::Step(self.host.index, StepType::Inventory);
+            out.send(Call::json(from, Method::POST, peer + "/instructions", &reply));
+        }
+    }
+
     /// Sends a reply, unless the last one of its type said the same.
-    fn tell(&mut self, kind: StepType, mut reply: StepReply, around: &Neighbourhood<'_>, out: &mut Outbox) {
+    fn tell(&mut self, kind: StepType, mut reply: StepReply, out: &mut Outbox) {
         if self.silent_until.is_some_and(|until| until > out.now) {
             return;
         }
@@ -321,26 +338,19 @@ impl Machine {
         }
         *known = if reply.exit_code == 0 { told } else { 0 };
         let mut delay = step::duration(kind, &mut self.random);
-        let mut host = self.host.index;
         let bit = 1 << kind as u32;
         match mishap {
-            Some(Mishap::WrongType | Mishap::WrongHost) if self.mistaken & bit == 0 => {
+            Some(Mishap::WrongType) if self.mistaken & bit == 0 => {
                 self.mistaken |= bit;
                 *known = 0;
-                if mishap == Some(Mishap::WrongType) {
-                    reply.step_type = StepType::ALL.get((kind as usize + 1) % StepType::ALL.len()).copied();
-                } else {
-                    let place = (host - around.first + 1) % around.plan.shape.hosts;
-                    host = around.first + place;
-                }
+                reply.step_type = StepType::ALL.get((kind as usize + 1) % StepType::ALL.len()).copied();
             }
             Some(Mishap::Disorder) if self.random.below(2) == 0 => delay += LATENESS,
             Some(Mishap::Delay) => delay += LATENESS,
             _ => {}
         }
         let from = Process::Step(self.host.index, kind);
-        let path = host::path(self.host.infra_env_id, host) + "/instructions";
-        let call = Call::json(from, Method::POST, path, &reply);
+        let call = Call::json(from, Method::POST, self.host.instructions_path(), &reply);
         if mishap == Some(Mishap::Double) {
             out.send_after(delay, call.clone());
         }
@@ -559,7 +569,7 @@ mod tests {
         assert_eq!(calls(&bench.answer(200, &steps()))[0].2["step_type"], "inventory");
         let mut bench = Bench::new(Some("clock"));
         bench.wake();
-        assert!(calls(&bench.answer(201, &json!({})))[0].1.ends_with("timestamp=1003600"));
+        assert!(calls(&bench.answer(201, &json!({})))[0].1.ends_with("timestamp=1003900"));
     }
 
     #[test]

@@ -122,6 +122,11 @@ impl Alarm {
     }
 }
 
+/// How long who looks from time to time waits for the next look: whoever has seen nothing new for long looks less often.
+pub fn patience(least: Duration, quiet: Duration) -> Duration {
+    least.max((quiet / 16).min(least * 20))
+}
+
 /// What machines want done, and the time at which they want it.
 #[derive(Debug)]
 pub struct Outbox {

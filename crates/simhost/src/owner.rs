@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::fault::{Fault, Mishap, Moment};
 use crate::host;
 use crate::network::{Network, networks};
-use crate::outbox::{Alarm, Answer, Call, Outbox, Process};
+use crate::outbox::{Alarm, Answer, Call, Outbox, Process, patience};
 use crate::plan::{Goal, Plan};
 use crate::topology::Build;
 use crate::world::Site;
@@ -212,7 +212,8 @@ impl Owner {
 
     fn look_later(&mut self, around: &Around<'_>, out: &mut Outbox) {
         self.phase = Phase::Looks;
-        self.alarm.set(around.plan.look, self.process(), out);
+        let pause = patience(around.plan.look, out.now.saturating_sub(self.quiet_since));
+        self.alarm.set(pause, self.process(), out);
     }
 
     /// Its time has come.

@@ -44,6 +44,8 @@ pub enum PlanError {
     Network { topology: Topology, network: Network },
     #[error("{fault} strikes host {place}, but the hosts are numbered from 0 to {last}")]
     Place { fault: Fault, place: u32, last: u32 },
+    #[error("there must be a cluster")]
+    NoCluster,
     #[error("{clusters} clusters of {hosts} hosts are more than there are addresses for")]
     Addresses { clusters: u32, hosts: u32 },
     #[error("an existing cluster can be simulated only once, not {0} times")]
@@ -150,6 +152,9 @@ impl Plan {
         if !(0.1..=100_000.0).contains(&speed) {
             return Err(PlanError::Speed(speed));
         }
+        if clusters == 0 {
+            return Err(PlanError::NoCluster);
+        }
         shape.check()?;
         let site = |needs| Site::new(clusters.checked_sub(1)?, needs);
         let all_hosts = shape.needs().filter(|needs| site(*needs).is_some()).map(|needs| needs.hosts);
@@ -240,16 +245,17 @@ impl Plan {
             Goal::Installed => ClusterStatus::Installed,
         };
         let workers = self.shape.hosts - self.shape.topology.least_hosts();
+        let single = self.shape.topology == Topology::Sno;
         let mut lost = 0;
         for (place, fault) in self.strikes(cluster) {
             if self.goal == Goal::Ready {
                 if fault.keeps_from_being_ready() {
-                    return fault.outcome();
+                    return fault.outcome(single);
                 }
             } else if fault.takes_a_host() && self.shape.build(place) == Build::Worker {
                 lost += u32::from(place < self.shape.hosts);
-            } else if place < self.shape.hosts && fault.outcome() != ClusterStatus::Installed {
-                return fault.outcome();
+            } else if place < self.shape.hosts && fault.outcome(single) != ClusterStatus::Installed {
+                return fault.outcome(single);
             }
         }
         // Of several workers two must be left; an only one can be spared.
@@ -275,7 +281,7 @@ mod tests {
     fn impossible_plans_are_refused() {
         assert!(matches!(plan(Topology::Sno, 1, 2), Err(PlanError::Hosts { .. })));
         assert!(matches!(plan(Topology::Ha, 1, 2), Err(PlanError::Hosts { .. })));
-        assert!(matches!(plan(Topology::Ha, 0, 5), Err(PlanError::Addresses { .. })));
+        assert!(matches!(plan(Topology::Ha, 0, 5), Err(PlanError::NoCluster)));
         assert!(matches!(plan(Topology::Ha, 1 << 20, 100), Err(PlanError::Addresses { .. })));
         let shape = Shape { added_workers: u32::MAX, ..Shape::of(Topology::Ha) };
         assert!(matches!(Plan::new(shape, 1, 1.0), Err(PlanError::Addresses { .. })));

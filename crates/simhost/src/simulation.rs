@@ -316,7 +316,7 @@ impl Simulation {
                     fault: self.struck(index),
                     trouble: match owner.has_ended() {
                         true => owner.trouble.clone(),
-                        false => Some("it did not end in time".to_owned()),
+                        false => Some("the simulation ended before it did".to_owned()),
                     },
                     simulated_seconds: owner.ended_at.unwrap_or(now).as_secs(),
                 }

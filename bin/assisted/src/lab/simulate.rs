@@ -65,8 +65,8 @@ pub struct Simulate {
     /// die, fail, silence, restart, media, cancel and reset happen at a MOMENT: discovery, preparing, a stage of the
     /// installation (such as writing-image-to-disk) or finalizing. double, delay, disorder, wrong-type, wrong-host,
     /// wrong-stage, clock, clock-behind, slow-disk, broken-disk, image-pull, wrong-boot, olm-operator and
-    /// cluster-operator happen all the time. HOST is the host's number in its cluster, from 0; by default the seed
-    /// chooses. With + between them several happen in one cluster.
+    /// cluster-operator happen all the time. HOST is the host's number in its cluster, from 0, or bootstrap; by
+    /// default the seed chooses. With + between them several happen in one cluster.
     #[arg(long = "fault", value_name = "NAME[@MOMENT][:HOST]")]
     faults: Vec<Faults>,
     /// The same seed gives the same hosts
@@ -128,6 +128,7 @@ impl Simulate {
     pub async fn run(self, global: &Global) -> Result<(), Failure> {
         let mut target = target(global, self.agent_token.as_deref()).await?;
         target.connections = self.connections;
+        target.reach().await?;
         let mut plan = self.plan()?;
         if plan.version.is_empty() && plan.existing.is_none() {
             plan.version = target.default_version().await?;
@@ -194,7 +195,7 @@ impl Simulate {
 impl From<DriveError> for Failure {
     fn from(error: DriveError) -> Self {
         match error {
-            DriveError::Away { .. } => Self::Unreachable(error.to_string()),
+            DriveError::Away { .. } | DriveError::Unreachable { .. } => Self::Unreachable(error.to_string()),
             DriveError::NoVersion | DriveError::Ended => Self::Refused(error.to_string()),
         }
     }

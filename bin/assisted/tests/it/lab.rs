@@ -1,5 +1,7 @@
 //! `assisted lab simulate` against a service process.
 
+use std::process::Command;
+
 use crate::service::{Service, text};
 
 #[test]
@@ -29,9 +31,34 @@ fn what_can_not_be_simulated_is_refused() {
         (["--topology", "sno", "--hosts", "2"].as_slice(), "topology sno: 1, not 2"),
         (&["--topology", "triangle"], "sno, compact"),
         (&["--fault", "die@lunch"], "writing-image-to-disk"),
+        (&["--fault", "clock:7"], "from 0 to 2"),
+        (&["--topology", "sno", "--network", "dhcp-vips"], "dhcp-vips"),
+        (&["--clusters", "0"], "must be a cluster"),
+        (&["--agent-token", "x"], "--infra-env"),
     ] {
         let output = service.cli(&[&["lab", "simulate"], args].concat());
         let told = text(&output.stderr);
         assert!(output.status.code() == Some(2) && told.contains(why), "{args:?}: {told}");
     }
+}
+
+#[test]
+fn a_cluster_is_installed_and_gets_a_worker() {
+    let service = Service::simulating();
+    let simulate = ["lab", "simulate", "--topology", "sno", "--speed", "1000", "--add-workers", "1"];
+    let report = service.json(&simulate);
+    assert_eq!(report["as_expected"], true, "{report}\n{}", service.log());
+    assert_eq!(report["clusters"][0]["hosts"]["added-to-existing-cluster"], 1, "{report}");
+    assert_eq!(report["refusals"], serde_json::json!({}), "{report}");
+}
+
+#[test]
+fn a_service_without_tls_is_not_waited_for() {
+    let service = Service::start();
+    let url = service.url.replace("http://", "https://");
+    let mut simulate = Command::new(env!("CARGO_BIN_EXE_assisted"));
+    simulate.args(["--url", &url, "lab", "simulate", "--openshift-version", "4.20"]);
+    let output = simulate.output().unwrap();
+    let told = text(&output.stderr);
+    assert!(output.status.code() == Some(3) && told.contains("no TLS"), "{told}");
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::time::Duration;
 
 use assisted_simhost::network::{Network, Platform};
 use assisted_simhost::plan::{Plan, Shape};
@@ -22,6 +23,7 @@ async fn install(data: Data, shape: Shape) {
     let mut travel = Travel::start(&data, Otherwise::default()).await;
     let mut plan = Plan::new(shape, 1, 60.0).unwrap();
     plan.version = version(&shape);
+    plan.look = Duration::from_secs(60);
     let mut simulation = Simulation::new(plan);
     let now = travel.run(&mut simulation).await;
     let what = format!("{shape:?}");

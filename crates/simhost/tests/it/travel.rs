@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use assisted_service::Clock;
 use assisted_simhost::connection::Connection;
-use assisted_simhost::outbox::{Deed, Outbox};
+use assisted_simhost::outbox::{Call, Deed, Outbox, Process};
 use assisted_simhost::simulation::Simulation;
 use assisted_wire::operation::BASE_PATH;
 use hyper::Method;
@@ -138,6 +138,9 @@ impl Travel {
                     Deed::Send(call) => {
                         let answer = self.connection.call(&call).await.unwrap();
                         simulation.answered(call.from, &answer, &mut out);
+                        if changes_nothing(&call) {
+                            continue;
+                        }
                     }
                 }
             }
@@ -175,7 +178,6 @@ impl Travel {
 
     /// A file that has to be there.
     pub(crate) async fn download(&mut self, path: &str) -> Vec<u8> {
-        use assisted_simhost::outbox::{Call, Process};
         let call = Call::get(Process::Owner(0), format!("{BASE_PATH}/v2/{path}"));
         let answer = self.connection.call(&call).await.unwrap();
         assert!(answer.is_success(), "{path}: {} {}", answer.status, String::from_utf8_lossy(&answer.body));
@@ -185,4 +187,9 @@ impl Travel {
     pub(crate) async fn stop(self) {
         self.server.stop().await;
     }
+}
+
+/// Whether the service only answers: there is nothing that would have to come to rest.
+fn changes_nothing(call: &Call) -> bool {
+    call.method == Method::GET && !call.path.contains("/instructions")
 }
