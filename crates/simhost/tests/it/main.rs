@@ -6,6 +6,7 @@ mod discovery;
 mod guarded;
 mod installation;
 mod model;
+mod outcomes;
 mod service;
 mod topologies;
 mod travel;
