@@ -20,7 +20,8 @@ pub(crate) fn stage(cluster: &Cluster) -> Option<FinalizingStage> {
 pub(crate) fn prepared(cluster: &mut Cluster) {
     let progress = cluster.progress.get_or_insert_default();
     progress.preparing_for_installation_stage_percentage = 100;
-    progress.total_percentage = PREPARING;
+    // Operators may have been told of before.
+    progress.total_percentage = PREPARING + FINALIZING * progress.finalizing_stage_percentage / 100;
 }
 
 /// The installation is done.

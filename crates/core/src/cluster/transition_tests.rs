@@ -391,6 +391,12 @@ fn effects() {
     assert_eq!((known.preparing_for_installation_stage_percentage, known.total_percentage), (100, 10));
     assert_eq!(single.last_installation_preparation.unwrap().status, Some(Preparation::Success));
 
+    let mut early = generated(self::single(PreparingForInstallation, H::PreparingSuccessful));
+    let known = &mut early.cluster.as_mut().unwrap().cluster.progress;
+    known.get_or_insert_default().finalizing_stage_percentage = 100;
+    let known = look(early).cluster.unwrap().cluster.progress.unwrap();
+    assert_eq!(known.total_percentage, 25, "operators that were early count");
+
     let back = look(staged(cluster(InstallingPendingUserAction, &[H::Installed; 3]), AddingRouterCa, 30));
     let now = back.now;
     assert_eq!(back.cluster.unwrap().cluster.progress.unwrap().finalizing_stage_started_at, now.into());
