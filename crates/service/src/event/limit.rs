@@ -3,13 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use assisted_core::event::NewEvent;
+use assisted_core::event::catalogue::PAUSES;
 use assisted_core::settings::Settings;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
-
-/// Told at most once in an hour, unless the settings say otherwise.
-const HOURLY: [&str; 3] = ["upgrade_agent_started", "upgrade_agent_finished", "upgrade_agent_failed"];
 
 type Key = (&'static str, Option<ClusterId>, Option<HostId>, Option<InfraEnvId>);
 
@@ -22,11 +20,13 @@ pub(crate) struct Limits {
 
 impl Limits {
     pub(crate) fn new(settings: &Settings) -> Self {
-        let mut pauses: BTreeMap<_, _> =
-            HOURLY.map(|name| (name.to_owned(), SignedDuration::from_hours(1))).into();
-        let own = settings.events.rate_limits.0.iter();
-        // Settings are durations of a century at most.
-        pauses.extend(own.filter_map(|(name, pause)| Some((name.clone(), (*pause).try_into().ok()?))));
+        let usual = PAUSES.iter().map(|(spec, pause)| (spec.name.to_owned(), *pause));
+        let own = settings.events.rate_limits.0.iter().map(|(name, pause)| (name.clone(), *pause));
+        // The later one of a name counts. Settings are durations of a century at most.
+        let pauses = usual
+            .chain(own)
+            .filter_map(|(name, pause)| Some((name, SignedDuration::try_from(pause).ok()?)))
+            .collect();
         Self { pauses, told: Mutex::default() }
     }
 
