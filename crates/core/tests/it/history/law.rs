@@ -59,6 +59,22 @@ pub fn holds(before: &Before, acts: &[Act], walk: &Walk) -> Result<(), TestCaseE
     Ok(())
 }
 
+/// Whether a host in this state has no cluster.
+fn is_of_pool(status: H) -> bool {
+    matches!(
+        status,
+        H::Unbinding
+            | H::UnbindingPendingUserAction
+            | H::Reclaiming
+            | H::ReclaimingRebooting
+            | H::DiscoveringUnbound
+            | H::KnownUnbound
+            | H::DisconnectedUnbound
+            | H::InsufficientUnbound
+            | H::DisabledUnbound
+    )
+}
+
 /// Hosts are in states that go with that of their cluster.
 fn fit(walk: &Walk) -> Result<(), TestCaseError> {
     let status = walk.world.at();
@@ -70,35 +86,14 @@ fn fit(walk: &Walk) -> Result<(), TestCaseError> {
             H::Installing | H::InstallingInProgress => {
                 joins || matches!(status, Installing | InstallingPendingUserAction | Finalizing)
             }
-            H::Resetting
-            | H::Unbinding
-            | H::UnbindingPendingUserAction
-            | H::Reclaiming
-            | H::ReclaimingRebooting
-            | H::DiscoveringUnbound
-            | H::KnownUnbound
-            | H::DisconnectedUnbound
-            | H::InsufficientUnbound
-            | H::DisabledUnbound => false,
-            _ => true,
+            H::Resetting => false,
+            _ => !is_of_pool(of_host),
         };
         prop_assert!(fits, "host {of_host} in cluster {status}");
     }
     for part in walk.pool.values() {
         let of_host = part.facts.hosts[0].record.host.status;
-        let waits = matches!(
-            of_host,
-            H::Unbinding
-                | H::UnbindingPendingUserAction
-                | H::Reclaiming
-                | H::ReclaimingRebooting
-                | H::DiscoveringUnbound
-                | H::KnownUnbound
-                | H::DisconnectedUnbound
-                | H::InsufficientUnbound
-                | H::DisabledUnbound
-        );
-        prop_assert!(waits, "host {of_host} in a pool");
+        prop_assert!(is_of_pool(of_host), "host {of_host} in a pool");
     }
     Ok(())
 }
