@@ -1,0 +1,1 @@
+//! Ignition configs, as values.

@@ -1,0 +1,1 @@
+//! Discovery images over HTTP: what isokit lays out, streamed at the speed of the disk.

@@ -1,0 +1,1 @@
+//! Static networking of a host: NMState YAML to NetworkManager keyfiles, and which host they belong to.

@@ -1,0 +1,1 @@
+//! Release payloads, read straight from OCI registries.
