@@ -3,11 +3,9 @@
 //!
 //! What is remembered goes by its hash, so it can't be out of date, whoever writes.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
+use crate::recent::Recent;
 use crate::report::ReportHash;
 use crate::value::{Row, Value};
 
@@ -20,46 +18,21 @@ const GENERATION: usize = 16 << 20;
 /// Longer texts are read each time: one of them would take the place of many.
 const LONGEST: usize = GENERATION / 16;
 
-/// Texts by hash, within a bound: when the young ones are many, those that nobody wanted since the last time are dropped.
-#[derive(Debug, Default)]
-pub(crate) struct Texts(Mutex<Generations>);
+/// Texts by hash, within a bound.
+#[derive(Debug)]
+pub(crate) struct Texts(Recent<ReportHash, Arc<str>>);
 
-#[derive(Debug, Default)]
-struct Generations {
-    young: HashMap<ReportHash, Arc<str>>,
-    old: HashMap<ReportHash, Arc<str>>,
-    /// Length of the young ones together.
-    bytes: usize,
-}
-
-impl Generations {
-    fn get(&mut self, hash: ReportHash) -> Option<Arc<str>> {
-        if let Some(text) = self.young.get(&hash) {
-            return Some(Arc::clone(text));
-        }
-        let text = self.old.remove(&hash)?;
-        self.put(hash, Arc::clone(&text));
-        Some(text)
-    }
-
-    fn put(&mut self, hash: ReportHash, text: Arc<str>) {
-        let length = text.len();
-        if length > LONGEST || self.young.insert(hash, text).is_some() {
-            return;
-        }
-        self.bytes += length;
-        if self.bytes > GENERATION {
-            (self.old, self.bytes) = (std::mem::take(&mut self.young), 0);
-        }
+impl Default for Texts {
+    fn default() -> Self {
+        Self(Recent::new(GENERATION))
     }
 }
 
 impl Texts {
     /// Puts the texts into rows of reports that were read without; false if one of them is not remembered.
     pub(crate) fn fill(&self, rows: &mut [Row]) -> bool {
-        let mut generations = self.0.lock();
         rows.iter_mut().all(|row| {
-            let text = ReportHash::read(row, HASH).ok().and_then(|hash| generations.get(hash));
+            let text = ReportHash::read(row, HASH).ok().and_then(|hash| self.0.get(&hash));
             match (text, row.0.get_mut(BODY)) {
                 (Some(text), Some(body)) => *body = Value::Shared(text),
                 _ => return false,
@@ -70,7 +43,6 @@ impl Texts {
 
     /// Remembers the texts of rows of reports.
     pub(crate) fn keep(&self, rows: &mut [Row]) {
-        let mut generations = self.0.lock();
         for row in rows {
             let hash = ReportHash::read(row, HASH);
             if let (Ok(hash), Some(body)) = (hash, row.0.get_mut(BODY))
@@ -78,15 +50,21 @@ impl Texts {
             {
                 let text: Arc<str> = std::mem::take(text).into();
                 *body = Value::Shared(Arc::clone(&text));
-                generations.put(hash, text);
+                self.put(hash, text);
             }
         }
     }
 
     /// Remembers texts as they were written.
     pub(crate) fn keep_written(&self, written: Vec<(ReportHash, Arc<str>)>) {
-        let mut generations = self.0.lock();
-        written.into_iter().for_each(|(hash, text)| generations.put(hash, text));
+        written.into_iter().for_each(|(hash, text)| self.put(hash, text));
+    }
+
+    fn put(&self, hash: ReportHash, text: Arc<str>) {
+        let length = text.len();
+        if length <= LONGEST {
+            self.0.put(hash, text, length);
+        }
     }
 }
 
@@ -112,21 +90,8 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_remembered_than_fits_and_what_is_wanted_stays() {
+    fn a_long_text_is_read_each_time() {
         let texts = Texts::default();
-        let text = |number: usize| format!("{number:050000}");
-        let all = 5 * GENERATION / 50_000;
-        for number in 0..all {
-            texts.keep(&mut [row(&text(number), Value::Text(text(number)))]);
-            assert!(texts.fill(&mut [row(&text(0), Value::Null)]), "{number}");
-        }
-        assert!(!texts.fill(&mut [row(&text(1), Value::Null)]));
-        assert!(texts.fill(&mut [row(&text(all - 1), Value::Null)]));
-        let generations = texts.0.lock();
-        let held: usize =
-            generations.young.values().chain(generations.old.values()).map(|text| text.len()).sum();
-        assert!(held <= 2 * GENERATION + 50_000, "{held}");
-        drop(generations);
         let long = "x".repeat(LONGEST + 1);
         texts.keep_written(vec![(ReportHash::of(&long), long.as_str().into())]);
         assert!(!texts.fill(&mut [row(&long, Value::Null)]));

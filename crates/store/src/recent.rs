@@ -1,0 +1,87 @@
+//! What was wanted lately, within a bound.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use parking_lot::Mutex;
+
+/// Values by key, in two generations: when the young ones weigh too much, they become the old ones, and what nobody wanted
+/// since the last time is dropped.
+#[derive(Debug)]
+pub struct Recent<K, V> {
+    generations: Mutex<Generations<K, V>>,
+    /// What a generation may weigh.
+    limit: usize,
+}
+
+#[derive(Debug)]
+struct Generations<K, V> {
+    young: HashMap<K, (V, usize)>,
+    old: HashMap<K, (V, usize)>,
+    /// Of the young ones together.
+    weight: usize,
+}
+
+impl<K: Eq + Hash + Clone, V: Clone> Recent<K, V> {
+    /// Remembers values that weigh up to twice the limit together.
+    pub fn new(limit: usize) -> Self {
+        let generations = Generations { young: HashMap::new(), old: HashMap::new(), weight: 0 };
+        Self { generations: Mutex::new(generations), limit }
+    }
+
+    /// A value that is remembered.
+    pub fn get(&self, key: &K) -> Option<V> {
+        let mut generations = self.generations.lock();
+        if let Some((value, _)) = generations.young.get(key) {
+            return Some(value.clone());
+        }
+        let (value, weight) = generations.old.remove(key)?;
+        generations.put(key.clone(), value.clone(), weight, self.limit);
+        Some(value)
+    }
+
+    /// Remembers a value, and what it weighs.
+    pub fn put(&self, key: K, value: V, weight: usize) {
+        self.generations.lock().put(key, value, weight, self.limit);
+    }
+}
+
+impl<K: Eq + Hash, V> Generations<K, V> {
+    fn put(&mut self, key: K, value: V, weight: usize, limit: usize) {
+        let replaced = self.young.insert(key, (value, weight));
+        self.weight += weight;
+        self.weight -= replaced.map_or(0, |(_, weight)| weight);
+        if self.weight > limit {
+            (self.old, self.weight) = (std::mem::take(&mut self.young), 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_remembered_than_fits_and_what_is_wanted_stays() {
+        let recent = Recent::new(100);
+        for key in 0..50 {
+            recent.put(key, key.to_string(), 9);
+            assert_eq!(recent.get(&0).as_deref(), Some("0"), "{key}");
+        }
+        assert_eq!(recent.get(&1), None);
+        assert_eq!(recent.get(&49).as_deref(), Some("49"));
+        let generations = recent.generations.lock();
+        let weight =
+            |values: &HashMap<i32, (String, usize)>| values.values().map(|(_, weight)| weight).sum::<usize>();
+        assert_eq!(weight(&generations.young), generations.weight);
+        assert!(generations.weight <= 100 && weight(&generations.old) <= 109);
+    }
+
+    #[test]
+    fn the_last_value_of_a_key_counts() {
+        let recent = Recent::new(100);
+        (1..=5).for_each(|value| recent.put("a", value, 60));
+        assert_eq!(recent.get(&"a"), Some(5));
+        assert_eq!(recent.generations.lock().weight, 60);
+    }
+}
