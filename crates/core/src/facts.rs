@@ -58,16 +58,9 @@ pub struct HostFacts {
 }
 
 impl HostFacts {
-    /// A host with its reports, of which those that all decisions look at are parsed.
-    pub fn new(
-        record: HostRecord,
-        checked_in_at: Timestamp,
-        reports: BTreeMap<ReportKind, Arc<str>>,
-    ) -> Self {
-        let mut host = Self { record, checked_in_at, reports, inventory: None, heard: None };
-        host.parse(ReportKind::Inventory);
-        host.parse(ReportKind::Connectivity);
-        host
+    /// A host without reports.
+    pub fn new(record: HostRecord, checked_in_at: Timestamp) -> Self {
+        Self { record, checked_in_at, reports: BTreeMap::new(), inventory: None, heard: None }
     }
 
     /// Puts a report in place of the old one; an empty text removes it.
@@ -82,9 +75,9 @@ impl HostFacts {
 
     /// Brings what is parsed of a report in step with its text.
     fn parse(&mut self, kind: ReportKind) {
-        let text = self.reports.get(&kind).map_or("", AsRef::as_ref);
+        let text = self.report(kind);
         match kind {
-            ReportKind::Inventory => self.inventory = serde_json::from_str(text).ok().map(Arc::new),
+            ReportKind::Inventory => self.inventory = read_inventory(text).map(Arc::new),
             ReportKind::Connectivity => self.heard = Heard::parse(text).map(Arc::new),
             _ => {}
         }
@@ -126,4 +119,9 @@ impl HostFacts {
     pub fn report(&self, kind: ReportKind) -> &str {
         self.reports.get(&kind).map_or("", AsRef::as_ref)
     }
+}
+
+/// Reads an inventory; `None` unless it is one.
+pub fn read_inventory(text: &str) -> Option<Inventory> {
+    serde_json::from_str(text).ok()
 }

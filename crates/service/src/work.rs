@@ -145,7 +145,7 @@ impl Work {
     pub(crate) fn add_new(&mut self, record: HostRecord) {
         self.hosts_added.insert(key_of(&record));
         let checked_in_at = record.host.checked_in_at.0;
-        self.facts.hosts.push(HostFacts::new(record, checked_in_at, BTreeMap::new()));
+        self.facts.hosts.push(HostFacts::new(record, checked_in_at));
     }
 
     /// Lets roles that were left to the service be chosen anew.
@@ -391,8 +391,11 @@ impl Service {
         if let Some(ahead) = record.clock_ahead_seconds {
             record.host.timestamp = checked_in_at.as_second().saturating_add(ahead);
         }
-        let reports = row.reports.into_iter().map(|(kind, report)| (kind, report.text)).collect();
-        HostFacts::new(record, checked_in_at, reports)
+        let mut host = HostFacts::new(record, checked_in_at);
+        for (kind, report) in row.reports {
+            self.memory().parsed.lay(&mut host, kind, report);
+        }
+        host
     }
 
     /// A cluster that is not deleted, from memory if it is known.

@@ -1,7 +1,5 @@
 //! A host registers, for the first time or again, and is removed (service-api §6.2).
 
-use std::collections::BTreeMap;
-
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::{Host, HostKind, HostProgressInfo, HostRole, HostStatus, NextStepRunnerCommand};
 use assisted_wire::host_params::HostCreateParams;
@@ -114,7 +112,7 @@ fn candidate(
         ignition_endpoint_http_headers: String::new(),
         clock_ahead_seconds: None,
     };
-    HostFacts::new(record, now, BTreeMap::new())
+    HostFacts::new(record, now)
 }
 
 fn create(

@@ -47,7 +47,7 @@ pub(crate) fn host(n: usize) -> HostFacts {
         "role": "auto-assign",
         "requested_hostname": format!("host-{n}"),
     }, "clock_ahead_seconds": 0});
-    HostFacts::new(serde_json::from_value(record).unwrap(), now(), BTreeMap::new())
+    HostFacts::new(serde_json::from_value(record).unwrap(), now())
 }
 
 /// A cluster of three control plane nodes that lacks nothing but a machine network and VIPs.

@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod check_in;
+pub(crate) mod parsed;
 pub(crate) mod views;
 
 use assisted_core::cluster::record::ClusterRecord;
@@ -12,6 +13,7 @@ use assisted_wire::id::{ClusterId, InfraEnvId};
 
 use crate::host::memo::HostMemo;
 use check_in::CheckIns;
+use parsed::Parsed;
 use views::{Groups, Views};
 
 /// What hosts are told depends on these: on their cluster and the inventories of its other hosts, and on their
@@ -30,6 +32,7 @@ pub(crate) struct Memory {
     pub(crate) clusters: Views<ClusterId, Stored<ClusterRecord>>,
     pub(crate) infra_envs: Views<InfraEnvId, Stored<InfraEnvRecord>>,
     pub(crate) groups: Groups<Group>,
+    pub(crate) parsed: Parsed,
 }
 
 impl Memory {

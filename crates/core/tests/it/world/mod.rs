@@ -153,7 +153,7 @@ impl World {
 
     fn insert(&mut self, record: HostRecord) {
         let checked_in_at = self.facts.now;
-        self.facts.hosts.push(HostFacts::new(record, checked_in_at, BTreeMap::new()));
+        self.facts.hosts.push(HostFacts::new(record, checked_in_at));
     }
 
     fn heard(&mut self, number: u16) {

@@ -1,0 +1,63 @@
+//! Reports that were parsed lately. Each look at a cluster needs those of all its hosts, though mostly none has changed.
+//!
+//! What is remembered goes by the hash of its text, so it can't be out of date, whoever writes.
+
+use std::sync::Arc;
+
+use assisted_core::facts::{HostFacts, read_inventory};
+use assisted_core::host::report::ReportKind;
+use assisted_core::network::heard::Heard;
+use assisted_store::{Recent, Report, ReportHash};
+use assisted_wire::inventory::Inventory;
+
+/// Bytes of inventories that a generation holds; there are two.
+const INVENTORIES: usize = 8 << 20;
+/// Bytes of connectivity reports that a generation holds: those of 500 hosts that tell of each other fit.
+const CONNECTIVITY: usize = 24 << 20;
+
+/// What was parsed, by the hash of its text.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    inventories: Recent<ReportHash, Arc<Inventory>>,
+    connectivity: Recent<ReportHash, Arc<Heard>>,
+}
+
+impl Default for Parsed {
+    fn default() -> Self {
+        Self { inventories: Recent::new(INVENTORIES), connectivity: Recent::new(CONNECTIVITY) }
+    }
+}
+
+impl Parsed {
+    /// Gives a host one of its reports.
+    pub(crate) fn lay(&self, host: &mut HostFacts, kind: ReportKind, report: Report) {
+        let Report { text, hash } = report;
+        match kind {
+            // Names and numbers, each a piece of its own, take about twice what their text does.
+            ReportKind::Inventory => {
+                host.inventory =
+                    remembered(&self.inventories, hash, 2 * text.len(), || read_inventory(&text));
+            }
+            // Only addresses are kept.
+            ReportKind::Connectivity => {
+                host.heard = remembered(&self.connectivity, hash, text.len() / 2, || Heard::parse(&text));
+            }
+            _ => {}
+        }
+        host.reports.insert(kind, text);
+    }
+}
+
+fn remembered<T>(
+    recent: &Recent<ReportHash, Arc<T>>,
+    hash: ReportHash,
+    weight: usize,
+    parse: impl FnOnce() -> Option<T>,
+) -> Option<Arc<T>> {
+    if let Some(known) = recent.get(&hash) {
+        return Some(known);
+    }
+    let parsed = Arc::new(parse()?);
+    recent.put(hash, Arc::clone(&parsed), weight);
+    Some(parsed)
+}
