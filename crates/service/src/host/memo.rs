@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use assisted_core::facts::Facts;
+use assisted_core::facts::HostFacts;
 use assisted_core::host::record::HostKey;
 use assisted_core::host::steps::{HostView, steps, view, views};
 use assisted_store::Deleted;
@@ -29,8 +29,8 @@ pub(crate) struct HostMemo {
     pub(crate) view: HostView,
     pub(crate) cluster_id: Option<ClusterId>,
     pub(crate) check_in: Arc<CheckIn>,
-    /// The answer to a poll, unless it is too long to be kept for each host.
-    answer: Option<Answer>,
+    /// The answer to a poll, made at the first one, unless it is too long to be kept for each host.
+    answer: OnceLock<Option<Answer>>,
     media_connected: bool,
     /// Replies that changed nothing, by step: the same again changes nothing either.
     replies: Mutex<HashMap<StepType, u64>>,
@@ -39,24 +39,25 @@ pub(crate) struct HostMemo {
 }
 
 impl HostMemo {
-    fn new(service: &Service, facts: &Facts, view: HostView) -> Result<Self, Error> {
-        let host = facts.hosts.iter().find(|host| host.key() == view.key).map(|host| &host.record.host);
-        Ok(Self {
-            cluster_id: host.and_then(|host| host.cluster_id),
-            media_connected: host.is_none_or(|host| host.media_status != Some(MediaStatus::Disconnected)),
+    fn new(service: &Service, host: &HostFacts, view: HostView) -> Self {
+        let fields = &host.record.host;
+        Self {
+            cluster_id: fields.cluster_id,
+            media_connected: fields.media_status != Some(MediaStatus::Disconnected),
             check_in: service.memory().check_ins.entry(view.key),
-            answer: Some(Answer::new(&steps(&view, 0)).map_err(Error::internal)?)
-                .filter(|answer| answer.size() <= LONGEST_ANSWER),
+            answer: OnceLock::new(),
             view,
             replies: Mutex::default(),
             hasher: RandomState::new(),
-        })
+        }
     }
 
     /// The answer to a poll.
     pub(crate) fn answer(&self) -> Result<Bytes, Error> {
         let random = rand::random::<u32>;
-        match &self.answer {
+        let short =
+            || Answer::new(&steps(&self.view, 0)).ok().filter(|answer| answer.size() <= LONGEST_ANSWER);
+        match self.answer.get_or_init(short) {
             Some(answer) => Ok(answer.render(random)),
             None => {
                 serde_json::to_vec(&steps(&self.view, random())).map(Bytes::from).map_err(Error::internal)
@@ -95,19 +96,21 @@ impl Service {
             Err(ticket) => {
                 self.memory().groups.join(Group::InfraEnv(key.infra_env_id), key);
                 // What a host of a cluster is told depends on the others, so all are made at once.
-                let Some(work) = self.load_host_alone(key).await? else {
+                let Some(host) = self.store().host(key, Deleted::Hidden).await? else {
                     // Nothing is to be kept of hosts that nobody knows.
                     self.memory().groups.leave(&Group::InfraEnv(key.infra_env_id), key);
                     return Ok(None);
                 };
-                let cluster_id = work.host(key).and_then(|host| host.record.host.cluster_id);
-                if let Some(id) = cluster_id
+                if let Some(id) = host.record.host.cluster_id
                     && let Some(memo) = self.memos_of(id, key).await?
                 {
                     return Ok(Some(memo));
                 }
-                let Some(view) = view(&work.facts, key) else { return Ok(None) };
-                let memo = Arc::new(HostMemo::new(self, &work.facts, view)?);
+                let Some(work) = self.load_host_alone(key).await? else { return Ok(None) };
+                let (Some(view), Some(host)) = (view(&work.facts, key), work.host(key)) else {
+                    return Ok(None);
+                };
+                let memo = Arc::new(HostMemo::new(self, host, view));
                 self.memory().hosts.put(key, ticket, Arc::clone(&memo));
                 Ok(Some(memo))
             }
@@ -129,10 +132,10 @@ impl Service {
         }
         let Some(work) = self.load_cluster(id, Deleted::Hidden).await? else { return Ok(None) };
         let mut found = None;
-        for view in views(&work.facts) {
+        for (host, view) in work.facts.hosts.iter().zip(views(&work.facts)) {
             let key = view.key;
             let Some(ticket) = tickets.get(&key) else { continue };
-            let memo = Arc::new(HostMemo::new(self, &work.facts, view)?);
+            let memo = Arc::new(HostMemo::new(self, host, view));
             memory.hosts.put(key, *ticket, Arc::clone(&memo));
             if key == wanted {
                 found = Some(memo);
