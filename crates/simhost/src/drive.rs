@@ -23,6 +23,8 @@ const RETRY: Duration = Duration::from_millis(200);
 /// Requests under way per connection above which machines are woken no more: a service that can't keep up slows the
 /// simulation down, instead of filling the memory with what waits for it.
 const UNDER_WAY: usize = 32;
+/// How far what is due may fall behind before the simulated clock waits for it.
+const BEHIND: Duration = Duration::from_millis(100);
 /// Between two calls of the observer.
 const OBSERVE: Duration = Duration::from_millis(250);
 
@@ -169,16 +171,33 @@ struct Driver {
     lanes: Vec<mpsc::UnboundedSender<Call>>,
     /// Requests without an answer yet.
     under_way: usize,
-    started: Instant,
+    /// Simulated time, and when it was read.
+    clock: Duration,
+    read: Instant,
     speed: f64,
 }
 
 impl Driver {
-    fn now(&self) -> Duration {
-        self.started.elapsed().mul_f64(self.speed)
+    fn new(lanes: Vec<mpsc::UnboundedSender<Call>>, speed: f64) -> Self {
+        let (due, clock) = (BinaryHeap::new(), Duration::ZERO);
+        Self { due, number: 0, lanes, under_way: 0, clock, read: Instant::now(), speed }
     }
 
-    fn outbox(&self) -> Outbox {
+    /// Reads the simulated clock. It stands still while the machines wait for a service that can't keep up, or for their
+    /// turn: else those that wait longest would seem to do nothing.
+    fn now(&mut self) -> Duration {
+        let passed = std::mem::replace(&mut self.read, Instant::now()).elapsed();
+        if !self.is_busy() {
+            let mut now = self.clock + passed.mul_f64(self.speed);
+            if let Some(Reverse(due)) = self.due.peek() {
+                now = now.min(due.at + BEHIND.mul_f64(self.speed));
+            }
+            self.clock = self.clock.max(now);
+        }
+        self.clock
+    }
+
+    fn outbox(&mut self) -> Outbox {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         Outbox::new(self.now(), i64::try_from(unix).unwrap_or(i64::MAX))
     }
@@ -231,15 +250,13 @@ impl Driver {
     }
 
     /// Real time until something is due.
-    fn pause(&self) -> Duration {
+    fn pause(&mut self) -> Duration {
         if self.is_busy() {
             return OBSERVE;
         }
-        let next = self
-            .due
-            .peek()
-            .map_or(OBSERVE, |Reverse(due)| due.at.saturating_sub(self.now()).div_f64(self.speed));
-        next.min(OBSERVE)
+        let now = self.now();
+        let wait = |Reverse(due): &Reverse<Due>| due.at.saturating_sub(now).div_f64(self.speed);
+        self.due.peek().map_or(OBSERVE, wait).min(OBSERVE)
     }
 }
 
@@ -260,13 +277,12 @@ pub async fn run(
     });
     let lanes = lanes.collect();
     let speed = simulation.plan().speed;
-    let mut driver =
-        Driver { due: BinaryHeap::new(), number: 0, lanes, under_way: 0, started: Instant::now(), speed };
+    let (mut driver, started) = (Driver::new(lanes, speed), Instant::now());
     let mut out = driver.outbox();
     simulation.start(&mut out);
     driver.put(out);
     let mut observed = Instant::now();
-    while !simulation.is_over() && driver.started.elapsed() < limit {
+    while !simulation.is_over() && started.elapsed() < limit {
         let mut out = driver.outbox();
         if let Some(deed) = driver.next(out.now) {
             match deed {
@@ -304,4 +320,31 @@ pub async fn run(
     let now = driver.now();
     observe(simulation, now);
     Ok(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outbox::Alarm;
+
+    #[test]
+    fn the_clock_waits_for_machines_that_wait() {
+        let hour = Duration::from_secs(3600);
+        let (lane, _calls) = mpsc::unbounded_channel();
+        let mut driver = Driver::new(vec![lane], 1e6);
+        let mut out = Outbox::new(Duration::ZERO, 0);
+        Alarm::default().set(hour, Process::Owner(0), &mut out);
+        driver.put(out);
+        let second_passes = |driver: &mut Driver| driver.read -= Duration::from_secs(1);
+        second_passes(&mut driver);
+        let behind = BEHIND.mul_f64(1e6);
+        assert_eq!(driver.now(), hour + behind, "it waits for what is due");
+        assert!(driver.next(hour + behind).is_some());
+        driver.under_way = UNDER_WAY;
+        second_passes(&mut driver);
+        assert_eq!(driver.now(), hour + behind, "it waits for answers");
+        driver.under_way = 0;
+        second_passes(&mut driver);
+        assert!(driver.now() >= hour + behind + Duration::from_secs(1_000_000), "and goes on");
+    }
 }
