@@ -18,6 +18,11 @@ const PACKAGES: &[Package] = &[
     Package { name: "postgresql", present: Postgres::is_installed },
     Package { name: "python3-venv", present: || has_module("venv") && has_module("ensurepip") },
     Package { name: "gcc", present: || on_path("cc") },
+    Package { name: "isolinux", present: || Path::new("/usr/lib/ISOLINUX/isolinux.bin").is_file() },
+    Package { name: "libssl-dev", present: || has_library("openssl") },
+    Package { name: "libzstd-dev", present: || has_library("libzstd") },
+    Package { name: "pkg-config", present: || on_path("pkg-config") },
+    Package { name: "xorriso", present: || on_path("xorriso") },
     Package { name: "chrony", present: || on_path("chronyd") || Path::new("/usr/sbin/chronyd").is_file() },
 ];
 
@@ -31,7 +36,24 @@ const PYTHON: &[&str] = &[
 /// Installs what is missing.
 pub fn run() -> Result<()> {
     debian()?;
-    python().map(|_| ())
+    python()?;
+    coreos_installer()
+}
+
+/// What judges discovery images, built from its crate once for each version.
+fn coreos_installer() -> Result<()> {
+    if assisted_testkit::coreos_installer().is_ok() {
+        return Ok(());
+    }
+    step(
+        "coreos-installer",
+        // Outside the checkout: its settings are not for other people's programs.
+        Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+            .current_dir(cache()?)
+            .args(["install", "coreos-installer", "--locked", "--version", assisted_testkit::COREOS_INSTALLER])
+            .arg("--root")
+            .arg(assisted_testkit::coreos_installer_root()),
+    )
 }
 
 fn debian() -> Result<()> {
@@ -80,6 +102,10 @@ fn on_path(program: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|path| {
         std::env::split_paths(&path).any(|dir: PathBuf| Path::new(&dir).join(program).is_file())
     })
+}
+
+fn has_library(name: &str) -> bool {
+    Command::new("pkg-config").args(["--exists", name]).status().is_ok_and(|status| status.success())
 }
 
 fn has_module(module: &str) -> bool {

@@ -1,9 +1,11 @@
 //! Real servers for tests and benchmarks, started by them and gone with them.
 
+mod cache;
 mod postgres;
 mod server;
 mod tied;
 
+pub use cache::{COREOS_INSTALLER, Missing, cache, coreos_installer, coreos_installer_root};
 pub use postgres::{Durability, Error, Postgres};
 pub use rustix::process::Signal;
 pub use server::Server;
