@@ -1,0 +1,3 @@
+#!/bin/bash
+# Ignition's generator asks: is there no disk to boot from?
+[[ -e /etc/coreos-live-initramfs ]]

@@ -1,0 +1,26 @@
+#!/bin/bash
+# The root: what the image holds, with room for changes in memory; /usr can't be changed.
+set -euo pipefail
+
+live=/run/live
+mkdir -p "$live"
+mountpoint -q "$live" || mount -t tmpfs -o size=80%,mode=0755 live "$live"
+mkdir -p "$live/image" "$live/changes" "$live/work"
+if [[ -e $live/root.squashfs ]]; then
+    mount -t squashfs -o loop,ro "$live/root.squashfs" "$live/image"
+elif [[ -e /run/media/iso/images/pxeboot/rootfs.img ]]; then
+    # Inside the archive, behind the header of its first member.
+    device=$(losetup --find --show --read-only --offset 124 /run/media/iso/images/pxeboot/rootfs.img)
+    mount -t squashfs -o ro "$device" "$live/image"
+elif [[ -e /root.squashfs ]]; then
+    # Appended to the initramfs, whose files go when the system leaves it.
+    mv /root.squashfs "$live/"
+    mount -t squashfs -o loop,ro "$live/root.squashfs" "$live/image"
+else
+    echo "there is no root file system: not on a medium, not in the initramfs, and no coreos.live.rootfs_url" >&2
+    exit 1
+fi
+mount -t overlay -o "lowerdir=$live/image,upperdir=$live/changes,workdir=$live/work" live /sysroot
+mount --bind "$live/image/usr" /sysroot/usr
+# As on CoreOS: the agent tells by it that the system is a live one.
+mount --bind "$live/image" /sysroot/sysroot

@@ -1,0 +1,208 @@
+//! What the image is made from. Its key names what is built, so that a changed recipe is another image.
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+/// The image's version, as an OS image of the service has one: like CoreOS's, made of a release and a date.
+pub const VERSION: &str = "418.94.202511210000-0";
+
+/// The coreos-installer that goes into the image.
+pub const COREOS_INSTALLER: &str = "0.27.0";
+
+/// The date of everything in the image, in seconds since 1970: the same recipe gives the same bytes.
+pub(super) const EPOCH: u64 = 1_763_683_200;
+
+/// Debian's release.
+pub(super) const SUITE: &str = "bookworm";
+
+/// Debian packages beside the essential ones.
+pub(super) const PACKAGES: &[&str] = &[
+    "bash",
+    "ca-certificates",
+    "chrony",
+    "cpio",
+    "curl",
+    "dbus",
+    "dmidecode",
+    "dosfstools",
+    "dracut-core",
+    "dracut-network",
+    "e2fsprogs",
+    "efibootmgr",
+    "ethtool",
+    "fdisk",
+    "gdisk",
+    "gnupg",
+    "ignition",
+    "iproute2",
+    "iputils-ping",
+    "kmod",
+    "less",
+    "libnss-myhostname",
+    "linux-image-amd64",
+    "lvm2",
+    "mdadm",
+    "network-manager",
+    "parted",
+    "pciutils",
+    "procps",
+    "sudo",
+    "systemd",
+    "systemd-sysv",
+    "udev",
+    "xfsprogs",
+    "zstd",
+];
+
+/// dracut's modules; `assisted-lab` is ours.
+pub(super) const DRACUT_MODULES: &str =
+    "bash systemd systemd-initrd dbus network-manager ignition assisted-lab";
+
+/// What the packages bring and nobody reads.
+pub(super) const UNWANTED: &[&str] = &[
+    "/usr/share/doc/*",
+    "/usr/share/man/*",
+    "/usr/share/info/*",
+    "/usr/share/locale/*",
+    "/usr/share/lintian/*",
+];
+
+/// The hook that finishes the root file system.
+pub(super) const CUSTOMIZE: &str = include_str!("../../image/customize.sh");
+
+/// A file of the project that goes into the root file system.
+pub(super) struct Embedded {
+    pub(super) path: &'static str,
+    pub(super) content: &'static str,
+}
+
+macro_rules! embedded {
+    ($($folder:literal => $place:literal: [$($name:literal),+ $(,)?]),+ $(,)?) => {
+        &[$($(Embedded {
+            path: concat!($place, "/", $name),
+            content: include_str!(concat!("../../image/", $folder, "/", $name)),
+        },)+)+]
+    };
+}
+
+/// Files of the project in the image. Those that end in `.sh` can be run.
+pub(super) const FILES: &[Embedded] = embedded![
+    "dracut" => "usr/lib/dracut/modules.d/95assisted-lab": [
+        "module-setup.sh",
+        "coreos-copy-firstboot-network.service",
+        "coreos-copy-firstboot-network.sh",
+        "coreos-livepxe-rootfs.service",
+        "emergency.service",
+        "ignition-fetch.conf",
+        "is-live-image.sh",
+        "lab-argument.sh",
+        "lab-emergency.sh",
+        "lab-fetch-root.sh",
+        "lab-first-start.service",
+        "lab-first-start.sh",
+        "lab-hand-over-network.service",
+        "lab-hand-over-network.sh",
+        "lab-medium.service",
+        "lab-medium.sh",
+        "lab-network.service",
+        "lab-network.sh",
+        "lab-root.service",
+        "lab-root.sh",
+        "lab-setup-user.service",
+        "lab-setup-user.sh",
+        "nm-initrd.conf",
+        "nm-wait-online-initrd.conf",
+        "setfiles.sh",
+    ],
+    "root" => "usr/lib/systemd/system-preset": ["80-lab.preset"],
+    "root" => "usr/lib/systemd/journald.conf.d": ["console.conf"],
+    "root" => "usr/lib/tmpfiles.d": ["chrony-dirs.conf"],
+    "root" => "etc": ["chrony.conf"],
+    "root/selinux" => "etc/selinux": ["config"],
+];
+
+/// What tools may customise (image-service §2.5).
+pub(super) fn features() -> Value {
+    json!({
+        "installer-config": true,
+        "installer-config-directives": {
+            "append-karg": true,
+            "architecture": true,
+            "console": true,
+            "copy-network": true,
+            "delete-karg": true,
+            "dest-device": true,
+            "fetch-retries": true,
+            "ignition-file": true,
+            "ignition-hash": true,
+            "ignition-url": true,
+            "image-file": true,
+            "image-url": true,
+            "insecure": true,
+            "insecure-ignition": true,
+            "network-dir": true,
+            "offline": true,
+            "platform": true,
+            "preserve-on-error": true,
+            "save-partindex": true,
+            "save-partlabel": true,
+            "secure-ipl": true,
+            "sector-size": true,
+            "stream": true,
+            "stream-base-url": true,
+        },
+        "live-initrd-network": true,
+    })
+}
+
+/// Volume id of the ISO. The boot loader and the initramfs find their medium by it: images of two recipes must not be
+/// mistaken for each other.
+pub(super) fn volume() -> String {
+    format!("rhcos-lab-{}", key())
+}
+
+/// The first digits of the digest of everything that decides what is built, but for the versions of Debian's packages.
+pub(super) fn key() -> String {
+    let mut hash = Sha256::new();
+    let mut add = |text: &str| {
+        hash.update(text.len().to_le_bytes());
+        hash.update(text);
+    };
+    for text in [VERSION, COREOS_INSTALLER, SUITE, DRACUT_MODULES, CUSTOMIZE] {
+        add(text);
+    }
+    PACKAGES.iter().chain(UNWANTED).for_each(|text| add(text));
+    for file in FILES {
+        add(file.path);
+        add(file.content);
+    }
+    add(&super::arguments::default("volume"));
+    add(&super::arguments::grub(""));
+    add(&super::arguments::isolinux(""));
+    hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_volume_id_is_one_that_image_services_accept_and_fits() {
+        let volume = volume();
+        assert!(volume.starts_with("rhcos-") && volume.len() <= 32, "{volume}");
+    }
+
+    #[test]
+    fn every_unit_and_script_of_the_module_is_installed_by_it() {
+        let setup = FILES.iter().find(|file| file.path.ends_with("module-setup.sh")).unwrap().content;
+        for file in
+            FILES.iter().filter(|file| file.path.contains("dracut") && !file.path.ends_with("setup.sh"))
+        {
+            let name = file.path.rsplit('/').next().unwrap();
+            let stem = name.trim_end_matches(".conf");
+            let by_pattern =
+                name.starts_with("lab-") && name.ends_with(".sh") || stem != name && setup.contains(stem);
+            assert!(by_pattern || setup.contains(name), "{name} is not installed");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Root file system, kernel and initramfs, from Debian's packages.
+
+use std::fs::{File, Permissions};
+use std::io::{BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
+
+use sha2::{Digest, Sha256};
+
+use super::{Building, ImageError, recipe};
+
+/// Pieces in which a root image is verified while it arrives, in bytes (image-service §2.9).
+const PIECE: usize = 2 << 20;
+
+/// Makes `root.tar`, `vmlinuz`, `initrd.dracut` and `packages.txt`.
+pub(super) fn make(building: &Building, installer: &Path) -> Result<(), ImageError> {
+    for file in recipe::FILES {
+        let path = building.write(&format!("overlay/{}", file.path), file.content)?;
+        set_mode(&path, if file.path.ends_with(".sh") { 0o755 } else { 0o644 })?;
+    }
+    let program = building.write("overlay/usr/bin/coreos-installer", "")?;
+    std::fs::copy(installer, &program).map_err(|error| ImageError::io(installer, error))?;
+    set_mode(&program, 0o755)?;
+    let hook = building.write("customize", recipe::CUSTOMIZE)?;
+    set_mode(&hook, 0o755)?;
+
+    let mut debian = building.tools.command("mmdebstrap")?;
+    debian.args(["--mode=root", "--variant=essential", "--format=tar"]);
+    debian.arg(format!("--include={}", recipe::PACKAGES.join(",")));
+    debian.args(recipe::UNWANTED.iter().map(|path| format!("--dpkgopt=path-exclude={path}")));
+    debian.arg("--customize-hook").arg(&hook);
+    debian
+        .env("OVERLAY", building.path("overlay"))
+        .env("OUT", building.dir)
+        .env("DRACUT_MODULES", recipe::DRACUT_MODULES)
+        // The kernel's package is not to make an initramfs of its own.
+        .env("INITRD", "No");
+    building.tools.finish(debian.arg(recipe::SUITE).arg("root.tar"))
+}
+
+/// Makes `rootfs.img`: an archive whose first member is the file system, at a place that readers count on (image-service
+/// §2.1).
+pub(super) fn pack(building: &Building) -> Result<(), ImageError> {
+    let tar = building.path("root.tar");
+    let mut squash = building.tools.command("mksquashfs")?;
+    squash.args(["-", "root.squashfs", "-tar", "-comp", "zstd", "-Xcompression-level", "3", "-b", "256K"]);
+    squash.args(["-no-progress", "-reproducible"]);
+    squash.stdin(File::open(&tar).map_err(|error| ImageError::io(&tar, error))?);
+    building.tools.finish(&mut squash)?;
+    building.write("etc/coreos-live-rootfs", "")?;
+    archive(building, &["root.squashfs", "etc/coreos-live-rootfs"], "rootfs.img")
+}
+
+/// Makes `initrd.img`: dracut's, and what makes it that of a live system with this very root image.
+pub(super) fn finish_initrd(building: &Building) -> Result<(), ImageError> {
+    building.write("etc/coreos-live-initramfs", "")?;
+    building.write("etc/coreos/features.json", format!("{:#}\n", recipe::features()))?;
+    building.write("etc/coreos-live-want-rootfs", want(&building.path("rootfs.img"))?)?;
+    let files = [
+        "etc",
+        "etc/coreos",
+        "etc/coreos/features.json",
+        "etc/coreos-live-initramfs",
+        "etc/coreos-live-want-rootfs",
+    ];
+    archive(building, &files, "live.cpio")?;
+    let initrd = building.path("initrd.img");
+    let mut out = File::create(&initrd).map_err(|error| ImageError::io(&initrd, error))?;
+    for part in ["live.cpio", "initrd.dracut"] {
+        let path = building.path(part);
+        let mut part = File::open(&path).map_err(|error| ImageError::io(&path, error))?;
+        std::io::copy(&mut part, &mut out).map_err(|error| ImageError::io(&path, error))?;
+        // Another archive may follow only on a border of four bytes.
+        let length = out.metadata().map_err(|error| ImageError::io(&initrd, error))?.len();
+        let padding = usize::try_from(length.next_multiple_of(4) - length).unwrap_or_default();
+        out.write_all(&[0; 4][..padding]).map_err(|error| ImageError::io(&initrd, error))?;
+    }
+    Ok(())
+}
+
+/// Packs files of the working folder into an uncompressed archive, in this order.
+fn archive(building: &Building, files: &[&str], to: &str) -> Result<(), ImageError> {
+    for file in files {
+        building.tools.run("touch", ["--no-dereference", "--date", &format!("@{}", recipe::EPOCH), file])?;
+    }
+    let list = building.write("list", files.join("\n"))?;
+    let out = building.path(to);
+    let mut cpio = building.tools.command("cpio")?;
+    cpio.args(["--create", "--format=newc", "--reproducible", "--owner=0:0", "--quiet"]);
+    cpio.stdin(File::open(&list).map_err(|error| ImageError::io(&list, error))?);
+    cpio.stdout(Stdio::from(File::create(&out).map_err(|error| ImageError::io(&out, error))?));
+    building.tools.finish(&mut cpio)
+}
+
+/// The digests by which the initramfs knows its root image: the size of a piece, then a line for each.
+fn want(rootfs: &Path) -> Result<String, ImageError> {
+    let io = |error| ImageError::io(rootfs, error);
+    let mut file = BufReader::new(File::open(rootfs).map_err(io)?);
+    let mut lines = format!("sha256 {PIECE}\n");
+    let mut piece = Vec::with_capacity(PIECE);
+    loop {
+        piece.clear();
+        (&mut file).take(PIECE as u64).read_to_end(&mut piece).map_err(io)?;
+        if piece.is_empty() {
+            return Ok(lines);
+        }
+        let digest = Sha256::digest(&piece);
+        lines.extend(digest.iter().map(|byte| format!("{byte:02x}")));
+        lines.push('\n');
+    }
+}
+
+fn set_mode(path: &Path, mode: u32) -> Result<(), ImageError> {
+    std::fs::set_permissions(path, Permissions::from_mode(mode)).map_err(|error| ImageError::io(path, error))
+}
