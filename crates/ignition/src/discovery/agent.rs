@@ -1,0 +1,168 @@
+//! The agent: its unit, and how it comes onto the host.
+
+use std::fmt::Write;
+
+use super::{Agent, Delivery, Discovery, PULL_SECRET, given};
+use crate::config::Config;
+use crate::resource::Resource;
+
+/// Where the agent is.
+const PROGRAM: &str = "/usr/local/bin/agent";
+
+/// Certificates by which the agent knows the service.
+const SERVICE_CA: &str = "/etc/assisted-service/service-ca-cert.crt";
+
+const UNIT: &str = "agent.service";
+
+pub(super) fn add(config: &mut Config, input: &Discovery<'_>) {
+    let agent = &input.agent;
+    if let Some(ca) = agent.service_ca {
+        config.add_file(SERVICE_CA, 0o644, Resource::bytes(ca));
+    }
+    let before = match agent.delivery {
+        Delivery::Image(image) => from_image(config, image),
+        Delivery::Program { url, sha512 } if fetched_by_ignition(input) => {
+            config.add_file(PROGRAM, 0o755, Resource::fetched(url, sha512));
+            // Ignition looks at the system of its own stage, which knows none of the certificates that the host will have.
+            let authorities = &mut config.ignition.security.tls.certificate_authorities;
+            for bundle in [agent.service_ca.unwrap_or_default(), input.trust_bundle] {
+                let authority = Resource::bytes(bundle);
+                if !bundle.is_empty() && !authorities.contains(&authority) {
+                    authorities.push(authority);
+                }
+            }
+            Vec::new()
+        }
+        Delivery::Program { url, sha512 } => fetched_later(config, agent, url, sha512),
+    };
+    config.add_unit(UNIT, unit(input, &before));
+}
+
+/// Whether Ignition can fetch the agent. It runs before the settings that a full image carries for the network are applied,
+/// and it accepts no certificate that it can't verify.
+fn fetched_by_ignition(input: &Discovery<'_>) -> bool {
+    input.network.is_empty() && !input.agent.skip_cert_verification
+}
+
+fn from_image(config: &mut Config, image: &str) -> Vec<String> {
+    config.add_file(
+        "/usr/local/bin/agent-fix-bz1964591",
+        0o755,
+        Resource::text(include_str!("scripts/agent-fix-bz1964591")),
+    );
+    config.add_file(
+        "/usr/local/bin/agent-pull-image",
+        0o755,
+        Resource::text(include_str!("scripts/agent-pull-image")),
+    );
+    let image = word(image);
+    vec![
+        format!("/usr/local/bin/agent-fix-bz1964591 {image}"),
+        format!("/usr/local/bin/agent-pull-image {image}"),
+        format!(
+            "podman run --pull=never --privileged --rm -v /usr/local/bin:/hostbin {image} cp /usr/bin/agent /hostbin"
+        ),
+    ]
+}
+
+fn fetched_later(config: &mut Config, agent: &Agent<'_>, url: &str, sha512: &str) -> Vec<String> {
+    config.add_file("/usr/local/bin/agent-fetch", 0o755, Resource::text(include_str!("scripts/agent-fetch")));
+    let trust = match agent.service_ca {
+        _ if agent.skip_cert_verification => " --insecure".to_owned(),
+        Some(_) => format!(" --cacert {SERVICE_CA}"),
+        None => String::new(),
+    };
+    vec![format!("/usr/local/bin/agent-fetch {} {sha512} {PROGRAM}{trust}", word(url))]
+}
+
+fn unit(input: &Discovery<'_>, before: &[String]) -> String {
+    let agent = &input.agent;
+    let mut text = String::from(
+        "[Unit]\nDescription=Assisted agent: tells the service what this machine is, and does what it asks\n\
+         Wants=network-online.target\nAfter=network-online.target\nStartLimitIntervalSec=0\n\n\
+         [Service]\nType=simple\nRestart=always\nRestartSec=3\n",
+    );
+    let _ = writeln!(text, "TimeoutStartSec={}", agent.start_timeout.as_secs());
+    let mut environment = |names: [&str; 2], value: &str| {
+        for name in names.into_iter().filter(|name| !name.is_empty()) {
+            let _ = writeln!(text, "Environment={}", quoted(&format!("{name}={value}")));
+        }
+    };
+    if let Some(proxy) = input.proxy {
+        for (names, value) in [
+            (["HTTP_PROXY", "http_proxy"], &proxy.http_proxy),
+            (["HTTPS_PROXY", "https_proxy"], &proxy.https_proxy),
+            (["NO_PROXY", "no_proxy"], &proxy.no_proxy),
+        ] {
+            if let Some(value) = given(value.as_ref()) {
+                environment(names, value);
+            }
+        }
+    }
+    if let Some(token) = agent.token {
+        environment(["PULL_SECRET_TOKEN", ""], token.expose());
+    }
+    if matches!(agent.delivery, Delivery::Image(_)) {
+        environment(["REGISTRY_AUTH_FILE", ""], PULL_SECRET);
+    }
+    for command in before {
+        let _ = writeln!(text, "ExecStartPre={command}");
+    }
+    let _ = write!(
+        text,
+        "ExecStart={PROGRAM} --url {} --infra-env-id {} --agent-version {} --insecure={}",
+        word(agent.service_url),
+        input.infra_env_id,
+        word(agent.version),
+        agent.skip_cert_verification
+    );
+    if agent.service_ca.is_some() {
+        let _ = write!(text, " --cacert {SERVICE_CA}");
+    }
+    text.push_str("\n\n[Install]\nWantedBy=multi-user.target\n");
+    text
+}
+
+/// One word of a command line or environment of systemd, which fills in `%` and `$`, and splits at blanks.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            '%' => quoted.push_str("%%"),
+            // It would end the line, and begin an option of its own.
+            letter if letter.is_control() => {}
+            letter => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// An argument; plain ones are left as people know them.
+fn word(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/@+=,?&[]".contains(&byte);
+    if !text.is_empty() && text.bytes().all(plain) {
+        text.to_owned()
+    } else {
+        quoted(&text.replace('$', "$$"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{quoted, word};
+
+    #[test]
+    fn words() {
+        for (text, written) in [
+            ("https://h:8090/a?b=c", "https://h:8090/a?b=c"),
+            ("", "\"\""),
+            ("a b", "\"a b\""),
+            ("a%$\"\\\nExecStart=x", "\"a%%$$\\\"\\\\ExecStart=x\""),
+        ] {
+            assert_eq!(word(text), written);
+        }
+        assert_eq!(quoted("http_proxy=http://u:p%40@h"), "\"http_proxy=http://u:p%%40@h\"");
+    }
+}

@@ -1,0 +1,16 @@
+//! The settings of networks that a full image carries.
+
+use assisted_netconf::{File, medium};
+
+use crate::config::Config;
+use crate::resource::Resource;
+
+pub(super) fn add(config: &mut Config, files: &[File]) {
+    if files.is_empty() {
+        return;
+    }
+    for file in files {
+        config.add_file(&file.path, file.mode, Resource::bytes(&file.content));
+    }
+    config.add_unit(medium::UNIT, medium::ROOT_UNIT);
+}
