@@ -1,11 +1,14 @@
 //! One request, from the operation's row in the table to the decoded answer.
 
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use assisted_wire::operation::{Location, Method, Operation, Scheme};
 use bytes::{Bytes, BytesMut};
-use reqwest::header::{CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::header::{
+    CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER,
+};
 use reqwest::{Response, Url};
 use secrecy::ExposeSecret;
 use serde::Serialize;
@@ -15,9 +18,17 @@ use uuid::Uuid;
 
 use crate::builder::Client;
 use crate::error::{Error, ErrorBody, Failure, Refusal};
+use crate::form::FormFile;
 
 /// Longest body of a refusal that is read, in bytes.
 const LONGEST_REFUSAL: usize = 64 << 10;
+
+/// What a request carries.
+#[derive(Debug)]
+enum Body {
+    Json(Bytes),
+    File(FormFile),
+}
 
 /// A request being made; [`Client::call`] begins one, `send` and its kin end it.
 #[derive(Debug)]
@@ -28,7 +39,7 @@ pub struct Call<'a> {
     path: Vec<(&'static str, String)>,
     query: Vec<(&'static str, String)>,
     headers: Vec<(&'static str, String)>,
-    body: Option<Result<Bytes, String>>,
+    body: Option<Result<Body, String>>,
     request_id: Option<Uuid>,
 }
 
@@ -79,7 +90,14 @@ impl<'a> Call<'a> {
 
     /// The JSON body.
     pub fn json<T: Serialize + ?Sized>(mut self, body: &T) -> Self {
-        self.body = Some(serde_json::to_vec(body).map(Bytes::from).map_err(|error| error.to_string()));
+        let written = serde_json::to_vec(body);
+        self.body = Some(written.map(|json| Body::Json(json.into())).map_err(|error| error.to_string()));
+        self
+    }
+
+    /// A file as the only field of a form, read as it is sent; no limit on time but the connection's.
+    pub fn file(mut self, field: &'static str, path: impl Into<PathBuf>) -> Self {
+        self.body = Some(Ok(Body::File(FormFile::new(field, path.into()))));
         self
     }
 
@@ -138,6 +156,7 @@ impl<'a> Call<'a> {
             Some(Ok(body)) => Some(body),
             None => None,
         };
+        let timed = timed && !matches!(body, Some(Body::File(_)));
         let mut repetition = 0;
         loop {
             let error = match attempt(self.client, operation, &url, &headers, &body, timed, request_id).await
@@ -188,8 +207,15 @@ impl<'a> Call<'a> {
             let name = reqwest::header::HeaderName::from_bytes(name.as_bytes()).map_err(|_| fault(name))?;
             headers.insert(name, value);
         }
-        if self.body.is_some() {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        match &self.body {
+            Some(Ok(Body::File(file))) => {
+                let value = HeaderValue::from_str(&file.content_type()).map_err(|_| fault("content type"))?;
+                headers.insert(CONTENT_TYPE, value);
+            }
+            Some(_) => {
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            }
+            None => {}
         }
         Ok(headers)
     }
@@ -216,7 +242,7 @@ async fn attempt(
     operation: &'static Operation,
     url: &Url,
     headers: &HeaderMap,
-    body: &Option<Bytes>,
+    body: &Option<Body>,
     timed: bool,
     request_id: Uuid,
 ) -> Result<Response, Error> {
@@ -228,8 +254,16 @@ async fn attempt(
         Method::Delete => reqwest::Method::DELETE,
     };
     let mut request = client.http.request(method, url.clone()).headers(headers.clone());
-    if let Some(body) = body {
-        request = request.body(body.clone());
+    match body {
+        Some(Body::Json(json)) => request = request.body(json.clone()),
+        Some(Body::File(file)) => {
+            let (length, stream) = file
+                .open()
+                .await
+                .map_err(|error| Error::Request { operation: operation.name, reason: error.to_string() })?;
+            request = request.header(CONTENT_LENGTH, length).body(stream);
+        }
+        None => {}
     }
     if !timed {
         request = request.timeout(Duration::MAX);

@@ -11,6 +11,7 @@ mod base_url;
 mod builder;
 mod call;
 mod error;
+mod form;
 mod operation;
 mod retry;
 mod watch;
