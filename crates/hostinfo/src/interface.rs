@@ -67,7 +67,7 @@ fn interface(root: &Root, netlink: &Netlink, link: &Link) -> Interface {
     }
 }
 
-fn kind(root: &Root, link: &Link, sys: &str) -> String {
+pub(crate) fn kind(root: &Root, link: &Link, sys: &str) -> String {
     let is_virtual = root.resolve(sys).is_some_and(|path| path.contains("/virtual/"));
     if !is_virtual {
         return "physical".into();

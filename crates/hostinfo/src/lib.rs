@@ -19,7 +19,9 @@ mod interface;
 mod memory;
 mod mounts;
 mod netlink;
+pub mod nic;
 pub mod ntp;
+pub mod probe;
 mod root;
 mod route;
 mod smbios;
@@ -29,6 +31,7 @@ mod vendor;
 use assisted_wire::inventory::Inventory;
 
 pub use host_id::host_id;
+pub use mounts::mounted_from;
 pub use root::Root;
 
 /// The whole inventory. It blocks on file reads and one netlink socket: milliseconds on a healthy machine, but disks

@@ -22,6 +22,17 @@ impl Mounts {
     }
 }
 
+/// Where a device, or a part of it, is mounted, if it is: `device` is its path behind all links, such as `/dev/sda`.
+pub fn mounted_from(root: &Root, device: &str) -> Option<String> {
+    let name = device.strip_prefix("/dev/")?;
+    let parts = root.list(&format!("/sys/class/block/{name}"));
+    let parts = parts.iter().filter(|part| part.starts_with(name)).map(|part| format!("/dev/{part}"));
+    let mounts = Mounts::read(root);
+    std::iter::once(device.to_owned())
+        .chain(parts)
+        .find_map(|path| mounts.target_of(&path).map(str::to_owned))
+}
+
 /// The table as the kernel writes it: the first process's, where it can be read.
 pub(crate) fn table(root: &Root) -> String {
     let tables = ["/proc/1/mounts", "/proc/mounts"].iter().map(|path| root.long_text(path));

@@ -5,7 +5,8 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use netlink_packet_core::{
-    Emitable, ErrorBuffer, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader,
+    Emitable, ErrorBuffer, NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer,
+    NetlinkHeader,
 };
 use rustix::io::retry_on_intr;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
@@ -32,9 +33,7 @@ const ATTEMPTS: usize = 5;
 /// # Errors
 /// When the kernel refuses, or answers what can't be understood.
 pub(crate) fn dump() -> io::Result<Netlink> {
-    let flags = SocketFlags::CLOEXEC;
-    let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
-    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(TIMEOUT))?;
+    let socket = open()?;
     // ifinfomsg, ifaddrmsg and rtmsg; all zero but the family asks for everything.
     let links = ask(&socket, RTM_GETLINK, &[0; 16], message::link)?;
     let addresses = ask(&socket, RTM_GETADDR, &[0; 8], message::address)?;
@@ -47,10 +46,35 @@ pub(crate) fn dump() -> io::Result<Netlink> {
     Ok(Netlink { links, addresses, routes })
 }
 
+/// Asks the kernel for a change, and waits until it is made.
+///
+/// # Errors
+/// When the kernel refuses.
+pub(super) fn change(kind: u16, flags: u16, body: &[u8]) -> io::Result<()> {
+    let socket = open()?;
+    send(&socket, kind, NLM_F_REQUEST | NLM_F_ACK | flags, 1, body)?;
+    let mut buffer = vec![0_u8; BUFFER];
+    let (length, _) = retry_on_intr(|| rustix::net::recv(&socket, &mut buffer[..], RecvFlags::empty()))?;
+    let message = NetlinkBuffer::new_checked(&buffer[..length])
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+    // An error without a number is the acknowledgement.
+    match ErrorBuffer::new_checked(message.payload()).map(|error| error.code()) {
+        Ok(None) if message.message_type() == NLMSG_ERROR => Ok(()),
+        _ => Err(refusal(message.payload())),
+    }
+}
+
+fn open() -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(TIMEOUT))?;
+    Ok(socket)
+}
+
 fn ask<T>(socket: &OwnedFd, kind: u16, body: &[u8], decode: fn(&[u8]) -> Option<T>) -> io::Result<Vec<T>> {
     for attempt in 0..ATTEMPTS {
         let sequence = u32::from(kind) * 16 + attempt as u32;
-        send(socket, kind, sequence, body)?;
+        send(socket, kind, NLM_F_REQUEST | NLM_F_DUMP, sequence, body)?;
         let (found, interrupted) = receive(socket, sequence, decode)?;
         if !interrupted {
             return Ok(found);
@@ -59,12 +83,12 @@ fn ask<T>(socket: &OwnedFd, kind: u16, body: &[u8], decode: fn(&[u8]) -> Option<
     Err(io::Error::new(io::ErrorKind::ResourceBusy, "the tables keep changing"))
 }
 
-fn send(socket: &OwnedFd, kind: u16, sequence: u32, body: &[u8]) -> io::Result<()> {
+fn send(socket: &OwnedFd, kind: u16, flags: u16, sequence: u32, body: &[u8]) -> io::Result<()> {
     let mut header = NetlinkHeader::default();
     let mut request = vec![0; header.buffer_len() + body.len()];
     header.length = u32::try_from(request.len()).map_err(io::Error::other)?;
     header.message_type = kind;
-    header.flags = NLM_F_REQUEST | NLM_F_DUMP;
+    header.flags = flags;
     header.sequence_number = sequence;
     header.emit(&mut request);
     let start = header.buffer_len();

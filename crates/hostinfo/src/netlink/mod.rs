@@ -4,6 +4,7 @@
 //! them as `netlink.json`.
 
 pub(crate) mod live;
+pub(crate) mod macvlan;
 mod message;
 
 use std::net::IpAddr;
