@@ -1,12 +1,14 @@
 //! `assisted-host agent`: registers this host and does what the service asks.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use assisted_agent::{Agent, Config, End, HostSteps, Media, TOKEN_VARIABLE};
+use assisted_agent::{Agent, Cmd, Config, End, HostSteps, Installer, Media, TOKEN_VARIABLE, Tools};
 use assisted_hostinfo::Root;
-use assisted_wire::id::InfraEnvId;
+use assisted_wire::id::{HostId, InfraEnvId};
 use clap::ArgAction;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::signal::unix::{SignalKind, signal};
@@ -22,25 +24,11 @@ use crate::logging;
 /// Long options may have one dash or two. Exit codes: 0 stopped, 1 unusable settings.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Address of the service
-    #[arg(long)]
-    url: String,
-    /// Id of the infra-env that this host belongs to
-    #[arg(long)]
-    infra_env_id: InfraEnvId,
-    /// Image reference of this agent, told to the service
-    #[arg(long, default_value = "")]
-    agent_version: String,
+    #[command(flatten)]
+    service: ServiceArgs,
     /// Seconds between attempts to register
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     interval: u64,
-    /// File with certificates (PEM) trusted besides the system's
-    #[arg(long, default_value = "", hide_default_value = true)]
-    cacert: String,
-    /// Accept any certificate
-    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, value_parser = truth,
-          default_value = "false", default_missing_value = "true")]
-    insecure: bool,
     /// Accepted for existing units; the id follows from the hardware
     #[arg(long, hide = true)]
     host_id: Option<String>,
@@ -50,38 +38,127 @@ pub(crate) struct Args {
     dry: dry_run::Args,
 }
 
+/// Do what the service asks of a host that is registered already, until it is to register anew
+///
+/// For the container that an agent of another make starts on the host. Reads the same variables as `agent`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunnerArgs {
+    #[command(flatten)]
+    service: ServiceArgs,
+    /// Id of this host
+    #[arg(long)]
+    host_id: HostId,
+    /// Accepted for existing callers; only registration has an interval
+    #[arg(long, hide = true)]
+    interval: Option<u64>,
+    #[command(flatten)]
+    logging: logging::Args,
+    #[command(flatten)]
+    dry: dry_run::Args,
+}
+
+/// The service, as every part that speaks with it is told of it.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub(crate) struct ServiceArgs {
+    /// Address of the service
+    #[arg(long)]
+    url: String,
+    /// Id of the infra-env that this host belongs to
+    #[arg(long)]
+    infra_env_id: InfraEnvId,
+    /// Image reference of this agent, told to the service
+    #[arg(long, default_value = "")]
+    agent_version: String,
+    #[command(flatten)]
+    trust: TrustArgs,
+    /// Install by this program, which takes the installer's options, instead of the image that the service names; it
+    /// runs as a transient unit of systemd
+    #[arg(long, value_name = "PATH")]
+    installer_program: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub(crate) struct TrustArgs {
+    /// File with certificates (PEM) trusted besides the system's
+    #[arg(long, default_value = "", hide_default_value = true)]
+    cacert: String,
+    /// Accept any certificate
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, value_parser = truth,
+          default_value = "false", default_missing_value = "true")]
+    insecure: bool,
+}
+
+impl TrustArgs {
+    /// Settings with this trust; the token is that of the environment unless one is given.
+    pub(crate) fn config(&self, url: &str, infra_env_id: InfraEnvId, token: Option<SecretString>) -> Config {
+        let mut config = Config::new(url, infra_env_id);
+        // Units written by a template may leave it empty.
+        config.ca_file = (!self.cacert.is_empty()).then(|| PathBuf::from(&self.cacert));
+        config.insecure = self.insecure;
+        config.token =
+            token.unwrap_or_else(|| SecretString::from(std::env::var(TOKEN_VARIABLE).unwrap_or_default()));
+        if config.token.expose_secret().is_empty() {
+            warn!("{TOKEN_VARIABLE} is empty: the service must accept hosts without a token");
+        }
+        config
+    }
+}
+
+impl ServiceArgs {
+    fn agent(self, interval: Duration, dry: Option<Settings>) -> anyhow::Result<Agent<HostSteps>> {
+        let mut config = self.trust.config(&self.url, self.infra_env_id, None);
+        config.agent_version = self.agent_version;
+        config.interval = interval;
+        let (host, marker) = dry.map(|dry| (dry.host, dry.marker)).unzip();
+        config.reboot_marker = marker.flatten();
+        let real = host.is_none();
+        let installer = self.installer_program.map_or(Installer::Container, Installer::Program);
+        let steps = HostSteps::new(Root::live(), host).service(&config).installer(installer);
+        let agent = Agent::new(config, steps)?;
+        Ok(if real { agent.watch_media(Media::default()) } else { agent })
+    }
+}
+
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let dry = Settings::of_process(&args.dry)?;
     logging::start(&args.logging, "agent_registration", &Settings::log_id(dry.as_ref()))?;
-
-    let mut config = Config::new(&args.url, args.infra_env_id);
-    config.agent_version = args.agent_version;
-    config.interval = Duration::from_secs(args.interval);
-    // Units written by a template may leave it empty.
-    config.ca_file = (!args.cacert.is_empty()).then(|| args.cacert.into());
-    config.insecure = args.insecure;
-    config.token = SecretString::from(std::env::var(TOKEN_VARIABLE).unwrap_or_default());
-    if config.token.expose_secret().is_empty() {
-        warn!("PULL_SECRET_TOKEN is empty: the service must accept hosts without a token");
-    }
-    let (host, marker) = dry.map(|dry| (dry.host, dry.marker)).unzip();
-    config.reboot_marker = marker.flatten();
-    let real = host.is_none();
-    let steps = HostSteps::new(Root::live(), host);
-    let mut agent = Agent::new(config, steps)?;
-    if real {
-        agent = agent.watch_media(Media::default());
-    }
-    info!(version = env!("CARGO_PKG_VERSION"), url = args.url, infra_env_id = %args.infra_env_id, "agent begins");
-    crate::block_on(async {
-        let mut terminate = signal(SignalKind::terminate()).context("can't listen for signals")?;
-        let work = async {
+    let (url, infra_env_id) = (args.service.url.clone(), args.service.infra_env_id);
+    let agent = args.service.agent(Duration::from_secs(args.interval), dry)?;
+    info!(version = env!("CARGO_PKG_VERSION"), url, %infra_env_id, "agent begins");
+    until_stopped(async {
+        loop {
             match agent.run().await {
                 // Only a restart may ask again.
                 End::Frozen(_) => std::future::pending().await,
-                End::Rebooted => info!("the pretended host has rebooted"),
+                End::Rebooted => return info!("the pretended host has rebooted"),
+                End::Upgraded(image) => go_on_as(&image).await,
+                End::Register => {}
             }
-        };
+        }
+    })
+}
+
+pub(crate) fn run_steps(args: RunnerArgs) -> anyhow::Result<ExitCode> {
+    let dry = Settings::of_process(&args.dry)?;
+    logging::start(&args.logging, "agent_next_step_runner", &Settings::log_id(dry.as_ref()))?;
+    let host_id = args.host_id;
+    let agent = args.service.agent(Duration::ZERO, dry)?;
+    info!(version = env!("CARGO_PKG_VERSION"), %host_id, "runner of steps begins");
+    until_stopped(async {
+        match agent.run_steps(host_id).await {
+            End::Frozen(_) => std::future::pending().await,
+            // Whoever started this one registers anew, and starts the one that the service names then.
+            end => info!(?end, "runner of steps ends"),
+        }
+    })
+}
+
+/// Works until it is done, or a signal says to stop.
+fn until_stopped(work: impl Future<Output = ()>) -> anyhow::Result<ExitCode> {
+    crate::block_on(async {
+        let mut terminate = signal(SignalKind::terminate()).context("can't listen for signals")?;
         tokio::select! {
             () = work => {}
             _ = terminate.recv() => info!("stopped"),
@@ -89,6 +166,31 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         Ok(ExitCode::SUCCESS)
     })?
+}
+
+/// Becomes the agent of another image, which is here. Where that fails this one goes on: a host without an agent is
+/// lost.
+async fn go_on_as(image: &str) {
+    let replaced = async {
+        let own = std::env::current_exe()?;
+        assisted_agent::program_of(image, &own, &Tools::default()).await?;
+        info!(image, "going on as the new agent");
+        let error = Cmd::new(&own).args(newer(std::env::args_os(), image)).take_over("agent");
+        Err::<(), _>(anyhow::Error::from(error))
+    };
+    if let Err(error) = replaced.await {
+        warn!(image, error = format!("{error:#}"), "the new agent can't go on; the old one does");
+    }
+}
+
+/// The arguments of this process for the agent of another image. A later option counts more than an earlier one.
+fn newer(argv: impl Iterator<Item = OsString>, image: &str) -> Vec<OsString> {
+    let mut args: Vec<_> = argv.skip(1).collect();
+    if args.first().is_some_and(|first| first == "agent") {
+        args.remove(0);
+    }
+    args.extend(["--agent-version".into(), image.into()]);
+    args
 }
 
 #[cfg(test)]
@@ -118,11 +220,21 @@ mod tests {
             "a:b",
             "-with-text-logging=true",
         ]);
-        assert_eq!((args.insecure, args.agent_version.as_str(), args.interval), (false, "a:b", 60));
-        assert!(read(&["-insecure"]).insecure && read(&["-insecure=1"]).insecure);
+        let trust = &args.service.trust;
+        assert_eq!((trust.insecure, args.service.agent_version.as_str(), args.interval), (false, "a:b", 60));
+        let insecure = |flag: &str| read(&[flag]).service.trust.insecure;
+        assert!(insecure("-insecure") && insecure("-insecure=1"));
         // The last one counts, and an empty path is none.
-        assert_eq!(read(&["-cacert", "/ca", "-cacert", "", "-insecure=F"]).cacert, "");
+        assert_eq!(read(&["-cacert", "/ca", "-cacert", "", "-insecure=F"]).service.trust.cacert, "");
         assert_eq!(read(&["-interval", "5", "--interval=7"]).interval, 7);
+    }
+
+    #[test]
+    fn a_newer_agent_has_the_same_arguments() {
+        let argv = ["assisted-host", "agent", "-url", "http://h", "--agent-version=old:1"];
+        let args = newer(argv.into_iter().map(Into::into), "new:2");
+        assert_eq!(args, ["-url", "http://h", "--agent-version=old:1", "--agent-version", "new:2"]);
+        assert_eq!(newer(["/usr/local/bin/agent".into()].into_iter(), "new:2").len(), 2);
     }
 
     #[test]

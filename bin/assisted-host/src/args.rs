@@ -7,24 +7,14 @@ use std::path::Path;
 /// Names under which this program is one of its parts, and the arguments that name the part.
 const PARTS: &[(&str, &[&str])] = &[
     ("agent", &["agent"]),
+    ("next_step_runner", &["next-step-runner"]),
     ("inventory", &["inventory"]),
+    ("logs_sender", &["logs-sender"]),
+    ("free_addresses", &["step", "free-network-addresses"]),
+    ("disk_speed_check", &["step", "installation-disk-speed-check"]),
     ("ntp-synchronizer", &["step", "ntp-synchronizer"]),
     ("domain-resolution", &["step", "domain-resolution"]),
 ];
-
-/// Names under which hosts know programs that this one does not replace.
-const ABSENT: &[&str] = &["next_step_runner", "free_addresses", "disk_speed_check", "logs_sender"];
-
-/// Why the program can't be what it was called as, if so.
-pub(crate) fn refusal(program: &OsStr) -> Option<String> {
-    let name = base_name(program).to_str()?;
-    ABSENT.contains(&name).then(|| match name {
-        "next_step_runner" => {
-            "next_step_runner is part of the agent here: run `agent`, which asks for steps itself".into()
-        }
-        _ => format!("{name} is no part of this version of assisted-host"),
-    })
-}
 
 fn base_name(program: &OsStr) -> &OsStr {
     Path::new(program).file_name().unwrap_or_default()
@@ -107,11 +97,10 @@ mod tests {
         assert_eq!(normal(&["ntp-synchronizer", "{}"]), ["assisted-host", "step", "ntp-synchronizer", "{}"]);
         assert_eq!(normal(&["./domain-resolution"]), ["assisted-host", "step", "domain-resolution"]);
         assert_eq!(normal(&["assisted-host-x86_64", "version"]), ["assisted-host", "version"]);
-        for name in ABSENT {
-            assert!(refusal(OsStr::new(&format!("/usr/bin/{name}"))).unwrap().starts_with(name));
-        }
-        for name in ["agent", "assisted-host", ""] {
-            assert_eq!(refusal(OsStr::new(name)), None);
-        }
+        assert_eq!(
+            normal(&["/usr/bin/next_step_runner", "-url", "x"])[1..],
+            ["next-step-runner", "--url", "x"]
+        );
+        assert_eq!(normal(&["disk_speed_check", "{}"])[1..], ["step", "installation-disk-speed-check", "{}"]);
     }
 }

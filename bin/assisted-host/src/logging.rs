@@ -52,9 +52,3 @@ pub(crate) fn start(args: &Args, name: &str, dry_id: &str) -> anyhow::Result<()>
         .try_init()
         .context("can't start logging")
 }
-
-/// Warnings on standard error, for a person at a terminal.
-pub(crate) fn to_stderr() {
-    let text = tracing_subscriber::fmt::layer().with_ansi(false).without_time().with_writer(std::io::stderr);
-    let _ = tracing_subscriber::registry().with(LevelFilter::WARN).with(text).try_init();
-}

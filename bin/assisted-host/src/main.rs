@@ -1,14 +1,16 @@
 //! The program that goes onto hosts: the agent, and each of its probes for a person to try.
 //!
-//! Called under the name of one of its parts (`agent`, `inventory`, `ntp-synchronizer`, `domain-resolution`) it is
-//! that part, as existing units expect; under the name of a program that it doesn't replace it refuses.
+//! Called under the name of one of its parts (`agent`, `next_step_runner`, `inventory`, `logs_sender`,
+//! `free_addresses`, `disk_speed_check`) it is that part, as existing units and containers expect.
 
 mod agent;
 mod args;
 mod dry_run;
+mod inspect;
 mod inventory;
 mod journal;
 mod logging;
+mod logs_sender;
 mod step;
 
 use std::io::Write;
@@ -27,19 +29,18 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Part {
     Agent(Box<agent::Args>),
+    NextStepRunner(Box<agent::RunnerArgs>),
+    LogsSender(Box<logs_sender::Args>),
     Inventory(Box<inventory::Args>),
+    Inspect(Box<inspect::Args>),
     Step(step::Args),
     /// Print the version
     Version,
 }
 
 fn main() -> ExitCode {
-    if let Some(refusal) = std::env::args_os().next().and_then(|program| args::refusal(&program)) {
-        let _ = writeln!(std::io::stderr(), "error: {refusal}");
-        return ExitCode::FAILURE;
-    }
     let argv = args::normalise(std::env::args_os());
-    let is_agent = argv.get(1).is_some_and(|part| part == "agent");
+    let is_agent = argv.get(1).is_some_and(|part| part == "agent" || part == "next-step-runner");
     let cli = match Cli::try_parse_from(argv) {
         Ok(cli) => cli,
         Err(error) => {
@@ -54,7 +55,10 @@ fn main() -> ExitCode {
     };
     let done = match cli.part {
         Part::Agent(args) => agent::run(*args),
+        Part::NextStepRunner(args) => agent::run_steps(*args),
+        Part::LogsSender(args) => logs_sender::run(*args),
         Part::Inventory(args) => inventory::run(&args),
+        Part::Inspect(args) => inspect::run(&args),
         Part::Step(args) => step::run(args),
         Part::Version => {
             print(concat!("assisted-host ", env!("CARGO_PKG_VERSION"))).map(|()| ExitCode::SUCCESS)

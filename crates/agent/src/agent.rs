@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use assisted_client::{BuildError, Client, Error};
 use assisted_wire::host_params::HostCreateParams;
+use assisted_wire::id::HostId;
 use assisted_wire::operation::OperationId;
 use tokio::time::{Instant, sleep, sleep_until};
 use tracing::{error, info};
@@ -13,7 +14,7 @@ use tracing::{error, info};
 use crate::config::Config;
 use crate::media::Media;
 use crate::poll::{Left, Poller};
-use crate::register::{Reaction, Registered, react};
+use crate::register::{Reaction, Registered, Session, react};
 use crate::step::Steps;
 
 /// How often a pretended host looks whether it has rebooted.
@@ -27,6 +28,10 @@ pub enum End {
     Frozen(Error),
     /// A pretended host has rebooted.
     Rebooted,
+    /// The image of another agent was pulled; that one is to go on in this one's place.
+    Upgraded(String),
+    /// The host is to register anew, which is another program's business.
+    Register,
 }
 
 /// The agent of one host.
@@ -59,22 +64,39 @@ impl<S: Steps> Agent<S> {
         }
     }
 
+    /// Polls for a host that another program has registered, once (agent-protocol §1.8).
+    pub async fn run_steps(&self, host_id: HostId) -> End {
+        let session = Session {
+            infra_env_id: self.config.infra_env_id,
+            host_id,
+            agent_version: self.config.agent_version.clone(),
+        };
+        tokio::select! {
+            left = self.poll(session) => match left {
+                Left::Register => End::Register,
+                Left::Unknown(refused) => frozen(refused),
+                Left::Upgraded(image) => End::Upgraded(image),
+            },
+            () = marker(self.config.reboot_marker.as_deref()) => End::Rebooted,
+        }
+    }
+
+    async fn poll(&self, session: Session) -> Left {
+        self.steps.registered(&session.agent_version);
+        let (steps, media) = (Arc::clone(&self.steps), self.media.clone());
+        Poller::new(self.client.clone(), session, steps, media, self.config.limits).run().await
+    }
+
     async fn work(&self) -> End {
         loop {
             let begin = Instant::now();
             match self.register().await {
                 Reaction::Poll(session) => {
                     info!(host_id = %session.host_id, infra_env_id = %session.infra_env_id, "registered");
-                    let poller = Poller::new(
-                        self.client.clone(),
-                        session,
-                        Arc::clone(&self.steps),
-                        self.media.clone(),
-                        self.config.limits,
-                    );
-                    match poller.run().await {
+                    match self.poll(session).await {
                         Left::Register => sleep_until(begin + self.config.limits.pause).await,
                         Left::Unknown(refused) => return frozen(refused),
+                        Left::Upgraded(image) => return End::Upgraded(image),
                     }
                 }
                 Reaction::Wait(pause) => sleep(pause.max(self.config.limits.pause)).await,

@@ -4,15 +4,21 @@
 //! more, the whole group is killed, children included. It inherits the environment, but for the agent's token.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::{AsyncRead, AsyncReadExt};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::process::Command;
 
 /// Where the agent finds its token; no program that it runs is to find it too.
 pub const TOKEN_VARIABLE: &str = "PULL_SECRET_TOKEN";
+
+/// Longest text of a program that an error repeats, in bytes.
+const LONGEST_COMPLAINT: usize = 512;
 
 /// A program to run.
 #[derive(Clone, Debug)]
@@ -21,6 +27,47 @@ pub struct Cmd {
     args: Vec<OsString>,
     timeout: Duration,
     output_limit: usize,
+    token: Option<SecretString>,
+    on_host: bool,
+}
+
+/// Whether this program runs in a container on the host, so that the host's files are elsewhere.
+pub(crate) fn is_contained() -> bool {
+    let mount_namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+    match (mount_namespace("1"), mount_namespace("self")) {
+        (Some(host), Some(own)) => host != own,
+        _ => false,
+    }
+}
+
+/// Where the host's programs are found.
+#[derive(Clone, Debug, Default)]
+pub struct Tools {
+    dir: Option<PathBuf>,
+}
+
+impl Tools {
+    /// All in one directory, instead of where `PATH` says.
+    pub fn at(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: Some(dir.into()) }
+    }
+
+    /// A program of the host, in its namespaces.
+    pub fn cmd(&self, program: &str) -> Cmd {
+        Cmd::new(self.path(program)).on_host()
+    }
+
+    /// A program beside the agent, in its own namespaces.
+    pub fn own(&self, program: &str) -> Cmd {
+        Cmd::new(self.path(program))
+    }
+
+    fn path(&self, program: &str) -> PathBuf {
+        match (&self.dir, Path::new(program).file_name()) {
+            (Some(dir), Some(name)) => dir.join(name),
+            _ => program.into(),
+        }
+    }
 }
 
 /// What a program left behind.
@@ -36,6 +83,12 @@ impl CmdOutput {
     /// Standard output as text; what is no UTF-8 is replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// What it says about itself for an error: standard error, or else standard output, cut where it is long.
+    pub fn complaint(&self) -> String {
+        let text = if self.stderr.is_empty() { &self.stdout } else { &self.stderr };
+        String::from_utf8_lossy(&text[..text.len().min(LONGEST_COMPLAINT)]).trim().to_owned()
     }
 
     /// Whether the program reported success.
@@ -65,7 +118,15 @@ impl Cmd {
             args: Vec::new(),
             timeout: Duration::from_secs(60),
             output_limit: 1 << 20,
+            token: None,
+            on_host: false,
         }
+    }
+
+    /// Hands it the agent's token, which programs don't get otherwise.
+    pub fn token(mut self, token: &SecretString) -> Self {
+        self.token = Some(token.clone());
+        self
     }
 
     /// Adds an argument.
@@ -93,25 +154,69 @@ impl Cmd {
     }
 
     /// The same program in the namespaces of the host, where the agent runs in a container (agent-protocol §1.10).
-    pub fn on_host(self) -> Self {
-        let mount_namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
-        match (mount_namespace("1"), mount_namespace("self")) {
-            (Some(host), Some(own)) if host != own => {
-                const ENTER: [&str; 7] = ["--target", "1", "--cgroup", "--mount", "--ipc", "--net", "--"];
-                let args = ENTER.into_iter().map(OsString::from);
-                let args = args.chain([self.program]).chain(self.args).collect();
-                Self { program: "nsenter".into(), args, ..self }
-            }
-            _ => self,
+    pub fn on_host(mut self) -> Self {
+        self.on_host = is_contained();
+        self
+    }
+
+    /// Program and arguments as they are run.
+    fn argv(&self) -> (&OsStr, Vec<&OsStr>) {
+        const ENTER: [&str; 7] = ["--target", "1", "--cgroup", "--mount", "--ipc", "--net", "--"];
+        let args = self.args.iter().map(OsString::as_os_str);
+        if self.on_host {
+            let enter = ENTER.into_iter().map(OsStr::new).chain([self.program.as_os_str()]);
+            (OsStr::new("nsenter"), enter.chain(args).collect())
+        } else {
+            (&self.program, args.collect())
         }
+    }
+
+    /// The program and its arguments, for people.
+    pub fn shown(&self) -> String {
+        let words = std::iter::once(&self.program).chain(&self.args);
+        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Becomes that program, called `name`, with the whole environment of this process: it is its successor. Comes back
+    /// only where that fails.
+    pub fn take_over(self, name: &str) -> std::io::Error {
+        let mut successor = std::process::Command::new(&self.program);
+        successor.arg0(name).args(&self.args).exec()
     }
 
     /// Runs it to its end.
     pub async fn run(self) -> Result<CmdOutput, CmdError> {
+        let mut stdout = Vec::new();
+        let output = self.run_into(&mut stdout).await?;
+        Ok(CmdOutput { stdout, ..output })
+    }
+
+    /// Runs it to its end, its standard output going into `sink` as it comes; what came before a failure stays there.
+    pub async fn run_into(self, sink: &mut (impl AsyncWrite + Unpin)) -> Result<CmdOutput, CmdError> {
+        self.run_with(sink, |_| {}).await
+    }
+
+    /// Runs it to its end, and shows each piece of its standard error as it comes.
+    pub async fn run_watched(self, watch: impl FnMut(&[u8])) -> Result<CmdOutput, CmdError> {
+        let mut stdout = Vec::new();
+        let output = self.run_with(&mut stdout, watch).await?;
+        Ok(CmdOutput { stdout, ..output })
+    }
+
+    async fn run_with(
+        self,
+        sink: &mut (impl AsyncWrite + Unpin),
+        watch: impl FnMut(&[u8]),
+    ) -> Result<CmdOutput, CmdError> {
         let program = self.program.to_string_lossy().into_owned();
-        let spawned = Command::new(&self.program)
-            .args(&self.args)
-            .env_remove(TOKEN_VARIABLE)
+        let (first, args) = self.argv();
+        let mut command = Command::new(first);
+        command.env_remove(TOKEN_VARIABLE);
+        if let Some(token) = &self.token {
+            command.env(TOKEN_VARIABLE, token.expose_secret());
+        }
+        let spawned = command
+            .args(args)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -123,14 +228,18 @@ impl Cmd {
         let mut group = Group(id);
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let work = async {
-            tokio::try_join!(read(stdout, self.output_limit), read(stderr, self.output_limit), async {
-                child.wait().await.map_err(ReadError::Io)
-            })
+            let mut errors = Vec::new();
+            let ((), (), status) = tokio::try_join!(
+                copy(stdout, sink, self.output_limit, |_| {}),
+                copy(stderr, &mut errors, self.output_limit, watch),
+                async { child.wait().await.map_err(ReadError::Io) }
+            )?;
+            Ok((errors, status))
         };
         match tokio::time::timeout(self.timeout, work).await {
-            Ok(Ok((stdout, stderr, status))) => {
+            Ok(Ok((stderr, status))) => {
                 group.0 = None;
-                Ok(CmdOutput { code: status.code().unwrap_or(-1), stdout, stderr })
+                Ok(CmdOutput { code: status.code().unwrap_or(-1), stdout: Vec::new(), stderr })
             }
             Ok(Err(ReadError::TooLong)) => Err(CmdError::TooLong { program, limit: self.output_limit }),
             Ok(Err(ReadError::Io(source))) => Err(CmdError::Io { program, source }),
@@ -155,12 +264,29 @@ enum ReadError {
     Io(std::io::Error),
 }
 
-async fn read(stream: Option<impl AsyncRead + Unpin>, limit: usize) -> Result<Vec<u8>, ReadError> {
-    let mut bytes = Vec::new();
-    if let Some(stream) = stream {
-        stream.take(limit as u64 + 1).read_to_end(&mut bytes).await.map_err(ReadError::Io)?;
+async fn copy(
+    stream: Option<impl AsyncRead + Unpin>,
+    sink: &mut (impl AsyncWrite + Unpin),
+    limit: usize,
+    mut watch: impl FnMut(&[u8]),
+) -> Result<(), ReadError> {
+    let Some(mut stream) = stream else { return Ok(()) };
+    let mut piece = vec![0; 16 << 10];
+    let mut copied = 0;
+    loop {
+        let length = stream.read(&mut piece).await.map_err(ReadError::Io)?;
+        if length == 0 {
+            return sink.flush().await.map_err(ReadError::Io);
+        }
+        watch(&piece[..length]);
+        let room = length.min(limit - copied);
+        sink.write_all(&piece[..room]).await.map_err(ReadError::Io)?;
+        copied += room;
+        if room < length {
+            sink.flush().await.map_err(ReadError::Io)?;
+            return Err(ReadError::TooLong);
+        }
     }
-    if bytes.len() > limit { Err(ReadError::TooLong) } else { Ok(bytes) }
 }
 
 #[cfg(test)]

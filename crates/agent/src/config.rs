@@ -11,7 +11,7 @@ use secrecy::SecretString;
 const LONGEST_ANSWER: usize = 16 << 20;
 
 /// The agent's settings.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Config {
     /// Address of the service.
     pub url: String,

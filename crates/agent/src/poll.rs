@@ -17,7 +17,7 @@ use crate::instruction::{Answer, Instruction};
 use crate::media::{self, Media};
 use crate::register::Session;
 use crate::reply::{Known, Outcome, Reply};
-use crate::step::Steps;
+use crate::step::{Steps, limit, upgraded_to};
 use crate::task::propagate;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -30,6 +30,8 @@ pub(crate) enum Left {
     Register,
     /// The service doesn't know the host.
     Unknown(Error),
+    /// The image of another agent is here, and is to go on.
+    Upgraded(String),
 }
 
 /// One registration's conversation with the service.
@@ -95,7 +97,11 @@ impl<S: Steps> Poller<S> {
             loop {
                 tokio::select! {
                     () = &mut wake => break,
-                    Some(ended) = steps.join_next() => if let Err(failure) = ended { propagate(failure) },
+                    Some(ended) = steps.join_next() => match ended {
+                        Ok(Some(image)) => return Left::Upgraded(image),
+                        Ok(None) => {}
+                        Err(failure) => propagate(failure),
+                    },
                 }
             }
             if leave {
@@ -118,8 +124,15 @@ impl<S: Steps> Poller<S> {
             .await
     }
 
-    async fn follow(self: Arc<Self>, instruction: Instruction, conversation: Uuid) {
+    /// Does a step and tells its outcome; the image that is to go on, where the step has brought one.
+    async fn follow(self: Arc<Self>, instruction: Instruction, conversation: Uuid) -> Option<String> {
         let outcome = self.outcome(&instruction).await;
+        let upgraded = upgraded_to(&instruction, &outcome);
+        self.tell(instruction, outcome, conversation).await;
+        upgraded
+    }
+
+    async fn tell(&self, instruction: Instruction, outcome: Outcome, conversation: Uuid) {
         let Instruction { step_type, step_id, .. } = &instruction;
         if self.known().has(step_type, &outcome, std::time::Instant::now()) {
             debug!(step_type, step_id, "the service knows this output");
@@ -152,7 +165,7 @@ impl<S: Steps> Poller<S> {
             return Outcome { exit_code: media::LOST, error: fault, ..Outcome::default() };
         }
         info!(step_type = instruction.step_type, step_id = instruction.step_id, "step begins");
-        let limit = self.limits.step;
+        let limit = limit(&instruction.step_type).map_or(self.limits.step, |own| own.max(self.limits.step));
         let mut outcome = match tokio::time::timeout(limit, self.steps.run(instruction)).await {
             Ok(outcome) => outcome,
             Err(_) => Outcome::failed(format!("the step was timed out after {} seconds", limit.as_secs())),

@@ -53,13 +53,48 @@ fn the_agent_refuses_settings_that_cannot_work() {
 }
 
 #[test]
-fn parts_that_are_elsewhere_are_refused() {
-    for name in ["next_step_runner", "free_addresses", "disk_speed_check", "logs_sender"] {
-        let (code, stdout, stderr) = end(&format!("/usr/bin/{name}"), &["--url", "http://h"]);
-        assert_eq!((code, stdout.as_str()), (Some(1), ""));
-        assert!(stderr.contains(name), "{stderr}");
+fn helpers_of_existing_images_are_parts() {
+    for (name, args, code, told) in [
+        ("next_step_runner", &["-url", "http://h"][..], 1, "--infra-env-id"),
+        ("next_step_runner", &["-url", "http://h", "-infra-env-id", ID], 1, "--host-id"),
+        ("free_addresses", &["x"], 255, "free addresses: "),
+        ("disk_speed_check", &[r#"{"path":"/dev/null"}"#], 255, "it is no disk"),
+        ("disk_speed_check", &[], 255, "accepts 2 params"),
+        ("logs_sender", &["-url", "http://h"], 2, "--cluster-id"),
+        ("logs_sender", &["-with-stdout=1"], 2, "--with-stdout"),
+        ("assisted-host", &["frobnicate"], 2, "frobnicate"),
+    ] {
+        let (found, _, stderr) = end(&format!("/usr/bin/{name}"), args);
+        assert_eq!(found, Some(code), "{name} {args:?}: {stderr}");
+        assert!(stderr.contains(told), "{name} {args:?}: {stderr}");
     }
-    assert_eq!(end("assisted-host", &["frobnicate"]).0, Some(2));
+}
+
+#[test]
+fn a_machine_is_judged_without_any_service() {
+    let dir = tempfile::tempdir().unwrap();
+    let machine = dir.path().join("machine");
+    std::fs::create_dir_all(machine.join("proc/sys/kernel")).unwrap();
+    std::fs::write(machine.join("proc/sys/kernel/hostname"), "box\n").unwrap();
+    std::fs::write(machine.join("proc/meminfo"), "MemTotal:       33554432 kB\n").unwrap();
+    let root = machine.to_str().unwrap();
+    let inspect = |more: &[&str]| {
+        let args = ["inspect", "--root", root, "--with-journal-logging=false"];
+        end("assisted-host", &[&args[..], more].concat())
+    };
+    let (code, stdout, stderr) = inspect(&["--role", "worker"]);
+    assert_eq!(code, Some(3), "{stderr}");
+    assert!(stdout.contains("As worker: CAN'T be installed (disk: none)"), "{stdout}");
+    assert!(stdout.contains("has-min-valid-disks"), "{stdout}");
+    let (code, stdout, _) = inspect(&["--output", "json"]);
+    assert_eq!(code, Some(3));
+    let found: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(
+        (found["installable"].as_bool(), found["roles"].as_array().map(Vec::len)),
+        (Some(false), Some(4))
+    );
+    assert_eq!(found["inventory"]["hostname"], "box");
+    assert_eq!(inspect(&["--role", "king"]).0, Some(2));
 }
 
 #[test]
@@ -95,6 +130,7 @@ fn steps_answer_under_their_names() {
     assert_eq!((code, stdout.as_str()), (Some(255), ""));
     assert!(stderr.contains("neither an address nor a host name"), "{stderr}");
     assert_eq!(end("assisted-host", &["step", "install", "{}"]).0, Some(255));
+    assert_eq!(end("assisted-host", &["step", "stop-everything"]).0, Some(255));
 }
 
 #[test]

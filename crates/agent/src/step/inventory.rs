@@ -5,16 +5,14 @@ use std::sync::Arc;
 use assisted_hostinfo::Root;
 use assisted_wire::id::HostId;
 use assisted_wire::inventory::{Inventory, InventoryTruncation, InventoryTruncationType};
-use tokio::sync::Mutex;
+use tracing::warn;
 
-use super::{output, shown};
+use super::{Guard, output, shown};
 use crate::bmc::{self, Ipmi};
+use crate::cmd::{Cmd, is_contained};
 use crate::dry_run::DryRun;
 use crate::reply::Outcome;
 use crate::task::blocking;
-
-/// Lets one inventory run at a time: one that hangs on a dead disk must not pile up with each poll.
-pub(super) type Guard = Arc<Mutex<()>>;
 
 /// Longest inventory where the service names no limit: with all the steps' bound on outputs a machine with more disks
 /// than that would not be known at all.
@@ -64,6 +62,13 @@ pub(super) async fn run(
     };
     let inventory = match dry_run {
         Some(dry) => dry.disguise(collect(root, held).await),
+        None if is_contained() && !root.is_captured() => match of_host().await {
+            Ok(inventory) => inventory,
+            Err(error) => {
+                warn!(error, "the host's own view can't be had: looking from inside the container");
+                with_controller(root, held).await
+            }
+        },
         None => with_controller(root, held).await,
     };
     output(&fit(inventory, &request))
@@ -73,6 +78,17 @@ pub(super) async fn run(
 /// controller tells by IPMI.
 pub async fn inventory(root: &Arc<Root>) -> Inventory {
     with_controller(root, ()).await
+}
+
+/// The inventory by this same program in the host's namespaces: much of what it reads isn't in the container.
+async fn of_host() -> Result<Inventory, String> {
+    let program = format!("/proc/{}/exe", std::process::id());
+    let cmd = Cmd::new(program).args(["inventory", "--with-journal-logging=false"]).output_limit(LONGEST);
+    let done = cmd.on_host().run().await.map_err(|error| error.to_string())?;
+    if !done.success() {
+        return Err(format!("exit code {}: {}", done.code, done.complaint()));
+    }
+    serde_json::from_slice(&done.stdout).map_err(|error| error.to_string())
 }
 
 async fn with_controller(root: &Arc<Root>, held: impl Send + 'static) -> Inventory {

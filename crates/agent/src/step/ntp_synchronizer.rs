@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use tracing::warn;
 
 use super::{only_arg, output};
-use crate::cmd::{Cmd, CmdError};
+use crate::cmd::{CmdError, Tools};
 use crate::reply::Outcome;
 
 /// More sources than any cluster names.
@@ -33,7 +33,7 @@ pub(super) struct Chrony {
     pub(super) socket: Option<PathBuf>,
 }
 
-pub(super) async fn run(args: &[String], chrony: &Chrony) -> Outcome {
+pub(super) async fn run(args: &[String], chrony: &Chrony, tools: &Tools) -> Outcome {
     let request: NtpSynchronizationRequest = match only_arg("ntp synchronizer", args) {
         Ok(request) => request,
         Err(outcome) => return outcome,
@@ -48,11 +48,11 @@ pub(super) async fn run(args: &[String], chrony: &Chrony) -> Outcome {
         return Outcome::failed(format!("ntp synchronizer: {bad:?} is neither an address nor a host name"));
     }
     for source in wanted {
-        if let Err(error) = chrony.add(source).await {
+        if let Err(error) = chrony.add(source, tools).await {
             warn!(source, %error, "time source not added");
         }
     }
-    match chrony.sources().await {
+    match chrony.sources(tools).await {
         Ok(mut found) => {
             if let Ok(resolver) = dns::system_resolver() {
                 dns::name_sources(&mut found, &resolver, NAMES_LIMIT).await;
@@ -84,28 +84,26 @@ enum ChronyError {
 }
 
 impl Chrony {
-    async fn ask(&self, args: &[&str]) -> Result<String, ChronyError> {
-        let mut cmd = Cmd::new("chronyc");
+    async fn ask(&self, tools: &Tools, args: &[&str]) -> Result<String, ChronyError> {
+        let mut cmd = tools.cmd("chronyc");
         if let Some(socket) = &self.socket {
             cmd = cmd.arg("-h").arg(socket);
         }
-        let output = cmd.args(args).timeout(CHRONYC_LIMIT).on_host().run().await?;
+        let output = cmd.args(args).timeout(CHRONYC_LIMIT).run().await?;
         if output.success() {
             return Ok(output.text());
         }
         // Its refusals stand on standard output.
-        let text = if output.stderr.is_empty() { &output.stdout } else { &output.stderr };
-        let text = String::from_utf8_lossy(&text[..text.len().min(512)]).trim().to_owned();
-        Err(ChronyError::Exit { code: output.code, text })
+        Err(ChronyError::Exit { code: output.code, text: output.complaint() })
     }
 
-    async fn sources(&self) -> Result<Vec<NtpSource>, ChronyError> {
-        self.ask(&["-n", "sources"]).await.map(|text| ntp::parse_sources(&text))
+    async fn sources(&self, tools: &Tools) -> Result<Vec<NtpSource>, ChronyError> {
+        self.ask(tools, &["-n", "sources"]).await.map(|text| ntp::parse_sources(&text))
     }
 
-    async fn add(&self, source: &str) -> Result<(), ChronyError> {
+    async fn add(&self, source: &str, tools: &Tools) -> Result<(), ChronyError> {
         // Where the check fails the source is added: chrony itself refuses what it has.
-        if let Ok(known) = self.sources().await {
+        if let Ok(known) = self.sources(tools).await {
             let has = |text: &str| known.iter().any(|known| known.source_name == text);
             if has(source) {
                 return Ok(());
@@ -117,7 +115,7 @@ impl Chrony {
                 return Ok(());
             }
         }
-        self.ask(&["add", "server", source, "iburst"]).await.map(drop)
+        self.ask(tools, &["add", "server", source, "iburst"]).await.map(drop)
     }
 }
 

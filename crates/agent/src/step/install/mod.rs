@@ -1,0 +1,133 @@
+//! Step `install`: hands the host over to the installer (agent-protocol §2.4.9).
+//!
+//! The step lasts as long as the installer. It can come again with each poll meanwhile, and after a restart of the agent
+//! too: what runs already is answered as a container's name that is taken, which the service knows and passes over.
+
+mod arguments;
+mod copy_network;
+mod request;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use assisted_wire::probe_requests::InstallCmdRequest;
+use tracing::{info, warn};
+
+use super::container_image_availability::is_here;
+use super::{Guard, ended, only_arg};
+use crate::cmd::{Cmd, Tools};
+use crate::config::Config;
+use crate::reply::Outcome;
+
+pub(super) const CONTAINER: &str = "assisted-installer";
+pub(super) const UNIT: &str = "assisted-installer.service";
+
+/// Exit code and words for an installer that runs already (agent-protocol §2.3).
+const RUNNING: i64 = 125;
+const NAME_TAKEN: &str = "the container name \"assisted-installer\" is already in use";
+/// Exit code where the installer's image is not to be had.
+const NO_IMAGE: i64 = 2;
+const PULLS: usize = 3;
+const PULL_LIMIT: Duration = Duration::from_secs(600);
+/// The installer has its own limits for what it waits for.
+pub(crate) const LIMIT: Duration = Duration::from_secs(7 * 24 * 3_600);
+
+/// What writes the disk.
+#[derive(Clone, Debug, Default)]
+pub enum Installer {
+    /// The image that the service names, by podman.
+    #[default]
+    Container,
+    /// A program that takes the installer's flags, as a transient unit of systemd: it lives on when the agent doesn't.
+    Program(PathBuf),
+}
+
+pub(super) async fn run(
+    args: &[String],
+    tools: &Tools,
+    service: Option<&Config>,
+    agent_image: &str,
+    installer: &Installer,
+    guard: &Guard,
+) -> Outcome {
+    let request: InstallCmdRequest = match only_arg("install", args) {
+        Ok(request) => request,
+        Err(outcome) => return outcome,
+    };
+    if let Err(fault) = request::check(&request) {
+        return Outcome::failed(format!("install: {fault}"));
+    }
+    let Some(service) = service else {
+        return Outcome::failed("install: this agent has no service that an installer could report to");
+    };
+    let Ok(_held) = guard.try_lock() else { return running() };
+    let copy_network = copy_network::wanted();
+    let flags = match arguments::flags(&request, service, agent_image, copy_network) {
+        Ok(flags) => flags,
+        Err(error) => return Outcome::failed(format!("install: installer_args: {error}")),
+    };
+    let cmd = match installer {
+        Installer::Container => {
+            if !pulled(&request.installer_image, tools).await {
+                let error = format!("the installer's image {} can't be pulled", request.installer_image);
+                return Outcome { exit_code: NO_IMAGE, ..Outcome::failed(error) };
+            }
+            container(&request.installer_image, tools, service)
+        }
+        Installer::Program(program) => {
+            if is_active(tools).await {
+                return running();
+            }
+            unit(program, tools)
+        }
+    };
+    info!(?installer, role = %request.role, boot_device = request.boot_device, "installation begins");
+    ended(cmd.args(flags).token(&service.token).timeout(LIMIT).run().await)
+}
+
+fn running() -> Outcome {
+    Outcome { exit_code: RUNNING, ..Outcome::failed(NAME_TAKEN) }
+}
+
+async fn pulled(image: &str, tools: &Tools) -> bool {
+    if is_here(tools, image).await {
+        return true;
+    }
+    for attempt in 1..=PULLS {
+        match tools.cmd("podman").args(["pull", image]).timeout(PULL_LIMIT).run().await {
+            Ok(done) if done.success() => return true,
+            Ok(done) => warn!(image, attempt, code = done.code, error = done.complaint(), "image not pulled"),
+            Err(error) => warn!(image, attempt, %error, "image not pulled"),
+        }
+    }
+    false
+}
+
+fn container(image: &str, tools: &Tools, service: &Config) -> Cmd {
+    let cmd = tools.cmd("podman").args(["run", "--privileged", "--pid=host", "--net=host"]);
+    let mut cmd = cmd.arg(format!("--name={CONTAINER}")).args([
+        "--volume=/dev:/dev:rw",
+        "--volume=/opt:/opt:rw",
+        "--volume=/var/log:/var/log:rw",
+        "--volume=/run/systemd/journal/socket:/run/systemd/journal/socket",
+        "--volume=/etc/pki:/etc/pki",
+        "--volume=/tmp:/tmp",
+        "--env=PULL_SECRET_TOKEN",
+    ]);
+    if let Some(path) = &service.ca_file {
+        let path = path.display();
+        cmd = cmd.arg(format!("--volume={path}:{path}:rw"));
+    }
+    cmd.arg(image)
+}
+
+/// `--wait` makes the step last as long as the unit, and end with its status; `--collect` forgets a failed one.
+fn unit(program: &std::path::Path, tools: &Tools) -> Cmd {
+    let cmd = tools.cmd("systemd-run").arg(format!("--unit={UNIT}"));
+    cmd.args(["--wait", "--collect", "--quiet", "--setenv=PULL_SECRET_TOKEN", "--"]).arg(program)
+}
+
+async fn is_active(tools: &Tools) -> bool {
+    let asked = tools.cmd("systemctl").args(["is-active", "--quiet", UNIT]).run().await;
+    asked.is_ok_and(|done| done.success())
+}
