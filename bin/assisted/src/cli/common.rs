@@ -1,7 +1,7 @@
 //! What all commands share: the client, failures with exit codes, finding objects by name.
 
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use assisted_client::{Client, ClusterFilter, Error, InfraEnvFilter};
@@ -58,6 +58,8 @@ impl From<Error> for Failure {
 pub struct Context {
     pub client: Client,
     pub format: Format,
+    /// Certificates to trust besides the system's, where another server than the service is asked.
+    pub ca_file: Option<PathBuf>,
 }
 
 impl Context {
@@ -76,7 +78,7 @@ impl Context {
                 global.url
             ))
         })?;
-        Ok(Self { client, format: global.output })
+        Ok(Self { client, format: global.output, ca_file: global.ca_file.clone() })
     }
 
     pub async fn clusters(&self) -> Result<Vec<Cluster>, Failure> {

@@ -8,6 +8,7 @@ mod download;
 mod event;
 mod host;
 mod infra_env;
+mod iso;
 mod output;
 pub mod reference;
 pub mod screen;
@@ -45,6 +46,9 @@ pub enum Command {
     /// Infra-envs: what discovery images are made from, and where hosts register
     #[command(subcommand, name = "infra-env")]
     InfraEnv(infra_env::Command),
+    /// Discovery images: address, download, inspect
+    #[command(subcommand)]
+    Iso(iso::Command),
     /// Hosts: list, show, update, bind, unbind, disable, enable, delete, watch
     #[command(subcommand)]
     Host(host::Command),
@@ -60,6 +64,7 @@ impl Command {
         match self {
             Self::Cluster(command) => Box::pin(command.run(&context)).await,
             Self::InfraEnv(command) => command.run(&context).await,
+            Self::Iso(command) => Box::pin(command.run(&context)).await,
             Self::Host(command) => Box::pin(command.run(&context)).await,
             Self::Event(command) => command.run(&context).await,
         }

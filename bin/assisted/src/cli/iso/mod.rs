@@ -1,0 +1,82 @@
+//! `assisted iso …`: discovery images, of an infra-env or of anyone.
+
+mod download;
+mod inspect;
+mod remote;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Subcommand;
+
+use super::Failure;
+use super::common::Context;
+use super::output::{line, show};
+
+/// Limits for a connection to stand, and for the next bytes to come.
+const CONNECT: Duration = Duration::from_secs(30);
+const STALL: Duration = Duration::from_secs(60);
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Show the address of an infra-env's discovery image
+    Url {
+        /// Id, beginning of an id, or name
+        infra_env: String,
+    },
+    /// Save an infra-env's discovery image; goes on where an earlier download of the same image stopped
+    Download(download::Download),
+    /// Look into any discovery image: what it boots, embeds and asks for
+    Inspect(inspect::Inspect),
+}
+
+impl Command {
+    pub async fn run(self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::Url { infra_env } => {
+                let id = context.infra_env(&infra_env).await?.id;
+                let url = context.client.infra_env_image_url(id).await?;
+                show(context.format, &url, |url| url.url.clone())
+            }
+            Self::Download(download) => Box::pin(download.run(context)).await,
+            Self::Inspect(inspect) => inspect.run(context).await,
+        }
+    }
+}
+
+/// A client for images. They are fetched as they are: compression would make ranges of something else.
+fn http(context: &Context) -> Result<reqwest::Client, Failure> {
+    let usage = |error: &dyn std::fmt::Display| Failure::Usage(format!("can't set up HTTP: {error}"));
+    let mut builder = reqwest::Client::builder()
+        .user_agent(concat!("assisted/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT)
+        .read_timeout(STALL)
+        .no_gzip();
+    for certificate in ca_certificates(context.ca_file.as_ref()).map_err(|error| usage(&error))? {
+        builder = builder.add_root_certificate(certificate);
+    }
+    builder.build().map_err(|error| usage(&error))
+}
+
+fn ca_certificates(path: Option<&PathBuf>) -> Result<Vec<reqwest::Certificate>, Box<dyn std::error::Error>> {
+    // The client of the service has read the same file and found it sound.
+    let Some(path) = path else { return Ok(Vec::new()) };
+    Ok(reqwest::Certificate::from_pem_bundle(&std::fs::read(path)?)?)
+}
+
+/// What reqwest says, with the causes below it, and without the address, which may hold a token.
+fn cause(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(&error);
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+fn saved(path: &std::path::Path, size: u64) -> Result<(), Failure> {
+    let size = super::output::bytes(i64::try_from(size).unwrap_or(i64::MAX));
+    line(&format!("saved {} ({size})", path.display()))
+}
