@@ -13,6 +13,7 @@ const ORDER: &[&str] = &[
     "assisted-host",
     "assisted-lab",
     "assisted-simhost",
+    "assisted-installer",
     "assisted-agent",
     "assisted-hostinfo",
     "assisted-imageserver",
@@ -34,7 +35,7 @@ const TOOLS: &[&str] = &["assisted-testkit", "xtask"];
 
 /// Crates that what goes onto hosts must not link: no SQL, no Kubernetes, no TLS library but rustls.
 const HEAVY: &[&str] = &["rusqlite", "libsqlite3-sys", "tokio-postgres", "kube", "openssl-sys", "native-tls"];
-const LEAN: &[&str] = &["assisted-host", "assisted-agent", "assisted-hostinfo"];
+const LEAN: &[&str] = &["assisted-host", "assisted-installer", "assisted-agent", "assisted-hostinfo"];
 
 /// Checks the order, and what the crates for hosts link.
 pub fn run() -> Result<()> {

