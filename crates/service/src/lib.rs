@@ -43,6 +43,7 @@ pub use start::{Background, Builder};
 use action::Worker;
 use event::limit::Limits;
 use generator::Generator;
+use infra_env::{Networks, Programs};
 use live::ring::Live;
 use manifest::Turns;
 use memory::Memory;
@@ -64,6 +65,8 @@ struct Inner {
     memory: Memory,
     limits: Limits,
     manifests: Turns,
+    networks: Networks,
+    programs: Programs,
     scheduler: Scheduler,
     worker: Worker,
     generator: Option<Arc<dyn Generator>>,

@@ -14,6 +14,7 @@ use crate::action::Worker;
 use crate::error::chain;
 use crate::event::limit::Limits;
 use crate::generator::{self, Generator};
+use crate::infra_env::{Networks, Programs};
 use crate::live::ring::Live;
 use crate::manifest::Turns;
 use crate::memory::Memory;
@@ -68,6 +69,8 @@ impl Builder {
             clock: self.clock,
             signer: self.signer,
             manifests: Turns::default(),
+            networks: Networks::default(),
+            programs: Programs::default(),
             memory: Memory::default(),
             scheduler: Scheduler::default(),
             worker: Worker::default(),

@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures::{FutureExt, Stream, TryStreamExt};
 use http::header::{
-    ACCEPT_ENCODING, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, VARY,
+    ACCEPT_ENCODING, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LAST_MODIFIED, VARY,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body_util::{BodyExt, Either, Full, StreamBody};
@@ -62,6 +62,10 @@ pub(crate) fn file_answer(status: StatusCode, file: File) -> Answer {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
     if let Ok(disposition) = HeaderValue::from_str(&disposition(&file.name)) {
         headers.insert(CONTENT_DISPOSITION, disposition);
+    }
+    let modified = file.modified.map(|at| at.0.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string());
+    if let Some(modified) = modified.and_then(|text| HeaderValue::try_from(text).ok()) {
+        headers.insert(LAST_MODIFIED, modified);
     }
     if let Some(size) = file.size.filter(|size| *size > 0) {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(size));

@@ -12,6 +12,7 @@ use std::time::Instant;
 use ::http::header::CONTENT_TYPE;
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use assisted_core::settings::Settings;
+use assisted_service::infra_env::PROGRAM_PATH;
 use assisted_service::{Caller, Service};
 use assisted_wire::operation::{BASE_PATH, Operation, OperationId};
 use bytes::Bytes;
@@ -19,7 +20,6 @@ use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-pub use self::dispatch::is_implemented;
 use crate::Patience;
 use crate::auth::{Auth, AuthError};
 use crate::check::Bodies;
@@ -28,7 +28,7 @@ use crate::check::schema::SchemaError;
 use crate::http::body;
 use crate::http::cors::{self, Cors};
 use crate::http::error::ApiError;
-use crate::http::response::{Answer, bytes_answer, empty_answer, gzip};
+use crate::http::response::{Answer, bytes_answer, empty_answer, file_answer, gzip};
 use crate::http::route::{Routes, fold};
 use crate::openapi::Documents;
 
@@ -169,6 +169,14 @@ impl Api {
                 Ok(()) => empty_answer(StatusCode::OK),
                 Err(error) => ApiError::from(error).answer(),
             }),
+            path if path.starts_with(PROGRAM_PATH) => {
+                let architecture = path.strip_prefix(PROGRAM_PATH).unwrap_or_default();
+                // Nothing in it is secret, and what proves it stands in the Ignition config of those who fetch it.
+                Some(match self.0.service.download_host_program(architecture).await {
+                    Ok(file) => file_answer(StatusCode::OK, file),
+                    Err(error) => ApiError::from(error).answer(),
+                })
+            }
             "/docs" => {
                 Some(bytes_answer(StatusCode::OK, "text/html; charset=utf-8", self.0.documents.page()))
             }
@@ -195,12 +203,6 @@ impl Api {
         check_content_type(operation, headers, has_body)?;
         let params = Params::read(operation, &path, query, headers)
             .map_err(|reason| ApiError::framework(400, reason))?;
-        if !is_implemented(operation.id) {
-            return Err(ApiError::application(
-                501,
-                format!("Operation {} is not available in this version of the service", operation.name),
-            ));
-        }
         // Too large to be held: it is passed on while it arrives.
         if operation.id == OperationId::UploadLogs {
             return upload::upload_logs(service, &caller, &params, headers, body, patience).await;

@@ -84,15 +84,11 @@ async fn slashes_ids_and_documents() {
 }
 
 #[tokio::test]
-async fn what_comes_later_says_so() {
+async fn every_operation_has_a_use_case() {
     let server = Server::start(Settings::default()).await;
-    let mut later = 0;
-    for operation in operation::all() {
-        if assisted_api::contract::is_implemented(operation.id) {
-            continue;
-        }
-        later += 1;
-        let id = "11111111-2222-3333-4444-555555555555";
+    let id = "11111111-2222-3333-4444-555555555555";
+    // What has no end is not waited for.
+    for operation in operation::all().filter(|operation| operation.name != "v2Watch") {
         let path = operation.path.replace("{cluster_id}", id).replace("{infra_env_id}", id);
         let path = path.replace("{host_id}", id).replace("{operator_name}", "x").replace("{id}", "x");
         let path = match operation.params.iter().any(|param| param.required && param.name == "file_name") {
@@ -101,9 +97,8 @@ async fn what_comes_later_says_so() {
         };
         let method = Method::from_bytes(operation.method.as_str().as_bytes()).unwrap();
         let (status, body) = server.call(method, &path, None).await;
-        assert_eq!((status, &body["code"], &body["id"]), (501, &json!("501"), &json!(501)), "{path}: {body}");
+        assert_ne!(status, 501, "{path}: {body}");
     }
-    assert!(later > 0);
     server.stop().await;
 }
 

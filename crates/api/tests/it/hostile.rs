@@ -136,10 +136,6 @@ async fn no_body_breaks_an_operation() {
         let method = Method::from_bytes(operation.method.as_str().as_bytes()).unwrap();
         for text in bodies.iter().chain(wrong) {
             let (status, refused) = send(&server, method.clone(), &path, text.to_vec()).await;
-            if !assisted_api::contract::is_implemented(operation.id) {
-                assert_eq!(status, 501);
-                break;
-            }
             let name = operation.name;
             assert_eq!(
                 (status, &refused["code"]),
@@ -153,7 +149,7 @@ async fn no_body_breaks_an_operation() {
             );
             walked += 1;
         }
-        if assisted_api::contract::is_implemented(operation.id) && body.required {
+        if body.required {
             let (status, refused) = send(&server, method, &path, b" ".to_vec()).await;
             assert_eq!(status, 400, "{refused}");
             assert!(refused["message"].as_str().unwrap().ends_with(" in body is required"), "{refused}");

@@ -7,6 +7,7 @@ mod contract;
 mod errors;
 mod files;
 mod hostile;
+mod images;
 mod installation;
 mod life;
 mod live;

@@ -29,7 +29,7 @@ topic! {
         /// Time limit of the image-availability check.
         image_availability_timeout: Duration = Duration::from_secs(16 * 60), "IMAGE_AVAILABILITY_TIMEOUT";
         /// Time limit of the start of the agent.
-        agent_timeout_start: Duration = Duration::from_secs(3 * 60), "AGENT_TIMEOUT_START";
+        agent_timeout_start: Duration = Duration::from_secs(10 * 60), "AGENT_TIMEOUT_START";
         /// Largest inventory that an agent sends, bytes; 0: no limit.
         agent_inventory_max_size: u64 = 0, "AGENT_INVENTORY_MAX_SIZE";
         /// Smallest disk that an agent reports, bytes; 0: all.

@@ -9,13 +9,38 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::topic::topic;
-use super::value::{Value, excerpt};
+use super::value::{Value, choice, excerpt};
+
+/// How the agent comes onto a host that is discovered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AgentDelivery {
+    /// As a program that this service gives out: no registry is needed.
+    #[default]
+    Binary,
+    /// Inside its container image.
+    Image,
+}
+
+choice! {
+    AgentDelivery, "binary or image",
+    "binary" => Self::Binary,
+    "image" => Self::Image,
+}
 
 topic! {
     /// Container images and the tools made from them.
     Images {
         /// Image of the agent; empty: agents are left as they are.
         agent: String = "quay.io/edge-infrastructure/assisted-installer-agent:latest".to_owned(), "AGENT_DOCKER_IMAGE";
+        /// How the agent comes onto a host: binary, a program that this service gives out, or image, by podman.
+        agent_delivery: AgentDelivery = AgentDelivery::Binary, "AGENT_DELIVERY";
+        /// Folder of the programs for hosts, assisted-host-ARCHITECTURE; empty: that of this program.
+        host_programs_dir: String = String::new(), "HOST_PROGRAMS_DIR";
+        /// File with the registries that stand in for others, for hosts that are discovered; used when it names any.
+        registries_conf: String = "/etc/containers/registries.conf".to_owned(), "REGISTRIES_CONF_FILE";
+        /// File with the certificates (PEM) of those registries.
+        registries_ca: String =
+            "/etc/pki/ca-trust/extracted/pem/user-registry-ca-bundle.pem".to_owned(), "REGISTRIES_CA_FILE";
         /// Image of the installer.
         installer: String = "quay.io/edge-infrastructure/assisted-installer:latest".to_owned(), "INSTALLER_IMAGE";
         /// Image of the controller in the new cluster.

@@ -22,7 +22,7 @@ pub use clusters::Clusters;
 pub use discovery::{Hardware, Hosts};
 pub use duration::{format_duration, parse_duration};
 pub use generation::{Generation, Generator};
-pub use images::{Images, JsonList, MustGather, Versions};
+pub use images::{AgentDelivery, Images, JsonList, MustGather, Versions};
 pub use operators::Operators;
 pub use retention::{Events, RateLimits, Retention};
 pub use storage::{Database, Storage, StorageKind};

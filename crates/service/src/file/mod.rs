@@ -11,6 +11,7 @@ use std::pin::Pin;
 
 use assisted_blob::{Blob, Key};
 use assisted_wire::id::ClusterId;
+use assisted_wire::time::DateTime;
 use bytes::Bytes;
 use futures::Stream;
 
@@ -27,6 +28,8 @@ pub struct File {
     pub name: String,
     /// In bytes; `None`: known at its end only.
     pub size: Option<u64>,
+    /// When what it is made from was changed last; `None`: not known.
+    pub modified: Option<DateTime>,
     pub content: Content,
 }
 
@@ -40,7 +43,24 @@ impl File {
     /// Opens a stored file.
     pub(crate) async fn open(blob: &Blob, key: &Key, name: &str) -> Result<Self, assisted_blob::Error> {
         let (object, content) = blob.stream(key, None).await?;
-        Ok(Self { name: name.to_owned(), size: Some(object.size), content: Box::pin(content) })
+        Ok(Self {
+            name: name.to_owned(),
+            size: Some(object.size),
+            modified: None,
+            content: Box::pin(content),
+        })
+    }
+
+    /// A file that was made for this request.
+    pub(crate) fn whole(name: String, content: Vec<u8>) -> Self {
+        let size = Some(content.len() as u64);
+        let content = Box::pin(futures::stream::once(std::future::ready(Ok(Bytes::from(content)))));
+        Self { name, size, modified: None, content }
+    }
+
+    pub(crate) fn modified(mut self, at: DateTime) -> Self {
+        self.modified = Some(at);
+        self
     }
 }
 

@@ -1,7 +1,13 @@
 //! Infra-envs.
 
 mod deregister;
+mod discovery;
+mod download;
 mod image;
+mod ipxe;
+mod network;
+mod program;
+mod ramdisk;
 mod read;
 mod register;
 mod update;
@@ -9,6 +15,10 @@ mod update;
 use assisted_core::refusal::Refusal;
 use assisted_wire::id::InfraEnvId;
 
+pub use download::DownloadInfraEnvFiles;
+pub(crate) use network::Networks;
+pub use program::PATH as PROGRAM_PATH;
+pub(crate) use program::Programs;
 pub use read::ListInfraEnvs;
 
 /// 404: there is no such infra-env.

@@ -58,6 +58,12 @@ impl Service {
         };
         let record = cluster.as_ref().map(|cluster| &cluster.record);
         let mut created = create(params, record, self.settings(), &new).map_err(refuse)?;
+        if let Err(error) = self.check_images(&created.record, params.static_network_config.as_ref()).await {
+            return Err(match error {
+                Error::Refused(refusal) => refuse(refusal).into(),
+                error => error.into(),
+            });
+        }
         self.sign_image_url(&mut created.record).map_err(refuse)?;
         let mut batch = Batch::new();
         batch.insert_infra_env(&created.record);

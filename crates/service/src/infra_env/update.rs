@@ -41,6 +41,7 @@ impl Service {
         if !updated.changed {
             return Ok(updated.record.infra_env);
         }
+        self.check_images(&updated.record, params.static_network_config.as_ref()).await?;
         self.sign_image_url(&mut updated.record)?;
         updated.record.infra_env.updated_at = now.into();
         let mut batch = Batch::new();

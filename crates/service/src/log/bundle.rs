@@ -68,7 +68,7 @@ impl Service {
             Some(Entry::Archive { name, files })
         }));
         let name = format!("{}_{id}.tar", plain(&cluster.name));
-        Ok(File { name, size: None, content: Box::pin(pack(self.blob().clone(), entries)) })
+        Ok(File { name, size: None, modified: None, content: Box::pin(pack(self.blob().clone(), entries)) })
     }
 
     /// Writes the cluster's record and its events beside the logs.

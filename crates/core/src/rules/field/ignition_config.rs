@@ -5,9 +5,6 @@ use serde_json::Value;
 use super::Problem;
 use crate::version::number::{Base, Version};
 
-/// Largest discovery Ignition config, bytes: the space that the image reserves for it.
-pub const LARGEST: usize = 256 * 1024;
-
 /// Checks that a text is an Ignition config of a version that hosts understand.
 pub fn check(text: &str) -> Result<(), Problem> {
     let config: Value =
@@ -36,17 +33,6 @@ pub fn check(text: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Checks the size of a discovery Ignition config; bytes.
-pub fn check_size(bytes: usize) -> Result<(), Problem> {
-    if bytes <= LARGEST {
-        return Ok(());
-    }
-    Err(format!(
-        "The ignition archive size ({} KiB) is over the maximum allowable size (256 KiB)",
-        bytes.div_ceil(1024)
-    ))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,14 +51,5 @@ mod tests {
         ] {
             assert!(check(text).unwrap_err().starts_with("config is not valid: "), "{text}");
         }
-    }
-
-    #[test]
-    fn sizes() {
-        assert_eq!(check_size(LARGEST), Ok(()));
-        assert_eq!(
-            check_size(LARGEST + 1),
-            Err("The ignition archive size (257 KiB) is over the maximum allowable size (256 KiB)".to_owned())
-        );
     }
 }

@@ -69,7 +69,6 @@ pub fn create(
     check_compatibility(cluster, kind, architecture, &version)?;
     pull_secret::check(&params.pull_secret, None, settings)
         .map_err(|problem| refuse(format!("pull secret for new infraEnv is invalid: {problem}")))?;
-    ignition_config::check_size(params.ignition_config_override.len()).map_err(refuse)?;
 
     let infra_env = build(params, architecture, kind, version, settings, &new.new);
     let cluster_feature_usage = cluster.and_then(|record| {
@@ -116,9 +115,6 @@ fn check_fields(params: &InfraEnvCreateParams, kind: ImageType, settings: &Setti
     check_ntp_exclusion(sources.unwrap_or_default(), additional.unwrap_or_default())?;
     if let Some(keys) = params.ssh_authorized_key.as_deref().filter(|keys| !keys.is_empty()) {
         ssh_key::check(keys).map_err(|_| refuse("SSH key is not valid"))?;
-    }
-    if let Some(hosts) = &params.static_network_config {
-        static_network::check(hosts).map_err(refuse)?;
     }
     certificate::bundle(&params.additional_trust_bundle).map_err(refuse)?;
     check_rendezvous_ip(params.rendezvous_ip.as_deref().unwrap_or_default(), kind)?;

@@ -59,7 +59,6 @@ pub fn update(
     }
     apply_version(infra_env, params, cluster, settings)?;
     apply_ntp(infra_env, params)?;
-    ignition_config::check_size(infra_env.ignition_config_override.len()).map_err(refuse)?;
 
     // Kernel arguments count as a change whenever they are given (service-api §5.3).
     let changed = record != *stored || arguments_given;
@@ -97,7 +96,6 @@ fn apply_access(infra_env: &mut InfraEnv, params: &InfraEnvUpdateParams) -> Resu
 
 fn apply_network(infra_env: &mut InfraEnv, params: &InfraEnvUpdateParams) -> Result<(), Refusal> {
     if let Some(hosts) = &params.static_network_config {
-        static_network::check(hosts).map_err(refuse)?;
         infra_env.static_network_config = static_network::stored(hosts);
     }
     if let Some(bundle) = &params.additional_trust_bundle {

@@ -1,0 +1,96 @@
+//! Files of an infra-env (service-api §5.7).
+
+use assisted_core::refusal::Refusal;
+use assisted_wire::id::InfraEnvId;
+use assisted_wire::infra_env::ImageType;
+
+use super::ipxe::IpxeScript;
+use super::no_infra_env;
+use crate::fault::broken;
+use crate::file::File;
+use crate::{Caller, Error, Service};
+
+/// A file of an infra-env. All texts are values of the API's lists.
+#[derive(Clone, Debug)]
+pub struct DownloadInfraEnvFiles {
+    pub infra_env_id: InfraEnvId,
+    pub file_name: String,
+    /// Kind of image that the Ignition config is for; `None`: the infra-env's own.
+    pub discovery_iso_type: Option<ImageType>,
+    /// MAC address of the machine that asks for a script.
+    pub mac: Option<String>,
+    pub ipxe_script_type: Option<String>,
+}
+
+impl Service {
+    /// A file of an infra-env: its Ignition config, its iPXE script or its networks.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such infra-env, 400 for a type of script with another file; 404 for the script of a machine that is
+    /// installed; 503 when a setting of the service is missing.
+    pub async fn download_infra_env_files(
+        &self,
+        caller: &Caller,
+        query: DownloadInfraEnvFiles,
+    ) -> Result<File, Error> {
+        let id = query.infra_env_id;
+        let stored = self.known_infra_env(id).await.map_err(broken)?.ok_or_else(|| no_infra_env(id))?;
+        let record = &stored.record;
+        let of_script = query.file_name == IPXE_SCRIPT;
+        if query.ipxe_script_type.is_some() && !of_script {
+            // As clients know it (service-api §5.7).
+            return Err(
+                Refusal::bad_request(r#""ipxe_script_type"" can be set only for "ipxe-script""#).into()
+            );
+        }
+        let (name, content) = match query.file_name.as_str() {
+            "discovery.ign" => {
+                let own = record.infra_env.r#type;
+                if own == ImageType::DisconnectedIso {
+                    return Err(disconnected(record.infra_env.cluster_id.is_some()).into());
+                }
+                let kind = query.discovery_iso_type.unwrap_or(own);
+                ("discovery.ign".to_owned(), self.discovery_ignition(record, kind).await?)
+            }
+            IPXE_SCRIPT => {
+                let boot_order_control = query.ipxe_script_type.as_deref() == Some("boot-order-control");
+                let query = IpxeScript { mac: query.mac, boot_order_control };
+                (format!("{id}-ipxe-script"), self.ipxe_script(caller, record, &query).await?.into_bytes())
+            }
+            _ => match self.network_archive(record).await? {
+                Some(archive) => (format!("{id}-static-network-config.tar"), archive),
+                None => Default::default(),
+            },
+        };
+        Ok(File::whole(name, content).modified(record.infra_env.updated_at))
+    }
+
+    /// What a minimal image adds to its initramfs; `None`: nothing.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such infra-env.
+    pub async fn download_minimal_initrd(&self, _: &Caller, id: InfraEnvId) -> Result<Option<File>, Error> {
+        let stored = self.known_infra_env(id).await.map_err(broken)?.ok_or_else(|| no_infra_env(id))?;
+        let record = &stored.record;
+        let ramdisk = self.ramdisk(record).await?;
+        Ok(ramdisk.map(|ramdisk| {
+            File::whole("minimal-initrd".to_owned(), ramdisk).modified(record.infra_env.updated_at)
+        }))
+    }
+}
+
+const IPXE_SCRIPT: &str = "ipxe-script";
+
+/// The config of such an image is made by the installer of the bound cluster's release.
+fn disconnected(bound: bool) -> Refusal {
+    if bound {
+        Refusal::new(
+            501,
+            "The discovery ignition of a disconnected ISO is not available in this version of the service",
+        )
+    } else {
+        Refusal::not_found("a disconnected ISO needs a cluster: bind the infra-env to one")
+    }
+}

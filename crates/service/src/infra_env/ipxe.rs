@@ -1,0 +1,164 @@
+//! Scripts with which iPXE boots the discovery image (image-service §5).
+
+use assisted_core::infra_env::record::InfraEnvRecord;
+use assisted_core::refusal::Refusal;
+use assisted_core::version::os_image;
+use assisted_wire::embedded;
+use assisted_wire::host::{Host, HostStage, HostStatus};
+use assisted_wire::infra_env::KernelArguments;
+use assisted_wire::operation::BASE_PATH;
+use url::Url;
+
+use super::discovery::architecture;
+use crate::{Caller, Error, Service, TokenResource};
+
+/// What the kernel of the discovery image is told.
+const ARGUMENTS: &str = "random.trust_cpu=on rd.luks.options=discard ignition.firstboot ignition.platform.id=metal \
+                         console=tty1 console=ttyS1,115200n8 coreos.inst.persistent-kargs=\"console=tty1 console=ttyS1,115200n8\"";
+
+/// Which script is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct IpxeScript {
+    /// MAC address of the machine that asks.
+    pub mac: Option<String>,
+    /// Whether a machine is asked for its address first, so that one that is installed boots from its disk.
+    pub boot_order_control: bool,
+}
+
+impl Service {
+    /// The script for a machine.
+    pub(super) async fn ipxe_script(
+        &self,
+        caller: &Caller,
+        record: &InfraEnvRecord,
+        query: &IpxeScript,
+    ) -> Result<String, Error> {
+        match &query.mac {
+            None if query.boot_order_control => return self.redirect(record),
+            None => {}
+            Some(mac) => {
+                let hosts = self.list_hosts(caller, record.infra_env.id).await?.0;
+                skip_installed(&hosts, mac)?;
+            }
+        }
+        self.boot_script(record)
+    }
+
+    fn boot_script(&self, record: &InfraEnvRecord) -> Result<String, Error> {
+        let infra_env = &record.infra_env;
+        let images = &self.settings().versions.os_images.0;
+        let (version, wanted) = (&infra_env.openshift_version, architecture(infra_env));
+        let image = if version.is_empty() {
+            os_image::latest(images, wanted)
+        } else {
+            os_image::find(images, version, wanted)
+        };
+        let image = image.map_err(Refusal::bad_request)?;
+        let base = self.settings().http.image_service_base_url.trim_end_matches('/').to_owned();
+        let of_image =
+            [("arch", image.cpu_architecture.to_string()), ("version", image.openshift_version.clone())];
+        let at = |path: &str, token: Option<String>| {
+            let token = token.into_iter().map(|token| ("api_key", token));
+            self.reachable(&format!("{base}{path}?{}", query(of_image.iter().cloned().chain(token))))
+        };
+        let token = (self.0.signer)(TokenResource::InfraEnv(infra_env.id));
+        let initrd = at(&format!("/images/{}/pxe-initrd", infra_env.id), token);
+        let (kernel, rootfs) = (at("/boot-artifacts/kernel", None), at("/boot-artifacts/rootfs", None));
+        let further = kernel_arguments(infra_env.kernel_arguments.as_deref()).map_err(Error::internal)?;
+        Ok(format!(
+            "#!ipxe\ninitrd --name initrd {initrd}\nkernel {kernel} initrd=initrd coreos.live.rootfs_url={rootfs} \
+             {ARGUMENTS}{further}\nboot\n"
+        ))
+    }
+
+    /// Asks again with the machine's own address.
+    fn redirect(&self, record: &InfraEnvRecord) -> Result<String, Error> {
+        let base = &self.settings().http.service_base_url;
+        let mut url = Url::parse(base).map_err(|_| {
+            Refusal::new(503, "SERVICE_BASE_URL is no address: machines would not find the service")
+        })?;
+        let id = record.infra_env.id;
+        url.set_path(&format!("{BASE_PATH}/v2/infra-envs/{id}/downloads/files"));
+        let token = (self.0.signer)(TokenResource::InfraEnv(id)).map(|token| ("api_key", token));
+        let file = ("file_name", "ipxe-script".to_owned());
+        url.set_query(Some(&query(token.into_iter().chain([file]))));
+        Ok(format!("#!ipxe\nchain {}&mac=${{net0/mac}}\n", self.reachable(url.as_str())))
+    }
+
+    /// Where there is a listener for it, firmware is spared TLS.
+    fn reachable(&self, url: &str) -> String {
+        match url.strip_prefix("https://") {
+            Some(rest) if !self.settings().http.http_listen_port.is_empty() => format!("http://{rest}"),
+            _ => url.to_owned(),
+        }
+    }
+}
+
+/// In alphabetical order, as clients that compare URLs expect; what is empty is left out.
+fn query(members: impl IntoIterator<Item = (&'static str, String)>) -> String {
+    let mut members: Vec<_> = members.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+    members.sort();
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(members).finish()
+}
+
+fn kernel_arguments(stored: Option<&str>) -> Result<String, serde_json::Error> {
+    let arguments: KernelArguments = embedded::read(stored.unwrap_or_default())?.unwrap_or_default();
+    Ok(arguments.0.iter().map(|argument| format!(" {}", argument.value)).collect())
+}
+
+/// A machine that is installed is left to its disk.
+fn skip_installed(hosts: &[Host], mac: &str) -> Result<(), Refusal> {
+    let (lower, upper) = (mac.to_ascii_lowercase(), mac.to_ascii_uppercase());
+    let has = |host: &&Host| host.inventory.contains(&lower) || host.inventory.contains(&upper);
+    let found: Vec<&Host> = hosts.iter().filter(has).collect();
+    let host = match found.as_slice() {
+        [] => return Ok(()),
+        [host] => *host,
+        several => {
+            return Err(Refusal::new(
+                500,
+                format!("Unexpected number of hosts {} with mac {mac}", several.len()),
+            ));
+        }
+    };
+    let skipped = |state: String| {
+        let infra_env = host.infra_env_id.map(|id| id.to_string()).unwrap_or_default();
+        Refusal::not_found(format!(
+            "IPXE booting skipped. InfraEnv {infra_env}: host {} having mac {mac} is {state}",
+            host.id
+        ))
+    };
+    if host.status == HostStatus::Installed {
+        return Err(skipped("already installed".to_owned()));
+    }
+    let stage = host.progress.as_ref().and_then(|progress| progress.current_stage);
+    match stage.filter(|_| host.status == HostStatus::InstallingInProgress) {
+        Some(
+            stage @ (HostStage::Done
+            | HostStage::Configuring
+            | HostStage::Joined
+            | HostStage::Rebooting
+            | HostStage::WaitingForIgnition),
+        ) => Err(skipped(format!("in stage {stage}"))),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments() {
+        let stored = r#"[{"operation":"append","value":"a=\"b c\""},{"operation":"append","value":"d"}]"#;
+        assert_eq!(kernel_arguments(Some(stored)).unwrap(), " a=\"b c\" d");
+        assert_eq!(kernel_arguments(None).unwrap(), "");
+    }
+
+    #[test]
+    fn queries() {
+        let members =
+            [("version", "4.20".to_owned()), ("arch", "x86_64".to_owned()), ("api_key", String::new())];
+        assert_eq!(query(members), "arch=x86_64&version=4.20");
+    }
+}

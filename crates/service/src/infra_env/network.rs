@@ -1,0 +1,141 @@
+//! The networks of an infra-env's hosts, as files (image-service §3).
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use assisted_core::infra_env::record::InfraEnvRecord;
+use assisted_core::refusal::Refusal;
+use assisted_core::version::number::Version;
+use assisted_netconf::published::{self, Form};
+use assisted_netconf::{File, medium};
+use assisted_wire::embedded;
+use assisted_wire::infra_env::HostStaticNetworkConfig;
+use parking_lot::Mutex;
+
+use crate::{Error, Service};
+
+/// Infra-envs whose files are remembered.
+const REMEMBERED: usize = 32;
+
+/// The files of images that were made last, by the settings that they were made from: an image is fetched in many pieces,
+/// and its files cost most of what a piece costs.
+#[derive(Default)]
+pub(crate) struct Networks(Mutex<VecDeque<(String, Arc<[File]>)>>);
+
+impl Networks {
+    fn get(&self, settings: &str) -> Option<Arc<[File]>> {
+        let known = self.0.lock();
+        known.iter().find(|(known, _)| known == settings).map(|(_, files)| Arc::clone(files))
+    }
+
+    fn put(&self, settings: &str, files: &Arc<[File]>) {
+        let mut known = self.0.lock();
+        known.retain(|(known, _)| known != settings);
+        known.truncate(REMEMBERED - 1);
+        known.push_front((settings.to_owned(), Arc::clone(files)));
+    }
+}
+
+impl Service {
+    /// Judges the networks of a request.
+    pub(crate) async fn check_networks(
+        &self,
+        hosts: Option<&Vec<HostStaticNetworkConfig>>,
+    ) -> Result<(), Error> {
+        let Some(hosts) = hosts.filter(|hosts| !hosts.is_empty()).cloned() else { return Ok(()) };
+        let judged = blocking(move || assisted_netconf::check(&hosts)).await?;
+        Ok(judged.map_err(Refusal::bad_request)?)
+    }
+
+    /// The files that an image carries, with the script; none without networks.
+    pub(crate) async fn network_files(&self, record: &InfraEnvRecord) -> Result<Arc<[File]>, Error> {
+        let settings = &record.infra_env.static_network_config;
+        if settings.is_empty() {
+            return Ok(Arc::default());
+        }
+        if let Some(files) = self.0.networks.get(settings) {
+            return Ok(files);
+        }
+        let hosts = hosts(settings)?;
+        let made = blocking(move || medium::files(&hosts)).await?;
+        let files: Arc<[File]> = made.map_err(Refusal::bad_request)?.into();
+        self.0.networks.put(settings, &files);
+        Ok(files)
+    }
+
+    /// The files as people see them, as a tar archive; `None` without networks.
+    pub(crate) async fn network_archive(&self, record: &InfraEnvRecord) -> Result<Option<Vec<u8>>, Error> {
+        let settings = &record.infra_env.static_network_config;
+        if settings.is_empty() {
+            return Ok(None);
+        }
+        let least = &self.settings().versions.min_version_for_nmstate_service;
+        let form = form(&record.infra_env.openshift_version, least);
+        let hosts = hosts(settings)?;
+        let made = blocking(move || published::files(&hosts, form)).await?;
+        tar(&made.map_err(Refusal::bad_request)?).map(Some).map_err(Error::internal)
+    }
+}
+
+fn hosts(settings: &str) -> Result<Vec<HostStaticNetworkConfig>, Error> {
+    Ok(embedded::read(settings).map_err(Error::internal)?.unwrap_or_default())
+}
+
+/// Thousands of hosts take seconds.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
+    tokio::task::spawn_blocking(work).await.map_err(Error::internal)
+}
+
+/// From some version on hosts have an nmstate that applies policies (image-service §3.3).
+fn form(version: &str, least: &str) -> Form {
+    match (Version::parse(version), Version::parse(least)) {
+        (Some(version), Some(least)) if version >= least => Form::Policy,
+        _ => Form::Keyfiles,
+    }
+}
+
+fn tar(files: &[File]) -> std::io::Result<Vec<u8>> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for file in files {
+        let mut header = tar::Header::new_ustar();
+        // Absolute, which the setter of paths refuses.
+        let path = file.path.as_bytes();
+        let field = &mut header.as_old_mut().name;
+        let room = field.get_mut(..path.len()).ok_or(std::io::ErrorKind::InvalidFilename)?;
+        room.copy_from_slice(path);
+        header.set_size(file.content.len() as u64);
+        header.set_mode(file.mode);
+        header.set_cksum();
+        archive.append(&header, file.content.as_bytes())?;
+    }
+    archive.into_inner()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms() {
+        for (version, expected) in [
+            ("", Form::Keyfiles),
+            ("4.17.9", Form::Keyfiles),
+            ("4.18.0-rc.1", Form::Keyfiles),
+            ("4.18", Form::Policy),
+            ("4.20.1", Form::Policy),
+        ] {
+            assert_eq!(form(version, "4.18"), expected, "{version}");
+        }
+    }
+
+    #[test]
+    fn the_last_ones_are_remembered() {
+        let networks = Networks::default();
+        let files: Arc<[File]> = Arc::default();
+        for number in 0..=REMEMBERED {
+            networks.put(&number.to_string(), &files);
+        }
+        assert!(networks.get("0").is_none() && networks.get("1").is_some());
+        assert_eq!(networks.0.lock().len(), REMEMBERED);
+    }
+}
