@@ -1,1 +1,35 @@
-//! Discovery images over HTTP: what isokit lays out, streamed at the speed of the disk.
+//! Discovery images over HTTP: each is a cached base image with an infra-env's Ignition config, kernel arguments and network
+//! laid over it, streamed without being copied or unpacked anywhere.
+//!
+//! Inside `assisted serve`, or alone (`assisted image-service`), in front of this project's API service or of any other that
+//! speaks REST v2.
+
+mod api;
+mod base;
+mod catalog;
+mod credential;
+pub mod http;
+mod image;
+mod images;
+mod metrics;
+mod route;
+mod token;
+mod trust;
+
+use std::sync::Once;
+
+pub use api::{ApiAddress, ApiError};
+pub use base::{FetchOptions, StoreError};
+pub use catalog::{Catalog, CatalogError, OsImage};
+pub use images::{Background, Images, Options, StartError};
+pub use trust::TrustError;
+
+/// rustls wants one provider per process; whoever comes first has chosen.
+fn provider() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if rustls::crypto::CryptoProvider::get_default().is_none() {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
+    });
+}

@@ -1,0 +1,252 @@
+//! What an image is made of, asked from the API service with the credential of whoever wants the image (image-service §1.5).
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::header::LAST_MODIFIED;
+use http::{HeaderName, HeaderValue, StatusCode};
+use reqwest::redirect::Policy;
+use reqwest::{Client, RequestBuilder, Response};
+use secrecy::ExposeSecret;
+use serde::Deserialize;
+use url::Url;
+use uuid::Uuid;
+
+use crate::credential::Credential;
+use crate::trust::{TrustError, certificates};
+
+const IMAGE_TOKEN: HeaderName = HeaderName::from_static("image-token");
+
+/// Bytes of an answer at most: an Ignition config with a trust bundle takes a few hundred kilobytes.
+const LONGEST: usize = 32 << 20;
+
+/// For a whole answer: static networks of many hosts take some services a minute to write.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Why the API service can't be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    #[error("the address of the API service can't be used: {0}")]
+    Address(#[from] url::ParseError),
+    #[error("can't set up HTTP for the API service")]
+    Http(#[source] reqwest::Error),
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+}
+
+/// What the API service said instead of what was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refused {
+    /// The status to answer with.
+    pub status: StatusCode,
+    /// The reason, for the log and for answers that have a text; without addresses and credentials.
+    pub reason: String,
+}
+
+/// An Ignition config.
+#[derive(Clone, Debug)]
+pub(crate) struct Ignition {
+    pub config: Bytes,
+    /// When the infra-env changed last, as the API service told it.
+    pub modified: Option<HeaderValue>,
+}
+
+/// The API service.
+#[derive(Clone, Debug)]
+pub struct ApiService {
+    http: Client,
+    base: Url,
+}
+
+/// How the API service is reached.
+#[derive(Clone, Debug)]
+pub struct ApiAddress {
+    /// `http` or `https`.
+    pub scheme: String,
+    /// Name or address, with a port when it is not that of the scheme.
+    pub host: String,
+    /// File with certificates (PEM) that are trusted instead of the system's; proxies then count for nothing.
+    pub ca_file: Option<PathBuf>,
+    /// Whether `HTTP_PROXY` and its kin count.
+    pub proxies: bool,
+}
+
+#[derive(Deserialize)]
+struct InfraEnv {
+    kernel_arguments: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct KernelArgument {
+    #[serde(default)]
+    operation: String,
+    #[serde(default)]
+    value: String,
+}
+
+impl ApiService {
+    /// Sets up the connection; nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// When the address is none, or TLS can't be set up.
+    pub fn new(address: &ApiAddress) -> Result<Self, ApiError> {
+        crate::provider();
+        let base = format!("{}://{}/api/assisted-install/v2/infra-envs/", address.scheme, address.host);
+        let base = Url::parse(&base)?;
+        // A redirect could carry the credential to somebody else.
+        let mut http = Client::builder()
+            .user_agent(concat!("assisted-image-service/", env!("CARGO_PKG_VERSION")))
+            .redirect(Policy::none())
+            .connect_timeout(Duration::from_secs(30))
+            .timeout(PATIENCE);
+        // Without TLS there is nobody to trust, and the system's certificates take a while to read.
+        if address.ca_file.is_some() || address.scheme == "http" {
+            http = http.tls_built_in_root_certs(false);
+        }
+        if address.ca_file.is_some() || !address.proxies {
+            http = http.no_proxy();
+        }
+        for certificate in certificates(address.ca_file.as_deref())? {
+            http = http.add_root_certificate(certificate);
+        }
+        Ok(Self { http: http.build().map_err(ApiError::Http)?, base })
+    }
+
+    /// The Ignition config of an infra-env; `kind` is the type of image it is for, else the infra-env's own.
+    pub async fn ignition(
+        &self,
+        id: Uuid,
+        kind: Option<&str>,
+        credential: &Credential,
+    ) -> Result<Ignition, Refused> {
+        let mut query = vec![("file_name", "discovery.ign")];
+        query.extend(kind.map(|kind| ("discovery_iso_type", kind)));
+        let response = self.get(id, "/downloads/files", &query, credential).await?;
+        expect(&response, response.status() == StatusCode::OK)?;
+        let modified = response.headers().get(LAST_MODIFIED).cloned();
+        Ok(Ignition { config: body(response).await?, modified })
+    }
+
+    /// What is unpacked into the initramfs beside the Ignition config; none when there is nothing.
+    pub async fn ramdisk(&self, id: Uuid, credential: &Credential) -> Result<Option<Bytes>, Refused> {
+        let response = self.get(id, "/downloads/minimal-initrd", &[], credential).await?;
+        expect(&response, response.status().is_success())?;
+        if response.status() == StatusCode::NO_CONTENT {
+            return Ok(None);
+        }
+        body(response).await.map(Some)
+    }
+
+    /// The kernel arguments that are appended; none when nothing is said about them, which an empty list is not.
+    pub async fn kernel_arguments(
+        &self,
+        id: Uuid,
+        credential: &Credential,
+    ) -> Result<Option<Vec<String>>, Refused> {
+        let response = self.get(id, "", &[], credential).await?;
+        expect(&response, response.status() == StatusCode::OK)?;
+        let infra_env: InfraEnv = serde_json::from_slice(&body(response).await?)
+            .map_err(|error| broken(format!("the infra-env can't be read: {error}")))?;
+        infra_env.kernel_arguments.as_deref().map(appended).transpose()
+    }
+
+    async fn get(
+        &self,
+        id: Uuid,
+        path: &str,
+        query: &[(&str, &str)],
+        credential: &Credential,
+    ) -> Result<Response, Refused> {
+        let url = self.base.join(&format!("{id}{path}")).map_err(|error| broken(error.to_string()))?;
+        let mut request = self.http.get(url);
+        if !query.is_empty() {
+            request = request.query(query);
+        }
+        let sent = authorise(request, credential).send().await;
+        // Its address may hold a key.
+        sent.map_err(|error| broken(chain(&error.without_url())))
+    }
+}
+
+fn authorise(request: RequestBuilder, credential: &Credential) -> RequestBuilder {
+    match credential {
+        Credential::None => request,
+        Credential::ApiKey(key) => request.query(&[("api_key", key.expose_secret())]),
+        Credential::ImageToken(token) => request.header(IMAGE_TOKEN, token.expose_secret()),
+        Credential::Authorization(value) => request.header(http::header::AUTHORIZATION, value),
+    }
+}
+
+fn broken(reason: String) -> Refused {
+    Refused { status: StatusCode::INTERNAL_SERVER_ERROR, reason }
+}
+
+/// An error with its causes.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+fn expect(response: &Response, good: bool) -> Result<(), Refused> {
+    let status = response.status();
+    if good {
+        return Ok(());
+    }
+    // A redirect or an empty success would say something else to the client than it says here.
+    let told = status.is_client_error() || status.is_server_error();
+    Err(Refused {
+        status: if told { status } else { StatusCode::INTERNAL_SERVER_ERROR },
+        reason: format!("the API service answered {status}"),
+    })
+}
+
+async fn body(mut response: Response) -> Result<Bytes, Refused> {
+    let mut all = BytesMut::new();
+    loop {
+        match response.chunk().await {
+            Ok(None) => return Ok(all.freeze()),
+            Ok(Some(chunk)) if all.len() + chunk.len() <= LONGEST => all.extend_from_slice(&chunk),
+            Ok(Some(_)) => return Err(broken(format!("an answer is longer than {LONGEST} bytes"))),
+            Err(error) => return Err(broken(chain(&error.without_url()))),
+        }
+    }
+}
+
+fn appended(json: &str) -> Result<Vec<String>, Refused> {
+    let arguments: Vec<KernelArgument> = serde_json::from_str(json)
+        .map_err(|error| broken(format!("the kernel arguments can't be read: {error}")))?;
+    let value = |argument: KernelArgument| match argument.operation.as_str() {
+        "append" => Ok(argument.value),
+        other => Err(broken(format!("only 'append' operation is allowed.  got {other}"))),
+    };
+    arguments.into_iter().map(value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_arguments_are_a_list_inside_a_text() {
+        let list = r#"[{"operation":"append","value":"p1"},{"operation":"append","value":"p2=\"a b\""}]"#;
+        assert_eq!(appended(list).unwrap(), ["p1", "p2=\"a b\""]);
+        assert!(appended("[]").unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_no_list_of_arguments_to_append_is_refused() {
+        for (text, part) in [
+            ("", "can't be read"),
+            ("{}", "can't be read"),
+            ("null", "can't be read"),
+            (r#"[{"operation":"delete","value":"a"}]"#, "got delete"),
+            (r#"[{"value":"a"}]"#, "only 'append'"),
+        ] {
+            let refused = appended(text).unwrap_err();
+            assert_eq!(refused.status, 500);
+            assert!(refused.reason.contains(part), "{text}: {}", refused.reason);
+        }
+    }
+}

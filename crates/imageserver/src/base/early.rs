@@ -1,0 +1,88 @@
+//! Images from a base image that is still arriving.
+//!
+//! A live image has its directory at its beginning, and what the directory points to in the order of names: the kernel and
+//! a boot configuration lie behind the root file system, which is nearly all of the image. So its end is fetched first,
+//! and laid behind what arrives in order.
+
+use std::convert::Infallible;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use assisted_isokit::{Extent, Layout};
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+
+use super::keeper::Shop;
+use super::part::Origin;
+use super::{Base, Stage};
+use crate::http::Arrival;
+use crate::image::{Medium, MediumError};
+
+/// Bytes after which it is first tried to make images from what has arrived; then after twice as many, and so on.
+const FIRST_LOOK: u64 = 1 << 20;
+
+/// How much of the end is fetched first, at most, and as a part of the whole.
+const TAIL: u64 = 32 << 20;
+const TAIL_PART: u64 = 8;
+
+/// An image whose first bytes arrive.
+#[derive(Clone, Debug)]
+pub(super) struct Begun {
+    pub file: Arc<File>,
+    pub origin: Origin,
+    pub arrival: Arrival,
+}
+
+/// Offers an image for others to be made from as soon as there is enough of it.
+pub(super) async fn offer(
+    base: &Arc<Base>,
+    shop: &Shop,
+    mut begins: watch::Receiver<Option<Begun>>,
+) -> Infallible {
+    if let Some(medium) = wait(base, shop, &mut begins).await {
+        tracing::info!(image = base.label, "images can be made while the base arrives");
+        base.set(Stage::Fetching(Some(Arc::new(medium))));
+    }
+    std::future::pending().await
+}
+
+async fn wait(base: &Arc<Base>, shop: &Shop, begins: &mut watch::Receiver<Option<Begun>>) -> Option<Medium> {
+    let begun = begins.wait_for(Option::is_some).await.ok()?.clone()?;
+    let Begun { file, origin, mut arrival } = begun;
+    let length = origin.length;
+    let mut layout = Layout::file(Arc::clone(&file), length);
+    let mut look = FIRST_LOOK;
+    let mut tailed = false;
+    loop {
+        arrival.reach(&file, look - 1, look).await.ok()?;
+        match open(base, &layout, &arrival).await {
+            Ok(medium) => return Some(medium),
+            Err(error) => tracing::debug!(image = base.label, %error, "not enough to make images from"),
+        }
+        if tailed {
+            look = look.saturating_mul(2);
+            continue;
+        }
+        tailed = true;
+        let from = length - (length / TAIL_PART).min(TAIL);
+        let dir = base.path.parent().unwrap_or(Path::new("."));
+        match shop.fetcher.tail(&base.image.url, dir, &origin, from).await {
+            Ok(tail) => {
+                layout = layout.part(0..from);
+                layout.push(Extent::file(tail, 0, length - from));
+            }
+            Err(error) => tracing::debug!(image = base.label, %error, "the end does not come first"),
+        }
+    }
+}
+
+async fn open(base: &Arc<Base>, layout: &Layout, arrival: &Arrival) -> Result<Medium, MediumError> {
+    let (base, layout, arrival) = (Arc::clone(base), layout.clone(), Some(arrival.clone()));
+    let open = move || {
+        let medium = Medium::open(&base.image, base.support.clone(), layout, SystemTime::now(), arrival)?;
+        medium.is_complete().map(|()| medium)
+    };
+    spawn_blocking(open).await.map_err(std::io::Error::other)?
+}

@@ -1,0 +1,149 @@
+//! Listeners: connections are accepted within a bound, and end gracefully.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ServerConfig;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use super::connection::Patience;
+use super::connection::serve as serve_connection;
+use super::transport::{Stream, Transport};
+use crate::Images;
+
+/// Connections at a time; further ones wait in the queue of the system.
+const MOST_CONNECTIONS: usize = 16 * 1024;
+
+/// A place to listen, and how.
+pub struct Listener {
+    pub tcp: TcpListener,
+    /// Certificate and key; none: plain HTTP.
+    pub tls: Option<Arc<ServerConfig>>,
+}
+
+/// Serves images on all listeners until `stop` ends; then answers under way are finished, `drain` long at the most, or
+/// without a limit.
+///
+/// # Errors
+///
+/// When a task breaks.
+pub async fn serve(
+    listeners: Vec<Listener>,
+    images: Images,
+    patience: Patience,
+    stop: impl Future<Output = ()>,
+    drain: Option<Duration>,
+) -> io::Result<()> {
+    let stopping = CancellationToken::new();
+    let connections = TaskTracker::new();
+    let slots = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let mut accepting = tokio::task::JoinSet::new();
+    for listener in listeners {
+        let accept = Accept {
+            images: images.clone(),
+            patience,
+            slots: Arc::clone(&slots),
+            connections: connections.clone(),
+            stopping: stopping.clone(),
+        };
+        accepting.spawn(accept.run(listener));
+    }
+    let ended = tokio::select! {
+        () = stop => Ok(()),
+        Some(ended) = accepting.join_next() => ended.map_err(io::Error::other),
+    };
+    stopping.cancel();
+    while accepting.join_next().await.is_some() {}
+    connections.close();
+    match drain {
+        None => connections.wait().await,
+        Some(drain) => {
+            if timeout(drain, connections.wait()).await.is_err() {
+                tracing::warn!(connections = connections.len(), "downloads are cut: they took too long");
+            }
+        }
+    }
+    ended
+}
+
+/// What accepts the connections of one listener.
+struct Accept {
+    images: Images,
+    patience: Patience,
+    slots: Arc<Semaphore>,
+    connections: TaskTracker,
+    stopping: CancellationToken,
+}
+
+impl Accept {
+    async fn run(self, listener: Listener) {
+        let acceptor = listener.tls.map(TlsAcceptor::from);
+        loop {
+            let accepted = tokio::select! {
+                accepted = self.next(&listener.tcp) => accepted,
+                () = self.stopping.cancelled() => return,
+            };
+            let Some((stream, slot)) = accepted else { continue };
+            let (images, acceptor) = (self.images.clone(), acceptor.clone());
+            let (patience, stopping) = (self.patience, self.stopping.clone());
+            self.connections.spawn(async move {
+                let _slot = slot;
+                if let Some(stream) = open(stream, acceptor, patience).await {
+                    let transport = Transport::new(stream, patience.stall);
+                    serve_connection(transport, images, patience, stopping).await;
+                }
+            });
+        }
+    }
+
+    async fn next(&self, listener: &TcpListener) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+        let slot = Arc::clone(&self.slots).acquire_owned().await.ok()?;
+        match listener.accept().await {
+            Ok((stream, _)) => Some((stream, slot)),
+            Err(error) => {
+                use io::ErrorKind::{ConnectionAborted, ConnectionReset};
+                if !matches!(error.kind(), ConnectionAborted | ConnectionReset) {
+                    // Out of files or memory: give the connections that there are a chance to end.
+                    tracing::warn!(%error, "a connection is not accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                None
+            }
+        }
+    }
+}
+
+async fn open(stream: TcpStream, acceptor: Option<TlsAcceptor>, patience: Patience) -> Option<Stream> {
+    if let Err(error) = prepare(&stream) {
+        tracing::debug!(%error, "a connection ended before its time");
+        return None;
+    }
+    let Some(acceptor) = acceptor else { return Some(Stream::Plain(stream)) };
+    match timeout(patience.handshake, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => Some(Stream::Secure(Box::new(stream))),
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "a handshake failed");
+            None
+        }
+        Err(_) => {
+            tracing::debug!("a handshake took too long");
+            None
+        }
+    }
+}
+
+/// No waiting for full packets, and a client that has gone without a word is noticed.
+fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    rustix::net::sockopt::set_socket_keepalive(stream, true)?;
+    rustix::net::sockopt::set_tcp_keepidle(stream, Duration::from_secs(60))?;
+    rustix::net::sockopt::set_tcp_keepintvl(stream, Duration::from_secs(15))?;
+    Ok(())
+}

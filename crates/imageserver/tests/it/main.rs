@@ -1,0 +1,12 @@
+//! The image service over real sockets, in front of a scripted API service.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests too")]
+
+mod api;
+mod bases;
+mod client;
+mod connections;
+mod iso;
+mod listeners;
+mod ranges;
+mod requests;
+mod server;
