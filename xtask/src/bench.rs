@@ -11,6 +11,9 @@ use crate::setup;
 /// The load on the service, as cargo knows it.
 const LOAD: [&str; 4] = ["--package", "assisted-simhost", "--bench", "load"];
 
+/// Downloads of images, beside nginx.
+const IMAGES: [&str; 4] = ["--package", "assisted-imageserver", "--bench", "images"];
+
 #[derive(Args)]
 pub struct Bench {
     /// What to measure
@@ -26,6 +29,8 @@ enum Name {
     Discovery,
     /// Decisions about one cluster; 1,000 installations at once; 10,000 and 100,000 hosts that poll once a minute
     Installs,
+    /// Throughput, CPU, memory and first bytes of discovery images, beside nginx on the same file
+    Images,
 }
 
 impl Bench {
@@ -36,16 +41,18 @@ impl Bench {
         if self.name == Name::Discovery {
             build("the program for hosts", &["build", "--profile", "host", "--package", "assisted-host"])?;
         }
-        build("the load", &[&["bench", "--no-run"], &LOAD[..]].concat())?;
+        let bench = if self.name == Name::Images { IMAGES } else { LOAD };
+        build("the load", &[&["bench", "--no-run"], &bench[..]].concat())?;
         if self.name == Name::Installs {
             const REFRESH: [&str; 5] = ["bench", "--package", "assisted-core", "--bench", "refresh"];
             step("decisions about one cluster", &mut cargo(&REFRESH))?;
         }
-        let name = match self.name {
-            Name::Discovery => "discovery",
-            Name::Installs => "installs",
+        let name: &[&str] = match self.name {
+            Name::Discovery => &["discovery"],
+            Name::Installs => &["installs"],
+            Name::Images => &[],
         };
-        let mut measure = cargo(&[&["bench", "--quiet"], &LOAD[..], &["--", name]].concat());
+        let mut measure = cargo(&[&["bench", "--quiet"], &bench[..], &["--"], name].concat());
         // In the place of this process, so that whoever stops it stops the benchmark.
         Err(measure.args(&self.options).exec()).context("can't start the benchmark")
     }

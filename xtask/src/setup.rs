@@ -28,6 +28,7 @@ const PACKAGES: &[Package] = &[
     Package { name: "e2fsprogs", present: || on_path("mkfs.ext4") },
     Package { name: "fio", present: || on_path("fio") },
     Package { name: "mount", present: || on_path("losetup") },
+    Package { name: "nginx", present: || Path::new("/usr/sbin/nginx").is_file() },
     Package { name: "chrony", present: || on_path("chronyd") },
 ];
 
