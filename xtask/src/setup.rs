@@ -18,6 +18,7 @@ const PACKAGES: &[Package] = &[
     Package { name: "postgresql", present: Postgres::is_installed },
     Package { name: "python3-venv", present: || has_module("venv") && has_module("ensurepip") },
     Package { name: "gcc", present: || on_path("cc") },
+    Package { name: "ignition", present: || Path::new("/usr/bin/ignition-validate").is_file() },
     Package { name: "isolinux", present: || Path::new("/usr/lib/ISOLINUX/isolinux.bin").is_file() },
     Package { name: "libssl-dev", present: || has_library("openssl") },
     Package { name: "libzstd-dev", present: || has_library("libzstd") },
@@ -28,7 +29,6 @@ const PACKAGES: &[Package] = &[
     Package { name: "e2fsprogs", present: || on_path("mkfs.ext4") },
     Package { name: "fio", present: || on_path("fio") },
     Package { name: "mount", present: || on_path("losetup") },
-    Package { name: "nginx", present: || Path::new("/usr/sbin/nginx").is_file() },
     Package { name: "chrony", present: || on_path("chronyd") },
 ];
 
@@ -43,7 +43,27 @@ const PYTHON: &[&str] = &[
 pub fn run() -> Result<()> {
     debian()?;
     python()?;
+    nmstatectl()?;
     coreos_installer()
+}
+
+/// Version of nmstatectl that judges our keyfiles: that of the library in `Cargo.lock`.
+const NMSTATECTL: &str = "2.2.62";
+
+/// What judges keyfiles, built from its crate once for each version, with nothing but what makes them.
+fn nmstatectl() -> Result<()> {
+    let dir = cache()?.join(format!("nmstatectl-{NMSTATECTL}"));
+    if dir.join("bin/nmstatectl").is_file() {
+        return Ok(());
+    }
+    step(
+        "nmstatectl",
+        Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+            .current_dir(cache()?)
+            .args(["install", "nmstatectl", "--locked", "--debug", "--version", NMSTATECTL])
+            .args(["--no-default-features", "--features", "gen_conf", "--root"])
+            .arg(dir),
+    )
 }
 
 /// What judges discovery images, built from its crate once for each version.

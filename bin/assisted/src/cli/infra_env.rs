@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use assisted_wire::infra_env::{ImageType, InfraEnv, InfraEnvCreateParams, InfraEnvUpdateParams};
+use assisted_wire::infra_env::{
+    HostStaticNetworkConfig, ImageType, InfraEnv, InfraEnvCreateParams, InfraEnvUpdateParams, KernelArgument,
+    KernelArgumentOperation, KernelArguments, Proxy,
+};
 use clap::{Args, Subcommand};
 
 use super::Failure;
@@ -22,6 +25,11 @@ pub enum Command {
     },
     /// Change an infra-env
     Update(Update),
+    /// Make the addresses of images worthless that were signed with the infra-env's own key
+    RotateKey {
+        /// Id, beginning of an id, or name
+        infra_env: String,
+    },
     /// Delete an infra-env that has no hosts
     Delete {
         /// Id, beginning of an id, or name
@@ -41,9 +49,70 @@ pub struct Settings {
     /// Kind of discovery image
     #[arg(long, value_name = "TYPE", value_parser = ["full-iso", "minimal-iso"])]
     image_type: Option<String>,
+    /// File with the static networks of hosts, YAML: a list of hosts, each with network_yaml and mac_interface_map
+    #[arg(long, value_name = "FILE")]
+    static_network_file: Option<PathBuf>,
+    /// Argument of the discovery image's kernel; can be given several times, and replaces those of before
+    #[arg(long, value_name = "ARGUMENT")]
+    kernel_argument: Vec<String>,
+    /// Proxy of hosts for HTTP
+    #[arg(long, value_name = "URL")]
+    http_proxy: Option<String>,
+    /// Proxy of hosts for HTTPS
+    #[arg(long, value_name = "URL")]
+    https_proxy: Option<String>,
+    /// What hosts reach without a proxy; several separated by commas
+    #[arg(long, value_name = "LIST")]
+    no_proxy: Option<String>,
+    /// File with certificates (PEM) that hosts trust besides the system's
+    #[arg(long, value_name = "FILE")]
+    trust_bundle_file: Option<PathBuf>,
+    /// File with an Ignition config (3.1.0 or 3.2.0) that is laid over the discovery image's
+    #[arg(long, value_name = "FILE")]
+    ignition_override_file: Option<PathBuf>,
+    /// Seconds that a minimal image waits before it looks at the network interfaces
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(i64).range(0..=3600))]
+    network_delay: Option<i64>,
 }
 
 impl Settings {
+    fn networks(&self) -> Result<Option<Vec<HostStaticNetworkConfig>>, Failure> {
+        let Some(path) = &self.static_network_file else { return Ok(None) };
+        let read = serde_yaml_ng::from_str(&file(path)?);
+        read.map(Some).map_err(|error| {
+            Failure::Usage(format!(
+                "{} is not a list of hosts, each with network_yaml and mac_interface_map: {error}",
+                path.display()
+            ))
+        })
+    }
+
+    fn kernel_arguments(&self) -> Option<KernelArguments> {
+        let append = |value: &String| KernelArgument {
+            operation: Some(KernelArgumentOperation::Append),
+            value: value.clone(),
+        };
+        let arguments = &self.kernel_argument;
+        (!arguments.is_empty()).then(|| KernelArguments(arguments.iter().map(append).collect()))
+    }
+
+    fn proxy(&self) -> Option<Proxy> {
+        let proxy = Proxy {
+            http_proxy: self.http_proxy.clone(),
+            https_proxy: self.https_proxy.clone(),
+            no_proxy: self.no_proxy.clone(),
+        };
+        (proxy != Proxy::default()).then_some(proxy)
+    }
+
+    fn trust_bundle(&self) -> Result<Option<String>, Failure> {
+        self.trust_bundle_file.as_deref().map(file).transpose()
+    }
+
+    fn ignition_override(&self) -> Result<String, Failure> {
+        Ok(self.ignition_override_file.as_deref().map(file).transpose()?.unwrap_or_default())
+    }
+
     fn image_type(&self) -> Result<Option<ImageType>, Failure> {
         self.image_type.as_ref().map(|text| text.parse().map_err(Failure::Usage)).transpose()
     }
@@ -62,6 +131,9 @@ pub struct Create {
     /// OpenShift version whose image hosts boot
     #[arg(long, value_name = "VERSION")]
     openshift_version: Option<String>,
+    /// CPU architecture of the hosts
+    #[arg(long, value_name = "NAME", value_parser = ["x86_64", "arm64", "ppc64le", "s390x"])]
+    architecture: Option<String>,
     #[command(flatten)]
     settings: Settings,
 }
@@ -101,6 +173,11 @@ impl Command {
             }),
             Self::Show { infra_env } => show(context.format, &context.infra_env(&infra_env).await?, describe),
             Self::Update(update) => update.run(context).await,
+            Self::RotateKey { infra_env } => {
+                let infra_env = context.infra_env(&infra_env).await?;
+                context.client.regenerate_infra_env_signing_key(infra_env.id).await?;
+                line(&format!("{} ({}) has a new signing key", infra_env.name, infra_env.id))
+            }
             Self::Delete { infra_env } => {
                 let infra_env = context.infra_env(&infra_env).await?;
                 context.client.deregister_infra_env(infra_env.id).await?;
@@ -123,6 +200,16 @@ impl Create {
             ssh_authorized_key: self.settings.ssh_key_file.as_deref().map(file).transpose()?,
             additional_ntp_sources: self.settings.ntp_source.clone(),
             image_type: self.settings.image_type()?,
+            cpu_architecture: self
+                .architecture
+                .map(|name| name.parse().map_err(Failure::Usage))
+                .transpose()?,
+            static_network_config: self.settings.networks()?,
+            kernel_arguments: self.settings.kernel_arguments(),
+            proxy: self.settings.proxy(),
+            additional_trust_bundle: self.settings.trust_bundle()?.unwrap_or_default(),
+            ignition_config_override: self.settings.ignition_override()?,
+            network_discovery_delay_seconds: self.settings.network_delay,
             name: self.name,
             ..InfraEnvCreateParams::default()
         };
@@ -138,6 +225,12 @@ impl Update {
             ssh_authorized_key: self.settings.ssh_key_file.as_deref().map(file).transpose()?,
             additional_ntp_sources: self.settings.ntp_source.clone(),
             image_type: self.settings.image_type()?,
+            static_network_config: self.settings.networks()?,
+            kernel_arguments: self.settings.kernel_arguments(),
+            proxy: self.settings.proxy(),
+            additional_trust_bundle: self.settings.trust_bundle()?,
+            ignition_config_override: self.settings.ignition_override()?,
+            network_discovery_delay_seconds: self.settings.network_delay,
             ..InfraEnvUpdateParams::default()
         };
         show(context.format, &context.client.update_infra_env(infra_env.id, &params).await?, describe)
@@ -156,6 +249,11 @@ fn describe(infra_env: &InfraEnv) -> String {
         ),
         ("image", infra_env.r#type.to_string()),
         ("NTP sources", infra_env.additional_ntp_sources.clone()),
+        (
+            "static networks",
+            if infra_env.static_network_config.is_empty() { "none" } else { "set" }.to_owned(),
+        ),
+        ("kernel arguments", infra_env.kernel_arguments.clone().unwrap_or_default()),
         ("pull secret", if infra_env.pull_secret_set { "set" } else { "missing" }.to_owned()),
         ("created", infra_env.created_at.to_string()),
     ])
