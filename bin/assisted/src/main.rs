@@ -1,6 +1,7 @@
 //! `assisted`: the service, and the command line that talks to it.
 
 mod cli;
+mod image_service;
 mod lab;
 mod serve;
 
@@ -21,7 +22,8 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Command {
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
+    ImageService(Box<image_service::ImageService>),
     #[command(flatten)]
     Client(cli::Command),
     /// Try the service out without machines
@@ -55,6 +57,9 @@ fn main() -> ExitCode {
 fn run(program: Program) -> Result<(), cli::Failure> {
     match program.command {
         Command::Serve(serve) => serve.run().map_err(|error| cli::Failure::Refused(format!("{error:#}"))),
+        Command::ImageService(service) => {
+            service.run().map_err(|error| cli::Failure::Refused(format!("{error:#}")))
+        }
         Command::Client(command) => {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()

@@ -1,6 +1,7 @@
 //! `assisted serve`: the service with its database and files, until it is told to stop.
 
-mod log;
+mod images;
+pub(crate) mod log;
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -19,6 +20,8 @@ use clap::Args;
 use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 /// Hosts may wait in a pool for weeks before they are used; their tokens must last as long.
 const TOKEN_LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
@@ -43,6 +46,8 @@ pub struct Serve {
     /// What generates the files that hosts are installed with: none, or simulation [default: GENERATOR, else none]
     #[arg(long)]
     generator: Option<String>,
+    #[command(flatten)]
+    images: images::ImageFlags,
 }
 
 impl Serve {
@@ -50,22 +55,22 @@ impl Serve {
     pub fn run(self) -> Result<()> {
         let flag = |name: &str| if name == "GENERATOR" { self.generator.clone() } else { None };
         let settings = Settings::from_env(&|name| flag(name).or_else(|| std::env::var(name).ok()))?;
-        log::start(&settings)?;
+        log::start("LOG_LEVEL", &settings.http.log_level, &settings.http.log_format)?;
         raise_file_limit();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(self.serve(settings))
     }
 
-    async fn serve(self, settings: Settings) -> Result<()> {
-        if settings.auth.auth_type == AuthType::None
-            && !self.listen.ip().is_loopback()
-            && !self.allow_unauthenticated
-        {
-            bail!(
-                "{} can be reached from other machines and AUTH_TYPE is none: anyone could do anything. Listen on \
-                 127.0.0.1, set AUTH_TYPE=local with its keys, or give --allow-unauthenticated",
-                self.listen
-            );
+    async fn serve(self, mut settings: Settings) -> Result<()> {
+        let image_address = self.images.address(&settings, self.listen);
+        let open = settings.auth.auth_type == AuthType::None && !self.allow_unauthenticated;
+        for address in [Some(self.listen), image_address].into_iter().flatten() {
+            if open && !address.ip().is_loopback() {
+                bail!(
+                    "{address} can be reached from other machines and AUTH_TYPE is none: anyone could do anything. \
+                     Listen on 127.0.0.1, set AUTH_TYPE=local with its keys, or give --allow-unauthenticated"
+                );
+            }
         }
         if !settings.http.http_listen_port.is_empty() {
             bail!("HTTP_LISTEN_PORT is not available in this version; leave it unset");
@@ -96,6 +101,10 @@ impl Serve {
             )?),
             false => None,
         };
+        let images = match image_address {
+            Some(address) => Some(self.images.bind(address, &mut settings, &data_dir).await?),
+            None => None,
+        };
         let mut builder = Service::builder(settings.clone(), store, blob);
         if settings.auth.auth_type == AuthType::Local {
             let signer = Signer::new(&settings.auth.ec_private_key_pem)?;
@@ -114,17 +123,25 @@ impl Serve {
             tracing::debug!(%error, "nobody reads the output");
         }
 
+        let (stop, stopped) = watch::channel(false);
+        let mut servers = JoinSet::new();
+        if let Some(images) = images {
+            images.start(&api, address, &stopped, &mut servers).await?;
+        }
+        let until = stopping(&stopped);
+        servers.spawn(async move { Ok(assisted_api::server::serve(listener, tls, api, until).await?) });
+
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
-        let stop = async {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-        };
         tokio::select! {
-            served = assisted_api::server::serve(listener, tls, api, stop) => served?,
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+            Some(ended) = servers.join_next() => bail!("a listener ended: {ended:?}"),
             failed = background.failed() => bail!("a background task ended: {failed:?}"),
+        }
+        stop.send_replace(true);
+        while let Some(ended) = servers.join_next().await {
+            ended??;
         }
         background.stop().await;
         tracing::info!("stopped");
@@ -177,8 +194,14 @@ fn escape(text: &str) -> percent_encoding::PercentEncode<'_> {
     percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC)
 }
 
+/// Tokens expire at full days only: what carries one has the same bytes for a day, so that pieces of an image that are
+/// fetched apart fit together.
 fn token(signer: &Signer, resource: TokenResource) -> Option<String> {
-    match signer.token(resource, Timestamp::now() + TOKEN_LIFE) {
+    const DAY: i64 = 24 * 3600;
+    let until =
+        (Timestamp::now() + TOKEN_LIFE).as_second().div_euclid(DAY).saturating_add(1).saturating_mul(DAY);
+    let until = Timestamp::from_second(until).unwrap_or(Timestamp::MAX);
+    match signer.token(resource, until) {
         Ok(token) => Some(token.expose().to_owned()),
         Err(error) => {
             tracing::error!(%error, "a token can't be made");
@@ -187,8 +210,17 @@ fn token(signer: &Signer, resource: TokenResource) -> Option<String> {
     }
 }
 
+/// Ends when the service is told to stop.
+fn stopping(stopped: &watch::Receiver<bool>) -> impl Future<Output = ()> + Send + use<> {
+    let mut stopped = stopped.clone();
+    async move {
+        // An error is the end of whoever would tell.
+        let _ = stopped.wait_for(|stopped| *stopped).await;
+    }
+}
+
 /// Each connection is a file; the limit that shells set is meant for people.
-fn raise_file_limit() {
+pub(crate) fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };

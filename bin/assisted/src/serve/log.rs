@@ -1,16 +1,14 @@
 //! Logs on standard error, as text for people or JSON for programs.
 
 use anyhow::{Context, Result, anyhow, bail};
-use assisted_core::settings::Settings;
 use tracing_subscriber::filter::LevelFilter;
 
-/// Starts to log as the settings say.
-pub(super) fn start(settings: &Settings) -> Result<()> {
-    let level = level(&settings.http.log_level).with_context(|| {
-        format!("LOG_LEVEL {:?} is not error, warn, info, debug or trace", settings.http.log_level)
-    })?;
+/// Starts to log; `variable` is what sets the level.
+pub(crate) fn start(variable: &str, level: &str, format: &str) -> Result<()> {
+    let level = self::level(level)
+        .with_context(|| format!("{variable} {level:?} is not error, warn, info, debug or trace"))?;
     let logs = tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr);
-    let started = match settings.http.log_format.as_str() {
+    let started = match format {
         "json" => logs.json().flatten_event(true).try_init(),
         "text" | "" => logs.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).try_init(),
         other => bail!("LOG_FORMAT {other:?} is not text or json"),

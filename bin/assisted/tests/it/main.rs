@@ -4,6 +4,7 @@
 mod command_line;
 mod crash;
 mod discovery;
+mod images;
 mod iso;
 mod lab;
 mod memory;

@@ -24,14 +24,24 @@ impl Service {
         Self::start_with(&["--generator", "simulation"])
     }
 
+    /// A service with more in its environment.
+    pub fn start_with_env(env: &[(&str, &str)]) -> Self {
+        Self::launch(|command| {
+            command.envs(env.iter().copied());
+        })
+    }
+
     fn start_with(args: &[&str]) -> Self {
+        Self::launch(|command| {
+            command.args(args);
+        })
+    }
+
+    fn launch(more: impl FnOnce(&mut Command)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("pull-secret.json"), PULL_SECRET).unwrap();
         let program = Path::new(env!("CARGO_BIN_EXE_assisted"));
-        let server = Server::start(program, dir.path(), |command| {
-            command.args(args);
-        });
-        let server = server.unwrap();
+        let server = Server::start(program, dir.path(), more).unwrap();
         Self { url: server.url(), server, dir }
     }
 

@@ -1,0 +1,287 @@
+//! `assisted image-service`: discovery images, apart from the service; the same images are part of `assisted serve`.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use assisted_core::settings::Settings;
+use assisted_imageserver::http::server::{Listener, Patience, serve};
+use assisted_imageserver::http::tls;
+use assisted_imageserver::{ApiAddress, Catalog, FetchOptions, Images, Options};
+use clap::{Args, ValueEnum};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
+use url::Url;
+
+use crate::serve::{log, raise_file_limit};
+
+/// How long a request waits for its turn when too many images are served.
+pub(crate) const TURN: Duration = Duration::from_secs(20);
+
+/// Images served at a time unless told otherwise.
+pub(crate) const MOST_REQUESTS: usize = 400;
+
+/// Serve discovery images apart from the service
+///
+/// For this project's API service or any other that speaks REST v2. Flags win over environment variables, which are those
+/// of other image services.
+#[derive(Args, Debug)]
+pub struct ImageService {
+    /// Host of the API service, with its port unless it is that of the scheme
+    #[arg(long, env = "ASSISTED_SERVICE_HOST", value_name = "HOST[:PORT]")]
+    service_host: Option<String>,
+    /// How the API service is spoken to: http or https
+    #[arg(long, env = "ASSISTED_SERVICE_SCHEME", default_value = "http", value_name = "SCHEME")]
+    service_scheme: String,
+    /// Certificates (PEM) that are trusted instead of the system's when the API service is asked
+    #[arg(long, env = "ASSISTED_SERVICE_API_TRUSTED_CA_FILE", value_name = "FILE")]
+    service_ca_file: Option<String>,
+    /// The same, by its old name
+    #[arg(long, env = "HTTPS_CA_FILE", value_name = "FILE", hide = true)]
+    https_ca_file: Option<String>,
+    /// Folder of base images
+    #[arg(long, env = "DATA_DIR", default_value = "/data", value_name = "DIR")]
+    data_dir: PathBuf,
+    /// OS images: a JSON list, each with openshift_version, cpu_architecture, url and version; also type and sha256
+    #[arg(long, env = "OS_IMAGES", value_name = "JSON", hide_env_values = true)]
+    os_images: Option<String>,
+    /// The same, by its old name
+    #[arg(long, env = "RHCOS_VERSIONS", value_name = "JSON", hide = true)]
+    rhcos_versions: Option<String>,
+    /// Address to listen on [default: all]
+    #[arg(long, env = "ASSISTED_IMAGE_ADDRESS", value_name = "IP")]
+    listen_address: Option<IpAddr>,
+    /// Port to listen on: HTTPS where there is a certificate, else HTTP
+    #[arg(long, env = "LISTEN_PORT", default_value = "8080", value_name = "PORT")]
+    listen_port: String,
+    /// Port for plain HTTP: beside HTTPS for what iPXE loads, without a certificate instead of the other
+    #[arg(long, env = "HTTP_LISTEN_PORT", value_name = "PORT")]
+    http_listen_port: Option<String>,
+    /// Private key (PEM)
+    #[arg(long, env = "HTTPS_KEY_FILE", value_name = "FILE")]
+    https_key_file: Option<String>,
+    /// Certificate chain (PEM)
+    #[arg(long, env = "HTTPS_CERT_FILE", value_name = "FILE")]
+    https_cert_file: Option<String>,
+    /// Address under which machines reach this service; without one there are no minimal images
+    #[arg(long, env = "IMAGE_SERVICE_BASE_URL", value_name = "URL")]
+    base_url: Option<String>,
+    /// Images served at a time; further requests wait for 20 s, then get 503
+    #[arg(long, env = "MAX_CONCURRENT_REQUESTS", default_value = "400", value_name = "COUNT")]
+    max_concurrent_requests: String,
+    /// Origins of web pages that may read images, with commas between them
+    #[arg(long, env = "ALLOWED_DOMAINS", default_value = "", value_name = "LIST")]
+    allowed_domains: String,
+    #[command(flatten)]
+    fetch: Fetch,
+    /// When base images are fetched
+    #[arg(long, env = "ASSISTED_IMAGE_FETCH", value_enum, default_value_t = When::Start)]
+    fetch_when: When,
+    /// error, warn, info, debug or trace
+    #[arg(long, env = "LOGLEVEL", default_value = "info", value_name = "LEVEL")]
+    log_level: String,
+    /// text or json [default: text on a terminal, else json]
+    #[arg(long, env = "LOG_FORMAT", value_name = "FORMAT")]
+    log_format: Option<String>,
+}
+
+/// How base images are fetched.
+#[derive(Args, Debug)]
+pub struct Fetch {
+    /// Base images fetched at a time
+    #[arg(long, env = "ASSISTED_IMAGE_FETCHES", default_value_t = 3, value_name = "COUNT")]
+    fetches: usize,
+    /// Certificates (PEM) trusted besides the system's when base images are fetched
+    #[arg(long, env = "OS_IMAGE_DOWNLOAD_TRUSTED_CA_FILE", value_name = "FILE")]
+    os_image_ca_file: Option<String>,
+    /// Accept any certificate when base images are fetched, unless some are named
+    #[arg(long, env = "INSECURE_SKIP_VERIFY")]
+    insecure_skip_verify: bool,
+    /// Headers sent when base images are fetched: a JSON object of texts
+    #[arg(long, env = "OS_IMAGES_REQUEST_HEADERS", value_name = "JSON", hide_env_values = true)]
+    os_images_request_headers: Option<String>,
+    /// Query parameters added when base images are fetched: a JSON object of texts
+    #[arg(long, env = "OS_IMAGES_REQUEST_QUERY_PARAMS", value_name = "JSON", hide_env_values = true)]
+    os_images_request_query_params: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// All at the start
+    Start,
+    /// Each when it is asked for
+    Lazy,
+}
+
+impl ImageService {
+    /// Serves images until SIGTERM or SIGINT; downloads under way are finished, unless it is told again.
+    pub fn run(self) -> Result<()> {
+        let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+        let format = set(self.log_format.as_ref()).unwrap_or(if terminal { "text" } else { "json" });
+        log::start("LOGLEVEL", &self.log_level, format)?;
+        raise_file_limit();
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        runtime.block_on(self.serve())
+    }
+
+    async fn serve(self) -> Result<()> {
+        let certificate = match (set(self.https_cert_file.as_ref()), set(self.https_key_file.as_ref())) {
+            (Some(certificate), Some(key)) => Some(tls::config(Path::new(certificate), Path::new(key))?),
+            _ => None,
+        };
+        let main = port("LISTEN_PORT", &self.listen_port, 8080)?;
+        let plain =
+            set(self.http_listen_port.as_ref()).map(|text| port("HTTP_LISTEN_PORT", text, 0)).transpose()?;
+        let wanted = match (certificate, plain) {
+            (None, None) => vec![(main, None)],
+            (None, Some(plain)) => vec![(plain, None)],
+            (Some(tls), None) => vec![(main, Some(tls))],
+            (Some(tls), Some(plain)) => vec![(main, Some(tls)), (plain, None)],
+        };
+        let (images, mut background) = Images::start(&self.api()?, self.options(wanted.len() > 1)?)?;
+        let mut listeners = Vec::new();
+        for (port, tls) in wanted {
+            let tcp = self.bind(port).await?;
+            let scheme = if tls.is_some() { "https" } else { "http" };
+            let address = tcp.local_addr()?;
+            tracing::info!(%address, scheme, "serving images");
+            // For whoever started it on a free port.
+            if let Err(error) = writeln!(std::io::stdout(), "listening on {scheme}://{address}") {
+                tracing::debug!(%error, "nobody reads the output");
+            }
+            listeners.push(Listener { tcp, tls });
+        }
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut told = async || {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        };
+        let stopping = Arc::new(Notify::new());
+        let stop = Arc::clone(&stopping);
+        let serving =
+            serve(listeners, images, Patience::default(), async move { stop.notified().await }, None);
+        let insisted = async {
+            told().await;
+            stopping.notify_one();
+            told().await;
+        };
+        tokio::select! {
+            served = serving => served?,
+            () = insisted => tracing::warn!("downloads are cut"),
+            error = background.failed() => bail!("a background task ended: {error}"),
+        }
+        tracing::info!("stopped");
+        Ok(())
+    }
+
+    fn api(&self) -> Result<ApiAddress> {
+        let host = set(self.service_host.as_ref()).context("ASSISTED_SERVICE_HOST is not set")?;
+        let ca = set(self.service_ca_file.as_ref()).or_else(|| set(self.https_ca_file.as_ref()));
+        Ok(ApiAddress {
+            scheme: set(Some(&self.service_scheme)).unwrap_or("http").to_owned(),
+            host: host.to_owned(),
+            ca_file: ca.map(PathBuf::from),
+            proxies: true,
+        })
+    }
+
+    fn options(&self, tls_beside_http: bool) -> Result<Options> {
+        let list = set(self.os_images.as_ref()).or_else(|| set(self.rhcos_versions.as_ref()));
+        let catalog = match list {
+            Some(list) => Catalog::parse(list).context("OS_IMAGES can't be used")?,
+            None => catalog(&Settings::default())?,
+        };
+        let base_url = set(self.base_url.as_ref()).map(Url::parse).transpose();
+        let count = set(Some(&self.max_concurrent_requests)).map(str::parse).transpose();
+        Ok(Options {
+            data_dir: self.data_dir.clone(),
+            catalog,
+            fetch: self.fetch.options(self.fetch_when)?,
+            base_url: base_url.context("IMAGE_SERVICE_BASE_URL is no URL")?,
+            allowed_domains: self.allowed_domains.clone(),
+            most_requests: count
+                .context("MAX_CONCURRENT_REQUESTS is no whole number")?
+                .unwrap_or(MOST_REQUESTS),
+            turn: TURN,
+            tls_beside_http,
+        })
+    }
+
+    async fn bind(&self, port: u16) -> Result<TcpListener> {
+        let bound = match self.listen_address {
+            Some(address) => TcpListener::bind((address, port)).await,
+            // Where there is no IPv6, all addresses are those of IPv4.
+            None => match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).await {
+                Err(error) if error.kind() != std::io::ErrorKind::AddrInUse => {
+                    TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await
+                }
+                bound => bound,
+            },
+        };
+        bound.with_context(|| format!("can't listen on port {port}; choose another with --listen-port"))
+    }
+}
+
+impl Fetch {
+    /// What the flags come to.
+    pub fn options(&self, when: When) -> Result<FetchOptions> {
+        let texts = |name: &str, json: &Option<String>| -> Result<Vec<(String, String)>> {
+            let Some(json) = set(json.as_ref()) else { return Ok(Vec::new()) };
+            // Its values may be secrets: an error must not show them.
+            let texts: Result<std::collections::BTreeMap<String, String>, _> = serde_json::from_str(json);
+            Ok(texts
+                .ok()
+                .with_context(|| format!("{name} is no JSON object of texts"))?
+                .into_iter()
+                .collect())
+        };
+        Ok(FetchOptions {
+            eager: when == When::Start,
+            parallel: self.fetches,
+            ca_file: set(self.os_image_ca_file.as_ref()).map(PathBuf::from),
+            insecure: self.insecure_skip_verify,
+            headers: texts("OS_IMAGES_REQUEST_HEADERS", &self.os_images_request_headers)?,
+            query: texts("OS_IMAGES_REQUEST_QUERY_PARAMS", &self.os_images_request_query_params)?,
+            ..FetchOptions::default()
+        })
+    }
+}
+
+/// The list of the settings. Written by an administrator, it may say more than the API service needs: types and digests.
+pub(crate) fn catalog(settings: &Settings) -> Result<Catalog> {
+    let written = std::env::var("OS_IMAGES").ok().filter(|list| !list.is_empty());
+    let list = match written {
+        Some(list) => list,
+        None => serde_json::to_string(&settings.versions.os_images)?,
+    };
+    Catalog::parse(&list).context("OS_IMAGES can't be used")
+}
+
+/// An empty value says nothing.
+fn set(value: Option<&String>) -> Option<&str> {
+    value.map(String::as_str).filter(|value| !value.is_empty())
+}
+
+fn port(name: &str, text: &str, default: u16) -> Result<u16> {
+    if text.is_empty() {
+        return Ok(default);
+    }
+    text.parse().ok().with_context(|| format!("{name} {text:?} is no port"))
+}
+
+/// An address that a program on this machine reaches.
+pub(crate) fn near(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
