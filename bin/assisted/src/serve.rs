@@ -101,6 +101,9 @@ impl Serve {
             )?),
             false => None,
         };
+        let listener = TcpListener::bind(self.listen).await.with_context(|| {
+            format!("can't listen on {}; choose another address with --listen", self.listen)
+        })?;
         let images = match image_address {
             Some(address) => Some(self.images.bind(address, &mut settings, &data_dir).await?),
             None => None,
@@ -112,9 +115,6 @@ impl Serve {
         }
         let (service, mut background) = builder.start();
         let api = Api::new(service, &settings)?;
-        let listener = TcpListener::bind(self.listen).await.with_context(|| {
-            format!("can't listen on {}; choose another address with --listen", self.listen)
-        })?;
         let address = listener.local_addr()?;
         tracing::info!(%address, https = tls.is_some(), data_dir = %data_dir.display(), "serving");
         // For whoever started it on a free port.

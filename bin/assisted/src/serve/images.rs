@@ -1,5 +1,6 @@
 //! The image service inside `assisted serve`: on a port of its own, in front of the API of this process.
 
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
@@ -28,8 +29,8 @@ const DRAIN: Duration = Duration::from_secs(20);
 /// How discovery images are served.
 #[derive(Args, Debug)]
 pub(super) struct ImageFlags {
-    /// Address for discovery images; port 0 takes a free one [default: that of --listen with port 8888; none when
-    /// IMAGE_SERVICE_BASE_URL names another image service]
+    /// Address for discovery images; port 0 takes a free one [default: that of --listen with port 8888, or a free one
+    /// where that is taken; none when IMAGE_SERVICE_BASE_URL names another image service]
     #[arg(long, env = "ASSISTED_IMAGE_LISTEN", value_name = "IP:PORT", value_parser = address)]
     image_listen: Option<SocketAddr>,
     /// When base images are fetched
@@ -70,7 +71,15 @@ impl ImageFlags {
             true => Some(tls::config(Path::new(&http.https_cert_file), Path::new(&http.https_key_file))?),
             false => None,
         };
-        let tcp = TcpListener::bind(address).await.with_context(|| {
+        let bound = match TcpListener::bind(address).await {
+            // Another service on this machine has it: what nobody chose need not be kept, for URLs tell the port.
+            Err(error) if error.kind() == ErrorKind::AddrInUse && self.image_listen.is_none() => {
+                tracing::warn!(%address, "the usual port for images is taken; a free one is used");
+                TcpListener::bind((address.ip(), 0)).await
+            }
+            bound => bound,
+        };
+        let tcp = bound.with_context(|| {
             format!("can't listen on {address} for images; choose another address with --image-listen")
         })?;
         if http.image_service_base_url.is_empty() {
