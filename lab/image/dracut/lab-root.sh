@@ -6,11 +6,12 @@ live=/run/live
 mkdir -p "$live"
 mountpoint -q "$live" || mount -t tmpfs -o size=80%,mode=0755 live "$live"
 mkdir -p "$live/image" "$live/changes" "$live/work"
-if [[ -e $live/root.squashfs ]]; then
-    mount -t squashfs -o loop,ro "$live/root.squashfs" "$live/image"
-elif [[ -e /run/media/iso/images/pxeboot/rootfs.img ]]; then
+for image in "$live/rootfs.img" /run/media/iso/images/pxeboot/rootfs.img; do
+    [[ ! -e $image ]] || break
+done
+if [[ -e $image ]]; then
     # Inside the archive, behind the header of its first member.
-    device=$(losetup --find --show --read-only --offset 124 /run/media/iso/images/pxeboot/rootfs.img)
+    device=$(losetup --find --show --read-only --offset 124 "$image")
     mount -t squashfs -o ro "$device" "$live/image"
 elif [[ -e /root.squashfs ]]; then
     # Appended to the initramfs, whose files go when the system leaves it.

@@ -51,6 +51,7 @@ install() {
     for other in ignition-fetch nm-initrd nm-wait-online-initrd; do
         inst_simple "$moddir/$other.conf" "/etc/systemd/system/$other.service.d/lab.conf"
     done
+    inst_simple "$moddir/dhcp.conf" /etc/NetworkManager/conf.d/lab-dhcp.conf
     # It would look for a root on its own.
     rm -f "$initdir$systemdutildir/system-generators/systemd-gpt-auto-generator"
 }

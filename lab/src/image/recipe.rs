@@ -92,6 +92,7 @@ pub(super) const FILES: &[Embedded] = embedded![
         "coreos-copy-firstboot-network.service",
         "coreos-copy-firstboot-network.sh",
         "coreos-livepxe-rootfs.service",
+        "dhcp.conf",
         "emergency.service",
         "ignition-fetch.conf",
         "is-live-image.sh",

@@ -1,7 +1,7 @@
 //! Root file system, kernel and initramfs, from Debian's packages.
 
 use std::fs::{File, Permissions};
-use std::io::{BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -9,9 +9,6 @@ use std::process::Stdio;
 use sha2::{Digest, Sha256};
 
 use super::{Building, ImageError, recipe};
-
-/// Pieces in which a root image is verified while it arrives, in bytes (image-service §2.9).
-const PIECE: usize = 2 << 20;
 
 /// Makes `root.tar`, `vmlinuz`, `initrd.dracut` and `packages.txt`.
 pub(super) fn make(building: &Building, installer: &Path) -> Result<(), ImageError> {
@@ -93,22 +90,20 @@ fn archive(building: &Building, files: &[&str], to: &str) -> Result<(), ImageErr
     building.tools.finish(&mut cpio)
 }
 
-/// The digests by which the initramfs knows its root image: the size of a piece, then a line for each.
+/// The digest by which the initramfs knows its root image, as `sha256sum` reads it.
 fn want(rootfs: &Path) -> Result<String, ImageError> {
     let io = |error| ImageError::io(rootfs, error);
-    let mut file = BufReader::new(File::open(rootfs).map_err(io)?);
-    let mut lines = format!("sha256 {PIECE}\n");
-    let mut piece = Vec::with_capacity(PIECE);
+    let mut file = File::open(rootfs).map_err(io)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 20];
     loop {
-        piece.clear();
-        (&mut file).take(PIECE as u64).read_to_end(&mut piece).map_err(io)?;
-        if piece.is_empty() {
-            return Ok(lines);
+        match file.read(&mut buffer).map_err(io)? {
+            0 => break,
+            count => hash.update(&buffer[..count]),
         }
-        let digest = Sha256::digest(&piece);
-        lines.extend(digest.iter().map(|byte| format!("{byte:02x}")));
-        lines.push('\n');
     }
+    let digest: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{digest}  rootfs.img\n"))
 }
 
 fn set_mode(path: &Path, mode: u32) -> Result<(), ImageError> {

@@ -145,7 +145,7 @@ impl Spec {
     fn nics(&self, all: &mut Options) {
         for (number, Nic { mac, network }) in self.nics.iter().enumerate() {
             let name = self.name.replace(',', ",,");
-            let base = format!("user,id=net{number},net=10.0.{network}.0/24,ipv6=off,hostname={name}");
+            let base = format!("user,id=net{number},net=10.0.{network}.0/24,hostname={name}");
             let device = format!("virtio-net-pci,netdev=net{number},mac={mac}");
             match &self.boot {
                 Boot::Network { tftp, file } if number == 0 => {
@@ -245,8 +245,8 @@ mod tests {
         assert_eq!(
             with(&spec, "user,"),
             [
-                "user,id=net0,net=10.0.2.0/24,ipv6=off,hostname=two,tftp=/srv,bootfile=a,,b",
-                "user,id=net1,net=10.0.3.0/24,ipv6=off,hostname=two"
+                "user,id=net0,net=10.0.2.0/24,hostname=two,tftp=/srv,bootfile=a,,b",
+                "user,id=net1,net=10.0.3.0/24,hostname=two"
             ]
         );
         assert_eq!(
