@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use assisted_lab::image::Image;
-use assisted_testkit::Postgres;
+use assisted_testkit::{DockerRegistry, Postgres};
 
 use crate::run::{cache, step};
 
@@ -30,7 +30,9 @@ const PACKAGES: &[Package] = &[
     Package { name: "e2fsprogs", present: || on_path("mkfs.ext4") },
     Package { name: "fio", present: || on_path("fio") },
     Package { name: "mount", present: || on_path("losetup") },
+    Package { name: "nginx", present: || Path::new("/usr/sbin/nginx").is_file() },
     Package { name: "chrony", present: || on_path("chronyd") },
+    Package { name: "docker-registry", present: DockerRegistry::is_installed },
     Package { name: "cpio", present: || on_path("cpio") },
     Package { name: "dosfstools", present: || on_path("mkfs.vfat") },
     Package { name: "grub-common", present: || on_path("grub-mkimage") },

@@ -1,1 +1,23 @@
-//! Release payloads, read straight from OCI registries.
+//! Releases of OpenShift, read straight from image registries and their mirrors: which images they are made of, and the
+//! installer program in one of them. Neither a container runtime nor another program is needed.
+
+pub mod cache;
+pub mod catalogue;
+pub mod image;
+pub mod installer;
+pub mod mirror;
+pub mod payload;
+pub mod problem;
+pub mod pull_secret;
+pub mod reference;
+pub mod registry;
+
+pub use cache::{Bounds, Cache, CacheError, Key, Lease};
+pub use catalogue::{Catalogue, CatalogueError, Origins};
+pub use installer::{Extracted, Program, extract};
+pub use mirror::Mirrors;
+pub use payload::{Release, component};
+pub use problem::{Problem, PullError};
+pub use pull_secret::PullSecret;
+pub use reference::{Digest, Reference};
+pub use registry::{Proxies, Registries, Retry, Session, Transport};

@@ -1,11 +1,14 @@
 //! Real servers for tests and benchmarks, started by them and gone with them.
 
 mod cache;
+mod docker_registry;
+pub mod oci;
 mod postgres;
 mod server;
 mod tied;
 
 pub use cache::{COREOS_INSTALLER, Missing, cache, coreos_installer, coreos_installer_root};
+pub use docker_registry::{Access, Auth, DockerRegistry};
 pub use postgres::{Durability, Error, Postgres};
 pub use rustix::process::Signal;
 pub use server::Server;

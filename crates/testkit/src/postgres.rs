@@ -46,6 +46,8 @@ pub enum Error {
         "PostgreSQL is not installed (no /usr/lib/postgresql/*/bin/initdb, none in PATH): run `cargo xtask setup`"
     )]
     Missing,
+    #[error("{program} is not installed: run `cargo xtask setup`")]
+    NotInstalled { program: &'static str },
     #[error("{program} can't be run")]
     Run { program: &'static str, source: io::Error },
     #[error("{program} failed: {output}")]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Says where it listens and what it was asked for, as a service does, and stays.
-echo "listening on http://127.0.0.1:$PORT"
+# Says what it was asked for and where it listens, as a service does, and stays.
 echo "$@" >&2
+echo "listening on http://127.0.0.1:$PORT"
 exec sleep 60

@@ -1,0 +1,21 @@
+//! The graph of a channel: releases, of which only the versions matter here.
+
+use serde::Deserialize;
+
+/// What the update service answers.
+#[derive(Debug, Deserialize)]
+pub(super) struct Graph {
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Node {
+    version: String,
+}
+
+impl Graph {
+    /// The versions in it.
+    pub(super) fn versions(self) -> impl Iterator<Item = String> {
+        self.nodes.into_iter().map(|node| node.version)
+    }
+}

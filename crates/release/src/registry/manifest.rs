@@ -1,0 +1,184 @@
+//! Manifests of images and lists of them, in the OCI form and in that of Docker.
+
+use serde::Deserialize;
+
+use super::{Ask, Session};
+use crate::mirror::Source;
+use crate::problem::Problem;
+use crate::reference::Digest;
+
+const ACCEPT: &str = "application/vnd.oci.image.index.v1+json, application/vnd.docker.distribution.manifest.list.v2+json, \
+                      application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json";
+
+/// Longest manifest that is read, in bytes: what registries take.
+const LONGEST: u64 = 4 << 20;
+/// Longest configuration of an image that is read, in bytes.
+const LONGEST_CONFIG: u64 = 4 << 20;
+
+/// A part of an image. Of what kind it is shows in itself.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Descriptor {
+    #[serde(deserialize_with = "digest")]
+    pub digest: Digest,
+    pub size: u64,
+}
+
+/// An image for one architecture.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Manifest {
+    pub config: Descriptor,
+    pub layers: Vec<Descriptor>,
+}
+
+/// Images for several architectures.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Index {
+    pub manifests: Vec<Listed>,
+}
+
+/// One of several images.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Listed {
+    #[serde(deserialize_with = "digest")]
+    pub digest: Digest,
+    #[serde(default)]
+    pub platform: Platform,
+}
+
+/// What an image runs on, in the words of Go.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Platform {
+    #[serde(default)]
+    pub architecture: String,
+    #[serde(default)]
+    pub os: String,
+}
+
+/// What a reference leads to.
+#[derive(Clone, Debug)]
+pub(crate) enum Found {
+    Index(Index),
+    Image(Manifest),
+}
+
+/// What an image says of itself; the rest of its configuration is not read.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Config {
+    #[serde(default)]
+    pub architecture: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Kind {
+    schema_version: Option<u32>,
+    #[serde(default)]
+    manifests: Option<serde::de::IgnoredAny>,
+    #[serde(default)]
+    layers: Option<serde::de::IgnoredAny>,
+}
+
+fn digest<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map_err(serde::de::Error::custom)
+}
+
+impl Index {
+    /// The images for Linux; some lists don't tell the system.
+    fn linux(&self) -> impl Iterator<Item = &Listed> {
+        self.manifests.iter().filter(|listed| matches!(listed.platform.os.as_str(), "linux" | ""))
+    }
+
+    /// The architectures of the images.
+    pub(crate) fn architectures(&self) -> Vec<&str> {
+        self.linux().map(|listed| listed.platform.architecture.as_str()).collect()
+    }
+
+    /// The image for an architecture.
+    pub(crate) fn find(&self, architecture: &str) -> Option<Digest> {
+        let listed = self.linux().find(|listed| listed.platform.architecture == architecture);
+        listed.map(|listed| listed.digest)
+    }
+}
+
+impl Found {
+    fn read(text: &[u8]) -> Result<Self, Problem> {
+        let failed =
+            |error: serde_json::Error| Problem::Malformed(format!("its manifest can't be read, {error}"));
+        let kind: Kind = serde_json::from_slice(text).map_err(failed)?;
+        match kind {
+            Kind { manifests: Some(_), .. } => serde_json::from_slice(text).map(Self::Index).map_err(failed),
+            Kind { layers: Some(_), .. } => serde_json::from_slice(text).map(Self::Image).map_err(failed),
+            Kind { schema_version: Some(1), .. } => {
+                Err(Problem::Malformed("its manifest is of schema 1, which is no longer read".to_owned()))
+            }
+            _ => Err(Problem::Malformed("its manifest has neither layers nor manifests".to_owned())),
+        }
+    }
+}
+
+impl Session {
+    /// What an image's name leads to at one place, with its digest.
+    pub(crate) async fn manifest(&self, source: &Source) -> Result<(Found, Digest), Problem> {
+        let wanted = &source.reference;
+        let ask =
+            Ask { path: format!("manifests/{}", wanted.selector()), accept: Some(ACCEPT), from: 0, source };
+        let text = self.text(&ask, "the manifest", LONGEST).await?;
+        let got = Digest::of(&text);
+        match wanted.digest {
+            Some(wanted) if wanted != got => Err(Problem::WrongDigest { wanted, got }),
+            _ => Ok((Found::read(&text)?, got)),
+        }
+    }
+
+    /// What an image says of itself.
+    pub(crate) async fn config(&self, source: &Source, config: &Descriptor) -> Result<Config, Problem> {
+        let wanted = config.digest;
+        let ask = Ask { path: format!("blobs/{wanted}"), accept: None, from: 0, source };
+        let read = self.text(&ask, "the configuration", LONGEST_CONFIG).await;
+        let text = read.map_err(|problem| match problem {
+            Problem::NoImage => Problem::NoBlob(wanted),
+            other => other,
+        })?;
+        let got = Digest::of(&text);
+        if got != wanted {
+            return Err(Problem::WrongDigest { wanted, got });
+        }
+        serde_json::from_slice(&text)
+            .map_err(|error| Problem::Malformed(format!("its configuration can't be read, {error}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms() {
+        let digest = Digest::of(b"x");
+        let part = format!(r#"{{"mediaType":"t","digest":"{digest}","size":7}}"#);
+        let image = format!(r#"{{"schemaVersion":2,"config":{part},"layers":[{part},{part}]}}"#);
+        assert!(
+            matches!(Found::read(image.as_bytes()).unwrap(), Found::Image(read) if read.layers.len() == 2)
+        );
+        let index = format!(
+            r#"{{"schemaVersion":2,"manifests":[{{"digest":"{digest}","size":7,"platform":{{"architecture":"arm64","os":"linux","variant":"v8"}}}},{{"digest":"{digest}","size":1}}]}}"#
+        );
+        let Found::Index(read) = Found::read(index.as_bytes()).unwrap() else { panic!() };
+        assert_eq!(read.manifests[0].platform.architecture, "arm64");
+    }
+
+    #[test]
+    fn what_is_no_manifest() {
+        for text in [
+            "",
+            "{}",
+            "[]",
+            r#"{"schemaVersion":1,"fsLayers":[]}"#,
+            r#"{"layers":[]}"#,
+            r#"{"manifests":[{"digest":"sha256:0"}]}"#,
+        ] {
+            assert!(matches!(Found::read(text.as_bytes()), Err(Problem::Malformed(_))), "{text}");
+        }
+    }
+}

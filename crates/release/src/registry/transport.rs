@@ -1,0 +1,162 @@
+//! HTTP to registries: trust, proxies, time limits, redirects; and what its failures mean.
+
+use std::io;
+use std::time::Duration;
+
+use http::StatusCode;
+use reqwest::redirect::{Attempt, Policy};
+use rustls::CertificateError;
+
+use super::retry;
+use crate::problem::{Certificate, Problem};
+
+/// What a registry redirects through, at the most.
+const MOST_REDIRECTS: usize = 5;
+
+/// Which way requests take.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Proxies {
+    /// `HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY` of this process.
+    #[default]
+    FromEnvironment,
+    /// These; an empty text is none.
+    Given { http: String, https: String, none_for: String },
+}
+
+/// How registries are reached.
+#[derive(Clone, Debug)]
+pub struct Transport {
+    /// Authorities that are trusted besides those of the system: certificates in PEM form, one text per bundle.
+    pub trusted: Vec<String>,
+    pub proxies: Proxies,
+    /// How long a connection may take to be made.
+    pub connect: Duration,
+    /// How long nothing may arrive.
+    pub silence: Duration,
+}
+
+impl Default for Transport {
+    fn default() -> Self {
+        Self {
+            trusted: Vec::new(),
+            proxies: Proxies::default(),
+            connect: Duration::from_secs(15),
+            silence: Duration::from_secs(60),
+        }
+    }
+}
+
+impl Transport {
+    /// A client; one that checks no certificates if `insecure`.
+    pub(crate) fn client(&self, insecure: bool) -> Result<reqwest::Client, Problem> {
+        let failed = |error: reqwest::Error| Problem::Settings(cause(&error));
+        // rustls wants one provider per process; whoever comes first has chosen.
+        if rustls::crypto::CryptoProvider::get_default().is_none() {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
+        let mut client = reqwest::Client::builder()
+            .user_agent(concat!("assisted/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(self.connect)
+            .read_timeout(self.silence)
+            .pool_idle_timeout(Duration::from_secs(60))
+            .danger_accept_invalid_certs(insecure)
+            .redirect(Policy::custom(follow))
+            // Layers come as they are; and one big download is quicker on a connection of its own.
+            .no_gzip()
+            .http1_only();
+        for bundle in &self.trusted {
+            for certificate in reqwest::Certificate::from_pem_bundle(bundle.as_bytes()).map_err(failed)? {
+                client = client.add_root_certificate(certificate);
+            }
+        }
+        if let Proxies::Given { http, https, none_for } = &self.proxies {
+            client = client.no_proxy();
+            let around = || reqwest::NoProxy::from_string(none_for);
+            if !http.is_empty() {
+                client = client.proxy(reqwest::Proxy::http(http).map_err(failed)?.no_proxy(around()));
+            }
+            if !https.is_empty() {
+                client = client.proxy(reqwest::Proxy::https(https).map_err(failed)?.no_proxy(around()));
+            }
+        }
+        client.build().map_err(failed)
+    }
+}
+
+/// Redirects go on with TLS where they came from TLS, and come to an end. Credentials go to no other host.
+fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    let from = attempt.previous().last().map(|url| url.scheme().to_owned());
+    let downgraded = from.as_deref() == Some("https") && attempt.url().scheme() != "https";
+    if downgraded || attempt.previous().len() > MOST_REDIRECTS {
+        // The redirect itself is then the answer, which no caller takes.
+        return attempt.stop();
+    }
+    attempt.follow()
+}
+
+/// What a request that got no answer failed of.
+pub(super) fn failure(error: &reqwest::Error) -> Problem {
+    match tls(error) {
+        Some(rustls::Error::InvalidCertificate(reason)) => Problem::Certificate(match reason {
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => Certificate::Expired,
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                Certificate::NotYetValid
+            }
+            CertificateError::UnknownIssuer => Certificate::UnknownIssuer,
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                Certificate::WrongName
+            }
+            other => Certificate::Other(other.to_string()),
+        }),
+        _ => Problem::Unreachable(cause(error)),
+    }
+}
+
+/// What an answer means that is neither success nor a question for credentials.
+pub(super) fn refusal(answer: &reqwest::Response) -> Problem {
+    let status = answer.status();
+    match status {
+        StatusCode::FORBIDDEN => Problem::Forbidden,
+        StatusCode::NOT_FOUND => Problem::NoImage,
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            Problem::Throttled(retry::asked(answer.headers()))
+        }
+        status if status.is_server_error() => Problem::Server(status.as_u16()),
+        status if status.is_redirection() => {
+            let to = answer.headers().get(http::header::LOCATION).and_then(|to| to.to_str().ok());
+            // What follows the question mark may be a signature.
+            let to = to.unwrap_or_default().split('?').next().unwrap_or_default();
+            Problem::Redirect(to.chars().take(200).collect())
+        }
+        status => Problem::Status(status.as_u16()),
+    }
+}
+
+/// The innermost reason of an error: what people know it by.
+pub(super) fn cause(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "nothing arrived in time".to_owned();
+    }
+    let mut last: &dyn std::error::Error = error;
+    while let Some(source) = last.source() {
+        last = source;
+    }
+    last.to_string()
+}
+
+/// The TLS error inside of an error.
+fn tls<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e rustls::Error> {
+    let mut current = Some(error);
+    while let Some(error) = current {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        // An error of input and output passes over what it holds when it is asked for its source.
+        let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        if let Some(found) = held.and_then(|held| tls(held)) {
+            return Some(found);
+        }
+        current = error.source();
+    }
+    None
+}

@@ -1,0 +1,14 @@
+//! Releases from a real registry, and from one that misbehaves.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+mod auth;
+mod cache;
+mod catalogue;
+mod extract;
+mod faults;
+mod lab;
+mod mirrors;
+mod proxy;
+mod resolve;
+mod tls;
