@@ -29,6 +29,7 @@ pub struct Cmd {
     output_limit: usize,
     token: Option<SecretString>,
     on_host: bool,
+    cut: bool,
 }
 
 /// Whether this program runs in a container on the host, so that the host's files are elsewhere.
@@ -120,6 +121,7 @@ impl Cmd {
             output_limit: 1 << 20,
             token: None,
             on_host: false,
+            cut: false,
         }
     }
 
@@ -150,6 +152,13 @@ impl Cmd {
     /// How much each of its two outputs may hold, in bytes.
     pub fn output_limit(mut self, limit: usize) -> Self {
         self.output_limit = limit;
+        self
+    }
+
+    /// Throws away what it writes beyond the limit, and lets it go on: for programs whose work matters more than what they
+    /// say about it.
+    pub fn cut_output(mut self) -> Self {
+        self.cut = true;
         self
     }
 
@@ -227,11 +236,12 @@ impl Cmd {
         let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let mut group = Group(id);
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let limit = Limit { bytes: self.output_limit, cut: self.cut };
         let work = async {
             let mut errors = Vec::new();
             let ((), (), status) = tokio::try_join!(
-                copy(stdout, sink, self.output_limit, |_| {}),
-                copy(stderr, &mut errors, self.output_limit, watch),
+                copy(stdout, sink, limit, |_| {}),
+                copy(stderr, &mut errors, limit, watch),
                 async { child.wait().await.map_err(ReadError::Io) }
             )?;
             Ok((errors, status))
@@ -264,10 +274,17 @@ enum ReadError {
     Io(std::io::Error),
 }
 
+/// How much is kept, and whether more is thrown away or ends the program.
+#[derive(Clone, Copy)]
+struct Limit {
+    bytes: usize,
+    cut: bool,
+}
+
 async fn copy(
     stream: Option<impl AsyncRead + Unpin>,
     sink: &mut (impl AsyncWrite + Unpin),
-    limit: usize,
+    limit: Limit,
     mut watch: impl FnMut(&[u8]),
 ) -> Result<(), ReadError> {
     let Some(mut stream) = stream else { return Ok(()) };
@@ -279,10 +296,10 @@ async fn copy(
             return sink.flush().await.map_err(ReadError::Io);
         }
         watch(&piece[..length]);
-        let room = length.min(limit - copied);
+        let room = length.min(limit.bytes - copied);
         sink.write_all(&piece[..room]).await.map_err(ReadError::Io)?;
         copied += room;
-        if room < length {
+        if room < length && !limit.cut {
             sink.flush().await.map_err(ReadError::Io)?;
             return Err(ReadError::TooLong);
         }
@@ -348,6 +365,13 @@ mod tests {
     async fn a_program_has_its_time() {
         let error = sh("sleep 1000").timeout(Duration::from_millis(20)).run().await.unwrap_err();
         assert!(matches!(error, CmdError::Timeout { .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn what_is_too_long_can_be_thrown_away() {
+        let script = "head -c 100000 /dev/zero; head -c 100000 /dev/zero >&2; exit 3";
+        let output = sh(script).output_limit(1_000).cut_output().run().await.unwrap();
+        assert_eq!((output.code, output.stdout.len(), output.stderr.len()), (3, 1_000, 1_000));
     }
 
     #[tokio::test]

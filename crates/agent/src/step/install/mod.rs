@@ -29,6 +29,8 @@ const NAME_TAKEN: &str = "the container name \"assisted-installer\" is already i
 const NO_IMAGE: i64 = 2;
 const PULLS: usize = 3;
 const PULL_LIMIT: Duration = Duration::from_secs(600);
+/// An installer writes for hours; how much of it is told, in bytes. Its log goes to the service by itself.
+const LONGEST_OUTPUT: usize = 64 << 10;
 /// The installer has its own limits for what it waits for.
 pub(crate) const LIMIT: Duration = Duration::from_secs(7 * 24 * 3_600);
 
@@ -82,7 +84,8 @@ pub(super) async fn run(
         }
     };
     info!(?installer, role = %request.role, boot_device = request.boot_device, "installation begins");
-    ended(cmd.args(flags).token(&service.token).timeout(LIMIT).run().await)
+    let cmd = cmd.args(flags).token(&service.token).timeout(LIMIT);
+    ended(cmd.output_limit(LONGEST_OUTPUT).cut_output().run().await)
 }
 
 fn running() -> Outcome {
