@@ -1,0 +1,268 @@
+//! Freeing a disk of whatever holds it: volume groups, device mapper, RAID, signatures (installer-and-controller §A17).
+//!
+//! Everything is attempted, whatever failed before: what is left standing shows when the image is written.
+
+use std::path::{Path, PathBuf};
+
+use assisted_agent::{Cmd, CmdError, Tools};
+use tracing::info;
+
+/// What could not be done; the disk may be usable nevertheless.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", faults.iter().map(ToString::to_string).collect::<Vec<_>>().join(": "))]
+pub struct CleanError {
+    pub faults: Vec<Fault>,
+}
+
+/// One program that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    #[error(transparent)]
+    Cmd(#[from] CmdError),
+    #[error("{what}: exit code {code}: {text}")]
+    Failed { what: String, code: i32, text: String },
+}
+
+/// Frees `disk`, such as `/dev/sda`: a path behind all links.
+///
+/// # Errors
+/// When something could not be undone; the rest is done all the same.
+pub async fn clean(disk: &Path, tools: &Tools) -> Result<(), CleanError> {
+    let mut work = Cleaning { tools, faults: Vec::new() };
+    work.holders(disk).await;
+    work.raid(disk).await;
+    work.signatures(disk).await;
+    if work.faults.is_empty() { Ok(()) } else { Err(CleanError { faults: work.faults }) }
+}
+
+struct Cleaning<'a> {
+    tools: &'a Tools,
+    faults: Vec<Fault>,
+}
+
+/// An array, and the devices that it is made of.
+#[derive(Debug, PartialEq, Eq)]
+struct Array {
+    device: PathBuf,
+    members: Vec<PathBuf>,
+}
+
+impl Cleaning<'_> {
+    /// Volume groups, physical volumes and device-mapper devices on a device.
+    async fn holders(&mut self, device: &Path) {
+        let groups = self.run("vgs", &["--noheadings", "-o", "vg_name,pv_name"]).await.unwrap_or_default();
+        let mut removed = Vec::new();
+        for line in groups.lines() {
+            let mut words = line.split_whitespace();
+            if let (Some(group), Some(volume)) = (words.next(), words.next())
+                && is_on(volume, device)
+                && !removed.contains(&group)
+            {
+                self.run("vgremove", &[group, "-y"]).await;
+                removed.push(group);
+            }
+        }
+        let volumes = self.run("pvs", &["--noheadings", "-o", "pv_name"]).await.unwrap_or_default();
+        for volume in volumes.lines().map(str::trim).filter(|volume| is_on(volume, device)) {
+            self.run("pvremove", &[volume, "-y", "-ff"]).await;
+        }
+        self.mapped(device).await;
+    }
+
+    /// Device-mapper devices, those that others are made of last.
+    async fn mapped(&mut self, device: &Path) {
+        let Some(list) = self.run("dmsetup", &["ls"]).await else { return };
+        let mut selected = Vec::new();
+        for name in list.lines().filter_map(|line| line.split_once('\t')).map(|(name, _)| name) {
+            let Some(deps) = self.run("dmsetup", &["deps", "-o", "devname", name]).await else { return };
+            if depends_on(&deps, device) {
+                // A thin pool's parts are held by the pool.
+                if let Some(pool) = name.strip_suffix("_tdata") {
+                    selected.push(pool.to_owned());
+                }
+                selected.push(name.to_owned());
+            }
+        }
+        selected.dedup();
+        let is_part = |name: &String| name.ends_with("_tdata") || name.ends_with("_tmeta");
+        selected.sort_by_key(is_part);
+        for name in selected {
+            self.run("dmsetup", &["remove", "--retry", &name]).await;
+        }
+    }
+
+    async fn raid(&mut self, disk: &Path) {
+        let scan = ["-v", "--query", "--detail", "--scan"];
+        // Without the tool, or without arrays, there is nothing to stop.
+        let Ok(list) = self.tools.cmd("mdadm").args(scan).run().await else { return };
+        let arrays = arrays(&list.text());
+        let of_disk = |array: &&Array| array.members.iter().any(|member| is_member(member, disk));
+        for array in arrays.iter().filter(of_disk) {
+            let real = std::fs::canonicalize(&array.device).unwrap_or_else(|_| array.device.clone());
+            self.holders(&real).await;
+        }
+        for array in arrays.iter().filter(of_disk) {
+            if self.run("mdadm", &["--stop".as_ref(), array.device.as_os_str()]).await.is_none() {
+                return;
+            }
+            for member in array.members.iter().filter(|member| is_member(member, disk)) {
+                if self.run("mdadm", &["--zero-superblock".as_ref(), member.as_os_str()]).await.is_none() {
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn signatures(&mut self, disk: &Path) {
+        let before = self.faults.len();
+        let all: [&std::ffi::OsStr; 3] = ["--all".as_ref(), "--force".as_ref(), disk.as_os_str()];
+        if self.run("wipefs", &all).await.is_none() && self.run("wipefs", &[all[0], all[2]]).await.is_some() {
+            // What the second try did is done.
+            self.faults.truncate(before);
+        }
+    }
+
+    /// What a program prints; `None`, and a fault, where it fails.
+    async fn run<A: AsRef<std::ffi::OsStr>>(&mut self, program: &str, args: &[A]) -> Option<String> {
+        let cmd: Cmd = self.tools.cmd(program).args(args);
+        let what = cmd.shown();
+        match cmd.run().await {
+            Ok(done) if done.success() => {
+                info!(what, "done");
+                return Some(done.text());
+            }
+            Ok(done) => self.faults.push(Fault::Failed { what, code: done.code, text: done.complaint() }),
+            Err(error) => self.faults.push(error.into()),
+        }
+        None
+    }
+}
+
+/// Whether a path is that device, or a partition of it: `/dev/sda1` is on `/dev/sda`, `/dev/sdaa` isn't.
+fn is_on(path: &str, device: &Path) -> bool {
+    let device = device.to_string_lossy();
+    let Some(rest) = path.strip_prefix(device.as_ref()) else { return false };
+    let number = match rest.strip_prefix('p') {
+        // Names that end in a digit have a `p` before the partition's number.
+        Some(number) if device.ends_with(|c: char| c.is_ascii_digit()) => number,
+        _ if device.ends_with(|c: char| c.is_ascii_digit()) && !rest.is_empty() => return false,
+        _ => rest,
+    };
+    number.bytes().all(|c| c.is_ascii_digit())
+}
+
+fn is_member(member: &Path, disk: &Path) -> bool {
+    let real = std::fs::canonicalize(member).unwrap_or_else(|_| member.to_owned());
+    is_on(&real.to_string_lossy(), disk)
+}
+
+/// Whether `1 dependencies : (sda2)` names the device or a partition of it.
+fn depends_on(deps: &str, device: &Path) -> bool {
+    let names = deps.split('(').skip(1).filter_map(|rest| rest.split_once(')')).map(|(name, _)| name);
+    let dir = device.parent().unwrap_or(Path::new("/dev"));
+    names.map(|name| dir.join(name)).any(|path| is_on(&path.to_string_lossy(), device))
+}
+
+/// Entries of two lines: `ARRAY <device> …`, then `   devices=<a>,<b>`.
+fn arrays(scan: &str) -> Vec<Array> {
+    let mut lines = scan.lines().peekable();
+    let mut found = Vec::new();
+    while let Some(line) = lines.next() {
+        let Some(rest) = line.strip_prefix("ARRAY ") else { continue };
+        let device = PathBuf::from(rest.split_whitespace().next().unwrap_or_default());
+        let list = lines.peek().and_then(|next| next.trim().strip_prefix("devices=")).unwrap_or_default();
+        let members = list.split(',').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
+        if device.is_absolute() {
+            found.push(Array { device, members });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_belong_to_their_disk_alone() {
+        for (path, disk, on) in [
+            ("/dev/sda", "/dev/sda", true),
+            ("/dev/sda12", "/dev/sda", true),
+            ("/dev/sdaa", "/dev/sda", false),
+            ("/dev/sdaa1", "/dev/sda", false),
+            ("/dev/nvme0n1", "/dev/nvme0n1", true),
+            ("/dev/nvme0n1p3", "/dev/nvme0n1", true),
+            ("/dev/nvme0n12", "/dev/nvme0n1", false),
+            ("/dev/nvme0n12p1", "/dev/nvme0n1", false),
+            ("/dev/loop1", "/dev/loop0", false),
+            ("", "/dev/sda", false),
+        ] {
+            assert_eq!(is_on(path, Path::new(disk)), on, "{path} {disk}");
+        }
+        assert!(depends_on("2 dependencies\t: (sdb) (sda2)", Path::new("/dev/sda")));
+        assert!(!depends_on("1 dependencies\t: (sdaa2)", Path::new("/dev/sda")));
+        assert!(!depends_on("0 dependencies", Path::new("/dev/sda")));
+    }
+
+    /// A disk with a volume group, a thin pool and an array, as the tools would tell; they note what they are asked.
+    #[tokio::test]
+    async fn what_holds_a_disk_is_undone_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = r#"echo "${0##*/} $*" >> DIR/asked
+case "${0##*/} $*" in
+  "vgs "*) printf '  data /dev/sdq2\n  other /dev/sdqq1\n  data /dev/sdq3\n  root /dev/md77\n' ;;
+  "pvs "*) printf '  /dev/sdq2\n  /dev/sdqq1\n  /dev/md77\n' ;;
+  "dmsetup ls") printf 'pool_tdata\t(254:1)\npool_tmeta\t(254:2)\ndata-home\t(254:3)\nother\t(254:4)\n' ;;
+  "dmsetup deps -o devname other") echo '1 dependencies  : (sdqq1)' ;;
+  "dmsetup deps "*) echo '1 dependencies  : (sdq2)' ;;
+  "mdadm -v --query"*) printf 'ARRAY /dev/md77 level=raid1\n   devices=/dev/sdq4,/dev/sdr4\n' ;;
+  "wipefs --all --force /dev/sdq") echo busy >&2; exit 1 ;;
+  "vgremove data -y") echo held >&2; exit 5 ;;
+esac
+"#
+        .replace("DIR", &dir.path().display().to_string());
+        for name in ["vgs", "pvs", "vgremove", "pvremove", "dmsetup", "mdadm", "wipefs"] {
+            crate::script::script(&dir.path().join(name), &text);
+        }
+        let error = clean(Path::new("/dev/sdq"), &Tools::at(dir.path())).await.unwrap_err();
+        // The second attempt at the signatures went well; only the volume group stays a fault.
+        assert_eq!(error.faults.len(), 1, "{error}");
+        assert!(error.to_string().ends_with("vgremove data -y: exit code 5: held"), "{error}");
+        let asked = std::fs::read_to_string(dir.path().join("asked")).unwrap();
+        let changes: Vec<_> = asked
+            .lines()
+            .filter(|line| {
+                !["vgs ", "pvs ", "dmsetup ls", "dmsetup deps", "mdadm -v"]
+                    .iter()
+                    .any(|ask| line.starts_with(ask))
+            })
+            .collect();
+        assert_eq!(
+            changes,
+            [
+                "vgremove data -y",
+                "pvremove /dev/sdq2 -y -ff",
+                "dmsetup remove --retry pool",
+                "dmsetup remove --retry data-home",
+                "dmsetup remove --retry pool_tdata",
+                "dmsetup remove --retry pool_tmeta",
+                "vgremove root -y",
+                "pvremove /dev/md77 -y -ff",
+                "mdadm --stop /dev/md77",
+                "mdadm --zero-superblock /dev/sdq4",
+                "wipefs --all --force /dev/sdq",
+                "wipefs --all /dev/sdq",
+            ]
+        );
+    }
+
+    #[test]
+    fn arrays_as_they_are_listed() {
+        let scan = "ARRAY /dev/md/root level=raid1 num-devices=2\n   devices=/dev/sda1,/dev/sdb1\n\
+                    INACTIVE-ARRAY /dev/md9 metadata=1.2\n   devices=/dev/sdz\nARRAY x\n";
+        let expected =
+            Array { device: "/dev/md/root".into(), members: vec!["/dev/sda1".into(), "/dev/sdb1".into()] };
+        assert_eq!(arrays(scan), [expected]);
+        assert_eq!(arrays("devices=/dev/sda\n\n"), []);
+    }
+}
