@@ -105,7 +105,7 @@ mod tests {
         area.resize(1 << 18, 0);
         assert_eq!(Contents::read(&area).unwrap().config.as_deref(), Some(&config[..]));
         assert_eq!(Contents::read(&[0; 1 << 18]).unwrap().config, None);
-        assert!(Archive::new(b"").unwrap().len() > 0);
+        assert!(!Archive::new(b"").unwrap().is_empty());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Writing an archive, by the kernel's rules (image-service §2.7): the mode tells the kind of file, or the kernel drops it
-//! silently; a directory comes before what is in it; no two members share an inode number, or they are hard links.
+//! silently; a directory comes before what is in it; no two members share an inode number or have several links, or
+//! they are hard links.
 
 use super::{ALIGN, DIRECTORY, HEADER, MAGIC, REGULAR, SYMLINK, TRAILER};
 
@@ -17,27 +18,27 @@ impl Writer {
 
     /// `mode`: the permission bits.
     pub fn file(&mut self, name: &str, mode: u32, content: &[u8]) -> &mut Self {
-        self.member(name, REGULAR | mode, 1, content)
+        self.member(name, REGULAR | mode, content)
     }
 
     pub fn directory(&mut self, name: &str, mode: u32) -> &mut Self {
-        self.member(name, DIRECTORY | mode, 2, &[])
+        self.member(name, DIRECTORY | mode, &[])
     }
 
     pub fn symlink(&mut self, name: &str, target: &str) -> &mut Self {
-        self.member(name, SYMLINK | 0o777, 1, target.as_bytes())
+        self.member(name, SYMLINK | 0o777, target.as_bytes())
     }
 
-    fn member(&mut self, name: &str, mode: u32, links: u32, content: &[u8]) -> &mut Self {
+    fn member(&mut self, name: &str, mode: u32, content: &[u8]) -> &mut Self {
         self.members += 1;
-        self.record(name, self.members, mode, links, content);
+        self.record(name, self.members, mode, content);
         self
     }
 
-    fn record(&mut self, name: &str, inode: u32, mode: u32, links: u32, content: &[u8]) {
+    fn record(&mut self, name: &str, inode: u32, mode: u32, content: &[u8]) {
         // Members are configuration files; what would not fit 32 bits is never in memory.
         let len = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
-        let numbers = [inode, mode, 0, 0, links, 0, len(content.len()), 0, 0, 0, 0, len(name.len() + 1), 0];
+        let numbers = [inode, mode, 0, 0, 1, 0, len(content.len()), 0, 0, 0, 0, len(name.len() + 1), 0];
         self.bytes.reserve(HEADER + name.len() + content.len() + 2 * ALIGN);
         self.bytes.extend_from_slice(MAGIC);
         for number in numbers {
@@ -56,7 +57,7 @@ impl Writer {
 
     /// The archive with its end.
     pub fn finish(mut self) -> Vec<u8> {
-        self.record(TRAILER, 0, 0, 1, &[]);
+        self.record(TRAILER, 0, 0, &[]);
         self.bytes
     }
 }

@@ -14,8 +14,8 @@ use crate::area::{self, ignition as ignition_area, kargs, legacy, miniso};
 use crate::cpio::{self, Limits};
 use crate::error::{Error, Result};
 use crate::ignition::Contents;
-use crate::iso::Iso;
 use crate::iso::eltorito::Platform;
+use crate::iso::{Iso, Node};
 use crate::pxe::ROOTFS;
 use crate::read::ReadAt;
 
@@ -121,7 +121,8 @@ pub struct Inspection {
 pub fn inspect(image: &dyn ReadAt) -> Result<Inspection> {
     let iso = Iso::read(image)?;
     let mut problems = Vec::new();
-    let ignition = told(&mut problems, "ignition", ignition(image, &iso));
+    let ignition = ignition(image, &iso, &mut problems);
+    let ignition = told(&mut problems, "ignition", ignition);
     let kargs = told(&mut problems, "kernel arguments", kargs::show(image, &iso));
     let features = told(&mut problems, "features", area::features(image, &iso));
     let ramdisk = told(&mut problems, "ramdisk", ramdisk(image, &iso));
@@ -162,12 +163,15 @@ fn bytes(image: &dyn ReadAt, area: &Range<u64>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn ignition(image: &dyn ReadAt, iso: &Iso) -> Result<Ignition> {
+/// Where the area is matters even when nobody can tell what fills it.
+fn ignition(image: &dyn ReadAt, iso: &Iso, problems: &mut Vec<String>) -> Result<Ignition> {
     let area = ignition_area::find(image, iso)?;
-    let contents = Contents::read(&bytes(image, &area)?)?;
+    let contents = bytes(image, &area).and_then(|area| Contents::read(&area));
+    let contents = told(problems, "ignition", contents);
+    let config = contents.config.as_deref().map(Config::read).transpose();
     Ok(Ignition {
         area: Some(Place::from(&area)),
-        config: contents.config.as_deref().map(Config::read).transpose()?,
+        config: told(problems, "ignition", config),
         base_configs: contents.base_configs.clone(),
         network: contents.network.clone(),
         contents,
@@ -185,10 +189,10 @@ fn ramdisk(image: &dyn ReadAt, iso: &Iso) -> Result<Option<Ramdisk>> {
 }
 
 fn boot(iso: &Iso) -> Vec<Boot> {
-    let files = iso.files();
     let path = |offset: u64| {
-        let at = |node: &crate::iso::Node| node.extents.first().is_some_and(|extent| extent.start == offset);
-        files.iter().find(|(_, node)| at(node)).map(|(path, _)| path.clone()).unwrap_or_default()
+        let starts_there = |node: &Node| node.extents.first().is_some_and(|extent| extent.start == offset);
+        let file = iso.files().find(|(_, node)| starts_there(node));
+        file.map(|(index, _)| iso.path(index)).unwrap_or_default()
     };
     let entries = iso.catalog.iter().flat_map(|catalog| &catalog.entries);
     entries.map(|boot| Boot { platform: boot.platform, image: path(boot.offset) }).collect()

@@ -27,6 +27,7 @@ pub fn read(image: &dyn ReadAt, root: &[u8]) -> Result<(Vec<Node>, Vec<susp::Ent
         extensions: Vec::new(),
         nodes: vec![Node {
             name: String::new(),
+            parent: super::Iso::ROOT,
             identifier: vec![0],
             has_rock_ridge_name: false,
             flags: record::DIRECTORY,
@@ -86,7 +87,7 @@ impl Reader<'_> {
                     if let Some(node) = open {
                         self.lengthen(node, &record)?;
                     } else {
-                        let node = self.add(&record)?;
+                        let node = self.add(&record, index)?;
                         children.push(node);
                         if record.is_directory() {
                             below.push(node);
@@ -138,7 +139,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn add(&mut self, record: &Record<'_>) -> Result<Index> {
+    fn add(&mut self, record: &Record<'_>, parent: Index) -> Result<Index> {
         if self.nodes.len() >= MAX_NODES {
             return Err(Error::iso(format!("it has more than {MAX_NODES} files")));
         }
@@ -149,8 +150,9 @@ impl Reader<'_> {
         if entries.iter().any(|entry| matches!(&entry.signature, b"CL" | b"RE")) {
             return Err(Error::iso("it has relocated directories"));
         }
-        let rock_ridge_name = susp::name(&entries);
+        let rock_ridge_name = susp::name(&entries)?;
         self.nodes.push(Node {
+            parent,
             has_rock_ridge_name: rock_ridge_name.is_some(),
             name: rock_ridge_name.unwrap_or_else(|| plain_name(record.identifier)),
             identifier: record.identifier.to_vec(),

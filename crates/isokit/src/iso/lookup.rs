@@ -36,20 +36,21 @@ impl Iso {
         self.find(path).map(|index| self.node(index)).filter(|node| !node.is_directory())
     }
 
-    /// The path of every file, with its node.
-    pub fn files(&self) -> Vec<(String, &Node)> {
-        let mut found = Vec::new();
-        let mut open = vec![(String::new(), self.node(Self::ROOT))];
-        while let Some((path, node)) = open.pop() {
-            match &node.children {
-                Some(children) => open.extend(children.iter().rev().map(|child| {
-                    let child = self.node(*child);
-                    (format!("{path}/{}", child.name), child)
-                })),
-                None => found.push((path, node)),
-            }
+    /// All files, in no order that means anything.
+    pub fn files(&self) -> impl Iterator<Item = (Index, &Node)> {
+        self.nodes().iter().enumerate().filter(|(_, node)| !node.is_directory())
+    }
+
+    /// The path of a file or directory, from the root's slash.
+    pub fn path(&self, index: Index) -> String {
+        let mut names = Vec::new();
+        let mut at = index;
+        while at != Self::ROOT {
+            let node = self.node(at);
+            names.push(node.name.as_str());
+            at = node.parent;
         }
-        found
+        names.iter().rev().flat_map(|name| ["/", *name]).collect()
     }
 }
 

@@ -29,6 +29,8 @@ pub type Index = usize;
 pub struct Node {
     /// Rock Ridge name; without one, the identifier in lower case and without its version.
     pub name: String,
+    /// The directory that it is in; the root is in itself.
+    pub(crate) parent: Index,
     /// Name in the primary tree, as it stands there (`IGNINFO.JSO;1`).
     pub(crate) identifier: Vec<u8>,
     pub(crate) has_rock_ridge_name: bool,

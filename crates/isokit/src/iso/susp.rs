@@ -8,6 +8,8 @@ use crate::read::ReadAt;
 const MAX_CONTINUATIONS: usize = 16;
 /// Continuation areas of one record together, in bytes; Rock Ridge needs about 300.
 const MAX_BYTES: u64 = 2 << 10;
+/// Longest name of a file, in bytes; no file system has longer ones.
+const MAX_NAME: usize = 255;
 
 /// An entry: signature, version, data without the four bytes of its head.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,7 +94,7 @@ fn scan(mut area: &[u8], entries: &mut Vec<Entry>) -> Result<Option<Continuation
 }
 
 /// The Rock Ridge name, put together from its pieces.
-pub fn name(entries: &[Entry]) -> Option<String> {
+pub fn name(entries: &[Entry]) -> Result<Option<String>> {
     let mut name = Vec::new();
     let mut found = false;
     for entry in entries.iter().filter(|entry| &entry.signature == b"NM") {
@@ -104,7 +106,10 @@ pub fn name(entries: &[Entry]) -> Option<String> {
             }
         }
     }
-    found.then(|| String::from_utf8_lossy(&name).into_owned())
+    if name.len() > MAX_NAME {
+        return Err(Error::iso(format!("a name is longer than {MAX_NAME} bytes")));
+    }
+    Ok(found.then(|| String::from_utf8_lossy(&name).into_owned()))
 }
 
 #[cfg(test)]
@@ -139,7 +144,9 @@ mod tests {
         ]
         .concat();
         let entries = entries(&Bytes::from(image), &first, 4).unwrap();
-        assert_eq!(name(&entries).unwrap(), "Hello world");
+        assert_eq!(name(&entries).unwrap().unwrap(), "Hello world");
+        let long = Entry { signature: *b"NM", version: 1, data: [&[0][..], &[b'n'; 200]].concat() };
+        assert!(name(&[long.clone(), long]).is_err());
         assert_eq!(entries[0].data, [7; 32]);
     }
 

@@ -315,7 +315,8 @@ fn directory_bytes(
         // A file of 4 GiB and more has several records.
         while left > MAX_EXTENT {
             put(record_bytes(meta, (sector, MAX_EXTENT), true, continuation)?);
-            sector += (MAX_EXTENT / SECTOR) as u32;
+            // What would be too much is found when the data gets its place.
+            sector = sector.saturating_add((MAX_EXTENT / SECTOR) as u32);
             left -= MAX_EXTENT;
         }
         put(record_bytes(meta, (sector, left), false, continuation)?);

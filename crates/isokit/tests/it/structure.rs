@@ -1,17 +1,18 @@
 //! What the reader finds is what xorriso finds.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use assisted_isokit::iso::{Iso, SECTOR};
-use assisted_isokit::{Architecture, Extent, Image, Layout, ReadAt};
+use assisted_isokit::{Architecture, Archive, Extent, Image, Layout, ReadAt, Source};
 
 use crate::recipe::{self, ARM64, PPC64LE, S390X, VOLUME_ID, X86_64, content};
 use crate::xorriso;
 
 fn files(image: &Image) -> BTreeMap<String, (u64, u64)> {
-    let files = image.iso().files().into_iter();
-    files.map(|(path, node)| (path, (node.extents[0].start / SECTOR, node.len()))).collect()
+    let iso = image.iso();
+    iso.files().map(|(index, node)| (iso.path(index), (node.extents[0].start / SECTOR, node.len()))).collect()
 }
 
 #[test]
@@ -96,66 +97,58 @@ fn long_names_and_deep_folders_are_read() {
     assert_eq!(content(&image.content(node)), b"299");
 }
 
-/// xorriso writes a file of 5 GiB as two extents; the disk under it holds a hole.
+/// A record holds 32 bits of length: longer files have several, and xorriso reads them as one.
 #[test]
-fn a_file_of_several_extents_lies_behind_four_gibibytes() {
-    let built = recipe::build(Architecture::Arm64);
-    let tree = built.dir.path().join("tree");
-    let big = std::fs::File::create(tree.join("images/aaa.img")).unwrap();
+fn a_file_may_have_more_than_four_gibibytes() {
     let len = (4 << 30) + 12_345;
-    big.set_len(len).unwrap();
-    std::os::unix::fs::FileExt::write_all_at(&big, b"the end", len - 7).unwrap();
-    let image = sparse(&tree, built.dir.path(), len);
-    let node = image.iso().file("/images/aaa.img").unwrap();
+    let mut long = Layout::from(Extent::zeros(len - 7));
+    long.push(b"the end".to_vec());
+    let minimal = X86_64.open().minimal("http://h/rootfs", Some(&long)).unwrap();
+    let node = minimal.iso().file("/images/nmstate.img").unwrap();
     assert_eq!((node.len(), node.extents.len()), (len, 1), "adjacent extents are one");
     let mut end = [0; 7];
-    image.content(node).read_exact_at(&mut end, len - 7).unwrap();
-    assert_eq!(&end, b"the end");
-    let rootfs = image.iso().file("/images/pxeboot/rootfs.img").unwrap();
-    assert!(rootfs.extents[0].start > 4 << 30, "it lies behind");
-    let original = std::fs::read(tree.join("images/pxeboot/rootfs.img")).unwrap();
-    assert_eq!(content(&image.rootfs().unwrap()), original);
-    // All of it works that far out.
-    let archive = assisted_isokit::Archive::new(b"{}").unwrap();
-    let customised = image.customise(&archive, Some(&["quiet".to_owned()]), None).unwrap();
-    assert_eq!(customised.len(), image.layout().len());
-    let minimal = image.minimal("http://h/rootfs", None).unwrap();
-    let node = minimal.iso().file("/images/aaa.img").unwrap();
     minimal.content(node).read_exact_at(&mut end, len - 7).unwrap();
     assert_eq!(&end, b"the end");
+    let path = X86_64.dir.path().join("long.iso");
+    write_sparse(minimal.layout(), &path);
+    let files = xorriso::files(&path);
+    assert_eq!(files["/images/nmstate.img"].1, len);
 }
 
-/// The image as xorriso streams it, its long runs of zeros left out.
-fn sparse(tree: &Path, dir: &Path, len: u64) -> Image {
-    use std::io::{Read, Seek, SeekFrom, Write};
-    let mut child = std::process::Command::new("xorriso")
-        .args(["-as", "mkisofs", "-quiet", "-iso-level", "3", "-V", VOLUME_ID, "-r", "-o", "-"])
-        .arg(tree)
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let path = dir.join("sparse.iso");
-    let mut file = std::fs::File::create(&path).unwrap();
-    let mut stream = child.stdout.take().unwrap();
-    let zeros = vec![0; 1 << 20];
-    let mut piece = zeros.clone();
-    let mut total = 0;
-    loop {
-        let read = stream.read(&mut piece).unwrap();
-        if read == 0 {
-            break;
+fn write_sparse(layout: &Layout, path: &Path) {
+    let file = std::fs::File::create(path).unwrap();
+    file.set_len(layout.len()).unwrap();
+    let mut at = 0;
+    for extent in layout.slice(0..layout.len()) {
+        let len = extent.len;
+        if !matches!(extent.source, Source::Zeros) {
+            file.write_all_at(&content(&extent.into()), at).unwrap();
         }
-        if piece[..read] == zeros[..read] {
-            file.seek(SeekFrom::Current(read as i64)).unwrap();
-        } else {
-            file.write_all(&piece[..read]).unwrap();
-        }
-        total += read as u64;
+        at += len;
     }
-    assert!(child.wait().unwrap().success());
-    assert!(total > len);
-    file.set_len(total).unwrap();
-    Image::open(&path).unwrap()
+}
+
+#[test]
+fn an_area_may_lie_behind_four_gibibytes() {
+    let image = X86_64.open();
+    let iso = image.iso();
+    let node = iso.file("/images/ignition.img").unwrap();
+    let folder = &iso.node(iso.find("/images").unwrap()).extents[0];
+    let records = content(&image.layout().part(folder.clone()));
+    let sector = ((node.extents[0].start / SECTOR) as u32).to_le_bytes();
+    let record = records.windows(4).position(|bytes| bytes == sector).unwrap();
+    let far = 5 << 30;
+    let mut layout = image.layout().clone();
+    layout.overlay(folder.start + record as u64, ((far / SECTOR) as u32).to_le_bytes().to_vec()).unwrap();
+    layout.push(Extent::zeros(far + recipe::IGNITION_AREA - layout.len()));
+    let archive = Archive::new(b"{}").unwrap();
+    let customised =
+        Image::read(layout).unwrap().customise(&archive, Some(&["quiet".to_owned()]), None).unwrap();
+    let embedded = content(&customised.part(far..far + archive.len()));
+    assert_eq!(embedded, archive.bytes());
+    let found = assisted_isokit::inspect(&customised).unwrap();
+    assert_eq!(found.ignition.area.unwrap().offset, far);
+    assert_eq!(found.ignition.contents.config.as_deref(), Some(&b"{}"[..]));
 }
 
 #[test]
