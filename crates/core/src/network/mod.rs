@@ -11,5 +11,6 @@ pub mod free;
 pub mod heard;
 pub mod host_networks;
 pub mod machine;
+pub mod node_ip;
 pub mod route;
 pub mod vip;

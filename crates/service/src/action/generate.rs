@@ -1,8 +1,9 @@
 //! Generates what the hosts of a cluster are installed with.
 
 use assisted_core::action::Attempt;
+use assisted_core::cluster::record::PayloadImages;
 use assisted_core::facts::Facts;
-use assisted_core::install::{Generated, awaits, generated};
+use assisted_core::install::{Generated, awaits, generated, payload_read};
 use assisted_store::{Asked, Change, Deleted, Subject};
 use assisted_wire::id::ClusterId;
 use tokio::sync::broadcast::Receiver;
@@ -29,7 +30,7 @@ impl Service {
             return self.finish_action(asked).await;
         };
         let generated = tokio::select! {
-            files = self.generate_files(&work.facts) => files,
+            files = self.generate_files(id, attempt, &work.facts) => files,
             () = self.given_up(id, attempt, changes) => return self.finish_action(asked).await,
         };
         let kept = match generated {
@@ -54,9 +55,43 @@ impl Service {
         }
     }
 
-    async fn generate_files(&self, facts: &Facts) -> Result<Files, GenerateError> {
+    async fn generate_files(
+        &self,
+        id: ClusterId,
+        attempt: Attempt,
+        facts: &Facts,
+    ) -> Result<Files, GenerateError> {
         let generator = self.generator().map_err(|refusal| GenerateError::Refused(refusal.reason))?;
+        if let Some(images) = generator.payload(facts).await? {
+            self.tell_payload(id, attempt, &images).await.map_err(GenerateError::Broken)?;
+        }
         generator.generate(facts, self.blob()).await
+    }
+
+    /// Tells the images of the release as soon as they are known: hosts check meanwhile whether they get them.
+    async fn tell_payload(
+        &self,
+        id: ClusterId,
+        attempt: Attempt,
+        images: &PayloadImages,
+    ) -> Result<(), Error> {
+        let mut tries = Tries::default();
+        loop {
+            let told = async {
+                let Some(mut work) = self.load_cluster(id, Deleted::Hidden).await? else { return Ok(()) };
+                if !work.cluster().is_some_and(|record| awaits(record, attempt) && record.payload != *images)
+                {
+                    return Ok(());
+                }
+                work.apply_and_mark(payload_read(&work.facts, images.clone()));
+                work.commit(self).await.map(|_| ())
+            };
+            match told.await {
+                Ok(()) => return Ok(()),
+                Err(Fault::Conflict(what)) => tries.again(what).await?,
+                Err(fault) => return Err(broken(fault)),
+            }
+        }
     }
 
     /// Returns when nobody wants the files of an attempt any more.

@@ -2,7 +2,7 @@
 
 use assisted_core::event::catalogue;
 use assisted_core::refusal::Refusal;
-use assisted_core::rules::install_config::{apply, text};
+use assisted_core::rules::install_config::{Additions, apply, text};
 use assisted_core::validation::topology::is_day2;
 use assisted_store::Deleted;
 use assisted_wire::id::ClusterId;
@@ -21,7 +21,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// 404 when there is no such cluster, 400 for one that is installed already, 500 when something is lacking.
+    /// 404 when there is no such cluster, 400 for one that is installed already, 409 while something is lacking.
     pub async fn get_cluster_install_config(&self, _: &Caller, id: ClusterId) -> Result<Secret, Error> {
         let missing = || Refusal::not_found(format!("Failed to get cluster {id}: record not found"));
         let work = self.load_cluster(id, Deleted::Hidden).await.map_err(broken)?.ok_or_else(missing)?;
@@ -29,8 +29,13 @@ impl Service {
         if is_day2(cluster) {
             return Err(Refusal::bad_request(NOT_INSTALLED_HERE).into());
         }
-        let config = text(&work.facts, &cluster.install_config_overrides);
-        Ok(config.map_err(|error| Refusal::new(500, error))?)
+        let config = text(&work.facts, &cluster.install_config_overrides, &self.additions());
+        Ok(config.map_err(|error| Refusal::conflict(format!("There is no install config yet: {error}")))?)
+    }
+
+    /// What the generator puts into each install config.
+    fn additions(&self) -> Additions {
+        self.generator().map(|generator| generator.additions()).unwrap_or_default()
     }
 
     /// Replaces what the user overrides; an empty text overrides nothing.
@@ -56,7 +61,7 @@ impl Service {
         let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
-        text(&work.facts, overrides).map_err(Refusal::bad_request)?;
+        text(&work.facts, overrides, &self.additions()).map_err(Refusal::bad_request)?;
         apply(&mut record.cluster, overrides);
         work.put_cluster(record);
         work.events.push(catalogue::INSTALL_CONFIG_APPLIED.of_cluster(id, &[]));

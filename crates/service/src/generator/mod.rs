@@ -5,12 +5,15 @@ mod simulation;
 use std::sync::Arc;
 
 use assisted_blob::Blob;
+use assisted_core::cluster::record::PayloadImages;
 use assisted_core::facts::{Facts, HostFacts};
 use assisted_core::host::record::HostKey;
 use assisted_core::refusal::Refusal;
+use assisted_core::rules::install_config::Additions;
 use assisted_core::settings;
 use assisted_wire::host::HostRole;
 use bytes::Bytes;
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use uuid::Uuid;
 
@@ -22,6 +25,16 @@ pub use simulation::Simulation;
 ///
 /// Asked again whenever it is not certain that it was done: what it does besides must be harmless twice.
 pub trait Generator: Send + Sync {
+    /// What goes into each install config besides what is known of its cluster.
+    fn additions(&self) -> Additions {
+        Additions::default()
+    }
+
+    /// Images of the release that hosts need to know; `None` when none are needed.
+    fn payload<'a>(&'a self, _: &'a Facts) -> BoxFuture<'a, Result<Option<PayloadImages>, GenerateError>> {
+        async { Ok(None) }.boxed()
+    }
+
     /// All files of a cluster and its hosts; `blob` holds the manifests that are to be laid over.
     fn generate<'a>(
         &'a self,

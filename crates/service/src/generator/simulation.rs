@@ -46,7 +46,8 @@ impl Generator for Simulation {
 fn files(facts: &Facts) -> Result<Files, GenerateError> {
     let record = facts.cluster.as_ref();
     let cluster = &record.ok_or_else(|| GenerateError::Refused("the cluster is gone".to_owned()))?.cluster;
-    let install_config = install_config::text(facts, &cluster.install_config_overrides)
+    let additions = install_config::Additions::default();
+    let install_config = install_config::text(facts, &cluster.install_config_overrides, &additions)
         .map_err(|error| GenerateError::Refused(error.to_string()))?;
     let openshift_cluster_id = Uuid::new_v4();
     let infra_id = format!("{}-{}", cluster.name, random(5));

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::layering::OnClusterLayering;
+
 /// Declares a structure of the document; absent members have their empty value, as an override's new list elements need.
 macro_rules! part {
     ($($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $kind:ty,)* })*) => {
@@ -50,6 +52,8 @@ part! {
         feature_gates: Vec<String>,
         #[serde(skip_serializing_if = "String::is_empty")]
         os_image_stream: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        on_cluster_layering: Option<OnClusterLayering>,
     }
     Metadata {
         name: String,
@@ -270,6 +274,7 @@ pub(super) const MEMBERS: &[&str] = &[
     "apiVIPs",
     "apiVersion",
     "arbiter",
+    "bakeConfigs",
     "baremetal",
     "baseDomain",
     "baselineCapabilitySet",
@@ -277,6 +282,7 @@ pub(super) const MEMBERS: &[&str] = &[
     "bootMACAddress",
     "bootMode",
     "bootstrapInPlace",
+    "buildTimeoutMinutes",
     "capabilities",
     "certificateVerification",
     "cidr",
@@ -287,6 +293,7 @@ pub(super) const MEMBERS: &[&str] = &[
     "clusterProvisioningIP",
     "compute",
     "computeCluster",
+    "containerFile",
     "controlPlane",
     "cpuPartitioningMode",
     "credentials",
@@ -316,10 +323,13 @@ pub(super) const MEMBERS: &[&str] = &[
     "ingressVIPs",
     "installationDisk",
     "loadBalancer",
+    "loadBalancerConfigured",
     "macAddress",
     "machineNetwork",
+    "machineOSConfigs",
     "metadata",
     "mirrors",
+    "mode",
     "name",
     "network",
     "networkType",
@@ -328,10 +338,12 @@ pub(super) const MEMBERS: &[&str] = &[
     "noProxy",
     "none",
     "nutanix",
+    "onClusterLayering",
     "osImageStream",
     "password",
     "platform",
     "platformName",
+    "pools",
     "port",
     "prismCentral",
     "prismElements",
@@ -341,9 +353,12 @@ pub(super) const MEMBERS: &[&str] = &[
     "provisioningNetworkInterface",
     "proxy",
     "pullSecret",
+    "pushRepository",
     "region",
+    "registry",
     "replicas",
     "role",
+    "scratch",
     "server",
     "serviceNetwork",
     "source",
@@ -357,5 +372,7 @@ pub(super) const MEMBERS: &[&str] = &[
     "vCenter",
     "vcenters",
     "vsphere",
+    "waitForAdoption",
+    "workerBuildLocation",
     "zone",
 ];

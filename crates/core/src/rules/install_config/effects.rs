@@ -3,7 +3,7 @@
 use assisted_wire::cluster::Cluster;
 use serde_json::Value;
 
-use super::{first_value, overrides::folded};
+use super::{OnClusterLayering, first_value, overrides::folded};
 use crate::feature::usage::Usages;
 use crate::rules::operator::{catalogue, selection};
 use crate::version::number::at_least;
@@ -16,6 +16,13 @@ pub fn apply(cluster: &mut Cluster, overrides: &str) {
         let mut usages = Usages::read(&cluster.feature_usage);
         usages.set_install_config_overrides(touched(&read));
         usages.set("FIPS", read["fips"] == true);
+        let layering: OnClusterLayering =
+            serde_json::from_value(read["onClusterLayering"].clone()).unwrap_or_default();
+        let facts = [
+            ("registry_type", layering.registry_type().as_str().into()),
+            ("worker_build_location", layering.worker_build_location().as_str().into()),
+        ];
+        usages.set_with("On Cluster Layering", layering.is_enabled(), facts);
         cluster.feature_usage = usages.write();
     }
     let without = at_least(&cluster.openshift_version, 4, 12) && drops_console(&read);

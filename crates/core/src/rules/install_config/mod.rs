@@ -5,6 +5,9 @@
 mod common;
 mod document;
 mod effects;
+#[cfg(test)]
+mod golden;
+mod layering;
 mod overrides;
 mod platform;
 #[cfg(test)]
@@ -17,9 +20,11 @@ use crate::cluster::record::ClusterRecord;
 use crate::facts::Facts;
 use crate::infra_env::record::InfraEnvRecord;
 use crate::rules::field::certificate;
-use document::Document;
+use crate::version::number::below;
+use document::{Document, ImageSource};
 
 pub use effects::apply;
+pub use layering::OnClusterLayering;
 
 /// Why there is no install config. Values are not quoted: the pull secret is among them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,23 +47,46 @@ pub enum InstallConfigError {
     Unwritable,
 }
 
-/// The install config of a cluster with overrides laid over it; empty overrides are none.
-///
-/// The node addresses that are chosen for a cluster without a load balancer of its own are not in it: they are known once
-/// they are allocated, when the installation is prepared.
+/// What the service is set up with that goes into each cluster's install config.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Additions {
+    /// Where else images that are named by digest are read: a registry, or a part of one, with its mirrors.
+    pub mirrors: Vec<(String, Vec<String>)>,
+    /// Bundles of authorities that clusters trust, in PEM form: that of Red Hat, then that of the mirrors.
+    pub authorities: Vec<String>,
+}
+
+/// The install config of a cluster with overrides laid over it; empty overrides are none. The same facts give the same text.
 ///
 /// # Errors
 ///
 /// When a host or the cluster lacks what the platform needs, or the overrides don't fit.
-pub fn text(facts: &Facts, overrides: &str) -> Result<Secret, InstallConfigError> {
+pub fn text(facts: &Facts, overrides: &str, additions: &Additions) -> Result<Secret, InstallConfigError> {
     let record = facts.cluster.as_ref().ok_or(InstallConfigError::NoCluster)?;
     let mut document = built(facts, record)?;
+    mirrors(&mut document, record, additions);
     if !overrides.is_empty() {
         document = overrides::lay_over(document, overrides)?;
     }
-    document.additional_trust_bundle = trust(&document.additional_trust_bundle, infra_envs(facts, record));
+    if let Some(layering) = &document.on_cluster_layering {
+        layering.check()?;
+    }
+    let overridden = std::mem::take(&mut document.additional_trust_bundle);
+    document.additional_trust_bundle = trust(&overridden, &additions.authorities, infra_envs(facts, record));
     certificate::bundle(&document.additional_trust_bundle).map_err(InstallConfigError::TrustBundle)?;
     serde_json::to_string(&document).map(Secret::from).map_err(|_| InstallConfigError::Unwritable)
+}
+
+/// The copy that the installer is given: without what it does not know.
+///
+/// # Errors
+///
+/// [`InstallConfigError::Unwritable`] for a text that is no install config.
+pub fn for_installer(config: &Secret) -> Result<Secret, InstallConfigError> {
+    let read: Result<Document, _> = serde_json::from_str(config.expose());
+    let document = read.map(|document| Document { on_cluster_layering: None, ..document });
+    let text = document.and_then(|document| serde_json::to_string(&document));
+    text.map(Secret::from).map_err(|_| InstallConfigError::Unwritable)
 }
 
 fn built(facts: &Facts, record: &ClusterRecord) -> Result<Document, InstallConfigError> {
@@ -73,12 +101,29 @@ fn infra_envs<'f>(facts: &'f Facts, record: &'f ClusterRecord) -> impl Iterator<
     facts.infra_envs.values().filter(move |record| record.infra_env.cluster_id == Some(id))
 }
 
-/// The overrides' authorities, then those of the infra-envs.
-fn trust<'f>(overridden: &str, infra_envs: impl Iterator<Item = &'f InfraEnvRecord>) -> String {
+/// Mirrors, under the name that the version knows (install-generation §2.1).
+fn mirrors(document: &mut Document, record: &ClusterRecord, additions: &Additions) {
+    let source = |(source, mirrors): &(String, Vec<String>)| ImageSource {
+        source: source.clone(),
+        mirrors: mirrors.clone(),
+    };
+    let sources = additions.mirrors.iter().map(source).collect();
+    if below(&record.cluster.openshift_version, 4, 14) {
+        document.image_content_sources = sources;
+    } else {
+        document.image_digest_sources = sources;
+    }
+}
+
+/// The overrides' authorities, then the service's, then those of the infra-envs.
+fn trust<'f>(
+    overridden: &str,
+    service: &[String],
+    infra_envs: impl Iterator<Item = &'f InfraEnvRecord>,
+) -> String {
     let own = infra_envs.map(|record| record.infra_env.additional_trust_bundle.as_str());
-    let bundles: Vec<&str> =
-        std::iter::once(overridden).chain(own).map(str::trim).filter(|bundle| !bundle.is_empty()).collect();
-    bundles.join("\n")
+    let all = std::iter::once(overridden).chain(service.iter().map(String::as_str)).chain(own);
+    all.map(str::trim).filter(|bundle| !bundle.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// The first JSON value of a text; what follows is ignored, as existing clients expect.

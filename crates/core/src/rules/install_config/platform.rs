@@ -16,7 +16,7 @@ use super::{InstallConfigError, infra_envs};
 use crate::cluster::record::IpStack;
 use crate::disk;
 use crate::facts::{Facts, HostFacts};
-use crate::network::{address, family};
+use crate::network::{address, family, node_ip};
 use crate::validation::topology::{is_single_node, is_user_load_balanced, is_user_managed_networking};
 use crate::version::number::{at_least, below};
 
@@ -49,7 +49,8 @@ fn bootstrap(facts: &Facts) -> Option<&HostFacts> {
     facts.hosts.iter().find(|host| host.record.host.bootstrap)
 }
 
-/// Networking that the user provides: the machine networks are where the bootstrap host is, unless they are told.
+/// Networking that the user provides: the machine networks are where the bootstrap host is, unless they are told; and where
+/// nodes choose their addresses, the network of the chosen one.
 fn unmanaged(document: &mut Document, facts: &Facts, cluster: &Cluster) {
     let networking = &mut document.networking;
     if networking.network_type.is_empty()
@@ -58,9 +59,16 @@ fn unmanaged(document: &mut Document, facts: &Facts, cluster: &Cluster) {
     {
         NetworkType::OVNKubernetes.as_str().clone_into(&mut networking.network_type);
     }
-    if !networking.machine_network.is_empty() {
-        return;
+    if networking.machine_network.is_empty() {
+        networking.machine_network = networks_of_bootstrap(facts);
     }
+    if node_ip::is_chosen(cluster) {
+        use_node_network(&mut networking.machine_network, facts);
+    }
+}
+
+/// The networks that the bootstrap host is in: one of each family.
+fn networks_of_bootstrap(facts: &Facts) -> Vec<MachineNetwork> {
     let inventory = bootstrap(facts).and_then(|host| host.inventory.as_deref());
     let networks: Vec<IpNet> = inventory
         .into_iter()
@@ -74,7 +82,21 @@ fn unmanaged(document: &mut Document, facts: &Facts, cluster: &Cluster) {
         families.reverse();
     }
     let chosen = families.into_iter().filter_map(first_of);
-    networking.machine_network = chosen.map(|net| MachineNetwork { cidr: net.to_string() }).collect();
+    chosen.map(|net| MachineNetwork { cidr: net.to_string() }).collect()
+}
+
+/// Puts the network of the bootstrap node's address in the place of the first one of its family. Where no addresses can be
+/// chosen, the networks stay as they are.
+fn use_node_network(networks: &mut [MachineNetwork], facts: &Facts) {
+    let Ok(chosen) = node_ip::allocate(facts) else { return };
+    let Some(net) = bootstrap(facts).and_then(|host| chosen.get(&host.record.host.id)) else { return };
+    let family = |network: &&mut MachineNetwork| {
+        address::parse_net(&network.cidr)
+            .is_some_and(|known| address::stack_of_net(&known) == address::stack_of_net(net))
+    };
+    if let Some(network) = networks.iter_mut().find(family) {
+        network.cidr = net.trunc().to_string();
+    }
 }
 
 /// The virtual IPs in the form of the version: lists, or the first of each.

@@ -13,11 +13,12 @@ use super::document::{
     FailureDomain, Fencing, FencingCredential, ImageSource, LoadBalancer as Balancer, MEMBERS,
     MachineNetwork, NoPlatform, Nutanix, Pool, PrismElement, Proxy, Vcenter, Vsphere,
 };
-use super::{InstallConfigError, apply, text};
+use super::{Additions, InstallConfigError, apply};
 use crate::cluster::record::IpStack;
 use crate::facts::Facts;
 use crate::rules::operator::catalogue::CONSOLE;
 use crate::validation::testing::{facts, inventory};
+use assisted_wire::secret::Secret;
 
 const CA: &str = include_str!("../../../tests/data/ca.pem");
 
@@ -51,6 +52,10 @@ fn of(kind: PlatformType) -> impl FnOnce(&mut Cluster) {
         cluster.platform = Some(Platform { r#type: kind, external: None });
         cluster.user_managed_networking = Some(matches!(kind, PlatformType::None | PlatformType::External));
     }
+}
+
+fn text(facts: &Facts, overrides: &str) -> Result<Secret, InstallConfigError> {
+    super::text(facts, overrides, &Additions::default())
 }
 
 fn config(facts: &Facts) -> Value {
@@ -308,6 +313,89 @@ fn authorities_come_together() {
 }
 
 #[test]
+fn layering_is_kept_from_the_installer() {
+    let given = json!({"onClusterLayering": {"MODE": "Enabled", "registry": {"port": 22626}, "buildTimeoutMinutes": 15}});
+    let text = text(&lab(), &given.to_string()).unwrap();
+    let config: Value = serde_json::from_str(text.expose()).unwrap();
+    let expected = json!({"mode": "Enabled", "registry": {"port": 22626}, "buildTimeoutMinutes": 15});
+    assert_eq!(config["onClusterLayering"], expected);
+    let without = super::for_installer(&text).unwrap();
+    assert_eq!(without, super::tests::text(&lab(), "").unwrap());
+    for layering in [
+        json!({"mode": "On"}),
+        json!({"publish": "x"}),
+        json!({"buildTimeoutMinutes": 14}),
+        json!({"buildTimeoutMinutes": 361}),
+        json!({"registry": {"port": 80}}),
+        json!({"registry": {"port": 22622}}),
+        json!({"registry": {"port": 9500}}),
+        json!({"registry": {"port": 65535}}),
+        json!({"pools": [{"containerFile": "FROM configs"}]}),
+        json!({"pools": [{"name": "master", "containerFile": "x".repeat(4097)}]}),
+    ] {
+        let error = overridden(&lab(), &json!({"onClusterLayering": layering})).unwrap_err();
+        assert!(matches!(error, InstallConfigError::Overrides(_)), "{layering}: {error}");
+    }
+}
+
+#[test]
+fn mirrors_by_version() {
+    let additions = Additions {
+        mirrors: vec![("quay.io/a".to_owned(), vec!["m:5000/a".to_owned()])],
+        authorities: vec![String::new(), format!("{CA}\n")],
+    };
+    let sources = json!([{"source": "quay.io/a", "mirrors": ["m:5000/a"]}]);
+    for (version, has, has_not) in [
+        ("4.13.9", "imageContentSources", "imageDigestSources"),
+        ("4.14.0-ec.1", "imageDigestSources", "imageContentSources"),
+        ("4.22.0", "imageDigestSources", "imageContentSources"),
+    ] {
+        let facts = lab().with_cluster(|cluster| cluster.openshift_version = version.to_owned());
+        let text = super::text(&facts, "", &additions).unwrap();
+        let config: Value = serde_json::from_str(text.expose()).unwrap();
+        assert_eq!(config[has], sources, "{version}");
+        assert!(config.get(has_not).is_none(), "{version}");
+        assert_eq!(config["additionalTrustBundle"], CA.trim());
+    }
+    let own = r#"{"imageDigestSources":[{"mirrors":["n/a","o/a"]}]}"#;
+    let text = super::text(&lab(), own, &additions).unwrap();
+    let config: Value = serde_json::from_str(text.expose()).unwrap();
+    assert_eq!(config["imageDigestSources"], json!([{"source": "quay.io/a", "mirrors": ["n/a", "o/a"]}]));
+}
+
+#[test]
+fn the_network_of_the_bootstrap_node() {
+    let mut facts = lab().with_cluster(of(PlatformType::None));
+    facts.hosts[1].record.host.bootstrap = true;
+    let before = config(&facts)["networking"]["machineNetwork"].clone();
+    assert_eq!(before, json!([{"cidr": "10.0.0.0/24"}]));
+    let mut connected = serde_json::Map::new();
+    for host in &mut facts.hosts {
+        let number = host.record.host.id.0.as_u128();
+        let mut built = inventory()
+            .address(&format!("10.9.0.{number}/24"))
+            .address(&format!("10.0.0.{number}/24"))
+            .build();
+        built
+            .interfaces
+            .iter_mut()
+            .flatten()
+            .for_each(|nic| nic.mac_address = "52:54:00:00:00:01".to_owned());
+        host.inventory = Some(built.into());
+        connected.insert(
+            host.record.host.id.to_string(),
+            json!([format!("10.9.0.{number}"), format!("10.0.0.{number}")]),
+        );
+    }
+    let ids: Vec<_> = facts.hosts.iter().map(|host| host.record.host.id).collect();
+    let groups = json!({"majority_groups": {"IPv4": ids}, "l3_connected_addresses": connected});
+    let facts = facts.with_cluster(|cluster| cluster.connectivity_majority_groups = groups.to_string());
+    assert_eq!(config(&facts)["networking"]["machineNetwork"], json!([{"cidr": "10.9.0.0/24"}]));
+    let managed = facts.with_cluster(of(PlatformType::Baremetal));
+    assert_eq!(config(&managed)["networking"]["machineNetwork"], json!([{"cidr": "10.0.0.0/24"}]));
+}
+
+#[test]
 fn effects_on_the_cluster() {
     let has_console = |cluster: &Cluster| {
         cluster.monitored_operators.iter().flatten().filter(|row| row.name == CONSOLE).count()
@@ -320,6 +408,9 @@ fn effects_on_the_cluster() {
         r#"{"FIPS":{"id":"FIPS","name":"FIPS"},"Install Config Overrides":{"id":"INSTALL_CONFIG_OVERRIDES","name":"Install Config Overrides","data":{"controlPlane hyperthreading replicas":true,"fips":true}}}"#
     );
     assert_eq!(has_console(&cluster), 1);
+    apply(&mut cluster, r#"{"onClusterLayering":{"mode":"Enabled","registry":{"type":"External"}}}"#);
+    let layering = r#""On Cluster Layering":{"id":"ON_CLUSTER_LAYERING","name":"On Cluster Layering","data":{"registry_type":"External","worker_build_location":"ControlPlane"}}"#;
+    assert!(cluster.feature_usage.contains(layering), "{}", cluster.feature_usage);
     let none = r#"{"capabilities":{"baselineCapabilitySet":"None"}}"#;
     apply(&mut cluster, none);
     assert_eq!((has_console(&cluster), cluster.install_config_overrides.as_str()), (0, none));
@@ -340,6 +431,13 @@ fn effects_on_the_cluster() {
 /// Every member of the document is known by name, and no name is known that the document has not.
 #[test]
 fn members() {
+    let layering = serde_json::from_value(json!({
+        "mode": "Enabled", "machineOSConfigs": "Generate", "workerBuildLocation": "Bootstrap", "bakeConfigs": true,
+        "registry": {"type": "External", "port": 22626, "loadBalancerConfigured": true, "pushRepository": "x"},
+        "scratch": "Auto", "buildTimeoutMinutes": 90, "waitForAdoption": true,
+        "pools": [{"name": "x", "containerFile": "x"}],
+    }))
+    .unwrap();
     let full = Document {
         proxy: Some(Proxy { http_proxy: "x".into(), https_proxy: "x".into(), no_proxy: "x".into() }),
         compute: vec![Pool::default()],
@@ -357,6 +455,7 @@ fn members() {
         feature_set: "x".into(),
         feature_gates: vec!["x".into()],
         os_image_stream: "x".into(),
+        on_cluster_layering: Some(layering),
         ..Document::default()
     };
     let mut full = full;
