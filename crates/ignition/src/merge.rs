@@ -156,7 +156,9 @@ mod tests {
     }
 
     fn with(member: &str, value: Value) -> Value {
-        json!({"ignition": {"version": "3.1.0"}, member: value})
+        let mut config = json!({"ignition": {"version": "3.1.0"}});
+        config[member] = value;
+        config
     }
 
     #[test]

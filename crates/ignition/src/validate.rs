@@ -194,7 +194,9 @@ mod tests {
     use super::*;
 
     fn judged(member: &str, value: Value) -> Result<(), Invalid> {
-        validate(&serde_json::from_value(json!({"ignition": {"version": "3.2.0"}, member: value})).unwrap())
+        let mut config = json!({"ignition": {"version": "3.2.0"}});
+        config[member] = value;
+        validate(&serde_json::from_value(config).unwrap())
     }
 
     #[test]
