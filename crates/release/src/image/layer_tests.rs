@@ -67,7 +67,10 @@ fn search(layers: &[Vec<u8>], paths: &[&str]) -> Result<(Vec<Option<String>>, Ve
         search.unpack(from, &mut texts)?;
         level = search.finish(layers.len()).unwrap_or(level);
     }
-    let texts = texts.into_inner().into_iter().map(|text| text.map(|text| String::from_utf8(text).unwrap()));
+    let texts = texts
+        .into_inner()
+        .into_iter()
+        .map(|text| text.map(|text| String::from_utf8_lossy(&text).into_owned()));
     Ok((texts.collect(), read))
 }
 
