@@ -18,7 +18,7 @@ mod watch;
 use clap::{Args, Subcommand};
 
 pub use common::{Failure, file};
-pub use output::{Format, line_if_read, list, printable, show, table};
+pub use output::{Format, bytes, line_if_read, list, printable, show, table};
 
 /// Where the service is, and how answers are shown.
 #[derive(Args, Clone, Debug)]
@@ -45,7 +45,7 @@ pub enum Command {
     Cluster(cluster::Command),
     /// Infra-envs: what discovery images are made from, and where hosts register
     #[command(subcommand, name = "infra-env")]
-    InfraEnv(infra_env::Command),
+    InfraEnv(Box<infra_env::Command>),
     /// Discovery images: address, download, inspect
     #[command(subcommand)]
     Iso(iso::Command),
