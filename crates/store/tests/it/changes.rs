@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assisted_store::{Batch, Change, Due, Subject, Version};
+use assisted_store::{Batch, Change, Due, Subject, Version, WriteError};
 use tokio::sync::broadcast::Receiver;
 
 use crate::support::{self, Database, at, on_both};
@@ -80,11 +80,19 @@ async fn missed_news_are_told() {
         .unwrap();
     assert!(!ended.is_empty());
     assert_eq!(next(&mut changes).await, Change::Everything);
-    // The pool's connections were cut as well: it makes new ones.
+    // The pool's connections were cut as well: it makes new ones, as soon as it has noticed.
     let cluster = support::cluster("c", 1);
-    let mut batch = Batch::new();
-    batch.insert_cluster(&cluster);
-    store.write(batch).await.unwrap();
+    let write = async || {
+        let mut batch = Batch::new();
+        batch.insert_cluster(&cluster);
+        store.write(batch).await
+    };
+    let written = async {
+        while let Err(error) = write().await {
+            assert!(matches!(error, WriteError::Failed(_)), "{error:?}");
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), written).await.unwrap();
     store.ping().await.unwrap();
     assert_eq!(next(&mut changes).await, Change::Here(Subject::Cluster(cluster.cluster.id)));
     drop(client);
