@@ -15,8 +15,8 @@ const SELECT: &str = "select version, doc from infra_envs";
 pub(crate) const SELECT_BY_ID: &str = "select version, doc from infra_envs where id = $1";
 
 /// Those bound to a cluster, and those of its hosts.
-pub(crate) const SELECT_OF_CLUSTER: &str = "select version, doc from infra_envs where cluster_id = $1 \
-     or id in (select infra_env_id from hosts where cluster_id = $1) order by created_at, id";
+pub(crate) const SELECT_OF_CLUSTER: &str = "select version, doc from infra_envs where id in (select id from infra_envs where cluster_id = $1 \
+     union select infra_env_id from hosts where cluster_id = $1) order by created_at, id";
 
 const INSERT: &str = "insert into infra_envs (id, version, name, user_name, org_id, cluster_id, created_at, updated_at, doc) \
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing";

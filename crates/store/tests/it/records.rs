@@ -1,5 +1,7 @@
 //! Clusters, infra-envs and hosts: guards, filters, deletion, atomicity.
 
+use std::time::Duration;
+
 use assisted_core::host::report::ReportKind;
 use assisted_store::{
     Batch, ClusterFilter, Deleted, HostFilter, InfraEnvFilter, Reports, Stored, Subject, Version, WriteError,
@@ -7,6 +9,7 @@ use assisted_store::{
 use assisted_wire::host::{HostRole, HostStatus};
 use assisted_wire::id::ClusterId;
 use assisted_wire::time::DateTime;
+use tokio_postgres::NoTls;
 use uuid::Uuid;
 
 use crate::support::{self, Database, at, on_both};
@@ -381,4 +384,45 @@ async fn awkward_text_survives(database: Database) {
     assert_eq!(read.record, cluster);
     let report = store.report(support::key(&host), ReportKind::Inventory).await.unwrap().unwrap();
     assert_eq!(&*report.text, "a\u{fffd}b ' $2");
+}
+
+/// What a look at one cluster costs must not grow with what else there is: each table is read through an index.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_look_at_a_cluster_reads_no_other() {
+    let database = Database::postgres();
+    let (client, connection) = tokio_postgres::connect(&database.address, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    // Where the planner has a choice, small tables are read whole; here only what no index leads to is.
+    let name: String = client.query_one("select current_database()::text", &[]).await.unwrap().get(0);
+    client.batch_execute(&format!("alter database {name} set enable_seqscan = off")).await.unwrap();
+
+    let store = database.open().await;
+    let mut ids = Vec::new();
+    for number in 0..3 {
+        let cluster = support::cluster("many", number);
+        let infra_env = support::infra_env(Some(cluster.cluster.id), number);
+        let host = support::host(infra_env.infra_env.id, Some(cluster.cluster.id), number);
+        let mut batch = Batch::new();
+        batch.insert_cluster(&cluster).insert_infra_env(&infra_env).insert_host(&host);
+        store.write(batch).await.unwrap();
+        ids.push(cluster.cluster.id);
+    }
+    for id in ids {
+        let loaded = store.load_cluster(id, Deleted::Hidden).await.unwrap().unwrap();
+        assert_eq!((loaded.infra_envs.len(), loaded.hosts.len()), (1, 1));
+    }
+    // A connection tells what it did when it ends.
+    drop(store);
+    let others = "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+    while client.query_one(others, &[]).await.unwrap().get::<_, i64>(0) > 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let read = "select relname::text, seq_tup_read, idx_scan from pg_stat_user_tables \
+                where relname in ('clusters', 'infra_envs', 'hosts')";
+    for row in client.query(read, &[]).await.unwrap() {
+        let (table, one_by_one, by_index) =
+            (row.get::<_, &str>(0), row.get::<_, i64>(1), row.get::<_, i64>(2));
+        assert_eq!(one_by_one, 0, "rows of {table} were read one by one");
+        assert!(by_index > 0, "{table} was not read");
+    }
 }
