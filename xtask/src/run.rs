@@ -11,13 +11,9 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
-/// Folder for what is made once and outlives checkouts: `$XDG_CACHE_HOME/assisted` or `~/.cache/assisted`.
+/// Folder for what is made once and outlives checkouts, made if it is not there.
 pub fn cache() -> Result<PathBuf> {
-    let base = std::env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache")))
-        .context("neither XDG_CACHE_HOME nor HOME is set: where should caches go?")?;
-    let dir = base.join("assisted");
+    let dir = assisted_testkit::cache()?;
     std::fs::create_dir_all(&dir).with_context(|| format!("can't create {}", dir.display()))?;
     Ok(dir)
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use assisted_lab::image::Image;
-use assisted_testkit::{DockerRegistry, Postgres};
+use assisted_testkit::{COREOS_INSTALLER, DockerRegistry, Postgres, installed, installed_root};
 
 use crate::run::{cache, step};
 
@@ -63,8 +63,10 @@ const PYTHON: &[&str] = &[
 pub fn run() -> Result<()> {
     debian()?;
     python()?;
-    nmstatectl()?;
-    coreos_installer()?;
+    // What judges keyfiles, with nothing but what makes them.
+    cargo_install("nmstatectl", NMSTATECTL, &["--debug", "--no-default-features", "--features", "gen_conf"])?;
+    // What judges discovery images.
+    cargo_install("coreos-installer", COREOS_INSTALLER, &[])?;
     lab_image()
 }
 
@@ -84,41 +86,20 @@ fn lab_image() -> Result<()> {
 /// Version of nmstatectl that judges our keyfiles: that of the library in `Cargo.lock`.
 const NMSTATECTL: &str = "2.2.62";
 
-/// What judges keyfiles, built from its crate once for each version, with nothing but what makes them.
-fn nmstatectl() -> Result<()> {
-    let dir = cache()?.join(format!("nmstatectl-{NMSTATECTL}"));
-    if dir.join("bin/nmstatectl").is_file() {
+/// Builds a program of others from its crate, once for each version.
+fn cargo_install(name: &str, version: &str, options: &[&str]) -> Result<()> {
+    if installed(name, version).is_ok() {
         return Ok(());
     }
     step(
-        "nmstatectl",
-        Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .current_dir(cache()?)
-            .args(["install", "nmstatectl", "--locked", "--debug", "--version", NMSTATECTL])
-            .args(["--no-default-features", "--features", "gen_conf", "--root"])
-            .arg(dir),
-    )
-}
-
-/// What judges discovery images, built from its crate once for each version.
-fn coreos_installer() -> Result<()> {
-    if assisted_testkit::coreos_installer().is_ok() {
-        return Ok(());
-    }
-    step(
-        "coreos-installer",
+        name,
         // Outside the checkout: its settings are not for other people's programs.
         Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
             .current_dir(cache()?)
-            .args([
-                "install",
-                "coreos-installer",
-                "--locked",
-                "--version",
-                assisted_testkit::COREOS_INSTALLER,
-            ])
+            .args(["install", name, "--locked", "--version", version])
+            .args(options)
             .arg("--root")
-            .arg(assisted_testkit::coreos_installer_root()),
+            .arg(installed_root(name, version)?),
     )
 }
 

@@ -7,7 +7,7 @@ mod postgres;
 mod server;
 mod tied;
 
-pub use cache::{COREOS_INSTALLER, Missing, cache, coreos_installer, coreos_installer_root};
+pub use cache::{COREOS_INSTALLER, Missing, cache, coreos_installer, installed, installed_root};
 pub use docker_registry::{Access, Auth, DockerRegistry};
 pub use postgres::{Durability, Error, Postgres};
 pub use rustix::process::Signal;

@@ -131,13 +131,8 @@ pub fn text(bytes: &[u8]) -> String {
 
 /// The Python environment with the stock clients: from `cargo xtask test`, else where `cargo xtask setup` makes it.
 pub fn python() -> PathBuf {
-    let python = std::env::var_os("ASSISTED_PYTHON").map_or_else(
-        || {
-            let home = std::env::var_os("HOME").expect("HOME is not set");
-            Path::new(&home).join(".cache/assisted/python/bin/python")
-        },
-        PathBuf::from,
-    );
+    let made = || assisted_testkit::cache().expect("no cache").join("python/bin/python");
+    let python = std::env::var_os("ASSISTED_PYTHON").map_or_else(made, PathBuf::from);
     assert!(python.exists(), "{} is missing: run `cargo xtask setup`", python.display());
     python
 }

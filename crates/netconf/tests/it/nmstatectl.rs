@@ -19,15 +19,11 @@ pub(crate) const NETWORKS: &[(&str, &str)] = &[
 
 /// Where `cargo xtask setup` puts the program; of the version of the library in `Cargo.lock`.
 fn program() -> PathBuf {
-    let set = |name| std::env::var_os(name).map(PathBuf::from);
-    let cache = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache"))).unwrap();
     let lock =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock")).unwrap();
     let (_, rest) = lock.split_once("name = \"nmstate\"\nversion = \"").unwrap();
     let (version, _) = rest.split_once('"').unwrap();
-    let program = cache.join(format!("assisted/nmstatectl-{version}/bin/nmstatectl"));
-    assert!(program.is_file(), "{} is missing: run `cargo xtask setup`", program.display());
-    program
+    assisted_testkit::installed("nmstatectl", version).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
