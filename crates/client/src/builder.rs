@@ -170,10 +170,7 @@ impl ClientBuilder {
                 return Err(BuildError::Token { scheme: scheme.name() });
             }
         }
-        // rustls wants one provider per process; whoever comes first has chosen.
-        if rustls::crypto::CryptoProvider::get_default().is_none() {
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        }
+        install_crypto();
         let mut http = reqwest::Client::builder()
             .user_agent(self.user_agent)
             .connect_timeout(self.connect_timeout)
@@ -199,6 +196,14 @@ impl ClientBuilder {
                 longest_answer: self.longest_answer,
             }),
         })
+    }
+}
+
+/// Chooses the cryptography of TLS for this process, unless that is done: rustls wants one provider per process. Whoever
+/// builds an HTTP client of another kind calls this first.
+pub fn install_crypto() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
     }
 }
 

@@ -17,7 +17,7 @@ mod retry;
 mod watch;
 
 pub use base_url::BaseUrl;
-pub use builder::{BuildError, Client, ClientBuilder};
+pub use builder::{BuildError, Client, ClientBuilder, install_crypto};
 pub use call::{Call, Download};
 pub use error::{Error, ErrorBody, Failure, Refusal};
 pub use operation::clusters::ClusterFilter;

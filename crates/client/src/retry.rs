@@ -18,18 +18,37 @@ pub struct RetryPolicy {
     pub first_pause: Duration,
     /// No pause is longer, whatever the service asks for.
     pub longest_pause: Duration,
+    /// Whether whoever asks has nothing better to do than to wait: then every failure that may pass is repeated, of
+    /// whatever method.
+    pub patient: bool,
 }
+
+/// How often a patient client asks for what is not there yet (installer-and-controller §A4).
+const ABSENT: u32 = 10;
 
 impl RetryPolicy {
     /// Every failure is reported at once.
-    pub const NONE: Self = Self { retries: 0, first_pause: Duration::ZERO, longest_pause: Duration::ZERO };
+    pub const NONE: Self =
+        Self { retries: 0, first_pause: Duration::ZERO, longest_pause: Duration::ZERO, patient: false };
+
+    /// For installers and controllers (installer-and-controller §A4): a service that restarts, or isn't reached for a
+    /// while, is waited for; so is, for a shorter while, what isn't there or is locked.
+    pub fn patient(retries: u32) -> Self {
+        Self { retries, patient: true, ..Self::default() }
+    }
 
     /// The pause before repetition number `repetition` (0 is the first), or `None` to give up.
     pub(crate) fn pause(&self, repetition: u32, operation: &Operation, error: &Error) -> Option<Duration> {
-        if repetition >= self.retries || !repeatable(operation) {
+        if repetition >= self.retries || !(self.patient || repeatable(operation)) {
             return None;
         }
         let asked = match error {
+            Error::Refused(refusal) if self.patient => match refusal.status {
+                404 | 423 | 425 if repetition < ABSENT => refusal.retry_after,
+                408 | 429 | 500.. => refusal.retry_after,
+                _ => return None,
+            },
+            Error::Unreachable { failure, .. } if self.patient && *failure != Failure::Certificate => None,
             Error::Refused(refusal) if matches!(refusal.status, 429 | 503 | 504) => refusal.retry_after,
             Error::Unreachable { failure: Failure::Timeout | Failure::Dropped, .. } => None,
             _ => return None,
@@ -45,7 +64,12 @@ impl RetryPolicy {
 impl Default for RetryPolicy {
     /// Three repetitions, up to 2, 4 and 8 s after each other (agent-protocol §1.5).
     fn default() -> Self {
-        Self { retries: 3, first_pause: Duration::from_secs(2), longest_pause: Duration::from_secs(10) }
+        Self {
+            retries: 3,
+            first_pause: Duration::from_secs(2),
+            longest_pause: Duration::from_secs(10),
+            patient: false,
+        }
     }
 }
 
@@ -76,6 +100,39 @@ mod tests {
         assert!(timeout(OperationId::PostStepReply).is_some());
         assert!(timeout(OperationId::RegisterCluster).is_none());
         assert!(timeout(OperationId::UpdateCluster).is_none());
+    }
+
+    #[test]
+    fn a_patient_client_waits_for_a_service_that_is_away() {
+        let policy = RetryPolicy::patient(360);
+        let pause = |repetition, operation: OperationId, error: &Error| {
+            policy.pause(repetition, operation.operation(), error).is_some()
+        };
+        let away = |failure| Error::Unreachable {
+            operation: "x",
+            authority: String::new(),
+            failure,
+            cause: String::new(),
+        };
+        assert!(pause(359, OperationId::UploadLogs, &away(Failure::Refused)));
+        assert!(!pause(360, OperationId::UploadLogs, &away(Failure::Refused)));
+        assert!(pause(0, OperationId::GetCluster, &away(Failure::Name)));
+        assert!(!pause(0, OperationId::GetCluster, &away(Failure::Certificate)));
+        for (status, repetitions) in
+            [(404, 10), (425, 10), (408, 360), (502, 360), (400, 0), (401, 0), (409, 0)]
+        {
+            let refused = Error::Refused(Box::new(crate::Refusal {
+                operation: "x",
+                status,
+                body: crate::ErrorBody::Empty,
+                request_id: uuid::Uuid::nil(),
+                location: None,
+                retry_after: None,
+            }));
+            let repeated =
+                (0..1_000).take_while(|number| pause(*number, OperationId::GetCluster, &refused)).count();
+            assert_eq!(repeated, repetitions, "{status}");
+        }
     }
 
     #[test]

@@ -14,7 +14,8 @@ use crate::server::Server;
 const JSON: Option<&str> = Some("application/json");
 
 fn quick() -> RetryPolicy {
-    RetryPolicy { retries: 3, first_pause: Duration::from_millis(1), longest_pause: Duration::from_millis(2) }
+    let (first_pause, longest_pause) = (Duration::from_millis(1), Duration::from_millis(2));
+    RetryPolicy { retries: 3, first_pause, longest_pause, patient: false }
 }
 
 #[tokio::test]
