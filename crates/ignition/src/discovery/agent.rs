@@ -3,11 +3,14 @@
 use std::fmt::Write;
 
 use super::{Agent, Delivery, Discovery, PULL_SECRET, given};
-use crate::config::Config;
+use crate::config::{Config, Link};
 use crate::resource::Resource;
 
 /// Where the agent is.
 const PROGRAM: &str = "/usr/local/bin/agent";
+
+/// The same program under the name by which it is the installer.
+const INSTALLER: &str = "/usr/local/bin/assisted-installer";
 
 /// Certificates by which the agent knows the service.
 const SERVICE_CA: &str = "/etc/assisted-service/service-ca-cert.crt";
@@ -35,7 +38,20 @@ pub(super) fn add(config: &mut Config, input: &Discovery<'_>) {
         }
         Delivery::Program { url, sha512 } => fetched_later(config, agent, url, sha512),
     };
+    if is_program(agent) {
+        config.storage.links.push(Link {
+            path: INSTALLER.to_owned(),
+            target: PROGRAM.to_owned(),
+            overwrite: Some(true),
+            ..Link::default()
+        });
+    }
     config.add_unit(UNIT, unit(input, &before));
+}
+
+/// Whether the agent comes as a program, without an image of which an installer could come.
+fn is_program(agent: &Agent<'_>) -> bool {
+    matches!(agent.delivery, Delivery::Program { .. })
 }
 
 /// Whether Ignition can fetch the agent. It runs before the settings that a full image carries for the network are applied,
@@ -118,6 +134,9 @@ fn unit(input: &Discovery<'_>, before: &[String]) -> String {
     );
     if agent.service_ca.is_some() {
         let _ = write!(text, " --cacert {SERVICE_CA}");
+    }
+    if is_program(agent) {
+        let _ = write!(text, " --installer-program {INSTALLER}");
     }
     text.push_str("\n\n[Install]\nWantedBy=multi-user.target\n");
     text

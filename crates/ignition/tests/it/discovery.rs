@@ -78,10 +78,16 @@ fn the_plainest() {
                 Some(format!("sha512-{SHA512}").as_str())
             );
             assert_eq!(agent.mode, Some(0o755));
+            let link = &config.storage.links[0];
+            assert_eq!(
+                (link.path.as_str(), link.target.as_str()),
+                ("/usr/local/bin/assisted-installer", "/usr/local/bin/agent")
+            );
             let unit = unit(&config, "agent.service");
             assert!(unit.contains(
                 "ExecStart=/usr/local/bin/agent --url https://assisted.example.com:8090 --infra-env-id \
-             00000000-0000-0000-0000-000000000000 --agent-version quay.io/lab/agent:1 --insecure=false\n"
+             00000000-0000-0000-0000-000000000000 --agent-version quay.io/lab/agent:1 --insecure=false \
+             --installer-program /usr/local/bin/assisted-installer\n"
             ));
             assert!(
                 !unit.contains("Environment")
@@ -138,7 +144,7 @@ fn everything_at_once() {
         }
         assert!(
             !agent.contains("https_proxy")
-                && agent.contains(" --cacert /etc/assisted-service/service-ca-cert.crt\n")
+                && agent.contains(" --cacert /etc/assisted-service/service-ca-cert.crt ")
         );
         assert_eq!(
             file(&config, "/etc/profile.d/proxy.sh").unwrap().lines().next(),
