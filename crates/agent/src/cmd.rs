@@ -28,12 +28,14 @@ pub struct Cmd {
     timeout: Duration,
     output_limit: usize,
     token: Option<SecretString>,
+    env: Vec<(OsString, OsString)>,
     on_host: bool,
+    with_processes: bool,
     cut: bool,
 }
 
 /// Whether this program runs in a container on the host, so that the host's files are elsewhere.
-pub(crate) fn is_contained() -> bool {
+pub fn is_contained() -> bool {
     let mount_namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
     match (mount_namespace("1"), mount_namespace("self")) {
         (Some(host), Some(own)) => host != own,
@@ -45,17 +47,36 @@ pub(crate) fn is_contained() -> bool {
 #[derive(Clone, Debug, Default)]
 pub struct Tools {
     dir: Option<PathBuf>,
+    env: Vec<(OsString, OsString)>,
+    with_processes: bool,
 }
 
 impl Tools {
     /// All in one directory, instead of where `PATH` says.
     pub fn at(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: Some(dir.into()) }
+        Self { dir: Some(dir.into()), ..Self::default() }
+    }
+
+    /// Variables that each program gets besides those of this one.
+    pub fn env(
+        mut self,
+        variables: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
+    ) -> Self {
+        self.env.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
+        self
+    }
+
+    /// Enters the host's namespace of processes too, and not that of its network, which containers of installers share
+    /// (installer-and-controller §0).
+    pub fn with_processes(mut self) -> Self {
+        self.with_processes = true;
+        self
     }
 
     /// A program of the host, in its namespaces.
     pub fn cmd(&self, program: &str) -> Cmd {
-        Cmd::new(self.path(program)).on_host()
+        let cmd = Cmd::new(self.path(program)).on_host();
+        Cmd { env: self.env.clone(), with_processes: self.with_processes, ..cmd }
     }
 
     /// A program beside the agent, in its own namespaces.
@@ -120,7 +141,9 @@ impl Cmd {
             timeout: Duration::from_secs(60),
             output_limit: 1 << 20,
             token: None,
+            env: Vec::new(),
             on_host: false,
+            with_processes: false,
             cut: false,
         }
     }
@@ -128,6 +151,12 @@ impl Cmd {
     /// Hands it the agent's token, which programs don't get otherwise.
     pub fn token(mut self, token: &SecretString) -> Self {
         self.token = Some(token.clone());
+        self
+    }
+
+    /// Sets a variable of its environment.
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.env.push((name.into(), value.into()));
         self
     }
 
@@ -170,10 +199,12 @@ impl Cmd {
 
     /// Program and arguments as they are run.
     fn argv(&self) -> (&OsStr, Vec<&OsStr>) {
-        const ENTER: [&str; 7] = ["--target", "1", "--cgroup", "--mount", "--ipc", "--net", "--"];
+        const ENTER: [&str; 5] = ["--target", "1", "--cgroup", "--mount", "--ipc"];
         let args = self.args.iter().map(OsString::as_os_str);
         if self.on_host {
-            let enter = ENTER.into_iter().map(OsStr::new).chain([self.program.as_os_str()]);
+            let more = if self.with_processes { "--pid" } else { "--net" };
+            let enter =
+                ENTER.into_iter().chain([more, "--"]).map(OsStr::new).chain([self.program.as_os_str()]);
             (OsStr::new("nsenter"), enter.chain(args).collect())
         } else {
             (&self.program, args.collect())
@@ -190,7 +221,7 @@ impl Cmd {
     /// only where that fails.
     pub fn take_over(self, name: &str) -> std::io::Error {
         let mut successor = std::process::Command::new(&self.program);
-        successor.arg0(name).args(&self.args).exec()
+        successor.arg0(name).args(&self.args).envs(self.env).exec()
     }
 
     /// Runs it to its end.
@@ -220,7 +251,7 @@ impl Cmd {
         let program = self.program.to_string_lossy().into_owned();
         let (first, args) = self.argv();
         let mut command = Command::new(first);
-        command.env_remove(TOKEN_VARIABLE);
+        command.env_remove(TOKEN_VARIABLE).envs(self.env.iter().map(|(name, value)| (name, value)));
         if let Some(token) = &self.token {
             command.env(TOKEN_VARIABLE, token.expose_secret());
         }

@@ -13,7 +13,7 @@ const MOST_REDIRECTS: usize = 10;
 
 /// Whose certificates count.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Trust {
+pub enum Trust {
     /// The system's; proxies of the environment are used.
     #[default]
     System,
@@ -23,7 +23,7 @@ pub(crate) enum Trust {
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum HttpError {
+pub enum HttpError {
     #[error("unable to parse cert")]
     NoCertificate,
     #[error("request failed: {}", chain(.0))]
@@ -47,7 +47,11 @@ fn chain(error: &reqwest::Error) -> String {
 }
 
 /// A client with that trust. Only the time to connect is limited: what is asked may be large.
-pub(crate) fn client(trust: &Trust) -> Result<Client, HttpError> {
+///
+/// # Errors
+/// When there are no certificates where some are needed.
+pub fn client(trust: &Trust) -> Result<Client, HttpError> {
+    assisted_client::install_crypto();
     let builder = Client::builder()
         .user_agent(concat!("assisted-agent/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(Duration::from_secs(30))
@@ -70,13 +74,19 @@ pub(crate) fn client(trust: &Trust) -> Result<Client, HttpError> {
 }
 
 /// An address of a web server; files and whatever else have no place in a question.
-pub(crate) fn web_url(text: &str) -> Result<Url, HttpError> {
+///
+/// # Errors
+/// When it is none.
+pub fn web_url(text: &str) -> Result<Url, HttpError> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
     url.ok_or_else(|| HttpError::Url(text.chars().take(255).collect()))
 }
 
-/// A short answer: its status and its whole body.
-pub(crate) async fn get(
+/// A short answer: its status and its whole body, which is at most `longest` bytes.
+///
+/// # Errors
+/// When no answer comes within a minute, or it is longer.
+pub async fn get(
     client: &Client,
     url: Url,
     headers: HeaderMap,

@@ -12,7 +12,7 @@ mod bmc;
 mod cmd;
 mod config;
 mod dry_run;
-mod http;
+pub mod http;
 mod image;
 mod instruction;
 mod media;
@@ -24,7 +24,7 @@ mod task;
 mod upgrade;
 
 pub use agent::{Agent, End};
-pub use cmd::{Cmd, CmdError, CmdOutput, TOKEN_VARIABLE, Tools};
+pub use cmd::{Cmd, CmdError, CmdOutput, TOKEN_VARIABLE, Tools, is_contained};
 pub use config::{Config, Limits};
 pub use dry_run::DryRun;
 pub use instruction::Instruction;

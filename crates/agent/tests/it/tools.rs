@@ -460,9 +460,11 @@ async fn an_installer_is_given_everything_and_runs_once() {
     let Host { steps, dir, url } = host;
     let host = Host { steps: steps.installer(Installer::Program("/opt/installer".into())), dir, url };
     assert_eq!(host.step("install", &one(&install())).await.exit_code, 0);
-    let start = "systemd-run --unit=assisted-installer.service --wait --collect --quiet --setenv=PULL_SECRET_TOKEN -- \
-                 /opt/installer --role master";
-    assert!(host.asked().contains(start), "{}", host.asked());
+    let start = "systemd-run --unit=assisted-installer.service --wait --collect --quiet --property=Restart=on-abnormal \
+                 --property=RestartSec=5 ";
+    let asked = host.asked();
+    assert!(asked.contains(start), "{asked}");
+    assert!(asked.contains("--setenv=PULL_SECRET_TOKEN -- /opt/installer --role master"), "{asked}");
     let active = Host::new(Mood::Empty).await;
     let Host { steps, dir, url } = active;
     let active = Host { steps: steps.installer(Installer::Program("/opt/installer".into())), dir, url };

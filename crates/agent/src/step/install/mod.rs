@@ -124,10 +124,18 @@ fn container(image: &str, tools: &Tools, service: &Config) -> Cmd {
     cmd.arg(image)
 }
 
-/// `--wait` makes the step last as long as the unit, and end with its status; `--collect` forgets a failed one.
+/// `--wait` makes the step last as long as the unit, and end with its status; `--collect` forgets a failed one. An installer
+/// that was killed is started again, and goes on; one that has told why it failed isn't. A unit has nothing of this
+/// process's environment but what it is given.
 fn unit(program: &std::path::Path, tools: &Tools) -> Cmd {
+    const PROXIES: [&str; 6] =
+        ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"];
     let cmd = tools.cmd("systemd-run").arg(format!("--unit={UNIT}"));
-    cmd.args(["--wait", "--collect", "--quiet", "--setenv=PULL_SECRET_TOKEN", "--"]).arg(program)
+    let cmd = cmd.args(["--wait", "--collect", "--quiet"]);
+    let cmd = cmd.args(["--property=Restart=on-abnormal", "--property=RestartSec=5"]);
+    let given = PROXIES.into_iter().filter(|name| std::env::var_os(name).is_some());
+    let cmd = cmd.args(given.chain(["PULL_SECRET_TOKEN"]).map(|name| format!("--setenv={name}")));
+    cmd.arg("--").arg(program)
 }
 
 async fn is_active(tools: &Tools) -> bool {
