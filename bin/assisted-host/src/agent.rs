@@ -87,15 +87,19 @@ pub(crate) struct TrustArgs {
     /// Accept any certificate
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, value_parser = truth,
           default_value = "false", default_missing_value = "true")]
-    insecure: bool,
+    pub(crate) insecure: bool,
 }
 
 impl TrustArgs {
+    /// Units written by a template may leave it empty.
+    pub(crate) fn ca_file(&self) -> Option<PathBuf> {
+        (!self.cacert.is_empty()).then(|| PathBuf::from(&self.cacert))
+    }
+
     /// Settings with this trust; the token is that of the environment unless one is given.
     pub(crate) fn config(&self, url: &str, infra_env_id: InfraEnvId, token: Option<SecretString>) -> Config {
         let mut config = Config::new(url, infra_env_id);
-        // Units written by a template may leave it empty.
-        config.ca_file = (!self.cacert.is_empty()).then(|| PathBuf::from(&self.cacert));
+        config.ca_file = self.ca_file();
         config.insecure = self.insecure;
         config.token =
             token.unwrap_or_else(|| SecretString::from(std::env::var(TOKEN_VARIABLE).unwrap_or_default()));

@@ -8,6 +8,8 @@ use std::path::Path;
 const PARTS: &[(&str, &[&str])] = &[
     ("agent", &["agent"]),
     ("next_step_runner", &["next-step-runner"]),
+    ("installer", &["installer"]),
+    ("assisted-installer", &["installer"]),
     ("inventory", &["inventory"]),
     ("logs_sender", &["logs-sender"]),
     ("free_addresses", &["step", "free-network-addresses"]),

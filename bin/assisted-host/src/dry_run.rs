@@ -33,6 +33,11 @@ pub(crate) struct Args {
     fake_reboot_marker_path: Option<String>,
 }
 
+/// A variable that isn't empty; each name is tried with a prefix first (agent-protocol §1.2).
+pub(crate) fn variable(name: &str, env: impl Fn(&str) -> Option<String>) -> Option<String> {
+    env(&format!("DRYCONFIG_{name}")).or_else(|| env(name)).filter(|text| !text.is_empty())
+}
+
 /// A pretended host, and the file that says it has rebooted.
 #[derive(Debug)]
 pub(crate) struct Settings {
@@ -43,10 +48,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// `None` where nothing is to be pretended.
     pub(crate) fn read(args: &Args, env: impl Fn(&str) -> Option<String>) -> anyhow::Result<Option<Self>> {
-        // Each name is tried with a prefix first (agent-protocol §1.2).
-        let env = |name: &str| {
-            env(&format!("DRYCONFIG_{name}")).or_else(|| env(name)).filter(|text| !text.is_empty())
-        };
+        let env = |name: &str| variable(name, &env);
         let text = |flag: &Option<String>, name| flag.clone().or_else(|| env(name)).unwrap_or_default();
         let on = match (args.dry_run, env("DRY_ENABLE")) {
             (Some(on), _) => on,

@@ -1,4 +1,5 @@
-//! Log records for the system's journal, in its native datagrams. `TAG=agent` is what log gathering looks for.
+//! Log records for the system's journal, in its native datagrams. What log gathering looks for is the
+//! tag: `agent` or `installer`.
 
 use std::fmt::{self, Write};
 use std::os::unix::net::UnixDatagram;
@@ -17,17 +18,18 @@ const LONGEST_MESSAGE: usize = 32 << 10;
 #[derive(Debug)]
 pub(crate) struct Journal {
     socket: UnixDatagram,
+    tag: &'static str,
     dry_id: String,
 }
 
 impl Journal {
     /// Connects; `None` where there is no journal.
-    pub(crate) fn open(dry_id: &str) -> Option<Self> {
+    pub(crate) fn open(tag: &'static str, dry_id: &str) -> Option<Self> {
         let socket = UnixDatagram::unbound().ok()?;
         socket.connect(SOCKET).ok()?;
         // A journal that is stuck must not hold the agent up.
         socket.set_nonblocking(true).ok()?;
-        Some(Self { socket, dry_id: dry_id.to_owned() })
+        Some(Self { socket, tag, dry_id: dry_id.to_owned() })
     }
 }
 
@@ -42,11 +44,11 @@ impl<S: Subscriber> Layer<S> for Journal {
             Level::DEBUG | Level::TRACE => 7,
         };
         let message = format!("{}{}", line.message, line.fields);
-        let _ = self.socket.send(&record(priority, &self.dry_id, &message));
+        let _ = self.socket.send(&record(priority, self.tag, &self.dry_id, &message));
     }
 }
 
-fn record(priority: u8, dry_id: &str, message: &str) -> Vec<u8> {
+fn record(priority: u8, tag: &str, dry_id: &str, message: &str) -> Vec<u8> {
     let mut end = message.len().min(LONGEST_MESSAGE);
     while !message.is_char_boundary(end) {
         end -= 1;
@@ -54,8 +56,8 @@ fn record(priority: u8, dry_id: &str, message: &str) -> Vec<u8> {
     let mut record = Vec::new();
     for (name, value) in [
         ("PRIORITY", priority.to_string().as_str()),
-        ("SYSLOG_IDENTIFIER", "agent"),
-        ("TAG", "agent"),
+        ("SYSLOG_IDENTIFIER", tag),
+        ("TAG", tag),
         ("DRY_AGENT_ID", dry_id),
         ("MESSAGE", &message[..end]),
     ] {
@@ -91,7 +93,7 @@ mod tests {
 
     #[test]
     fn values_cannot_forge_fields() {
-        let record = record(6, "", "one\nTAG=other");
+        let record = record(6, "agent", "", "one\nTAG=other");
         let text = String::from_utf8_lossy(&record);
         assert!(text.contains("TAG\n\u{5}\0\0\0\0\0\0\0agent\n"), "{text:?}");
         assert!(text.ends_with("MESSAGE\n\u{d}\0\0\0\0\0\0\0one\nTAG=other\n"), "{text:?}");
@@ -100,7 +102,7 @@ mod tests {
     #[test]
     fn long_messages_are_cut_between_characters() {
         let long = "é".repeat(LONGEST_MESSAGE);
-        let record = record(6, "", &format!("x{long}"));
+        let record = record(6, "agent", "", &format!("x{long}"));
         assert!(record.len() < LONGEST_MESSAGE + 200);
         assert!(String::from_utf8_lossy(&record).ends_with("é\n"));
     }

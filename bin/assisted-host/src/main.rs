@@ -1,12 +1,13 @@
-//! The program that goes onto hosts: the agent, and each of its probes for a person to try.
+//! The program that goes onto hosts: the agent, the installer, and each of the agent's probes for a person to try.
 //!
-//! Called under the name of one of its parts (`agent`, `next_step_runner`, `inventory`, `logs_sender`,
-//! `free_addresses`, `disk_speed_check`) it is that part, as existing units and containers expect.
+//! Called under the name of one of its parts (`agent`, `next_step_runner`, `installer`, `inventory`,
+//! `logs_sender`, `free_addresses`, `disk_speed_check`) it is that part, as existing units and containers expect.
 
 mod agent;
 mod args;
 mod dry_run;
 mod inspect;
+mod installer;
 mod inventory;
 mod journal;
 mod logging;
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// What runs on a host: the agent and its probes.
+/// What runs on a host: the agent and its probes, the installer.
 #[derive(Debug, Parser)]
 #[command(name = "assisted-host", version, max_term_width = 100, args_override_self = true)]
 struct Cli {
@@ -30,6 +31,7 @@ struct Cli {
 enum Part {
     Agent(Box<agent::Args>),
     NextStepRunner(Box<agent::RunnerArgs>),
+    Installer(Box<installer::Args>),
     LogsSender(Box<logs_sender::Args>),
     Inventory(Box<inventory::Args>),
     Inspect(Box<inspect::Args>),
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
     let done = match cli.part {
         Part::Agent(args) => agent::run(*args),
         Part::NextStepRunner(args) => agent::run_steps(*args),
+        Part::Installer(args) => installer::run(*args),
         Part::LogsSender(args) => logs_sender::run(*args),
         Part::Inventory(args) => inventory::run(&args),
         Part::Inspect(args) => inspect::run(&args),

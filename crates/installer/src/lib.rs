@@ -1,9 +1,27 @@
 //! The installer on a host: what stands between the service's request and a machine that boots from its disk
 //! (installer-and-controller §A).
 //!
-//! So far it prepares the disk and writes the image; nothing here speaks with the service.
+//! [`Installer`] goes the way of the host's role. The [`host`] is injectable: its files, and its programs, all of which are run
+//! through the agent's `Cmd`. [`service`] is what it reports to and gets its files from, [`kube`] the cluster that forms.
 
+mod attempts;
+mod bootstrap;
+mod config;
 pub mod disk;
+mod error;
+mod finish;
+mod flow;
+pub mod host;
+pub mod ignition;
+pub mod kube;
 #[cfg(test)]
 #[path = "../../agent/tests/it/script.rs"]
 mod script;
+pub mod service;
+
+pub use attempts::Exhausted;
+pub use bootstrap::{AwaitNodesError, ControllerLogError, HostnameError, ManifestError, UnitError};
+pub use config::{Config, DryRun, Pace};
+pub use error::InstallError;
+pub use flow::Installer;
+pub use host::Host;

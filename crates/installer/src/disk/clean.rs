@@ -4,31 +4,22 @@
 
 use std::path::{Path, PathBuf};
 
-use assisted_agent::{Cmd, CmdError, Tools};
-use tracing::info;
+use crate::host::{Host, RunError};
 
 /// What could not be done; the disk may be usable nevertheless.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", faults.iter().map(ToString::to_string).collect::<Vec<_>>().join(": "))]
+#[error("{}", faults.iter().rev().map(ToString::to_string).collect::<Vec<_>>().join(": "))]
 pub struct CleanError {
-    pub faults: Vec<Fault>,
-}
-
-/// One program that failed.
-#[derive(Debug, thiserror::Error)]
-pub enum Fault {
-    #[error(transparent)]
-    Cmd(#[from] CmdError),
-    #[error("{what}: exit code {code}: {text}")]
-    Failed { what: String, code: i32, text: String },
+    /// In the order in which they came.
+    pub faults: Vec<RunError>,
 }
 
 /// Frees `disk`, such as `/dev/sda`: a path behind all links.
 ///
 /// # Errors
 /// When something could not be undone; the rest is done all the same.
-pub async fn clean(disk: &Path, tools: &Tools) -> Result<(), CleanError> {
-    let mut work = Cleaning { tools, faults: Vec::new() };
+pub async fn clean(disk: &Path, host: &Host) -> Result<(), CleanError> {
+    let mut work = Cleaning { host, faults: Vec::new() };
     work.holders(disk).await;
     work.raid(disk).await;
     work.signatures(disk).await;
@@ -36,8 +27,8 @@ pub async fn clean(disk: &Path, tools: &Tools) -> Result<(), CleanError> {
 }
 
 struct Cleaning<'a> {
-    tools: &'a Tools,
-    faults: Vec<Fault>,
+    host: &'a Host,
+    faults: Vec<RunError>,
 }
 
 /// An array, and the devices that it is made of.
@@ -94,18 +85,19 @@ impl Cleaning<'_> {
     async fn raid(&mut self, disk: &Path) {
         let scan = ["-v", "--query", "--detail", "--scan"];
         // Without the tool, or without arrays, there is nothing to stop.
-        let Ok(list) = self.tools.cmd("mdadm").args(scan).run().await else { return };
-        let arrays = arrays(&list.text());
-        let of_disk = |array: &&Array| array.members.iter().any(|member| is_member(member, disk));
+        let Ok(list) = self.host.run("mdadm", &scan).await else { return };
+        let arrays = arrays(&list);
+        let host = self.host;
+        let is_member = |member: &&PathBuf| is_on(&host.resolve(member).to_string_lossy(), disk);
+        let of_disk = |array: &&Array| array.members.iter().any(|member| is_member(&member));
         for array in arrays.iter().filter(of_disk) {
-            let real = std::fs::canonicalize(&array.device).unwrap_or_else(|_| array.device.clone());
-            self.holders(&real).await;
+            self.holders(&self.host.resolve(&array.device)).await;
         }
         for array in arrays.iter().filter(of_disk) {
             if self.run("mdadm", &["--stop".as_ref(), array.device.as_os_str()]).await.is_none() {
                 return;
             }
-            for member in array.members.iter().filter(|member| is_member(member, disk)) {
+            for member in array.members.iter().filter(is_member) {
                 if self.run("mdadm", &["--zero-superblock".as_ref(), member.as_os_str()]).await.is_none() {
                     return;
                 }
@@ -124,17 +116,13 @@ impl Cleaning<'_> {
 
     /// What a program prints; `None`, and a fault, where it fails.
     async fn run<A: AsRef<std::ffi::OsStr>>(&mut self, program: &str, args: &[A]) -> Option<String> {
-        let cmd: Cmd = self.tools.cmd(program).args(args);
-        let what = cmd.shown();
-        match cmd.run().await {
-            Ok(done) if done.success() => {
-                info!(what, "done");
-                return Some(done.text());
+        match self.host.run(program, args).await {
+            Ok(text) => Some(text),
+            Err(fault) => {
+                self.faults.push(fault);
+                None
             }
-            Ok(done) => self.faults.push(Fault::Failed { what, code: done.code, text: done.complaint() }),
-            Err(error) => self.faults.push(error.into()),
         }
-        None
     }
 }
 
@@ -149,11 +137,6 @@ fn is_on(path: &str, device: &Path) -> bool {
         _ => rest,
     };
     number.bytes().all(|c| c.is_ascii_digit())
-}
-
-fn is_member(member: &Path, disk: &Path) -> bool {
-    let real = std::fs::canonicalize(member).unwrap_or_else(|_| member.to_owned());
-    is_on(&real.to_string_lossy(), disk)
 }
 
 /// Whether `1 dependencies : (sda2)` names the device or a partition of it.
@@ -181,6 +164,8 @@ fn arrays(scan: &str) -> Vec<Array> {
 
 #[cfg(test)]
 mod tests {
+    use assisted_agent::Tools;
+
     use super::*;
 
     #[test]
@@ -224,10 +209,12 @@ esac
         for name in ["vgs", "pvs", "vgremove", "pvremove", "dmsetup", "mdadm", "wipefs"] {
             crate::script::script(&dir.path().join(name), &text);
         }
-        let error = clean(Path::new("/dev/sdq"), &Tools::at(dir.path())).await.unwrap_err();
+        let error =
+            clean(Path::new("/dev/sdq"), &Host::at(dir.path(), Tools::at(dir.path()))).await.unwrap_err();
         // The second attempt at the signatures went well; only the volume group stays a fault.
         assert_eq!(error.faults.len(), 1, "{error}");
-        assert!(error.to_string().ends_with("vgremove data -y: exit code 5: held"), "{error}");
+        let told = "vgremove [data -y], Error exit status 5, LastOutput \"held\"";
+        assert!(error.to_string().ends_with(told), "{error}");
         let asked = std::fs::read_to_string(dir.path().join("asked")).unwrap();
         let changes: Vec<_> = asked
             .lines()

@@ -5,7 +5,7 @@
 pub struct Percent(pub u8);
 
 /// Steps in which it is told: the service needs no more, and each costs a request.
-const STEP: u8 = 5;
+pub(super) const STEP: u8 = 5;
 /// A line that doesn't end isn't kept beyond this, in bytes.
 const LONGEST_LINE: usize = 4_096;
 

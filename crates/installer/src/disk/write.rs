@@ -1,77 +1,65 @@
-//! Writing the image onto the disk, by `coreos-installer` (installer-and-controller §A10).
+//! Writing the image onto the disk, by `coreos-installer` (installer-and-controller §A10). Told no source it takes the image
+//! out of the live medium that the host was booted from: nothing is downloaded.
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
-use assisted_agent::{CmdError, Tools};
 use tokio::sync::mpsc;
 
 use super::progress::{Percent, Progress};
+use crate::host::{Host, RunError, finish};
 
 /// A slow disk on a slow network still takes less.
 const LIMIT: Duration = Duration::from_secs(3 * 3_600);
 
-/// Why the image isn't on the disk.
-#[derive(Debug, thiserror::Error)]
-pub enum WriteError {
-    #[error(transparent)]
-    Cmd(#[from] CmdError),
-    #[error("coreos-installer: exit code {code}: {text}")]
-    Failed { code: i32, text: String },
-}
-
 /// Writes the image onto `device` so that the system applies `ignition` when it first boots; `args` go to the tool as
-/// they are. How far it is goes to `told`; a receiver that is gone is no reason to stop.
+/// they are. How far it is goes to `told`; a receiver that is gone is no reason to stop. `dry` runs what only pretends.
 ///
 /// # Errors
 /// When the tool can't be run, or fails. It leaves an empty partition table then, so that it can be run again.
 pub async fn write(
     device: &Path,
-    ignition: &Path,
+    ignition: &str,
     args: &[String],
-    tools: &Tools,
+    dry: bool,
+    host: &Host,
     told: &mpsc::UnboundedSender<Percent>,
-) -> Result<(), WriteError> {
-    let cmd = tools.cmd("coreos-installer").args(["install", "--insecure", "-i"]).arg(ignition);
+) -> Result<(), RunError> {
+    let tool = if dry { "dry-installer" } else { "coreos-installer" };
+    let fixed = ["install", "--insecure", "-i", ignition].map(OsStr::new);
+    let all: Vec<_> =
+        fixed.into_iter().chain(args.iter().map(OsStr::new)).chain([device.as_os_str()]).collect();
+    let cmd = host.cmd(LIMIT, tool, &all).cut_output();
+    let what = cmd.shown();
     let mut progress = Progress::default();
     let done = cmd
-        .args(args)
-        .arg(device)
-        .timeout(LIMIT)
         .run_watched(|piece| {
             for percent in progress.read(piece) {
                 let _ = told.send(percent);
             }
         })
-        .await?;
-    if done.success() {
-        return Ok(());
-    }
-    Err(WriteError::Failed { code: done.code, text: last_words(&done.stderr) })
-}
-
-/// The end of what a program says is where it tells why it failed.
-fn last_words(stderr: &[u8]) -> String {
-    const LONGEST: usize = 512;
-    let text = String::from_utf8_lossy(&stderr[stderr.len().saturating_sub(LONGEST)..]);
-    text.trim().to_owned()
+        .await;
+    finish(&what, done).map(drop)
 }
 
 #[cfg(test)]
 mod tests {
+    use assisted_agent::Tools;
+
     use super::*;
 
-    fn tool(dir: &Path, script: &str) -> Tools {
+    fn tool(dir: &Path, script: &str) -> Host {
         let text = format!("for arg; do echo \"$arg\" >> {}/asked; done\n{script}", dir.display());
         crate::script::script(&dir.join("coreos-installer"), &text);
-        Tools::at(dir)
+        Host::at(dir, Tools::at(dir))
     }
 
-    async fn written(script: &str, dir: &Path) -> (Result<(), WriteError>, Vec<u8>) {
+    async fn written(script: &str, dir: &Path) -> (Result<(), RunError>, Vec<u8>) {
         let (told, mut seen) = mpsc::unbounded_channel();
         let args = ["--append-karg".to_owned(), "$(reboot)".to_owned()];
-        let tools = tool(dir, script);
-        let done = write(Path::new("/dev/vda"), Path::new("/opt/a b.ign"), &args, &tools, &told).await;
+        let host = tool(dir, script);
+        let done = write(Path::new("/dev/vda"), "/opt/a b.ign", &args, false, &host, &told).await;
         drop(told);
         let mut all = Vec::new();
         while let Some(percent) = seen.recv().await {
@@ -97,11 +85,13 @@ mod tests {
         let script = "yes '(1%)' | head -n 5000 >&2; echo 'Error: found busy partitions' >&2; exit 1";
         let (done, _) = written(script, dir.path()).await;
         let error = done.unwrap_err().to_string();
-        assert!(error.starts_with("coreos-installer: exit code 1: "), "{error}");
-        assert!(error.ends_with("Error: found busy partitions") && error.len() < 600, "{error}");
-        let none = Tools::at(dir.path().join("none"));
+        let begin =
+            "[install --insecure -i /opt/a b.ign --append-karg $(reboot) /dev/vda], Error exit status 1";
+        assert!(error.contains(begin) && error.ends_with("Error: found busy partitions\""), "{error}");
+        std::fs::remove_file(dir.path().join("coreos-installer")).unwrap();
         let (told, _seen) = mpsc::unbounded_channel();
-        let gone = write(Path::new("/dev/vda"), Path::new("/x"), &[], &none, &told).await;
-        assert!(matches!(gone, Err(WriteError::Cmd(CmdError::Start { .. }))));
+        let host = Host::at(dir.path(), Tools::at(dir.path()));
+        let gone = write(Path::new("/dev/vda"), "/x", &[], false, &host, &told).await;
+        assert!(gone.unwrap_err().cause.contains("can't be started"));
     }
 }

@@ -1,0 +1,57 @@
+//! Trying again what fails now and then (installer-and-controller §E20).
+
+use std::fmt::Display;
+
+use tracing::warn;
+
+use crate::config::Pace;
+
+/// Every attempt failed.
+#[derive(Debug, thiserror::Error)]
+#[error("failed after {attempts} attempts, last error: {last}")]
+pub struct Exhausted<E: std::error::Error> {
+    pub attempts: u32,
+    pub last: E,
+}
+
+/// Tries up to `attempts` times, so many seconds apart; there is no pause after the last.
+///
+/// # Errors
+/// When every attempt failed.
+pub(crate) async fn attempts<T, E: std::error::Error + Display>(
+    attempts: u32,
+    pause: u64,
+    pace: Pace,
+    mut work: impl AsyncFnMut() -> Result<T, E>,
+) -> Result<T, Exhausted<E>> {
+    let mut attempt = 1;
+    loop {
+        match work().await {
+            Ok(done) => return Ok(done),
+            Err(last) if attempt >= attempts => return Err(Exhausted { attempts, last }),
+            Err(error) => warn!(attempt, %error, "trying again"),
+        }
+        attempt += 1;
+        pace.pause(pause).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::RunError;
+
+    #[tokio::test]
+    async fn the_last_error_is_told() {
+        let mut tried = 0;
+        let work = async || {
+            tried += 1;
+            let cause = tried.to_string();
+            let [program, args, output] = ["x", "", ""].map(str::to_owned);
+            Err::<(), _>(RunError { program, args, cause, output })
+        };
+        let error = attempts(3, 1, Pace::faster(1_000), work).await.unwrap_err().to_string();
+        assert!(error.starts_with("failed after 3 attempts, last error: failed executing x"), "{error}");
+        assert_eq!(tried, 3);
+    }
+}
