@@ -84,12 +84,14 @@ impl Console {
             if let Some(line) = line_with(&state.text, text) {
                 return Some(Found::Line(line.to_owned()));
             }
-            if let Some(line) = FATAL.iter().find_map(|fatal| line_with(&state.text, fatal)) {
-                return Some(Found::Fatal(line.to_owned()));
-            }
-            state.ended.then_some(Found::End)
+            state.failure()
         })
         .unwrap_or(Found::Nothing)
+    }
+
+    /// What else than silence there is: [`Found::Fatal`] or [`Found::End`].
+    pub(super) fn failure(&self) -> Option<Found> {
+        self.shared.lock().failure()
     }
 
     /// Whether the console ended before the deadline.
@@ -120,6 +122,11 @@ impl Shared {
 }
 
 impl State {
+    fn failure(&self) -> Option<Found> {
+        let fatal = FATAL.iter().find_map(|fatal| line_with(&self.text, fatal));
+        fatal.map(|line| Found::Fatal(line.to_owned())).or_else(|| self.ended.then_some(Found::End))
+    }
+
     fn push(&mut self, bytes: &[u8]) {
         self.text.push_str(&String::from_utf8_lossy(bytes).replace('\r', ""));
         if self.text.len() > KEPT {

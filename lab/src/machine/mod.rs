@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 pub use accelerator::Accelerator;
 pub use console::Console;
+use console::Found;
 pub use spec::{Boot, Disk, Firmware, Nic, Spec};
 
 /// QEMU's program for the one architecture that the lab knows.
@@ -98,22 +99,27 @@ impl Machine {
     /// when its kernel or its initramfs gives up.
     pub fn wait_for(&mut self, text: &str, limit: Duration) -> Result<String, MachineError> {
         let (name, wanted) = (self.name.clone(), text.to_owned());
-        let deadline = Instant::now() + limit;
-        match self.console.wait_for(text, deadline) {
-            console::Found::Line(line) => Ok(line),
-            console::Found::Fatal(line) => {
-                Err(MachineError::Failed { name, wanted, line, tail: self.console.tail() })
-            }
-            console::Found::Nothing => {
-                Err(MachineError::Silent { name, wanted, limit, tail: self.console.tail() })
-            }
-            console::Found::End => {
+        match self.console.wait_for(text, Instant::now() + limit) {
+            Found::Line(line) => Ok(line),
+            Found::Fatal(line) => Err(MachineError::Failed { name, wanted, line, tail: self.console.tail() }),
+            Found::Nothing => Err(MachineError::Silent { name, wanted, limit, tail: self.console.tail() }),
+            Found::End => {
                 let status =
                     self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
                 let qemu = std::fs::read_to_string(self.dir.join("qemu.log")).unwrap_or_default();
                 let (qemu, tail) = (qemu.trim().to_owned(), self.console.tail());
                 Err(MachineError::Ended { name, wanted, status, qemu, tail })
             }
+        }
+    }
+
+    /// Fails when the machine has ended, or when its kernel or its initramfs has given up; for whoever waits elsewhere than at
+    /// its console for what is `wanted`.
+    pub fn must_live(&mut self, wanted: &str) -> Result<(), MachineError> {
+        if self.console.failure().is_some() {
+            self.wait_for(wanted, Duration::ZERO).map(drop)
+        } else {
+            Ok(())
         }
     }
 

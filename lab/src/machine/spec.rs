@@ -34,7 +34,7 @@ pub enum Firmware {
 pub enum Boot {
     /// An image in the CD drive.
     Cd(PathBuf),
-    /// An image on a USB stick.
+    /// An image on a USB stick; with a BIOS also when a disk has something to boot.
     Usb(PathBuf),
     /// A kernel, an initramfs and a command line, given by QEMU.
     Kernel { kernel: PathBuf, initrd: PathBuf, arguments: String },
@@ -115,9 +115,17 @@ impl Spec {
             all.add("-drive", with_path(&drive, &disk_path(dir, number), ""));
             all.add(
                 "-device",
-                format!("virtio-blk-pci,drive=disk{number},serial=disk{number},bootindex={number}"),
+                format!(
+                    "virtio-blk-pci,drive=disk{number},serial=disk{number},bootindex={}",
+                    self.turn_of_disks() + number
+                ),
             );
         }
+    }
+
+    /// A BIOS tries one disk of all, and to it a stick is a disk: there the stick comes first.
+    fn turn_of_disks(&self) -> usize {
+        usize::from(self.firmware == Firmware::Bios && matches!(self.boot, Boot::Usb(_)))
     }
 
     fn boot(&self, all: &mut Options) {
@@ -130,7 +138,8 @@ impl Spec {
             Boot::Usb(image) => {
                 all.add("-device", "qemu-xhci,id=usb");
                 all.add("-drive", with_path("if=none,id=medium,format=raw,readonly=on,file=", image, ""));
-                all.add("-device", format!("usb-storage,bus=usb.0,drive=medium,bootindex={last}"));
+                let turn = if self.turn_of_disks() > 0 { 0 } else { last };
+                all.add("-device", format!("usb-storage,bus=usb.0,drive=medium,bootindex={turn}"));
             }
             Boot::Kernel { kernel, initrd, arguments } => {
                 all.add("-kernel", kernel);
@@ -235,6 +244,16 @@ mod tests {
         assert!(words.iter().any(|word| word.ends_with("media=cdrom,readonly=on,file=/x,,y.iso")));
         assert!(words.contains(&"ide-cd,drive=medium,bootindex=2".to_owned()));
         assert!(words.contains(&"virtio-blk-pci,drive=disk0,serial=disk0,bootindex=0".to_owned()));
+    }
+
+    #[test]
+    fn a_bios_boots_the_stick_and_uefi_the_disk_first() {
+        for (firmware, stick, disk) in [(Firmware::Bios, 0, 1), (Firmware::Uefi, 1, 0)] {
+            let mut spec = Spec::new("one", firmware, Boot::Usb("/x.iso".into()));
+            spec.disks = vec![Disk { bytes: 1 }];
+            assert!(with(&spec, "usb-storage")[0].ends_with(&format!(",bootindex={stick}")));
+            assert!(with(&spec, "virtio-blk-pci")[0].ends_with(&format!(",bootindex={disk}")));
+        }
     }
 
     #[test]

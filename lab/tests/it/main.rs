@@ -1,7 +1,8 @@
-//! The image under the real tools, and in real machines.
+//! The image under the real tools, and in real machines that discover themselves to a real service.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests too")]
 
-mod boot;
+mod discovery;
+mod service;
 mod structure;
 mod support;
