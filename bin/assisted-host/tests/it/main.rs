@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are tests too
 
+mod installer;
+
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
@@ -62,6 +64,8 @@ fn helpers_of_existing_images_are_parts() {
         ("disk_speed_check", &[], 255, "accepts 2 params"),
         ("logs_sender", &["-url", "http://h"], 2, "--cluster-id"),
         ("logs_sender", &["-with-stdout=1"], 2, "--with-stdout"),
+        ("installer", &["-cluster-id", ID], 2, "--boot-device"),
+        ("assisted-installer", &["--high-availability-mode", "Full"], 2, "--high-availability-mode"),
         ("assisted-host", &["frobnicate"], 2, "frobnicate"),
     ] {
         let (found, _, stderr) = end(&format!("/usr/bin/{name}"), args);
