@@ -71,7 +71,7 @@ impl Installer {
         }
         self.service.report(HostStage::StartingInstallation, config.role.as_str()).await;
         let device = self.host.resolve(&config.boot_device);
-        if !dry {
+        if !dry && !config.keeps_disk() {
             self.host.unmount_leftovers().await;
             self.clean(&device).await;
         }
@@ -92,7 +92,7 @@ impl Installer {
     }
 
     async fn clean(&self, device: &Path) {
-        if self.config.skip_disk_cleanup || self.config.keeps_disk() {
+        if self.config.skip_disk_cleanup {
             return;
         }
         if let Err(error) = disk::clean(device, &self.host).await {

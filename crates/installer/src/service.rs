@@ -37,8 +37,6 @@ pub enum ServiceError {
     TooLong { file: String },
     #[error("a host needs an id to have an Ignition config: give --host-id")]
     NoHostId,
-    #[error("the inventory of host {host} can't be read: {source}")]
-    Inventory { host: HostId, source: serde_json::Error },
 }
 
 /// A host of the cluster other than this one.
@@ -152,24 +150,27 @@ impl Service {
     /// The cluster's other hosts that take part.
     ///
     /// # Errors
-    /// When they aren't to be had, or the inventory of one can't be read.
-    pub async fn peers(&self) -> Result<Vec<Peer>, ServiceError> {
+    /// When they aren't to be had.
+    pub async fn peers(&self) -> Result<Vec<Peer>, Error> {
         let cluster = self.client.get_cluster(self.cluster_id).await?;
         let others = cluster.hosts.into_iter().flatten();
         let others =
             others.filter(|host| host.status != HostStatus::Disabled && Some(host.id) != self.host_id);
-        others.map(|host| self.peer(&host)).collect()
+        Ok(others.map(|host| self.peer(&host)).collect())
     }
 
-    fn peer(&self, host: &WireHost) -> Result<Peer, ServiceError> {
-        let inventory: Inventory = serde_json::from_str(&host.inventory)
-            .map_err(|source| ServiceError::Inventory { host: host.id, source })?;
+    /// A host whose inventory can't be read is known by its name alone.
+    fn peer(&self, host: &WireHost) -> Peer {
+        let inventory: Inventory = serde_json::from_str(&host.inventory).unwrap_or_else(|error| {
+            warn!(host = %host.id, %error, "no inventory");
+            Inventory::default()
+        });
         let addresses =
             inventory.interfaces.iter().flatten().flat_map(|interface| {
                 interface.ipv4_addresses.iter().chain(&interface.ipv6_addresses).flatten()
             });
         let ips = addresses.filter_map(|address| address.split('/').next()?.parse().ok()).collect();
-        Ok(Peer {
+        Peer {
             id: host.id,
             infra_env_id: host.infra_env_id.unwrap_or(self.infra_env_id),
             role: host.role.unwrap_or(HostRole::Master),
@@ -177,7 +178,7 @@ impl Service {
             stage: stage(host),
             name: host.requested_hostname.to_lowercase(),
             ips,
-        })
+        }
     }
 
     /// Tells that logs of this host will come; a failure is only logged.

@@ -26,7 +26,7 @@ pub enum AwaitNodesError {
     #[error(transparent)]
     Kube(#[from] KubeError),
     #[error(transparent)]
-    Service(#[from] ServiceError),
+    Service(#[from] assisted_client::Error),
     #[error("the cluster's install-config isn't there yet")]
     NoInstallConfig,
     #[error("the cluster's install-config can't be read: {0}")]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use assisted_installer::DryRun;
 use assisted_wire::host::HostRole;
 
 use crate::machine::{Machine, config};
@@ -167,4 +168,30 @@ async fn metal_managers_restart_machines_themselves() {
     let asked = machine.asked();
     assert!(asked.contains(&"systemctl stop agent.service".to_owned()), "{asked:#?}");
     assert!(!asked.iter().any(|line| line.starts_with("shutdown")), "{asked:#?}");
+}
+
+#[tokio::test]
+async fn a_pretended_bootstrap_sees_pretended_nodes() {
+    let site = Site { role: HostRole::Master, bootstrap: true, masters: 3, day_two: false };
+    let service = Service::start(site).await;
+    let machine = Machine::new();
+    let hosts = ["node-1", "other"].map(|name| {
+        let marker = machine.path(&format!("{name}-rebooted"));
+        std::fs::write(&marker, "").unwrap();
+        let ip = if name == "other" { "10.0.0.12" } else { "192.0.2.1" };
+        serde_json::json!({"hostname": name, "ip": ip, "rebootMarkerPath": marker})
+    });
+    std::fs::write(machine.path("hosts.json"), serde_json::Value::from(hosts.to_vec()).to_string()).unwrap();
+    let mut config = config(&service.url, HostRole::Bootstrap, 3);
+    let (reboot_marker, cluster_hosts) = ("/own-rebooted".into(), machine.path("hosts.json"));
+    config.dry_run = Some(DryRun { reboot_marker, cluster_hosts });
+    machine.installer(config, LONGEST).run().await.unwrap();
+    assert_eq!(service.stages().last().map(String::as_str), Some("Rebooting"));
+    let peers = service.told.lock().unwrap().peers.clone();
+    assert!(peers.contains(&"1 Joined".to_owned()) && peers.contains(&"2 Joined".to_owned()), "{peers:?}");
+    assert!(machine.path("own-rebooted").exists());
+    let touched = ["wipefs", "coreos-installer", "efibootmgr", "shutdown", "podman", "systemctl start"];
+    let asked = machine.asked();
+    assert!(!asked.iter().any(|line| touched.iter().any(|begin| line.starts_with(begin))), "{asked:#?}");
+    assert_eq!(std::fs::read(machine.path("dev/sdb")).unwrap(), b"other");
 }
