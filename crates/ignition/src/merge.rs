@@ -78,7 +78,7 @@ pub fn overlay(base: &Config, text: &str) -> Result<Config, MergeError> {
 const NODES: [&str; 3] = ["files", "directories", "links"];
 
 /// A path is one thing: what the override makes a link is no file any more.
-fn make_room(lower: &mut Value, upper: &Value) {
+pub(crate) fn make_room(lower: &mut Value, upper: &Value) {
     for kind in NODES {
         for path in items(&upper["storage"], kind).iter().map(|node| &node["path"]) {
             for other in NODES.iter().filter(|other| **other != kind) {
@@ -94,7 +94,7 @@ fn items<'a>(parent: &'a Value, list: &str) -> &'a [Value] {
     parent.get(list).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-fn merge(name: &str, lower: Value, upper: Value) -> Value {
+pub(crate) fn merge(name: &str, lower: Value, upper: Value) -> Value {
     match (lower, upper) {
         (Value::Object(lower), Value::Object(upper)) => Value::Object(members(lower, upper)),
         (Value::Array(lower), Value::Array(upper)) => Value::Array(list(name, lower, upper)),

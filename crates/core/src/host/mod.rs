@@ -28,5 +28,7 @@ pub mod surroundings;
 pub mod transition;
 pub mod update;
 
+pub use situation::boots_persistently;
+
 #[cfg(test)]
 mod tests;

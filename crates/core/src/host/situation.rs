@@ -102,6 +102,6 @@ pub(crate) fn keeps_partitions(installer_args: &str) -> bool {
 }
 
 /// Whether the host runs from the disk that it is to be installed on.
-pub(crate) fn boots_persistently(inventory: &Inventory) -> bool {
+pub fn boots_persistently(inventory: &Inventory) -> bool {
     inventory.boot.as_ref().is_some_and(|boot| boot.device_type == Some(BootDeviceType::Persistent))
 }

@@ -87,8 +87,8 @@ fn disk_speed(facts: &Facts, host: &HostFacts) -> Option<Vec<String>> {
     Some(vec![request, format!("{:.2}", facts.settings.hosts.disk_check_timeout.as_secs_f64())])
 }
 
-/// The cluster's own sources, else its additional ones, else those of the infra-envs of its hosts.
-fn time_sources(facts: &Facts, host: &HostFacts) -> String {
+/// The cluster's own sources, else its additional ones, else those of the infra-envs of its hosts; separated by commas.
+pub fn time_sources(facts: &Facts, host: &HostFacts) -> String {
     let of_infra_env = |record: &InfraEnvRecord| {
         let own = &record.infra_env;
         if own.ntp_sources.is_empty() { own.additional_ntp_sources.clone() } else { own.ntp_sources.clone() }

@@ -26,8 +26,8 @@ pub(super) fn request(record: &ClusterRecord, host: &HostFacts) -> Option<DhcpAl
     })
 }
 
-/// A MAC address that is the same on every host: whoever asks gets the same lease.
-fn mac(cluster: ClusterId, name: &str) -> String {
+/// The MAC address for which a VIP (`api`, `ingress`) is leased. It is the same on every host: whoever asks gets the same lease.
+pub fn mac(cluster: ClusterId, name: &str) -> String {
     let key = format!("{cluster}-{name}");
     let [a, b, c] = [0, 1, 2].map(|place| hash(key.as_bytes(), place));
     format!("00:1a:4a:{a:02x}:{b:02x}:{c:02x}")

@@ -13,4 +13,6 @@ mod reclaim;
 mod table;
 mod view;
 
+pub use arguments::time_sources;
+pub use dhcp::mac as vip_mac;
 pub use view::{HostView, steps, view, views};

@@ -24,10 +24,18 @@ pub fn check(encryption: &DiskEncryption, supported: bool) -> Result<(), Problem
     Ok(())
 }
 
-fn tang_servers(text: &str) -> Result<(), Problem> {
+/// A server that unlocks disks on its network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TangServer {
+    pub url: String,
+    pub thumbprint: String,
+}
+
+/// The servers in a JSON list.
+pub fn tang_servers(text: &str) -> Result<Vec<TangServer>, Problem> {
     let servers: Vec<Map<String, Value>> =
         serde_json::from_str(text).map_err(|error| format!("Unable to unmarshal tang_servers: {error}"))?;
-    for server in &servers {
+    let read = |server: &Map<String, Value>| {
         let url = member(server, "url")?;
         web::check(url, &["http", "https"]).map_err(|wrong| match wrong {
             Wrong::Format(why) => format!("Tang URL isn't valid: {why}: '{url}'"),
@@ -37,11 +45,13 @@ fn tang_servers(text: &str) -> Result<(), Problem> {
                 )
             }
         })?;
-        if member(server, "thumbprint")?.is_empty() {
+        let thumbprint = member(server, "thumbprint")?;
+        if thumbprint.is_empty() {
             return Err("Tang thumbprint isn't set".to_owned());
         }
-    }
-    Ok(())
+        Ok(TangServer { url: url.to_owned(), thumbprint: thumbprint.to_owned() })
+    };
+    servers.iter().map(read).collect()
 }
 
 /// Keys are matched whatever their case, as existing clients expect.
