@@ -81,7 +81,7 @@ pub enum Problem {
     #[error("the server redirects to {0}, which is not followed: it must stay with https and come to an end")]
     Redirect(String),
     #[error(
-        "the connection broke after {got} of {of} bytes of {digest}: check the network between, and what limits transfers in it"
+        "only {got} of {of} bytes of {digest} came: check the network between and what limits transfers in it, or mirror the image again"
     )]
     Truncated { digest: Digest, got: u64, of: u64 },
     #[error(

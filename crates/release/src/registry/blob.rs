@@ -56,6 +56,8 @@ impl Download<'_> {
         let ask = Ask { path: format!("blobs/{digest}"), accept: None, from: self.got, source: self.source };
         let mut answer = self.session.ask(&ask).await.map_err(|problem| match problem {
             Problem::NoImage => Problem::NoBlob(digest),
+            // It has no more than what came: a part of the layer.
+            Problem::Status(416) if self.got > 0 => Problem::Truncated { digest, got: self.got, of },
             other => other,
         })?;
         // A registry that can't give a part gives the whole.
