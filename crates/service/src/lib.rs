@@ -1,4 +1,4 @@
-//! Use cases: the only place that puts core, store and blob together.
+//! Use cases: the only place that puts core, store, blob and release together.
 //!
 //! [`Service`] has one method for each operation of the REST contract, named as the operation. Behind them stand the
 //! scheduler, which refreshes what is due, a worker, which does what the domain asks for outside, and a memory, from which
@@ -48,6 +48,7 @@ use live::ring::Live;
 use manifest::Turns;
 use memory::Memory;
 use scheduler::Scheduler;
+use version::Offered;
 
 /// Makes the token that opens one resource to those who hold its URL; `None` where no token is needed.
 pub type Signer = Arc<dyn Fn(TokenResource) -> Option<String> + Send + Sync>;
@@ -71,6 +72,7 @@ struct Inner {
     worker: Worker,
     generator: Option<Arc<dyn Generator>>,
     live: Live,
+    offered: Offered,
 }
 
 impl Service {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use assisted_blob::Blob;
 use assisted_core::settings::Settings;
+use assisted_release::Catalogue;
 use assisted_store::{Change, Store};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::{JoinError, JoinSet};
@@ -19,6 +20,7 @@ use crate::live::ring::Live;
 use crate::manifest::Turns;
 use crate::memory::Memory;
 use crate::scheduler::Scheduler;
+use crate::version::Offered;
 use crate::{Clock, Inner, Service, Signer};
 
 /// How often check-ins are written.
@@ -35,6 +37,7 @@ pub struct Builder {
     clock: Clock,
     signer: Signer,
     generator: Option<Arc<dyn Generator>>,
+    catalogue: Option<Catalogue>,
 }
 
 impl Builder {
@@ -59,11 +62,20 @@ impl Builder {
         self
     }
 
+    /// Offers the releases of a catalogue instead of those in the settings.
+    #[must_use]
+    pub fn catalogue(mut self, catalogue: Catalogue) -> Self {
+        self.catalogue = Some(catalogue);
+        self
+    }
+
     /// Starts the background tasks.
     pub fn start(self) -> (Service, Background) {
+        let settings = Arc::new(self.settings);
         let service = Service(Arc::new(Inner {
-            limits: Limits::new(&self.settings),
-            settings: Arc::new(self.settings),
+            limits: Limits::new(&settings),
+            offered: Offered::new(&settings),
+            settings,
             store: self.store,
             blob: self.blob,
             clock: self.clock,
@@ -84,6 +96,10 @@ impl Builder {
         tasks.spawn(service.clone().follow_changes(stop.clone()));
         tasks.spawn(service.clone().publish_changes(stop.clone()));
         tasks.spawn(service.clone().flush_check_ins(stop.clone()));
+        if let Some(catalogue) = self.catalogue {
+            service.offer(&catalogue);
+            tasks.spawn(service.clone().follow_catalogue(catalogue, stop.clone()));
+        }
         (service.clone(), Background { service, stop, tasks })
     }
 }
@@ -113,7 +129,15 @@ impl Service {
     /// A service with the system's clock and URLs without tokens.
     pub fn builder(settings: Settings, store: Store, blob: Blob) -> Builder {
         let generator = generator::chosen(settings.generation.generator);
-        Builder { settings, store, blob, clock: Clock::default(), signer: Arc::new(|_| None), generator }
+        Builder {
+            settings,
+            store,
+            blob,
+            clock: Clock::default(),
+            signer: Arc::new(|_| None),
+            generator,
+            catalogue: None,
+        }
     }
 
     /// Starts a service with the system's clock and URLs without tokens.

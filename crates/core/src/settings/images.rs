@@ -76,6 +76,13 @@ topic! {
         release_images: ReleaseImages = embedded(RELEASE_IMAGES), "RELEASE_IMAGES";
         /// Channels that further release images are found in.
         release_sources: ReleaseSources = embedded(RELEASE_SOURCES), "RELEASE_SOURCES";
+        /// The update service that tells the releases in these channels, such as https://api.openshift.com; empty: only the release images are offered.
+        updates_url: String = String::new(), "OCM_BASE_URL";
+        /// Where it stands how long each version is supported.
+        life_cycles_url: String =
+            "https://access.redhat.com/product-life-cycles/api/v2/products".to_owned(), "RED_HAT_PRODUCT_LIFE_CYCLE_DATA_API_BASE_URL";
+        /// How often the update service is asked.
+        release_sync_interval: Duration = Duration::from_secs(30 * 60), "OPENSHIFT_RELEASE_SYNCER_INTERVAL";
         /// Versions that are not offered: full ones, or major.minor.
         ignored: JsonList = JsonList::default(), "IGNORED_OPENSHIFT_VERSIONS";
         /// Images that collect data of a failed cluster, by version.

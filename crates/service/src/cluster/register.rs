@@ -35,7 +35,7 @@ impl Service {
         caller: &Caller,
         params: ClusterCreateParams,
     ) -> Result<Cluster, Error> {
-        let created = create(&params, self.settings(), &self.new_cluster(caller))?;
+        let created = create(&params, &self.offered(), &self.new_cluster(caller))?;
         let work = attempt!(self, caller, self.insert_cluster(caller, &created))?;
         Self::shown(&work)
     }

@@ -57,7 +57,7 @@ impl Service {
             image_token_key: new_key(),
         };
         let record = cluster.as_ref().map(|cluster| &cluster.record);
-        let mut created = create(params, record, self.settings(), &new).map_err(refuse)?;
+        let mut created = create(params, record, &self.offered(), &new).map_err(refuse)?;
         if let Err(error) = self.check_images(&created.record, params.static_network_config.as_ref()).await {
             return Err(match error {
                 Error::Refused(refusal) => refuse(refusal).into(),

@@ -37,7 +37,7 @@ impl Service {
         };
         let now = self.now();
         let record = cluster.as_ref().map(|cluster| &cluster.record);
-        let mut updated = update(&stored.record, params, record, self.settings(), now)?;
+        let mut updated = update(&stored.record, params, record, &self.offered(), now)?;
         if !updated.changed {
             return Ok(updated.record.infra_env);
         }

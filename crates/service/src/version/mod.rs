@@ -1,5 +1,7 @@
 //! Versions of components and of OpenShift, and what each supports.
 
+mod catalogue;
+
 use assisted_core::feature::{self, QueryError};
 use assisted_core::refusal::Refusal;
 use assisted_core::version;
@@ -8,6 +10,8 @@ use assisted_wire::support_level::{DetailedSupportedFeatures, SupportedArchitect
 use assisted_wire::version::{ListVersions, OpenshiftVersions, ReleaseSources};
 
 pub use assisted_core::feature::FeatureQuery;
+pub(crate) use catalogue::Offered;
+pub use catalogue::catalogue;
 
 use crate::{Caller, Error, Service};
 
@@ -43,7 +47,7 @@ impl Service {
             version: query.version.unwrap_or_default(),
             only_latest: query.only_latest,
         };
-        Ok(version::openshift_versions(self.settings(), &query))
+        Ok(version::openshift_versions(&self.offered(), &query))
     }
 
     /// Where releases come from.
