@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use super::common::{Context, file, host_name, role};
 use super::output::{Format, facts, line, list, show, table};
 use super::validation::{self, Validation};
-use super::{Failure, cluster_watch, download};
+use super::{Failure, cluster_watch, download, render};
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -43,6 +43,8 @@ pub enum Command {
     Watch(cluster_watch::Watch),
     /// Save a file of a cluster, such as its kubeconfig
     Download(download::Download),
+    /// Write everything that the cluster would be installed with, for review, without installing it
+    Render(render::Render),
     /// Give up the installation
     Cancel {
         /// Id, beginning of an id, or name
@@ -178,6 +180,7 @@ impl Command {
             }
             Self::Watch(watch) => watch.run(context).await,
             Self::Download(download) => download.run(context).await,
+            Self::Render(render) => render.run(context).await,
             Self::Cancel { cluster } => {
                 let id = context.cluster(&cluster).await?.id;
                 display(context, &context.client.cancel_installation(id).await?).await

@@ -11,6 +11,7 @@ mod infra_env;
 mod iso;
 mod output;
 pub mod reference;
+mod render;
 pub mod screen;
 mod validation;
 mod watch;

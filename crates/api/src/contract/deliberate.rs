@@ -51,6 +51,10 @@ pub(super) const ADDITIONS: &[Addition] = &[
     Addition { what: "definition pending-action-list", reason: "what it answers" },
     Addition { what: "definition pending-action", reason: "an item of that list" },
     Addition {
+        what: "operation v2RenderCluster",
+        reason: "what a cluster would be installed with can't be looked at before it is installed",
+    },
+    Addition {
         what: "operation v2EnableHost",
         reason: "a host that is left out for a while need not be deleted and discovered again",
     },

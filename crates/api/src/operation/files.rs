@@ -53,6 +53,7 @@ pub(super) async fn dispatch(
             status,
             service.download_cluster_credentials(caller, cluster_id, file_name).await?,
         )),
+        Id::RenderCluster => Ok(file_answer(status, service.render_cluster(caller, cluster_id).await?)),
         Id::GetCredentials => json(status, service.get_credentials(caller, cluster_id).await),
         Id::GetPresignedForClusterFiles | Id::GetPresignedForClusterCredentials => {
             json(status, service.get_presigned_for_cluster_files(caller).await)

@@ -140,6 +140,11 @@ impl Client {
             .await
     }
 
+    /// Everything that the cluster would be installed with: an archive (tar). Takes as long as generating does.
+    pub async fn render_cluster(&self, id: ClusterId) -> Result<Download, Error> {
+        self.cluster(OperationId::RenderCluster, id).download().await
+    }
+
     /// A file with credentials, such as `kubeconfig`.
     pub async fn download_cluster_credentials(
         &self,

@@ -10,6 +10,7 @@ mod install_config;
 mod operators;
 mod read;
 mod register;
+mod render;
 mod requirements;
 mod ui_settings;
 mod update;

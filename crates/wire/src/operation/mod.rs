@@ -104,6 +104,7 @@ pub enum OperationId {
     ListClusterValidations,
     ListHostValidations,
     ListClusterActions,
+    RenderCluster,
     EnableHost,
     DisableHost,
     Watch,

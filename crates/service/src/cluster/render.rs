@@ -1,0 +1,60 @@
+//! What a cluster would be installed with, for review: generated, shown, and not kept.
+
+use assisted_core::install;
+use assisted_core::refusal::Refusal;
+use assisted_store::Deleted;
+use assisted_wire::cluster::ClusterStatus;
+use assisted_wire::id::ClusterId;
+use tar::{Builder, Header};
+
+use super::no_cluster;
+use crate::fault::broken;
+use crate::file::File;
+use crate::generator::{Files, GenerateError};
+use crate::{Caller, Error, Service};
+
+/// Only its owner may look into what the archive unpacks to.
+const MODE: u32 = 0o600;
+
+impl Service {
+    /// All files as an archive, as an installation that began now would get them; nothing is begun.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such cluster; 409 when nothing can be generated, or the cluster is not ready and its installation
+    /// has not begun.
+    pub async fn render_cluster(&self, _: &Caller, id: ClusterId) -> Result<File, Error> {
+        let mut work =
+            self.load_cluster(id, Deleted::Hidden).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let cluster = &work.cluster().ok_or_else(no_cluster)?.cluster;
+        let generator = self.generator()?;
+        let begins = matches!(
+            cluster.status,
+            ClusterStatus::Ready | ClusterStatus::Insufficient | ClusterStatus::PendingForInput
+        );
+        let name = format!("{}-rendered.tar", cluster.name);
+        if begins {
+            // Roles are fixed and the bootstrap host is chosen as the installation begins. The work is not written.
+            let decided = install::install(&work.facts)?;
+            work.apply_and_mark(decided);
+        }
+        let files = generator.generate(&work.facts, self.blob()).await.map_err(|error| match error {
+            GenerateError::Refused(reason) => Refusal::conflict(reason).into(),
+            GenerateError::Broken(error) => error,
+        })?;
+        let archive = archive(files).map_err(Error::internal)?;
+        Ok(File::whole(name, archive))
+    }
+}
+
+fn archive(files: Files) -> std::io::Result<Vec<u8>> {
+    let manifests = files.manifests.into_iter().map(|(name, text)| (format!("openshift/{name}"), text));
+    let mut archive = Builder::new(Vec::new());
+    for (name, content) in files.contents.into_iter().chain(manifests) {
+        let mut header = Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_mode(MODE);
+        archive.append_data(&mut header, name, content.as_ref())?;
+    }
+    archive.into_inner()
+}
