@@ -11,6 +11,9 @@ use crate::setup;
 /// The load on the service, as cargo knows it.
 const LOAD: [&str; 4] = ["--package", "assisted-simhost", "--bench", "load"];
 
+/// The installer program of a release, out of a registry.
+const GENERATE: [&str; 4] = ["--package", "assisted-release", "--bench", "generate"];
+
 /// Downloads of images, beside nginx.
 const IMAGES: [&str; 4] = ["--package", "assisted-imageserver", "--bench", "images"];
 
@@ -31,17 +34,25 @@ enum Name {
     Installs,
     /// Throughput, CPU, memory and first bytes of discovery images, beside nginx on the same file
     Images,
+    /// Time, CPU and memory that it takes to read a release and to extract an installer program of 1 GiB
+    Generate,
 }
 
 impl Bench {
     /// Builds the programs as users run them, and measures.
     pub fn run(&self) -> Result<()> {
         setup::run()?;
-        build("the service", &["build", "--release", "--package", "assisted"])?;
+        if self.name != Name::Generate {
+            build("the service", &["build", "--release", "--package", "assisted"])?;
+        }
         if self.name == Name::Discovery {
             build("the program for hosts", &["build", "--profile", "host", "--package", "assisted-host"])?;
         }
-        let bench = if self.name == Name::Images { IMAGES } else { LOAD };
+        let bench = match self.name {
+            Name::Discovery | Name::Installs => LOAD,
+            Name::Images => IMAGES,
+            Name::Generate => GENERATE,
+        };
         build("the load", &[&["bench", "--no-run"], &bench[..]].concat())?;
         if self.name == Name::Installs {
             const REFRESH: [&str; 5] = ["bench", "--package", "assisted-core", "--bench", "refresh"];
@@ -50,7 +61,7 @@ impl Bench {
         let name: &[&str] = match self.name {
             Name::Discovery => &["discovery"],
             Name::Installs => &["installs"],
-            Name::Images => &[],
+            Name::Images | Name::Generate => &[],
         };
         let mut measure = cargo(&[&["bench", "--quiet"], &bench[..], &["--"], name].concat());
         // In the place of this process, so that whoever stops it stops the benchmark.
