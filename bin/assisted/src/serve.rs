@@ -13,7 +13,8 @@ use anyhow::{Context, Result, bail};
 use assisted_api::Api;
 use assisted_api::auth::local::Signer;
 use assisted_blob::Blob;
-use assisted_core::settings::{AuthType, Settings};
+use assisted_core::settings::{AuthType, Generator, Settings};
+use assisted_service::generator::openshift::Openshift;
 use assisted_service::{Service, TokenResource};
 use assisted_store::Store;
 use clap::Args;
@@ -43,7 +44,7 @@ pub struct Serve {
     /// Let everyone who reaches the address do everything: listen beyond loopback without authentication
     #[arg(long, env = "ASSISTED_ALLOW_UNAUTHENTICATED")]
     allow_unauthenticated: bool,
-    /// What generates the files that hosts are installed with: none, or simulation [default: GENERATOR, else none]
+    /// What generates the files that hosts are installed with: none, openshift, or simulation [default: GENERATOR, else none]
     #[arg(long)]
     generator: Option<String>,
     #[command(flatten)]
@@ -112,6 +113,14 @@ impl Serve {
         if settings.auth.auth_type == AuthType::Local {
             let signer = Signer::new(&settings.auth.ec_private_key_pem)?;
             builder = builder.signer(Arc::new(move |resource| token(&signer, resource)));
+        }
+        if settings.generation.generator == Generator::Openshift {
+            let generator = Openshift::open(&settings, &data_dir)
+                .context("clusters can't be installed with these settings")?;
+            builder = builder.generator(Arc::new(generator));
+        }
+        if let Some(catalogue) = assisted_service::version::catalogue(&settings, &data_dir)? {
+            builder = builder.catalogue(catalogue);
         }
         let (service, mut background) = builder.start();
         let api = Api::new(service, &settings)?;

@@ -2,6 +2,7 @@
 
 mod cache;
 mod docker_registry;
+mod ignition;
 pub mod oci;
 mod postgres;
 mod server;
@@ -9,6 +10,7 @@ mod tied;
 
 pub use cache::{COREOS_INSTALLER, Missing, cache, coreos_installer, installed, installed_root};
 pub use docker_registry::{Access, Auth, DockerRegistry};
+pub use ignition::ignition_validate;
 pub use postgres::{Durability, Error, Postgres};
 pub use rustix::process::Signal;
 pub use server::Server;

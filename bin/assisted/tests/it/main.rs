@@ -8,6 +8,7 @@ mod images;
 mod iso;
 mod lab;
 mod memory;
+mod openshift;
 mod service;
 mod start;
 mod stock_clients;

@@ -24,6 +24,13 @@ impl Service {
         Self::start_with(&["--generator", "simulation"])
     }
 
+    /// A service whose clusters are installed from releases; `registries_conf` says where those are.
+    pub fn installing(registries_conf: &Path) -> Self {
+        Self::launch(|command| {
+            command.args(["--generator", "openshift"]).env("REGISTRIES_CONF_FILE", registries_conf);
+        })
+    }
+
     /// A service with more in its environment.
     pub fn start_with_env(env: &[(&str, &str)]) -> Self {
         Self::launch(|command| {

@@ -1,5 +1,8 @@
 //! Where the files come from that hosts are installed with.
 
+use std::time::Duration;
+
+use super::size::Size;
 use super::topic::topic;
 use super::value::choice;
 
@@ -11,12 +14,15 @@ pub enum Generator {
     None,
     /// A stand-in: valid files for simulated hosts, of which no cluster comes.
     Simulation,
+    /// OpenShift's installer program, taken out of the release.
+    Openshift,
 }
 
 choice! {
-    Generator, "none or simulation",
+    Generator, "none, simulation or openshift",
     "none" => Self::None,
     "simulation" => Self::Simulation,
+    "openshift" => Self::Openshift,
 }
 
 topic! {
@@ -24,5 +30,15 @@ topic! {
     Generation {
         /// What generates Ignition configs, install config and credentials; simulation is for simulated hosts only.
         generator: Generator = Generator::None, "GENERATOR";
+        /// How many clusters are generated at once.
+        at_once: usize = 4, "GENERATIONS_AT_ONCE";
+        /// How long one run of the installer program may take.
+        installer_timeout: Duration = Duration::from_secs(10 * 60), "INSTALLER_TIMEOUT";
+        /// Memory that one run of the installer program may take for its data.
+        installer_memory: Size = Size(4 << 30), "INSTALLER_MEMORY";
+        /// Bytes of all installer programs that are kept; 0: as many as come.
+        installer_cache_capacity: Size = Size(0), "INSTALLER_CACHE_CAPACITY";
+        /// Bytes of one installer program at the most.
+        installer_cache_max_release_size: Size = Size(2 << 30), "INSTALLER_CACHE_MAX_RELEASE_SIZE";
     }
 }

@@ -85,12 +85,12 @@ pub fn cluster_id(tree: &Tree) -> Result<Uuid, EditError> {
 mod tests {
     use super::*;
 
-    fn config(files: Value) -> Tree {
+    fn config(files: &Value) -> Tree {
         let config = json!({"ignition": {"version": "3.2.0"}, "storage": {"files": files}});
         Tree::read(config.to_string().as_bytes()).unwrap()
     }
 
-    fn edited(files: Value, single_node: bool, machines: &[Machine]) -> Result<Tree, EditError> {
+    fn edited(files: &Value, single_node: bool, machines: &[Machine]) -> Result<Tree, EditError> {
         let mut tree = config(files);
         Bootstrap { single_node, machines }.edit(&mut tree)?;
         Ok(tree)
@@ -103,13 +103,13 @@ mod tests {
             {"path": MOTD, "append": [{"source": "data:,hello"}]},
             {"path": "/kept", "contents": {"source": "data:,kept"}},
         ]);
-        let tree = edited(files.clone(), false, &[]).unwrap();
+        let tree = edited(&files, false, &[]).unwrap();
         let paths: Vec<_> = tree.files().iter().map(|file| file["path"].as_str().unwrap()).collect();
         assert_eq!(paths, [MOTD, "/kept", MARKER, KNI]);
         assert_eq!(tree.content(MOTD).unwrap(), b"hello");
         assert_eq!(tree.content(MARKER).unwrap(), b"");
         assert_eq!(tree.content(KNI).unwrap(), b"\n[main]\nrc-manager=unmanaged\n");
-        let alone = edited(files, true, &[]).unwrap();
+        let alone = edited(&files, true, &[]).unwrap();
         assert_eq!(alone.files().len(), 2);
     }
 
@@ -125,7 +125,7 @@ mod tests {
         };
         let files = json!([host("m1"), host("m0"), host("lab-worker-7")]);
         let machines = [machine("m0", Master), machine("m1", Master), machine("w", Worker)];
-        let tree = edited(files.clone(), false, &machines).unwrap();
+        let tree = edited(&files, false, &machines).unwrap();
         for (index, of) in ["m1", "m0", "w"].into_iter().enumerate() {
             let path = tree.files()[index]["path"].as_str().unwrap().to_owned();
             let read: Value = serde_yaml_ng::from_slice(&tree.content(&path).unwrap()).unwrap();
@@ -139,7 +139,7 @@ mod tests {
             );
             assert!(read.get("status").is_none());
         }
-        let error = edited(files, false, &machines[..2]).err().unwrap();
+        let error = edited(&files, false, &machines[..2]).err().unwrap();
         assert_eq!(
             error.to_string(),
             "Not enough registered hosts in role worker to match with BareMetalHosts"
@@ -150,10 +150,11 @@ mod tests {
     fn the_id_of_the_cluster() {
         let id = "0fe1a7a2-32b6-4d2f-9d58-ea6a6ec1a6a5";
         let text = format!("kind: ClusterVersion\nspec:\n  clusterID: {id}\n");
-        let tree = config(json!([{"path": OVERRIDES, "contents": {"source": Resource::bytes(text).source}}]));
+        let tree =
+            config(&json!([{"path": OVERRIDES, "contents": {"source": Resource::bytes(text).source}}]));
         assert_eq!(cluster_id(&tree).unwrap().to_string(), id);
         for files in [json!([]), json!([{"path": OVERRIDES, "contents": {"source": "data:,spec: {}"}}])] {
-            assert!(matches!(cluster_id(&config(files)), Err(EditError::NoClusterId)));
+            assert!(matches!(cluster_id(&config(&files)), Err(EditError::NoClusterId)));
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::error::chain;
 use crate::fault::{Fault, Tries, broken};
 use crate::file::key;
 use crate::generator::{Files, GenerateError};
+use crate::manifest::keep;
 use crate::{Error, Service};
 
 /// So often what breaks is tried; then the preparation has failed, and the user may try again.
@@ -113,6 +114,7 @@ impl Service {
     }
 
     async fn keep_files(&self, id: ClusterId, files: Files) -> Result<Generated, GenerateError> {
+        keep::put_generated(self.blob(), id, files.manifests).await.map_err(GenerateError::Broken)?;
         for (name, content) in files.contents {
             let key = key(id, &name).map_err(GenerateError::Broken)?;
             self.blob().put(&key, content).await.map_err(|error| GenerateError::Broken(error.into()))?;

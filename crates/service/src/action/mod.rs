@@ -20,8 +20,8 @@ use crate::error::chain;
 use crate::pace::{KEEP, LEASE, LONGEST_REST, SHORTEST_REST, rest, retry_at};
 use crate::{Error, Service};
 
-/// So many actions are done at the same time.
-const AT_ONCE: usize = 4;
+/// So many actions are done at the same time, besides as many as there may be clusters that are generated.
+const FURTHER: usize = 4;
 
 /// Who does the actions of this process.
 #[derive(Debug, Default)]
@@ -72,7 +72,8 @@ impl Service {
         running: &mut JoinSet<()>,
         stop: &CancellationToken,
     ) -> Result<Duration, String> {
-        let room = AT_ONCE.saturating_sub(running.len());
+        let most = self.settings().generation.at_once.max(1).saturating_add(FURTHER);
+        let room = most.saturating_sub(running.len());
         if room == 0 {
             return Ok(LONGEST_REST);
         }

@@ -1,5 +1,6 @@
 //! Where the files come from that hosts are installed with: their Ignition configs, the install config, credentials.
 
+pub mod openshift;
 mod simulation;
 
 use std::sync::Arc;
@@ -35,7 +36,7 @@ pub trait Generator: Send + Sync {
         async { Ok(None) }.boxed()
     }
 
-    /// All files of a cluster and its hosts; `blob` holds the manifests that are to be laid over.
+    /// All files of a cluster and its hosts; `blob` holds the manifests of the user, which are to be laid over. Keeps nothing.
     fn generate<'a>(
         &'a self,
         facts: &'a Facts,
@@ -55,6 +56,8 @@ pub trait Generator: Send + Sync {
 pub struct Files {
     /// Names, below the cluster's folder, and contents.
     pub contents: Vec<(String, Bytes)>,
+    /// Names and texts of the manifests that the service has added.
+    pub manifests: Vec<(String, Bytes)>,
     /// The id that the new cluster will have.
     pub openshift_cluster_id: Uuid,
 }
@@ -73,13 +76,15 @@ pub enum GenerateError {
 /// The generator that is asked for.
 pub(crate) fn chosen(kind: settings::Generator) -> Option<Arc<dyn Generator>> {
     match kind {
-        settings::Generator::None => None,
+        // The other one is made by whoever starts the service: it reads settings and keeps files.
+        settings::Generator::None | settings::Generator::Openshift => None,
         settings::Generator::Simulation => Some(Arc::new(Simulation)),
     }
 }
 
 const NOT_CHOSEN: &str = "This service generates nothing that hosts could be installed with: GENERATOR is none. Start it with \
-     GENERATOR=simulation (--generator simulation) to try out installations of simulated hosts";
+     GENERATOR=openshift (--generator openshift) to install clusters, or with GENERATOR=simulation (--generator simulation) to \
+     try out installations of simulated hosts";
 
 impl Service {
     /// The generator.

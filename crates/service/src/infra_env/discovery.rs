@@ -199,7 +199,7 @@ pub(super) fn architecture(infra_env: &InfraEnv) -> ImageCpuArchitecture {
 }
 
 /// Whether a `registries.conf` says anything of registries that stand in for others.
-fn names_registries(text: &str) -> bool {
+pub(crate) fn names_registries(text: &str) -> bool {
     text.lines()
         .any(|line| line.split('#').next().unwrap_or_default().replace(' ', "").trim() == "[[registry]]")
 }

@@ -15,6 +15,7 @@ mod update;
 use assisted_core::refusal::Refusal;
 use assisted_wire::id::InfraEnvId;
 
+pub(crate) use discovery::names_registries;
 pub use download::DownloadInfraEnvFiles;
 pub(crate) use network::Networks;
 pub use program::PATH as PROGRAM_PATH;

@@ -63,6 +63,23 @@ pub(crate) async fn delete_generated(blob: &Blob, cluster_id: ClusterId) -> Resu
     Ok(())
 }
 
+/// Keeps the manifests of the system in the place of those that were kept before. One with the name of a user's stands in its
+/// place, and is a user's no more.
+pub(crate) async fn put_generated(
+    blob: &Blob,
+    cluster_id: ClusterId,
+    manifests: Vec<(String, Bytes)>,
+) -> Result<(), Error> {
+    delete_generated(blob, cluster_id).await?;
+    for (file_name, content) in manifests {
+        let place = Place { cluster_id, folder: ManifestFolder::Openshift, file_name: &file_name };
+        let keys = Keys::new(place).map_err(Error::internal)?;
+        blob.put(&keys.content, content).await?;
+        blob.delete(&keys.mark).await?;
+    }
+    Ok(())
+}
+
 /// All manifests of a cluster in the order of their folders and names.
 pub(crate) async fn list(blob: &Blob, cluster_id: ClusterId) -> Result<Vec<(Manifest, Key)>, Error> {
     let folder = |name: &str| Key::new(format!("{cluster_id}/{name}")).map_err(Error::internal);

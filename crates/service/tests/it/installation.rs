@@ -170,7 +170,7 @@ impl Lab {
         files.into_iter().map(|(key, _)| key.as_str().split_once('/').unwrap().1.to_owned()).collect()
     }
 
-    async fn stored(&self, id: ClusterId, name: &str) -> String {
+    pub async fn stored(&self, id: ClusterId, name: &str) -> String {
         let key = Key::new(format!("{id}/{name}")).unwrap();
         String::from_utf8(self.service.blob().get(&key, 1 << 20).await.unwrap().into()).unwrap()
     }

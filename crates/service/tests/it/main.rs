@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests too")]
 
 mod binding;
+mod catalogue;
 mod events;
 mod files;
 mod generation;
@@ -13,9 +14,11 @@ mod lists;
 mod live;
 mod logs;
 mod manifests;
+mod openshift;
 mod refusals;
 mod replicas;
 mod replies;
 mod retention;
+mod shapes;
 mod silence;
 mod stages;

@@ -8,4 +8,4 @@ mod release;
 pub use image::{Blob, Image, Index, Manifest};
 pub use layer::Layer;
 pub use push::{PushError, push, push_index};
-pub use release::{ReleaseImage, installer};
+pub use release::{OPENSHIFT_INSTALL, ReleaseImage, installer, push_release};

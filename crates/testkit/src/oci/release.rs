@@ -4,7 +4,12 @@ use std::io::{self, Read};
 
 use serde_json::json;
 
-use super::{Blob, Image, Layer};
+use super::{Blob, Image, Layer, PushError, push};
+use crate::DockerRegistry;
+
+/// The installer program of releases that are made here: it takes the command line of the real one, and leaves files of the same
+/// names, places and forms.
+pub const OPENSHIFT_INSTALL: &str = include_str!("openshift-install.sh");
 
 /// What a release says of itself.
 #[derive(Clone, Debug)]
@@ -39,6 +44,24 @@ impl ReleaseImage {
             .finish()?;
         Image::new(&self.architecture, vec![below, top])
     }
+}
+
+/// Pushes a small release, with an installer program, under the tag that releases of a version have: `ocp/release:VERSION-x86_64`,
+/// and its parts to `ocp/art`.
+pub async fn push_release(registry: &DockerRegistry, version: &str, program: &[u8]) -> Result<(), PushError> {
+    let installer = Image::new("amd64", installer(program, program.len() as u64)?)?;
+    let installer = push(registry, "ocp/art", None, &installer).await?;
+    let other = Image::new("amd64", vec![Layer::new()?.file("etc/x", b"x")?.finish()?])?;
+    let other = push(registry, "ocp/art", None, &other).await?;
+    let names = ["machine-config-operator", "must-gather", "rhel-coreos"];
+    let components = names.iter().map(|name| ((*name).to_owned(), other.clone()));
+    let release = ReleaseImage {
+        version: version.to_owned(),
+        architecture: "amd64".to_owned(),
+        components: components.chain([("installer".to_owned(), installer)]).collect(),
+    };
+    push(registry, "ocp/release", Some(&format!("{version}-x86_64")), &release.build()?).await?;
+    Ok(())
 }
 
 /// The layers of an image with an installer program: below it what any image has.

@@ -3,3 +3,4 @@
 pub mod bundle;
 pub mod catalogue;
 pub mod selection;
+pub mod subscription;

@@ -1,0 +1,69 @@
+//! From a release in a registry to installed clusters: everything is real but the machines, and what is in the release.
+
+use std::path::Path;
+
+use assisted_testkit::oci::{self, OPENSHIFT_INSTALL};
+use assisted_testkit::{Access, DockerRegistry};
+use serde_json::Value;
+
+use crate::service::{Service, text};
+
+/// Says that releases are to be had in a registry of this machine alone.
+fn registries_conf(registry: &str) -> String {
+    format!(
+        "[[registry]]\nlocation = \"quay.io/openshift-release-dev/ocp-release\"\nblocked = true\n\
+         [[registry.mirror]]\nlocation = \"{registry}/ocp/release\"\ninsecure = true\npull-from-mirror = \"all\"\n\
+         [[registry]]\nlocation = \"{registry}\"\ninsecure = true\n"
+    )
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+#[test]
+fn simulated_hosts_are_installed_from_a_release() {
+    let images = tempfile::tempdir().unwrap();
+    let registry = DockerRegistry::start(images.path(), &Access::default()).unwrap();
+    let conf = images.path().join("registries.conf");
+    std::fs::write(&conf, registries_conf(&registry.name())).unwrap();
+    let service = Service::installing(&conf);
+    let simulate = |more: &[&str]| {
+        let report = service.json(&[&["lab", "simulate", "--speed", "600"], more].concat());
+        assert_eq!(report["as_expected"], true, "{more:?}: {report}\n{}", service.log());
+        report
+    };
+
+    // Nothing is there yet: it is told, and the cluster can be installed again.
+    let failed = ["--topology", "sno", "--until", "ready"];
+    simulate(&failed);
+    let clusters = service.json(&["cluster", "list"]);
+    let cluster = &clusters[0];
+    let (id, version) = (cluster["id"].as_str().unwrap(), cluster["openshift_version"].as_str().unwrap());
+    let render = |to: &Path| service.cli(&["cluster", "render", id, "--to", to.to_str().unwrap()]);
+    let to = service.dir.path().join("rendered");
+    let refused = render(&to);
+    assert!(!refused.status.success() && text(&refused.stderr).contains("no such image"), "{refused:?}");
+
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(oci::push_release(&registry, version, OPENSHIFT_INSTALL.as_bytes())).unwrap();
+
+    // For review: all files, and nothing has begun.
+    let rendered = render(&to);
+    assert!(rendered.status.success(), "{}", text(&rendered.stderr));
+    let master =
+        std::fs::read_dir(&to).unwrap().filter_map(|entry| entry.unwrap().file_name().into_string().ok());
+    assert!(master.into_iter().any(|name| name.starts_with("master-")), "{}", text(&rendered.stdout));
+    assert!(to.join("openshift/50-masters-chrony-configuration.yaml").is_file());
+    assert_eq!(json(&to.join("bootstrap.ign"))["ignition"]["version"], "3.2.0");
+    assert_eq!(json(&to.join("install-config.yaml"))["controlPlane"]["replicas"], 1);
+    let shown = service.json(&["cluster", "show", id]);
+    assert_eq!(shown["status"], "ready", "{shown}");
+    let again = render(&to);
+    assert!(text(&again.stderr).contains("choose another place with --to"), "{again:?}");
+
+    for topology in ["sno", "compact", "arbiter"] {
+        let report = simulate(&["--topology", topology, "--add-workers", "1"]);
+        assert_eq!(report["refusals"], serde_json::json!({}), "{report}");
+    }
+}

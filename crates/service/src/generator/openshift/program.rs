@@ -1,0 +1,247 @@
+//! The installer program, run under limits: time, memory, output, environment.
+//!
+//! It gets no shell, nothing to read, and only the environment that it is told here. Whoever stops waiting for it kills it,
+//! children included.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::net::unix::pipe;
+use tokio::process::{Child, Command};
+
+/// How much of its output is kept, in bytes; it writes a few lines.
+const LONGEST: usize = 1 << 20;
+/// Output that is longer than the first is told up to the second, in bytes (install-generation §4.3).
+const SHOWN: [usize; 2] = [524, 500];
+/// What the installer is asked to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    Manifests,
+    IgnitionConfigs,
+    SingleNodeIgnitionConfig,
+}
+
+impl Target {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Manifests => "manifests",
+            Self::IgnitionConfigs => "ignition-configs",
+            Self::SingleNodeIgnitionConfig => "single-node-ignition-config",
+        }
+    }
+}
+
+/// Why the installer made nothing.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ProgramError {
+    #[error("openshift-install can't be run: {0}")]
+    Run(#[from] io::Error),
+    #[error("error running openshift-install {command},  {output}: {end}")]
+    Failed { command: &'static str, output: String, end: String },
+    #[error("openshift-install {command} was stopped: it took longer than {} s", .after.as_secs())]
+    TooSlow { command: &'static str, after: Duration },
+}
+
+/// A run of the installer.
+pub(super) struct Run<'a> {
+    pub program: &'a Path,
+    /// Where it reads and writes.
+    pub dir: &'a Path,
+    pub environment: &'a [(&'static str, String)],
+    pub limits: Limits,
+}
+
+/// How far a run may go.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub time: Duration,
+    /// Memory for its data, in bytes.
+    pub memory: u64,
+}
+
+/// Kills a process and its children when it is dropped.
+struct Group(Option<Pid>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(pid) = self.0 {
+            // Fails when all of them have ended.
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Has something made in the folder.
+    pub(super) async fn create(&self, target: Target) -> Result<(), ProgramError> {
+        let command = target.name();
+        let making = self.run(command);
+        tokio::time::timeout(self.limits.time, making)
+            .await
+            .map_err(|_| ProgramError::TooSlow { command, after: self.limits.time })?
+    }
+
+    async fn run(&self, command: &'static str) -> Result<(), ProgramError> {
+        let (output, input) = io::pipe()?;
+        let mut program = Command::new(self.program);
+        program
+            .args(["create", command, "--dir"])
+            .arg(self.dir)
+            .current_dir(self.dir)
+            .env_clear()
+            .env("HOME", self.dir)
+            .env("PATH", std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin")))
+            .envs(self.environment.iter().map(|(name, value)| (*name, value.as_str())))
+            .stdin(Stdio::null())
+            .stdout(input.try_clone()?)
+            .stderr(input)
+            .process_group(0)
+            .kill_on_drop(true);
+        let mut child = spawn(&mut program).await?;
+        // It holds the ends that are written to.
+        drop(program);
+        let pid = child.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        let mut group = Group(pid);
+        if pid.is_some() {
+            let limit = Rlimit { current: Some(self.limits.memory), maximum: Some(self.limits.memory) };
+            match prlimit(pid, Resource::Data, limit) {
+                // It has ended already.
+                Ok(_) | Err(Errno::SRCH) => {}
+                Err(error) => return Err(io::Error::from(error).into()),
+            }
+        }
+        let output = kept(pipe::Receiver::from_owned_fd(OwnedFd::from(output))?).await?;
+        let status = child.wait().await?;
+        // Ended by itself; what it may have left behind is not its number any more.
+        group.0 = None;
+        let text = String::from_utf8_lossy(&output);
+        tracing::debug!(command, %status, output = %text, "openshift-install has ended");
+        if status.success() {
+            return Ok(());
+        }
+        Err(ProgramError::Failed {
+            command,
+            output: shown(&text),
+            end: status.to_string().replace("status: ", "status "),
+        })
+    }
+}
+
+/// Starts a program that this process may have written itself a moment ago: whatever another thread starts meanwhile holds the
+/// file open for writing until it has become that other program.
+async fn spawn(program: &mut Command) -> io::Result<Child> {
+    const TRIES: u32 = 100;
+    for _ in 1..TRIES {
+        match program.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            spawned => return spawned,
+        }
+    }
+    program.spawn()
+}
+
+/// The output, up to a limit; the rest is read and dropped, so that the program does not wait.
+async fn kept(mut output: impl AsyncRead + Unpin) -> io::Result<Vec<u8>> {
+    let (mut kept, mut buffer) = (Vec::new(), vec![0; 16 << 10]);
+    loop {
+        let read = output.read(&mut buffer).await?;
+        if read == 0 {
+            return Ok(kept);
+        }
+        let room = LONGEST.saturating_sub(kept.len()).min(read);
+        kept.extend_from_slice(buffer.get(..room).unwrap_or_default());
+    }
+}
+
+fn shown(text: &str) -> String {
+    let [longest, mut cut] = SHOWN;
+    if text.len() <= longest {
+        return text.to_owned();
+    }
+    while !text.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    format!("{} <TRUNCATED>", text.get(..cut).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    async fn run(script: &str, timeout: Duration) -> (tempfile::TempDir, Result<(), ProgramError>) {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("program");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let environment = [("OPENSHIFT_INSTALL_INVOKER", "tests".to_owned())];
+        let limits = Limits { time: timeout, memory: 4 << 30 };
+        let run = Run { program: &program, dir: dir.path(), environment: &environment, limits };
+        let made = run.create(Target::Manifests).await;
+        (dir, made)
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn what_it_is_given() {
+        let script = r#"echo "$@" > args; env | sort > env; cat > stdin; pwd > place
+            until [ "$(ulimit -d)" = 4194304 ]; do :; done"#;
+        let (dir, made) = run(script, LONG).await;
+        made.unwrap();
+        let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+        let place = dir.path().to_str().unwrap();
+        assert_eq!(read("args"), format!("create manifests --dir {place}\n"));
+        let environment = read("env");
+        let names: Vec<_> = environment.lines().map(|line| line.split('=').next().unwrap()).collect();
+        assert!(
+            names.iter().all(|name| [
+                "HOME",
+                "PATH",
+                "OPENSHIFT_INSTALL_INVOKER",
+                "PWD",
+                "OLDPWD",
+                "SHLVL",
+                "_"
+            ]
+            .contains(name)),
+            "{names:?}"
+        );
+        assert_eq!((read("stdin").as_str(), read("place")), ("", format!("{place}\n")));
+    }
+
+    #[tokio::test]
+    async fn what_it_complains_of() {
+        let (_, made) = run("echo out; echo err >&2; exit 3", LONG).await;
+        let text = made.unwrap_err().to_string();
+        assert_eq!(text, "error running openshift-install manifests,  out\nerr\n: exit status 3");
+        let (_, made) = run("head -c 525 /dev/zero | tr '\\0' x; exit 1", LONG).await;
+        let text = made.unwrap_err().to_string();
+        let expected = format!(
+            "error running openshift-install manifests,  {} <TRUNCATED>: exit status 1",
+            "x".repeat(500)
+        );
+        assert_eq!(text, expected);
+    }
+
+    #[tokio::test]
+    async fn it_does_not_run_for_ever() {
+        let (dir, made) = run("sleep 1000 & echo $! > child; wait", Duration::from_secs(2)).await;
+        assert!(matches!(made, Err(ProgramError::TooSlow { .. })));
+        let child = std::fs::read_to_string(dir.path().join("child")).unwrap();
+        let stat = Path::new("/proc").join(child.trim()).join("stat");
+        while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z")) {
+            tokio::task::yield_now().await;
+        }
+    }
+}

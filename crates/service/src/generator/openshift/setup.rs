@@ -1,0 +1,122 @@
+//! The generator as the settings want it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use assisted_core::rules::install_config::Additions;
+use assisted_core::settings::Settings;
+use assisted_release::mirror::{MirrorError, Rule};
+use assisted_release::reference::ReferenceError;
+use assisted_release::{
+    Bounds, Cache, CacheError, Mirrors, Problem, Reference, Registries, Retry, Transport,
+};
+
+use super::{Openshift, Setup};
+use crate::infra_env::names_registries;
+
+/// Below the service's folder: programs that are kept, and where the installer works.
+const CACHE: &str = "installer-cache";
+const WORK: &str = "install-config-generate";
+
+/// Why there is no generator.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    #[error("{path} can't be read: {source}")]
+    Read { path: PathBuf, source: io::Error },
+    #[error("REGISTRIES_CONF_FILE={path}: {source}")]
+    Mirrors { path: PathBuf, source: MirrorError },
+    #[error("OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR: {0}")]
+    ReleaseMirror(#[from] ReferenceError),
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    #[error(
+        "INSTALL_RH_CA is not available in this version; unset it, and give the authority to infra-envs as \
+         additional_trust_bundle"
+    )]
+    NoVendorAuthority,
+    #[error("{0}")]
+    Registries(Problem),
+    #[error("{path} can't be emptied: {source}")]
+    Clear { path: PathBuf, source: io::Error },
+}
+
+impl Openshift {
+    /// A generator that keeps programs and works below `dir`; reads and writes the disk.
+    ///
+    /// # Errors
+    ///
+    /// See [`SetupError`].
+    pub fn open(settings: &Settings, dir: &Path) -> Result<Self, SetupError> {
+        let (generation, images) = (&settings.generation, &settings.images);
+        if settings.clusters.install_rh_ca {
+            return Err(SetupError::NoVendorAuthority);
+        }
+        let conf = PathBuf::from(&images.registries_conf);
+        let mut mirrors = match optional(&conf)?.filter(|text| names_registries(text)) {
+            Some(text) => Mirrors::from_registries_conf(&text)
+                .map_err(|source| SetupError::Mirrors { path: conf.clone(), source })?,
+            None => Mirrors::default(),
+        };
+        let trusted: Vec<String> = optional(Path::new(&images.registries_ca))?.into_iter().collect();
+        let additions = Additions {
+            mirrors: mirrors.by_digest(),
+            // Clusters need it for mirrors alone.
+            authorities: if mirrors.is_empty() { Vec::new() } else { trusted.clone() },
+        };
+        let release_mirror = match images.release_image_mirror.as_str() {
+            "" => None,
+            // Mirrors by rule come before a mirror of the release alone.
+            _ if !mirrors.is_empty() => None,
+            text => Some(text.parse::<Reference>()?),
+        };
+        if let Some(mirror) = &release_mirror {
+            let prefix = mirror.repository.registry.clone();
+            let rule = Rule { prefix, location: None, blocked: false, insecure: true, mirrors: Vec::new() };
+            let unchecked = Mirrors::new([rule]);
+            mirrors.extend(unchecked.map_err(|source| SetupError::Mirrors { path: conf, source })?);
+        }
+        let transport = Transport { trusted, ..Transport::default() };
+        let registries =
+            Registries::new(&transport, mirrors, Retry::default()).map_err(SetupError::Registries)?;
+        let bounds = Bounds {
+            capacity: generation.installer_cache_capacity.0,
+            largest: generation.installer_cache_max_release_size.0,
+        };
+        let cache = Cache::open(&dir.join(CACHE), bounds)?;
+        let work = dir.join(WORK);
+        match std::fs::remove_dir_all(&work) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(SetupError::Clear { path: work, source });
+            }
+            _ => {}
+        }
+        let authority = match settings.http.service_ca_cert_path.as_str() {
+            "" => String::new(),
+            path => read(Path::new(path))?,
+        };
+        let setup = Setup {
+            dir: work,
+            invoker: settings.http.install_invoker.clone(),
+            additions,
+            authority,
+            release_mirror,
+            timeout: generation.installer_timeout,
+            memory: generation.installer_memory.0,
+            at_once: generation.at_once,
+        };
+        Ok(Self::new(registries, cache, setup))
+    }
+}
+
+fn read(path: &Path) -> Result<String, SetupError> {
+    std::fs::read_to_string(path).map_err(|source| SetupError::Read { path: path.to_owned(), source })
+}
+
+/// A file that need not be there.
+fn optional(path: &Path) -> Result<Option<String>, SetupError> {
+    match read(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(SetupError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}

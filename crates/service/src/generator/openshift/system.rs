@@ -1,0 +1,119 @@
+//! The manifests that the service adds for a cluster (install-generation §8).
+
+use std::net::IpAddr;
+
+use assisted_core::facts::HostFacts;
+use assisted_core::host::report::ReportKind;
+use assisted_core::host::steps::time_sources;
+use assisted_core::rules::field::disk_encryption::tang_servers;
+use assisted_core::rules::field::ntp;
+use assisted_core::rules::operator::subscription;
+use assisted_core::validation::topology;
+use assisted_ignition::install::manifest::{self, Lock, Manifest, Names, TimeSources};
+use assisted_wire::cluster::{Cluster, DiskEncryptionMode};
+use assisted_wire::host::HostRole;
+use assisted_wire::probe_responses::NtpSource;
+
+use super::is_fips;
+use super::outputs::Known;
+
+/// Ciphers of encrypted disks, unless another is asked for.
+const CIPHER: &str = "aes-cbc-essiv:sha256";
+const FIPS_CIPHER: &str = "aes-xts-plain64";
+
+/// The operator whose dashboard has a name of its own.
+const OPENSHIFT_AI: &str = "openshift-ai";
+const DASHBOARD: &str = "rhods-dashboard-redhat-ods-applications";
+
+/// Why there are no manifests.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SystemError {
+    #[error("Tang can't unlock disks: {0}")]
+    Tang(String),
+    #[error("the only host has no address in the machine network, so it can't be its own name server")]
+    NoAddress,
+}
+
+/// All of them, in the order in which they are listed by the reference.
+pub(super) fn manifests(known: &Known<'_>) -> Result<Vec<Manifest>, SystemError> {
+    let (facts, cluster) = (known.facts, &known.record.cluster);
+    let sources = sources(known);
+    let mut all: Vec<Manifest> =
+        roles(known).into_iter().map(|role| manifest::chrony(role, &sources)).collect();
+    if topology::is_single_node(cluster) && facts.settings.clusters.enable_single_node_dnsmasq {
+        all.push(dnsmasq(known)?);
+    }
+    let operators = known.operators();
+    let subscribed = subscription::manifests(&operators, &cluster.openshift_version);
+    all.extend(subscribed.into_iter().map(|(name, object)| Manifest::new(name, &object)));
+    all.extend(manifest::telemetry(&facts.settings.http.service_base_url));
+    let forced = topology::masters_schedulable_forced(cluster, &facts.hosts);
+    if forced || cluster.schedulable_masters {
+        all.push(manifest::schedulable_masters());
+    }
+    all.extend(encryption(known)?);
+    all.extend(roles(known).into_iter().map(manifest::iscsi));
+    Ok(all)
+}
+
+/// The roles whose nodes are configured: those that a cluster always may have, and arbiters.
+fn roles(known: &Known<'_>) -> Vec<HostRole> {
+    let mut roles = vec![HostRole::Master, HostRole::Worker];
+    roles.extend(known.has_arbiters().then_some(HostRole::Arbiter));
+    roles
+}
+
+/// What the hosts use, then what was asked for: the report of a host may be older than the wish.
+fn sources(known: &Known<'_>) -> TimeSources {
+    let hosts = || known.facts.hosts.iter();
+    let reported = hosts().flat_map(reported);
+    let wanted = hosts().next().map(|host| time_sources(known.facts, host)).unwrap_or_default();
+    let wanted = wanted.split(',').map(str::trim).map(str::to_owned).collect::<Vec<_>>();
+    let mut servers: Vec<String> = Vec::new();
+    for server in reported.chain(wanted) {
+        // What hosts tell may be anything, and is a line of a file here.
+        if ntp::check(&server.to_ascii_lowercase()).is_ok()
+            && !server.contains(',')
+            && !servers.contains(&server)
+        {
+            servers.push(server);
+        }
+    }
+    TimeSources { only: !known.record.cluster.ntp_sources.is_empty(), servers }
+}
+
+fn reported(host: &HostFacts) -> Vec<String> {
+    let told: Vec<NtpSource> = serde_json::from_str(host.report(ReportKind::NtpSources)).unwrap_or_default();
+    told.into_iter().map(|source| source.source_name).collect()
+}
+
+fn dnsmasq(known: &Known<'_>) -> Result<Manifest, SystemError> {
+    let cluster = &known.record.cluster;
+    let ip: Option<IpAddr> = known.bootstrap_ip().and_then(|ip| ip.parse().ok());
+    let has_dashboard = known.operators().contains(&OPENSHIFT_AI);
+    Ok(manifest::dnsmasq(&Names {
+        cluster: &cluster.name,
+        domain: &cluster.base_dns_domain,
+        ip: ip.ok_or(SystemError::NoAddress)?,
+        further: if has_dashboard { &[DASHBOARD] } else { &[] },
+    }))
+}
+
+fn encryption(known: &Known<'_>) -> Result<Vec<Manifest>, SystemError> {
+    let cluster: &Cluster = &known.record.cluster;
+    let Some(encryption) = &cluster.disk_encryption else { return Ok(Vec::new()) };
+    let Some(covered) = encryption.enable_on else { return Ok(Vec::new()) };
+    let lock = match encryption.mode {
+        Some(DiskEncryptionMode::Tang) => {
+            Lock::Tang(tang_servers(&encryption.tang_servers).map_err(SystemError::Tang)?)
+        }
+        Some(DiskEncryptionMode::Tpmv2) | None => Lock::Tpm,
+    };
+    let cipher = match known.facts.settings.clusters.disk_encryption_cipher.as_str() {
+        "" if is_fips() => FIPS_CIPHER,
+        "" => CIPHER,
+        asked => asked,
+    };
+    let encrypted = roles(known).into_iter().filter(|role| topology::covers(covered, *role));
+    Ok(encrypted.map(|role| manifest::disk_encryption(role, &lock, cipher)).collect())
+}
