@@ -131,7 +131,7 @@ async fn a_system_is_laid_beside_the_one_that_runs() {
     machine.fault("fail", "rsync");
     let error = machine.installer(config.clone(), LONGEST).run().await.unwrap_err().to_string();
     assert!(error.contains("rsync"), "{error}");
-    crate::script::script(&machine.path("tools/rsync"), "exit 0");
+    std::fs::remove_file(machine.path("fault")).unwrap();
     std::fs::create_dir_all(machine.path("ostree/deploy/install")).unwrap();
     std::fs::write(machine.path("asked"), "").unwrap();
     machine.installer(config, LONGEST).run().await.unwrap();

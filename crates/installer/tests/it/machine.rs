@@ -12,7 +12,7 @@ use crate::script::script;
 use crate::service::{CLUSTER, HOST, INFRA_ENV};
 
 /// Every program that an installation runs.
-const PROGRAMS: [&str; 31] = [
+const PROGRAMS: [&str; 34] = [
     "vgs",
     "pvs",
     "vgremove",
@@ -44,6 +44,9 @@ const PROGRAMS: [&str; 31] = [
     "touch",
     "cp",
     "mkdir",
+    "du",
+    "rsync",
+    "transposefs.sh",
 ];
 
 /// What each of them does. `DIR` is the machine's root; what they are asked goes to `asked`. A file `fault` there names
@@ -76,7 +79,10 @@ case "$line" in
      if [ -e DIR/kubeconfig ]; then cp DIR/kubeconfig DIR/opt/openshift/auth/kubeconfig; fi ;;
   "ssh-keygen "*) echo private > DIR/root/.ssh/id_rsa; echo 'ssh-rsa AAAA root@host' > DIR/root/.ssh/id_rsa.pub ;;
   "systemctl start bootkube.service") touch DIR/opt/openshift/.bootkube.done
-     echo '{"ignition":{"version":"3.1.0"}}' > DIR/opt/openshift/master.ign ;;
+     if [ -e DIR/made.ign ]; then cp DIR/made.ign DIR/opt/openshift/master.ign
+     else echo '{"ignition":{"version":"3.1.0"}}' > DIR/opt/openshift/master.ign; fi ;;
+  "du -sb"*) printf '21474836480\t/mnt/agentdata\n' ;;
+  "rsync -ah"*) printf '  1.00G  50%%  1MB/s  0:00:01\r  2.00G 100%%  1MB/s  0:00:00\n' ;;
   "systemctl show -P ActiveState"*) echo active ;;
   "systemctl is-active progress.service") echo inactive; exit 3 ;;
   "uname -m") echo x86_64 ;;
