@@ -5,9 +5,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use assisted_lab::image::Image;
+use assisted_testkit::kube::{self, Kube};
 use assisted_testkit::{COREOS_INSTALLER, DockerRegistry, Postgres, installed, installed_root};
 
-use crate::run::{cache, step};
+use crate::run::{cache, root, step};
 
 /// A Debian package, and a file whose presence makes it unnecessary.
 struct Package {
@@ -33,6 +34,7 @@ const PACKAGES: &[Package] = &[
     Package { name: "nginx", present: || Path::new("/usr/sbin/nginx").is_file() },
     Package { name: "chrony", present: || on_path("chronyd") },
     Package { name: "docker-registry", present: DockerRegistry::is_installed },
+    Package { name: "etcd-server", present: kube::is_etcd_installed },
     Package { name: "cpio", present: || on_path("cpio") },
     Package { name: "dosfstools", present: || on_path("mkfs.vfat") },
     Package { name: "grub-common", present: || on_path("grub-mkimage") },
@@ -67,7 +69,42 @@ pub fn run() -> Result<()> {
     cargo_install("nmstatectl", NMSTATECTL, &["--debug", "--no-default-features", "--features", "gen_conf"])?;
     // What judges discovery images.
     cargo_install("coreos-installer", COREOS_INSTALLER, &[])?;
+    kubernetes()?;
     lab_image()
+}
+
+/// The Kubernetes that controllers and installers are tested with, built from its sources once for each version: one
+/// program, linked under each of its names.
+fn kubernetes() -> Result<()> {
+    if Kube::is_installed() {
+        return Ok(());
+    }
+    let (dir, version) = (kube::root()?, kube::VERSION);
+    std::fs::create_dir_all(&dir).with_context(|| format!("can't create {}", dir.display()))?;
+    let program = dir.join("kube");
+    let set = |name: &str| format!("-X k8s.io/component-base/version.{name}");
+    let flags = format!(
+        "-s -w {}=v{version} {}=1 {}=34",
+        set("gitVersion"),
+        set("gitMajor"),
+        set("gitMinor")
+    );
+    step(
+        "kubernetes (five minutes, once)",
+        Command::new("go")
+            .current_dir(root().join("lab/kube"))
+            .args(["build", "-trimpath", "-ldflags", &flags, "-o"])
+            .arg(&program)
+            .arg("."),
+    )?;
+    for name in kube::BUILT {
+        let link = dir.join(name);
+        if !link.is_symlink() {
+            std::os::unix::fs::symlink("kube", &link)
+                .with_context(|| format!("can't link {}", link.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// What lab machines boot, built once for each version of its recipe.

@@ -3,9 +3,11 @@
 mod cache;
 mod docker_registry;
 mod ignition;
+pub mod kube;
 pub mod oci;
 mod postgres;
 mod server;
+mod supervised;
 mod tied;
 
 pub use cache::{COREOS_INSTALLER, Missing, cache, coreos_installer, installed, installed_root};

@@ -1,17 +1,19 @@
 //! A PostgreSQL server in a temporary directory, reached through a socket in it.
-//!
-//! A shell stands between this process and the server: when this process ends, in whatever way, the shell's input ends;
-//! it then stops the server and removes the directory.
 
+use std::ffi::OsStr;
 use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::supervised::{Keep, Supervised};
 
 /// The server refuses to run as root; `nobody` exists everywhere.
 const UNPRIVILEGED: u32 = 65_534;
@@ -27,17 +29,6 @@ const SETTINGS: &[&str] = &[
     "log_min_messages=fatal",
     "unix_socket_permissions=0777",
 ];
-
-const SHELL: &str = r#"
-trap '' INT TERM HUP
-dir=$1; shift
-"$@" </dev/null >"$dir/log" 2>&1 &
-server=$!
-cat >/dev/null
-kill -QUIT "$server" 2>/dev/null
-wait "$server"
-rm -rf "$dir"
-"#;
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +47,8 @@ pub enum Error {
     Silent { log: String },
     #[error("no temporary directory")]
     Directory(#[from] io::Error),
+    #[error("no certificates: {0}")]
+    Certificate(Box<dyn std::error::Error + Send + Sync>),
     #[error("the shared server did not start: {0}")]
     Shared(String),
 }
@@ -74,7 +67,7 @@ pub enum Durability {
 pub struct Postgres {
     bin: PathBuf,
     dir: PathBuf,
-    shell: Child,
+    _server: Supervised,
     databases: AtomicU32,
 }
 
@@ -108,24 +101,19 @@ impl Postgres {
         ]);
         check("initdb", initdb.arg(&data).output())?;
 
-        let mut shell = unprivileged(Path::new("/bin/sh"));
-        shell.args(["-c", SHELL, "sh"]).arg(dir.path()).arg(bin.join("postgres")).arg("-D").arg(&data);
-        shell.arg("-k").arg(dir.path());
         let relaxed: &[_] = match durability {
             Durability::Full => &[],
             Durability::Fast => &["fsync=off", "full_page_writes=off"],
         };
+        let mut args = vec![OsStr::new("-D"), data.as_os_str(), OsStr::new("-k"), dir.path().as_os_str()];
         for setting in SETTINGS.iter().chain(relaxed) {
-            shell.args(["-c", setting]);
+            args.extend([OsStr::new("-c"), OsStr::new(setting)]);
         }
-        let shell = shell
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
+        let keep = Keep { signal: Signal::QUIT, log: &dir.path().join("log"), remove: Some(dir.path()) };
+        let server = Supervised::start(unprivileged, &keep, &bin.join("postgres"), &args)
             .map_err(|source| Error::Run { program: "sh", source })?;
         // From here on the shell removes the directory.
-        let server = Self { bin, dir: dir.keep(), shell, databases: AtomicU32::new(0) };
+        let server = Self { bin, dir: dir.keep(), _server: server, databases: AtomicU32::new(0) };
         server.wait()?;
         Ok(server)
     }
@@ -194,14 +182,6 @@ impl Postgres {
                 Err(source) => return Err(Error::Run { program: "pg_isready", source }),
             }
         }
-    }
-}
-
-impl Drop for Postgres {
-    fn drop(&mut self) {
-        drop(self.shell.stdin.take());
-        // Fails only when somebody else has waited for the shell.
-        let _ = self.shell.wait();
     }
 }
 
