@@ -36,7 +36,7 @@ topic! {
         agent_delivery: AgentDelivery = AgentDelivery::Binary, "AGENT_DELIVERY";
         /// Folder of the programs for hosts, assisted-host-ARCHITECTURE; empty: that of this program.
         host_programs_dir: String = String::new(), "HOST_PROGRAMS_DIR";
-        /// File with the registries that stand in for others, for hosts that are discovered; used when it names any.
+        /// File with the registries that stand in for others, for hosts that are discovered and for reading releases; used when it names any.
         registries_conf: String = "/etc/containers/registries.conf".to_owned(), "REGISTRIES_CONF_FILE";
         /// File with the certificates (PEM) of those registries.
         registries_ca: String =
