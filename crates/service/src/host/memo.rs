@@ -95,21 +95,19 @@ impl Service {
             Ok(memo) => Ok(Some(memo)),
             Err(ticket) => {
                 self.memory().groups.join(Group::InfraEnv(key.infra_env_id), key);
-                // What a host of a cluster is told depends on the others, so all are made at once.
-                let Some(host) = self.store().host(key, Deleted::Hidden).await? else {
+                let Some(work) = self.load_host_alone(key).await? else {
                     // Nothing is to be kept of hosts that nobody knows.
                     self.memory().groups.leave(&Group::InfraEnv(key.infra_env_id), key);
                     return Ok(None);
                 };
+                let Some(host) = work.host(key) else { return Ok(None) };
+                // What a host of a cluster is told depends on the others, so all are made at once.
                 if let Some(id) = host.record.host.cluster_id
                     && let Some(memo) = self.memos_of(id, key).await?
                 {
                     return Ok(Some(memo));
                 }
-                let Some(work) = self.load_host_alone(key).await? else { return Ok(None) };
-                let (Some(view), Some(host)) = (view(&work.facts, key), work.host(key)) else {
-                    return Ok(None);
-                };
+                let Some(view) = view(&work.facts, key) else { return Ok(None) };
                 let memo = Arc::new(HostMemo::new(self, host, view));
                 self.memory().hosts.put(key, ticket, Arc::clone(&memo));
                 Ok(Some(memo))
