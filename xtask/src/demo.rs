@@ -1,14 +1,17 @@
-//! The most that works: the service starts in a fresh directory, this machine is discovered, and clusters are installed on
-//! simulated hosts.
+//! The most that works: the service starts in a fresh directory, this machine is discovered, a virtual machine boots a
+//! discovery image and is discovered, and clusters are installed on simulated hosts.
 
 use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use assisted_lab::image::Image;
+use assisted_lab::machine::{Boot, Disk, Firmware, Machine, Spec};
 use clap::Args;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::run::{cargo, root, step};
 use crate::setup;
@@ -21,6 +24,15 @@ const SPEED: &str = "90";
 
 /// The same when nobody watches.
 const SPEED_ONCE: &str = "600";
+
+/// What is installed.
+const OPENSHIFT: &str = "4.22";
+
+/// What machines of the lab call this computer.
+const THIS_COMPUTER: &str = "10.0.2.2";
+
+/// How long a virtual machine may take until it is discovered: without KVM a few minutes.
+const BOOT: Duration = Duration::from_secs(900);
 
 /// What a pull secret must look like; it opens no registry.
 const PULL_SECRET: &str = r#"{"auths":{"quay.io":{"auth":"ZGVtbzpkZW1v","email":"demo@example.com"}}}"#;
@@ -50,6 +62,7 @@ impl Demo {
         if let Err(missing) = setup::run() {
             eprintln!("{missing:#}\nThe demo does without.");
         }
+        let image = Image::find();
         step("build", &mut cargo(&["build", "--package", "assisted", "--package", "assisted-host"]))?;
         let programs = target_dir()?.join("debug");
         let dir = target_dir()?.join("demo");
@@ -59,7 +72,7 @@ impl Demo {
         std::fs::create_dir_all(&dir)?;
         std::fs::write(dir.join("pull-secret.json"), PULL_SECRET)?;
 
-        let (service, url) = serve(&programs.join("assisted"), &dir)?;
+        let (service, url) = serve(&programs, &dir, image.as_ref().ok())?;
         let cli = Cli { program: programs.join("assisted"), url: url.clone(), dir: dir.clone() };
         heading("A cluster and an infra-env");
         let (cluster, infra_env) = cli.cluster("demo", &[])?;
@@ -85,6 +98,10 @@ impl Demo {
         heading("What happened");
         cli.show(&["event", "list", "--cluster", &cluster])?;
         drop(agent);
+        match image {
+            Ok(_) => boot(&cli)?,
+            Err(missing) => println!("\nNo virtual machine boots a discovery image: {missing}"),
+        }
         for (name, topology, control_plane) in CLUSTERS {
             self.install(&cli, name, topology, control_plane)?;
         }
@@ -122,11 +139,47 @@ impl Demo {
     }
 }
 
-/// Starts the service on a free port; gives its address once it is ready.
-fn serve(program: &Path, dir: &Path) -> Result<(Running, String)> {
+/// Lets a virtual machine boot the discovery image of an infra-env, until it is discovered.
+fn boot(cli: &Cli) -> Result<()> {
+    heading("A virtual machine boots a discovery image");
+    let (_, infra_env) = cli.cluster("virtual", &["--control-plane-count", "1"])?;
+    let shown = cli.json(&["infra-env", "show", &infra_env])?;
+    let address = shown["download_url"].as_str().context("an infra-env without an image")?;
+    let authority = address.split('/').nth(2).context("an image without an address")?;
+    // The image service stands at this computer's loopback, under the name that the machine has for it.
+    let proxy = format!("http://{}", authority.replace(THIS_COMPUTER, "127.0.0.1"));
+    cli.run(&["iso", "download", "virtual", "--to", "virtual.iso"], &[("http_proxy", &proxy)])?;
+    cli.show(&["iso", "inspect", "virtual.iso"])?;
+    let mut spec = Spec::new("virtual", Firmware::Uefi, Boot::Cd(cli.dir.join("virtual.iso")));
+    spec.disks = vec![Disk { bytes: 120 << 30 }];
+    let machine = Machine::start(&spec, &cli.dir.join("machine"))?;
+    println!("\nits console: {}", cli.dir.join("machine/console.log").display());
+    let host = cli.wait_for_host(&infra_env, BOOT)?;
+    cli.show(&["host", "show", &host])?;
+    drop(machine);
+    Ok(())
+}
+
+/// Starts the service on a free port; gives its address once it is ready. Discovery images are made from `image`.
+fn serve(programs: &Path, dir: &Path, image: Option<&Image>) -> Result<(Running, String)> {
     heading("The service, on SQLite");
-    let mut child = Command::new(program)
-        .args(["serve", "--listen", "127.0.0.1:0", "--generator", "simulation", "--data-dir"])
+    // Known before the service starts: machines are told it.
+    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+    let mut command = Command::new(programs.join("assisted"));
+    if let Some(image) = image {
+        let os_image = json!([{
+            "openshift_version": OPENSHIFT,
+            "cpu_architecture": "x86_64",
+            "url": format!("file://{}", image.iso().display()),
+            "version": assisted_lab::image::VERSION,
+        }]);
+        command
+            .env("OS_IMAGES", os_image.to_string())
+            .env("SERVICE_BASE_URL", format!("http://{THIS_COMPUTER}:{port}"))
+            .env("HOST_PROGRAMS_DIR", host_programs(programs, dir)?);
+    }
+    let mut child = command
+        .args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--generator", "simulation", "--data-dir"])
         .arg(dir.join("data"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -145,6 +198,16 @@ fn serve(program: &Path, dir: &Path) -> Result<(Running, String)> {
     Ok((running, url.trim_end_matches('/').to_owned()))
 }
 
+/// A folder with the program for hosts, without what is for debuggers only: machines keep it in memory.
+fn host_programs(programs: &Path, dir: &Path) -> Result<PathBuf> {
+    let to = dir.join("programs");
+    std::fs::create_dir(&to)?;
+    let mut strip = Command::new("strip");
+    strip.arg("-o").arg(to.join("assisted-host-x86_64")).arg(programs.join("assisted-host"));
+    step("the program for hosts", &mut strip)?;
+    Ok(to)
+}
+
 /// The command line of the product, as a person uses it.
 struct Cli {
     program: PathBuf,
@@ -160,8 +223,12 @@ impl Cli {
     }
 
     fn show(&self, args: &[&str]) -> Result<()> {
+        self.run(args, &[])
+    }
+
+    fn run(&self, args: &[&str], environment: &[(&str, &str)]) -> Result<()> {
         println!("\n$ assisted {}", args.join(" "));
-        if !self.command(args).status()?.success() {
+        if !self.command(args).envs(environment.iter().copied()).status()?.success() {
             bail!("assisted {} failed", args.join(" "));
         }
         Ok(())
@@ -184,7 +251,7 @@ impl Cli {
     /// Creates a cluster and an infra-env for its hosts: their ids.
     fn cluster(&self, name: &str, more: &[&str]) -> Result<(String, String)> {
         let secret = ["--pull-secret-file", "pull-secret.json"];
-        let create = ["cluster", "create", name, "--base-domain", "example.com"];
+        let create = ["cluster", "create", name, "--base-domain", "example.com", "--openshift-version", OPENSHIFT];
         let cluster = self.id(&[&create, more, &secret].concat())?;
         let infra_env =
             self.id(&[&["infra-env", "create", name, "--cluster", &cluster], secret.as_slice()].concat())?;
