@@ -13,14 +13,12 @@ use crate::judge;
 
 pub(crate) const SHA512: &str = "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f";
 const PULL_SECRET: &str = r#"{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}"#;
-const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti me";
 /// Made for this test.
 const CA: &str = include_str!("../data/ca.pem");
 
 /// What the plainest infra-env has.
-pub(crate) fn with<T>(change: impl Fn(&mut Discovery<'_>), look: impl Fn(Config) -> T) -> T {
-    let pull_secret = Secret::from(PULL_SECRET);
-    let mut input = Discovery {
+fn plain(pull_secret: &Secret) -> Discovery<'_> {
+    Discovery {
         infra_env_id: InfraEnvId::default(),
         agent: Agent {
             service_url: "https://assisted.example.com:8090",
@@ -35,14 +33,20 @@ pub(crate) fn with<T>(change: impl Fn(&mut Discovery<'_>), look: impl Fn(Config)
             skip_cert_verification: false,
         },
         ssh_keys: "",
-        pull_secret: &pull_secret,
+        pull_secret,
         proxy: None,
         trust_bundle: "",
         mirrors: None,
         time: TimeSources::Own,
         network: &[],
         okd_rpms_image: None,
-    };
+    }
+}
+
+/// The plainest with a change.
+pub(crate) fn with<T>(change: impl Fn(&mut Discovery<'_>), look: impl Fn(Config) -> T) -> T {
+    let pull_secret = Secret::from(PULL_SECRET);
+    let mut input = plain(&pull_secret);
     change(&mut input);
     look(discovery(&input))
 }
@@ -118,78 +122,53 @@ fn everything_at_once() {
         no_proxy: Some(".example.com,10.0.0.0/8".to_owned()),
     };
     let token = Secret::from("a.b-c.d_e");
-    let all = |input: &mut Discovery<'_>| {
-        input.ssh_keys = "\n ssh-ed25519 AAAA one \n\nssh-ed25519 BBBB two\n";
-        input.trust_bundle = CA;
-        input.time = TimeSources::Additional("clock.example.com,192.0.2.9");
-        input.mirrors = Some(Mirrors { registries_conf: "[[registry]]\n", ca: CA, insecure_policy: true });
-        input.agent.service_ca = Some(CA);
-    };
-    let look = |config: Config| {
-        accepted(&config);
-        assert_eq!(
-            config.passwd.users[0].ssh_authorized_keys,
-            ["ssh-ed25519 AAAA one", "ssh-ed25519 BBBB two"]
-        );
-        assert_eq!(config.ignition.proxy.no_proxy, [".example.com", "10.0.0.0/8"]);
-        assert_eq!(config.ignition.security.tls.certificate_authorities.len(), 1, "the same ones only once");
-        let agent = unit(&config, "agent.service");
-        for line in [
-            r#"Environment="HTTP_PROXY=http://user:p%%40ss@proxy.example.com:3128""#,
-            r#"Environment="http_proxy=http://user:p%%40ss@proxy.example.com:3128""#,
-            r#"Environment="no_proxy=.example.com,10.0.0.0/8""#,
-            r#"Environment="PULL_SECRET_TOKEN=a.b-c.d_e""#,
-        ] {
-            assert!(agent.lines().any(|other| other == line), "{line} in\n{agent}");
-        }
-        assert!(
-            !agent.contains("https_proxy")
-                && agent.contains(" --cacert /etc/assisted-service/service-ca-cert.crt ")
-        );
-        assert_eq!(
-            file(&config, "/etc/profile.d/proxy.sh").unwrap().lines().next(),
-            Some("export HTTP_PROXY='http://user:p%40ss@proxy.example.com:3128'")
-        );
-        for path in [
-            "/etc/assisted-service/service-ca-cert.crt",
-            "/etc/pki/ca-trust/source/anchors/assisted-infraenv-additional-trust-bundle.pem",
-            "/etc/pki/ca-trust/source/anchors/domain.crt",
-            "/etc/containers/registries.conf",
-            "/etc/containers/policy.json",
-        ] {
-            assert!(file(&config, path).is_some_and(|text| !text.is_empty()), "{path}");
-        }
-        assert!(
-            file(&config, "/usr/local/bin/add-ntp-sources.sh")
-                .unwrap()
-                .contains("for source in 'clock.example.com' '192.0.2.9'; do")
-        );
-    };
     let pull_secret = Secret::from(PULL_SECRET);
-    let mut inputs = Discovery {
-        infra_env_id: InfraEnvId::default(),
-        agent: Agent {
-            service_url: "https://h",
-            version: "a:b",
-            delivery: Delivery::Program { url: "https://h/a", sha512: SHA512 },
-            start_timeout: Duration::from_secs(600),
-            token: Some(&token),
-            service_ca: None,
-            skip_cert_verification: false,
-        },
-        ssh_keys: KEY,
-        pull_secret: &pull_secret,
-        proxy: Some(&proxy),
-        trust_bundle: "",
-        mirrors: None,
-        time: TimeSources::Own,
-        network: &[],
-        okd_rpms_image: None,
-    };
-    all(&mut inputs);
-    look(discovery(&inputs));
+    let mut input = plain(&pull_secret);
+    input.ssh_keys = "\n ssh-ed25519 AAAA one \n\nssh-ed25519 BBBB two\n";
+    input.proxy = Some(&proxy);
+    input.trust_bundle = CA;
+    input.mirrors = Some(Mirrors { registries_conf: "[[registry]]\n", ca: CA, insecure_policy: true });
+    input.time = TimeSources::Additional("clock.example.com,192.0.2.9");
+    input.agent.token = Some(&token);
+    input.agent.service_ca = Some(CA);
+    let config = discovery(&input);
+    accepted(&config);
+    assert_eq!(config.passwd.users[0].ssh_authorized_keys, ["ssh-ed25519 AAAA one", "ssh-ed25519 BBBB two"]);
+    assert_eq!(config.ignition.proxy.no_proxy, [".example.com", "10.0.0.0/8"]);
+    assert_eq!(config.ignition.security.tls.certificate_authorities.len(), 1, "the same ones only once");
+    let agent = unit(&config, "agent.service");
+    for line in [
+        r#"Environment="HTTP_PROXY=http://user:p%%40ss@proxy.example.com:3128""#,
+        r#"Environment="http_proxy=http://user:p%%40ss@proxy.example.com:3128""#,
+        r#"Environment="no_proxy=.example.com,10.0.0.0/8""#,
+        r#"Environment="PULL_SECRET_TOKEN=a.b-c.d_e""#,
+    ] {
+        assert!(agent.lines().any(|other| other == line), "{line} in\n{agent}");
+    }
     assert!(
-        discovery(&inputs).to_json().unwrap() == discovery(&inputs).to_json().unwrap(),
+        !agent.contains("https_proxy")
+            && agent.contains(" --cacert /etc/assisted-service/service-ca-cert.crt ")
+    );
+    assert_eq!(
+        file(&config, "/etc/profile.d/proxy.sh").unwrap().lines().next(),
+        Some("export HTTP_PROXY='http://user:p%40ss@proxy.example.com:3128'")
+    );
+    for path in [
+        "/etc/assisted-service/service-ca-cert.crt",
+        "/etc/pki/ca-trust/source/anchors/assisted-infraenv-additional-trust-bundle.pem",
+        "/etc/pki/ca-trust/source/anchors/domain.crt",
+        "/etc/containers/registries.conf",
+        "/etc/containers/policy.json",
+    ] {
+        assert!(file(&config, path).is_some_and(|text| !text.is_empty()), "{path}");
+    }
+    assert!(
+        file(&config, "/usr/local/bin/add-ntp-sources.sh")
+            .unwrap()
+            .contains("for source in 'clock.example.com' '192.0.2.9'; do")
+    );
+    assert!(
+        discovery(&input).to_json().unwrap() == discovery(&input).to_json().unwrap(),
         "the same bytes each time"
     );
 }
@@ -234,26 +213,11 @@ fn with_networks_the_agent_is_fetched_after_them() {
     let networks = networks();
     for insecure in [false, true] {
         let pull_secret = Secret::from(PULL_SECRET);
-        let input = Discovery {
-            infra_env_id: InfraEnvId::default(),
-            agent: Agent {
-                service_url: "https://h",
-                version: "a:b",
-                delivery: Delivery::Program { url: "https://h/a?b=c&d=$e", sha512: SHA512 },
-                start_timeout: Duration::from_secs(600),
-                token: None,
-                service_ca: Some(CA),
-                skip_cert_verification: insecure,
-            },
-            ssh_keys: "",
-            pull_secret: &pull_secret,
-            proxy: None,
-            trust_bundle: "",
-            mirrors: None,
-            time: TimeSources::Own,
-            network: if insecure { &[] } else { &networks },
-            okd_rpms_image: None,
-        };
+        let mut input = plain(&pull_secret);
+        input.agent.delivery = Delivery::Program { url: "https://h/a?b=c&d=$e", sha512: SHA512 };
+        input.agent.service_ca = Some(CA);
+        input.agent.skip_cert_verification = insecure;
+        input.network = if insecure { &[] } else { &networks };
         let config = discovery(&input);
         accepted(&config);
         let trust =
@@ -305,25 +269,24 @@ fn nothing_that_is_given_breaks_out_of_its_place() {
         https_proxy: Some(hostile.to_owned()),
         no_proxy: Some(hostile.to_owned()),
     };
+    let agent = Agent {
+        service_url: hostile,
+        version: hostile,
+        delivery: Delivery::Image(hostile),
+        token: Some(&secret),
+        service_ca: Some(hostile),
+        skip_cert_verification: true,
+        ..plain(&secret).agent
+    };
     let input = Discovery {
-        infra_env_id: InfraEnvId::default(),
-        agent: Agent {
-            service_url: hostile,
-            version: hostile,
-            delivery: Delivery::Image(hostile),
-            start_timeout: Duration::from_secs(600),
-            token: Some(&secret),
-            service_ca: Some(hostile),
-            skip_cert_verification: true,
-        },
+        agent,
         ssh_keys: hostile,
-        pull_secret: &secret,
         proxy: Some(&proxy),
         trust_bundle: hostile,
         mirrors: Some(Mirrors { registries_conf: hostile, ca: hostile, insecure_policy: false }),
         time: TimeSources::Only(hostile),
-        network: &[],
         okd_rpms_image: Some(hostile),
+        ..plain(&secret)
     };
     let config = discovery(&input);
     assisted_ignition::validate::validate(&config).unwrap();
