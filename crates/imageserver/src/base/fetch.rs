@@ -160,7 +160,10 @@ impl Fetcher {
                     );
                     return receive(response, part, told).await;
                 }
-                StatusCode::OK => return begin(response, url, to, told).await,
+                StatusCode::OK => {
+                    drop(part);
+                    return begin(response, url, to, told).await;
+                }
                 StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE => {
                     let to = to.to_owned();
                     on_disk(move || discard(&to)).await?;

@@ -63,7 +63,12 @@ pub(super) async fn keep(base: Arc<Base>, shop: Arc<Shop>) {
         base.set(Stage::Queued);
         // Nobody closes it.
         let Ok(slot) = shop.slots.acquire().await else { return };
-        let error = match obtain(&base, &shop).await {
+        // Another service may have brought it into the same folder meanwhile.
+        let obtained = match present(&base).await {
+            Some(medium) => Ok(medium),
+            None => obtain(&base, &shop).await,
+        };
+        let error = match obtained {
             Ok(medium) => {
                 tracing::info!(image = base.label, "a base image is ready");
                 base.set(Stage::Ready(medium));

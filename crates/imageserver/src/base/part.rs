@@ -1,7 +1,7 @@
 //! A file that is being fetched: its bytes so far, and beside it what is needed to go on after an interruption, a restart or
 //! a crash of the machine.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ fn digest(url: &Url) -> String {
     Sha256::digest(url.as_str()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A file on its way.
+/// A file on its way. Whoever has it has it alone: services may share a folder.
 #[derive(Debug)]
 pub(super) struct Part {
     pub file: Arc<File>,
@@ -69,6 +69,7 @@ impl Part {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
+        lock(&file)?;
         let received = origin.settled;
         if origin.url != digest(url) || received > origin.length || received > file.metadata()?.len() {
             return Ok(None);
@@ -80,8 +81,12 @@ impl Part {
     /// Begins anew. The file is another one, so that whoever reads the old one reads no mixture.
     pub fn begin(of: &Path, origin: Origin) -> io::Result<Self> {
         let path = Self::path(of);
-        remove(&path)?;
+        if let Ok(old) = File::open(&path) {
+            lock(&old)?;
+            remove(&path)?;
+        }
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+        lock(&file)?;
         let part = Self { file: Arc::new(file), path, origin, received: 0 };
         part.note()?;
         Ok(part)
@@ -116,6 +121,23 @@ impl Part {
         let dir = to.parent().ok_or(io::ErrorKind::InvalidInput)?;
         File::open(dir)?.sync_all()
     }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // Others may still read the same open file: it would stay locked as long as they do.
+        let _ = self.file.unlock();
+    }
+}
+
+fn lock(file: &File) -> io::Result<()> {
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => io::Error::new(
+            io::ErrorKind::ResourceBusy,
+            "another image service is fetching it into the same folder",
+        ),
+        TryLockError::Error(error) => error,
+    })
 }
 
 /// Throws away what is there of a file.
@@ -169,6 +191,23 @@ mod tests {
     }
 
     #[test]
+    fn a_part_is_written_by_one_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let to = dir.path().join("a.iso");
+        let here = url("https://h/a");
+        let origin = Origin::new(&here, None, 10);
+        let part = Part::begin(&to, origin.clone()).unwrap();
+        // A reader does not keep it for itself.
+        let reader = Arc::clone(&part.file);
+        for refused in [Part::begin(&to, origin).unwrap_err(), Part::resume(&to, &here).unwrap_err()] {
+            assert_eq!(refused.kind(), io::ErrorKind::ResourceBusy, "{refused}");
+        }
+        drop(part);
+        assert!(Part::resume(&to, &here).unwrap().is_some());
+        drop(reader);
+    }
+
+    #[test]
     fn what_does_not_fit_together_is_not_gone_on_with() {
         let dir = tempfile::tempdir().unwrap();
         let to = dir.path().join("a.iso");
@@ -178,6 +217,7 @@ mod tests {
         part.append(b"0123").unwrap();
         part.settle().unwrap();
         part.file.set_len(2).unwrap();
+        drop(part);
         assert!(Part::resume(&to, &here).unwrap().is_none());
         fs::write(dir.path().join("a.iso.part.json"), "{").unwrap();
         assert!(Part::resume(&to, &here).unwrap().is_none());

@@ -198,6 +198,28 @@ async fn a_fetch_goes_on_in_another_process() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn services_that_share_a_folder_fetch_an_image_once() {
+    let (source, gate) = Source::start().await;
+    gate.send_replace(3_000_000);
+    let list = [entry("4.18", "x86_64", "418.94", &source.url, "")];
+    let one = Server::with(&list, |_, _| {}).await;
+    one.until("/base-images", |answer| !answer.text().contains("\"received_bytes\":0,")).await;
+    let folder = one.dir.path().to_owned();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let other =
+        Server::within(Api::start().await, elsewhere, &list, |options, _| options.data_dir = folder).await;
+    let waiting = state(&other, "failed").await;
+    assert!(waiting["error"].as_str().unwrap().contains("the same folder"), "{waiting}");
+    gate.send_replace(usize::MAX);
+    for server in [&one, &other] {
+        server.ready().await;
+        assert!(get(server, ROOTFS, &[]).await.body == Iso::x86_64().rootfs);
+    }
+    // What it asked for before it found that it is not alone was not taken.
+    assert!(source.seen().iter().all(|asked| !asked.contains_key("range")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_changed_in_between_is_fetched_from_its_beginning() {
     let (source, _gate) = Source::start().await;
     source.plan(|plan| plan.cut = 3_000_000);
