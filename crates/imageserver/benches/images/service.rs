@@ -25,7 +25,9 @@ impl Service {
         let images = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let server = Server::start(program, dir, |command| {
             command.args(["--image-listen", &images.to_string(), "--image-fetch", "start"]);
+            // Nothing boots here: hosts and what they fetch are nowhere.
             command.env("OS_IMAGES", base.list());
+            command.env("SERVICE_BASE_URL", "http://127.0.0.1:1").env("AGENT_DELIVERY", "image");
         })?;
         let service = Self { server, images };
         wait(images)?;
@@ -87,7 +89,7 @@ impl Service {
 }
 
 /// The static network of one host: a bond, a VLAN on it, addresses, routes and name servers.
-fn network(number: usize) -> Value {
+pub fn network(number: usize) -> Value {
     let (high, low) = (number / 200, number % 200 + 10);
     let yaml = format!(
         "interfaces:\n- name: eth0\n  type: ethernet\n  state: up\n- name: eth1\n  type: ethernet\n  state: up\n\
