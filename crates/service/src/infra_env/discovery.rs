@@ -78,8 +78,11 @@ impl Service {
         networks: Option<&Vec<HostStaticNetworkConfig>>,
     ) -> Result<(), Error> {
         self.check_networks(networks).await?;
-        // As long as the real ones.
-        let program = (self.program_url(architecture(&record.infra_env)), "0".repeat(128));
+        let url = self.program_url(architecture(&record.infra_env));
+        // Where the service is may not be set yet: that is no fault of the infra-env.
+        let url = if url.starts_with('/') { format!("http://service{url}") } else { url };
+        // As long as the real one.
+        let program = (url, "0".repeat(128));
         let kind = record.infra_env.r#type;
         let ingredients = self.ingredients(record, kind, program).await?;
         let config = self.config(record, &ingredients).map_err(Refusal::bad_request)?;
