@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use assisted_core::settings::Settings;
+use assisted_core::settings::{Origins, Settings};
 use assisted_imageserver::http::server::{Listener, Patience, serve};
-use assisted_imageserver::http::tls;
 use assisted_imageserver::{ApiAddress, Catalog, FetchOptions, Images, Options};
 use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
@@ -67,6 +66,9 @@ pub struct ImageService {
     /// Certificate chain (PEM)
     #[arg(long, env = "HTTPS_CERT_FILE", value_name = "FILE")]
     https_cert_file: Option<String>,
+    /// Lowest version of TLS: VersionTLS12 or VersionTLS13 [default: VersionTLS12]
+    #[arg(long, env = "TLS_MIN_VERSION", value_name = "VERSION")]
+    tls_min_version: Option<String>,
     /// Address under which machines reach this service; without one there are no minimal images
     #[arg(long, env = "IMAGE_SERVICE_BASE_URL", value_name = "URL")]
     base_url: Option<String>,
@@ -130,7 +132,10 @@ impl ImageService {
 
     async fn serve(self) -> Result<()> {
         let certificate = match (set(self.https_cert_file.as_ref()), set(self.https_key_file.as_ref())) {
-            (Some(certificate), Some(key)) => Some(tls::config(Path::new(certificate), Path::new(key))?),
+            (Some(certificate), Some(key)) => {
+                let least = self.tls_min_version.as_deref().unwrap_or_default();
+                Some(assisted_api::server::tls(Path::new(certificate), Path::new(key), least)?)
+            }
             _ => None,
         };
         let main = port("LISTEN_PORT", &self.listen_port, 8080)?;
@@ -205,7 +210,7 @@ impl ImageService {
             catalog,
             fetch: self.fetch.options(self.fetch_when)?,
             base_url: base_url.context("IMAGE_SERVICE_BASE_URL is no URL")?,
-            allowed_domains: self.allowed_domains.clone(),
+            origins: Origins::new(self.allowed_domains.split(',')),
             most_requests: count
                 .context("MAX_CONCURRENT_REQUESTS is no whole number")?
                 .unwrap_or(MOST_REQUESTS),

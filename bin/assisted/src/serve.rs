@@ -13,12 +13,13 @@ use anyhow::{Context, Result, bail};
 use assisted_api::Api;
 use assisted_api::auth::local::Signer;
 use assisted_blob::Blob;
-use assisted_core::settings::{AuthType, Generator, Settings};
+use assisted_core::settings::{AuthType, Generator, Http, Settings};
 use assisted_service::generator::openshift::Openshift;
 use assisted_service::{Service, TokenResource};
 use assisted_store::Store;
 use clap::Args;
 use jiff::Timestamp;
+use rustls::ServerConfig;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -94,14 +95,7 @@ impl Serve {
         })?;
         let blob = Blob::open(data_dir.join("files")).await.context("the folder of files can't be used")?;
 
-        let tls = match settings.http.serve_https {
-            true => Some(assisted_api::server::tls(
-                Path::new(&settings.http.https_cert_file),
-                Path::new(&settings.http.https_key_file),
-                &settings.http.tls_min_version,
-            )?),
-            false => None,
-        };
+        let tls = tls(&settings.http)?;
         let listener = TcpListener::bind(self.listen).await.with_context(|| {
             format!("can't listen on {}; choose another address with --listen", self.listen)
         })?;
@@ -185,6 +179,15 @@ impl Serve {
             escape(&database.name)
         )
     }
+}
+
+/// Certificate and key of all listeners; none: they speak plain HTTP.
+fn tls(http: &Http) -> Result<Option<Arc<ServerConfig>>> {
+    if !http.serve_https {
+        return Ok(None);
+    }
+    let (certificate, key) = (Path::new(&http.https_cert_file), Path::new(&http.https_key_file));
+    Ok(Some(assisted_api::server::tls(certificate, key, &http.tls_min_version)?))
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {

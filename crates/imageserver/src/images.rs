@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::{HeaderValue, Method, StatusCode};
+use assisted_core::settings::Origins;
 use assisted_isokit::Layout;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, JoinSet};
@@ -44,8 +45,8 @@ pub struct Options {
     pub fetch: FetchOptions,
     /// Under which machines reach this service; none: no minimal images.
     pub base_url: Option<Url>,
-    /// Origins of web pages that may read images, with commas between them.
-    pub allowed_domains: String,
+    /// Web pages that may read images.
+    pub origins: Origins,
     /// Images served at a time.
     pub most_requests: usize,
     /// How long a request beyond that waits for its turn.
@@ -134,7 +135,7 @@ impl Images {
             catalog: options.catalog,
             bases,
             workshop: Workshop::new(ApiService::new(api)?),
-            cors: Cors::new(&options.allowed_domains),
+            cors: Cors(options.origins),
             metrics,
             places: Arc::new(Semaphore::new(options.most_requests.clamp(1, Semaphore::MAX_PERMITS))),
             turn: options.turn,

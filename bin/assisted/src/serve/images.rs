@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use assisted_api::Api;
-use assisted_core::settings::Settings;
+use assisted_core::settings::{Origins, Settings};
 use assisted_imageserver::http::server::{Listener, Patience, serve};
-use assisted_imageserver::http::tls;
 use assisted_imageserver::{ApiAddress, Images, Options};
 use clap::Args;
 use tokio::net::TcpListener;
@@ -67,10 +66,7 @@ impl ImageFlags {
     ) -> Result<ImageListener> {
         let catalog = catalog(settings)?;
         let http = &mut settings.http;
-        let tls = match http.serve_https {
-            true => Some(tls::config(Path::new(&http.https_cert_file), Path::new(&http.https_key_file))?),
-            false => None,
-        };
+        let tls = super::tls(http)?;
         let bound = match TcpListener::bind(address).await {
             // Another service on this machine has it: what nobody chose need not be kept, for URLs tell the port.
             Err(error) if error.kind() == ErrorKind::AddrInUse && self.image_listen.is_none() => {
@@ -93,7 +89,7 @@ impl ImageFlags {
             catalog,
             fetch: self.fetch.options(self.image_fetch)?,
             base_url: Some(base_url),
-            allowed_domains: http.allowed_domains.join(","),
+            origins: Origins::new(http.allowed_domains.iter().map(String::as_str)),
             most_requests: MOST_REQUESTS,
             turn: TURN,
             tls_beside_http: false,

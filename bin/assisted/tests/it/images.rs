@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use assisted_api::auth::local::Signer;
 use assisted_isokit::ignition::Contents;
-use assisted_testkit::tied;
+use assisted_service::TokenResource;
+use assisted_testkit::{Server, tied};
+use jiff::{Span, Timestamp};
 
 use crate::service::{PULL_SECRET, Service, text};
 
@@ -38,6 +41,14 @@ fn base(dir: &Path) -> PathBuf {
     path
 }
 
+/// The list of OS images with it.
+fn list(base: &Path) -> String {
+    format!(
+        r#"[{{"openshift_version":"4.20","cpu_architecture":"x86_64","version":"420.1","url":"file://{}"}}]"#,
+        base.display()
+    )
+}
+
 /// Asks until the base image, which is read at the start, is there: the head and the body of the answer.
 fn get(url: &str) -> (String, Vec<u8>) {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
@@ -61,10 +72,7 @@ fn an_image_comes_from_the_service_or_from_an_image_service_in_front_of_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = base(dir.path());
     let base = std::fs::read(&path).unwrap();
-    let list = format!(
-        r#"[{{"openshift_version":"4.20","cpu_architecture":"x86_64","version":"420.1","url":"file://{}"}}]"#,
-        path.display()
-    );
+    let list = list(&path);
     // Hosts get their agent from a container image: then nothing has to be built for them.
     let service = Service::start_with_env(&[
         ("OS_IMAGES", &list),
@@ -116,4 +124,106 @@ fn an_image_service_alone_must_know_whom_to_ask() {
         .unwrap();
     assert!(!output.status.success());
     assert!(text(&output.stderr).contains("ASSISTED_SERVICE_HOST is not set"), "{}", text(&output.stderr));
+}
+
+/// A key pair for tokens; made for these tests.
+struct Keys {
+    private: &'static str,
+    public: &'static str,
+}
+
+const ONE: Keys =
+    Keys { private: include_str!("../data/one.key.pem"), public: include_str!("../data/one.public.pem") };
+const OTHER: Keys =
+    Keys { private: include_str!("../data/other.key.pem"), public: include_str!("../data/other.public.pem") };
+
+impl Keys {
+    /// A token for an infra-env that is valid until some hours from now.
+    fn token(&self, infra_env: &str, hours: i64) -> String {
+        let signer = Signer::new(&self.private.into()).unwrap();
+        let resource = TokenResource::InfraEnv(infra_env.parse().unwrap());
+        signer.token(resource, Timestamp::now() + Span::new().hours(hours)).unwrap().expose().to_owned()
+    }
+}
+
+#[test]
+fn an_image_is_for_whoever_has_its_token() {
+    let dir = tempfile::tempdir().unwrap();
+    let list = list(&base(dir.path()));
+    let env = |keys: Option<&Keys>| {
+        let mut env = vec![
+            ("OS_IMAGES", list.clone()),
+            ("SERVICE_BASE_URL", "http://127.0.0.1:8090".to_owned()),
+            ("AGENT_DELIVERY", "image".to_owned()),
+        ];
+        if let Some(keys) = keys {
+            env.push(("AUTH_TYPE", "local".to_owned()));
+            env.push(("EC_PRIVATE_KEY_PEM", keys.private.to_owned()));
+            env.push(("EC_PUBLIC_KEY_PEM", keys.public.to_owned()));
+        }
+        env
+    };
+    let start = |keys: &Keys, dir: &Path| {
+        let program = Path::new(env!("CARGO_BIN_EXE_assisted"));
+        Server::start(program, dir, |command| {
+            command.envs(env(Some(keys)));
+        })
+        .unwrap()
+    };
+    // Whoever makes infra-envs is somebody else where tokens are needed.
+    let env = env(None);
+    let open =
+        Service::start_with_env(&env.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>());
+    let [id, another] = ["one", "another"]
+        .map(|name| open.id(&["infra-env", "create", name, "--pull-secret-file", "pull-secret.json"]));
+    let data = open.stop();
+
+    let service = start(&ONE, data.path());
+    // Whoever makes addresses of images is somebody else, too: here they are made as the service makes them.
+    let images = |service: &Server, start: usize| loop {
+        let log = service.log();
+        // All starts in a folder share a log; images are served a moment after the API.
+        if let Some(address) = log.split("serving images address=").nth(start) {
+            break format!("http://{}", address.split_whitespace().next().unwrap());
+        }
+    };
+    let file = "4.20/x86_64/full.iso";
+    let (there, token) = (images(&service, 2), ONE.token(&id, 24));
+    let forged = format!("{}A", &token[..token.len() - 1]);
+    let forged = if forged == token { format!("{}Q", &token[..token.len() - 1]) } else { forged };
+    let long = |id: &str, query: &str| format!("{there}/images/{id}?version=4.20&type=full-iso{query}");
+    let good = ONE.token(&id, 1);
+    for (url, status) in [
+        (format!("{there}/byapikey/{token}/{file}"), 200),
+        (long(&id, &format!("&api_key={good}")), 200),
+        (format!("{there}/images/{id}/pxe-initrd?version=4.20&api_key={good}"), 200),
+        (format!("{there}/byapikey/{}/{file}", ONE.token(&another, 1)), 200),
+        // What carries no secret is for everybody.
+        (format!("{there}/boot-artifacts/kernel?version=4.20"), 200),
+        (format!("{there}/byapikey/{forged}/{file}"), 401),
+        (format!("{there}/byapikey/{}/{file}", ONE.token(&id, -1)), 401),
+        (format!("{there}/byapikey/{}/{file}", OTHER.token(&id, 1)), 401),
+        (format!("{there}/bytoken/{good}/{file}"), 401),
+        (format!("{there}/byid/{id}/{file}"), 401),
+        (long(&id, ""), 401),
+        (format!("{there}/images/{id}/pxe-initrd?version=4.20"), 401),
+        (long(&id, &format!("&image_token={good}")), 401),
+        // One infra-env's token opens no other.
+        (long(&another, &format!("&api_key={good}")), 404),
+    ] {
+        let (head, _) = get(&url);
+        assert!(
+            head.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{status} {url}: {head}\n{}",
+            service.log()
+        );
+    }
+    drop(service);
+
+    let rotated = start(&OTHER, data.path());
+    let there = images(&rotated, 3);
+    for (token, status) in [(OTHER.token(&id, 24), 200), (token, 401)] {
+        let (head, _) = get(&format!("{there}/byapikey/{token}/{file}"));
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}\n{}", rotated.log());
+    }
 }

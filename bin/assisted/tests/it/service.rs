@@ -96,6 +96,12 @@ impl Service {
         (cluster, infra_env)
     }
 
+    /// Ends the service; what it leaves is its folder.
+    pub fn stop(mut self) -> tempfile::TempDir {
+        assert!(self.server.stop().unwrap().success(), "{}", self.server.log());
+        self.dir
+    }
+
     /// Memory that the service has held at the most so far, in KiB.
     pub fn peak_memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.server.pid())).unwrap();

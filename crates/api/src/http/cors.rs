@@ -1,5 +1,6 @@
 //! Which web pages may call from another origin (service-api §17.1).
 
+use assisted_core::settings::Origins;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN, VARY,
@@ -17,19 +18,15 @@ const EXPOSED: HeaderValue = HeaderValue::from_static(
 );
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
-/// The origins that are let in; one `*` in an origin stands for any text.
+/// The origins that are let in.
 #[derive(Debug, Default)]
-pub(crate) struct Cors(pub(crate) Vec<String>);
+pub(crate) struct Cors(pub(crate) Origins);
 
 impl Cors {
     /// The origin of a request, if it is let in.
     pub(crate) fn origin(&self, headers: &HeaderMap) -> Option<HeaderValue> {
-        if self.0.is_empty() {
-            return None;
-        }
         let origin = headers.get(ORIGIN)?;
-        let text = origin.to_str().ok()?;
-        self.0.iter().any(|allowed| matches(allowed, text)).then(|| origin.clone())
+        self.0.admit(origin.to_str().ok()?).then(|| origin.clone())
     }
 
     /// Answers the question of a browser before the request itself.
@@ -53,26 +50,4 @@ pub(crate) fn let_in(answer: &mut Answer, origin: HeaderValue) {
     out.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     out.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
     out.append(VARY, HeaderValue::from_static("Origin"));
-}
-
-fn matches(allowed: &str, origin: &str) -> bool {
-    match allowed.split_once('*') {
-        Some((head, tail)) => {
-            origin.len() >= head.len() + tail.len() && origin.starts_with(head) && origin.ends_with(tail)
-        }
-        None => allowed.eq_ignore_ascii_case(origin),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn origins() {
-        assert!(matches("*", "https://a"));
-        assert!(matches("https://*.example.com", "https://ui.example.com"));
-        assert!(!matches("https://*.example.com", "https://ui.example.org"));
-        assert!(!matches("https://a.example.com", "https://b.example.com"));
-    }
 }

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use ::http::header::CONTENT_TYPE;
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
-use assisted_core::settings::Settings;
+use assisted_core::settings::{Origins, Settings};
 use assisted_service::infra_env::PROGRAM_PATH;
 use assisted_service::{Caller, Service};
 use assisted_wire::operation::{BASE_PATH, Operation, OperationId};
@@ -96,7 +96,7 @@ impl Api {
             routes: Routes::new()?,
             bodies: Bodies::compile(settings.http.enable_reject_unknown_fields)?,
             auth: Auth::new(&settings.auth)?,
-            cors: Cors(settings.http.allowed_domains.clone()),
+            cors: Cors(Origins::new(settings.http.allowed_domains.iter().map(String::as_str))),
             documents: Documents::default(),
             patience,
             stopping: CancellationToken::new(),

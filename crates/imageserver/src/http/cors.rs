@@ -1,5 +1,6 @@
 //! Which web pages may read images from another origin (image-service §1.8).
 
+use assisted_core::settings::Origins;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN, VARY,
@@ -8,17 +9,11 @@ use http::{HeaderValue, Method, StatusCode};
 
 use super::{Answer, Head};
 
-/// Origins that are let in; one `*` in an origin stands for any text.
+/// Origins that are let in.
 #[derive(Debug, Default)]
-pub(crate) struct Cors(Vec<String>);
+pub(crate) struct Cors(pub Origins);
 
 impl Cors {
-    /// Reads a list with commas; spaces count for nothing.
-    pub fn new(list: &str) -> Self {
-        let list = list.replace(' ', "");
-        Self(list.split(',').filter(|origin| !origin.is_empty()).map(str::to_owned).collect())
-    }
-
     /// Answers the question of a browser that comes before the request itself; its answer has no other header when the
     /// origin is not let in.
     pub fn preflight(&self, head: &Head) -> Option<Answer> {
@@ -44,33 +39,10 @@ impl Cors {
         }
         answer.headers.append(VARY, HeaderValue::from_static("Origin"));
         let Some(origin) = head.headers.get(ORIGIN) else { return false };
-        let known = origin.to_str().is_ok_and(|text| self.0.iter().any(|allowed| matches(allowed, text)));
+        let known = origin.to_str().is_ok_and(|text| self.0.admit(text));
         if known {
             answer.headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
         }
         known
-    }
-}
-
-fn matches(allowed: &str, origin: &str) -> bool {
-    match allowed.split_once('*') {
-        Some((head, tail)) => {
-            origin.len() >= head.len() + tail.len() && origin.starts_with(head) && origin.ends_with(tail)
-        }
-        None => allowed.eq_ignore_ascii_case(origin),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn origins_of_a_list_with_spaces() {
-        let cors = Cors::new("https://a.example.com, https://*.example.org ,,");
-        let known = |origin| cors.0.iter().any(|allowed| matches(allowed, origin));
-        assert!(known("https://a.example.com") && known("https://x.example.org"));
-        assert!(!known("https://b.example.com") && !known("https://.example.com"));
-        assert!(Cors::new(" ,").0.is_empty());
     }
 }

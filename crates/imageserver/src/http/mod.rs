@@ -15,7 +15,6 @@ pub(crate) mod head;
 pub(crate) mod query;
 pub(crate) mod range;
 pub mod server;
-pub mod tls;
 mod transport;
 
 pub(crate) use answer::Answer;

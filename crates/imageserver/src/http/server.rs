@@ -24,7 +24,7 @@ const MOST_CONNECTIONS: usize = 16 * 1024;
 /// A place to listen, and how.
 pub struct Listener {
     pub tcp: TcpListener,
-    /// Certificate and key; none: plain HTTP.
+    /// Certificate and key; none: plain HTTP. What else it says is put right for images.
     pub tls: Option<Arc<ServerConfig>>,
 }
 
@@ -84,7 +84,7 @@ struct Accept {
 
 impl Accept {
     async fn run(self, listener: Listener) {
-        let acceptor = listener.tls.map(TlsAcceptor::from);
+        let acceptor = listener.tls.map(for_images).map(TlsAcceptor::from);
         loop {
             let accepted = tokio::select! {
                 accepted = self.next(&listener.tcp) => accepted,
@@ -118,6 +118,14 @@ impl Accept {
             }
         }
     }
+}
+
+/// HTTP/1.1 only. Boards and loaders come once for gigabytes: fewer bytes at rest matter more than a quicker second handshake.
+fn for_images(tls: Arc<ServerConfig>) -> Arc<ServerConfig> {
+    let mut tls = Arc::unwrap_or_clone(tls);
+    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+    tls.send_tls13_tickets = 1;
+    Arc::new(tls)
 }
 
 async fn open(stream: TcpStream, acceptor: Option<TlsAcceptor>, patience: Patience) -> Option<Stream> {

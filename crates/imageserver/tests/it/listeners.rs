@@ -1,11 +1,13 @@
 //! TLS, alone and beside plain HTTP.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use assisted_imageserver::http::server::{Listener, Patience, serve};
-use assisted_imageserver::http::tls;
 use assisted_imageserver::{Background, Images};
 use reqwest::{Certificate, Client, Method};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivatePkcs8KeyDer;
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -30,12 +32,14 @@ impl Secure {
         let api = Api::start().await;
         let dir = tempfile::tempdir().unwrap();
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
-        let (certificate, key) = (dir.path().join("tls.crt"), dir.path().join("tls.key"));
-        std::fs::write(&certificate, made.cert.pem()).unwrap();
-        std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
-        let tls = tls::config(&certificate, &key).unwrap();
-        assert!(tls::config(&key, &certificate).is_err());
         let _ = client();
+        let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+        let mut tls = ServerConfig::builder()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key.into())
+            .unwrap();
+        // As listeners of the API offer it; images are not served that way.
+        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let client = Client::builder()
             .no_proxy()
             .no_gzip()
@@ -49,7 +53,7 @@ impl Secure {
         let bind = || TcpListener::bind("127.0.0.1:0");
         let tcp = bind().await.unwrap();
         let https = format!("https://{}", tcp.local_addr().unwrap());
-        let mut listeners = vec![Listener { tcp, tls: Some(tls) }];
+        let mut listeners = vec![Listener { tcp, tls: Some(Arc::new(tls)) }];
         let mut http = None;
         if beside {
             let tcp = bind().await.unwrap();

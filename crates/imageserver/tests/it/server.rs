@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use assisted_core::settings::Origins;
 use assisted_imageserver::http::server::{Listener, Patience, serve};
 use assisted_imageserver::{ApiAddress, Background, Catalog, FetchOptions, Images, Options};
 use assisted_isokit::pxe::Thresholds;
@@ -54,7 +55,7 @@ pub fn options(dir: &tempfile::TempDir, list: &[String]) -> Options {
             ..FetchOptions::default()
         },
         base_url: Some("https://images.example.com:8080/path/".parse().unwrap()),
-        allowed_domains: "https://ui.example.com, https://*.example.org".to_owned(),
+        origins: Origins::new(["https://ui.example.com", "https://*.example.org"]),
         most_requests: 8,
         turn: Duration::from_secs(20),
         tls_beside_http: false,
