@@ -251,7 +251,8 @@ impl Cli {
     /// Creates a cluster and an infra-env for its hosts: their ids.
     fn cluster(&self, name: &str, more: &[&str]) -> Result<(String, String)> {
         let secret = ["--pull-secret-file", "pull-secret.json"];
-        let create = ["cluster", "create", name, "--base-domain", "example.com", "--openshift-version", OPENSHIFT];
+        let create =
+            ["cluster", "create", name, "--base-domain", "example.com", "--openshift-version", OPENSHIFT];
         let cluster = self.id(&[&create, more, &secret].concat())?;
         let infra_env =
             self.id(&[&["infra-env", "create", name, "--cluster", &cluster], secret.as_slice()].concat())?;

@@ -83,12 +83,8 @@ fn kubernetes() -> Result<()> {
     std::fs::create_dir_all(&dir).with_context(|| format!("can't create {}", dir.display()))?;
     let program = dir.join("kube");
     let set = |name: &str| format!("-X k8s.io/component-base/version.{name}");
-    let flags = format!(
-        "-s -w {}=v{version} {}=1 {}=34",
-        set("gitVersion"),
-        set("gitMajor"),
-        set("gitMinor")
-    );
+    let flags =
+        format!("-s -w {}=v{version} {}=1 {}=34", set("gitVersion"), set("gitMajor"), set("gitMinor"));
     step(
         "kubernetes (five minutes, once)",
         Command::new("go")
