@@ -71,17 +71,8 @@ impl Service {
 
     /// Starts the command line against the service; its output can be read line by line.
     pub fn follow(&self, args: &[&str]) -> (Following, impl Iterator<Item = String> + use<>) {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_assisted"))
-            .args(["--url", &self.url])
-            .args(args)
-            .current_dir(self.dir.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        (Following(child), lines)
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
+        follow(command.args(["--url", &self.url]).args(args).current_dir(self.dir.path()))
     }
 
     /// Creates a cluster and an infra-env of the same name: their ids.
@@ -117,6 +108,14 @@ impl Service {
     pub fn log(&self) -> String {
         self.server.log()
     }
+}
+
+/// Starts a command whose output can be read line by line.
+pub fn follow(command: &mut Command) -> (Following, impl Iterator<Item = String> + use<>) {
+    let piped = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    (Following(child), lines)
 }
 
 /// A command that runs beside the test; it ends with it at the latest.

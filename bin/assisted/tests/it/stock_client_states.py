@@ -1,8 +1,8 @@
 """Reads every object of a cluster through the published client, in each state that it goes through.
 
 Arguments: address of the service, id of the cluster, id of its infra-env, status in which to end. The client checks
-what it reads against its own models; lists, which it leaves as they are, are put through the models here. Prints the
-states that were read, one a line.
+what it reads against its own models; lists, which it leaves as they are, are put through the models here. Prints each
+state when it was read for the first time, one a line.
 """
 
 import json
@@ -28,12 +28,12 @@ def as_model(kind, data):
     return client._ApiClient__deserialize(data, kind)
 
 
-def maybe(call, *args, also=(), **kwargs):
+def maybe(call, *args, **kwargs):
     """What there is only in some states; the refusal must be one, too."""
     try:
         return call(*args, **kwargs)
     except ApiException as error:
-        if error.status not in (404, 409, *also):
+        if error.status not in (404, 409):
             raise
         as_model("Error", json.loads(error.body))
         return None
@@ -62,9 +62,7 @@ def read_all():
         as_model("Manifest", one)
     installer.v2_get_preflight_requirements(cluster_id)
     installer.get_cluster_supported_platforms(cluster_id)
-    # What is not complete can't be written down.
-    incomplete = (500,) if cluster.status in ("insufficient", "pending-for-input") else ()
-    maybe(installer.v2_get_cluster_install_config, cluster_id, also=incomplete)
+    maybe(installer.v2_get_cluster_install_config, cluster_id)
     installer.v2_get_cluster_ui_settings(cluster_id)
     installer.v2_get_ignored_validations(cluster_id)
     maybe(installer.v2_get_credentials, cluster_id)
@@ -87,13 +85,15 @@ while True:
     now = states(installer.v2_get_cluster(cluster_id))
     if now != known:
         now = states(read_all())
-        seen.add(f"cluster {now[0]}")
-        seen.update(f"host {status}" for _, status, _ in now[2])
-        seen.update(f"stage {stage}" for _, _, stage in now[2] if stage)
+        read = {f"cluster {now[0]}"}
+        read.update(f"host {status}" for _, status, _ in now[2])
+        read.update(f"stage {stage}" for _, _, stage in now[2] if stage)
+        for new in sorted(read - seen):
+            print(new, flush=True)
+        seen |= read
         known = now
     if known[0] == end:
         break
     if time.monotonic() > DEADLINE:
         raise SystemExit(f"the cluster is {known[0]} and not {end}; read so far: {sorted(seen)}")
     time.sleep(0.02)
-print("\n".join(sorted(seen)))

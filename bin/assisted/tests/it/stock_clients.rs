@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use crate::service::{Following, Service, python, text};
+use crate::service::{Following, Service, follow, python, text};
 
 const SSH_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti user@example.com\n";
@@ -104,13 +104,24 @@ fn aicli_installs_a_cluster() {
     assert_eq!(service.json(&["cluster", "list"]), serde_json::json!([]));
 }
 
-/// Reads everything of a cluster in each state until it has the last one; returns the states that were read.
-fn states_read(service: &Service, cluster: &str, infra_env: &str, last: &str) -> BTreeSet<String> {
+/// Reads everything of a cluster in each state until it has the last one; returns the states that were read. What happens
+/// to the cluster begins when the first state has been read.
+fn states_read<T>(
+    service: &Service,
+    cluster: &str,
+    infra_env: &str,
+    last: &str,
+    happens: impl FnOnce() -> T,
+) -> BTreeSet<String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/stock_client_states.py");
-    let output =
-        Command::new(python()).args([script, &service.url, cluster, infra_env, last]).output().unwrap();
-    assert!(output.status.success(), "{}\n{}", text(&output.stderr), service.log());
-    text(&output.stdout).lines().map(str::to_owned).collect()
+    let (reader, mut lines) =
+        follow(Command::new(python()).args([script, &service.url, cluster, infra_env, last]));
+    let first = lines.next();
+    let _happening = first.is_some().then(happens);
+    let read = first.into_iter().chain(lines).collect();
+    let (code, told) = reader.end();
+    assert_eq!(code, Some(0), "{told}\n{}", service.log());
+    read
 }
 
 fn holds_all(seen: &BTreeSet<String>, states: &[&str]) {
@@ -123,8 +134,9 @@ fn holds_all(seen: &BTreeSet<String>, states: &[&str]) {
 fn the_published_python_client_reads_every_object_in_every_state() {
     let service = Service::simulating();
     let (cluster, infra_env) = service.cluster("demo");
-    let _hosts = simulated_hosts(&service, &cluster, &infra_env, &["--speed", "120"]);
-    let seen = states_read(&service, &cluster, &infra_env, "installed");
+    let seen = states_read(&service, &cluster, &infra_env, "installed", || {
+        simulated_hosts(&service, &cluster, &infra_env, &["--speed", "120"])
+    });
     holds_all(
         &seen,
         &[
@@ -152,7 +164,7 @@ fn the_published_python_client_reads_failures_and_new_beginnings() {
         let (cluster, infra_env) = service.cluster(name);
         let more = ["--speed", "300", "--fault", fault];
         let (_hosts, _report) = simulated_hosts(&service, &cluster, &infra_env, &more);
-        let states = |last: &str| states_read(&service, &cluster, &infra_env, last);
+        let states = |last: &str| states_read(&service, &cluster, &infra_env, last, || ());
         let ends = [format!("cluster {end}"), format!("host {end}")];
         holds_all(&states(end), &ends.each_ref().map(String::as_str));
         assert!(service.cli(&["cluster", "reset", name]).status.success(), "{}", service.log());

@@ -11,6 +11,9 @@ use super::{Site, turn};
 /// Steps until each death. Short lives show what a start leaves undone, long ones reach the end.
 const LIVES: [u64; 16] = [13, 2, 29, 7, 41, 3, 19, 11, 1, 37, 5, 23, 17, 31, 8, 47];
 
+/// Kinds of steps; the process dies after each at least once.
+const KINDS: [&str; 5] = ["update hosts", "update clusters", "insert events", "update due", "put "];
+
 #[test]
 fn on_sqlite() {
     let _turn = turn();
@@ -26,8 +29,9 @@ fn on_postgresql() {
 }
 
 fn dies_at_every_step(site: &Site, lives_longer: u64) {
-    let mut lives = LIVES.iter().cycle();
-    let mut begin = || site.serve(&[(VARIABLE, (lives.next().unwrap() * lives_longer).to_string())]);
+    let first = KINDS.iter().map(|what| format!("1 {what}"));
+    let mut lives = first.chain(LIVES.iter().cycle().map(|steps| (steps * lives_longer).to_string()));
+    let mut begin = || site.serve(&[(VARIABLE, lives.next().unwrap())]);
     let mut service = site.serve(&[]);
     site.until_ready();
     let simulation = site.simulate(&["--topology", "compact", "--clusters", "3"]);
@@ -50,7 +54,7 @@ fn dies_at_every_step(site: &Site, lives_longer: u64) {
     }
     assert!(!log.contains("panicked"), "{}", site.story());
     let died_at = |what: &str| deaths.keys().any(|step| step.contains(what));
-    for what in ["update hosts", "update clusters", "insert events", "update due", "put "] {
+    for what in KINDS {
         assert!(died_at(what), "{what}: {deaths:#?}");
     }
 
