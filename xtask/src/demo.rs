@@ -148,7 +148,8 @@ fn boot(cli: &Cli) -> Result<()> {
     let authority = address.split('/').nth(2).context("an image without an address")?;
     // The image service stands at this computer's loopback, under the name that the machine has for it.
     let proxy = format!("http://{}", authority.replace(THIS_COMPUTER, "127.0.0.1"));
-    cli.run(&["iso", "download", "virtual", "--to", "virtual.iso"], &[("http_proxy", &proxy)])?;
+    let environment = [("http_proxy", proxy.as_str()), ("no_proxy", "127.0.0.1")];
+    cli.run(&["iso", "download", "virtual", "--to", "virtual.iso"], &environment)?;
     cli.show(&["iso", "inspect", "virtual.iso"])?;
     let mut spec = Spec::new("virtual", Firmware::Uefi, Boot::Cd(cli.dir.join("virtual.iso")));
     spec.disks = vec![Disk { bytes: 120 << 30 }];
