@@ -14,6 +14,9 @@ const LOAD: [&str; 4] = ["--package", "assisted-simhost", "--bench", "load"];
 /// The installer program of a release, out of a registry.
 const GENERATE: [&str; 4] = ["--package", "assisted-release", "--bench", "generate"];
 
+/// Many clusters that are generated at once.
+const GENERATIONS: [&str; 4] = ["--package", "assisted-simhost", "--bench", "generations"];
+
 /// Downloads of images, beside nginx.
 const IMAGES: [&str; 4] = ["--package", "assisted-imageserver", "--bench", "images"];
 
@@ -34,14 +37,15 @@ enum Name {
     Installs,
     /// Throughput, CPU, memory and first bytes of discovery images, beside nginx on the same file
     Images,
-    /// Time, CPU and memory that it takes to read a release and to extract an installer program of 1 GiB
+    /// Time, CPU and memory that it takes to read a release and to extract an installer program of 1 GiB; 100 clusters that are
+    /// generated at once
     Generate,
 }
 
 impl Bench {
     /// Builds the programs as users run them, and measures.
     pub fn run(&self) -> Result<()> {
-        setup::run()?;
+        setup::tools()?;
         if self.name != Name::Generate {
             build("the service", &["build", "--release", "--package", "assisted"])?;
         }
@@ -57,6 +61,11 @@ impl Bench {
         if self.name == Name::Installs {
             const REFRESH: [&str; 5] = ["bench", "--package", "assisted-core", "--bench", "refresh"];
             step("decisions about one cluster", &mut cargo(&REFRESH))?;
+        }
+        if self.name == Name::Generate {
+            build("the load", &[&["bench", "--no-run"], &GENERATIONS[..]].concat())?;
+            let generations = [&["bench", "--quiet"], &GENERATIONS[..]].concat();
+            step("clusters that are generated at once", &mut cargo(&generations))?;
         }
         let name: &[&str] = match self.name {
             Name::Discovery => &["discovery"],

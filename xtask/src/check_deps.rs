@@ -12,7 +12,9 @@ const ORDER: &[&str] = &[
     "assisted",
     "assisted-host",
     "assisted-lab",
+    "assisted-lab-cluster",
     "assisted-simhost",
+    "assisted-controller",
     "assisted-installer",
     "assisted-agent",
     "assisted-hostinfo",
@@ -28,6 +30,8 @@ const ORDER: &[&str] = &[
     "assisted-netconf",
     "assisted-core",
     "assisted-wire",
+    "assisted-lab-oci",
+    "assisted-lab-tools",
 ];
 
 /// For tests and tasks only: linked into nothing that is shipped.

@@ -2,18 +2,15 @@
 //! discovery image and is discovered, and clusters are installed on simulated hosts.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use assisted_lab::image::Image;
-use assisted_lab::machine::{Boot, Disk, Firmware, Machine, Spec};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::run::{cargo, root, step};
+use crate::run::{programs, target_dir};
 use crate::setup;
 
 /// Clusters that are installed: name, shape, control-plane nodes.
@@ -27,12 +24,6 @@ const SPEED_ONCE: &str = "600";
 
 /// What is installed.
 const OPENSHIFT: &str = "4.22";
-
-/// What machines of the lab call this computer.
-const THIS_COMPUTER: &str = "10.0.2.2";
-
-/// How long a virtual machine may take until it is discovered: without KVM a few minutes.
-const BOOT: Duration = Duration::from_secs(900);
 
 /// What a pull secret must look like; it opens no registry.
 const PULL_SECRET: &str = r#"{"auths":{"quay.io":{"auth":"ZGVtbzpkZW1v","email":"demo@example.com"}}}"#;
@@ -59,12 +50,9 @@ impl Demo {
     /// Starts everything, shows the host arriving, and waits.
     pub fn run(&self) -> Result<()> {
         // What it installs is for the tests; without root the demo goes on as well.
-        if let Err(missing) = setup::run() {
-            eprintln!("{missing:#}\nThe demo does without.");
-        }
-        let image = Image::find();
-        step("build", &mut cargo(&["build", "--package", "assisted", "--package", "assisted-host"]))?;
-        let programs = target_dir()?.join("debug");
+        let complete = setup::tools();
+        let programs = programs()?;
+        let virtual_machines = complete.and_then(|()| setup::lab_image(&programs));
         let dir = target_dir()?.join("demo");
         if dir.exists() {
             std::fs::remove_dir_all(&dir).with_context(|| format!("can't empty {}", dir.display()))?;
@@ -72,7 +60,7 @@ impl Demo {
         std::fs::create_dir_all(&dir)?;
         std::fs::write(dir.join("pull-secret.json"), PULL_SECRET)?;
 
-        let (service, url) = serve(&programs, &dir, image.as_ref().ok())?;
+        let (service, url) = serve(&programs, &dir)?;
         let cli = Cli { program: programs.join("assisted"), url: url.clone(), dir: dir.clone() };
         heading("A cluster and an infra-env");
         let (cluster, infra_env) = cli.cluster("demo", &[])?;
@@ -98,9 +86,12 @@ impl Demo {
         heading("What happened");
         cli.show(&["event", "list", "--cluster", &cluster])?;
         drop(agent);
-        match image {
-            Ok(_) => boot(&cli)?,
-            Err(missing) => println!("\nNo virtual machine boots a discovery image: {missing}"),
+        heading("A virtual machine boots a discovery image, until its cluster can be installed");
+        match virtual_machines {
+            Ok(()) => {
+                cli.show(&["lab", "up", "--topology", "sno", "--until", "ready", "--once", "--dir", "lab"])?
+            }
+            Err(missing) => println!("Not here: {missing:#}"),
         }
         for (name, topology, control_plane) in CLUSTERS {
             self.install(&cli, name, topology, control_plane)?;
@@ -139,48 +130,11 @@ impl Demo {
     }
 }
 
-/// Lets a virtual machine boot the discovery image of an infra-env, until it is discovered.
-fn boot(cli: &Cli) -> Result<()> {
-    heading("A virtual machine boots a discovery image");
-    let (_, infra_env) = cli.cluster("virtual", &["--control-plane-count", "1"])?;
-    let shown = cli.json(&["infra-env", "show", &infra_env])?;
-    let address = shown["download_url"].as_str().context("an infra-env without an image")?;
-    let authority = address.split('/').nth(2).context("an image without an address")?;
-    // The image service stands at this computer's loopback, under the name that the machine has for it.
-    let proxy = format!("http://{}", authority.replace(THIS_COMPUTER, "127.0.0.1"));
-    let environment = [("http_proxy", proxy.as_str()), ("no_proxy", "127.0.0.1")];
-    cli.run(&["iso", "download", "virtual", "--to", "virtual.iso"], &environment)?;
-    cli.show(&["iso", "inspect", "virtual.iso"])?;
-    let mut spec = Spec::new("virtual", Firmware::Uefi, Boot::Cd(cli.dir.join("virtual.iso")));
-    spec.disks = vec![Disk { bytes: 120 << 30 }];
-    let machine = Machine::start(&spec, &cli.dir.join("machine"))?;
-    println!("\nits console: {}", cli.dir.join("machine/console.log").display());
-    let host = cli.wait_for_host(&infra_env, BOOT)?;
-    cli.show(&["host", "show", &host])?;
-    drop(machine);
-    Ok(())
-}
-
-/// Starts the service on a free port; gives its address once it is ready. Discovery images are made from `image`.
-fn serve(programs: &Path, dir: &Path, image: Option<&Image>) -> Result<(Running, String)> {
+/// Starts the service on a free port; gives its address once it is ready.
+fn serve(programs: &Path, dir: &Path) -> Result<(Running, String)> {
     heading("The service, on SQLite");
-    // Known before the service starts: machines are told it.
-    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
-    let mut command = Command::new(programs.join("assisted"));
-    if let Some(image) = image {
-        let os_image = json!([{
-            "openshift_version": OPENSHIFT,
-            "cpu_architecture": "x86_64",
-            "url": format!("file://{}", image.iso().display()),
-            "version": assisted_lab::image::VERSION,
-        }]);
-        command
-            .env("OS_IMAGES", os_image.to_string())
-            .env("SERVICE_BASE_URL", format!("http://{THIS_COMPUTER}:{port}"))
-            .env("HOST_PROGRAMS_DIR", host_programs(programs, dir)?);
-    }
-    let mut child = command
-        .args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--generator", "simulation", "--data-dir"])
+    let mut child = Command::new(programs.join("assisted"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--generator", "simulation", "--data-dir"])
         .arg(dir.join("data"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -199,16 +153,6 @@ fn serve(programs: &Path, dir: &Path, image: Option<&Image>) -> Result<(Running,
     Ok((running, url.trim_end_matches('/').to_owned()))
 }
 
-/// A folder with the program for hosts, without what is for debuggers only: machines keep it in memory.
-fn host_programs(programs: &Path, dir: &Path) -> Result<PathBuf> {
-    let to = dir.join("programs");
-    std::fs::create_dir(&to)?;
-    let mut strip = Command::new("strip");
-    strip.arg("-o").arg(to.join("assisted-host-x86_64")).arg(programs.join("assisted-host"));
-    step("the program for hosts", &mut strip)?;
-    Ok(to)
-}
-
 /// The command line of the product, as a person uses it.
 struct Cli {
     program: PathBuf,
@@ -224,12 +168,8 @@ impl Cli {
     }
 
     fn show(&self, args: &[&str]) -> Result<()> {
-        self.run(args, &[])
-    }
-
-    fn run(&self, args: &[&str], environment: &[(&str, &str)]) -> Result<()> {
         println!("\n$ assisted {}", args.join(" "));
-        if !self.command(args).envs(environment.iter().copied()).status()?.success() {
+        if !self.command(args).status()?.success() {
             bail!("assisted {} failed", args.join(" "));
         }
         Ok(())
@@ -294,10 +234,4 @@ impl Cli {
 
 fn heading(text: &str) {
     println!("\n=== {text}");
-}
-
-fn target_dir() -> Result<PathBuf> {
-    let output = cargo(&["metadata", "--format-version", "1", "--no-deps"]).output()?;
-    let metadata: Value = serde_json::from_slice(&output.stdout).context("can't read cargo metadata")?;
-    Ok(metadata["target_directory"].as_str().map_or_else(|| root().join("target"), PathBuf::from))
 }

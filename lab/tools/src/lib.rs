@@ -1,0 +1,56 @@
+//! Where programs of others are that tests, demo and lab run: installed by the system, or made once by `cargo xtask setup`
+//! and kept in the cache, outside the checkout.
+
+pub mod kubernetes;
+mod system;
+
+use std::path::PathBuf;
+
+pub use system::{docker_registry, on_path, postgres};
+
+/// Version of coreos-installer that judges our images and goes into the lab's.
+pub const COREOS_INSTALLER: &str = "0.27.0";
+
+/// Something of the cache is not there.
+#[derive(Debug, thiserror::Error)]
+pub enum Missing {
+    #[error("neither XDG_CACHE_HOME nor HOME is set: where should caches go?")]
+    Cache,
+    #[error("{} is missing: run `cargo xtask setup`", .0.display())]
+    Program(PathBuf),
+}
+
+/// The folder for what outlives checkouts: `$XDG_CACHE_HOME/assisted` or `~/.cache/assisted`.
+///
+/// # Errors
+/// When neither is known.
+pub fn cache() -> Result<PathBuf, Missing> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
+    Ok(base.ok_or(Missing::Cache)?.join("assisted"))
+}
+
+/// Where a version of a program is installed: the `--root` of `cargo install`.
+///
+/// # Errors
+/// When there is no cache.
+pub fn installed_root(name: &str, version: &str) -> Result<PathBuf, Missing> {
+    Ok(cache()?.join(format!("{name}-{version}")))
+}
+
+/// A version of a program.
+///
+/// # Errors
+/// When it has not been installed yet.
+pub fn installed(name: &str, version: &str) -> Result<PathBuf, Missing> {
+    let program = installed_root(name, version)?.join("bin").join(name);
+    if program.is_file() { Ok(program) } else { Err(Missing::Program(program)) }
+}
+
+/// The judge of images.
+///
+/// # Errors
+/// When it has not been installed yet.
+pub fn coreos_installer() -> Result<PathBuf, Missing> {
+    installed("coreos-installer", COREOS_INSTALLER)
+}

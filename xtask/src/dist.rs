@@ -1,0 +1,94 @@
+//! `cargo xtask dist`: the program for hosts, for each architecture that hosts have: static, stripped, tried.
+
+mod target;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde_json::Value;
+use target::Machine;
+
+use crate::run::{programs, target_dir};
+
+/// What a program may take on a disk, and as an agent that waits in memory, in MB.
+const LARGEST: f64 = 12.0;
+const MOST_RESIDENT: f64 = 15.0;
+/// How long an inventory may take, in ms.
+const SLOWEST: f64 = 15.0;
+
+/// Built by every test run: those that most hosts have.
+const TRIED: [Machine; 2] = [Machine::X86_64, Machine::Aarch64];
+
+#[derive(Args)]
+pub struct Dist {
+    /// Architectures of hosts, as the kernel names them
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Machine::ALL)]
+    arch: Vec<Machine>,
+    /// Folder for the programs, to be named by HOST_PROGRAMS_DIR [default: dist in Cargo's folder]
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+}
+
+impl Dist {
+    /// Builds the programs, tries each, and prints what they take beside the goals.
+    pub fn run(&self) -> Result<()> {
+        let to = self.to.clone().map_or_else(|| Ok(target_dir()?.join("dist")), anyhow::Ok)?;
+        fs::create_dir_all(&to).with_context(|| format!("can't create {}", to.display()))?;
+        let programs = programs()?;
+        for machine in &self.arch {
+            let (path, judged) = make(*machine, "host", &programs)?;
+            let place = to.join(format!("assisted-host-{}", machine.name()));
+            // A service may be giving out the one that is there: that one stays whole.
+            let new = place.with_extension("new");
+            fs::copy(&path, &new).with_context(|| format!("can't write {}", new.display()))?;
+            fs::rename(&new, &place)?;
+            let size = fs::metadata(&place)?.len();
+            println!("\n{}, discovered after {:.1} s", machine.name(), seconds(&judged)?);
+            line("size", size as f64 / 1e6, LARGEST, "MB");
+            if let (Some(resident), Some(inventory)) =
+                (judged["resident_bytes"].as_f64(), judged["inventory_s"].as_f64())
+            {
+                line("resident while polling", resident / 1e6, MOST_RESIDENT, "MB");
+                line("inventory", inventory * 1e3, SLOWEST, "ms");
+            }
+        }
+        println!("\nThey are in {}: HOST_PROGRAMS_DIR lets a service give them out.", to.display());
+        Ok(())
+    }
+}
+
+/// A figure beside its goal.
+fn line(what: &str, figure: f64, goal: f64, unit: &str) {
+    let verdict = if figure < goal { "held" } else { "MISSED" };
+    println!("  {what:24} {figure:>8.2} {unit}   goal: < {goal} {unit}, {verdict}");
+}
+
+/// Builds and tries the programs for the architectures that most hosts have, by a profile that is quick to build. The other
+/// programs are there.
+pub fn try_out(programs: &Path) -> Result<()> {
+    for machine in TRIED {
+        let (_, judged) = make(machine, "trial", programs)?;
+        println!("the program for {} hosts: discovered after {:.1} s", machine.name(), seconds(&judged)?);
+    }
+    Ok(())
+}
+
+/// Builds a program and has it judged: where it is, and the figures.
+fn make(machine: Machine, profile: &str, programs: &Path) -> Result<(PathBuf, Value)> {
+    machine.prepare()?;
+    let path = machine.build(profile, &target_dir()?)?;
+    let mut judge = Command::new(programs.join("examples/judge"));
+    judge.arg(programs.join("assisted")).args(machine.emulator()).arg(&path).stderr(Stdio::inherit());
+    let output = judge.output().context("can't run the judge of programs for hosts")?;
+    if !output.status.success() {
+        bail!("{} ({}) is not fit for hosts", path.display(), machine.name());
+    }
+    Ok((path, serde_json::from_slice(&output.stdout)?))
+}
+
+fn seconds(judged: &Value) -> Result<f64> {
+    judged["discovered_s"].as_f64().with_context(|| format!("no time in {judged}"))
+}
