@@ -57,7 +57,8 @@ pub struct DockerRegistry {
 impl DockerRegistry {
     /// Starts a registry on a free port. It keeps its images in a folder, which several may share.
     pub fn start(images: &Path, access: &Access) -> Result<Self, Error> {
-        let program = program().ok_or(Error::NotInstalled { program: PROGRAM })?;
+        let program =
+            assisted_lab_tools::docker_registry().ok_or(Error::NotInstalled { program: PROGRAM })?;
         let settings = tempfile::Builder::new().prefix("assisted-registry-").tempdir()?;
         let path = settings.path().join("config.yml");
         std::fs::write(&path, text(images, access, settings.path())?)?;
@@ -87,11 +88,6 @@ impl DockerRegistry {
         Ok(registry)
     }
 
-    /// Whether its program is here.
-    pub fn is_installed() -> bool {
-        program().is_some()
-    }
-
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -109,11 +105,6 @@ impl Drop for DockerRegistry {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn program() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|dir| dir.join(PROGRAM)).find(|program| program.is_file())
 }
 
 /// The address in what it says when it listens.

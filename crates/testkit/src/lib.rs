@@ -1,19 +1,24 @@
 //! Real servers for tests and benchmarks, started by them and gone with them.
 
-mod cache;
+mod built;
 mod docker_registry;
 mod ignition;
 pub mod kube;
 pub mod oci;
 mod postgres;
+mod proxy;
 mod server;
 mod supervised;
 mod tied;
+mod tls;
 
-pub use cache::{COREOS_INSTALLER, Missing, cache, coreos_installer, installed, installed_root};
+pub use assisted_lab_tools::{Missing, cache, coreos_installer, installed, kubernetes};
+pub use built::{NotBuilt, built};
 pub use docker_registry::{Access, Auth, DockerRegistry};
 pub use ignition::ignition_validate;
 pub use postgres::{Durability, Error, Postgres};
+pub use proxy::{Fault, Proxy, Seen};
 pub use rustix::process::Signal;
 pub use server::Server;
 pub use tied::tied;
+pub use tls::Authority;

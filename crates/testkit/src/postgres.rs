@@ -83,7 +83,7 @@ impl Postgres {
 
     /// A server of one's own, stopped when it is dropped.
     pub fn launch(durability: Durability) -> Result<Self, Error> {
-        let bin = programs()?;
+        let bin = assisted_lab_tools::postgres().ok_or(Error::Missing)?;
         let dir = tempfile::Builder::new().prefix("assisted-pg-").tempdir()?;
         if rustix::process::geteuid().is_root() {
             std::os::unix::fs::chown(dir.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED))?;
@@ -116,11 +116,6 @@ impl Postgres {
         let server = Self { bin, dir: dir.keep(), _server: server, databases: AtomicU32::new(0) };
         server.wait()?;
         Ok(server)
-    }
-
-    /// Whether its programs are here.
-    pub fn is_installed() -> bool {
-        programs().is_ok()
     }
 
     /// Makes an empty database and gives its address, `postgres://…`.
@@ -183,24 +178,6 @@ impl Postgres {
             }
         }
     }
-}
-
-/// Folder of the server's programs: where Debian puts them, else where `PATH` has them; the newest version wins.
-fn programs() -> Result<PathBuf, Error> {
-    let number = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
-    let mut versions: Vec<_> = std::fs::read_dir("/usr/lib/postgresql")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.join("bin/initdb").exists())
-        .collect();
-    versions.sort_by_key(number);
-    if let Some(newest) = versions.pop() {
-        return Ok(newest.join("bin"));
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).find(|dir| dir.join("initdb").exists()).ok_or(Error::Missing)
 }
 
 /// A command that does not run as root.

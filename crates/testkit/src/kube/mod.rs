@@ -2,7 +2,6 @@
 //! the loopback address, with certificates of their own.
 
 mod authority;
-mod program;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -11,9 +10,8 @@ use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use assisted_lab_tools::kubernetes;
 use rustix::process::Signal;
-
-pub use self::program::{BUILT, VERSION, is_etcd_installed, kubectl, root};
 
 use self::authority::{Authority, Identity};
 use crate::Error;
@@ -30,6 +28,11 @@ const TAKEN: &str = "address already in use";
 
 /// What it says when it can't go on.
 const ENDED: &str = "command failed";
+
+/// A program of Kubernetes.
+fn find(name: &'static str) -> Result<PathBuf, Error> {
+    kubernetes::find(name).ok_or(Error::NotInstalled { program: name })
+}
 
 /// The controller that signs the requests for certificates that somebody approved.
 pub const SIGNER: &str = "certificatesigningrequest-signing-controller";
@@ -76,7 +79,7 @@ impl Kube {
     }
 
     fn try_launch(controllers: &[&str]) -> Result<Self, Error> {
-        let etcd = program::etcd()?;
+        let etcd = kubernetes::etcd().ok_or(Error::NotInstalled { program: "etcd" })?;
         let dir = tempfile::Builder::new().prefix("assisted-kube-").tempdir()?;
         let [client, peer, api] = free_addresses()?;
         let authority = Authority::new().map_err(Error::Certificate)?;
@@ -105,7 +108,7 @@ impl Kube {
             address: api,
             etcd_address: client,
             authority,
-            kubectl: kubectl()?,
+            kubectl: find("kubectl")?,
         };
         kube.start_api()?;
         if !controllers.is_empty() {
@@ -143,7 +146,7 @@ impl Kube {
             // For a stand-in of a kubelet on this machine.
             "--kubelet-preferred-address-types=InternalIP".to_owned(),
         ];
-        self.api_server = Some(supervised(&keep, &program::find("kube-apiserver")?, &args)?);
+        self.api_server = Some(supervised(&keep, &find("kube-apiserver")?, &args)?);
         let deadline = Instant::now() + START;
         while !self.authority.is_ready(self.address) {
             let log = self.log();
@@ -174,12 +177,7 @@ impl Kube {
             "--leader-elect=false".to_owned(),
             "--secure-port=0".to_owned(),
         ];
-        supervised(&keep, &program::find("kube-controller-manager")?, &args)
-    }
-
-    /// Whether all programs are here.
-    pub fn is_installed() -> bool {
-        program::etcd().is_ok() && BUILT.iter().all(|name| program::find(name).is_ok())
+        supervised(&keep, &find("kube-controller-manager")?, &args)
     }
 
     /// Where the API listens.
@@ -260,7 +258,7 @@ mod tests {
 
         let other = kube.dir.join("other");
         std::fs::write(&other, kube.kubeconfig_of("somebody", &["people"])).unwrap();
-        let mut whoami = Command::new(kubectl().unwrap());
+        let mut whoami = Command::new(find("kubectl").unwrap());
         whoami.arg("--kubeconfig").arg(other).args(["auth", "whoami", "--output=json"]);
         let (ok, told) = run(&mut whoami);
         assert!(ok && told.contains("\"somebody\"") && told.contains("\"people\""), "{told}");

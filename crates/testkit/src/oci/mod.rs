@@ -1,11 +1,28 @@
-//! Images made by hand, and releases made of them, for a registry of one's own.
+//! Images made by hand, and releases made of them, pushed into a registry that a test has started.
 
-mod image;
-mod layer;
-mod push;
 mod release;
 
-pub use image::{Blob, Image, Index, Manifest};
-pub use layer::Layer;
-pub use push::{PushError, push, push_index};
-pub use release::{OPENSHIFT_INSTALL, ReleaseImage, installer, push_release};
+use crate::DockerRegistry;
+
+pub use assisted_lab_oci::{Blob, Image, Index, Layer, Manifest, PushError, ReleaseImage};
+pub use release::{OPENSHIFT_INSTALL, installer, push_release};
+
+/// Pushes an image, under a tag if one is told; gives its name by digest.
+pub async fn push(
+    registry: &DockerRegistry,
+    repository: &str,
+    tag: Option<&str>,
+    image: &Image,
+) -> Result<String, PushError> {
+    assisted_lab_oci::push(&registry.name(), repository, tag, image).await
+}
+
+/// Pushes a list of images with all that is in it.
+pub async fn push_index(
+    registry: &DockerRegistry,
+    repository: &str,
+    tag: Option<&str>,
+    index: &Index,
+) -> Result<String, PushError> {
+    assisted_lab_oci::push_index(&registry.name(), repository, tag, index).await
+}

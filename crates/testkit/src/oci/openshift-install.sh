@@ -8,12 +8,32 @@ fail() {
     exit "${2:-3}"
 }
 
+data() { printf 'data:text/plain;charset=utf-8;base64,%s' "$(base64 -w0 "$1")"; }
+: "${OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE:?}" "${OPENSHIFT_INSTALL_INVOKER:?}"
+
+# The config of an image that brings its release along: it holds what it was made from.
+unconfigured() {
+    separator=
+    printf '{"ignition":{"version":"3.2.0"},"storage":{"files":['
+    for name in "$@"; do
+        printf '%s{"path":"/etc/assisted/%s","mode":384,"contents":{"source":"%s"}}' "$separator" "$name" "$(data "$name")"
+        separator=,
+    done
+    printf ']}}'
+}
+if [ "$#" -eq 5 ] && [ "$1 $2 $3 $4" = "agent create unconfigured-ignition --dir" ]; then
+    cd "$5"
+    for name in cluster-manifests/infraenv.yaml cluster-manifests/pull-secret.yaml mirror/registries.conf; do
+        [ -f "$name" ] || fail "failed to fetch Unconfigured Agent Installer Ignition: $name is not there"
+    done
+    unconfigured $(find cluster-manifests mirror agent-config.yaml -type f 2> /dev/null | sort) > unconfigured-agent.ign
+    exit 0
+fi
+
 [ "$#" -eq 4 ] && [ "$1" = create ] && [ "$3" = --dir ] || fail "usage: openshift-install create TARGET --dir DIR" 64
 target=$2
 cd "$4"
-: "${OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE:?}" "${OPENSHIFT_INSTALL_INVOKER:?}"
 
-data() { printf 'data:text/plain;charset=utf-8;base64,%s' "$(base64 -w0 "$1")"; }
 random() { tr -dc 'a-z0-9' < /dev/urandom | head -c "$1"; }
 # A text of the install config: the first that has this before it.
 text() { grep -o "$1\"[^\"]*\"" .openshift_install_state.json | head -n 1 | sed 's/.*"\([^"]*\)"$/\1/'; }

@@ -1,5 +1,6 @@
 //! A layer: an archive, packed with gzip.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 
 use flate2::Compression;
@@ -7,30 +8,37 @@ use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 use tar::{Builder, EntryType, Header};
 
-use super::Blob;
+use crate::Blob;
 
 /// A layer that is being made.
 pub struct Layer {
-    archive: Builder<GzEncoder<Hashing>>,
+    /// The archive is known by its own digest as well as by that of the packed one.
+    archive: Builder<Hashing<GzEncoder<Hashing<File>>>>,
 }
 
-/// Counts and hashes what is written into a file without a name.
-struct Hashing {
-    file: std::fs::File,
+/// Counts and hashes what is written.
+struct Hashing<W> {
+    to: W,
     hash: Sha256,
     size: u64,
 }
 
-impl Write for Hashing {
+impl<W: Write> Hashing<W> {
+    fn new(to: W) -> Self {
+        Self { to, hash: Sha256::new(), size: 0 }
+    }
+}
+
+impl<W: Write> Write for Hashing<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
+        let written = self.to.write(bytes)?;
         self.hash.update(bytes.get(..written).unwrap_or_default());
         self.size += written as u64;
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.to.flush()
     }
 }
 
@@ -38,8 +46,8 @@ impl Layer {
     /// An empty layer; what it becomes is kept on disk.
     pub fn new() -> io::Result<Self> {
         let file = tempfile::tempfile()?;
-        let packed = GzEncoder::new(Hashing { file, hash: Sha256::new(), size: 0 }, Compression::fast());
-        Ok(Self { archive: Builder::new(packed) })
+        let packed = GzEncoder::new(Hashing::new(file), Compression::fast());
+        Ok(Self { archive: Builder::new(Hashing::new(packed)) })
     }
 
     /// Adds a file.
@@ -68,7 +76,8 @@ impl Layer {
 
     /// The finished layer.
     pub fn finish(self) -> io::Result<Blob> {
-        let Hashing { file, hash, size } = self.archive.into_inner()?.finish()?;
-        Ok(Blob::new(file, &hash.finalize(), size))
+        let Hashing { to: packed, hash: content, .. } = self.archive.into_inner()?;
+        let Hashing { to: file, hash, size } = packed.finish()?;
+        Ok(Blob::new(file, &hash.finalize(), size).unpacked(&content.finalize()))
     }
 }

@@ -21,11 +21,18 @@ pub struct Blob {
     pub digest: String,
     /// Bytes.
     pub size: u64,
+    /// The digest of what is packed in a layer.
+    content: String,
 }
 
 impl Blob {
     pub(super) fn new(file: File, digest: &[u8], size: u64) -> Self {
-        Self { file: Arc::new(file), digest: name(digest), size }
+        Self { file: Arc::new(file), digest: name(digest), size, content: String::new() }
+    }
+
+    pub(super) fn unpacked(mut self, digest: &[u8]) -> Self {
+        self.content = name(digest);
+        self
     }
 
     fn of(bytes: &[u8]) -> io::Result<Self> {
@@ -70,10 +77,22 @@ pub struct Image {
 
 impl Image {
     /// An image of layers, the lowest first.
+    ///
+    /// # Errors
+    /// When nothing can be kept on disk.
     pub fn new(architecture: &str, layers: Vec<Blob>) -> io::Result<Self> {
-        let differences: Vec<_> = layers.iter().map(|layer| &layer.digest).collect();
+        Self::running(architecture, layers, &[])
+    }
+
+    /// The same, for a container that runs a program with arguments.
+    ///
+    /// # Errors
+    /// When nothing can be kept on disk.
+    pub fn running(architecture: &str, layers: Vec<Blob>, program: &[&str]) -> io::Result<Self> {
+        let differences: Vec<_> = layers.iter().map(|layer| &layer.content).collect();
+        let settings = if program.is_empty() { json!({}) } else { json!({"Entrypoint": program}) };
         let config = json!({
-            "architecture": architecture, "os": "linux", "config": {},
+            "architecture": architecture, "os": "linux", "config": settings,
             "rootfs": {"type": "layers", "diff_ids": differences},
         });
         let config = Blob::of(config.to_string().as_bytes())?;

@@ -5,8 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Response};
 
-use super::{Blob, Image, Index, Manifest};
-use crate::DockerRegistry;
+use crate::{Blob, Image, Index, Manifest};
 
 /// How much is sent at a time, in bytes.
 const PIECE: usize = 8 << 20;
@@ -22,9 +21,12 @@ pub enum PushError {
     Refused { status: u16, answer: String },
 }
 
-/// Pushes an image, under a tag if one is told; gives its name by digest.
+/// Pushes an image to `registry`, a host and its port, under a tag if one is told; gives its name by digest.
+///
+/// # Errors
+/// When the registry can't be reached or refuses.
 pub async fn push(
-    registry: &DockerRegistry,
+    registry: &str,
     repository: &str,
     tag: Option<&str>,
     image: &Image,
@@ -37,8 +39,11 @@ pub async fn push(
 }
 
 /// Pushes a list of images with all that is in it.
+///
+/// # Errors
+/// When the registry can't be reached or refuses.
 pub async fn push_index(
-    registry: &DockerRegistry,
+    registry: &str,
     repository: &str,
     tag: Option<&str>,
     index: &Index,
@@ -56,10 +61,10 @@ struct Target {
 }
 
 impl Target {
-    fn new(registry: &DockerRegistry, repository: &str) -> Self {
+    fn new(registry: &str, repository: &str) -> Self {
         // rustls wants one provider per process; whoever comes first has chosen.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        Self { client: Client::new(), registry: registry.name(), repository: repository.to_owned() }
+        Self { client: Client::new(), registry: registry.to_owned(), repository: repository.to_owned() }
     }
 
     fn url(&self, path: &str) -> String {

@@ -1,0 +1,166 @@
+//! The lab's release: what OpenShift's would be, made of the lab's own programs, etcd and Kubernetes, and pushed into the
+//! registry of a lab network.
+
+mod libraries;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use assisted_lab_oci::{Blob, Image, Layer, PushError, ReleaseImage, push};
+use sha2::{Digest, Sha256};
+
+use self::libraries::libraries;
+
+/// Where images are in the registry.
+const PARTS: &str = "ocp/art";
+const RELEASE: &str = "ocp/release";
+const CONTROLLER: &str = "assisted/controller";
+/// In the words of Go.
+const ARCHITECTURE: &str = "amd64";
+
+/// Why there is no release.
+#[derive(Debug, thiserror::Error)]
+pub enum ReleaseError {
+    #[error("{} can't be read: {source}; build it, or run `cargo xtask setup`", path.display())]
+    Program { path: PathBuf, source: io::Error },
+    #[error("what {} is linked with can't be told: {why}", path.display())]
+    Libraries { path: PathBuf, why: String },
+    #[error("an image can't be made: {0}")]
+    Image(#[from] io::Error),
+    #[error(transparent)]
+    Push(#[from] PushError),
+}
+
+/// The programs that a release is made of.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// `lab-cluster`: the installer, the machine-config daemon, the node.
+    pub cluster: PathBuf,
+    /// `assisted`, for the controller.
+    pub assisted: PathBuf,
+    pub etcd: PathBuf,
+    /// Kubernetes: one program that is kube-apiserver, kube-controller-manager or kubectl by its name.
+    pub kubernetes: PathBuf,
+}
+
+/// What was pushed, by the names under which machines find it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pushed {
+    pub release: String,
+    /// Image of the controller, for the service's settings.
+    pub controller: String,
+}
+
+/// A file of an image: its place, and what it is.
+type Entry<'a> = (&'a str, &'a Path);
+
+/// Pushes a release to `registry`, a host and its port that takes images over plain HTTP from anyone.
+///
+/// # Errors
+/// When a program is missing, or the registry refuses.
+pub async fn push_release(
+    registry: &str,
+    version: &str,
+    programs: &Programs,
+) -> Result<Pushed, ReleaseError> {
+    let part = async |image: Image| push(registry, PARTS, None, &image).await;
+    let installer = image(&[("usr/bin/openshift-install", &programs.cluster)], &[], &[])?;
+    let daemon = image(
+        &[("usr/bin/machine-config-daemon", &programs.cluster)],
+        &[],
+        &["/usr/bin/machine-config-daemon"],
+    )?;
+    let etcd = image(&[("usr/bin/etcd", &programs.etcd)], &[], &["/usr/bin/etcd"])?;
+    let links = ["kube-apiserver", "kube-controller-manager", "kubectl"];
+    let kubernetes = image(&[("usr/bin/kube", &programs.kubernetes)], &links, &["/usr/bin/kube-apiserver"])?;
+    let bulk = bulk();
+    let layer = Layer::new()?.file("etc/os-release", b"ID=lab\n")?.file("usr/share/bulk", &bulk)?;
+    let empty = Image::new(ARCHITECTURE, vec![layer.finish()?])?;
+    let empty = part(empty).await?;
+    let mut components = vec![
+        ("installer".to_owned(), part(installer).await?),
+        ("machine-config-operator".to_owned(), part(daemon).await?),
+        ("etcd".to_owned(), part(etcd).await?),
+        ("hyperkube".to_owned(), part(kubernetes).await?),
+    ];
+    components.extend(["must-gather", "cli", "rhel-coreos"].map(|name| (name.to_owned(), empty.clone())));
+    let release = ReleaseImage {
+        version: version.to_owned(),
+        architecture: ARCHITECTURE.to_owned(),
+        components,
+        operator: bulk,
+    };
+    let tag = format!("{version}-x86_64");
+    push(registry, RELEASE, Some(&tag), &release.build()?).await?;
+    let controller =
+        image(&[("usr/bin/assisted", &programs.assisted)], &[], &["/usr/bin/assisted", "controller"])?;
+    push(registry, CONTROLLER, Some("latest"), &controller).await?;
+    Ok(Pushed {
+        release: format!("{registry}/{RELEASE}:{tag}"),
+        controller: format!("{registry}/{CONTROLLER}:latest"),
+    })
+}
+
+/// Bytes that can't be packed. Hosts judge a registry by the rate at which they fetch each image: one of a few bytes, which takes
+/// an emulated machine seconds all the same, seems to come from a bad one.
+fn bulk() -> Vec<u8> {
+    (0..1_u32 << 16).flat_map(|number| Sha256::digest(number.to_le_bytes())).collect()
+}
+
+/// An image of programs, with what they are linked with below them, and further names of the first one beside it.
+fn image(files: &[Entry<'_>], names: &[&str], program: &[&str]) -> Result<Image, ReleaseError> {
+    let mut below = Layer::new()?.file("etc/os-release", b"ID=lab\n")?.file("tmp/.keep", b"")?;
+    let mut top = Layer::new()?;
+    for (place, path) in files {
+        for library in libraries(path)? {
+            below = add(below, library.trim_start_matches('/'), Path::new(&library))?;
+        }
+        top = add(top, place, path)?;
+        let name = place.rsplit('/').next().unwrap_or(place);
+        for link in names {
+            top = top.symlink(&format!("usr/bin/{link}"), name)?;
+        }
+    }
+    let layers: Vec<Blob> = vec![below.finish()?, top.finish()?];
+    Ok(Image::running(ARCHITECTURE, layers, program)?)
+}
+
+fn add(layer: Layer, place: &str, path: &Path) -> Result<Layer, ReleaseError> {
+    let program = |source| ReleaseError::Program { path: path.to_owned(), source };
+    let file = File::open(path).map_err(program)?;
+    let size = file.metadata().map_err(program)?.len();
+    Ok(layer.file_from(place, file, size)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use assisted_testkit::{Access, DockerRegistry};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_pushed_can_be_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let registry = DockerRegistry::start(dir.path(), &Access::default()).unwrap();
+        // Any program will do: what counts is that its image brings what it is linked with.
+        let program = PathBuf::from("/usr/bin/env");
+        let programs = Programs {
+            cluster: program.clone(),
+            assisted: program.clone(),
+            etcd: program.clone(),
+            kubernetes: program,
+        };
+        let pushed = push_release(&registry.name(), "4.20.1", &programs).await.unwrap();
+        assert_eq!(pushed.release, format!("{}/ocp/release:4.20.1-x86_64", registry.name()));
+        let digests = std::fs::read_dir(
+            dir.path().join("docker/registry/v2/repositories/ocp/art/_manifests/revisions/sha256"),
+        );
+        // The daemon, the installer, etcd and Kubernetes; one for all that nobody runs.
+        assert_eq!(digests.unwrap().count(), 5);
+
+        let absent = Programs { etcd: "/no/such/etcd".into(), ..programs };
+        let told = push_release(&registry.name(), "4.20.1", &absent).await.unwrap_err().to_string();
+        assert!(told.contains("/no/such/etcd") && told.contains("cargo xtask setup"), "{told}");
+    }
+}
