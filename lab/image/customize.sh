@@ -11,6 +11,8 @@ mkdir -p "$root/sysroot" "$root/var/usrlocal"
 cp -a "$root/usr/local/." "$root/var/usrlocal/"
 rm -rf "$root/usr/local"
 ln -s ../var/usrlocal "$root/usr/local"
+# What is run and can't be here, /usr being what it is, may come later.
+ln -s ../local/bin/oc "$root/usr/bin/oc"
 
 kernel=$(ls "$root/lib/modules")
 # Machines of the lab start without hardware support: what can't be there only costs time at every start.
@@ -54,3 +56,10 @@ touch "$root/etc/.updated" "$root/var/.updated"
 rm -rf "$root"/boot/* "$root/initrd.img" "$root/initrd.img.old" "$root/vmlinuz" "$root/vmlinuz.old" \
     "$root/etc/machine-id" "$root/etc/hostname" "$root/etc/resolv.conf" "$root/var/lib/dbus/machine-id" \
     "$root"/var/log/* "$root"/var/cache/* "$root"/var/lib/apt/lists/* "$root"/tmp/*
+
+# Whoever writes a disk takes from the live system what is in both, and finds it by its digest.
+find "$root/usr" -type f -size +7k -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | while read -r digest file; do
+    object=$root/ostree/repo/objects/$(printf %.2s "$digest")/${digest#??}.file
+    mkdir -p "${object%/*}"
+    [ -e "$object" ] || ln "$file" "$object"
+done

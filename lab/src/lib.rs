@@ -1,4 +1,8 @@
-//! A CoreOS-like live ISO from Debian packages, and the machines that boot it: the whole system on one computer.
+//! A CoreOS-like live ISO from Debian packages, the machines that boot it, and a network for them: the whole system on one
+//! computer.
 
 pub mod image;
 pub mod machine;
+pub mod network;
+pub mod release;
+pub mod up;

@@ -25,3 +25,9 @@ mount -t overlay -o "lowerdir=$live/image,upperdir=$live/changes,workdir=$live/w
 mount --bind "$live/image/usr" /sysroot/usr
 # As on CoreOS: the agent tells by it that the system is a live one.
 mount --bind "$live/image" /sysroot/sysroot
+# Layers of containers can't lie over layers: they go straight into memory.
+mkdir -p "$live/containers" /sysroot/var/lib/containers
+mount --bind "$live/containers" /sysroot/var/lib/containers
+# Where coreos-installer looks for the disk image of its own system.
+mkdir -p /run/coreos-installer
+ln -sfn /usr/lib/coreos-installer/osmet /run/coreos-installer/osmet

@@ -1,5 +1,5 @@
 #!/bin/bash
-# dracut module: the live system's way from its medium to its root, around the real Ignition of Debian's package.
+# dracut module: the way to the root, from a live medium or on the disk, around the real Ignition of Debian's package.
 
 check() {
     return 255
@@ -28,7 +28,7 @@ install() {
     # What the scripts here need, and those that others lay into the initramfs.
     inst_multiple \
         awk basename bash blkid cat chmod cp cpio curl cut date dd dirname env find grep head ip ln losetup ls mkdir mktemp \
-        mount mountpoint mv rm rmdir sed seq sha256sum sleep sort stat tail tee touch tr udevadm umount uniq wc xargs
+        findmnt mount mountpoint mv partx readlink resize2fs rm rmdir sed seq sfdisk sha256sum sleep sort stat tail tee touch tr udevadm umount uniq wc xargs
     local script
     for script in "$moddir"/lab-*.sh; do
         inst_script "$script" "/usr/libexec/$(basename "$script" .sh)"
@@ -44,6 +44,7 @@ install() {
     unit lab-medium.service initrd.target.wants
     unit coreos-livepxe-rootfs.service initrd.target.wants
     unit lab-root.service initrd-root-fs.target.requires
+    unit lab-installed-root.service initrd-root-fs.target.requires
     unit lab-hand-over-network.service initrd-switch-root.target.wants
     unit emergency.service emergency.target.requires
 

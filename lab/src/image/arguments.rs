@@ -17,13 +17,14 @@ pub(super) const GRUB: &str = "EFI/fedora/grub.cfg";
 /// Where BIOS machines find theirs.
 pub(super) const ISOLINUX: &str = "isolinux/isolinux.cfg";
 
-/// Default arguments of an image with this volume id: CoreOS's, the serial console, and what saves time where every
-/// instruction is emulated.
+/// What live and installed systems start with: the serial console, and what saves time where every instruction is
+/// emulated.
+pub(super) const COMMON: &str = "random.trust_cpu=on mitigations=off cryptomgr.notests apparmor=0 quiet \
+                                 systemd.show_status=1 console=tty0 console=ttyS0,115200n8";
+
+/// Default arguments of an image with this volume id, in CoreOS's order.
 pub(super) fn default(volume: &str) -> String {
-    format!(
-        "coreos.liveiso={volume} ignition.firstboot ignition.platform.id=metal random.trust_cpu=on \
-         mitigations=off cryptomgr.notests apparmor=0 quiet systemd.show_status=1 console=tty0 console=ttyS0,115200n8"
-    )
+    format!("coreos.liveiso={volume} ignition.firstboot ignition.platform.id=metal {COMMON}")
 }
 
 /// GRUB's file.

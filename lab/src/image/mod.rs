@@ -4,6 +4,7 @@
 //! it comes to any host, by Ignition. What is made depends on the recipe alone and is kept in the cache.
 
 mod arguments;
+mod disk;
 mod efi;
 mod iso;
 mod recipe;
@@ -11,26 +12,28 @@ mod root;
 mod tool;
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
-pub use recipe::{COREOS_INSTALLER, VERSION};
+pub use recipe::VERSION;
+use sha2::{Digest, Sha256};
 use tool::Tools;
 
 /// Files of a finished image.
-const KEPT: &[&str] = &["live.iso", "vmlinuz", "initrd.img", "rootfs.img", "packages.txt", "build.log"];
+const KEPT: &[&str] =
+    &["live.iso", "vmlinuz", "initrd.img", "rootfs.img", "metal.osmet", "packages.txt", "build.log"];
 
 /// Why there is no image.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     #[error("the lab image has not been built: run `cargo xtask setup` or `assisted lab image build`")]
     Missing,
-    #[error("neither XDG_CACHE_HOME nor HOME is set: where should the image go?")]
-    NoCache,
+    #[error(transparent)]
+    Tools(#[from] assisted_lab_tools::Missing),
     #[error("{program} is not installed: run `cargo xtask setup`")]
     Tool { program: String },
     #[error("coreos-installer is not at {0}: run `cargo xtask setup`, or say where it is")]
@@ -73,12 +76,7 @@ impl Image {
 
     /// Where the image of this recipe is kept: `$XDG_CACHE_HOME/assisted/lab/image-…` or `~/.cache/assisted/lab/image-…`.
     pub fn default_dir() -> Result<PathBuf, ImageError> {
-        Ok(cache()?.join("lab").join(format!("image-{}", recipe::key())))
-    }
-
-    /// Where `cargo xtask setup` puts the installer that goes into the image.
-    pub fn default_installer() -> Result<PathBuf, ImageError> {
-        Ok(cache()?.join(format!("coreos-installer-{COREOS_INSTALLER}/bin/coreos-installer")))
+        Ok(assisted_lab_tools::cache()?.join("lab").join(format!("image-{}", recipe::key())))
     }
 
     /// Builds the image into a folder, unless it is there; takes minutes, root, and Debian's packages. `done` is told of
@@ -108,6 +106,7 @@ impl Image {
         let building =
             Building { dir: &unfinished, tools: Tools::new(&unfinished, &unfinished.join("build.log"))? };
         building.step("root file system", &mut done, || root::make(&building, installer))?;
+        building.step("disk image", &mut done, || disk::make(&building, installer))?;
         building.step("root image", &mut done, || root::pack(&building))?;
         building.step("initramfs", &mut done, || root::finish_initrd(&building))?;
         building.step("EFI boot image", &mut done, || efi::make(&building))?;
@@ -140,6 +139,11 @@ impl Image {
     /// The root file system's image, as on the ISO.
     pub fn rootfs(&self) -> PathBuf {
         self.dir.join("rootfs.img")
+    }
+
+    /// What the live system writes onto disks, described by its own files.
+    pub fn disk(&self) -> PathBuf {
+        self.dir.join("metal.osmet")
     }
 
     /// Debian packages in it, `name version` a line.
@@ -198,8 +202,17 @@ impl Building<'_> {
     }
 }
 
-fn cache() -> Result<PathBuf, ImageError> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
-    Ok(base.ok_or(ImageError::NoCache)?.join("assisted"))
+/// The SHA-256 digest of a file, in hexadecimal digits.
+fn digest(path: &Path) -> Result<String, ImageError> {
+    let io = |error| ImageError::io(path, error);
+    let mut file = File::open(path).map_err(io)?;
+    let mut hash = Sha256::new();
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut piece).map_err(io)? {
+            0 => break,
+            count => hash.update(&piece[..count]),
+        }
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }

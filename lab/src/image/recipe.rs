@@ -1,13 +1,11 @@
 //! What the image is made from. Its key names what is built, so that a changed recipe is another image.
 
+use assisted_lab_tools::COREOS_INSTALLER;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 /// The image's version, as an OS image of the service has one: like CoreOS's, made of a release and a date.
 pub const VERSION: &str = "418.94.202511210000-0";
-
-/// The coreos-installer that goes into the image.
-pub const COREOS_INSTALLER: &str = "0.27.0";
 
 /// The date of everything in the image, in seconds since 1970: the same recipe gives the same bytes.
 pub(super) const EPOCH: u64 = 1_763_683_200;
@@ -21,6 +19,7 @@ pub(super) const PACKAGES: &[&str] = &[
     "ca-certificates",
     "chrony",
     "cpio",
+    "crun",
     "curl",
     "dbus",
     "dmidecode",
@@ -43,8 +42,10 @@ pub(super) const PACKAGES: &[&str] = &[
     "lvm2",
     "mdadm",
     "network-manager",
+    "openssh-client",
     "parted",
     "pciutils",
+    "podman",
     "procps",
     "sudo",
     "systemd",
@@ -85,7 +86,7 @@ macro_rules! embedded {
     };
 }
 
-/// Files of the project in the image. Those that end in `.sh` can be run.
+/// Files of the project in the image. Scripts can be run.
 pub(super) const FILES: &[Embedded] = embedded![
     "dracut" => "usr/lib/dracut/modules.d/95assisted-lab": [
         "module-setup.sh",
@@ -103,6 +104,8 @@ pub(super) const FILES: &[Embedded] = embedded![
         "lab-first-start.sh",
         "lab-hand-over-network.service",
         "lab-hand-over-network.sh",
+        "lab-installed-root.service",
+        "lab-installed-root.sh",
         "lab-medium.service",
         "lab-medium.sh",
         "lab-network.service",
@@ -116,9 +119,13 @@ pub(super) const FILES: &[Embedded] = embedded![
         "setfiles.sh",
     ],
     "root" => "usr/lib/systemd/system-preset": ["80-lab.preset"],
+    "root" => "usr/lib/systemd/system": ["lab-firstboot-complete.service"],
     "root" => "usr/lib/systemd/journald.conf.d": ["console.conf"],
+    "root/bin" => "usr/bin": ["rpm-ostree"],
+    "root/libexec" => "usr/libexec": ["lab-firstboot-complete"],
     "root" => "usr/lib/tmpfiles.d": ["chrony-dirs.conf"],
     "root" => "etc": ["chrony.conf"],
+    "root" => "etc/containers/registries.conf.d": ["lab-registries.conf"],
     "root/selinux" => "etc/selinux": ["config"],
 ];
 
@@ -177,6 +184,9 @@ pub(super) fn key() -> String {
         add(file.path);
         add(file.content);
     }
+    add(super::disk::GRUB);
+    add(&super::disk::entry());
+    add(&super::disk::layout());
     add(&super::arguments::default("volume"));
     add(&super::arguments::grub(""));
     add(&super::arguments::isolinux(""));

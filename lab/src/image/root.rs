@@ -1,20 +1,18 @@
 //! Root file system, kernel and initramfs, from Debian's packages.
 
 use std::fs::{File, Permissions};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
-use sha2::{Digest, Sha256};
-
-use super::{Building, ImageError, recipe};
+use super::{Building, ImageError, digest, recipe};
 
 /// Makes `root.tar`, `vmlinuz`, `initrd.dracut` and `packages.txt`.
 pub(super) fn make(building: &Building, installer: &Path) -> Result<(), ImageError> {
     for file in recipe::FILES {
         let path = building.write(&format!("overlay/{}", file.path), file.content)?;
-        set_mode(&path, if file.path.ends_with(".sh") { 0o755 } else { 0o644 })?;
+        set_mode(&path, if file.content.starts_with("#!") { 0o755 } else { 0o644 })?;
     }
     let program = building.write("overlay/usr/bin/coreos-installer", "")?;
     std::fs::copy(installer, &program).map_err(|error| ImageError::io(installer, error))?;
@@ -53,7 +51,9 @@ pub(super) fn pack(building: &Building) -> Result<(), ImageError> {
 pub(super) fn finish_initrd(building: &Building) -> Result<(), ImageError> {
     building.write("etc/coreos-live-initramfs", "")?;
     building.write("etc/coreos/features.json", format!("{:#}\n", recipe::features()))?;
-    building.write("etc/coreos-live-want-rootfs", want(&building.path("rootfs.img"))?)?;
+    // As `sha256sum` reads it.
+    let want = format!("{}  rootfs.img\n", digest(&building.path("rootfs.img"))?);
+    building.write("etc/coreos-live-want-rootfs", want)?;
     let files = [
         "etc",
         "etc/coreos",
@@ -88,22 +88,6 @@ fn archive(building: &Building, files: &[&str], to: &str) -> Result<(), ImageErr
     cpio.stdin(File::open(&list).map_err(|error| ImageError::io(&list, error))?);
     cpio.stdout(Stdio::from(File::create(&out).map_err(|error| ImageError::io(&out, error))?));
     building.tools.finish(&mut cpio)
-}
-
-/// The digest by which the initramfs knows its root image, as `sha256sum` reads it.
-fn want(rootfs: &Path) -> Result<String, ImageError> {
-    let io = |error| ImageError::io(rootfs, error);
-    let mut file = File::open(rootfs).map_err(io)?;
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer).map_err(io)? {
-            0 => break,
-            count => hash.update(&buffer[..count]),
-        }
-    }
-    let digest: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("{digest}  rootfs.img\n"))
 }
 
 fn set_mode(path: &Path, mode: u32) -> Result<(), ImageError> {

@@ -48,6 +48,15 @@ impl Tools {
         self.finish(&mut command)
     }
 
+    /// Runs a command to its end; it must succeed. Gives what it writes, without the last newline.
+    pub(super) fn output(&self, command: &mut Command) -> Result<String, ImageError> {
+        let said = self.work.join("output");
+        let file = File::create(&said).map_err(|error| ImageError::io(&said, error))?;
+        self.finish(command.stdout(file))?;
+        let text = std::fs::read_to_string(&said).map_err(|error| ImageError::io(&said, error))?;
+        Ok(text.trim_end().to_owned())
+    }
+
     /// Runs a command to its end; it must succeed.
     pub(super) fn finish(&self, command: &mut Command) -> Result<(), ImageError> {
         let program = Path::new(command.get_program());
