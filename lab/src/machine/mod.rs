@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::network::Network;
 pub use accelerator::Accelerator;
 pub use console::Console;
 use console::Found;
-pub use spec::{Boot, Disk, Firmware, Nic, Spec};
+pub use spec::{Boot, Disk, Firmware, Link, Nic, Spec};
 
 /// QEMU's program for the one architecture that the lab knows.
-pub(crate) const QEMU: &str = "qemu-system-x86_64";
+const QEMU: &str = "qemu-system-x86_64";
 
 /// How long a machine may take to leave once it was asked to.
 const LEAVE: Duration = Duration::from_secs(10);
@@ -56,6 +57,15 @@ impl Machine {
     /// Starts a machine; its disks, firmware variables, `console.log` and `qemu.log` stand in `dir`, which is made. Disks
     /// that are there already are kept: that is how a machine is started again.
     pub fn start(spec: &Spec, dir: &Path) -> Result<Self, MachineError> {
+        Self::start_by(tied(QEMU), spec, dir)
+    }
+
+    /// Starts a machine whose taps are in a network.
+    pub fn start_in(network: &Network, spec: &Spec, dir: &Path) -> Result<Self, MachineError> {
+        Self::start_by(network.command(QEMU), spec, dir)
+    }
+
+    fn start_by(mut command: Command, spec: &Spec, dir: &Path) -> Result<Self, MachineError> {
         let io = |path: &Path| {
             let path = path.display().to_string();
             move |source| MachineError::Io { path, source }
@@ -77,7 +87,6 @@ impl Machine {
         }
         let errors = dir.join("qemu.log");
         let errors = File::create(&errors).map_err(io(&errors))?;
-        let mut command = tied(QEMU);
         command.args(arguments(spec, dir)?).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors);
         let start = |source| MachineError::Start { name: spec.name.clone(), source };
         let mut child = command.spawn().map_err(start)?;

@@ -16,6 +16,8 @@ pub struct Spec {
     pub uuid: Uuid,
     pub firmware: Firmware,
     pub boot: Boot,
+    /// Whether a CD is tried before the disks.
+    pub medium_first: bool,
     pub memory_mib: u32,
     pub cpus: u32,
     pub disks: Vec<Disk>,
@@ -50,25 +52,34 @@ pub struct Disk {
     pub bytes: u64,
 }
 
-/// A virtio network card on a network of its own, `10.0.N.0/24`: the host is `10.0.N.2`, its loopback services included,
-/// DHCP gives addresses from `10.0.N.15` on, DNS is at `10.0.N.3`.
+/// A virtio network card.
 #[derive(Clone, Debug)]
 pub struct Nic {
     /// `52:54:00:…`
     pub mac: String,
-    /// The `N` of its network.
-    pub network: u8,
+    pub link: Link,
+}
+
+/// What a network card is connected to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// A network of its own, `10.0.N.0/24`: the host is `10.0.N.2`, its loopback services included, DHCP gives addresses from
+    /// `10.0.N.15` on, DNS is at `10.0.N.3`.
+    Alone(u8),
+    /// The tap of this name, in the network that the machine is started in.
+    Tap(String),
 }
 
 impl Spec {
     /// A machine with a firmware and something to boot: two processors, 2 GiB, one network card, no disk.
     pub fn new(name: &str, firmware: Firmware, boot: Boot) -> Self {
-        let nic = Nic { mac: "52:54:00:00:00:01".to_owned(), network: 2 };
+        let nic = Nic { mac: "52:54:00:00:00:01".to_owned(), link: Link::Alone(2) };
         Self {
             name: name.to_owned(),
             uuid: Uuid::new_v4(),
             firmware,
             boot,
+            medium_first: false,
             memory_mib: 2048,
             cpus: 2,
             disks: Vec::new(),
@@ -125,20 +136,25 @@ impl Spec {
 
     /// A BIOS tries one disk of all, and to it a stick is a disk: there the stick comes first.
     fn turn_of_disks(&self) -> usize {
-        usize::from(self.firmware == Firmware::Bios && matches!(self.boot, Boot::Usb(_)))
+        let stick = self.firmware == Firmware::Bios && matches!(self.boot, Boot::Usb(_));
+        usize::from(stick || self.medium_first)
+    }
+
+    /// When the medium's turn is.
+    fn turn_of_medium(&self) -> usize {
+        if self.turn_of_disks() > 0 { 0 } else { self.disks.len() }
     }
 
     fn boot(&self, all: &mut Options) {
-        let last = self.disks.len();
+        let turn = self.turn_of_medium();
         match &self.boot {
             Boot::Cd(image) => {
                 all.add("-drive", with_path("if=none,id=medium,media=cdrom,readonly=on,file=", image, ""));
-                all.add("-device", format!("ide-cd,drive=medium,bootindex={last}"));
+                all.add("-device", format!("ide-cd,drive=medium,bootindex={turn}"));
             }
             Boot::Usb(image) => {
                 all.add("-device", "qemu-xhci,id=usb");
                 all.add("-drive", with_path("if=none,id=medium,format=raw,readonly=on,file=", image, ""));
-                let turn = if self.turn_of_disks() > 0 { 0 } else { last };
                 all.add("-device", format!("usb-storage,bus=usb.0,drive=medium,bootindex={turn}"));
             }
             Boot::Kernel { kernel, initrd, arguments } => {
@@ -152,9 +168,14 @@ impl Spec {
     }
 
     fn nics(&self, all: &mut Options) {
-        for (number, Nic { mac, network }) in self.nics.iter().enumerate() {
+        for (number, Nic { mac, link }) in self.nics.iter().enumerate() {
             let name = self.name.replace(',', ",,");
-            let base = format!("user,id=net{number},net=10.0.{network}.0/24,hostname={name}");
+            let base = match link {
+                Link::Alone(network) => {
+                    format!("user,id=net{number},net=10.0.{network}.0/24,hostname={name}")
+                }
+                Link::Tap(tap) => format!("tap,id=net{number},ifname={tap},script=no,downscript=no"),
+            };
             let device = format!("virtio-net-pci,netdev=net{number},mac={mac}");
             match &self.boot {
                 Boot::Network { tftp, file } if number == 0 => {
@@ -260,14 +281,12 @@ mod tests {
     fn only_a_card_that_boots_keeps_its_rom() {
         let network = Boot::Network { tftp: "/srv".into(), file: "a,b".to_owned() };
         let mut spec = Spec::new("two", Firmware::Bios, network);
-        spec.nics.push(Nic { mac: "52:54:00:00:00:02".to_owned(), network: 3 });
+        spec.nics.push(Nic { mac: "52:54:00:00:00:02".to_owned(), link: Link::Tap("tap7".to_owned()) });
         assert_eq!(
             with(&spec, "user,"),
-            [
-                "user,id=net0,net=10.0.2.0/24,hostname=two,tftp=/srv,bootfile=a,,b",
-                "user,id=net1,net=10.0.3.0/24,hostname=two"
-            ]
+            ["user,id=net0,net=10.0.2.0/24,hostname=two,tftp=/srv,bootfile=a,,b"]
         );
+        assert_eq!(with(&spec, "tap,"), ["tap,id=net1,ifname=tap7,script=no,downscript=no"]);
         assert_eq!(
             with(&spec, "virtio-net-pci"),
             [

@@ -1,0 +1,213 @@
+//! What machines of each role are configured with, and the server that gives it to them when they first start.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use assisted_ignition::resource::Resource;
+use assisted_ignition::{Config, overlay};
+use axum::Router;
+use axum::extract::{ConnectInfo, Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256, Sha512};
+use tokio::sync::Mutex;
+use tracing::info;
+
+use crate::cluster::{CONFIG_PORT, Cluster, NODE};
+use crate::control_plane::{KUBELET, names, pair};
+use crate::files;
+use crate::kinds::MACHINE_CONFIG_NAMESPACE;
+use crate::program::LOGS;
+
+/// Where this program is on each machine.
+pub const PROGRAM: &str = "/usr/local/bin/lab-cluster";
+/// The secret that keeps what is served.
+pub const SECRET: &str = "machine-config-server";
+/// Name of the server's log.
+pub const LOG: &str = "machine-config-server";
+/// What a node says about its own config.
+pub const ANNOTATIONS: &str = "/etc/machine-config-daemon/node-annotations.json";
+const VERSION: &str = "3.2.0";
+const UNIT: &str = include_str!("../units/lab-node.service");
+const ROLE: &str = "machineconfiguration.openshift.io/role";
+
+/// The configs of all roles.
+#[derive(Clone, Debug, Default)]
+pub struct Rendered {
+    pub configs: BTreeMap<String, Vec<u8>>,
+    /// The objects that say what they are made of.
+    pub objects: Vec<Value>,
+}
+
+/// Makes the configs: what all have, what each role has, and over that the MachineConfigs among the manifests, by name.
+pub fn render(cluster: &Cluster, folder: &str, manifests: &[Value]) -> Result<Rendered> {
+    let mut own: Vec<&Value> = manifests.iter().filter(|object| object["kind"] == "MachineConfig").collect();
+    own.sort_by_key(|object| object["metadata"]["name"].as_str().unwrap_or_default());
+    let mut rendered = Rendered::default();
+    for role in ["master", "arbiter", "worker"] {
+        let mut config = of_role(cluster, folder, role)?;
+        for object in own.iter().filter(|object| object["metadata"]["labels"][ROLE] == role) {
+            let name = &object["metadata"]["name"];
+            config = overlay(&config, &object["spec"]["config"].to_string())
+                .with_context(|| format!("MachineConfig {name} can't be used"))?;
+        }
+        let digest = Sha256::digest(config.to_json()?);
+        let name = format!("rendered-{role}-{}", hex(&digest[..16]));
+        let key = |what: &str| format!("machineconfiguration.openshift.io/{what}");
+        let annotations =
+            json!({key("currentConfig"): name, key("desiredConfig"): name, key("state"): "Done"});
+        config.add_file(ANNOTATIONS, 0o644, Resource::bytes(annotations.to_string()));
+        rendered.objects.push(json!({
+            "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
+            "metadata": {"name": name, "labels": {ROLE: role}},
+            // The config itself holds keys that only its server gives away.
+            "spec": {"config": {"ignition": {"version": VERSION}}},
+        }));
+        rendered.configs.insert(role.to_owned(), config.to_json()?);
+    }
+    Ok(rendered)
+}
+
+fn of_role(cluster: &Cluster, folder: &str, role: &str) -> Result<Config> {
+    let mut config = Config::new(VERSION);
+    let told = Cluster { role: role.to_owned(), ..cluster.clone() };
+    let to = |name: &str| format!("{NODE}/{name}");
+    let path = |name: &str| std::path::Path::new(folder).join(name);
+    config.add_file(&to("lab.json"), 0o600, Resource::bytes(told.text()?));
+    let mut laid = vec![names::ROOT.to_owned(), KUBELET.to_owned(), format!("{}.crt", names::CLIENTS)];
+    if role != "worker" {
+        laid.extend([names::KUBECONFIG, names::LOOPBACK].map(str::to_owned));
+        // Operators would hand them over through the cluster, where there were some.
+        for name in
+            [names::API, names::CONFIG_SERVER, names::CLIENTS, names::KUBELETS, names::TOKENS, names::ETCD]
+        {
+            laid.extend(["crt", "key"].map(|end| format!("{name}.{end}")));
+        }
+    }
+    laid.sort();
+    laid.dedup();
+    for name in laid {
+        config.add_file(&to(&name), 0o600, Resource::bytes(files::read(path(&name))?));
+    }
+    let url = format!("https://{}:{CONFIG_PORT}/program", cluster.config_server());
+    let digest = hex(&Sha512::digest(files::read_program()?));
+    config.add_file(PROGRAM, 0o755, Resource::fetched(&url, &digest));
+    config.add_unit("lab-node.service", UNIT);
+    Ok(config)
+}
+
+/// Puts the program itself into a config whose machine has nobody to get it from.
+pub fn put_program(config: &mut Config) -> Result<()> {
+    let packed = packed(&files::read_program()?)?;
+    config.storage.files.retain(|file| file.path != PROGRAM);
+    config.add_file(PROGRAM, 0o755, packed);
+    Ok(())
+}
+
+fn packed(bytes: &[u8]) -> Result<Resource> {
+    use std::io::Write;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(bytes)?;
+    Ok(Resource { compression: Some("gzip".to_owned()), ..Resource::bytes(packed.finish()?) })
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Rendered {
+    /// The secret from which control-plane hosts serve them, once the bootstrap host is gone.
+    pub fn secret(&self) -> Value {
+        let data: BTreeMap<_, _> =
+            self.configs.iter().map(|(role, config)| (role, STANDARD.encode(config))).collect();
+        json!({
+            "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+            "metadata": {"name": SECRET, "namespace": MACHINE_CONFIG_NAMESPACE}, "data": data,
+        })
+    }
+}
+
+/// Where the served configs come from.
+pub enum Source {
+    Made(Rendered),
+    Cluster(Client),
+}
+
+struct Server {
+    source: Source,
+    log: Mutex<std::fs::File>,
+}
+
+/// Serves configs, by the certificates in a folder, until it is dropped. Who asked stands in its log.
+pub async fn serve(folder: &str, source: Source) -> Result<()> {
+    let certificate = pair(folder, names::CONFIG_SERVER)?;
+    std::fs::create_dir_all(LOGS)?;
+    let log = std::fs::File::options().create(true).append(true).open(crate::program::log_path(LOG))?;
+    let state = Arc::new(Server { source, log: Mutex::new(log) });
+    let routes = Router::new()
+        .route("/config/{role}", get(config))
+        .route("/program", get(program))
+        .route("/healthz", get(async || ""))
+        .with_state(state);
+    crate::server::serve(CONFIG_PORT, &certificate, None, routes).await
+}
+
+async fn config(
+    State(server): State<Arc<Server>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    Path(role): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    server.note(&role, peer, &headers).await;
+    match server.source.config(&role).await {
+        Ok(Some(config)) => ([(header::CONTENT_TYPE, "application/json")], config).into_response(),
+        Ok(None) => StatusCode::NOT_FOUND.into_response(),
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}")).into_response(),
+    }
+}
+
+async fn program() -> Response {
+    match files::read_program() {
+        Ok(program) => program.into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, format!("{error:#}")).into_response(),
+    }
+}
+
+impl Server {
+    /// Writes who asked, in the words that others look for; what a client says of itself is cut to one harmless word.
+    async fn note(&self, role: &str, peer: SocketAddr, headers: &HeaderMap) {
+        use std::io::Write;
+        let said = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let word = |text: &str| {
+            text.chars().filter(|c| c.is_ascii_graphic() && *c != '"').take(100).collect::<String>()
+        };
+        let (role, agent, accept) = (word(role), word(said(header::USER_AGENT)), word(said(header::ACCEPT)));
+        let line = format!(
+            "Pool {role} requested by address:\"{peer}\" User-Agent:\"{agent}\" Accept-Header: \"{accept}\"\n"
+        );
+        info!(role, %peer, agent, "asked for its config");
+        let _ = self.log.lock().await.write_all(line.as_bytes());
+    }
+}
+
+impl Source {
+    async fn config(&self, role: &str) -> Result<Option<Vec<u8>>> {
+        match self {
+            Self::Made(rendered) => Ok(rendered.configs.get(role).cloned()),
+            Self::Cluster(client) => {
+                let secrets = Api::<Secret>::namespaced(client.clone(), MACHINE_CONFIG_NAMESPACE);
+                let data = secrets.get(SECRET).await?.data.unwrap_or_default();
+                Ok(data.get(role).map(|ByteString(config)| config.clone()))
+            }
+        }
+    }
+}

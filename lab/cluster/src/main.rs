@@ -1,0 +1,118 @@
+//! The lab's OpenShift, one program: the installer of its releases, what lays the bootstrap's files, the temporary control
+//! plane, and the node. Which of them it is says its name, or its first argument. Etcd and Kubernetes are real; everything
+//! that OpenShift would run above them and that an installation waits for is here, as small as it can be.
+
+mod bootkube;
+mod cluster;
+mod control_plane;
+mod daemon;
+mod files;
+mod install;
+mod kinds;
+mod kube_api;
+mod lease;
+mod machine_config;
+mod node;
+mod node_image;
+mod operator;
+mod pki;
+mod program;
+mod server;
+mod vip;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+
+use crate::program::Programs;
+
+#[derive(Parser)]
+#[command(name = "lab-cluster", about = "The lab's OpenShift")]
+struct Cli {
+    #[command(subcommand)]
+    applet: Applet,
+}
+
+#[derive(Subcommand)]
+enum Applet {
+    /// The installer of a release
+    OpenshiftInstall {
+        #[command(subcommand)]
+        command: Install,
+    },
+    /// Lays an Ignition config onto a running system
+    MachineConfigDaemon {
+        #[command(subcommand)]
+        command: Daemon,
+    },
+    /// The temporary control plane of a bootstrap host
+    Bootkube(How),
+    /// Lets nodes in until the temporary control plane has done its part
+    ApproveCsr,
+    /// Waits until the cluster stands without its bootstrap host
+    Progress,
+    /// A node of the cluster
+    Node(How),
+    /// The release's client for a bootstrap host that has none
+    NodeImage {
+        #[command(subcommand)]
+        step: node_image::Step,
+    },
+}
+
+#[derive(Subcommand)]
+enum Install {
+    Create {
+        target: install::Target,
+        #[arg(long)]
+        dir: PathBuf,
+    },
+}
+
+#[derive(Subcommand)]
+enum Daemon {
+    Start(daemon::Options),
+}
+
+#[derive(Args)]
+struct How {
+    /// How etcd, Kubernetes and pods are run: from images by podman, or directly from PATH
+    #[arg(long, env = "LAB_PROGRAMS", default_value = "podman")]
+    programs: Programs,
+}
+
+fn main() -> Result<()> {
+    let mut args: Vec<_> = std::env::args_os().collect();
+    let name = args.first().map(PathBuf::from).unwrap_or_default();
+    let name = name.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+    // Whoever unpacks the installer from its release may call it anything: it alone is told to create.
+    let applet = match name.as_str() {
+        "openshift-install" | "machine-config-daemon" => Some(name.as_str()),
+        _ if args.get(1).is_some_and(|first| first == "create") => Some("openshift-install"),
+        _ => None,
+    };
+    if let Some(applet) = applet {
+        args.insert(1, applet.into());
+    }
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
+    assisted_client::install_crypto();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(run(Cli::parse_from(args).applet))
+}
+
+async fn run(applet: Applet) -> Result<()> {
+    match applet {
+        Applet::OpenshiftInstall { command: Install::Create { target, dir } } => {
+            install::create(target, &dir)
+        }
+        Applet::MachineConfigDaemon { command: Daemon::Start(options) } => daemon::start(&options),
+        Applet::Bootkube(how) => bootkube::run(how.programs).await,
+        Applet::ApproveCsr => bootkube::approve_requests().await,
+        Applet::Progress => bootkube::progress().await,
+        Applet::Node(how) => node::run(how.programs).await,
+        Applet::NodeImage { step } => node_image::run(step).await,
+    }
+}

@@ -1,0 +1,137 @@
+//! The node as an object: it is there, it has addresses, and it lives.
+
+use std::path::Path;
+
+use anyhow::Result;
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1 as core;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+use tracing::{info, warn};
+
+use super::{LOOK, Node};
+use crate::files;
+use crate::kube_api::MANAGER;
+use crate::machine_config::ANNOTATIONS;
+
+const LEASES: &str = "kube-node-lease";
+/// Renewals of the lease between two reports of the state.
+const RENEWALS: u32 = 6;
+
+/// Makes the node's object, unless it is there.
+pub async fn register(node: &Node, kube: &Client) {
+    loop {
+        match try_register(node, kube).await {
+            Ok(()) => return info!(node = node.name, "registered"),
+            Err(error) => warn!(error = format!("{error:#}"), "not registered yet"),
+        }
+        sleep(LOOK).await;
+    }
+}
+
+async fn try_register(node: &Node, kube: &Client) -> Result<()> {
+    let mut labels = json!({
+        "kubernetes.io/hostname": node.name, "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": if cfg!(target_arch = "x86_64") { "amd64" } else { std::env::consts::ARCH },
+        "node.openshift.io/os_id": "lab",
+    });
+    labels[format!("node-role.kubernetes.io/{}", node.cluster.role)] = json!("");
+    if node.is_master() {
+        labels["node-role.kubernetes.io/control-plane"] = json!("");
+    }
+    // Control-plane hosts take other pods only where there are no workers.
+    let taint = node.has_etcd() && node.cluster.workers > 1;
+    let role = &node.cluster.role;
+    let taints = match taint {
+        true => json!([{"key": format!("node-role.kubernetes.io/{role}"), "effect": "NoSchedule"}]),
+        false => json!([]),
+    };
+    let told = files::read(Path::new(ANNOTATIONS)).ok();
+    let annotations: Value = told.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let object: core::Node = serde_json::from_value(json!({
+        "metadata": {"name": node.name, "labels": labels, "annotations": annotations},
+        "spec": {"taints": taints},
+    }))?;
+    match Api::all(kube.clone()).create(&PostParams::default(), &object).await {
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+        made => Ok(made.map(drop)?),
+    }
+}
+
+/// Says again and again that the node lives.
+pub async fn keep(node: &Node, kube: &Client) {
+    let mut looks = 0;
+    loop {
+        let told = async {
+            if looks % RENEWALS == 0 {
+                report(node, kube).await?;
+            }
+            renew(node, kube).await
+        };
+        match told.await {
+            Ok(()) => looks += 1,
+            Err(error) => warn!(error = format!("{error:#}"), "can't say that this node lives"),
+        }
+        sleep(LOOK * 2).await;
+    }
+}
+
+async fn report(node: &Node, kube: &Client) -> Result<()> {
+    let now = Timestamp::now().to_string();
+    let condition = |kind: &str, status: &str, reason: &str| {
+        json!({
+            "type": kind, "status": status, "reason": reason, "message": "", "lastHeartbeatTime": now,
+        })
+    };
+    let resources = json!({"cpu": "4", "memory": "4Gi", "pods": "50"});
+    let status = json!({"status": {
+        "addresses": [
+            {"type": "InternalIP", "address": node.address}, {"type": "Hostname", "address": node.name},
+        ],
+        "conditions": [
+            condition("Ready", "True", "KubeletReady"),
+            condition("MemoryPressure", "False", "KubeletHasSufficientMemory"),
+            condition("DiskPressure", "False", "KubeletHasNoDiskPressure"),
+            condition("PIDPressure", "False", "KubeletHasSufficientPID"),
+        ],
+        "capacity": resources, "allocatable": resources,
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": super::kubelet::PORT}},
+        "nodeInfo": {
+            "architecture": "amd64", "operatingSystem": "linux", "osImage": "Lab",
+            "kernelVersion": kernel(), "kubeletVersion": KUBELET, "containerRuntimeVersion": "podman://lab",
+            "kubeProxyVersion": "", "machineID": machine(), "systemUUID": "", "bootID": boot(),
+        },
+    }});
+    let nodes = Api::<core::Node>::all(kube.clone());
+    nodes.patch_status(&node.name, &PatchParams::default(), &Patch::Strategic(status)).await?;
+    Ok(())
+}
+
+/// The version of Kubernetes in lab releases.
+const KUBELET: &str = "v1.34.4";
+
+fn kernel() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+fn boot() -> String {
+    files::text("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+fn machine() -> String {
+    files::text("/etc/machine-id").unwrap_or_default().trim().to_owned()
+}
+
+async fn renew(node: &Node, kube: &Client) -> Result<()> {
+    let leases = Api::<Lease>::namespaced(kube.clone(), LEASES);
+    let now = Timestamp::now();
+    let lease = json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": node.name},
+        "spec": {"holderIdentity": node.name, "leaseDurationSeconds": 40, "renewTime": format!("{now:.6}")},
+    });
+    leases.patch(&node.name, &PatchParams::apply(MANAGER).force(), &Patch::Apply(lease)).await?;
+    Ok(())
+}

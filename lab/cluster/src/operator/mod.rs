@@ -1,0 +1,73 @@
+//! What only one of the control-plane hosts does: pods are given to nodes, and the cluster's operators say how far they
+//! are. Nobody operates anything here: each says what follows from the nodes that are ready.
+
+mod objects;
+mod pods;
+
+use anyhow::Result;
+use k8s_openapi::api::core::v1 as core;
+use kube::api::ListParams;
+use kube::{Api, Client, ResourceExt};
+use tokio::time::sleep;
+use tracing::{info, warn};
+
+use crate::kube_api::Applier;
+use crate::lease::{LOOK, Lease};
+use crate::node::Node;
+
+const LEASE: &str = "lab-operator";
+
+/// Works whenever this host holds the lease. It goes on until it is dropped.
+pub async fn run(node: &Node, kube: &Client) {
+    let lease = Lease::new(kube, LEASE, &node.name);
+    let mut applier = Applier::new(kube.clone());
+    let mut told = objects::Told::default();
+    let mut leads = false;
+    loop {
+        let held = lease.hold().await.map_err(|error| warn!(error = format!("{error:#}"), "no lease"));
+        if held == Ok(true) {
+            if !leads {
+                info!(node = node.name, "leads");
+                // Another one may have told something else since.
+                told = objects::Told::default();
+            }
+            if let Err(error) = pass(node, kube, &mut applier, &mut told).await {
+                warn!(error = format!("{error:#}"), "operators have to wait");
+            }
+        }
+        leads = held == Ok(true);
+        sleep(LOOK).await;
+    }
+}
+
+async fn pass(node: &Node, kube: &Client, applier: &mut Applier, told: &mut objects::Told) -> Result<()> {
+    let nodes = Api::<core::Node>::all(kube.clone()).list(&ListParams::default()).await?.items;
+    let nodes: Vec<Seen> = nodes.iter().map(Seen::of).collect();
+    pods::schedule(kube, &nodes).await?;
+    objects::tell(&node.cluster, &nodes, kube, applier, told).await
+}
+
+/// What matters of a node.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    pub name: String,
+    pub labels: std::collections::BTreeMap<String, String>,
+    pub ready: bool,
+}
+
+impl Seen {
+    fn of(node: &core::Node) -> Self {
+        let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+        let is_ready =
+            |condition: &core::NodeCondition| condition.type_ == "Ready" && condition.status == "True";
+        Self {
+            name: node.name_any(),
+            labels: node.labels().clone(),
+            ready: conditions.into_iter().any(is_ready),
+        }
+    }
+
+    pub fn is(&self, role: &str) -> bool {
+        self.labels.contains_key(&format!("node-role.kubernetes.io/{role}"))
+    }
+}

@@ -1,0 +1,181 @@
+//! The objects by which a cluster says how far it is: its operators, its version, its router's certificates.
+
+use anyhow::Result;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use tracing::info;
+
+use super::Seen;
+use crate::cluster::Cluster;
+use crate::kube_api::{Applier, is_absent};
+use crate::pki::Authority;
+
+/// Operators, and which nodes they need.
+const OPERATORS: &[(&str, Needs)] = &[
+    ("authentication", Needs::Applications),
+    ("console", Needs::Applications),
+    ("dns", Needs::ControlPlane),
+    ("etcd", Needs::ControlPlane),
+    ("ingress", Needs::Applications),
+    ("kube-apiserver", Needs::ControlPlane),
+    ("kube-controller-manager", Needs::ControlPlane),
+    ("kube-scheduler", Needs::ControlPlane),
+    ("machine-config", Needs::All),
+    ("network", Needs::ControlPlane),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needs {
+    /// All control-plane hosts.
+    ControlPlane,
+    /// A node for applications.
+    Applications,
+    /// Every node of the control plane, and of the pools beside it that have joined.
+    All,
+}
+
+/// What was told already, without its times.
+#[derive(Debug, Default)]
+pub struct Told(std::collections::BTreeMap<String, Value>);
+
+/// Tells what has changed.
+pub async fn tell(
+    cluster: &Cluster,
+    nodes: &[Seen],
+    kube: &Client,
+    applier: &mut Applier,
+    told: &mut Told,
+) -> Result<()> {
+    router(cluster, kube, applier, told).await?;
+    let states: Vec<_> =
+        OPERATORS.iter().map(|(name, needs)| (*name, missing(*needs, cluster, nodes))).collect();
+    for (name, missing) in &states {
+        let versions = json!([{"name": "operator", "version": cluster.version}]);
+        let status =
+            json!({"conditions": conditions(missing, "the operator is available"), "versions": versions});
+        told.tell(applier, "ClusterOperator", name, status).await?;
+    }
+    let waiting: Vec<_> =
+        states.iter().filter(|(_, missing)| !missing.is_empty()).map(|(name, _)| *name).collect();
+    let why = match waiting.len() {
+        0 => String::new(),
+        _ => format!("Working towards {}: waiting on {}", cluster.version, waiting.join(", ")),
+    };
+    let status = json!({
+        "conditions": conditions(&why, &format!("Done applying {}", cluster.version)),
+        "desired": {"version": cluster.version, "image": cluster.release_image},
+        "history": [{
+            "version": cluster.version, "image": cluster.release_image, "verified": false,
+            "state": if why.is_empty() { "Completed" } else { "Partial" },
+        }],
+        "capabilities": {"enabledCapabilities": ["Console"], "knownCapabilities": ["Console"]},
+    });
+    told.tell(applier, "ClusterVersion", "version", status).await
+}
+
+/// What an operator waits for; empty when it is available.
+fn missing(needs: Needs, cluster: &Cluster, nodes: &[Seen]) -> String {
+    let ready = |role: &str| nodes.iter().filter(|node| node.is(role) && node.ready).count();
+    let wanted = |role: &str, count: usize| match ready(role) {
+        found if found >= count => None,
+        found => Some(format!("{found} of {count} nodes with role {role} are ready")),
+    };
+    let control_plane = || wanted("master", cluster.masters).or_else(|| wanted("arbiter", cluster.arbiters));
+    let applications = || if cluster.workers > 1 { wanted("worker", 1) } else { wanted("master", 1) };
+    let joined =
+        || nodes.iter().find(|node| !node.ready).map(|node| format!("node {} is not ready", node.name));
+    let missing = match needs {
+        Needs::ControlPlane => control_plane(),
+        Needs::Applications => applications(),
+        Needs::All => control_plane().or_else(joined),
+    };
+    missing.unwrap_or_default()
+}
+
+fn conditions(missing: &str, done: &str) -> Value {
+    let available = missing.is_empty();
+    let status = |holds: bool| if holds { "True" } else { "False" };
+    json!([
+        {"type": "Available", "status": status(available), "reason": "Lab", "message": if available { done } else { missing }},
+        {"type": "Progressing", "status": status(!available), "reason": "Lab", "message": missing},
+        {"type": "Degraded", "status": "False", "reason": "Lab", "message": ""},
+        {"type": "Upgradeable", "status": "True", "reason": "Lab", "message": ""},
+    ])
+}
+
+impl Told {
+    async fn tell(&mut self, applier: &mut Applier, kind: &str, name: &str, status: Value) -> Result<()> {
+        let key = format!("{kind}/{name}");
+        if self.0.get(&key) == Some(&status) {
+            return Ok(());
+        }
+        let mut timed = status.clone();
+        for condition in timed["conditions"].as_array_mut().into_iter().flatten() {
+            condition["lastTransitionTime"] = Timestamp::now().to_string().into();
+        }
+        let object = json!({
+            "apiVersion": "config.openshift.io/v1", "kind": kind, "metadata": {"name": name}, "status": timed,
+        });
+        applier.apply(object).await?;
+        info!(object = key, message = %status["conditions"][0]["message"], "told");
+        self.0.insert(key, status);
+        Ok(())
+    }
+}
+
+/// The router's authority, made once, and the way to the console.
+async fn router(cluster: &Cluster, kube: &Client, applier: &mut Applier, told: &mut Told) -> Result<()> {
+    const CERTIFICATES: (&str, &str) = ("openshift-config-managed", "default-ingress-cert");
+    if told.0.contains_key(CERTIFICATES.1) {
+        return Ok(());
+    }
+    let maps = Api::<ConfigMap>::namespaced(kube.clone(), CERTIFICATES.0);
+    match maps.get(CERTIFICATES.1).await {
+        Err(error) if is_absent(&error) => {
+            let authority = Authority::new("ingress-operator")?;
+            let object = json!({
+                "apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {"namespace": CERTIFICATES.0, "name": CERTIFICATES.1},
+                "data": {"ca-bundle.crt": authority.certificate()},
+            });
+            applier.apply(object).await?;
+        }
+        found => drop(found?),
+    }
+    let host = format!("console-openshift-console.apps.{}", cluster.domain());
+    let route = json!({
+        "apiVersion": "route.openshift.io/v1", "kind": "Route",
+        "metadata": {"namespace": "openshift-console", "name": "console"}, "spec": {"host": host},
+    });
+    applier.apply(route).await?;
+    told.0.insert(CERTIFICATES.1.to_owned(), Value::Null);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(role: &str, ready: bool) -> Seen {
+        let labels = [(format!("node-role.kubernetes.io/{role}"), String::new())].into();
+        Seen { name: role.to_owned(), labels, ready }
+    }
+
+    #[test]
+    fn operators_follow_the_nodes() {
+        let cluster = Cluster { masters: 3, workers: 2, ..Cluster::default() };
+        let mut nodes = vec![node("master", true), node("master", true), node("master", false)];
+        assert_eq!(missing(Needs::ControlPlane, &cluster, &nodes), "2 of 3 nodes with role master are ready");
+        assert_eq!(missing(Needs::Applications, &cluster, &nodes), "0 of 1 nodes with role worker are ready");
+        nodes[2].ready = true;
+        nodes.push(node("worker", true));
+        nodes.push(node("worker", false));
+        assert_eq!(missing(Needs::ControlPlane, &cluster, &nodes), "");
+        assert_eq!(missing(Needs::Applications, &cluster, &nodes), "");
+        assert_eq!(missing(Needs::All, &cluster, &nodes), "node worker is not ready");
+        let compact = Cluster { masters: 3, ..Cluster::default() };
+        assert_eq!(missing(Needs::Applications, &compact, &nodes[..1]), "");
+    }
+}
