@@ -274,7 +274,8 @@ fn set(value: Option<&String>) -> Option<&str> {
     value.map(String::as_str).filter(|value| !value.is_empty())
 }
 
-fn port(name: &str, text: &str, default: u16) -> Result<u16> {
+/// The port in a setting.
+pub(crate) fn port(name: &str, text: &str, default: u16) -> Result<u16> {
     if text.is_empty() {
         return Ok(default);
     }

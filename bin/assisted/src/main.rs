@@ -1,6 +1,7 @@
 //! `assisted`: the service, and the command line that talks to it.
 
 mod cli;
+mod controller;
 mod image_service;
 mod lab;
 mod serve;
@@ -24,6 +25,7 @@ struct Program {
 enum Command {
     Serve(Box<serve::Serve>),
     ImageService(Box<image_service::ImageService>),
+    Controller(controller::Controller),
     #[command(flatten)]
     Client(cli::Command),
     /// Try the service out without machines
@@ -59,6 +61,9 @@ fn run(program: Program) -> Result<(), cli::Failure> {
         Command::Serve(serve) => serve.run().map_err(|error| cli::Failure::Refused(format!("{error:#}"))),
         Command::ImageService(service) => {
             service.run().map_err(|error| cli::Failure::Refused(format!("{error:#}")))
+        }
+        Command::Controller(controller) => {
+            controller.run().map_err(|error| cli::Failure::Refused(format!("{error:#}")))
         }
         Command::Client(command) => {
             let runtime = tokio::runtime::Builder::new_current_thread()

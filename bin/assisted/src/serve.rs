@@ -25,6 +25,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::image_service::port;
+
 /// Hosts may wait in a pool for weeks before they are used; their tokens must last as long.
 const TOKEN_LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
 
@@ -64,9 +66,10 @@ impl Serve {
     }
 
     async fn serve(self, mut settings: Settings) -> Result<()> {
-        let image_address = self.images.address(&settings, self.listen);
+        let (listen, scripts) = self.addresses(&settings.http)?;
+        let image_address = self.images.address(&settings, listen);
         let open = settings.auth.auth_type == AuthType::None && !self.allow_unauthenticated;
-        for address in [Some(self.listen), image_address].into_iter().flatten() {
+        for address in [Some(listen), scripts, image_address].into_iter().flatten() {
             if open && !address.ip().is_loopback() {
                 bail!(
                     "{address} can be reached from other machines and AUTH_TYPE is none: anyone could do anything. \
@@ -74,8 +77,11 @@ impl Serve {
                 );
             }
         }
-        if !settings.http.http_listen_port.is_empty() {
-            bail!("HTTP_LISTEN_PORT is not available in this version; leave it unset");
+        if scripts.is_some() && image_address.is_some() {
+            bail!(
+                "HTTP_LISTEN_PORT beside HTTPS needs an image service that speaks plain HTTP, too: run `assisted image-service` \
+                 with an HTTP_LISTEN_PORT of its own, and say by IMAGE_SERVICE_BASE_URL where it is"
+            );
         }
         if !settings.http.tls_cipher_suites.is_empty() {
             bail!(
@@ -96,9 +102,15 @@ impl Serve {
         let blob = Blob::open(data_dir.join("files")).await.context("the folder of files can't be used")?;
 
         let tls = tls(&settings.http)?;
-        let listener = TcpListener::bind(self.listen).await.with_context(|| {
-            format!("can't listen on {}; choose another address with --listen", self.listen)
-        })?;
+        let listener = TcpListener::bind(listen)
+            .await
+            .with_context(|| format!("can't listen on {listen}; choose another address with --listen"))?;
+        let scripts = match scripts {
+            Some(address) => Some(TcpListener::bind(address).await.with_context(|| {
+                format!("can't listen on {address}; choose another port with HTTP_LISTEN_PORT")
+            })?),
+            None => None,
+        };
         let images = match image_address {
             Some(address) => Some(self.images.bind(address, &mut settings, &data_dir).await?),
             None => None,
@@ -120,16 +132,20 @@ impl Serve {
         let api = Api::new(service, &settings)?;
         let address = listener.local_addr()?;
         tracing::info!(%address, https = tls.is_some(), data_dir = %data_dir.display(), "serving");
-        // For whoever started it on a free port.
-        let scheme = if tls.is_some() { "https" } else { "http" };
-        if let Err(error) = writeln!(std::io::stdout(), "listening on {scheme}://{address}") {
-            tracing::debug!(%error, "nobody reads the output");
-        }
 
         let (stop, stopped) = watch::channel(false);
         let mut servers = JoinSet::new();
         if let Some(images) = images {
             images.start(&api, address, &stopped, &mut servers).await?;
+        }
+        if let Some(listener) = scripts {
+            let (api, until) = (api.clone().only_scripts(), stopping(&stopped));
+            servers.spawn(async move { Ok(assisted_api::server::serve(listener, None, api, until).await?) });
+        }
+        // For whoever started it on a free port: everything can be asked from here on.
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        if let Err(error) = writeln!(std::io::stdout(), "listening on {scheme}://{address}") {
+            tracing::debug!(%error, "nobody reads the output");
         }
         let until = stopping(&stopped);
         servers.spawn(async move { Ok(assisted_api::server::serve(listener, tls, api, until).await?) });
@@ -149,6 +165,17 @@ impl Serve {
         background.stop().await;
         tracing::info!("stopped");
         Ok(())
+    }
+
+    /// Where the API is served, and where iPXE scripts are served besides: without HTTPS a port for plain HTTP takes the place
+    /// of the listener's own (image-service §1.1).
+    fn addresses(&self, http: &Http) -> Result<(SocketAddr, Option<SocketAddr>)> {
+        if http.http_listen_port.is_empty() {
+            return Ok((self.listen, None));
+        }
+        let port = port("HTTP_LISTEN_PORT", &http.http_listen_port, 0)?;
+        let plain = SocketAddr::new(self.listen.ip(), port);
+        Ok(if http.serve_https { (self.listen, Some(plain)) } else { (plain, None) })
     }
 
     fn data_dir(&self) -> Result<PathBuf> {

@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests too")]
 
 mod discovery;
+mod disk;
+mod network;
 mod service;
 mod structure;
 mod support;
+mod up;

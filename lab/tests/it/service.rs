@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assisted_lab::machine::{Machine, Spec};
-use assisted_testkit::Server;
+use assisted_testkit::{Server, built};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -38,7 +38,7 @@ impl Service {
             "version": assisted_lab::image::VERSION,
         }]);
         let (forward, port) = Forward::new();
-        let program = built("assisted");
+        let program = built("assisted").unwrap();
         let programs = programs(dir.path());
         let server = Server::start(&program, dir.path(), |command| {
             command
@@ -118,20 +118,12 @@ impl Service {
     }
 }
 
-/// A program of this workspace; `cargo xtask test` builds them first.
-fn built(name: &str) -> PathBuf {
-    let own = std::env::current_exe().unwrap();
-    let program = own.parent().unwrap().parent().unwrap().join(name);
-    assert!(program.is_file(), "{} is missing: run `cargo build --workspace --bins`", program.display());
-    program
-}
-
 /// A folder with the program for hosts. Machines keep it in memory: what is for debuggers only stays here.
 fn programs(dir: &Path) -> PathBuf {
     let dir = dir.join("programs");
     std::fs::create_dir(&dir).unwrap();
     let to = dir.join("assisted-host-x86_64");
-    run(Command::new("strip").args(["-o", text(&to), text(&built("assisted-host"))]));
+    run(Command::new("strip").args(["-o", text(&to), text(&built("assisted-host").unwrap())]));
     dir
 }
 

@@ -73,6 +73,7 @@ fn the_root_is_where_readers_look_and_large_enough_to_be_real() {
         "usr/bin/coreos-installer",
         "usr/local",
         "usr/sbin/NetworkManager",
+        "usr/lib/coreos-installer/osmet/metal.osmet",
         "etc/machine-id",
     ]));
     let files = String::from_utf8(files.stdout).unwrap();
@@ -80,6 +81,8 @@ fn the_root_is_where_readers_look_and_large_enough_to_be_real() {
         files.contains("usr/bin/coreos-installer") && files.contains("usr/sbin/NetworkManager"),
         "{files}"
     );
+    // What it writes onto disks.
+    assert!(files.contains("coreos-installer/osmet/metal.osmet"), "{files}");
     // A live system finds its identity at each start.
     assert!(!files.contains("machine-id"), "{files}");
 }

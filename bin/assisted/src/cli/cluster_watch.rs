@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use assisted_client::{Change, Changes, Error, EventFilter, Order};
-use assisted_wire::cluster::{Cluster, ClusterStatus};
+use assisted_wire::cluster::{Cluster, ClusterStatus, InstallationPreparationStatus};
 use assisted_wire::event::Event;
 use assisted_wire::host::Host;
 use assisted_wire::id::{ClusterId, HostId};
@@ -109,12 +109,11 @@ fn tell_change(format: Format, change: Change, view: &mut View) -> Result<bool, 
 
 /// Whether a cluster is where it should be; a failure when it will not get there by itself.
 fn is_over(cluster: &Cluster, until: ClusterStatus) -> Result<bool, Failure> {
-    let never = |what: &str| {
-        Failure::Refused(format!(
-            "cluster {} {what} instead of being {until}: {}",
-            cluster.name, cluster.status_info
-        ))
+    use ClusterStatus::{Finalizing, Installed, Installing, PreparingForInstallation};
+    let because = |what: &str, why: &str| {
+        Failure::Refused(format!("cluster {} {what} instead of being {until}: {why}", cluster.name))
     };
+    let never = |what: &str| because(what, &cluster.status_info);
     if cluster.deleted_at.is_some() {
         return Err(never("was deleted"));
     }
@@ -122,6 +121,16 @@ fn is_over(cluster: &Cluster, until: ClusterStatus) -> Result<bool, Failure> {
         status if status == until => Ok(true),
         ClusterStatus::Error => Err(never("failed")),
         ClusterStatus::Cancelled => Err(never("was cancelled")),
+        // An installation that can't be prepared leaves the cluster as it was; somebody must begin it again.
+        ClusterStatus::Ready | ClusterStatus::Insufficient
+            if matches!(until, PreparingForInstallation | Installing | Finalizing | Installed) =>
+        {
+            let last = cluster.last_installation_preparation.as_ref();
+            match last.filter(|last| last.status == Some(InstallationPreparationStatus::Failed)) {
+                Some(failed) => Err(because("could not be prepared", &failed.reason)),
+                None => Ok(false),
+            }
+        }
         _ => Ok(false),
     }
 }
@@ -329,6 +338,13 @@ mod tests {
         }
         let gone = Cluster { deleted_at: Some(now()), ..cluster("ready", &[]) };
         assert!(is_over(&gone, Ready).is_err());
+        let last = json!({"status": "failed", "reason": "no image"});
+        let last = Some(serde_json::from_value(last).unwrap());
+        let unprepared = Cluster { last_installation_preparation: last, ..cluster("ready", &[]) };
+        assert!(is_over(&unprepared, Ready).unwrap());
+        let failure = is_over(&unprepared, Installed).unwrap_err().to_string();
+        assert_eq!(failure, "cluster demo could not be prepared instead of being installed: no image");
+        assert!(!is_over(&cluster("ready", &[]), Installed).unwrap());
     }
 
     #[test]

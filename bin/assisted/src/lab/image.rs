@@ -62,7 +62,10 @@ impl Command {
 impl Build {
     fn run(self) -> Result<Image, Failure> {
         let dir = self.dir.map_or_else(Image::default_dir, Ok)?;
-        let installer = self.coreos_installer.map_or_else(Image::default_installer, Ok)?;
+        let installer = match self.coreos_installer {
+            Some(installer) => installer,
+            None => assisted_lab_tools::coreos_installer().map_err(ImageError::from)?,
+        };
         tell(&format!("building into {}; the log is build.log beside it", dir.display()));
         Ok(Image::build(&dir, &installer, |Step { what, took }| {
             tell(&format!("{what}: {:.1} s", took.as_secs_f64()));
@@ -85,6 +88,7 @@ fn rows(image: &Image) -> Vec<Row> {
         row(image.kernel(), "its kernel"),
         row(image.initrd(), "its initramfs"),
         row(image.rootfs(), "its root file system"),
+        row(image.disk(), "what it writes onto disks"),
         row(image.packages(), "Debian packages in it"),
     ]
 }

@@ -3,6 +3,7 @@
 mod image;
 mod simulate;
 mod table;
+mod up;
 
 use clap::Subcommand;
 
@@ -14,6 +15,10 @@ pub enum Command {
     Simulate(simulate::Simulate),
     #[command(subcommand)]
     Image(image::Command),
+    Up(up::Up),
+    Down(up::Down),
+    Status(up::Status),
+    Exec(up::Exec),
 }
 
 impl Command {
@@ -22,6 +27,10 @@ impl Command {
         match self {
             Self::Simulate(simulate) => simulate.run(global).await,
             Self::Image(image) => tokio::task::block_in_place(|| image.run(global)),
+            Self::Up(up) => up.run().await,
+            Self::Down(down) => tokio::task::block_in_place(|| down.run()),
+            Self::Status(status) => status.run(global),
+            Self::Exec(exec) => exec.run(),
         }
     }
 }

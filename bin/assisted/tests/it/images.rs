@@ -180,12 +180,11 @@ fn an_image_is_for_whoever_has_its_token() {
 
     let service = start(&ONE, data.path());
     // Whoever makes addresses of images is somebody else, too: here they are made as the service makes them.
-    let images = |service: &Server, start: usize| loop {
+    let images = |service: &Server, start: usize| {
+        // All starts in a folder share a log.
         let log = service.log();
-        // All starts in a folder share a log; images are served a moment after the API.
-        if let Some(address) = log.split("serving images address=").nth(start) {
-            break format!("http://{}", address.split_whitespace().next().unwrap());
-        }
+        let address = log.split("serving images address=").nth(start).unwrap();
+        format!("http://{}", address.split_whitespace().next().unwrap())
     };
     let file = "4.20/x86_64/full.iso";
     let (there, token) = (images(&service, 2), ONE.token(&id, 24));

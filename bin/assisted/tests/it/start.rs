@@ -53,6 +53,7 @@ fn a_bad_setting_is_named_with_what_is_allowed() {
         ("DB_MAX_OPEN_CONNECTIONS", "many", ["\"many\"", "a whole number"]),
         ("CLUSTER_NETWORK_CIDR", "10.0.0.0", ["\"10.0.0.0\"", "an IPv4 network"]),
         ("AUTH_TYPE", "basic", ["\"basic\"", "none, local"]),
+        ("HTTP_LISTEN_PORT", "http", ["\"http\"", "is no port"]),
         ("LOG_LEVEL", "a=b=c", ["\"a=b=c\"", "debug or trace"]),
         ("LOG_FORMAT", "xml", ["\"xml\"", "text or json"]),
     ] {
@@ -62,6 +63,13 @@ fn a_bad_setting_is_named_with_what_is_allowed() {
             assert!(told.contains(part), "{variable}={value}: {told} lacks {part}");
         }
     }
+}
+
+#[test]
+fn firmware_is_not_led_to_images_that_it_cannot_fetch() {
+    let dir = tempfile::tempdir().unwrap();
+    let told = text(&refused(dir.path(), &[], &[("SERVE_HTTPS", "true"), ("HTTP_LISTEN_PORT", "0")]).stderr);
+    assert!(told.contains("assisted image-service") && told.contains("IMAGE_SERVICE_BASE_URL"), "{told}");
 }
 
 #[test]

@@ -104,7 +104,7 @@ fn aicli_installs_a_cluster() {
     assert_eq!(service.json(&["cluster", "list"]), serde_json::json!([]));
 }
 
-/// Reads everything of a cluster in each state until it has the last one; returns the states that were read. What happens
+/// Reads everything of a cluster in each state until the last one has been read; returns the states that were read. What happens
 /// to the cluster begins when the first state has been read.
 fn states_read<T>(
     service: &Service,
@@ -133,26 +133,30 @@ fn holds_all(seen: &BTreeSet<String>, states: &[&str]) {
 #[test]
 fn the_published_python_client_reads_every_object_in_every_state() {
     let service = Service::simulating();
-    let (cluster, infra_env) = service.cluster("demo");
-    let seen = states_read(&service, &cluster, &infra_env, "installed", || {
-        simulated_hosts(&service, &cluster, &infra_env, &["--speed", "120"])
-    });
-    holds_all(
-        &seen,
-        &[
-            "cluster insufficient",
-            "cluster preparing-for-installation",
-            "cluster installing",
-            "cluster finalizing",
-            "cluster installed",
-            "host known",
-            "host installing-in-progress",
-            "host installed",
-            "stage Writing image to disk",
-            "stage Rebooting",
-            "stage Done",
-        ],
-    );
+    // Read while it happens, up to a state that lasts.
+    let reads = |name: &str, last: &str, more: &[&str]| {
+        let (cluster, infra_env) = service.cluster(name);
+        states_read(&service, &cluster, &infra_env, last, || {
+            simulated_hosts(&service, &cluster, &infra_env, more)
+        })
+    };
+    let seen = reads("demo", "cluster installed", &["--speed", "120"]);
+    let installing = [
+        "cluster preparing-for-installation",
+        "cluster installing",
+        "cluster finalizing",
+        "cluster installed",
+        "host known",
+        "host installing-in-progress",
+        "host installed",
+        "stage Writing image to disk",
+        "stage Rebooting",
+        "stage Done",
+    ];
+    holds_all(&seen, &installing);
+    let added = "host added-to-existing-cluster";
+    let seen = reads("grows", added, &["--speed", "600", "--add-workers", "1"]);
+    holds_all(&seen, &["cluster adding-hosts", added]);
 }
 
 #[test]
@@ -166,9 +170,12 @@ fn the_published_python_client_reads_failures_and_new_beginnings() {
         let (_hosts, _report) = simulated_hosts(&service, &cluster, &infra_env, &more);
         let states = |last: &str| states_read(&service, &cluster, &infra_env, last, || ());
         let ends = [format!("cluster {end}"), format!("host {end}")];
-        holds_all(&states(end), &ends.each_ref().map(String::as_str));
+        holds_all(&states(&ends[0]), &ends.each_ref().map(String::as_str));
         assert!(service.cli(&["cluster", "reset", name]).status.success(), "{}", service.log());
         // The hosts wait for somebody to boot them anew.
-        holds_all(&states("insufficient"), &["cluster insufficient", "host resetting-pending-user-action"]);
+        holds_all(
+            &states("cluster insufficient"),
+            &["cluster insufficient", "host resetting-pending-user-action"],
+        );
     }
 }

@@ -1,0 +1,227 @@
+//! `assisted lab up`, `down`, `status`, `exec`: an installation in virtual machines, on one computer.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use assisted_lab::up::{Fault, Lab, LabError, Plan, Record, Topology, Until};
+use clap::{Args, ValueEnum};
+
+use crate::cli::{Failure, Global, line_if_read, show, table};
+
+/// The shape of a cluster.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Shape {
+    /// One node
+    Sno,
+    /// Three control-plane nodes
+    Compact,
+    /// Three control-plane nodes and two workers
+    Ha,
+    /// Two control-plane nodes and an arbiter
+    Arbiter,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Iso {
+    Full,
+    Minimal,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Goal {
+    Ready,
+    Installing,
+    Installed,
+}
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Trouble {
+    /// The first machine is reset while its disk is written
+    ResetWhileWriting,
+    /// The first machine boots the image again instead of its disk, until that is mended
+    BootOrder,
+    /// The service is killed in the middle, and started again
+    ServiceRestart,
+    /// The first machine has no network for two minutes
+    NetworkCut,
+    /// No worker is ever switched on
+    MissingWorker,
+}
+
+/// Install a cluster on virtual machines, from the image to the kubeconfig
+///
+/// Makes a network of its own with addresses, names, time and a registry, starts the service on it, boots machines from
+/// its discovery image and installs a cluster on them. Needs root, and what `cargo xtask setup` installs.
+#[derive(Args, Debug)]
+pub struct Up {
+    /// Shape of the cluster
+    #[arg(long, value_enum, default_value = "compact")]
+    topology: Shape,
+    /// Workers beside those of the shape
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10))]
+    workers: u32,
+    /// Give the machines fixed addresses instead of DHCP's
+    #[arg(long)]
+    static_network: bool,
+    /// Which discovery image the machines boot
+    #[arg(long, value_enum, default_value = "full")]
+    iso: Iso,
+    /// Let something go wrong
+    #[arg(long, value_enum)]
+    fault: Option<Trouble>,
+    /// How far to go
+    #[arg(long, value_enum, default_value = "installed", value_name = "STATUS")]
+    until: Goal,
+    /// End, and take everything down, when that is reached, instead of waiting for Ctrl-C
+    #[arg(long)]
+    once: bool,
+    /// Folder with the program for hosts [default: that of this program]
+    #[arg(long, value_name = "DIR")]
+    host_programs: Option<PathBuf>,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Which lab is meant.
+#[derive(Args, Debug)]
+pub struct Place {
+    /// Folder of disks, consoles and logs [default: assisted-lab in the folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// End a lab: machines, network and all; its folder stays
+#[derive(Args, Debug)]
+pub struct Down {
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Show a lab that runs: its service, its machines and their consoles
+#[derive(Args, Debug)]
+pub struct Status {
+    #[command(flatten)]
+    place: Place,
+}
+
+/// Run a program in the network of a lab
+#[derive(Args, Debug)]
+pub struct Exec {
+    #[command(flatten)]
+    place: Place,
+    /// The program and its arguments, such as: kubectl get nodes
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+impl Up {
+    /// Installs, shows, and waits.
+    pub async fn run(self) -> Result<(), Failure> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let once = self.once;
+        let plan = self.plan(Arc::clone(&stop))?;
+        let mut work = tokio::task::spawn_blocking(move || {
+            let mut lab = Lab::start(plan)?;
+            lab.run()?;
+            line_if_read(&format!("\n{}", lab.summary())).map_err(|_| LabError::Interrupted)?;
+            if once {
+                return Ok(());
+            }
+            line_if_read("Ctrl-C, or `assisted lab down`, ends it.").map_err(|_| LabError::Interrupted)?;
+            lab.wait()
+        });
+        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
+            .map_err(|error| Failure::Refused(error.to_string()))?;
+        let ended = loop {
+            tokio::select! {
+                ended = &mut work => break ended,
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            stop.store(true, Ordering::Relaxed);
+        };
+        Ok(ended.map_err(|error| Failure::Refused(error.to_string()))??)
+    }
+
+    fn plan(self, stop: Arc<AtomicBool>) -> Result<Plan, Failure> {
+        let program = std::env::current_exe().map_err(|error| Failure::Refused(error.to_string()))?;
+        let beside = program.parent().map(PathBuf::from).unwrap_or_default();
+        Ok(Plan {
+            topology: match self.topology {
+                Shape::Sno => Topology::Sno,
+                Shape::Compact => Topology::Compact,
+                Shape::Ha => Topology::Ha,
+                Shape::Arbiter => Topology::Arbiter,
+            },
+            workers: self.workers,
+            static_network: self.static_network,
+            minimal: matches!(self.iso, Iso::Minimal),
+            dir: self.place.dir(),
+            program,
+            host_programs: self.host_programs.unwrap_or(beside),
+            kubectl: assisted_lab_tools::kubernetes::find("kubectl"),
+            fault: self.fault.map(|fault| match fault {
+                Trouble::ResetWhileWriting => Fault::ResetWhileWriting,
+                Trouble::BootOrder => Fault::BootOrder,
+                Trouble::ServiceRestart => Fault::ServiceRestart,
+                Trouble::NetworkCut => Fault::NetworkCut,
+                Trouble::MissingWorker => Fault::MissingWorker,
+            }),
+            until: match self.until {
+                Goal::Ready => Until::Ready,
+                Goal::Installing => Until::Installing,
+                Goal::Installed => Until::Installed,
+            },
+            stop,
+        })
+    }
+}
+
+impl Place {
+    fn dir(self) -> PathBuf {
+        self.dir.unwrap_or_else(|| std::env::temp_dir().join("assisted-lab"))
+    }
+}
+
+impl Down {
+    pub fn run(self) -> Result<(), Failure> {
+        Ok(Record::find(&self.place.dir())?.end()?)
+    }
+}
+
+impl Status {
+    pub fn run(self, global: &Global) -> Result<(), Failure> {
+        let content = Record::find(&self.place.dir())?.content();
+        show(global.output, &content, |content| {
+            let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+            let rows = content["machines"].as_array().into_iter().flatten().map(|machine| {
+                [
+                    text(&machine["name"]),
+                    text(&machine["role"]),
+                    text(&machine["address"]),
+                    text(&machine["console"]),
+                ]
+            });
+            let machines = table(["MACHINE", "ROLE", "ADDRESS", "CONSOLE"], rows);
+            format!(
+                "service: {}, in network {}\n{machines}",
+                text(&content["url"]),
+                text(&content["namespace"])
+            )
+        })
+    }
+}
+
+impl Exec {
+    pub fn run(self) -> Result<(), Failure> {
+        Err(Record::find(&self.place.dir())?.exec(&self.command).into())
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        Self::Refused(error.to_string())
+    }
+}

@@ -1,0 +1,119 @@
+//! What may go wrong while a cluster is installed, made to happen.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{Lab, LabError, NAME, say};
+
+/// Between two looks at the hosts.
+const LOOK: Duration = Duration::from_secs(5);
+/// How long a network is cut.
+const CUT: Duration = Duration::from_secs(120);
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The first machine is reset while its disk is written.
+    ResetWhileWriting,
+    /// The first machine boots the medium again instead of its disk, until somebody mends that.
+    BootOrder,
+    /// The service is killed in the middle, and started again.
+    ServiceRestart,
+    /// The first machine has no network for two minutes while its disk is written.
+    NetworkCut,
+    /// No worker is ever switched on.
+    MissingWorker,
+}
+
+/// A fault on its way.
+pub(super) struct Happening {
+    fault: Fault,
+    state: State,
+    looked: Instant,
+}
+
+enum State {
+    Awaited,
+    CutSince(Instant),
+    Over,
+}
+
+impl Happening {
+    pub(super) fn new(fault: Fault) -> Self {
+        Self { fault, state: State::Awaited, looked: Instant::now() }
+    }
+
+    /// Lets it happen when its time has come.
+    pub(super) fn look(&mut self, lab: &mut Lab) -> Result<(), LabError> {
+        if matches!(self.state, State::Over) || self.looked.elapsed() < LOOK {
+            return Ok(());
+        }
+        self.looked = Instant::now();
+        if let State::CutSince(since) = self.state {
+            if since.elapsed() >= CUT {
+                lab.network.connect(0, true)?;
+                tell("the network of the first machine is back");
+                self.state = State::Over;
+            }
+            return Ok(());
+        }
+        let hosts = lab.cli.json(&["host", "list"])?;
+        let first = lab.machines.first().map(|(planned, _)| planned.id.to_string()).unwrap_or_default();
+        let host = hosts.as_array().into_iter().flatten().find(|host| host["id"] == first.as_str());
+        let Some(host) = host else { return Ok(()) };
+        self.state = match self.fault {
+            Fault::ResetWhileWriting if is_writing(host) => {
+                tell("the first machine is reset");
+                if let Some((_, Some(machine))) = lab.machines.first() {
+                    machine.reset()?;
+                }
+                State::Over
+            }
+            Fault::NetworkCut if is_writing(host) => {
+                tell("the first machine loses its network for two minutes");
+                lab.network.connect(0, false)?;
+                State::CutSince(Instant::now())
+            }
+            Fault::ServiceRestart if is_writing(host) => {
+                tell("the service is killed, and started again");
+                lab.restart_service()?;
+                State::Over
+            }
+            Fault::BootOrder if host["status"] == "installing-pending-user-action" => {
+                tell("the first machine is told to boot its disk, and started again");
+                lab.mend_boot_order()?;
+                State::Over
+            }
+            Fault::MissingWorker => State::Over,
+            _ => State::Awaited,
+        };
+        Ok(())
+    }
+}
+
+/// Whether a good part of the disk is written, and some of it is not.
+fn is_writing(host: &Value) -> bool {
+    let progress = &host["progress"];
+    let percent = progress["installation_percentage"].as_i64().unwrap_or_default();
+    progress["current_stage"] == "Writing image to disk" && percent > 0
+}
+
+fn tell(what: &str) {
+    say(&format!("\n--- fault in cluster {NAME}: {what}"));
+}
+
+impl Lab {
+    fn restart_service(&mut self) -> Result<(), LabError> {
+        self.service.restart(&self.plan, &self.network)
+    }
+
+    /// Starts the first machine again, this time with its disk before the medium.
+    fn mend_boot_order(&mut self) -> Result<(), LabError> {
+        if let Some((_, machine)) = self.machines.first_mut() {
+            drop(machine.take());
+        }
+        self.plan.fault = None;
+        self.power_on(0)
+    }
+}

@@ -1,0 +1,366 @@
+//! A whole installation on one computer: a network, the service on it, machines that boot its image, and a cluster on them.
+//!
+//! Everything is done with the product's own command line, as a person would do it; only the computer room is the lab's.
+
+mod command_line;
+mod fault;
+mod payload;
+mod record;
+mod service;
+mod topology;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::image::{Image, ImageError};
+use crate::machine::{Machine, MachineError};
+use crate::network::{API_VIP, GATEWAY, INGRESS_VIP, Names, Network, NetworkError};
+use crate::release::ReleaseError;
+use command_line::CommandLine;
+pub use fault::Fault;
+pub use record::Record;
+use topology::Planned;
+pub use topology::Topology;
+
+/// Name and domain of the cluster.
+const NAME: &str = "lab";
+const DOMAIN: &str = "example.com";
+
+/// Between two looks at machines and programs.
+const LOOK: Duration = Duration::from_millis(500);
+/// Without KVM a machine takes minutes to start, and several share the processors.
+const DISCOVERY: Duration = Duration::from_secs(40 * 60);
+
+/// What is wanted.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub topology: Topology,
+    /// Beside those that the topology has.
+    pub workers: u32,
+    pub static_network: bool,
+    pub minimal: bool,
+    /// Where everything is kept, and looked at.
+    pub dir: PathBuf,
+    /// The program of the command line.
+    pub program: PathBuf,
+    /// A folder with the program for hosts, `assisted-host-x86_64`, or `assisted-host` as it was built.
+    pub host_programs: PathBuf,
+    /// The program that shows the cluster's nodes; without one they are not shown.
+    pub kubectl: Option<PathBuf>,
+    pub fault: Option<Fault>,
+    /// End once the cluster has this status.
+    pub until: Until,
+    /// Ends everything, from another thread.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// How far an installation goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    Ready,
+    Installing,
+    Installed,
+}
+
+/// Why there is no cluster.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    #[error("interrupted")]
+    Interrupted,
+    #[error("a lab runs in {} (process {pid}): end it with `assisted lab down`, or choose another folder with --dir", dir.display())]
+    Running { dir: PathBuf, pid: i32 },
+    #[error("there is no lab in {}: start one with `assisted lab up`", .0.display())]
+    None(PathBuf),
+    #[error("Kubernetes has not been built: run `cargo xtask setup`")]
+    NoKubernetes,
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
+    #[error("{0} is missing: build it (`cargo build --bins`), or say where it is")]
+    NoProgram(PathBuf),
+    #[error("{command} failed: {said}")]
+    Command { command: String, said: String },
+    #[error("no {what} within {} s; logs and consoles are in {}", limit.as_secs(), dir.display())]
+    Late { what: String, limit: Duration, dir: PathBuf },
+    #[error("{path}: {source}")]
+    Io { path: PathBuf, source: std::io::Error },
+}
+
+impl LabError {
+    fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+}
+
+/// A lab that runs. It goes, machines and all, when this is dropped.
+pub struct Lab {
+    plan: Plan,
+    machines: Vec<(Planned, Option<Machine>)>,
+    cli: CommandLine,
+    service: service::Service,
+    network: Network,
+    /// What took how long.
+    took: Vec<(&'static str, Duration)>,
+    _record: record::Written,
+}
+
+impl Lab {
+    /// Sets up network, service, cluster and infra-env, and starts the machines.
+    pub fn start(plan: Plan) -> Result<Self, LabError> {
+        let began = Instant::now();
+        let image = Image::find()?;
+        std::fs::create_dir_all(&plan.dir).map_err(LabError::io(&plan.dir))?;
+        let record = Record::new(&plan.dir)?;
+        let machines = topology::machines(&plan);
+        let members: Vec<_> = machines.iter().map(Planned::member).collect();
+        let single = members.first().filter(|_| plan.topology == Topology::Sno).map(|member| member.address);
+        let names = Names {
+            cluster: format!("{NAME}.{DOMAIN}"),
+            api: single.unwrap_or(API_VIP),
+            apps: single.unwrap_or(INGRESS_VIP),
+        };
+        let network = Network::start(&record.namespace, &names, &members, &plan.dir)?;
+        let record = record.write(&machines)?;
+        let pushed = payload::push(&plan, &network)?;
+        let service = service::Service::start(&plan, &image, &pushed, &network)?;
+        let cli = CommandLine::new(&plan.program, &plan.dir, &network);
+        let mut lab = Self {
+            plan,
+            machines: machines.into_iter().map(|planned| (planned, None)).collect(),
+            cli,
+            service,
+            network,
+            took: Vec::new(),
+            _record: record,
+        };
+        lab.service.await_ready(&lab.plan)?;
+        lab.define(single.is_some())?;
+        lab.took("network, service, image", began);
+        Ok(lab)
+    }
+
+    /// Describes the cluster, and fetches its discovery image.
+    fn define(&self, single: bool) -> Result<(), LabError> {
+        heading("A cluster and an infra-env");
+        let secret = service::pull_secret(&self.plan.dir)?;
+        let (count, gateway) = (self.plan.topology.control_plane().to_string(), GATEWAY.to_string());
+        let common = [
+            "--pull-secret-file",
+            &secret,
+            "--openshift-version",
+            payload::VERSION,
+            "--ntp-source",
+            &gateway,
+        ];
+        let (api, ingress) = (API_VIP.to_string(), INGRESS_VIP.to_string());
+        let mut create =
+            vec!["cluster", "create", NAME, "--base-domain", DOMAIN, "--control-plane-count", &count];
+        create.extend(common);
+        if single {
+            create.extend(["--machine-network", "192.168.126.0/24", "--user-managed-networking", "true"]);
+        } else {
+            create.extend(["--api-vip", &api, "--ingress-vip", &ingress]);
+        }
+        self.cli.show(&create)?;
+        let kind = if self.plan.minimal { "minimal-iso" } else { "full-iso" };
+        let mut create = vec!["infra-env", "create", NAME, "--cluster", NAME, "--image-type", kind];
+        create.extend(common);
+        if self.plan.static_network {
+            let networks = self.plan.dir.join("networks.yaml");
+            let planned = self.machines.iter().map(|(planned, _)| planned);
+            std::fs::write(&networks, topology::networks(planned)).map_err(LabError::io(&networks))?;
+            create.extend(["--static-network-file", "networks.yaml"]);
+        }
+        self.cli.show(&create)?;
+        self.cli.show(&["iso", "download", NAME, "--to", topology::ISO])
+    }
+
+    /// Does the whole of it.
+    pub fn run(&mut self) -> Result<(), LabError> {
+        heading("Machines boot the discovery image");
+        let began = Instant::now();
+        for number in 0..self.machines.len() {
+            self.power_on(number)?;
+        }
+        self.await_hosts()?;
+        self.took("machines are discovered", began);
+        heading("The hosts, and every reason why they can or can't be installed");
+        let began = Instant::now();
+        self.watch("ready", None)?;
+        self.cli.show(&["host", "list"])?;
+        self.took("the cluster is ready", began);
+        if self.plan.until == Until::Ready {
+            return Ok(());
+        }
+        heading("The installation");
+        let began = Instant::now();
+        self.cli.show(&["cluster", "install", NAME])?;
+        let until = if self.plan.until == Until::Installing { "installing" } else { "installed" };
+        self.watch(until, self.plan.fault)?;
+        self.took("the installation", began);
+        if self.plan.until == Until::Installed {
+            self.show_cluster()?;
+        }
+        Ok(())
+    }
+
+    fn show_cluster(&self) -> Result<(), LabError> {
+        heading("The cluster");
+        self.cli.show(&["cluster", "show", NAME])?;
+        self.cli.show(&["cluster", "download", NAME, "kubeconfig", "--to", "kubeconfig"])?;
+        let Some(kubectl) = &self.plan.kubectl else { return Ok(()) };
+        say("\n$ kubectl get nodes -o wide");
+        let mut command = self.network.command(kubectl);
+        command
+            .args(["--kubeconfig", "kubeconfig", "get", "nodes", "-o", "wide"])
+            .current_dir(&self.plan.dir);
+        command_line::run("kubectl get nodes", &mut command)
+    }
+
+    /// Where the time went, and what can be looked at.
+    pub fn summary(&self) -> String {
+        let total: Duration = self.took.iter().map(|(_, took)| *took).sum();
+        let mut text = String::new();
+        for (what, took) in self.took.iter().chain([&("all together", total)]) {
+            text.push_str(&format!("{:>8.0} s  {what}\n", took.as_secs_f64()));
+        }
+        let dir = self.plan.dir.display();
+        text.push_str(&format!(
+            "\nlogs, consoles, kubeconfig: {dir}\nlook around: assisted lab exec --dir {dir} -- assisted --url {url} cluster \
+             show {NAME}\n",
+            url = service::URL
+        ));
+        text
+    }
+
+    /// Waits until somebody ends it.
+    pub fn wait(&mut self) -> Result<(), LabError> {
+        while !self.plan.stop.load(Ordering::Relaxed) {
+            std::thread::sleep(LOOK);
+            self.must_live()?;
+        }
+        Ok(())
+    }
+
+    fn took(&mut self, what: &'static str, since: Instant) {
+        self.took.push((what, since.elapsed()));
+    }
+
+    fn power_on(&mut self, number: usize) -> Result<(), LabError> {
+        let fault = self.plan.fault;
+        let Some((planned, machine)) = self.machines.get_mut(number) else { return Ok(()) };
+        if fault == Some(Fault::MissingWorker) && planned.is_worker() {
+            return Ok(());
+        }
+        let spec = planned.spec(&self.plan, fault);
+        let dir = self.plan.dir.join(&planned.name);
+        say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
+        *machine = Some(Machine::start_in(&self.network, &spec, &dir)?);
+        Ok(())
+    }
+
+    /// Waits for each host, and gives it its name and its role as soon as it is there.
+    fn await_hosts(&mut self) -> Result<(), LabError> {
+        let deadline = Instant::now() + DISCOVERY;
+        let mut awaited: Vec<_> = self
+            .machines
+            .iter()
+            .filter(|(_, machine)| machine.is_some())
+            .map(|(planned, _)| planned.clone())
+            .collect();
+        while !awaited.is_empty() {
+            let hosts = self.cli.json(&["host", "list"])?;
+            let known: Vec<_> = hosts.as_array().into_iter().flatten().filter_map(known).collect();
+            let (there, absent): (Vec<_>, Vec<_>) =
+                awaited.into_iter().partition(|planned| known.contains(&planned.id.to_string()));
+            for planned in there {
+                let (id, role) = (planned.id.to_string(), planned.role());
+                self.cli.show(&["host", "update", &id, "--name", &planned.name, "--role", role])?;
+            }
+            awaited = absent;
+            // Machines take minutes; looking costs what they could use.
+            for _ in 0..6 {
+                self.pause()?;
+            }
+            if !awaited.is_empty() && Instant::now() >= deadline {
+                let names: Vec<_> = awaited.iter().map(|planned| planned.name.as_str()).collect();
+                return Err(self.late(&format!("host {}", names.join(", ")), DISCOVERY));
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows the cluster until it has a status; what goes wrong with a machine ends it as well.
+    fn watch(&mut self, until: &str, fault: Option<Fault>) -> Result<(), LabError> {
+        let words = ["cluster", "watch", NAME, "--until", until];
+        let mut child = self.cli.start(&words)?;
+        let mut fault = fault.map(fault::Happening::new);
+        loop {
+            if let Some(status) = child.try_wait().map_err(LabError::io(&self.plan.program))? {
+                return match status.success() {
+                    true => Ok(()),
+                    false => Err(LabError::Command { command: words.join(" "), said: status.to_string() }),
+                };
+            }
+            let looked = match &mut fault {
+                Some(fault) => fault.look(self),
+                None => Ok(()),
+            };
+            if let Err(error) = looked.and_then(|()| self.pause()) {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(error);
+            }
+        }
+    }
+
+    fn pause(&mut self) -> Result<(), LabError> {
+        std::thread::sleep(LOOK);
+        if self.plan.stop.load(Ordering::Relaxed) {
+            return Err(LabError::Interrupted);
+        }
+        self.must_live()
+    }
+
+    fn must_live(&mut self) -> Result<(), LabError> {
+        self.network.must_live()?;
+        self.service.must_live()?;
+        for (planned, machine) in &mut self.machines {
+            if let Some(machine) = machine {
+                machine.must_live(&format!("(the end of the installation of {})", planned.name))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn late(&self, what: &str, limit: Duration) -> LabError {
+        LabError::Late { what: what.to_owned(), limit, dir: self.plan.dir.clone() }
+    }
+}
+
+/// The id of a host that has told its hardware.
+fn known(host: &Value) -> Option<String> {
+    let has_told = host["inventory"].as_str().is_some_and(|inventory| !inventory.is_empty());
+    host["id"].as_str().filter(|_| has_told).map(str::to_owned)
+}
+
+fn heading(text: &str) {
+    say(&format!("\n=== {text}"));
+}
+
+/// Tells whoever watches; that nobody does is no failure.
+fn say(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+}

@@ -1,0 +1,53 @@
+//! What a lab installs: its release, pushed into its registry, and the program for hosts.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::{LabError, Plan};
+use crate::network::{Network, REGISTRY};
+use crate::release::{Programs, Pushed, push_release};
+
+/// Version of the release: what OpenShift's of this version would be.
+pub(super) const VERSION: &str = "4.20.1";
+
+/// Debian's etcd.
+const ETCD: &str = "/usr/bin/etcd";
+
+/// Pushes the release into the registry of a network.
+pub(super) fn push(plan: &Plan, network: &Network) -> Result<Pushed, LabError> {
+    let beside = plan.program.parent().unwrap_or(Path::new("."));
+    let programs = Programs {
+        cluster: stripped(plan, &beside.join("lab-cluster"), "lab-cluster")?,
+        assisted: stripped(plan, &plan.program, "assisted")?,
+        etcd: PathBuf::from(ETCD),
+        kubernetes: assisted_lab_tools::kubernetes::find("kube").ok_or(LabError::NoKubernetes)?,
+    };
+    network.within(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(LabError::io(&plan.dir))?;
+        Ok::<_, LabError>(runtime.block_on(push_release(REGISTRY, VERSION, &programs))?)
+    })?
+}
+
+/// A folder with the program for hosts under the name that the service looks for.
+pub(super) fn host_programs(plan: &Plan) -> Result<PathBuf, LabError> {
+    const NAME: &str = "assisted-host-x86_64";
+    if plan.host_programs.join(NAME).is_file() {
+        return Ok(plan.host_programs.clone());
+    }
+    stripped(plan, &plan.host_programs.join("assisted-host"), NAME)?;
+    Ok(plan.dir.join("programs"))
+}
+
+/// A program without what is for debuggers only: machines fetch it, and keep it in memory.
+fn stripped(plan: &Plan, program: &Path, name: &str) -> Result<PathBuf, LabError> {
+    if !program.is_file() {
+        return Err(LabError::NoProgram(program.to_owned()));
+    }
+    let dir = plan.dir.join("programs");
+    std::fs::create_dir_all(&dir).map_err(LabError::io(&dir))?;
+    let to = dir.join(name);
+    let mut strip = Command::new("strip");
+    super::command_line::run("strip", strip.arg("-o").arg(&to).arg(program).stdin(Stdio::null()))?;
+    Ok(to)
+}
