@@ -1,0 +1,47 @@
+//! Credentials for the cluster's API, and the proxies that the cluster uses.
+
+use std::path::Path;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+use super::{PROXY, text};
+use crate::error::Error;
+
+/// The proxies of a cluster, empty where there are none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Proxies {
+    pub(crate) http: String,
+    pub(crate) https: String,
+    pub(crate) except: String,
+}
+
+/// The API as the pod reaches it; on a single node by the credentials of its bootstrap.
+pub(crate) async fn connect(bootstrap: &Path) -> Result<Client, Error> {
+    if bootstrap.exists() {
+        let text = std::fs::read_to_string(bootstrap)
+            .map_err(|error| Error::Credentials(format!("{} can't be read: {error}", bootstrap.display())))?;
+        return of_kubeconfig(&text).await;
+    }
+    let config = Config::incluster().map_err(|error| Error::Credentials(error.to_string()))?;
+    Ok(Client::try_from(config)?)
+}
+
+/// The API with the credentials of a kubeconfig, told by its text.
+pub(crate) async fn of_kubeconfig(text: &str) -> Result<Client, Error> {
+    let refuse = |error: kube::config::KubeconfigError| Error::Credentials(error.to_string());
+    let kubeconfig = Kubeconfig::from_yaml(text).map_err(refuse)?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+    Ok(Client::try_from(config.map_err(refuse)?)?)
+}
+
+/// The proxies that reach what is outside of the cluster.
+pub(crate) async fn proxies(kube: &Client) -> Result<Proxies, kube::Error> {
+    let proxy = PROXY.all(kube).get("cluster").await?;
+    let of = |pointer| text(&proxy.data, pointer).to_owned();
+    Ok(Proxies {
+        http: of("/status/httpProxy"),
+        https: of("/status/httpsProxy"),
+        except: of("/status/noProxy"),
+    })
+}

@@ -1,0 +1,204 @@
+//! Which requests a host of the inventory may make.
+//!
+//! A host without a certificate asks as the node bootstrapper, whose credentials every host is installed with, for a
+//! certificate as a client. Its node then asks for a certificate as a server, in its own name. The first says nothing but
+//! a name, which must be a host's that has no ready node yet. The second must keep to the names and addresses of that one
+//! host.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use assisted_wire::cluster::Cluster;
+use k8s_openapi::api::certificates::v1::CertificateSigningRequestSpec;
+
+use super::request::{Request, Unreadable};
+use crate::host::{KnownHost, of_node};
+use crate::node::Node;
+
+const CLIENT: &str = "kubernetes.io/kube-apiserver-client-kubelet";
+const SERVING: &str = "kubernetes.io/kubelet-serving";
+const BOOTSTRAPPER: &str = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper";
+const BOOTSTRAPPER_GROUPS: &[&str] = &[
+    "system:serviceaccounts:openshift-machine-config-operator",
+    "system:serviceaccounts",
+    "system:authenticated",
+];
+const NODE_PREFIX: &str = "system:node:";
+const NODES: &str = "system:nodes";
+const AUTHENTICATED: &str = "system:authenticated";
+
+/// Why a request is not approved.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Refusal {
+    #[error("{0}")]
+    Unreadable(#[from] Unreadable),
+    #[error("it is for another signer")]
+    Signer,
+    #[error("{user:?} may not ask for it")]
+    Requestor { user: String },
+    #[error("it asks for other usages than a kubelet's")]
+    Usages,
+    #[error("its organizations are not those of a node")]
+    Organizations,
+    #[error("{name:?} is no node's name")]
+    CommonName { name: String },
+    #[error("no host of the inventory is called {name:?}")]
+    UnknownHost { name: String },
+    #[error("{name:?} fits more than one host")]
+    Ambiguous { name: String },
+    #[error("the node {name:?} is ready already")]
+    ReadyNode { name: String },
+    #[error("a client has no names and addresses")]
+    ClientNames,
+    #[error("there is no node {name:?} yet")]
+    NoNode { name: String },
+    #[error("a server has at least one name or address")]
+    NoNames,
+    #[error("{name:?} is not a name of this host")]
+    Name { name: String },
+    #[error("{address} is not an address of this host")]
+    Address { address: IpAddr },
+}
+
+/// What requests are held against.
+pub(super) struct Known<'a> {
+    hosts: &'a [KnownHost],
+    nodes: &'a [Node],
+    /// The cluster's own addresses, which move between hosts.
+    virtual_addresses: Vec<IpAddr>,
+}
+
+impl<'a> Known<'a> {
+    pub(super) fn new(cluster: &Cluster, hosts: &'a [KnownHost], nodes: &'a [Node]) -> Self {
+        let api = cluster.api_vips.iter().flatten().map(|vip| &vip.ip);
+        let ingress = cluster.ingress_vips.iter().flatten().map(|vip| &vip.ip);
+        let virtual_addresses = api.chain(ingress).filter_map(|ip| ip.0.parse().ok()).collect();
+        Self { hosts, nodes, virtual_addresses }
+    }
+
+    fn node(&self, name: &str) -> Option<&'a Node> {
+        self.nodes.iter().find(|node| node.name == name)
+    }
+
+    /// The one host that a node of this name is.
+    fn host(&self, name: &str) -> Result<&'a KnownHost, Refusal> {
+        let lower = name.to_lowercase();
+        let exact = self.hosts.iter().find(|host| host.names.contains(&lower));
+        if let Some(host) = exact {
+            return Ok(host);
+        }
+        let mut fitting = self.hosts.iter().filter(|host| host.has_name(&lower));
+        match (fitting.next(), fitting.next()) {
+            (Some(host), None) => Ok(host),
+            (Some(_), Some(_)) => Err(Refusal::Ambiguous { name: name.to_owned() }),
+            // Its node may be known by its address, if it has one already.
+            (None, _) => self
+                .node(name)
+                .and_then(|node| of_node(self.hosts, node, |_| true))
+                .ok_or_else(|| Refusal::UnknownHost { name: name.to_owned() }),
+        }
+    }
+
+    /// Whether a server of this host and node may have an address: one that the inventory knows of it; or one that its
+    /// node has since been given in the same network, and that belongs to nobody else.
+    fn may_have(&self, host: &KnownHost, node: &Node, address: IpAddr) -> bool {
+        if self.virtual_addresses.contains(&address) {
+            return false;
+        }
+        let of_another =
+            self.hosts.iter().any(|other| other.host.id != host.host.id && other.has_address(address));
+        let of_another_node =
+            self.nodes.iter().any(|other| other.name != node.name && other.addresses.contains(&address));
+        host.has_address(address) && !of_another
+            || node.addresses.contains(&address) && host.is_near(address) && !of_another && !of_another_node
+    }
+}
+
+/// Whether a request is one of those above.
+pub(super) fn check(spec: &CertificateSigningRequestSpec, known: &Known<'_>) -> Result<(), Refusal> {
+    let request = Request::read(&spec.request.0)?;
+    let node = request
+        .common_name
+        .strip_prefix(NODE_PREFIX)
+        .filter(|name| !name.is_empty())
+        .ok_or_else(|| Refusal::CommonName { name: request.common_name.clone() })?;
+    if request.organizations != [NODES] {
+        return Err(Refusal::Organizations);
+    }
+    match spec.signer_name.as_str() {
+        CLIENT => check_client(spec, &request, node, known),
+        SERVING => check_serving(spec, &request, node, known),
+        _ => Err(Refusal::Signer),
+    }
+}
+
+fn check_client(
+    spec: &CertificateSigningRequestSpec,
+    request: &Request,
+    node: &str,
+    known: &Known<'_>,
+) -> Result<(), Refusal> {
+    usages(spec, "client auth")?;
+    let user = spec.username.as_deref().unwrap_or_default();
+    let renews = user == request.common_name && groups(spec).is_superset(&[NODES, AUTHENTICATED].into());
+    let bootstraps = user == BOOTSTRAPPER && groups(spec) == BOOTSTRAPPER_GROUPS.iter().copied().collect();
+    if !renews && !bootstraps {
+        return Err(Refusal::Requestor { user: user.to_owned() });
+    }
+    if !request.dns_names.is_empty() || !request.addresses.is_empty() {
+        return Err(Refusal::ClientNames);
+    }
+    known.host(node)?;
+    // Every host has the bootstrapper's credentials: none may take the place of a node that runs.
+    if bootstraps && known.nodes.iter().any(|other| other.ready && other.name.eq_ignore_ascii_case(node)) {
+        return Err(Refusal::ReadyNode { name: node.to_owned() });
+    }
+    Ok(())
+}
+
+fn check_serving(
+    spec: &CertificateSigningRequestSpec,
+    request: &Request,
+    name: &str,
+    known: &Known<'_>,
+) -> Result<(), Refusal> {
+    usages(spec, "server auth")?;
+    let user = spec.username.as_deref().unwrap_or_default();
+    if user != request.common_name || !groups(spec).is_superset(&[NODES, AUTHENTICATED].into()) {
+        return Err(Refusal::Requestor { user: user.to_owned() });
+    }
+    if request.dns_names.is_empty() && request.addresses.is_empty() {
+        return Err(Refusal::NoNames);
+    }
+    let node = known.node(name).ok_or_else(|| Refusal::NoNode { name: name.to_owned() })?;
+    let host = known.host(name)?;
+    let own = name.to_lowercase();
+    for dns in &request.dns_names {
+        let told = || node.names.iter().any(|known| known.eq_ignore_ascii_case(dns));
+        let of_another = || {
+            known.hosts.iter().any(|other| other.host.id != host.host.id && other.names.contains(dns))
+                || known.nodes.iter().any(|other| other.name != name && other.name.eq_ignore_ascii_case(dns))
+        };
+        if *dns != own && (of_another() || !(told() && host.has_name(dns))) {
+            return Err(Refusal::Name { name: dns.clone() });
+        }
+    }
+    match request.addresses.iter().find(|address| !known.may_have(host, node, **address)) {
+        Some(address) => Err(Refusal::Address { address: *address }),
+        None => Ok(()),
+    }
+}
+
+fn groups(spec: &CertificateSigningRequestSpec) -> BTreeSet<&str> {
+    spec.groups.iter().flatten().map(String::as_str).collect()
+}
+
+/// Exactly those of a kubelet: newer ones leave out what their key can't do.
+fn usages(spec: &CertificateSigningRequestSpec, purpose: &str) -> Result<(), Refusal> {
+    let mut usages: BTreeSet<_> = spec.usages.iter().flatten().map(String::as_str).collect();
+    usages.remove("key encipherment");
+    if usages == [purpose, "digital signature"].into() { Ok(()) } else { Err(Refusal::Usages) }
+}
+
+#[cfg(test)]
+mod tests;

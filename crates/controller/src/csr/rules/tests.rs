@@ -1,0 +1,299 @@
+//! What is asked for, written by an independent library, and what may be had.
+
+use k8s_openapi::ByteString;
+use rcgen::{CertificateParams, CustomExtension, DnType, KeyPair, SanType};
+use serde_json::json;
+
+use super::*;
+use crate::host::tests::host;
+
+struct Asked {
+    signer: &'static str,
+    user: &'static str,
+    groups: &'static [&'static str],
+    usages: &'static [&'static str],
+    common_name: &'static str,
+    organization: Option<&'static str>,
+    names: &'static [&'static str],
+    addresses: &'static [&'static str],
+}
+
+const CLIENT_REQUEST: Asked = Asked {
+    signer: CLIENT,
+    user: BOOTSTRAPPER,
+    groups: BOOTSTRAPPER_GROUPS,
+    usages: &["digital signature", "client auth"],
+    common_name: "system:node:master-1",
+    organization: Some(NODES),
+    names: &[],
+    addresses: &[],
+};
+
+const SERVING_REQUEST: Asked = Asked {
+    signer: SERVING,
+    user: "system:node:master-0",
+    groups: &[NODES, AUTHENTICATED],
+    usages: &["digital signature", "key encipherment", "server auth"],
+    common_name: "system:node:master-0",
+    organization: Some(NODES),
+    names: &["master-0"],
+    addresses: &["192.168.1.10", "fd00::10"],
+};
+
+impl Asked {
+    fn params(&self) -> CertificateParams {
+        let mut params = CertificateParams::default();
+        params.distinguished_name = rcgen::DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, self.common_name);
+        if let Some(organization) = self.organization {
+            params.distinguished_name.push(DnType::OrganizationName, organization);
+        }
+        let names = self.names.iter().map(|name| SanType::DnsName((*name).try_into().unwrap()));
+        let addresses = self.addresses.iter().map(|address| SanType::IpAddress(address.parse().unwrap()));
+        params.subject_alt_names = names.chain(addresses).collect();
+        params
+    }
+
+    fn spec(&self, params: &CertificateParams) -> CertificateSigningRequestSpec {
+        let texts = |texts: &[&str]| Some(texts.iter().map(|text| (*text).to_owned()).collect());
+        let pem = params.serialize_request(&KeyPair::generate().unwrap()).unwrap().pem().unwrap();
+        CertificateSigningRequestSpec {
+            request: ByteString(pem.into_bytes()),
+            signer_name: self.signer.to_owned(),
+            username: Some(self.user.to_owned()),
+            groups: texts(self.groups),
+            usages: texts(self.usages),
+            ..CertificateSigningRequestSpec::default()
+        }
+    }
+}
+
+fn cluster() -> Cluster {
+    serde_json::from_value(json!({
+        "kind": "Cluster", "id": uuid(), "href": "", "status": "installing", "status_info": "",
+        "image_info": {}, "api_vips": [{"ip": "192.168.1.100"}], "ingress_vips": [{"ip": "192.168.1.101"}],
+    }))
+    .unwrap()
+}
+
+fn uuid() -> String {
+    assisted_wire::id::ClusterId::random().to_string()
+}
+
+fn node(name: &str, ready: bool, names: &[&str], addresses: &[&str]) -> Node {
+    let addresses: Vec<_> = addresses.iter().map(|address| address.parse().unwrap()).collect();
+    Node {
+        name: name.to_owned(),
+        internal: addresses.clone(),
+        names: names.iter().map(|name| (*name).to_owned()).collect(),
+        addresses,
+        ready,
+        ..Node::default()
+    }
+}
+
+fn verdict(spec: &CertificateSigningRequestSpec) -> Result<(), Refusal> {
+    let hosts = [
+        host("master-0", "", &["192.168.1.10/24", "fd00::10/64"]),
+        host("master-1", "", &["192.168.1.11/24"]),
+        host("worker-0", "w0.lab.example.com", &["192.168.1.20/24"]),
+    ];
+    let nodes = [
+        // It has a new address, and claims some that are not its own.
+        node(
+            "master-0",
+            true,
+            &["master-0", "master-0.lab.example.com", "master-1", "api.lab.example.com"],
+            &[
+                "192.168.1.10",
+                "fd00::10",
+                "192.168.1.77",
+                "192.168.1.11",
+                "192.168.1.20",
+                "192.168.1.100",
+                "10.9.9.9",
+            ],
+        ),
+        node("worker-0.lab.example.com", false, &["worker-0.lab.example.com"], &["192.168.1.20"]),
+    ];
+    check(spec, &Known::new(&cluster(), &hosts, &nodes))
+}
+
+fn of(asked: &Asked) -> Result<(), Refusal> {
+    verdict(&asked.spec(&asked.params()))
+}
+
+#[test]
+fn what_hosts_ask_for_is_approved() {
+    for common_name in [
+        "system:node:master-1",
+        "system:node:MASTER-1",
+        "system:node:master-1.lab.example.com",
+        "system:node:w0",
+    ] {
+        assert_eq!(of(&Asked { common_name, ..CLIENT_REQUEST }), Ok(()), "{common_name}");
+    }
+    let usages = &["digital signature", "key encipherment", "client auth"];
+    assert_eq!(of(&Asked { usages, ..CLIENT_REQUEST }), Ok(()));
+    let renewed = Asked {
+        user: "system:node:master-0",
+        groups: &[NODES, AUTHENTICATED],
+        common_name: "system:node:master-0",
+        ..CLIENT_REQUEST
+    };
+    assert_eq!(of(&renewed), Ok(()));
+
+    assert_eq!(of(&SERVING_REQUEST), Ok(()));
+    for (names, addresses) in [
+        (&["master-0"][..], &[][..]),
+        (&["master-0", "master-0.lab.example.com"], &["192.168.1.10"]),
+        // A lease that has changed.
+        (&[], &["192.168.1.77"]),
+    ] {
+        assert_eq!(of(&Asked { names, addresses, ..SERVING_REQUEST }), Ok(()), "{names:?} {addresses:?}");
+    }
+    let renamed = Asked {
+        user: "system:node:worker-0.lab.example.com",
+        common_name: "system:node:worker-0.lab.example.com",
+        names: &["worker-0.lab.example.com"],
+        addresses: &["192.168.1.20"],
+        ..SERVING_REQUEST
+    };
+    assert_eq!(of(&renamed), Ok(()));
+}
+
+#[test]
+fn what_a_client_may_not_have() {
+    let name = |name: &str| name.to_owned();
+    let requestor = |user: &str| Err(Refusal::Requestor { user: user.to_owned() });
+    for (asked, expected) in [
+        (Asked { user: "system:node:master-1", ..CLIENT_REQUEST }, requestor("system:node:master-1")),
+        (Asked { user: "kube:admin", ..CLIENT_REQUEST }, requestor("kube:admin")),
+        (Asked { groups: &[AUTHENTICATED], ..CLIENT_REQUEST }, requestor(BOOTSTRAPPER)),
+        (
+            Asked {
+                groups: &[
+                    "system:masters",
+                    "system:serviceaccounts:openshift-machine-config-operator",
+                    "system:serviceaccounts",
+                    AUTHENTICATED,
+                ],
+                ..CLIENT_REQUEST
+            },
+            requestor(BOOTSTRAPPER),
+        ),
+        (Asked { signer: "kubernetes.io/kube-apiserver-client", ..CLIENT_REQUEST }, Err(Refusal::Signer)),
+        (Asked { signer: "kubernetes.io/legacy-unknown", ..CLIENT_REQUEST }, Err(Refusal::Signer)),
+        (
+            Asked { usages: &["digital signature", "client auth", "server auth"], ..CLIENT_REQUEST },
+            Err(Refusal::Usages),
+        ),
+        (
+            Asked { usages: &["digital signature", "cert sign", "client auth"], ..CLIENT_REQUEST },
+            Err(Refusal::Usages),
+        ),
+        (Asked { usages: &["client auth"], ..CLIENT_REQUEST }, Err(Refusal::Usages)),
+        (Asked { organization: Some("system:masters"), ..CLIENT_REQUEST }, Err(Refusal::Organizations)),
+        (Asked { organization: None, ..CLIENT_REQUEST }, Err(Refusal::Organizations)),
+        (
+            Asked { common_name: "system:admin", ..CLIENT_REQUEST },
+            Err(Refusal::CommonName { name: name("system:admin") }),
+        ),
+        (
+            Asked { common_name: "system:node:", ..CLIENT_REQUEST },
+            Err(Refusal::CommonName { name: name("system:node:") }),
+        ),
+        (
+            Asked { common_name: "system:node:stranger", ..CLIENT_REQUEST },
+            Err(Refusal::UnknownHost { name: name("stranger") }),
+        ),
+        (
+            Asked { common_name: "system:node:master-0", ..CLIENT_REQUEST },
+            Err(Refusal::ReadyNode { name: name("master-0") }),
+        ),
+        (Asked { names: &["master-1"], ..CLIENT_REQUEST }, Err(Refusal::ClientNames)),
+        (Asked { addresses: &["192.168.1.11"], ..CLIENT_REQUEST }, Err(Refusal::ClientNames)),
+    ] {
+        assert_eq!(of(&asked), expected);
+    }
+}
+
+#[test]
+fn what_a_server_may_not_have() {
+    let address = |address: &str| Err(Refusal::Address { address: address.parse().unwrap() });
+    let named = |name: &str| Err(Refusal::Name { name: name.to_owned() });
+    for (asked, expected) in [
+        (
+            Asked { user: "system:node:master-1", ..SERVING_REQUEST },
+            Err(Refusal::Requestor { user: "system:node:master-1".to_owned() }),
+        ),
+        (
+            Asked { user: BOOTSTRAPPER, groups: BOOTSTRAPPER_GROUPS, ..SERVING_REQUEST },
+            Err(Refusal::Requestor { user: BOOTSTRAPPER.to_owned() }),
+        ),
+        (
+            Asked { groups: &[AUTHENTICATED], ..SERVING_REQUEST },
+            Err(Refusal::Requestor { user: "system:node:master-0".to_owned() }),
+        ),
+        (Asked { usages: &["digital signature", "client auth"], ..SERVING_REQUEST }, Err(Refusal::Usages)),
+        (Asked { names: &[], addresses: &[], ..SERVING_REQUEST }, Err(Refusal::NoNames)),
+        (
+            Asked {
+                user: "system:node:master-1",
+                common_name: "system:node:master-1",
+                names: &["master-1"],
+                addresses: &["192.168.1.11"],
+                ..SERVING_REQUEST
+            },
+            Err(Refusal::NoNode { name: "master-1".to_owned() }),
+        ),
+        // Its own node claims them, and yet they are another's.
+        (Asked { names: &["master-0", "master-1"], ..SERVING_REQUEST }, named("master-1")),
+        (Asked { addresses: &["192.168.1.11"], ..SERVING_REQUEST }, address("192.168.1.11")),
+        (Asked { addresses: &["192.168.1.20"], ..SERVING_REQUEST }, address("192.168.1.20")),
+        (Asked { addresses: &["192.168.1.100"], ..SERVING_REQUEST }, address("192.168.1.100")),
+        // Nobody's, but not the host's either.
+        (Asked { names: &["api.lab.example.com"], ..SERVING_REQUEST }, named("api.lab.example.com")),
+        (Asked { names: &["*.lab.example.com"], ..SERVING_REQUEST }, named("*.lab.example.com")),
+        (Asked { addresses: &["10.9.9.9"], ..SERVING_REQUEST }, address("10.9.9.9")),
+        (Asked { addresses: &["172.30.0.1"], ..SERVING_REQUEST }, address("172.30.0.1")),
+        (Asked { addresses: &["127.0.0.1"], ..SERVING_REQUEST }, address("127.0.0.1")),
+    ] {
+        assert_eq!(of(&asked), expected);
+    }
+}
+
+#[test]
+fn what_no_kubelet_writes_is_not_read() {
+    let with = |change: &dyn Fn(&mut CertificateParams)| {
+        let mut params = CLIENT_REQUEST.params();
+        change(&mut params);
+        verdict(&CLIENT_REQUEST.spec(&params))
+    };
+    let unreadable = |why| Err(Refusal::Unreadable(why));
+    let more = with(&|params| params.distinguished_name.push(DnType::OrganizationalUnitName, "x"));
+    assert_eq!(more, unreadable(Unreadable::Subject));
+    let mail =
+        with(&|params| params.subject_alt_names.push(SanType::Rfc822Name("a@b.c".try_into().unwrap())));
+    assert_eq!(mail, unreadable(Unreadable::NameKind));
+    let uri = with(&|params| params.subject_alt_names.push(SanType::URI("spiffe://x".try_into().unwrap())));
+    assert_eq!(uri, unreadable(Unreadable::NameKind));
+    let extension = CustomExtension::from_oid_content(&[2, 5, 29, 19], vec![0x30, 3, 1, 1, 0xff]);
+    let authority = with(&|params| params.custom_extensions.push(extension.clone()));
+    assert_eq!(authority, unreadable(Unreadable::Extension));
+
+    let mut spec = CLIENT_REQUEST.spec(&CLIENT_REQUEST.params());
+    let whole = spec.request.0.clone();
+    let mut two = whole.clone();
+    two.extend_from_slice(&whole);
+    for (bytes, why) in [
+        (Vec::new(), Unreadable::Encoding),
+        (b"no PEM".to_vec(), Unreadable::Encoding),
+        (whole[..whole.len() / 2].to_vec(), Unreadable::Encoding),
+        (two, Unreadable::Encoding),
+        (vec![b'-'; 1 << 20], Unreadable::TooLong),
+    ] {
+        spec.request = ByteString(bytes);
+        assert_eq!(verdict(&spec), unreadable(why));
+    }
+}

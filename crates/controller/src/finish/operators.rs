@@ -1,0 +1,111 @@
+//! The operators of the cluster that the service waits for: the console, and the one of the cluster's version. Each is
+//! available when the service has taken note of it (installer-and-controller §B6.1).
+
+use assisted_wire::operator::{MonitoredOperator, OperatorMonitorReport, OperatorStatus};
+use kube::api::DynamicObject;
+use serde_json::Value;
+use tracing::{info, warn};
+
+use crate::cluster::{CLUSTER_OPERATOR, CLUSTER_VERSION, OperatorState, cluster_version, operator_state};
+use crate::run::Around;
+
+const CONSOLE: &str = "console";
+const VERSION: &str = "cvo";
+
+/// Tells the service what is new; true when it knows all of them as available.
+pub(super) async fn are_available(around: &Around<'_>) -> bool {
+    let seen = look(around).await;
+    seen.map_err(|error| warn!(error, "the cluster's operators are not known")).unwrap_or(false)
+}
+
+async fn look(around: &Around<'_>) -> Result<bool, String> {
+    let versions = CLUSTER_VERSION.all(&around.kube);
+    let version = versions.get("version").await.map_err(|error| error.to_string())?;
+    let known = around.service.operators().await.map_err(|error| error.to_string())?;
+    let of = |name: &str| known.iter().find(|operator| operator.name == name);
+    let mut available = true;
+    if has_console(&version) {
+        let console = async || {
+            CLUSTER_OPERATOR.all(&around.kube).get(CONSOLE).await.map(|object| operator_state(&object))
+        };
+        available &= is_available(around, of(CONSOLE), console).await;
+    }
+    if around.config.check_cluster_version {
+        available &= is_available(around, of(VERSION), async || Ok(cluster_version(&version))).await;
+    }
+    Ok(available)
+}
+
+/// Whether the cluster has a console: unless it knows the capability and leaves it out.
+fn has_console(version: &DynamicObject) -> bool {
+    let lists = |list: &str| {
+        let capabilities =
+            version.data.pointer("/status/capabilities").and_then(|capabilities| capabilities.get(list));
+        capabilities.and_then(Value::as_array).into_iter().flatten().any(|name| name == "Console")
+    };
+    lists("enabledCapabilities") || !lists("knownCapabilities")
+}
+
+/// Whether the service knows an operator as available; if not, it is told what is new.
+pub(super) async fn is_available(
+    around: &Around<'_>,
+    known: Option<&MonitoredOperator>,
+    state: impl AsyncFnOnce() -> Result<OperatorState, kube::Error>,
+) -> bool {
+    let Some(known) = known else { return false };
+    if known.status == Some(OperatorStatus::Available) {
+        return true;
+    }
+    let state = match state().await {
+        Ok(state) => state,
+        Err(error) => {
+            warn!(operator = known.name, %error, "its state is not known");
+            return false;
+        }
+    };
+    let says_more = !state.message.is_empty() && state.message != known.status_info;
+    if known.status == Some(state.status) && !says_more {
+        return false;
+    }
+    tell(around, &known.name, &state).await && state.status == OperatorStatus::Available
+}
+
+/// Tells the service the state of an operator; true when it has taken it.
+pub(super) async fn tell(around: &Around<'_>, name: &str, state: &OperatorState) -> bool {
+    let report = OperatorMonitorReport {
+        name: name.to_owned(),
+        version: state.version.clone(),
+        status: Some(state.status),
+        status_info: state.message.clone(),
+    };
+    match around.service.operator(&report).await {
+        Ok(()) => {
+            info!(operator = name, status = %state.status, message = state.message, "told");
+            true
+        }
+        Err(error) => {
+            warn!(operator = name, %error, "its state is not taken");
+            false
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_console_is_there_unless_it_was_left_out() {
+        for (capabilities, expected) in [
+            (json!(null), true),
+            (json!({"enabledCapabilities": [], "knownCapabilities": ["Console"]}), false),
+            (json!({"enabledCapabilities": ["Console"], "knownCapabilities": ["Console"]}), true),
+            (json!({"knownCapabilities": ["Storage"]}), true),
+        ] {
+            let object = json!({"metadata": {}, "status": {"capabilities": capabilities}});
+            assert_eq!(has_console(&serde_json::from_value(object).unwrap()), expected);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The hosts that the service knows, and which of them a node is (installer-and-controller §B4.4).
+
+use std::net::IpAddr;
+
+use assisted_wire::embedded;
+use assisted_wire::host::{Host, HostStage, HostStatus};
+use assisted_wire::inventory::Inventory;
+use ipnet::IpNet;
+use tracing::warn;
+
+use crate::node::Node;
+
+/// A host, with what its inventory tells about names and addresses.
+#[derive(Clone, Debug)]
+pub(crate) struct KnownHost {
+    pub(crate) host: Host,
+    /// Names of the host in lower case, the one that it was given first.
+    pub(crate) names: Vec<String>,
+    pub(crate) networks: Vec<IpNet>,
+}
+
+impl KnownHost {
+    /// What is known of a host; one whose inventory can't be read has no addresses.
+    pub(crate) fn of(host: Host) -> Self {
+        let inventory: Inventory = embedded::read(&host.inventory)
+            .unwrap_or_else(|error| {
+                warn!(host = %host.id, %error, "inventory can't be read");
+                None
+            })
+            .unwrap_or_default();
+        let mut names = vec![host.requested_hostname.to_lowercase(), inventory.hostname.to_lowercase()];
+        names.retain(|name| !matches!(name.as_str(), "" | "localhost" | "localhost.localdomain"));
+        names.dedup();
+        let interfaces = inventory.interfaces.iter().flatten();
+        let texts = interfaces.flat_map(|interface| {
+            interface.ipv4_addresses.iter().flatten().chain(interface.ipv6_addresses.iter().flatten())
+        });
+        let networks = texts.filter_map(|text| text.parse().ok()).collect();
+        Self { host, names, networks }
+    }
+
+    pub(crate) fn has_address(&self, address: IpAddr) -> bool {
+        self.networks.iter().any(|network| network.addr() == address)
+    }
+
+    /// Whether an address lies in a network that the host has a foot in.
+    pub(crate) fn is_near(&self, address: IpAddr) -> bool {
+        // Link-local addresses are near to everybody, and name nobody.
+        let routed = self.networks.iter().filter(|network| !is_link_local(network.addr()));
+        routed.into_iter().any(|network| network.contains(&address))
+    }
+
+    /// Whether a name, in lower case, is the host's: one of its own, or the same with a domain more or less.
+    pub(crate) fn has_name(&self, name: &str) -> bool {
+        self.names.iter().any(|own| own == name || is_longer_form(own, name) || is_longer_form(name, own))
+    }
+
+    pub(crate) fn stage(&self) -> Option<HostStage> {
+        self.host.progress.as_ref()?.current_stage
+    }
+
+    pub(crate) fn is(&self, status: HostStatus) -> bool {
+        self.host.status == status
+    }
+}
+
+fn is_longer_form(long: &str, short: &str) -> bool {
+    !short.contains('.')
+        && long.strip_prefix(short).is_some_and(|domain| domain.len() > 1 && domain.starts_with('.'))
+}
+
+fn is_link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_link_local() || address.is_loopback(),
+        IpAddr::V6(address) => address.is_unicast_link_local() || address.is_loopback(),
+    }
+}
+
+/// The host that a node is: by its name, or else by one of its addresses. Names count among `candidates`, addresses among
+/// all of them.
+pub(crate) fn of_node<'a>(
+    all: &'a [KnownHost],
+    node: &Node,
+    candidates: impl Fn(&KnownHost) -> bool,
+) -> Option<&'a KnownHost> {
+    let name = node.name.to_lowercase();
+    let by_name =
+        all.iter().find(|host| candidates(host) && host.host.requested_hostname.to_lowercase() == name);
+    by_name.or_else(|| {
+        let mut by_address = node.internal.iter().rev();
+        by_address.find_map(|address| all.iter().find(|host| host.has_address(*address)))
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use assisted_wire::id::HostId;
+    use serde_json::json;
+
+    use super::*;
+
+    pub(crate) fn host(requested: &str, own: &str, addresses: &[&str]) -> KnownHost {
+        let (v6, v4): (Vec<&str>, Vec<&str>) =
+            addresses.iter().copied().partition(|address: &&str| address.contains(':'));
+        let inventory = json!({
+            "hostname": own,
+            "interfaces": [{"ipv4_addresses": v4, "ipv6_addresses": v6}],
+        });
+        KnownHost::of(
+            serde_json::from_value(json!({
+                "id": HostId::random(), "kind": "Host", "href": "", "status": "installing-in-progress",
+                "status_info": "", "requested_hostname": requested, "inventory": inventory.to_string(),
+            }))
+            .unwrap(),
+        )
+    }
+
+    fn node(name: &str, addresses: &[&str]) -> Node {
+        Node {
+            name: name.to_owned(),
+            internal: addresses.iter().map(|address| address.parse().unwrap()).collect(),
+            ..Node::default()
+        }
+    }
+
+    #[test]
+    fn a_node_is_found_by_name_or_address() {
+        let hosts = [
+            host("Master-0", "", &["192.168.1.10/24", "fd00::10/64"]),
+            host("master-1", "", &["192.168.1.11/24"]),
+        ];
+        let place = |node: &Node| {
+            let found = of_node(&hosts, node, |_| true)?;
+            hosts.iter().position(|host| host.host.id == found.host.id)
+        };
+        for (name, addresses, expected) in [
+            ("master-0", &[][..], Some(0)),
+            ("MASTER-1", &["192.168.1.10"], Some(1)),
+            ("master-0.example.com", &["192.168.1.10"], Some(0)),
+            ("other", &["fd00:0:0::10"], Some(0)),
+            ("other", &["192.168.1.10", "192.168.1.11"], Some(1)),
+            ("other", &["192.168.1.1"], None),
+            ("", &[], None),
+        ] {
+            assert_eq!(place(&node(name, addresses)), expected, "{name} {addresses:?}");
+        }
+    }
+
+    #[test]
+    fn names_with_and_without_a_domain_are_one() {
+        let known = host("master-0", "node7.lab.example.com", &[]);
+        for name in ["master-0", "master-0.any.where", "node7", "node7.lab.example.com"] {
+            assert!(known.has_name(name), "{name}");
+        }
+        for name in
+            ["master-0.", "master-01", "master", "", "node7.example.com", "node7.lab.example.com.more"]
+        {
+            assert!(!known.has_name(name), "{name}");
+        }
+        assert!(!host("localhost", "localhost", &[]).has_name("localhost"));
+    }
+
+    #[test]
+    fn inventories_that_can_not_be_read_harm_nobody() {
+        let mut broken = host("master-0", "", &[]).host;
+        for inventory in ["", "{", "[]", r#"{"interfaces":[{"ipv4_addresses":["no address","1.2.3.4"]}]}"#] {
+            broken.inventory = inventory.to_owned();
+            assert!(KnownHost::of(broken.clone()).networks.is_empty());
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Logs for whoever has to find out what happened: the controller's own, every few minutes, and at the end a summary, with
+//! the cluster's own logs if something went wrong (installer-and-controller §B8).
+
+mod archive;
+mod must_gather;
+mod router;
+
+use std::path::{Path, PathBuf};
+
+use assisted_wire::cluster::LogsState;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{ListParams, LogParams};
+use kube::{Api, ResourceExt};
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::run::Around;
+use crate::wait::{pause, until};
+
+use archive::{Content, Entry};
+
+/// Name of the log in an archive; whoever reads archives looks for it.
+const LOG: &str = "assisted-installer-controller.logs";
+const SELECTOR: &str = "job-name=assisted-installer-controller";
+/// What is taken of a pod's log, in bytes.
+const LONGEST: i64 = 64 << 20;
+
+/// Uploads logs until it is to stop, and then what remains.
+pub(crate) async fn upload(around: &Around<'_>, agent_based: bool, stop: &CancellationToken) {
+    let logs = Logs { around, pod: OnceCell::new() };
+    loop {
+        if let Err(error) = logs.upload_own().await {
+            warn!(error, "the controller's log can't be uploaded");
+        }
+        if pause(stop, around.config.pace.upload).await {
+            break;
+        }
+    }
+    if agent_based {
+        // Nobody is there any more to take them.
+        return;
+    }
+    logs.tell(LogsState::Requested).await;
+    let pace = &around.config.pace;
+    let unstopped = CancellationToken::new();
+    let uploaded = until(&unstopped, pace.look, Some(pace.summary_limit), async || {
+        logs.upload_summary().await.map_err(|error| warn!(error, "logs are not complete yet")).ok()
+    });
+    let diagnosis = async {
+        if around.config.control_plane_count == 1 && around.trouble.is_general() {
+            router::diagnose(around).await;
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        outcome = uploaded => match outcome {
+            Ok(()) => info!("logs are uploaded"),
+            Err(why) => warn!(%why, "not all logs are uploaded"),
+        },
+        () = diagnosis => {}
+    }
+    logs.tell(LogsState::Completed).await;
+}
+
+struct Logs<'a> {
+    around: &'a Around<'a>,
+    /// The controller's own.
+    pod: OnceCell<String>,
+}
+
+impl Logs<'_> {
+    async fn tell(&self, state: LogsState) {
+        if let Err(error) = self.around.service.logs_progress(state).await {
+            warn!(%state, %error, "progress of logs not taken");
+        }
+    }
+
+    /// What the controller has logged, as its pod has it, or else its file. There is always something to say.
+    async fn own(&self) -> Content {
+        let why = match self.of_pod().await {
+            Ok(log) if !log.is_empty() => return Content::Bytes(log.into_bytes()),
+            Ok(_) => "it is empty".to_owned(),
+            Err(error) => error,
+        };
+        let path = &self.around.config.paths.log;
+        match path.metadata() {
+            Ok(_) => Content::File(path.clone()),
+            Err(error) => {
+                let text =
+                    format!("No log of the controller: its pod's: {why}; {}: {error}\n", path.display());
+                Content::Bytes(text.into_bytes())
+            }
+        }
+    }
+
+    async fn of_pod(&self) -> Result<String, String> {
+        let pods = Api::<Pod>::namespaced(self.around.kube.clone(), &self.around.config.namespace);
+        let find = async || {
+            let params = ListParams::default().labels(SELECTOR).fields("status.phase=Running");
+            let found = pods.list(&params).await.map_err(|error| error.to_string())?;
+            found.items.first().map(ResourceExt::name_any).ok_or_else(|| "no pod runs".to_owned())
+        };
+        let name = self.pod.get_or_try_init(find).await?;
+        let params = LogParams { limit_bytes: Some(LONGEST), ..LogParams::default() };
+        pods.logs(name, &params).await.map_err(|error| error.to_string())
+    }
+
+    async fn upload_own(&self) -> Result<(), String> {
+        let own = Entry { name: LOG.to_owned(), content: self.own().await };
+        self.send(vec![own]).await
+    }
+
+    /// The last upload; one whose cluster's logs are missing has failed.
+    async fn upload_summary(&self) -> Result<(), String> {
+        let trouble = &self.around.trouble;
+        if !trouble.is_general() && trouble.operators().is_empty() {
+            return self.upload_own().await;
+        }
+        for path in &self.around.config.paths.resolvers {
+            if let Ok(text) = std::fs::read_to_string(path) {
+                info!(path = %path.display(), text, "name resolution");
+            }
+        }
+        // What takes long may fail: the controller's log comes first.
+        self.upload_own().await?;
+        let gathered = must_gather::gather(self.around).await;
+        let mut entries = Vec::new();
+        if let Ok(path) = &gathered {
+            entries.push(Entry { name: name(path), content: Content::File(path.clone()) });
+        }
+        entries.push(Entry { name: LOG.to_owned(), content: self.own().await });
+        self.send(entries).await?;
+        gathered.map(drop)
+    }
+
+    async fn send(&self, entries: Vec<Entry>) -> Result<(), String> {
+        let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let path: PathBuf = dir.path().join("controller_logs.tar.gz");
+        let target = path.clone();
+        let packed = tokio::task::spawn_blocking(move || archive::pack(&target, entries)).await;
+        packed.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        self.around.service.upload_logs(&path).await.map_err(|error| error.to_string())
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

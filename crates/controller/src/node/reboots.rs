@@ -1,0 +1,106 @@
+//! How often nodes have been rebooted, told to the service as an event (installer-and-controller §B11).
+
+use std::path::Path;
+use std::time::Duration;
+
+use assisted_agent::Cmd;
+use assisted_wire::event::{Event, EventCategory, EventSeverity};
+use assisted_wire::host::Host;
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::run::Around;
+use crate::wait::until;
+
+/// Attempts for one node.
+const ATTEMPTS: usize = 10;
+/// One of them.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Takes the nodes that have come.
+pub(crate) struct Reboots(Option<UnboundedSender<(String, Host)>>);
+
+/// Counts for the nodes that were taken.
+pub(crate) struct Counter(UnboundedReceiver<(String, Host)>);
+
+/// Both ends; nothing is taken unless it is wanted.
+pub(crate) fn reboots(wanted: bool) -> (Reboots, Counter) {
+    let (sender, receiver) = unbounded_channel();
+    (Reboots(wanted.then_some(sender)), Counter(receiver))
+}
+
+impl Reboots {
+    /// Has the reboots of a node counted.
+    pub(crate) fn count(&self, node: &str, host: &Host) {
+        if let Some(sender) = &self.0 {
+            // Nobody counts any more when everything ends.
+            let _ = sender.send((node.to_owned(), host.clone()));
+        }
+    }
+}
+
+impl Counter {
+    /// Counts until nobody asks for more.
+    pub(crate) async fn run(mut self, around: &Around<'_>, stop: &CancellationToken) {
+        let mut running = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                asked = self.0.recv() => match asked {
+                    Some((node, host)) => running.push(async move { tell(around, &node, &host, stop).await }),
+                    None => break,
+                },
+                Some(()) = running.next() => {}
+            }
+        }
+        while running.next().await.is_some() {}
+    }
+}
+
+async fn tell(around: &Around<'_>, node: &str, host: &Host, stop: &CancellationToken) {
+    let pace = &around.config.pace;
+    let mut attempts = 0;
+    let counted = until(stop, pace.reboots, Some(pace.reboots_limit), async || {
+        attempts += 1;
+        match count(around, node).await {
+            Ok(count) => Some(Some(count)),
+            Err(error) => {
+                warn!(node, %error, "reboots can't be counted");
+                (attempts >= ATTEMPTS).then_some(None)
+            }
+        }
+    });
+    let Ok(Some(count)) = counted.await else { return };
+    let event = Event {
+        name: "reboots_for_node".to_owned(),
+        category: Some(EventCategory::User),
+        severity: EventSeverity::Info,
+        message: format!("Node {node} has been rebooted {count} times before completing installation"),
+        cluster_id: Some(around.config.cluster_id),
+        host_id: Some(host.id),
+        infra_env_id: host.infra_env_id,
+        event_time: around.service.now(),
+        request_id: None,
+        props: String::new(),
+    };
+    match around.service.event(&event).await {
+        Ok(()) => info!(node, count, "reboots are told"),
+        Err(error) => warn!(node, %error, "reboots can't be told"),
+    }
+}
+
+async fn count(around: &Around<'_>, node: &str) -> Result<usize, String> {
+    let kubeconfig = around.service.kubeconfig().await.map_err(|error| error.to_string())?;
+    let output = command(around, kubeconfig.path(), node).run().await.map_err(|error| error.to_string())?;
+    if !output.success() {
+        return Err(output.complaint());
+    }
+    Ok(output.text().lines().filter(|line| line.starts_with("reboot ")).count())
+}
+
+fn command(around: &Around<'_>, kubeconfig: &Path, node: &str) -> Cmd {
+    let oc = Cmd::new(&around.config.paths.oc).arg("--kubeconfig").arg(kubeconfig).timeout(LIMIT);
+    oc.arg("debug").arg(format!("node/{node}")).args(["--", "chroot", "/host", "last", "reboot"])
+}

@@ -1,0 +1,205 @@
+//! The controller's life, from its start until the installation has ended one way or another (installer-and-controller
+//! §B3, §B12).
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+
+use assisted_client::Error as ServiceError;
+use assisted_wire::cluster::ClusterStatus;
+use assisted_wire::platform::PlatformType;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{Api, Client};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::cluster::{connect, proxies};
+use crate::config::Config;
+use crate::error::Error;
+use crate::service::Service;
+use crate::{abi, csr, dns, finish, labels, logs, metal, node, ready};
+
+/// How the installation ended for the controller. Each is an end in peace: its Job must not start it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// The cluster has reached this state.
+    Ended(ClusterStatus),
+    /// The cluster's own API says that it is complete.
+    Complete,
+    /// The service does not know the cluster.
+    Unknown,
+    /// The service does not take the controller's token.
+    Refused,
+}
+
+/// Refusals of the token in a row after which it is given up.
+const REFUSALS: u32 = 3;
+/// Looks for a cluster that the service does not know before it is believed.
+const UNKNOWN_LOOKS: u32 = 10;
+
+/// What all parts of the controller work with.
+pub(crate) struct Around<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) kube: Client,
+    pub(crate) service: Service,
+    pub(crate) trouble: Trouble,
+}
+
+/// What went wrong, and so has to be looked into by somebody.
+#[derive(Debug, Default)]
+pub(crate) struct Trouble {
+    general: Cell<bool>,
+    operators: RefCell<BTreeSet<String>>,
+}
+
+impl Trouble {
+    pub(crate) fn note(&self) {
+        self.general.set(true);
+    }
+
+    pub(crate) fn note_operator(&self, name: &str) {
+        self.operators.borrow_mut().insert(name.to_owned());
+    }
+
+    /// Whether the installation itself went wrong.
+    pub(crate) fn is_general(&self) -> bool {
+        self.general.get()
+    }
+
+    /// The operators of OLM that never came.
+    pub(crate) fn operators(&self) -> BTreeSet<String> {
+        self.operators.borrow().clone()
+    }
+}
+
+/// Who had the cluster installed.
+async fn is_agent_based(kube: &Client) -> bool {
+    let maps = Api::<ConfigMap>::namespaced(kube.clone(), "openshift-config");
+    let map = maps.get("openshift-install-manifests").await;
+    let map = map.map_err(|error| warn!(%error, "who installs is not known")).ok();
+    map.and_then(|map| map.data)
+        .is_some_and(|data| data.get("invoker").is_some_and(|name| name == abi::INVOKER))
+}
+
+/// Runs the controller to its end. Dropping the future stops it at any point; run again, it goes on from there.
+///
+/// # Errors
+/// It can't begin its work: configuration, credentials, the proxies of the cluster, or neither side answers.
+pub async fn run(config: &Config) -> Result<Exit, Error> {
+    if config.dry_run {
+        return Err(Error::DryRun);
+    }
+    let kube = connect(&config.paths.bootstrap_kubeconfig).await?;
+    let service = Service::new(config, &proxies(&kube).await?)?;
+    let around = Around { config, kube, service, trouble: Trouble::default() };
+    let agent_based = is_agent_based(&around.kube).await;
+    info!(cluster = %config.cluster_id, version = config.openshift_version, agent_based, "the controller starts");
+    if agent_based && config.control_plane_count == 1 {
+        return Ok(abi::single(&around).await);
+    }
+    let stop = CancellationToken::new();
+    let limit = if agent_based { config.pace.ready_limit_abi } else { config.pace.ready_limit };
+    let cluster = ready::announce(&around, limit, &stop).await;
+    if cluster.is_none() && !agent_based {
+        return Err(Error::NotReady { minutes: limit.as_secs() / 60 });
+    }
+    let remove_taints = match agent_based {
+        true => abi::taint_is_to_go(&around, cluster.as_ref()).await,
+        false => cluster.as_ref().is_some_and(node::taint_is_to_go),
+    };
+    let on_metal = cluster
+        .as_ref()
+        .and_then(|cluster| cluster.platform.as_ref())
+        .is_some_and(|platform| platform.r#type == PlatformType::Baremetal);
+
+    let (reboots, counter) = node::reboots(config.notify_num_reboots);
+    // Requests for certificates are looked at as long as nodes may come.
+    let coming = stop.child_token();
+    let (around, stop, coming) = (&around, &stop, &coming);
+    let nodes = async move {
+        node::follow(around, remove_taints, &reboots, stop).await;
+        coming.cancel();
+    };
+    let finish = async {
+        match agent_based {
+            true => abi::operators(around, None, stop).await,
+            false => finish::finish(around, stop).await,
+        }
+    };
+    let machines = async {
+        if on_metal {
+            metal::update(around, stop).await;
+        }
+    };
+    let work = async {
+        tokio::join!(
+            nodes,
+            csr::approve(around, coming),
+            finish,
+            machines,
+            labels::set(around, stop),
+            logs::upload(around, agent_based, stop),
+            dns::free_address(around, stop),
+            counter.run(around, stop),
+        );
+    };
+    let end = async {
+        match agent_based {
+            true => abi::wait(around, remove_taints, config.control_plane_count).await,
+            false => wait(around).await,
+        }
+    };
+    let mut work = Box::pin(work);
+    let exit = tokio::select! {
+        exit = end => exit,
+        // It has an end only when it is stopped.
+        () = async { (&mut work).await; std::future::pending().await } => Exit::Complete,
+    };
+    info!(?exit, "the installation has ended");
+    if matches!(exit, Exit::Unknown | Exit::Refused) {
+        // Nobody would take what remains to be told.
+        return Ok(exit);
+    }
+    stop.cancel();
+    work.await;
+    Ok(exit)
+}
+
+/// Waits until the service says that the installation has ended, or that it does not know of it.
+async fn wait(around: &Around<'_>) -> Exit {
+    use ClusterStatus::{AddingHosts, Cancelled, Error, Installed};
+    let (mut refusals, mut unknown) = (0, 0);
+    loop {
+        let pace = &around.config.pace;
+        sleep(if unknown == 0 { pace.operators } else { pace.unknown }).await;
+        match around.service.cluster().await {
+            Ok(cluster) => {
+                (refusals, unknown) = (0, 0);
+                if cluster.status == Error {
+                    around.trouble.note();
+                }
+                if matches!(cluster.status, Error | Cancelled | Installed | AddingHosts) {
+                    return Exit::Ended(cluster.status);
+                }
+            }
+            Err(error) => {
+                warn!(%error, "the state of the installation is not known");
+                match error {
+                    ServiceError::Refused(refusal) if refusal.is_of_the_api() && refusal.status == 404 => {
+                        unknown += 1;
+                        if unknown > UNKNOWN_LOOKS {
+                            return Exit::Unknown;
+                        }
+                    }
+                    ServiceError::Refused(refusal) if refusal.status == 401 => {
+                        refusals += 1;
+                        if refusals >= REFUSALS {
+                            return Exit::Refused;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}

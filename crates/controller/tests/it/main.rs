@@ -1,0 +1,11 @@
+//! The controller between a real Kubernetes API and a real service, with hosts that behave like real ones.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests too")]
+
+mod badly;
+mod ends;
+mod installation;
+mod kubelet;
+mod olm;
+mod service;
+mod well;
+mod world;
