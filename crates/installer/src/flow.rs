@@ -66,6 +66,9 @@ impl Installer {
         }
         let dry = config.dry_run.is_some();
         let args = installer_args(&config.installer_args)?;
+        if !dry {
+            self.host.end_leftover_writers().await;
+        }
         if !config.keeps_disk() && !dry {
             disk::format(config.disks_to_format.iter().map(std::path::PathBuf::as_path), &self.host);
         }

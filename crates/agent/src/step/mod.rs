@@ -83,6 +83,7 @@ pub struct HostSteps {
     /// What the service calls this agent.
     agent_image: std::sync::Mutex<String>,
     installer: Installer,
+    runtime_dir: PathBuf,
     log_dirs: LogDirs,
     artifact_pause: Duration,
     guards: Guards,
@@ -112,6 +113,7 @@ impl HostSteps {
             service: None,
             agent_image: std::sync::Mutex::default(),
             installer: Installer::default(),
+            runtime_dir: "/run".into(),
             log_dirs: LogDirs::default(),
             artifact_pause: boot_artifacts::PAUSE,
             guards: Guards::default(),
@@ -140,6 +142,12 @@ impl HostSteps {
     /// What installs.
     pub fn installer(mut self, installer: Installer) -> Self {
         self.installer = installer;
+        self
+    }
+
+    /// Where files stand until the machine's next start.
+    pub fn runtime_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.runtime_dir = dir.into();
         self
     }
 
@@ -204,7 +212,8 @@ impl Steps for HostSteps {
             }
             StepType::Install => {
                 let image = self.agent_image().clone();
-                install::run(args, tools, service, &image, &self.installer, &guards.install).await
+                let (installer, dir) = (&self.installer, &self.runtime_dir);
+                install::run(args, tools, service, &image, installer, dir, &guards.install).await
             }
             StepType::DownloadBootArtifacts => {
                 let Ok(_held) = guards.artifacts.try_lock() else {

@@ -134,6 +134,7 @@ impl Host {
             .tools(tools(dir.path(), mood))
             .service(&config)
             .log_dirs(dirs)
+            .runtime_dir(dir.path())
             .artifact_pause(Duration::from_millis(1));
         Self { steps, dir, url }
     }
@@ -460,11 +461,16 @@ async fn an_installer_is_given_everything_and_runs_once() {
     let Host { steps, dir, url } = host;
     let host = Host { steps: steps.installer(Installer::Program("/opt/installer".into())), dir, url };
     assert_eq!(host.step("install", &one(&install())).await.exit_code, 0);
-    let start = "systemd-run --unit=assisted-installer.service --wait --collect --quiet --property=Restart=on-abnormal \
-                 --property=RestartSec=5 ";
+    // The token stands in a file, gone by now: a unit's own settings are told to everyone.
+    let environment = host.dir.path().join("assisted-installer.env");
+    let start = format!(
+        "systemd-run --unit=assisted-installer.service --wait --collect --quiet --property=Restart=on-abnormal \
+         --property=RestartSec=5 --property=EnvironmentFile={} -- /opt/installer --role master",
+        environment.display()
+    );
     let asked = host.asked();
-    assert!(asked.contains(start), "{asked}");
-    assert!(asked.contains("--setenv=PULL_SECRET_TOKEN -- /opt/installer --role master"), "{asked}");
+    assert!(asked.contains(&start), "{asked}");
+    assert!(!environment.exists());
     let active = Host::new(Mood::Empty).await;
     let Host { steps, dir, url } = active;
     let active = Host { steps: steps.installer(Installer::Program("/opt/installer".into())), dir, url };

@@ -118,6 +118,18 @@ impl Tree {
         Ok(())
     }
 
+    /// Replaces what a file of the config holds; all else of it stays.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Unreadable`] when there is no such file.
+    pub fn replace(&mut self, path: &str, content: &[u8]) -> Result<(), EditError> {
+        let file = self.files_mut()?.iter_mut().find(|file| file["path"] == path);
+        let file = file.ok_or_else(|| EditError::Unreadable(path.to_owned()))?;
+        file["contents"] = json!({"source": Resource::bytes(content).source});
+        Ok(())
+    }
+
     /// What a file holds, if it is in the config itself.
     pub fn content(&self, path: &str) -> Option<Vec<u8>> {
         let file = self.files().iter().find(|file| file["path"] == path)?;

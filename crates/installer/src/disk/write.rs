@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::progress::{Percent, Progress};
-use crate::host::{Host, RunError, finish};
+use crate::host::{Host, RunError, WRITER, finish};
 
 /// A slow disk on a slow network still takes less.
 const LIMIT: Duration = Duration::from_secs(3 * 3_600);
@@ -26,7 +26,7 @@ pub async fn write(
     host: &Host,
     told: &mpsc::UnboundedSender<Percent>,
 ) -> Result<(), RunError> {
-    let tool = if dry { "dry-installer" } else { "coreos-installer" };
+    let tool = if dry { "dry-installer" } else { WRITER };
     let fixed = ["install", "--insecure", "-i", ignition].map(OsStr::new);
     let all: Vec<_> =
         fixed.into_iter().chain(args.iter().map(OsStr::new)).chain([device.as_os_str()]).collect();

@@ -110,6 +110,8 @@ impl Attempt {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use assisted_agent::Tools;
 
     use super::*;
@@ -125,8 +127,18 @@ mod tests {
         attempt.note_control_plane_started().unwrap();
         let path = attempt.path.clone();
         drop(attempt);
+        // A child that another test is starting holds the lock until it has become another program.
+        let free = |cluster| {
+            let until = Instant::now() + Duration::from_secs(60);
+            loop {
+                match Attempt::begin(&host, cluster, id) {
+                    Err(AttemptError::Running) if Instant::now() < until => std::thread::yield_now(),
+                    begun => return begun.unwrap(),
+                }
+            }
+        };
         let again = |cluster| {
-            let attempt = Attempt::begin(&host, cluster, id).unwrap();
+            let attempt = free(cluster);
             (attempt.control_plane_started(), attempt.restarting())
         };
         assert_eq!(again(cluster), (true, false));

@@ -6,6 +6,7 @@
 mod attempt;
 mod device;
 mod files;
+mod leftover;
 mod run;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use assisted_agent::Tools;
 
 pub use attempt::{Attempt, AttemptError};
 pub use files::FileError;
+pub(crate) use leftover::WRITER;
 pub use run::RunError;
 pub(crate) use run::finish;
 

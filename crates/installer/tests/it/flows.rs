@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assisted_installer::DryRun;
+use assisted_installer::{Config, DryRun};
 use assisted_wire::host::HostRole;
 
 use crate::machine::{Machine, config};
@@ -81,6 +81,47 @@ async fn a_worker_waits_for_a_control_plane_only_where_there_is_none() {
     machine.installer(config(&later.url, HostRole::Worker, 0), LONGEST).run().await.unwrap();
     assert_eq!(later.stages(), stages);
     assert!(!later.was_asked("hosts?role="), "it waits for nobody");
+}
+
+#[tokio::test]
+async fn an_arbiter_goes_the_way_of_a_master_but_takes_no_registry() {
+    let service = Service::start(site(HostRole::Arbiter)).await;
+    let machine = Machine::new();
+    std::fs::create_dir_all(machine.path("run/media/iso/registry")).unwrap();
+    machine.installer(config(&service.url, HostRole::Arbiter, 2), LONGEST).run().await.unwrap();
+    assert_eq!(
+        service.stages(),
+        ["Starting installation", "Installing", "Writing image to disk", "Rebooting"]
+    );
+    assert_eq!(service.reports()[..2], ["Starting installation / arbiter", "Installing / arbiter"]);
+    let own = "-i /opt/install-dir/arbiter-33333333-3c08-4d97-8ec7-ea0ad7d4cad0.ign ";
+    let asked = machine.asked();
+    assert!(
+        asked.iter().any(|line| line.starts_with("coreos-installer") && line.contains(own)),
+        "{asked:#?}"
+    );
+    assert!(!asked.iter().any(|line| line.starts_with("rsync")), "{asked:#?}");
+    assert!(!service.was_asked("hosts?role="), "it waits for nobody");
+}
+
+#[tokio::test]
+async fn a_control_plane_host_that_joins_a_single_node_bootstraps_nothing() {
+    let service = Service::start(Site { day_two: true, masters: 1, ..site(HostRole::Master) }).await;
+    let machine = Machine::new();
+    // What hosts that join later are not told; the cluster's record still says that it has one such host.
+    let (mco_image, openshift_version) = (String::new(), "4.4".to_owned());
+    let config = Config { mco_image, openshift_version, ..config(&service.url, HostRole::Master, 1) };
+    machine.installer(config, LONGEST).run().await.unwrap();
+    assert_eq!(
+        service.stages(),
+        ["Starting installation", "Installing", "Writing image to disk", "Rebooting"]
+    );
+    let asked = machine.asked();
+    assert!(
+        !asked.iter().any(|line| line.starts_with("podman") || line.starts_with("systemctl start")),
+        "{asked:#?}"
+    );
+    assert!(asked.last().unwrap().starts_with("shutdown -r +1"), "{asked:#?}");
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ mod flows;
 mod killed;
 mod machine;
 mod service;
+mod whole;
 
 #[path = "../../../agent/tests/it/script.rs"]
 mod script;

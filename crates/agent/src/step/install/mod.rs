@@ -5,19 +5,22 @@
 
 mod arguments;
 mod copy_network;
+mod environment;
 mod request;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assisted_wire::probe_requests::InstallCmdRequest;
+use secrecy::ExposeSecret;
 use tracing::{info, warn};
 
 use super::container_image_availability::is_here;
 use super::{Guard, ended, only_arg};
-use crate::cmd::{Cmd, Tools};
+use crate::cmd::{Cmd, TOKEN_VARIABLE, Tools};
 use crate::config::Config;
 use crate::reply::Outcome;
+use environment::Environment;
 
 pub(super) const CONTAINER: &str = "assisted-installer";
 pub(super) const UNIT: &str = "assisted-installer.service";
@@ -50,6 +53,7 @@ pub(super) async fn run(
     service: Option<&Config>,
     agent_image: &str,
     installer: &Installer,
+    runtime_dir: &Path,
     guard: &Guard,
 ) -> Outcome {
     let request: InstallCmdRequest = match only_arg("install", args) {
@@ -68,24 +72,34 @@ pub(super) async fn run(
         Ok(flags) => flags,
         Err(error) => return Outcome::failed(format!("install: installer_args: {error}")),
     };
+    let mut environment = None;
     let cmd = match installer {
         Installer::Container => {
             if !pulled(&request.installer_image, tools).await {
                 let error = format!("the installer's image {} can't be pulled", request.installer_image);
                 return Outcome { exit_code: NO_IMAGE, ..Outcome::failed(error) };
             }
-            container(&request.installer_image, tools, service)
+            container(&request.installer_image, tools, service).token(&service.token)
         }
         Installer::Program(program) => {
             if is_active(tools).await {
                 return running();
             }
-            unit(program, tools)
+            let token = (TOKEN_VARIABLE, service.token.expose_secret());
+            let written = match Environment::write(runtime_dir, token) {
+                Ok(written) => written,
+                Err(error) => return Outcome::failed(format!("install: {}: {error}", runtime_dir.display())),
+            };
+            unit(program, environment.insert(written).path(), tools)
         }
     };
     info!(?installer, role = %request.role, boot_device = request.boot_device, "installation begins");
-    let cmd = cmd.args(flags).token(&service.token).timeout(LIMIT);
-    ended(cmd.output_limit(LONGEST_OUTPUT).cut_output().run().await)
+    let cmd = cmd.args(flags).timeout(LIMIT);
+    let outcome = ended(cmd.output_limit(LONGEST_OUTPUT).cut_output().run().await);
+    if let Some(environment) = environment {
+        environment.remove();
+    }
+    outcome
 }
 
 fn running() -> Outcome {
@@ -127,15 +141,11 @@ fn container(image: &str, tools: &Tools, service: &Config) -> Cmd {
 /// `--wait` makes the step last as long as the unit, and end with its status; `--collect` forgets a failed one. An installer
 /// that was killed is started again, and goes on; one that has told why it failed isn't. A unit has nothing of this
 /// process's environment but what it is given.
-fn unit(program: &std::path::Path, tools: &Tools) -> Cmd {
-    const PROXIES: [&str; 6] =
-        ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"];
+fn unit(program: &Path, environment: &Path, tools: &Tools) -> Cmd {
     let cmd = tools.cmd("systemd-run").arg(format!("--unit={UNIT}"));
     let cmd = cmd.args(["--wait", "--collect", "--quiet"]);
     let cmd = cmd.args(["--property=Restart=on-abnormal", "--property=RestartSec=5"]);
-    let given = PROXIES.into_iter().filter(|name| std::env::var_os(name).is_some());
-    let cmd = cmd.args(given.chain(["PULL_SECRET_TOKEN"]).map(|name| format!("--setenv={name}")));
-    cmd.arg("--").arg(program)
+    cmd.arg(format!("--property=EnvironmentFile={}", environment.display())).arg("--").arg(program)
 }
 
 async fn is_active(tools: &Tools) -> bool {
