@@ -60,6 +60,7 @@ async fn serve(mib: u64) {
         version: "4.22.9".to_owned(),
         architecture: "amd64".to_owned(),
         components: vec![("installer".to_owned(), installer)],
+        operator: Vec::new(),
     };
     let release = oci::push(&registry, "ocp/release", None, &release.build().unwrap()).await.unwrap();
     let mut out = io::stdout().lock();

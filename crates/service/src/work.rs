@@ -42,6 +42,7 @@ pub(crate) struct Work {
     /// Hosts that are written, but no longer part of the facts.
     left: Vec<HostFacts>,
     hosts_removed: Vec<HostRecord>,
+    infra_envs_removed: Vec<InfraEnvId>,
     /// Whether something changed that other hosts of the cluster are told about.
     mates_changed: bool,
 }
@@ -62,6 +63,7 @@ impl Work {
             reports_changed: BTreeSet::new(),
             left: Vec::new(),
             hosts_removed: Vec::new(),
+            infra_envs_removed: Vec::new(),
             mates_changed: false,
         }
     }
@@ -79,6 +81,12 @@ impl Work {
     /// The infra-env of a host of the work.
     pub(crate) fn infra_env(&self, id: InfraEnvId) -> Option<&InfraEnvRecord> {
         self.facts.infra_envs.get(&id)
+    }
+
+    /// Deletes an infra-env.
+    pub(crate) fn remove_infra_env(&mut self, id: InfraEnvId, version: Version) {
+        self.batch.delete_infra_env(id, version);
+        self.infra_envs_removed.push(id);
     }
 
     /// What is due when this work's facts change.
@@ -288,9 +296,13 @@ impl Work {
                 batch.update_host(record, *version).clear_due(Due::Host(key));
             }
         }
-        service.write_told(batch, &self.events, self.request_id, self.facts.now).await?;
-        self.forget(service);
-        Ok(self.facts)
+        let service = service.clone();
+        to_the_end(async move {
+            service.write_told(batch, &self.events, self.request_id, self.facts.now).await?;
+            self.forget(&service);
+            Ok(self.facts)
+        })
+        .await
     }
 
     fn forget(&self, service: &Service) {
@@ -300,6 +312,9 @@ impl Work {
         }
         for (key, _) in &self.reports_changed {
             memory.hosts.remove(key);
+        }
+        for id in &self.infra_envs_removed {
+            memory.infra_envs.remove(id);
         }
         for record in &self.hosts_removed {
             memory.hosts.remove(&key_of(record));
@@ -317,6 +332,24 @@ impl Work {
             } else if self.mates_changed {
                 memory.forget_group(Group::Cluster(record.cluster.id));
             }
+        }
+    }
+}
+
+/// Does something even if nobody waits for it any more, as when a client breaks its connection: what is written must be
+/// forgotten here, or what is remembered of it stays wrong.
+pub(crate) fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> impl Future<Output = T> {
+    let task = tokio::spawn(work);
+    async {
+        match task.await {
+            Ok(done) => done,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The runtime ends, and all of this with it.
+                Err(_) => std::future::pending().await,
+            },
         }
     }
 }

@@ -48,6 +48,9 @@ pub struct ClusterRecord {
     /// Whether the kubeconfig that trusts the cluster's own ingress is stored.
     #[serde(default)]
     pub kubeconfig_stored: bool,
+    /// Registries that stand in for others for this cluster, in the place of the service's; `None`: the service's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mirror_registry: Option<MirrorRegistry>,
     /// Fingerprint of what connectivity groups and IP collisions were worked out from; `None`: of nothing yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connectivity_print: Option<u64>,
@@ -65,6 +68,17 @@ pub struct PayloadImages {
     /// The operating system.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub coreos: String,
+}
+
+/// Registries that stand in for others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MirrorRegistry {
+    /// Which ones: a `registries.conf`; empty: none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub registries_conf: String,
+    /// Authorities of their certificates, in PEM form; empty: none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub authorities: String,
 }
 
 /// An address family.

@@ -4,6 +4,8 @@ use assisted_wire::infra_env::InfraEnv;
 use assisted_wire::secret::Secret;
 use serde::{Deserialize, Serialize};
 
+use crate::cluster::record::MirrorRegistry;
+
 /// An infra-env as it is stored: what the API shows, and what it never shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InfraEnvRecord {
@@ -15,4 +17,7 @@ pub struct InfraEnvRecord {
     /// Key that signs the URLs of its images; hexadecimal.
     #[serde(default)]
     pub image_token_key: Secret,
+    /// Registries that stand in for others for its hosts, in the place of the service's; `None`: the service's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mirror_registry: Option<MirrorRegistry>,
 }

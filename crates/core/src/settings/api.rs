@@ -22,7 +22,7 @@ topic! {
         https_key_file: String = String::new(), "HTTPS_KEY_FILE";
         /// File with the certificate chain of the TLS listener, PEM.
         https_cert_file: String = String::new(), "HTTPS_CERT_FILE";
-        /// Port of an extra plain listener, for iPXE; empty: none.
+        /// Port for plain HTTP: beside HTTPS for iPXE scripts alone, without it instead of the listener's own; empty: none.
         http_listen_port: String = String::new(), "HTTP_LISTEN_PORT";
         /// Lowest TLS version accepted; empty: that of the TLS library.
         tls_min_version: String = String::new(), "TLS_MIN_VERSION";

@@ -36,8 +36,10 @@ topic! {
         public_container_registries: Vec<String> = Vec::new(), "PUBLIC_CONTAINER_REGISTRIES";
         /// Credentials for the staging registry, as user:password, added to every pull secret.
         registry_creds: Secret = Secret::default(), "REGISTRY_CREDS";
-        /// Whether hosts trust the internal CA of the vendor.
+        /// Whether clusters trust the internal CA of the vendor.
         install_rh_ca: bool = false, "INSTALL_RH_CA";
+        /// File with the internal CA of the vendor (PEM), for INSTALL_RH_CA.
+        rh_ca_file: String = "/etc/pki/ca-trust/source/anchors/rh-it-root-ca.crt".to_owned(), "RH_CA_FILE";
         /// Whether IPv6 can be used.
         ipv6_support: bool = true, "IPV6_SUPPORT";
         /// Whether disks can be encrypted.

@@ -36,6 +36,8 @@ topic! {
         installer_timeout: Duration = Duration::from_secs(10 * 60), "INSTALLER_TIMEOUT";
         /// Memory that one run of the installer program may take for its data.
         installer_memory: Size = Size(4 << 30), "INSTALLER_MEMORY";
+        /// Folder with certificates and keys that new clusters get in the place of their own; empty: each makes its own.
+        tls_dir: String = String::new(), "EPHEMERAL_INSTALLER_CLUSTER_TLS_CERTS_OVERRIDE_DIR";
         /// Bytes of all installer programs that are kept; 0: as many as come.
         installer_cache_capacity: Size = Size(0), "INSTALLER_CACHE_CAPACITY";
         /// Bytes of one installer program at the most.

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use assisted_release::{Mirrors, Problem, PullError, PullSecret, Reference, Registries, Session, Transport};
+use assisted_testkit::{Fault, Proxy};
 
 use crate::lab::{Lab, PARTS, QUICK, X86, plain, session, session_with, transport};
-use crate::proxy::{Fault, Proxy};
 
 /// A registry with a release, behind a proxy.
 struct Site {

@@ -70,8 +70,12 @@ impl Lab {
 
 pub fn release(architecture: &str, components: &[(&str, String)]) -> Image {
     let components = components.iter().map(|(name, image)| ((*name).to_owned(), image.clone())).collect();
-    let release =
-        ReleaseImage { version: VERSION.to_owned(), architecture: architecture.to_owned(), components };
+    let release = ReleaseImage {
+        version: VERSION.to_owned(),
+        architecture: architecture.to_owned(),
+        components,
+        operator: Vec::new(),
+    };
     release.build().unwrap()
 }
 

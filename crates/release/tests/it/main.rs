@@ -9,6 +9,5 @@ mod extract;
 mod faults;
 mod lab;
 mod mirrors;
-mod proxy;
 mod resolve;
 mod tls;

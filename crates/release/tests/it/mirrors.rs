@@ -2,9 +2,9 @@
 
 use assisted_release::mirror::{Pull, Rule};
 use assisted_release::{Problem, Reference, Session};
+use assisted_testkit::{Fault, Proxy};
 
 use crate::lab::{Lab, PARTS, RELEASES, VERSION, X86, installer_image, mirror, plain, session_with};
-use crate::proxy::{Fault, Proxy};
 
 /// Two registries: the source with a release, and a mirror whose images lie under `mirrored/`.
 struct Site {

@@ -2,37 +2,9 @@
 
 use assisted_release::problem::Certificate;
 use assisted_release::{Mirrors, Problem, PullError, PullSecret, Reference, Registries, Transport};
-use assisted_testkit::{Access, DockerRegistry};
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
+use assisted_testkit::{Authority, DockerRegistry};
 
-use crate::lab::{Lab, QUICK, X86, plain, transport, write};
-
-struct Authority {
-    pem: String,
-    issuer: Issuer<'static, KeyPair>,
-}
-
-impl Authority {
-    fn new(name: &str) -> Self {
-        let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.distinguished_name.push(DnType::CommonName, name);
-        Self { pem: params.self_signed(&key).unwrap().pem(), issuer: Issuer::new(params, key) }
-    }
-
-    /// A registry with the lab's images and a certificate for `names`, valid for the years given.
-    fn registry(&self, lab: &Lab, names: &[&str], years: (i32, i32)) -> DockerRegistry {
-        let key = KeyPair::generate().unwrap();
-        let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
-        let mut params = CertificateParams::new(names).unwrap();
-        (params.not_before, params.not_after) = (date_time_ymd(years.0, 1, 1), date_time_ymd(years.1, 1, 1));
-        let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        let dir = lab.images.path();
-        let tls = (write(dir, "tls.crt", &certificate.pem()), write(dir, "tls.key", &key.serialize_pem()));
-        lab.again(&Access { tls: Some(tls), ..Access::default() })
-    }
-}
+use crate::lab::{Lab, QUICK, X86, plain, transport};
 
 async fn version(
     registry: &DockerRegistry,
@@ -51,7 +23,7 @@ async fn version(
 async fn what_is_trusted_and_what_is_not() {
     let lab = Lab::new();
     let image = lab.release().await;
-    let (authority, other) = (Authority::new("lab"), Authority::new("other"));
+    let (authority, other) = (Authority::new("lab").unwrap(), Authority::new("other").unwrap());
     let now = (2020, 2090);
     for (names, years, trusted, expected) in [
         (&["127.0.0.1"], now, &authority, None),
@@ -60,7 +32,7 @@ async fn what_is_trusted_and_what_is_not() {
         (&["127.0.0.1"], (2080, 2090), &authority, Some(Certificate::NotYetValid)),
         (&["other.example.com"], now, &authority, Some(Certificate::WrongName)),
     ] {
-        let registry = authority.registry(&lab, names, years);
+        let registry = authority.registry(lab.images.path(), names, years).unwrap();
         let read = version(&registry, &image, &trusted.pem, Mirrors::default()).await;
         match expected {
             None => assert_eq!(read.unwrap(), crate::lab::VERSION),
@@ -83,9 +55,10 @@ async fn what_is_trusted_and_what_is_not() {
 async fn an_insecure_registry_is_not_checked() {
     let lab = Lab::new();
     let image = lab.release().await;
-    let registry = Authority::new("lab").registry(&lab, &["other.example.com"], (2020, 2021));
+    let registry = Authority::new("lab").unwrap();
+    let registry = registry.registry(lab.images.path(), &["other.example.com"], (2020, 2021)).unwrap();
     let mirrors = || Mirrors::new([plain(&registry.name())]).unwrap();
-    let other = Authority::new("other").pem;
+    let other = Authority::new("other").unwrap().pem;
     assert!(version(&registry, &image, &other, mirrors()).await.is_ok());
     // One without TLS is taken only when it is told to be insecure.
     assert!(

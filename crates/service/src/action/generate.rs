@@ -63,10 +63,11 @@ impl Service {
         facts: &Facts,
     ) -> Result<Files, GenerateError> {
         let generator = self.generator().map_err(|refusal| GenerateError::Refused(refusal.reason))?;
-        if let Some(images) = generator.payload(facts).await? {
-            self.tell_payload(id, attempt, &images).await.map_err(GenerateError::Broken)?;
+        let payload = generator.payload(facts).await?;
+        if let Some(images) = &payload.images {
+            self.tell_payload(id, attempt, images).await.map_err(GenerateError::Broken)?;
         }
-        generator.generate(facts, self.blob()).await
+        generator.generate(facts, payload, self.blob()).await
     }
 
     /// Tells the images of the release as soon as they are known: hosts check meanwhile whether they get them.

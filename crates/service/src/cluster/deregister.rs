@@ -58,13 +58,11 @@ impl Service {
         record.cluster.machine_networks = Some(Vec::new());
         work.put_cluster(record);
         work.batch.clear_due(Due::Cluster(id));
-        let twin = InfraEnvId(id.0);
-        if let Some(twin) = self.store().infra_env(twin).await? {
-            work.batch.delete_infra_env(InfraEnvId(id.0), twin.version);
+        if let Some(twin) = self.store().infra_env(InfraEnvId(id.0)).await? {
+            work.remove_infra_env(InfraEnvId(id.0), twin.version);
         }
         work.events.push(catalogue::CLUSTER_DEREGISTERED.of_cluster(id, &[]));
         work.commit(self).await?;
-        self.memory().infra_envs.remove(&twin);
         Ok(())
     }
 }

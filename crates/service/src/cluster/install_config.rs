@@ -1,6 +1,7 @@
 //! The install config of a cluster, and what its user overrides in it (service-api §4.12).
 
 use assisted_core::event::catalogue;
+use assisted_core::facts::Facts;
 use assisted_core::refusal::Refusal;
 use assisted_core::rules::install_config::{Additions, apply, text};
 use assisted_core::validation::topology::is_day2;
@@ -29,13 +30,14 @@ impl Service {
         if is_day2(cluster) {
             return Err(Refusal::bad_request(NOT_INSTALLED_HERE).into());
         }
-        let config = text(&work.facts, &cluster.install_config_overrides, &self.additions());
+        let config = text(&work.facts, &cluster.install_config_overrides, &self.additions(&work.facts)?);
         Ok(config.map_err(|error| Refusal::conflict(format!("There is no install config yet: {error}")))?)
     }
 
-    /// What the generator puts into each install config.
-    fn additions(&self) -> Additions {
-        self.generator().map(|generator| generator.additions()).unwrap_or_default()
+    /// What the generator puts into a cluster's install config.
+    fn additions(&self, facts: &Facts) -> Result<Additions, Error> {
+        let Ok(generator) = self.generator() else { return Ok(Additions::default()) };
+        Ok(generator.additions(facts)?)
     }
 
     /// Replaces what the user overrides; an empty text overrides nothing.
@@ -61,7 +63,7 @@ impl Service {
         let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
-        text(&work.facts, overrides, &self.additions()).map_err(Refusal::bad_request)?;
+        text(&work.facts, overrides, &self.additions(&work.facts)?).map_err(Refusal::bad_request)?;
         apply(&mut record.cluster, overrides);
         work.put_cluster(record);
         work.events.push(catalogue::INSTALL_CONFIG_APPLIED.of_cluster(id, &[]));

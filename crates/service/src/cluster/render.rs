@@ -1,7 +1,6 @@
 //! What a cluster would be installed with, for review: generated, shown, and not kept.
 
 use assisted_core::install;
-use assisted_core::refusal::Refusal;
 use assisted_store::Deleted;
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::id::ClusterId;
@@ -10,7 +9,7 @@ use tar::{Builder, Header};
 use super::no_cluster;
 use crate::fault::broken;
 use crate::file::File;
-use crate::generator::{Files, GenerateError};
+use crate::generator::Files;
 use crate::{Caller, Error, Service};
 
 /// Only its owner may look into what the archive unpacks to.
@@ -38,11 +37,11 @@ impl Service {
             let decided = install::install(&work.facts)?;
             work.apply_and_mark(decided);
         }
-        let files = generator.generate(&work.facts, self.blob()).await.map_err(|error| match error {
-            GenerateError::Refused(reason) => Refusal::conflict(reason).into(),
-            GenerateError::Broken(error) => error,
-        })?;
-        let archive = archive(files).map_err(Error::internal)?;
+        let generated = async {
+            let payload = generator.payload(&work.facts).await?;
+            generator.generate(&work.facts, payload, self.blob()).await
+        };
+        let archive = archive(generated.await?).map_err(Error::internal)?;
         Ok(File::whole(name, archive))
     }
 }

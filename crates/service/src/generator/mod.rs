@@ -6,9 +6,10 @@ mod simulation;
 use std::sync::Arc;
 
 use assisted_blob::Blob;
-use assisted_core::cluster::record::PayloadImages;
+use assisted_core::cluster::record::{ClusterRecord, PayloadImages};
 use assisted_core::facts::{Facts, HostFacts};
 use assisted_core::host::record::HostKey;
+use assisted_core::infra_env::record::InfraEnvRecord;
 use assisted_core::refusal::Refusal;
 use assisted_core::rules::install_config::Additions;
 use assisted_core::settings;
@@ -26,20 +27,22 @@ pub use simulation::Simulation;
 ///
 /// Asked again whenever it is not certain that it was done: what it does besides must be harmless twice.
 pub trait Generator: Send + Sync {
-    /// What goes into each install config besides what is known of its cluster.
-    fn additions(&self) -> Additions {
-        Additions::default()
+    /// What goes into a cluster's install config besides what the cluster is.
+    fn additions(&self, _: &Facts) -> Result<Additions, GenerateError> {
+        Ok(Additions::default())
     }
 
-    /// Images of the release that hosts need to know; `None` when none are needed.
-    fn payload<'a>(&'a self, _: &'a Facts) -> BoxFuture<'a, Result<Option<PayloadImages>, GenerateError>> {
-        async { Ok(None) }.boxed()
+    /// What the cluster's release says of itself.
+    fn payload<'a>(&'a self, _: &'a Facts) -> BoxFuture<'a, Result<Payload, GenerateError>> {
+        async { Ok(Payload::default()) }.boxed()
     }
 
-    /// All files of a cluster and its hosts; `blob` holds the manifests of the user, which are to be laid over. Keeps nothing.
+    /// All files of a cluster and its hosts, out of what was read of its release; `blob` holds the manifests of the user, which
+    /// are to be laid over. Keeps nothing.
     fn generate<'a>(
         &'a self,
         facts: &'a Facts,
+        payload: Payload,
         blob: &'a Blob,
     ) -> BoxFuture<'a, Result<Files, GenerateError>>;
 
@@ -49,6 +52,27 @@ pub trait Generator: Send + Sync {
         facts: &'a Facts,
         host: HostKey,
     ) -> BoxFuture<'a, Result<Bytes, GenerateError>>;
+
+    /// The discovery config of an image that brings the release of this cluster along.
+    fn unconfigured_ignition<'a>(
+        &'a self,
+        _: &'a ClusterRecord,
+        _: &'a InfraEnvRecord,
+    ) -> BoxFuture<'a, Result<Vec<u8>, GenerateError>> {
+        async { Err(GenerateError::Refused(ONLY_OPENSHIFT.to_owned())) }.boxed()
+    }
+}
+
+const ONLY_OPENSHIFT: &str = "The config of a disconnected ISO is made by OpenShift's installer: start the service with \
+     GENERATOR=openshift (--generator openshift), or change the infra-env's image_type to full-iso";
+
+/// What the release of a cluster says of itself.
+#[derive(Clone, Debug, Default)]
+pub struct Payload {
+    /// Images that hosts need to know; `None` when none are needed.
+    pub images: Option<PayloadImages>,
+    /// The release, so that it is read once.
+    release: Option<openshift::Opened>,
 }
 
 /// What was generated for a cluster.
@@ -73,6 +97,15 @@ pub enum GenerateError {
     Broken(#[from] Error),
 }
 
+impl From<GenerateError> for Error {
+    fn from(error: GenerateError) -> Self {
+        match error {
+            GenerateError::Refused(reason) => Refusal::conflict(reason).into(),
+            GenerateError::Broken(error) => error,
+        }
+    }
+}
+
 /// The generator that is asked for.
 pub(crate) fn chosen(kind: settings::Generator) -> Option<Arc<dyn Generator>> {
     match kind {
@@ -95,6 +128,17 @@ impl Service {
     pub(crate) fn generator(&self) -> Result<&Arc<dyn Generator>, Refusal> {
         self.0.generator.as_ref().ok_or_else(|| Refusal::conflict(NOT_CHOSEN))
     }
+}
+
+/// The cluster that files are made for; it may have gone since they were asked for.
+fn cluster(facts: &Facts) -> Result<&ClusterRecord, GenerateError> {
+    facts.cluster.as_ref().ok_or_else(|| GenerateError::Refused("the cluster is gone".to_owned()))
+}
+
+/// The host that a config is made for; it may have gone since.
+fn host(facts: &Facts, key: HostKey) -> Result<&HostFacts, GenerateError> {
+    let found = facts.hosts.iter().find(|each| each.key() == key);
+    found.ok_or_else(|| GenerateError::Refused("the host is gone".to_owned()))
 }
 
 /// Name of a host's Ignition config; the bootstrap host becomes a master.

@@ -17,7 +17,7 @@ use rand::distr::Alphanumeric;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Files, GenerateError, Generator, ignition_name};
+use super::{Files, GenerateError, Generator, Payload, cluster, host, ignition_name};
 use crate::Error;
 
 /// Plays a generator.
@@ -25,27 +25,26 @@ use crate::Error;
 pub struct Simulation;
 
 impl Generator for Simulation {
-    fn generate<'a>(&'a self, facts: &'a Facts, _: &'a Blob) -> BoxFuture<'a, Result<Files, GenerateError>> {
+    fn generate<'a>(
+        &'a self,
+        facts: &'a Facts,
+        _: Payload,
+        _: &'a Blob,
+    ) -> BoxFuture<'a, Result<Files, GenerateError>> {
         async { files(facts) }.boxed()
     }
 
     fn host_ignition<'a>(
         &'a self,
         facts: &'a Facts,
-        host: HostKey,
+        key: HostKey,
     ) -> BoxFuture<'a, Result<Bytes, GenerateError>> {
-        async move {
-            let host = facts.hosts.iter().find(|each| each.key() == host);
-            let host = host.ok_or_else(|| GenerateError::Refused("the host is gone".to_owned()))?;
-            text(&ignition(&host_files(host)))
-        }
-        .boxed()
+        async move { text(&ignition(&host_files(host(facts, key)?))) }.boxed()
     }
 }
 
 fn files(facts: &Facts) -> Result<Files, GenerateError> {
-    let record = facts.cluster.as_ref();
-    let cluster = &record.ok_or_else(|| GenerateError::Refused("the cluster is gone".to_owned()))?.cluster;
+    let cluster = &cluster(facts)?.cluster;
     let additions = install_config::Additions::default();
     let install_config = install_config::text(facts, &cluster.install_config_overrides, &additions)
         .map_err(|error| GenerateError::Refused(error.to_string()))?;

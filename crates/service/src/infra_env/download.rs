@@ -1,5 +1,6 @@
 //! Files of an infra-env (service-api §5.7).
 
+use assisted_core::infra_env::record::InfraEnvRecord;
 use assisted_core::refusal::Refusal;
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::ImageType;
@@ -47,11 +48,11 @@ impl Service {
         let (name, content) = match query.file_name.as_str() {
             "discovery.ign" => {
                 let own = record.infra_env.r#type;
-                if own == ImageType::DisconnectedIso {
-                    return Err(disconnected(record.infra_env.cluster_id.is_some()).into());
-                }
-                let kind = query.discovery_iso_type.unwrap_or(own);
-                ("discovery.ign".to_owned(), self.discovery_ignition(record, kind).await?)
+                let content = match own {
+                    ImageType::DisconnectedIso => self.unconfigured_ignition(record).await?,
+                    own => self.discovery_ignition(record, query.discovery_iso_type.unwrap_or(own)).await?,
+                };
+                ("discovery.ign".to_owned(), content)
             }
             IPXE_SCRIPT => {
                 let boot_order_control = query.ipxe_script_type.as_deref() == Some("boot-order-control");
@@ -81,16 +82,18 @@ impl Service {
     }
 }
 
-const IPXE_SCRIPT: &str = "ipxe-script";
-
-/// The config of such an image is made by the installer of the bound cluster's release.
-fn disconnected(bound: bool) -> Refusal {
-    if bound {
-        Refusal::new(
-            501,
-            "The discovery ignition of a disconnected ISO is not available in this version of the service",
-        )
-    } else {
-        Refusal::not_found("a disconnected ISO needs a cluster: bind the infra-env to one")
+impl Service {
+    /// The config of an image that brings the release of the bound cluster along, made by that release's installer.
+    async fn unconfigured_ignition(&self, record: &InfraEnvRecord) -> Result<Vec<u8>, Error> {
+        let cluster = match record.infra_env.cluster_id {
+            Some(id) => self.known_cluster(id).await.map_err(broken)?,
+            None => None,
+        };
+        let cluster = cluster.ok_or_else(|| {
+            Refusal::not_found("a disconnected ISO needs a cluster: bind the infra-env to one")
+        })?;
+        Ok(self.generator()?.unconfigured_ignition(&cluster.record, record).await?)
     }
 }
+
+const IPXE_SCRIPT: &str = "ipxe-script";

@@ -3,6 +3,7 @@
 use assisted_core::infra_env::record::InfraEnvRecord;
 use assisted_core::refusal::Refusal;
 use assisted_core::version::os_image;
+use assisted_store::WriteError;
 use assisted_wire::cluster_params::PresignedUrl;
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::ImageType;
@@ -12,6 +13,7 @@ use assisted_wire::version::ImageCpuArchitecture;
 
 use super::no_infra_env;
 use crate::fault::{Fault, attempt};
+use crate::work::to_the_end;
 use crate::{Caller, Error, Service, TokenResource};
 
 impl Service {
@@ -99,8 +101,13 @@ impl Service {
         if record != stored.record {
             let mut batch = assisted_store::Batch::new();
             batch.update_infra_env(&record, stored.version);
-            self.store().write(batch).await?;
-            self.memory().infra_envs.remove(&id);
+            let service = self.clone();
+            to_the_end(async move {
+                service.store().write(batch).await?;
+                service.memory().infra_envs.remove(&id);
+                Ok::<_, WriteError>(())
+            })
+            .await?;
         }
         Ok(record)
     }

@@ -82,6 +82,12 @@ impl Service {
         let token = (self.0.signer)(TokenResource::InfraEnv(id)).map(|token| ("api_key", token));
         let file = ("file_name", "ipxe-script".to_owned());
         url.set_query(Some(&query(token.into_iter().chain([file]))));
+        let plain = self.settings().http.http_listen_port.parse().ok();
+        // Where a port stands, it is the one that speaks TLS.
+        if let (Some(plain), "https", Some(_)) = (plain, url.scheme(), url.port()) {
+            // Refused by addresses without a host only.
+            let _ = url.set_port(Some(plain));
+        }
         Ok(format!("#!ipxe\nchain {}&mac=${{net0/mac}}\n", self.reachable(url.as_str())))
     }
 

@@ -11,6 +11,7 @@ use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams};
 
 use super::image::new_key;
 use crate::fault::{Fault, attempt};
+use crate::work::to_the_end;
 use crate::{Caller, Error, Service};
 
 impl Service {
@@ -72,10 +73,14 @@ impl Service {
             record.cluster.feature_usage = usage;
             batch.update_cluster(&record, cluster.version);
         }
-        self.write_told(batch, &created.events, Some(caller.request_id), new.new.now).await?;
-        if let Some(cluster) = &cluster {
-            self.memory().forget_cluster(cluster.record.cluster.id);
-        }
-        Ok(created.record.infra_env)
+        let (service, request, now) = (self.clone(), Some(caller.request_id), new.new.now);
+        to_the_end(async move {
+            service.write_told(batch, &created.events, request, now).await?;
+            if let Some(cluster) = &cluster {
+                service.memory().forget_cluster(cluster.record.cluster.id);
+            }
+            Ok(created.record.infra_env)
+        })
+        .await
     }
 }

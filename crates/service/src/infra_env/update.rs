@@ -7,6 +7,7 @@ use assisted_wire::infra_env::{InfraEnv, InfraEnvUpdateParams};
 
 use super::no_infra_env;
 use crate::fault::{Fault, attempt};
+use crate::work::to_the_end;
 use crate::{Caller, Error, Service};
 
 impl Service {
@@ -54,11 +55,15 @@ impl Service {
             }
             batch.mark_due(Due::Cluster(cluster.record.cluster.id), now);
         }
-        self.write_told(batch, &updated.events, Some(caller.request_id), now).await?;
-        self.memory().forget_infra_env(id);
-        if let Some(cluster) = &cluster {
-            self.memory().forget_cluster(cluster.record.cluster.id);
-        }
-        Ok(updated.record.infra_env)
+        let (service, request) = (self.clone(), Some(caller.request_id));
+        to_the_end(async move {
+            service.write_told(batch, &updated.events, request, now).await?;
+            service.memory().forget_infra_env(id);
+            if let Some(cluster) = &cluster {
+                service.memory().forget_cluster(cluster.record.cluster.id);
+            }
+            Ok(updated.record.infra_env)
+        })
+        .await
     }
 }

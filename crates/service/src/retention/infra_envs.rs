@@ -40,10 +40,9 @@ impl Service {
         work.events.extend(work.facts.hosts.iter().map(deregistered));
         let keys: Vec<_> = work.facts.hosts.iter().map(HostFacts::key).collect();
         keys.into_iter().for_each(|key| work.remove_host(key));
-        work.batch.delete_infra_env(id, stored.version);
+        work.remove_infra_env(id, stored.version);
         work.events.push(catalogue::INFRA_ENV_DEREGISTERED.of_infra_env(id, infra_env.cluster_id, &[]));
         work.commit(self).await?;
-        self.memory().infra_envs.remove(&id);
         Ok(())
     }
 }

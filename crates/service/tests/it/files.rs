@@ -9,9 +9,8 @@ use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::operator::OperatorStatus;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use futures::TryStreamExt;
 
-use crate::lab::{Database, Lab, on_both_engines, refusal};
+use crate::lab::{Database, Lab, content, on_both_engines, refusal};
 use crate::stages::{changed, in_status};
 
 on_both_engines![downloads, ignition_of_a_host, login, ingress, urls];
@@ -20,11 +19,10 @@ const CA: &str = include_str!("../data/ca.pem");
 const KUBECONFIG: &str = "apiVersion: v1\nclusters:\n- cluster:\n    certificate-authority-data: a25vd24K\n    server: https://x:6443\n  name: c\n";
 
 async fn text(file: File) -> (String, String) {
-    let size = file.size;
-    let pieces: Vec<_> = file.content.try_collect().await.unwrap();
-    let text = String::from_utf8(pieces.concat()).unwrap();
+    let (name, size) = (file.name.clone(), file.size);
+    let text = String::from_utf8(content(file).await).unwrap();
     assert_eq!(size, Some(text.len() as u64));
-    (file.name, text)
+    (name, text)
 }
 
 impl Lab {

@@ -8,7 +8,7 @@ use assisted_core::facts::Facts;
 use assisted_core::host::record::HostKey;
 use assisted_core::settings;
 use assisted_service::Error;
-use assisted_service::generator::{Files, GenerateError, Generator, Simulation};
+use assisted_service::generator::{Files, GenerateError, Generator, Payload, Simulation};
 use assisted_wire::cluster::{Cluster, ClusterStatus, InstallationPreparationStatus};
 use bytes::Bytes;
 use futures::FutureExt;
@@ -59,6 +59,7 @@ impl Generator for Scripted {
     fn generate<'a>(
         &'a self,
         facts: &'a Facts,
+        payload: Payload,
         blob: &'a Blob,
     ) -> BoxFuture<'a, Result<Files, GenerateError>> {
         let call = usize::try_from(self.calls.fetch_add(1, Ordering::SeqCst)).unwrap();
@@ -66,7 +67,7 @@ impl Generator for Scripted {
         self.called.notify_one();
         async move {
             match end {
-                End::Succeeds => Simulation.generate(facts, blob).await,
+                End::Succeeds => Simulation.generate(facts, payload, blob).await,
                 End::Breaks => Err(Error::internal("no room").into()),
                 End::Refuses => Err(GenerateError::Refused("no release payload".to_owned())),
                 End::Never => std::future::pending().await,

@@ -94,8 +94,7 @@ impl Lab {
     /// A host makes the checks that it is told before it is installed.
     async fn check(&self, host: HostKey, disk_exit_code: i64) {
         self.until(host, HostStatus::PreparingForInstallation).await;
-        let steps = self.steps(host).await;
-        assert!(steps.contains(&StepType::ContainerImageAvailability), "{steps:?}");
+        let steps = self.until_told(host, StepType::ContainerImageAvailability).await;
         let images = json!({"images": [{"name": "quay.io/release", "result": "success"}]});
         self.reply(host, StepType::ContainerImageAvailability, &images).await.unwrap();
         // What was measured once is known.
@@ -132,7 +131,7 @@ impl Lab {
 
     async fn all_stages(&self, host: HostKey) {
         self.until(host, HostStatus::Installing).await;
-        assert_eq!(self.steps(host).await, [StepType::Install]);
+        assert_eq!(self.until_told(host, StepType::Install).await, [StepType::Install]);
         for stage in self.get(host).await.progress_stages.unwrap() {
             self.reach(host, stage).await;
         }
@@ -410,7 +409,7 @@ async fn a_day2_host(database: Database) {
     assert_eq!(refusal(lab.service.install_host(&lab.caller, host).await).0, 409, "too early");
     lab.tell_all(host, 4).await;
     lab.until(host, HostStatus::Insufficient).await;
-    assert!(lab.steps(host).await.contains(&StepType::ApiVipConnectivityCheck));
+    lab.until_told(host, StepType::ApiVipConnectivityCheck).await;
     let answer = json!({"is_success": true, "ignition": "{\"ignition\":{\"version\":\"3.2.0\"}}"});
     lab.reply(host, StepType::ApiVipConnectivityCheck, &answer).await.unwrap();
     lab.until(host, HostStatus::Known).await;

@@ -9,6 +9,7 @@ use assisted_core::host::record::HostKey;
 use assisted_core::settings::Settings;
 use assisted_service::cluster::GetCluster;
 use assisted_service::event::{EventPage, ListEvents};
+use assisted_service::file::File;
 use assisted_service::generator::Generator;
 use assisted_service::host::Poll;
 use assisted_service::{Background, Caller, Clock, Error, Service};
@@ -19,6 +20,7 @@ use assisted_wire::host::{Host, HostRegistrationResponse, HostStatus};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::infra_env::InfraEnv;
 use assisted_wire::step::{StepReply, StepType, Steps};
+use futures::TryStreamExt;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -201,6 +203,15 @@ impl Lab {
         steps.instructions.unwrap().into_iter().filter_map(|step| step.step_type).collect()
     }
 
+    /// Waits until a host is told a step: all that it is told then.
+    pub async fn until_told(&self, host: HostKey, step: StepType) -> Vec<StepType> {
+        eventually(step.as_str(), async || {
+            let steps = self.steps(host).await;
+            if steps.contains(&step) { Ok(steps) } else { Err(format!("{steps:?}")) }
+        })
+        .await
+    }
+
     pub async fn reply(&self, host: HostKey, step: StepType, output: &Value) -> Result<(), Error> {
         let reply = StepReply {
             step_type: Some(step),
@@ -269,9 +280,9 @@ impl Lab {
     }
 }
 
-/// Looks until there is what is waited for; the error tells what is there instead.
+/// Looks until there is what is waited for; the error tells what is there instead. Only a failure takes the whole time.
 pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Result<T, String>) -> T {
-    let limit = Instant::now() + Duration::from_secs(30);
+    let limit = Instant::now() + Duration::from_secs(120);
     loop {
         match look().await {
             Ok(found) => return found,
@@ -279,6 +290,12 @@ pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Result<T, 
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+/// What a file holds.
+pub async fn content(file: File) -> Vec<u8> {
+    let pieces: Vec<_> = file.content.try_collect().await.unwrap();
+    pieces.concat()
 }
 
 /// Status and text of a refusal.

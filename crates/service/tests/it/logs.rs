@@ -11,10 +11,10 @@ use assisted_wire::cluster::{LogsState, LogsType};
 use assisted_wire::cluster_params::LogsProgressParams;
 use assisted_wire::id::{ClusterId, HostId};
 use bytes::Bytes;
-use futures::{TryStreamExt, stream};
+use futures::stream;
 use serde_json::{Value, json};
 
-use crate::lab::{Database, Lab, PULL_SECRET, on_both_engines, refusal};
+use crate::lab::{Database, Lab, PULL_SECRET, content, on_both_engines, refusal};
 
 on_both_engines![told, kept_as_they_come, refused, all_in_one];
 
@@ -32,8 +32,7 @@ impl Lab {
 }
 
 async fn bytes(file: File) -> (String, Vec<u8>) {
-    let pieces: Vec<_> = file.content.try_collect().await.unwrap();
-    (file.name, pieces.concat())
+    (file.name.clone(), content(file).await)
 }
 
 fn of_host(cluster_id: ClusterId, host: HostKey) -> UploadLogs {

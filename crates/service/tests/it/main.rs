@@ -8,6 +8,7 @@ mod files;
 mod generation;
 mod install_config;
 mod installation;
+mod interrupted;
 mod lab;
 mod life;
 mod lists;

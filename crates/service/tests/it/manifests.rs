@@ -8,10 +8,9 @@ use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::{Manifest, ManifestFolder};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use futures::TryStreamExt;
 use serde_json::{Value, json};
 
-use crate::lab::{Database, Lab, on_both_engines, refusal};
+use crate::lab::{Database, Lab, content, on_both_engines, refusal};
 use crate::stages::in_status;
 
 on_both_engines![
@@ -38,8 +37,7 @@ impl Lab {
 
     async fn read(&self, id: ClusterId, folder: ManifestFolder, name: &str) -> Result<String, Error> {
         let file = self.service.download_cluster_manifest(&self.caller, file(id, folder, name)).await?;
-        let pieces: Vec<_> = file.content.try_collect().await.unwrap();
-        Ok(String::from_utf8(pieces.concat()).unwrap())
+        Ok(String::from_utf8(content(file).await).unwrap())
     }
 
     async fn remove(&self, id: ClusterId, folder: ManifestFolder, name: &str) -> Result<(), Error> {

@@ -3,22 +3,23 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assisted_core::rules::install_config::Additions;
 use assisted_release::mirror::{Mirror, Pull, Rule};
-use assisted_release::{Bounds, Cache, Mirrors, Proxies, Registries, Retry, Transport};
+use assisted_release::{Bounds, Cache, CacheError, Mirrors, Proxies, Registries, Retry, Transport};
 use assisted_service::event::ListEvents;
 use assisted_service::generator::openshift::{Openshift, Setup};
+use assisted_service::infra_env::DownloadInfraEnvFiles;
 use assisted_service::manifest::ManifestFile;
 use assisted_testkit::oci;
-use assisted_testkit::{Access, Auth, DockerRegistry};
-use assisted_wire::cluster::{Cluster, InstallationPreparationStatus};
+use assisted_testkit::{Access, Auth, Authority, DockerRegistry, Fault, Proxy, ignition_validate};
+use assisted_wire::cluster::{Cluster, ClusterStatus, InstallationPreparationStatus};
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::{CreateManifestParams, ManifestFolder};
 use serde_json::{Value, json};
 
-use crate::lab::{Database, Lab, Time, eventually, on_both_engines};
+use crate::lab::{Database, Lab, PULL_SECRET, Time, content, eventually, on_both_engines, refusal};
 
 on_both_engines![
     from_release_to_ignition,
@@ -26,6 +27,9 @@ on_both_engines![
     an_installer_that_fails,
     killed_while_it_runs
 ];
+
+const SSH_KEY: &str =
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti user@example.com";
 
 const RELEASES: &str = "quay.io/openshift-release-dev/ocp-release";
 
@@ -52,8 +56,26 @@ impl Site {
         oci::push_release(&self.registry, version, program.as_bytes()).await.unwrap();
     }
 
+    /// A program that runs the real one, which is put where it looks for it: at `PLACE/installer`.
+    fn beside(&self, program: &str) -> String {
+        let installer = self.dir.path().join("installer");
+        std::fs::write(&installer, oci::OPENSHIFT_INSTALL).unwrap();
+        std::fs::set_permissions(&installer, std::fs::Permissions::from_mode(0o755)).unwrap();
+        program.replace("PLACE", self.dir.path().to_str().unwrap())
+    }
+
     pub fn generator(&self) -> Arc<Openshift> {
-        let registry = self.registry.name();
+        self.reading(&[&self.registry.name()], Transport::default(), |_| {})
+    }
+
+    /// Reads releases from these registries, the first of which has to do; they have to have TLS if somebody is trusted.
+    pub fn reading(
+        &self,
+        registries: &[&str],
+        transport: Transport,
+        change: impl FnOnce(&mut Setup),
+    ) -> Arc<Openshift> {
+        let insecure = transport.trusted.is_empty();
         let plain = |prefix: &str| Rule {
             prefix: prefix.to_owned(),
             location: None,
@@ -61,31 +83,51 @@ impl Site {
             insecure: true,
             mirrors: Vec::new(),
         };
-        let copy = Mirror { location: format!("{registry}/ocp/release"), insecure: true, pull: Pull::All };
-        let releases = Rule { blocked: true, mirrors: vec![copy], ..plain(RELEASES) };
-        let mirrors = Mirrors::new([plain(&registry), releases]).unwrap();
+        let copy = |registry: &&str| Mirror {
+            location: format!("{registry}/ocp/release"),
+            insecure,
+            pull: Pull::All,
+        };
+        let mirrors = registries.iter().map(copy).collect();
+        let releases = Rule { blocked: true, mirrors, ..plain(RELEASES) };
+        let mirrors = Mirrors::new([plain(&self.registry.name()), releases]).unwrap();
         let additions = Additions { mirrors: mirrors.by_digest(), authorities: Vec::new() };
         let proxies = Proxies::Given { http: String::new(), https: String::new(), none_for: String::new() };
-        let retry = Retry { attempts: 2, first: Duration::from_millis(1), longest: Duration::from_secs(1) };
-        let transport = Transport { proxies, ..Transport::default() };
-        let registries = Registries::new(&transport, mirrors, retry).unwrap();
-        let cache = Cache::open(&self.dir.path().join("cache"), Bounds { capacity: 0, largest: 1 << 30 });
-        let setup = Setup {
+        let retry = Retry { attempts: 3, first: Duration::from_millis(1), longest: Duration::from_secs(1) };
+        let registries = Registries::new(&Transport { proxies, ..transport }, mirrors, retry).unwrap();
+        let cache = opened(&self.dir.path().join("cache"));
+        let mut setup = Setup {
             dir: self.dir.path().join("work"),
             invoker: "tests".to_owned(),
             additions,
+            vendor_authority: String::new(),
             authority: "the authority".to_owned(),
+            tls_dir: None,
             release_mirror: None,
             timeout: Duration::from_secs(300),
             memory: 1 << 30,
             at_once: 2,
         };
-        Arc::new(Openshift::new(registries, cache.unwrap(), setup))
+        change(&mut setup);
+        Arc::new(Openshift::new(registries, cache, setup))
     }
 
     fn leaves_nothing(&self) -> bool {
         let work: &Path = &self.dir.path().join("work");
         std::fs::read_dir(work).map_or(true, |mut left| left.next().is_none())
+    }
+}
+
+/// A cache that nobody else has. A program that another test starts has its lock, too, until it has begun to run.
+fn opened(dir: &Path) -> Cache {
+    let begun = Instant::now();
+    loop {
+        match Cache::open(dir, Bounds { capacity: 0, largest: 1 << 30 }) {
+            Err(CacheError::Busy(_)) if begun.elapsed() < Duration::from_secs(20) => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            cache => return cache.unwrap(),
+        }
     }
 }
 
@@ -97,6 +139,13 @@ impl Lab {
             status.is_some_and(|status| status != InstallationPreparationStatus::NotStarted)
         };
         self.until_cluster(id, "the end of the preparation", told).await
+    }
+
+    /// What was told of preparations that failed.
+    async fn failures(&self, id: ClusterId) -> Vec<String> {
+        let events = self.events(ListEvents { cluster_id: Some(id), ..ListEvents::default() }).await.events.0;
+        let failures = events.into_iter().filter(|event| event.name == "prepare_installation_failed");
+        failures.map(|event| event.message).collect()
     }
 
     async fn json(&self, id: ClusterId, name: &str) -> Value {
@@ -114,16 +163,26 @@ fn file<'v>(config: &'v Value, path: &str) -> Option<&'v Value> {
     config["storage"]["files"].as_array().unwrap().iter().find(|file| file["path"] == path)
 }
 
-/// With the program that `OPENSHIFT_INSTALL` names, if it names one: the real one takes the same way.
 async fn from_release_to_ignition(database: Database) {
+    Box::pin(generated_by(oci::OPENSHIFT_INSTALL.as_bytes(), database)).await;
+}
+
+/// The real one takes the same way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn from_release_to_ignition_with_the_installer_that_is_named() {
+    match std::env::var_os("OPENSHIFT_INSTALL") {
+        Some(path) => Box::pin(generated_by(&std::fs::read(path).unwrap(), Database::sqlite())).await,
+        None => eprintln!("SKIPPED: OPENSHIFT_INSTALL names no installer"),
+    }
+}
+
+async fn generated_by(program: &[u8], database: Database) {
     let site = Site::new();
     let lab = Lab::generating(&database, Time::default(), site.generator()).await;
     let ready = lab.ready().await;
     let id = ready.id;
     let cluster = lab.get_cluster(id).await;
-    let program = std::env::var_os("OPENSHIFT_INSTALL").map(|path| std::fs::read(path).unwrap());
-    let program = program.unwrap_or_else(|| oci::OPENSHIFT_INSTALL.into());
-    oci::push_release(&site.registry, version(&cluster), &program).await.unwrap();
+    oci::push_release(&site.registry, version(&cluster), program).await.unwrap();
     let manifest = CreateManifestParams {
         folder: Some(ManifestFolder::Openshift),
         file_name: "cluster-scheduler-02-config.yml.patch_1".to_owned(),
@@ -226,6 +285,80 @@ impl Site {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_config_of_an_image_with_its_release() {
+    let (site, database) = (Site::new(), Database::sqlite());
+    let lab = Lab::generating(&database, Time::default(), site.generator()).await;
+    let cluster = lab.single_node().await;
+    site.release(version(&cluster), oci::OPENSHIFT_INSTALL).await;
+    let card = json!({"mac_address": "52:54:00:00:00:01", "logical_nic_name": "eth0"});
+    let params = json!({
+        "name": "apart", "image_type": "disconnected-iso", "pull_secret": PULL_SECRET,
+        "cluster_id": cluster.id, "openshift_version": "4.22", "rendezvous_ip": "192.168.126.10",
+        "additional_ntp_sources": "one.example.com,two.example.com", "ssh_authorized_key": SSH_KEY,
+        "proxy": {"http_proxy": "http://proxy.example.com:3128"},
+        "static_network_config": [
+            {"network_yaml": "interfaces:\n- {name: eth0, type: ethernet, state: up}\n", "mac_interface_map": [card]},
+        ],
+    });
+    let params = serde_json::from_value(params).unwrap();
+    let infra_env = Box::pin(lab.service.register_infra_env(&lab.caller, params)).await.unwrap();
+    let query = DownloadInfraEnvFiles {
+        infra_env_id: infra_env.id,
+        file_name: "discovery.ign".to_owned(),
+        discovery_iso_type: None,
+        mac: None,
+        ipxe_script_type: None,
+    };
+    let made = lab.service.download_infra_env_files(&lab.caller, query.clone()).await.unwrap();
+    let config = content(made).await;
+    assert_eq!(ignition_validate(&config).unwrap(), "");
+    let config: Value = serde_json::from_slice(&config).unwrap();
+    let given = |name: &str| {
+        let source = file(&config, &format!("/etc/assisted/{name}")).unwrap()["contents"]["source"].clone();
+        let content = source.as_str().unwrap().split_once("base64,").unwrap().1;
+        unbase64(content)
+    };
+    let object = |name: &str| serde_json::from_str::<Value>(given(name).trim_start_matches("---")).unwrap();
+    let label = json!({"agent-install.openshift.io/infraenv-id": infra_env.id});
+    assert_eq!(
+        object("cluster-manifests/infraenv.yaml")["spec"],
+        json!({
+            "pullSecretRef": {"name": "pull-secret"}, "cpuArchitecture": "x86_64", "sshAuthorizedKey": SSH_KEY,
+            "proxy": {"httpProxy": "http://proxy.example.com:3128"},
+            "additionalNTPSources": ["one.example.com", "two.example.com"],
+            "nmStateConfigLabelSelector": {"matchLabels": label},
+        })
+    );
+    let secret = object("cluster-manifests/pull-secret.yaml");
+    assert_eq!(secret["stringData"][".dockerconfigjson"], PULL_SECRET);
+    let network = object("cluster-manifests/nmstateconfig.yaml");
+    assert_eq!(network["metadata"]["labels"], label);
+    assert_eq!(network["spec"]["interfaces"], json!([{"name": "eth0", "macAddress": "52:54:00:00:00:01"}]));
+    assert_eq!(network["spec"]["config"]["interfaces"][0]["state"], "up");
+    assert!(
+        given("mirror/registries.conf").contains("registry.appliance.openshift.com:5000/openshift/release")
+    );
+    assert_eq!(object("agent-config.yaml")["rendezvousIP"], "192.168.126.10");
+    assert_eq!(file(&config, "/etc/assisted/interactive-ui").unwrap()["contents"]["source"], "data:,");
+    assert!(site.leaves_nothing());
+    lab.stop().await;
+
+    let database = Database::sqlite();
+    let lab = Lab::simulating(&database).await;
+    let cluster = lab.single_node().await;
+    let params = json!({
+        "name": "apart", "image_type": "disconnected-iso", "pull_secret": PULL_SECRET,
+        "cluster_id": cluster.id, "openshift_version": "4.22",
+    });
+    let params = serde_json::from_value(params).unwrap();
+    let infra_env = Box::pin(lab.service.register_infra_env(&lab.caller, params)).await.unwrap();
+    let query = DownloadInfraEnvFiles { infra_env_id: infra_env.id, ..query };
+    let (status, why) = refusal(lab.service.download_infra_env_files(&lab.caller, query).await);
+    assert!(status == 409 && why.contains("GENERATOR=openshift"), "{status} {why}");
+    lab.stop().await;
+}
+
 async fn registries_that_fail(database: Database) {
     let wrongs = [
         Wrong {
@@ -301,12 +434,188 @@ async fn registries_that_fail(database: Database) {
         for told in told.iter().chain([&site.registry.name().as_str()]) {
             assert!(last.reason.contains(told), "{what}: {}", last.reason);
         }
-        let events = lab.events(ListEvents { cluster_id: Some(id), ..ListEvents::default() }).await.events.0;
-        let event = events.iter().find(|event| event.name == "prepare_installation_failed").unwrap();
-        assert!(event.message.contains(&last.reason), "{what}: {}", event.message);
+        let failures = lab.failures(id).await;
+        assert!(failures[0].contains(&last.reason), "{what}: {failures:?}");
         assert!(site.leaves_nothing(), "{what}");
         lab.stop().await;
     }
+}
+
+/// What stands between the service and a registry.
+struct Way {
+    what: &'static str,
+    /// A part of the path of what is asked for, how often it goes wrong, and how.
+    faults: &'static [(&'static str, usize, Fault)],
+    /// What is told; nothing: it is done all the same.
+    told: &'static [&'static str],
+}
+
+const ALWAYS: usize = usize::MAX;
+
+const WAYS: &[Way] = &[
+    Way {
+        what: "overloaded for a while",
+        faults: &[("/manifests/", 2, Fault::Status(429, Some("0")))],
+        told: &[],
+    },
+    Way { what: "failing for a while", faults: &[("/blobs/", 2, Fault::Status(502, None))], told: &[] },
+    Way { what: "broken off", faults: &[("/blobs/", 1, Fault::Break(100))], told: &[] },
+    Way { what: "silent for a while", faults: &[("/blobs/", 1, Fault::Silence(100))], told: &[] },
+    Way {
+        what: "overloaded",
+        faults: &[("/manifests/", ALWAYS, Fault::Status(429, Some("3600")))],
+        told: &["the server is overloaded and asks to wait 3600 s: try later, or use a mirror"],
+    },
+    Way {
+        what: "failing",
+        faults: &[("/manifests/", ALWAYS, Fault::Status(503, None))],
+        told: &["the server is overloaded"],
+    },
+    Way {
+        what: "broken",
+        faults: &[("/manifests/", ALWAYS, Fault::Status(500, None))],
+        told: &["the server fails with status 500: look at its log, or try later"],
+    },
+    Way {
+        what: "broken off again and again",
+        faults: &[("/blobs/", ALWAYS, Fault::Break(100))],
+        told: &["the server can't be reached"],
+    },
+    Way {
+        what: "silent",
+        faults: &[("/manifests/", ALWAYS, Fault::Silence(0))],
+        told: &["the server can't be reached"],
+    },
+    Way {
+        what: "altered on the way",
+        faults: &[("/blobs/", ALWAYS, Fault::Alter)],
+        told: &[
+            "the content has the digest sha256:",
+            "the registry or something on the way to it alters images",
+        ],
+    },
+    Way {
+        what: "not allowed",
+        faults: &[("/manifests/", ALWAYS, Fault::Status(403, None))],
+        told: &["the account of the pull secret may not read this repository"],
+    },
+];
+
+/// One attempt to install; the cluster is ready again when it has failed.
+async fn attempt(lab: &Lab, id: ClusterId) -> (Option<InstallationPreparationStatus>, String) {
+    lab.until_status(id, ClusterStatus::Ready).await;
+    lab.install(id).await;
+    let last = lab.prepared(id).await.last_installation_preparation.unwrap();
+    (last.status, last.reason)
+}
+
+// The database has no part in what follows: one is enough.
+
+#[tokio::test]
+async fn ways_that_are_bad() {
+    let database = Database::sqlite();
+    let site = Site::new();
+    let proxy = Proxy::start(site.registry.address()).await;
+    let name = proxy.name();
+    let impatient = || Transport { silence: Duration::from_millis(500), ..Transport::default() };
+    let mut time = Time::default();
+    for Way { what, faults, told } in WAYS {
+        let lab = Lab::generating(&database, time.clone(), site.reading(&[&name], impatient(), |_| {})).await;
+        let id = lab.ready().await.id;
+        site.release(version(&lab.get_cluster(id).await), oci::OPENSHIFT_INSTALL).await;
+        for (part, times, fault) in *faults {
+            proxy.spoil(part, *times, fault.clone());
+        }
+        let (status, reason) = attempt(&lab, id).await;
+        if told.is_empty() {
+            assert_eq!(status, Some(InstallationPreparationStatus::Success), "{what}: {reason}");
+        } else {
+            assert_eq!(status, Some(InstallationPreparationStatus::Failed), "{what}");
+            for told in told.iter().chain(&[name.as_str()]) {
+                assert!(reason.contains(told), "{what}: {reason}");
+            }
+            let failures = lab.failures(id).await;
+            assert!(failures.iter().any(|message| message.contains(&reason)), "{what}: {failures:?}");
+            // Mended, it goes on.
+            proxy.mend();
+            let (status, reason) = attempt(&lab, id).await;
+            assert_eq!(status, Some(InstallationPreparationStatus::Success), "{what}, mended: {reason}");
+        }
+        proxy.mend();
+        assert!(site.leaves_nothing(), "{what}");
+        time = lab.time.clone();
+        lab.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn places_that_are_bad() {
+    let database = Database::sqlite();
+    let site = Site::new();
+    let images = site.dir.path().join("images");
+    let authority = Authority::new("lab").unwrap();
+    let expired = authority.registry(&images, &["127.0.0.1"], (2020, 2021)).unwrap();
+    let ipv6 = DockerRegistry::start(&images, &Access { ipv6: true, ..Access::default() }).unwrap();
+    let trusting = || Transport { trusted: vec![authority.pem.clone()], ..Transport::default() };
+    let (first, second) =
+        (Proxy::start(site.registry.address()).await, Proxy::start(site.registry.address()).await);
+    first.spoil("/", ALWAYS, Fault::Status(404, None));
+    let nobody = "127.0.0.1:1".to_owned();
+    let cases = [
+        ("expired", vec![expired.name()], trusting(), Some("the server's certificate has expired: renew it")),
+        ("IPv6 only", vec![ipv6.name()], Transport::default(), None),
+        ("a mirror that lacks it", vec![first.name(), second.name()], Transport::default(), None),
+        ("nobody there", vec![nobody], Transport::default(), Some("the server can't be reached")),
+    ];
+    let mut time = Time::default();
+    for (what, places, transport, told) in cases {
+        let places: Vec<_> = places.iter().map(String::as_str).collect();
+        let lab = Lab::generating(&database, time, site.reading(&places, transport, |_| {})).await;
+        let id = lab.ready().await.id;
+        site.release(version(&lab.get_cluster(id).await), oci::OPENSHIFT_INSTALL).await;
+        let (status, reason) = attempt(&lab, id).await;
+        match told {
+            None => assert_eq!(status, Some(InstallationPreparationStatus::Success), "{what}: {reason}"),
+            Some(told) => {
+                assert_eq!(status, Some(InstallationPreparationStatus::Failed), "{what}");
+                assert!(reason.contains(told), "{what}: {reason}");
+                let failures = lab.failures(id).await;
+                assert!(failures.iter().any(|message| message.contains(&reason)), "{what}: {failures:?}");
+            }
+        }
+        assert!(site.leaves_nothing(), "{what}");
+        time = lab.time.clone();
+        lab.stop().await;
+    }
+    assert!(!first.seen("/manifests/").is_empty() && !second.seen("/manifests/").is_empty());
+}
+
+/// Goes on only with the certificates that are given.
+const CERTIFIED: &str = "#!/bin/sh\n[ \"$(cat \"$4/tls/root-ca.crt\")\" = given ] && [ \"$OPENSHIFT_INSTALL_LOAD_CLUSTER_CERTS\" = true ] || exit 9\nexec \"PLACE/installer\" \"$@\"\n";
+
+#[tokio::test]
+async fn certificates_and_authorities_that_are_given() {
+    let site = Site::new();
+    let tls = site.dir.path().join("tls");
+    std::fs::create_dir_all(tls.join("no-file")).unwrap();
+    std::fs::write(tls.join("root-ca.crt"), "given").unwrap();
+    let vendor = Authority::new("vendor").unwrap().pem;
+    let generator = site.reading(&[&site.registry.name()], Transport::default(), |setup| {
+        setup.tls_dir = Some(tls);
+        setup.vendor_authority.clone_from(&vendor);
+    });
+    let database = Database::sqlite();
+    let lab = Lab::generating(&database, Time::default(), generator).await;
+    let id = lab.ready().await.id;
+    let program = site.beside(CERTIFIED);
+    site.release(version(&lab.get_cluster(id).await), &program).await;
+    let (status, reason) = attempt(&lab, id).await;
+    assert_eq!(status, Some(InstallationPreparationStatus::Success), "{reason}");
+    let config = lab.json(id, "install-config.yaml").await;
+    assert_eq!(config["additionalTrustBundle"], vendor.trim());
+    let shown = lab.service.get_cluster_install_config(&lab.caller, id).await.unwrap();
+    assert!(!shown.expose().contains("additionalTrustBundle"), "the vendor's authority is not for review");
+    lab.stop().await;
 }
 
 /// The first run of the installer tells that it runs, and never ends; whoever comes after it does.
@@ -314,13 +623,10 @@ const STUCK_ONCE: &str = "#!/bin/sh\nif mkdir \"PLACE/began\" 2>/dev/null; then 
 
 async fn killed_while_it_runs(database: Database) {
     let site = Site::new();
-    let place = site.dir.path().to_str().unwrap().to_owned();
-    let installer = site.dir.path().join("installer");
-    std::fs::write(&installer, oci::OPENSHIFT_INSTALL).unwrap();
-    std::fs::set_permissions(&installer, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let program = site.beside(STUCK_ONCE);
     let lab = Lab::generating(&database, Time::default(), site.generator()).await;
     let id = lab.ready().await.id;
-    site.release(version(&lab.get_cluster(id).await), &STUCK_ONCE.replace("PLACE", &place)).await;
+    site.release(version(&lab.get_cluster(id).await), &program).await;
     lab.install(id).await;
     let began = site.dir.path().join("began");
     eventually("begun", async || began.is_dir().then_some(()).ok_or_else(String::new)).await;

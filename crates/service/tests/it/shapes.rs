@@ -12,7 +12,7 @@ use assisted_core::facts::{Facts, HostFacts};
 use assisted_core::host::record::HostRecord;
 use assisted_core::host::report::ReportKind;
 use assisted_core::settings::Settings;
-use assisted_service::generator::{Files, Generator};
+use assisted_service::generator::{Files, Generator, Payload};
 use assisted_testkit::ignition_validate;
 use assisted_wire::id::{ClusterId, HostId};
 use futures::StreamExt;
@@ -188,7 +188,7 @@ impl Shape {
             blob.put(&mark, "").await.unwrap();
         }
         generator
-            .generate(&self.facts(), &blob)
+            .generate(&self.facts(), Payload::default(), &blob)
             .await
             .unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }

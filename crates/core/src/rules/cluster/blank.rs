@@ -116,6 +116,7 @@ pub(super) fn record(
         payload: PayloadImages::default(),
         generated_for: None,
         kubeconfig_stored: false,
+        mirror_registry: None,
         connectivity_print: None,
     }
 }

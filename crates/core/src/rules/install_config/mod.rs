@@ -47,12 +47,12 @@ pub enum InstallConfigError {
     Unwritable,
 }
 
-/// What the service is set up with that goes into each cluster's install config.
+/// What goes into a cluster's install config besides what the cluster is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Additions {
     /// Where else images that are named by digest are read: a registry, or a part of one, with its mirrors.
     pub mirrors: Vec<(String, Vec<String>)>,
-    /// Bundles of authorities that clusters trust, in PEM form: that of Red Hat, then that of the mirrors.
+    /// Bundles of authorities that the cluster trusts, in PEM form: the vendor's, then those of the mirrors.
     pub authorities: Vec<String>,
 }
 
@@ -115,14 +115,17 @@ fn mirrors(document: &mut Document, record: &ClusterRecord, additions: &Addition
     }
 }
 
-/// The overrides' authorities, then the service's, then those of the infra-envs.
+/// The overrides' authorities, then those that are added, then those of each infra-env and of its mirrors.
 fn trust<'f>(
     overridden: &str,
-    service: &[String],
+    added: &[String],
     infra_envs: impl Iterator<Item = &'f InfraEnvRecord>,
 ) -> String {
-    let own = infra_envs.map(|record| record.infra_env.additional_trust_bundle.as_str());
-    let all = std::iter::once(overridden).chain(service.iter().map(String::as_str)).chain(own);
+    let own = infra_envs.flat_map(|record| {
+        let mirrors = record.mirror_registry.as_ref().map(|mirrors| mirrors.authorities.as_str());
+        [record.infra_env.additional_trust_bundle.as_str(), mirrors.unwrap_or_default()]
+    });
+    let all = std::iter::once(overridden).chain(added.iter().map(String::as_str)).chain(own);
     all.map(str::trim).filter(|bundle| !bundle.is_empty()).collect::<Vec<_>>().join("\n")
 }
 

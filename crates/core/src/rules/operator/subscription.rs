@@ -1,8 +1,12 @@
 //! What brings an operator into a cluster: a namespace, an operator group, a subscription; and the objects that make it do its
 //! work once it is there (validations §8.6).
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::catalogue::{self, Operator};
@@ -74,6 +78,9 @@ const PACKAGES: &[Package] = &[
     package("servicemesh", Shared),
 ];
 
+/// Operators that bring storage, the best first, and the class that others take it by.
+const STORAGE_CLASSES: [(&str, &str); 2] = [("odf", "ocs-storagecluster-cephfs"), ("lvm", "lvms-vg1")];
+
 /// Manifests that are installed with a cluster, by their names.
 pub fn manifests(operators: &[&str], version: &str) -> Vec<(String, Value)> {
     let mut all = Vec::new();
@@ -117,10 +124,73 @@ pub fn manifests(operators: &[&str], version: &str) -> Vec<(String, Value)> {
     all
 }
 
-/// Names of the operators that need objects once they are there, and these, as YAML.
-pub fn objects<'o>(operators: &[&'o str]) -> Vec<(&'o str, &'static str)> {
-    let named = operators.iter().filter_map(|name| Some((*name, find(name)?.1.objects)));
-    named.filter(|(_, objects)| !objects.is_empty()).collect()
+/// Objects that are applied once an operator is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Objects<'o> {
+    /// The operator's name.
+    pub operator: &'o str,
+    /// YAML, of several documents maybe.
+    pub yaml: Cow<'static, str>,
+}
+
+/// The objects that operators need once they are there.
+pub fn objects<'o>(operators: &[&'o str]) -> Vec<Objects<'o>> {
+    let own = operators.iter().filter_map(|name| Some((*name, find(name)?.1.objects)));
+    let own = own.filter(|(_, yaml)| !yaml.is_empty());
+    let mut all: Vec<_> = own.map(|(operator, yaml)| Objects { operator, yaml: yaml.into() }).collect();
+    all.extend(assisted_service(operators));
+    all
+}
+
+/// Where the multicluster engine has storage, it gets a service that installs further clusters; it needs the storage, so it
+/// comes with the operator of that.
+fn assisted_service<'o>(operators: &[&'o str]) -> Option<Objects<'o>> {
+    if !operators.contains(&"mce") {
+        return None;
+    }
+    let (storage, class) = STORAGE_CLASSES
+        .iter()
+        .find_map(|(name, class)| Some((operators.iter().find(|o| *o == name)?, *class)))?;
+    let volume = |size: &str| {
+        json!({
+            "storageClassName": class, "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": size}},
+        })
+    };
+    let object = json!({
+        "apiVersion": "agent-install.openshift.io/v1beta1", "kind": "AgentServiceConfig",
+        "metadata": {"name": "agent"},
+        "spec": {
+            "databaseStorage": volume("10Gi"), "filesystemStorage": volume("10Gi"), "imageStorage": volume("50Gi"),
+        },
+    });
+    // JSON is YAML.
+    Some(Objects { operator: storage, yaml: object.to_string().into() })
+}
+
+/// The objects that operators need, as the cluster's own controller reads them when there is no service to ask: files by their
+/// names, one for each document and one that tells of them.
+pub fn objects_in_cluster(operators: &[&str], version: &str) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    let mut names: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for Objects { operator, yaml } in objects(operators) {
+        for document in serde_yaml_ng::Deserializer::from_str(&yaml) {
+            // A test holds that all of them can be read.
+            let Ok(object) = Value::deserialize(document) else { continue };
+            let names = names.entry(operator).or_default();
+            let name = format!("{operator}-{:02}.yaml", names.len() + 1);
+            files.insert(name.clone(), STANDARD.encode(object.to_string()));
+            names.push(name);
+        }
+    }
+    for (operator, manifests) in names {
+        let Some((operator, _)) = find(operator) else { continue };
+        let metadata = json!({
+            "namespace": operator.namespace, "subscriptionName": operator.subscription(version), "manifests": manifests,
+        });
+        files.insert(format!("{}.metadata.yaml", operator.name), metadata.to_string());
+    }
+    files
 }
 
 fn chosen(operators: &[&str]) -> Vec<(&'static Operator, &'static Package)> {
@@ -146,7 +216,7 @@ mod tests {
         assert_eq!(known, operators);
         for package in PACKAGES.iter().filter(|package| !package.objects.is_empty()) {
             for document in serde_yaml_ng::Deserializer::from_str(package.objects) {
-                let object: Value = serde::Deserialize::deserialize(document).unwrap();
+                let object: Value = Deserialize::deserialize(document).unwrap();
                 let operator = catalogue::find(package.operator).unwrap();
                 for member in ["/apiVersion", "/kind", "/metadata/name"] {
                     assert!(
@@ -180,5 +250,39 @@ mod tests {
         assert_eq!(of("50_cnv_subscription.yaml")["spec"]["name"], "kubevirt-hyperconverged");
         assert_eq!(of("50_lvm_operatorgroup.yaml")["spec"]["targetNamespaces"], json!(["openshift-storage"]));
         assert_eq!(objects(&["lso", "lvm"]).len(), 1);
+    }
+
+    #[test]
+    fn a_service_for_further_clusters_needs_storage() {
+        let names = |operators: &[&'static str]| {
+            objects(operators).into_iter().map(|objects| objects.operator).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&["mce"]), ["mce"]);
+        assert_eq!(names(&["lvm"]), ["lvm"]);
+        assert_eq!(names(&["lvm", "mce"]), ["lvm", "mce", "lvm"]);
+        let best = objects(&["lvm", "mce", "odf"]).pop().unwrap();
+        assert_eq!(best.operator, "odf");
+        let object: Value = serde_yaml_ng::from_str(&best.yaml).unwrap();
+        assert_eq!(object["spec"]["imageStorage"]["storageClassName"], "ocs-storagecluster-cephfs");
+    }
+
+    #[test]
+    fn files_for_a_cluster_without_service() {
+        let files = objects_in_cluster(&["lso", "lvm", "mce"], "4.20.1");
+        let names: Vec<_> = files.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            ["lvm-01.yaml", "lvm-02.yaml", "lvm.metadata.yaml", "mce-01.yaml", "mce.metadata.yaml"]
+        );
+        let metadata: Value = serde_yaml_ng::from_str(&files["lvm.metadata.yaml"]).unwrap();
+        let expected = json!({
+            "namespace": "openshift-storage", "subscriptionName": "lvms-operator",
+            "manifests": ["lvm-01.yaml", "lvm-02.yaml"],
+        });
+        assert_eq!(metadata, expected);
+        let second: Value =
+            serde_yaml_ng::from_slice(&STANDARD.decode(&files["lvm-02.yaml"]).unwrap()).unwrap();
+        assert_eq!(second["kind"], "AgentServiceConfig");
+        assert!(objects_in_cluster(&["lso"], "4.20.1").is_empty());
     }
 }

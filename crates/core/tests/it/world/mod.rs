@@ -56,6 +56,7 @@ pub fn infra_env(cluster_id: Option<ClusterId>) -> InfraEnvRecord {
         infra_env: infra_env.unwrap(),
         pull_secret: "secret".into(),
         image_token_key: "00".into(),
+        mirror_registry: None,
     }
 }
 

@@ -176,7 +176,7 @@ fn expanded(name: &str, content: &[u8], tag: &str) -> Vec<(String, String)> {
 }
 
 /// The documents of a text as they stand in it, but for those without content.
-fn documents(text: &str) -> Vec<String> {
+pub(super) fn documents(text: &str) -> Vec<String> {
     let mut all = vec![String::new()];
     for line in text.split_inclusive('\n') {
         let rest =
@@ -193,7 +193,8 @@ fn documents(text: &str) -> Vec<String> {
     all
 }
 
-fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
+/// The files of a folder, in order; none when there is no folder.
+pub(super) fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,

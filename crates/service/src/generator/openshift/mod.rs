@@ -1,12 +1,15 @@
 //! The generator of real clusters: OpenShift's installer program, taken out of the release and run here.
 
+mod internal_release;
 mod manifests;
 mod outputs;
 mod patch;
 mod program;
 mod setup;
 mod system;
+mod unconfigured;
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,17 +19,19 @@ use assisted_blob::Blob;
 use assisted_core::cluster::record::{ClusterRecord, PayloadImages};
 use assisted_core::facts::Facts;
 use assisted_core::host::record::HostKey;
+use assisted_core::infra_env::record::InfraEnvRecord;
 use assisted_core::network::{address, node_ip};
 use assisted_core::rules::install_config::{self, Additions};
 use assisted_core::validation::topology;
 use assisted_core::version::number;
 use assisted_release::{
-    Cache, Key, Lease, Program, PullSecret, Reference, Registries, Release, Session, component, extract,
-    image,
+    Cache, Key, Lease, Mirrors, Program, PullSecret, Reference, Registries, Release, Session, component,
+    extract, image,
 };
 use assisted_wire::host::HostRole;
 use assisted_wire::id::ClusterId;
 use assisted_wire::platform::PlatformType;
+use assisted_wire::secret::Secret;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -34,7 +39,7 @@ use ipnet::IpNet;
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
 
-use super::{Files, GenerateError, Generator};
+use super::{Files, GenerateError, Generator, Payload, cluster, host};
 use crate::Error;
 use manifests::Given;
 use outputs::Known;
@@ -48,10 +53,14 @@ pub struct Setup {
     pub dir: PathBuf,
     /// Who drives installations, as the installer is told.
     pub invoker: String,
-    /// What goes into each install config.
+    /// What goes into each install config, unless a cluster has mirrors of its own.
     pub additions: Additions,
+    /// The vendor's own authority, which new clusters trust, in PEM form; empty: none.
+    pub vendor_authority: String,
     /// The authority of the service's certificate, in PEM form; empty: none.
     pub authority: String,
+    /// Certificates and keys that clusters get in the place of their own, if any.
+    pub tls_dir: Option<PathBuf>,
     /// Where releases are read instead of under their own names.
     pub release_mirror: Option<Reference>,
     /// How long one run of the installer may take.
@@ -70,6 +79,13 @@ pub struct Openshift {
     turns: Arc<Semaphore>,
 }
 
+/// A release that was read, and the credentials that opened it.
+#[derive(Clone, Debug)]
+pub(super) struct Opened {
+    session: Session,
+    release: Release,
+}
+
 /// What the user can do something about.
 fn refused(error: impl std::fmt::Display) -> GenerateError {
     GenerateError::Refused(error.to_string())
@@ -80,26 +96,35 @@ fn broken(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Generat
     GenerateError::Broken(Error::internal(error))
 }
 
+/// Does what computes or reads the disk where it holds up nobody.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, GenerateError> + Send + 'static,
+) -> Result<T, GenerateError> {
+    tokio::task::spawn_blocking(work).await.map_err(broken)?
+}
+
 impl Generator for Openshift {
-    fn additions(&self) -> Additions {
-        self.setup.additions.clone()
+    fn additions(&self, facts: &Facts) -> Result<Additions, GenerateError> {
+        own_mirrors(&self.setup.additions, cluster(facts)?)
     }
 
-    fn payload<'a>(
-        &'a self,
-        facts: &'a Facts,
-    ) -> BoxFuture<'a, Result<Option<PayloadImages>, GenerateError>> {
-        async { self.images(cluster(facts)?).await.map(Some) }.boxed()
+    fn payload<'a>(&'a self, facts: &'a Facts) -> BoxFuture<'a, Result<Payload, GenerateError>> {
+        async {
+            let opened = self.read(cluster(facts)?).await?;
+            Ok(Payload { images: Some(opened.images()), release: Some(opened) })
+        }
+        .boxed()
     }
 
     fn generate<'a>(
         &'a self,
         facts: &'a Facts,
+        payload: Payload,
         blob: &'a Blob,
     ) -> BoxFuture<'a, Result<Files, GenerateError>> {
         async {
             let record = cluster(facts)?;
-            self.make(facts, record, blob).await.map_err(|error| match error {
+            self.make(facts, record, payload, blob).await.map_err(|error| match error {
                 GenerateError::Refused(why) => refused(format!(
                     "failed generating install config for cluster {}: {why}",
                     record.cluster.id
@@ -113,19 +138,29 @@ impl Generator for Openshift {
     fn host_ignition<'a>(
         &'a self,
         facts: &'a Facts,
-        host: HostKey,
+        key: HostKey,
     ) -> BoxFuture<'a, Result<Bytes, GenerateError>> {
-        async move {
-            let host = facts.hosts.iter().find(|each| each.key() == host);
-            let host = host.ok_or_else(|| refused("the host is gone"))?;
-            outputs::joining(cluster(facts)?, host).map_err(refused)
-        }
-        .boxed()
+        async move { outputs::joining(cluster(facts)?, host(facts, key)?).map_err(refused) }.boxed()
+    }
+
+    fn unconfigured_ignition<'a>(
+        &'a self,
+        record: &'a ClusterRecord,
+        infra_env: &'a InfraEnvRecord,
+    ) -> BoxFuture<'a, Result<Vec<u8>, GenerateError>> {
+        self.make_unconfigured(record, infra_env).boxed()
     }
 }
 
-fn cluster(facts: &Facts) -> Result<&ClusterRecord, GenerateError> {
-    facts.cluster.as_ref().ok_or_else(|| refused("the cluster is gone"))
+impl Opened {
+    fn images(&self) -> PayloadImages {
+        let named = |found: Result<&Reference, _>| found.map(ToString::to_string).unwrap_or_default();
+        PayloadImages {
+            mco: named(self.release.component(component::MACHINE_CONFIG_OPERATOR)),
+            must_gather: named(self.release.component(component::MUST_GATHER)),
+            coreos: named(self.release.operating_system()),
+        }
+    }
 }
 
 impl Openshift {
@@ -135,18 +170,8 @@ impl Openshift {
         Self { registries, cache, setup, turns }
     }
 
-    async fn images(&self, record: &ClusterRecord) -> Result<PayloadImages, GenerateError> {
-        let (_, release) = self.release(record).await?;
-        let named = |found: Result<&Reference, _>| found.map(ToString::to_string).unwrap_or_default();
-        Ok(PayloadImages {
-            mco: named(release.component(component::MACHINE_CONFIG_OPERATOR)),
-            must_gather: named(release.component(component::MUST_GATHER)),
-            coreos: named(release.operating_system()),
-        })
-    }
-
     /// The release of a cluster, read with the cluster's own pull secret.
-    async fn release(&self, record: &ClusterRecord) -> Result<(Session, Release), GenerateError> {
+    async fn read(&self, record: &ClusterRecord) -> Result<Opened, GenerateError> {
         let reference: Reference = match &self.setup.release_mirror {
             Some(mirror) => mirror.clone(),
             None => record.cluster.ocp_release_image.parse().map_err(refused)?,
@@ -154,76 +179,122 @@ impl Openshift {
         let secret = PullSecret::parse(&record.pull_secret).map_err(refused)?;
         let session = self.registries.session(secret);
         let release = session.release(&reference, image::host()).await.map_err(refused)?;
-        Ok((session, release))
+        Ok(Opened { session, release })
     }
 
-    /// The installer program of a cluster's release.
-    async fn program(&self, record: &ClusterRecord) -> Result<Lease, GenerateError> {
-        let (session, release) = self.release(record).await?;
+    /// The installer program of a release.
+    async fn program(&self, Opened { session, release }: &Opened) -> Result<Lease, GenerateError> {
         let base = number::base(&release.version)
             .ok_or_else(|| refused(format!("{} is no version of OpenShift", release.version)))?;
         let program = Program::of(base.0, base.1, is_fips());
         let key = Key { release: release.pinned(), program, host: image::host() };
-        let (session, release) = (&session, &release);
         let fetch = |path: PathBuf, limit| async move {
             extract(session, release, program, image::host(), &path, limit).await
         };
         self.cache.get(&key, fetch).await.map_err(refused)
     }
 
-    async fn make(&self, facts: &Facts, record: &ClusterRecord, blob: &Blob) -> Result<Files, GenerateError> {
+    async fn make(
+        &self,
+        facts: &Facts,
+        record: &ClusterRecord,
+        payload: Payload,
+        blob: &Blob,
+    ) -> Result<Files, GenerateError> {
         let cluster = &record.cluster;
-        let config = install_config::text(facts, &cluster.install_config_overrides, &self.setup.additions)
-            .map_err(refused)?;
+        let mut additions = self.additions(facts)?;
+        additions.authorities.insert(0, self.setup.vendor_authority.clone());
+        let config = install_config::text(facts, &cluster.install_config_overrides, &additions);
+        let config = config.map_err(refused)?;
         let for_installer = install_config::for_installer(&config).map_err(refused)?;
         let known = Known {
-            facts,
-            record,
             networks: networks(config.expose()),
             install_config: config.expose().to_owned().into(),
             authority: self.setup.authority.clone(),
+            facts: facts.clone(),
+            record: record.clone(),
         };
         let users = manifests::of_user(blob, cluster.id).await?;
-        let system = system::manifests(&known).map_err(refused)?;
-        let given = manifests::all(users, &system).map_err(refused)?;
-        let program = self.program(record).await?;
+        let (known, system, given) = aside(move || {
+            let system = system::manifests(&known).map_err(refused)?;
+            let mut given = manifests::all(users, &system).map_err(refused)?;
+            internal_release::serve(&mut given, &known.record.cluster).map_err(refused)?;
+            Ok((Arc::new(known), system, Arc::<[Given]>::from(given)))
+        })
+        .await?;
+        let opened = match payload.release {
+            Some(opened) => opened,
+            None => self.read(record).await?,
+        };
+        let program = self.program(&opened).await?;
         // Closed by nobody.
         let _turn = self.turns.acquire().await.map_err(broken)?;
 
-        let dir = self.working_directory(cluster.id).map_err(broken)?;
-        manifests::write(&dir.path().join("install-config.yaml"), for_installer.expose().as_bytes())
-            .map_err(broken)?;
+        let (root, tls, id) = (self.setup.dir.clone(), self.setup.tls_dir.clone(), cluster.id);
+        let dir = aside(move || working_directory(&root, id, &for_installer, tls.as_deref()).map_err(broken));
+        let dir = Arc::new(dir.await?);
         let environment = self.environment(&known)?;
-        let run = Run {
-            program: program.path(),
-            dir: dir.path(),
-            environment: &environment,
-            limits: Limits { time: self.setup.timeout, memory: self.setup.memory },
-        };
-        run.create(Target::Manifests).await.map_err(refused)?;
-        lay_over(&known, &given, dir.path())?;
+        self.run(&program, dir.path(), &environment, Target::Manifests).await?;
+        let (laid, over, place) = (known.clone(), given.clone(), dir.clone());
+        aside(move || lay_over(&laid, &over, place.path())).await?;
         let single = topology::is_single_node(cluster);
         let target = if single { Target::SingleNodeIgnitionConfig } else { Target::IgnitionConfigs };
-        run.create(target).await.map_err(refused)?;
-        let (contents, openshift_cluster_id) =
-            outputs::collect(dir.path(), &known, &given).map_err(refused)?;
+        self.run(&program, dir.path(), &environment, target).await?;
+        let place = dir.clone();
+        let collected = aside(move || outputs::collect(place.path(), &known, &given).map_err(refused));
+        let (contents, openshift_cluster_id) = collected.await?;
         let manifests = system.into_iter().map(|manifest| (manifest.name, manifest.text.into())).collect();
         Ok(Files { contents, manifests, openshift_cluster_id })
     }
 
-    /// A folder for one run, which only this user can look into; it is removed when it is dropped.
-    fn working_directory(&self, id: ClusterId) -> io::Result<TempDir> {
-        std::fs::create_dir_all(&self.setup.dir)?;
-        tempfile::Builder::new().prefix(&format!("{id}.")).tempdir_in(&self.setup.dir)
+    async fn make_unconfigured(
+        &self,
+        record: &ClusterRecord,
+        infra_env: &InfraEnvRecord,
+    ) -> Result<Vec<u8>, GenerateError> {
+        let opened = self.read(record).await?;
+        let program = self.program(&opened).await?;
+        // Closed by nobody.
+        let _turn = self.turns.acquire().await.map_err(broken)?;
+        let (root, infra_env) = (self.setup.dir.clone(), infra_env.clone());
+        let dir = aside(move || {
+            let dir = empty_directory(&root, infra_env.infra_env.id).map_err(broken)?;
+            unconfigured::write_inputs(&infra_env, dir.path()).map_err(refused)?;
+            Ok(dir)
+        });
+        let dir = dir.await?;
+        let environment = self.common_environment(record);
+        self.run(&program, dir.path(), &environment, Target::UnconfiguredIgnition).await?;
+        aside(move || unconfigured::collect(dir.path()).map_err(refused)).await
+    }
+
+    /// Runs the installer, within its limits.
+    async fn run(
+        &self,
+        program: &Lease,
+        dir: &Path,
+        environment: &[(&'static str, String)],
+        target: Target,
+    ) -> Result<(), GenerateError> {
+        let limits = Limits { time: self.setup.timeout, memory: self.setup.memory };
+        Run { program: program.path(), dir, environment, limits }.create(target).await.map_err(refused)
+    }
+
+    /// What the installer is told of every cluster.
+    fn common_environment(&self, record: &ClusterRecord) -> Vec<(&'static str, String)> {
+        vec![
+            ("OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE", record.cluster.ocp_release_image.clone()),
+            ("OPENSHIFT_INSTALL_INVOKER", self.setup.invoker.clone()),
+        ]
     }
 
     /// All that the installer is told besides its install config.
-    fn environment(&self, known: &Known<'_>) -> Result<Vec<(&'static str, String)>, GenerateError> {
+    fn environment(&self, known: &Known) -> Result<Vec<(&'static str, String)>, GenerateError> {
         let cluster = &known.record.cluster;
-        let mut all = vec![
-            ("OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE", cluster.ocp_release_image.clone()),
-            ("OPENSHIFT_INSTALL_INVOKER", self.setup.invoker.clone()),
-        ];
+        let mut all = self.common_environment(&known.record);
+        if self.setup.tls_dir.is_some() {
+            all.push(("OPENSHIFT_INSTALL_LOAD_CLUSTER_CERTS", "true".to_owned()));
+        }
         match known.bootstrap_ip() {
             Some(ip) => all.push(("OPENSHIFT_INSTALL_BOOTSTRAP_NODE_IP", ip)),
             None if node_ip::is_chosen(cluster) => {}
@@ -233,7 +304,46 @@ impl Openshift {
     }
 }
 
-fn lay_over(known: &Known<'_>, given: &[Given], dir: &Path) -> Result<(), GenerateError> {
+/// What goes into a cluster's install config: mirrors of its own stand in the place of the service's.
+fn own_mirrors(common: &Additions, record: &ClusterRecord) -> Result<Additions, GenerateError> {
+    let mut additions = common.clone();
+    let Some(own) = &record.mirror_registry else { return Ok(additions) };
+    if !own.registries_conf.is_empty() {
+        let mirrors = Mirrors::from_registries_conf(&own.registries_conf);
+        let mirrors =
+            mirrors.map_err(|error| refused(format!("the registries.conf of the cluster: {error}")))?;
+        additions.mirrors = mirrors.by_digest();
+    }
+    additions.authorities.push(own.authorities.clone());
+    Ok(additions)
+}
+
+/// A folder for one run, which only this user can look into, with what the installer begins with; it is removed when it is
+/// dropped.
+fn working_directory(
+    root: &Path,
+    id: ClusterId,
+    install_config: &Secret,
+    tls: Option<&Path>,
+) -> io::Result<TempDir> {
+    let dir = empty_directory(root, id)?;
+    manifests::write(&dir.path().join("install-config.yaml"), install_config.expose().as_bytes())?;
+    if let Some(tls) = tls {
+        let own = dir.path().join("tls");
+        fs::create_dir(&own)?;
+        for path in manifests::files(tls)? {
+            manifests::write(&own.join(path.file_name().unwrap_or_default()), &fs::read(&path)?)?;
+        }
+    }
+    Ok(dir)
+}
+
+fn empty_directory(root: &Path, id: impl std::fmt::Display) -> io::Result<TempDir> {
+    fs::create_dir_all(root)?;
+    tempfile::Builder::new().prefix(&format!("{id}.")).tempdir_in(root)
+}
+
+fn lay_over(known: &Known, given: &[Given], dir: &Path) -> Result<(), GenerateError> {
     let cluster = &known.record.cluster;
     let platform = cluster.platform.as_ref().map_or(PlatformType::Baremetal, |platform| platform.r#type);
     manifests::drop_machines(dir, platform).map_err(broken)?;
@@ -252,5 +362,43 @@ fn networks(config: &str) -> Vec<IpNet> {
 
 /// Whether this machine is in FIPS mode, where programs need the libraries of their host.
 fn is_fips() -> bool {
-    std::fs::read_to_string("/proc/sys/crypto/fips_enabled").is_ok_and(|text| text.trim() == "1")
+    fs::read_to_string("/proc/sys/crypto/fips_enabled").is_ok_and(|text| text.trim() == "1")
+}
+
+#[cfg(test)]
+mod tests {
+    use assisted_core::cluster::record::MirrorRegistry;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn mirrors_of_a_cluster_stand_before_those_of_the_service() {
+        let cluster = json!({
+            "kind": "Cluster", "id": "1b7dbf10-3b7f-4a7b-8d1a-3a8c2c2f5a4e", "href": "", "status": "ready", "status_info": "",
+            "image_info": {},
+        });
+        let mut record: ClusterRecord = serde_json::from_value(json!({"cluster": cluster})).unwrap();
+        let pair = |source: &str, mirror: &str| (source.to_owned(), vec![mirror.to_owned()]);
+        let common = Additions {
+            mirrors: vec![pair("quay.io/a", "service.lab/a")],
+            authorities: vec!["service".to_owned()],
+        };
+        assert_eq!(own_mirrors(&common, &record).unwrap(), common);
+        let own = |conf: &str| {
+            Some(MirrorRegistry { registries_conf: conf.to_owned(), authorities: "own".to_owned() })
+        };
+        record.mirror_registry = own("");
+        let added = own_mirrors(&common, &record).unwrap();
+        assert_eq!(
+            (&added.mirrors, added.authorities.as_slice()),
+            (&common.mirrors, &["service".to_owned(), "own".to_owned()][..])
+        );
+        record.mirror_registry =
+            own("[[registry]]\nlocation = 'quay.io/b'\n[[registry.mirror]]\nlocation = 'own.lab/b'\n");
+        assert_eq!(own_mirrors(&common, &record).unwrap().mirrors, [pair("quay.io/b", "own.lab/b")]);
+        record.mirror_registry = own("[[registry");
+        let error = own_mirrors(&common, &record).unwrap_err();
+        assert!(error.to_string().starts_with("the registries.conf of the cluster: "), "{error}");
+    }
 }

@@ -9,7 +9,7 @@ use assisted_core::host::boots_persistently;
 use assisted_core::host::state::takes_part;
 use assisted_core::host::steps::vip_mac;
 use assisted_core::network::{address, node_ip};
-use assisted_core::rules::operator::subscription;
+use assisted_core::rules::operator::subscription::{self, Objects};
 use assisted_core::validation::topology;
 use assisted_core::version::number;
 use assisted_ignition::install::bare_metal_host::Machine;
@@ -27,6 +27,7 @@ use ipnet::IpNet;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::internal_release::{self, ServedError};
 use super::manifests::{Given, has_pool};
 use crate::generator::ignition_name;
 
@@ -45,12 +46,14 @@ pub(super) enum OutputError {
     Edit { name: String, source: EditError },
     #[error("machine config pool {0} was not found")]
     NoPool(String),
+    #[error(transparent)]
+    Served(#[from] ServedError),
 }
 
 /// What is known besides what the installer made.
-pub(super) struct Known<'a> {
-    pub facts: &'a Facts,
-    pub record: &'a ClusterRecord,
+pub(super) struct Known {
+    pub facts: Facts,
+    pub record: ClusterRecord,
     /// The networks that machines are in.
     pub networks: Vec<IpNet>,
     /// The install config as it is kept.
@@ -62,7 +65,7 @@ pub(super) struct Known<'a> {
 /// The files in the installer's folder, edited and collected; and the id that the cluster will have.
 pub(super) fn collect(
     dir: &Path,
-    known: &Known<'_>,
+    known: &Known,
     given: &[Given],
 ) -> Result<(Vec<(String, Bytes)>, Uuid), OutputError> {
     let single = topology::is_single_node(&known.record.cluster);
@@ -79,6 +82,9 @@ pub(super) fn collect(
     let machines: Vec<Machine> = hosts.iter().map(|host| Machine::of(host, &known.networks, dual)).collect();
     let edit = Bootstrap { single_node: single, machines: &machines };
     edit.edit(&mut first).map_err(failed("bootstrap.ign"))?;
+    if internal_release::is_served(given) {
+        internal_release::serve_bootstrap(&mut first, &known.record.cluster)?;
+    }
     contents.push(("bootstrap.ign".to_owned(), first.write().into()));
 
     let version = first.version().to_owned();
@@ -112,7 +118,7 @@ fn installed_as(host: &HostFacts) -> HostRole {
     if host.record.host.bootstrap { HostRole::Master } else { host.effective_role() }
 }
 
-impl Known<'_> {
+impl Known {
     /// The hosts that are installed, by name.
     fn hosts(&self) -> Vec<&HostFacts> {
         let mut hosts: Vec<_> =
@@ -130,8 +136,8 @@ impl Known<'_> {
 
     /// What the controller applies once the operators are there.
     fn operator_objects(&self) -> Value {
-        let object = |(name, text): (&str, &str)| json!({"Name": name, "Content": STANDARD.encode(text)});
-        subscription::objects(&self.operators()).into_iter().map(object).collect()
+        let entry = |objects: Objects<'_>| json!({"Name": objects.operator, "Content": STANDARD.encode(&*objects.yaml)});
+        subscription::objects(&self.operators()).into_iter().map(entry).collect()
     }
 
     pub(super) fn has_arbiters(&self) -> bool {
@@ -197,7 +203,7 @@ impl Known<'_> {
         let net = if topology::is_single_node(cluster) {
             self.networks.first().copied()
         } else if node_ip::is_chosen(cluster) {
-            node_ip::allocate(self.facts).ok().and_then(|chosen| chosen.get(&host.record.host.id).copied())
+            node_ip::allocate(&self.facts).ok().and_then(|chosen| chosen.get(&host.record.host.id).copied())
         } else {
             None
         };
@@ -208,7 +214,7 @@ impl Known<'_> {
     pub(super) fn bootstrap_ip(&self) -> Option<String> {
         let host = self.facts.hosts.iter().find(|host| host.record.host.bootstrap)?;
         if node_ip::is_chosen(&self.record.cluster) {
-            let chosen = node_ip::allocate(self.facts).inspect_err(|error| {
+            let chosen = node_ip::allocate(&self.facts).inspect_err(|error| {
                 tracing::warn!(cluster = %self.record.cluster.id, %error, "no addresses can be chosen for the nodes");
             });
             return chosen.ok()?.get(&host.record.host.id).map(|net| net.addr().to_string());
@@ -249,7 +255,7 @@ pub(super) fn joining(record: &ClusterRecord, host: &HostFacts) -> Result<Bytes,
     Ok(made.map_err(failed)?.write().into())
 }
 
-fn tree(dir: &Path, name: &str) -> Result<Tree, OutputError> {
+pub(super) fn tree(dir: &Path, name: &str) -> Result<Tree, OutputError> {
     Tree::read(&read(dir, name)?).map_err(|source| OutputError::Edit { name: name.to_owned(), source })
 }
 

@@ -26,6 +26,8 @@ pub(super) enum Target {
     Manifests,
     IgnitionConfigs,
     SingleNodeIgnitionConfig,
+    /// Of an image that brings its release along.
+    UnconfiguredIgnition,
 }
 
 impl Target {
@@ -34,6 +36,15 @@ impl Target {
             Self::Manifests => "manifests",
             Self::IgnitionConfigs => "ignition-configs",
             Self::SingleNodeIgnitionConfig => "single-node-ignition-config",
+            Self::UnconfiguredIgnition => "unconfigured-ignition",
+        }
+    }
+
+    /// The words before its name.
+    const fn verb(self) -> &'static [&'static str] {
+        match self {
+            Self::UnconfiguredIgnition => &["agent", "create"],
+            _ => &["create"],
         }
     }
 }
@@ -82,17 +93,18 @@ impl Run<'_> {
     /// Has something made in the folder.
     pub(super) async fn create(&self, target: Target) -> Result<(), ProgramError> {
         let command = target.name();
-        let making = self.run(command);
+        let making = self.run(target.verb(), command);
         tokio::time::timeout(self.limits.time, making)
             .await
             .map_err(|_| ProgramError::TooSlow { command, after: self.limits.time })?
     }
 
-    async fn run(&self, command: &'static str) -> Result<(), ProgramError> {
+    async fn run(&self, verb: &[&str], command: &'static str) -> Result<(), ProgramError> {
         let (output, input) = io::pipe()?;
         let mut program = Command::new(self.program);
         program
-            .args(["create", command, "--dir"])
+            .args(verb)
+            .args([command, "--dir"])
             .arg(self.dir)
             .current_dir(self.dir)
             .env_clear()

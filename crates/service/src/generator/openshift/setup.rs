@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use assisted_core::rules::field::certificate;
 use assisted_core::rules::install_config::Additions;
 use assisted_core::settings::Settings;
 use assisted_release::mirror::{MirrorError, Rule};
@@ -30,10 +31,13 @@ pub enum SetupError {
     #[error(transparent)]
     Cache(#[from] CacheError),
     #[error(
-        "INSTALL_RH_CA is not available in this version; unset it, and give the authority to infra-envs as \
-         additional_trust_bundle"
+        "INSTALL_RH_CA is set, but {path} holds no certificates: put them there, or name their file in RH_CA_FILE"
     )]
-    NoVendorAuthority,
+    NoVendorAuthority { path: PathBuf },
+    #[error(
+        "EPHEMERAL_INSTALLER_CLUSTER_TLS_CERTS_OVERRIDE_DIR={path} is no folder that can be read: unset it, or make it: {source}"
+    )]
+    TlsDir { path: PathBuf, source: io::Error },
     #[error("{0}")]
     Registries(Problem),
     #[error("{path} can't be emptied: {source}")]
@@ -48,8 +52,13 @@ impl Openshift {
     /// See [`SetupError`].
     pub fn open(settings: &Settings, dir: &Path) -> Result<Self, SetupError> {
         let (generation, images) = (&settings.generation, &settings.images);
-        if settings.clusters.install_rh_ca {
-            return Err(SetupError::NoVendorAuthority);
+        let vendor_authority = match settings.clusters.install_rh_ca {
+            true => vendor_authority(Path::new(&settings.clusters.rh_ca_file))?,
+            false => String::new(),
+        };
+        let tls_dir = Some(PathBuf::from(&generation.tls_dir)).filter(|path| !path.as_os_str().is_empty());
+        if let Some(path) = &tls_dir {
+            std::fs::read_dir(path).map_err(|source| SetupError::TlsDir { path: path.clone(), source })?;
         }
         let conf = PathBuf::from(&images.registries_conf);
         let mut mirrors = match optional(&conf)?.filter(|text| names_registries(text)) {
@@ -98,7 +107,9 @@ impl Openshift {
             dir: work,
             invoker: settings.http.install_invoker.clone(),
             additions,
+            vendor_authority,
             authority,
+            tls_dir,
             release_mirror,
             timeout: generation.installer_timeout,
             memory: generation.installer_memory.0,
@@ -106,6 +117,11 @@ impl Openshift {
         };
         Ok(Self::new(registries, cache, setup))
     }
+}
+
+fn vendor_authority(path: &Path) -> Result<String, SetupError> {
+    let text = optional(path)?.filter(|text| !text.trim().is_empty() && certificate::bundle(text).is_ok());
+    text.ok_or_else(|| SetupError::NoVendorAuthority { path: path.to_owned() })
 }
 
 fn read(path: &Path) -> Result<String, SetupError> {

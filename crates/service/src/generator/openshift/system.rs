@@ -1,5 +1,6 @@
 //! The manifests that the service adds for a cluster (install-generation §8).
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use assisted_core::facts::HostFacts;
@@ -13,6 +14,7 @@ use assisted_ignition::install::manifest::{self, Lock, Manifest, Names, TimeSour
 use assisted_wire::cluster::{Cluster, DiskEncryptionMode};
 use assisted_wire::host::HostRole;
 use assisted_wire::probe_responses::NtpSource;
+use serde_json::{Value, json};
 
 use super::is_fips;
 use super::outputs::Known;
@@ -25,6 +27,9 @@ const FIPS_CIPHER: &str = "aes-xts-plain64";
 const OPENSHIFT_AI: &str = "openshift-ai";
 const DASHBOARD: &str = "rhods-dashboard-redhat-ods-applications";
 
+/// For a controller that has no service to ask.
+const OPERATORS: &str = "olm_operator_manifests.yaml";
+
 /// Why there are no manifests.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SystemError {
@@ -35,8 +40,8 @@ pub(super) enum SystemError {
 }
 
 /// All of them, in the order in which they are listed by the reference.
-pub(super) fn manifests(known: &Known<'_>) -> Result<Vec<Manifest>, SystemError> {
-    let (facts, cluster) = (known.facts, &known.record.cluster);
+pub(super) fn manifests(known: &Known) -> Result<Vec<Manifest>, SystemError> {
+    let (facts, cluster) = (&known.facts, &known.record.cluster);
     let sources = sources(known);
     let mut all: Vec<Manifest> =
         roles(known).into_iter().map(|role| manifest::chrony(role, &sources)).collect();
@@ -46,6 +51,10 @@ pub(super) fn manifests(known: &Known<'_>) -> Result<Vec<Manifest>, SystemError>
     let operators = known.operators();
     let subscribed = subscription::manifests(&operators, &cluster.openshift_version);
     all.extend(subscribed.into_iter().map(|(name, object)| Manifest::new(name, &object)));
+    let files = subscription::objects_in_cluster(&operators, &cluster.openshift_version);
+    if !files.is_empty() {
+        all.push(Manifest::new(OPERATORS, &operator_files(&files)));
+    }
     all.extend(manifest::telemetry(&facts.settings.http.service_base_url));
     let forced = topology::masters_schedulable_forced(cluster, &facts.hosts);
     if forced || cluster.schedulable_masters {
@@ -56,18 +65,26 @@ pub(super) fn manifests(known: &Known<'_>) -> Result<Vec<Manifest>, SystemError>
     Ok(all)
 }
 
+/// Objects of operators, where the cluster's own controller finds them.
+fn operator_files(files: &BTreeMap<String, String>) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "olm-operator-manifests", "namespace": "assisted-installer"}, "data": files,
+    })
+}
+
 /// The roles whose nodes are configured: those that a cluster always may have, and arbiters.
-fn roles(known: &Known<'_>) -> Vec<HostRole> {
+fn roles(known: &Known) -> Vec<HostRole> {
     let mut roles = vec![HostRole::Master, HostRole::Worker];
     roles.extend(known.has_arbiters().then_some(HostRole::Arbiter));
     roles
 }
 
 /// What the hosts use, then what was asked for: the report of a host may be older than the wish.
-fn sources(known: &Known<'_>) -> TimeSources {
+fn sources(known: &Known) -> TimeSources {
     let hosts = || known.facts.hosts.iter();
     let reported = hosts().flat_map(reported);
-    let wanted = hosts().next().map(|host| time_sources(known.facts, host)).unwrap_or_default();
+    let wanted = hosts().next().map(|host| time_sources(&known.facts, host)).unwrap_or_default();
     let wanted = wanted.split(',').map(str::trim).map(str::to_owned).collect::<Vec<_>>();
     let mut servers: Vec<String> = Vec::new();
     for server in reported.chain(wanted) {
@@ -87,7 +104,7 @@ fn reported(host: &HostFacts) -> Vec<String> {
     told.into_iter().map(|source| source.source_name).collect()
 }
 
-fn dnsmasq(known: &Known<'_>) -> Result<Manifest, SystemError> {
+fn dnsmasq(known: &Known) -> Result<Manifest, SystemError> {
     let cluster = &known.record.cluster;
     let ip: Option<IpAddr> = known.bootstrap_ip().and_then(|ip| ip.parse().ok());
     let has_dashboard = known.operators().contains(&OPENSHIFT_AI);
@@ -99,7 +116,7 @@ fn dnsmasq(known: &Known<'_>) -> Result<Manifest, SystemError> {
     }))
 }
 
-fn encryption(known: &Known<'_>) -> Result<Vec<Manifest>, SystemError> {
+fn encryption(known: &Known) -> Result<Vec<Manifest>, SystemError> {
     let cluster: &Cluster = &known.record.cluster;
     let Some(encryption) = &cluster.disk_encryption else { return Ok(Vec::new()) };
     let Some(covered) = encryption.enable_on else { return Ok(Vec::new()) };
