@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assisted_wire::operation::{OperationId, Scheme};
-use reqwest::Certificate;
 use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
+use reqwest::{Certificate, NoProxy, Proxy};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::base_url::BaseUrl;
@@ -28,6 +28,8 @@ pub enum BuildError {
     NoCertificate { path: PathBuf },
     #[error("the {scheme} token holds characters that can't be sent in a header")]
     Token { scheme: &'static str },
+    #[error("a proxy's address can't be used: {0}")]
+    Proxy(#[source] reqwest::Error),
     #[error("can't set up HTTP: {0}")]
     Http(#[source] reqwest::Error),
 }
@@ -55,6 +57,7 @@ impl Client {
             ca_file: None,
             insecure: false,
             proxy_from_env: true,
+            proxies: Default::default(),
             connect_timeout: Duration::from_secs(30),
             timeout: Duration::from_secs(300),
             user_agent: concat!("assisted-client/", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -82,6 +85,7 @@ pub struct ClientBuilder {
     ca_file: Option<PathBuf>,
     insecure: bool,
     proxy_from_env: bool,
+    proxies: [String; 3],
     connect_timeout: Duration,
     timeout: Duration,
     user_agent: String,
@@ -106,6 +110,13 @@ impl ClientBuilder {
     /// Whether `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` count; they do unless told otherwise.
     pub fn proxy_from_env(mut self, on: bool) -> Self {
         self.proxy_from_env = on;
+        self
+    }
+
+    /// Proxies instead of those of the environment: for plain HTTP, for HTTPS, and what is reached without one, in the form
+    /// of `NO_PROXY`. Those that are empty change nothing.
+    pub fn proxies(mut self, http: &str, https: &str, except: &str) -> Self {
+        self.proxies = [http, https, except].map(str::to_owned);
         self
     }
 
@@ -181,6 +192,17 @@ impl ClientBuilder {
             .redirect(Policy::none());
         if !self.proxy_from_env {
             http = http.no_proxy();
+        }
+        let [plain, secure, except] = &self.proxies;
+        let of = |address: &String, proxy: fn(&str) -> reqwest::Result<Proxy>| {
+            (!address.is_empty()).then(|| proxy(address.as_str())).transpose()
+        };
+        let proxies =
+            [of(plain, |address| Proxy::http(address)), of(secure, |address| Proxy::https(address))];
+        for proxy in proxies {
+            if let Some(proxy) = proxy.map_err(BuildError::Proxy)? {
+                http = http.proxy(proxy.no_proxy(NoProxy::from_string(except)));
+            }
         }
         if let Some(path) = self.ca_file {
             for certificate in certificates(&path)? {

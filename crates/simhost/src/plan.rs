@@ -137,6 +137,8 @@ pub struct Plan {
     pub existing: Option<(ClusterId, InfraEnvId)>,
     /// Whether someone else sets up and installs the clusters.
     pub hosts_only: bool,
+    /// Whether a real controller does the work of the simulated one, so that nodes are told of by nobody else.
+    pub other_controller: bool,
     /// Where the clusters are to end, if not where topology and faults lead them.
     pub expected: Option<ClusterStatus>,
     /// Simulated time between two looks at a cluster.
@@ -175,6 +177,7 @@ impl Plan {
             pull_secret: PULL_SECRET.to_owned(),
             existing: None,
             hosts_only: false,
+            other_controller: false,
             expected: None,
             look,
             settle: SETTLE.max(SETTLE_REAL.mul_f64(speed)).max(look * SETTLE_LOOKS),

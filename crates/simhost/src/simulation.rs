@@ -219,7 +219,10 @@ impl Simulation {
     }
 
     fn start_controller(&mut self, index: u32, out: &mut Outbox) {
-        if let Some(cluster) = self.clusters.get_mut(index as usize) {
+        let Some(cluster) = self.clusters.get_mut(index as usize) else { return };
+        if self.plan.other_controller {
+            cluster.kube.announced = true;
+        } else {
             cluster.controller.start(out);
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ::http::header::CONTENT_TYPE;
-use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use assisted_core::settings::{Origins, Settings};
 use assisted_service::infra_env::PROGRAM_PATH;
 use assisted_service::{Caller, Service};
@@ -47,7 +47,11 @@ pub enum StartError {
 
 /// The whole API; a clone is another handle on the same one.
 #[derive(Clone)]
-pub struct Api(Arc<Parts>);
+pub struct Api {
+    parts: Arc<Parts>,
+    /// Whether it gives out iPXE scripts and nothing else.
+    only_scripts: bool,
+}
 
 struct Parts {
     service: Service,
@@ -91,7 +95,7 @@ impl Api {
         settings: &Settings,
         patience: Patience,
     ) -> Result<Self, StartError> {
-        Ok(Self(Arc::new(Parts {
+        let parts = Parts {
             service,
             routes: Routes::new()?,
             bodies: Bodies::compile(settings.http.enable_reject_unknown_fields)?,
@@ -100,16 +104,24 @@ impl Api {
             documents: Documents::default(),
             patience,
             stopping: CancellationToken::new(),
-        })))
+        };
+        Ok(Self { parts: Arc::new(parts), only_scripts: false })
+    }
+
+    /// The same for a plain listener beside one that speaks TLS: of all operations only the one by which firmware, which
+    /// knows no certificates, gets its iPXE script (service-api §1.1).
+    #[must_use]
+    pub fn only_scripts(self) -> Self {
+        Self { only_scripts: true, ..self }
     }
 
     pub(crate) fn patience(&self) -> &Patience {
-        &self.0.patience
+        &self.parts.patience
     }
 
     /// Ends the answers that have no end.
     pub(crate) fn stop(&self) {
-        self.0.stopping.cancel();
+        self.parts.stopping.cancel();
     }
 
     /// Answers one request.
@@ -118,9 +130,13 @@ impl Api {
         let (head, body) = request.into_parts();
         let path = fold(head.uri.path());
         let request_id = request_id(&head.headers);
-        let origin = self.0.cors.origin(&head.headers);
+        let origin = self.parts.cors.origin(&head.headers);
         let mut name = "";
-        let mut answer = if let Some(answer) = self.plain(&head.method, &path, &head.headers).await {
+        let hidden =
+            self.only_scripts && path.starts_with(BASE_PATH) && !is_script(&head.method, &path, &head.uri);
+        let mut answer = if hidden {
+            ApiError::framework(404, format!("path {path} was not found")).answer()
+        } else if let Some(answer) = self.plain(&head.method, &path, &head.headers).await {
             answer
         } else {
             let query = head.uri.query();
@@ -145,7 +161,7 @@ impl Api {
 
     /// What is answered without an operation, and without authentication.
     async fn plain(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Answer> {
-        if let Some(answer) = self.0.cors.preflight(method, headers) {
+        if let Some(answer) = self.parts.cors.preflight(method, headers) {
             return Some(answer);
         }
         if method != Method::GET {
@@ -154,31 +170,31 @@ impl Api {
         if let Some(rest) = path.strip_prefix(BASE_PATH) {
             let document = match rest {
                 // What existing generators read (service-api §17.1).
-                "/openapi" | "/v2/openapi" | "/v2/swagger.json" => self.0.documents.swagger(),
-                "/v2/openapi.json" => self.0.documents.openapi(),
+                "/openapi" | "/v2/openapi" | "/v2/swagger.json" => self.parts.documents.swagger(),
+                "/v2/openapi.json" => self.parts.documents.openapi(),
                 _ => return None,
             };
             return Some(bytes_answer(StatusCode::OK, "application/json", document));
         }
         match path {
-            "/health" => Some(match self.0.service.health() {
+            "/health" => Some(match self.parts.service.health() {
                 Ok(()) => empty_answer(StatusCode::OK),
                 Err(reason) => ApiError::application(500, reason).answer(),
             }),
-            "/ready" => Some(match self.0.service.ready().await {
+            "/ready" => Some(match self.parts.service.ready().await {
                 Ok(()) => empty_answer(StatusCode::OK),
                 Err(error) => ApiError::from(error).answer(),
             }),
             path if path.starts_with(PROGRAM_PATH) => {
                 let architecture = path.strip_prefix(PROGRAM_PATH).unwrap_or_default();
                 // Nothing in it is secret, and what proves it stands in the Ignition config of those who fetch it.
-                Some(match self.0.service.download_host_program(architecture).await {
+                Some(match self.parts.service.download_host_program(architecture).await {
                     Ok(file) => file_answer(StatusCode::OK, file),
                     Err(error) => ApiError::from(error).answer(),
                 })
             }
             "/docs" => {
-                Some(bytes_answer(StatusCode::OK, "text/html; charset=utf-8", self.0.documents.page()))
+                Some(bytes_answer(StatusCode::OK, "text/html; charset=utf-8", self.parts.documents.page()))
             }
             _ => None,
         }
@@ -195,7 +211,7 @@ impl Api {
         request_id: Uuid,
         name: &mut &'static str,
     ) -> Result<Answer, ApiError> {
-        let Parts { service, routes, bodies, auth, patience, stopping, .. } = &*self.0;
+        let Parts { service, routes, bodies, auth, patience, stopping, .. } = &*self.parts;
         let (operation, path) = routes.find(method, path)?;
         *name = operation.name;
         let caller = auth.caller(service, operation, &path, query, headers, request_id).await?;
@@ -214,6 +230,18 @@ impl Api {
         };
         dispatch::dispatch(operation, Input { service, bodies, caller, params, body, stopping }).await
     }
+}
+
+/// Whether an iPXE script is asked for; besides its name anything may be in the query.
+fn is_script(method: &Method, path: &str, uri: &Uri) -> bool {
+    let id = path
+        .strip_prefix(BASE_PATH)
+        .and_then(|rest| rest.strip_prefix("/v2/infra-envs/"))
+        .and_then(|rest| rest.strip_suffix("/downloads/files"));
+    let mut query = uri.query().unwrap_or_default().split('&');
+    method == Method::GET
+        && id.is_some_and(|id| Uuid::try_parse(id).is_ok())
+        && query.any(|member| member == "file_name=ipxe-script")
 }
 
 fn check_content_type(operation: &Operation, headers: &HeaderMap, has_body: bool) -> Result<(), ApiError> {

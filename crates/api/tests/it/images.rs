@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use assisted_api::Api;
 use assisted_api::auth::local::Signer;
+use assisted_api::server::serve;
 use assisted_core::settings::{AgentDelivery, AuthType, Settings};
 use assisted_isokit::cpio::{Limits, read};
 use assisted_service::TokenResource;
@@ -116,6 +118,13 @@ async fn what_an_image_lacks_is_told() {
         let url = format!("http://{}/assisted-host/{path}", server.address);
         assert_eq!(server.client.get(url).send().await.unwrap().status(), status, "{path}");
     }
+    // Each architecture has its own.
+    std::fs::write(dir.path().join("assisted-host-aarch64"), "another program").unwrap();
+    let config = text(&server, &id, "files?file_name=discovery.ign").await.1;
+    let program = &files(&config)["/usr/local/bin/agent"];
+    assert!(program["source"].as_str().unwrap().ends_with("/assisted-host/aarch64"), "{program}");
+    let hash: String = Sha512::digest("another program").iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(program["verification"]["hash"], format!("sha512-{hash}"));
     let id = infra_env(&server, json!({"image_type": "disconnected-iso"})).await;
     assert_eq!(text(&server, &id, "files?file_name=discovery.ign").await.0, 404);
     server.stop().await;
@@ -305,5 +314,45 @@ async fn tokens_open_what_they_are_for() {
             assert!(status.contains(&given), "{file} {given} {body}");
         }
     }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn beside_tls_plain_http_gives_out_scripts_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = settings(dir.path());
+    settings.http.http_listen_port = "8091".to_owned();
+    let server = Server::start(settings.clone()).await;
+    let id = infra_env(&server, json!({})).await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let plain = format!("http://{}", listener.local_addr().unwrap());
+    let api = Api::new(server.service.clone(), &settings).unwrap().only_scripts();
+    tokio::spawn(serve(listener, None, api, std::future::pending()));
+    let status = async |method: Method, path: &str| {
+        let asked = server.client.request(method, format!("{plain}{path}"));
+        asked.send().await.unwrap().status().as_u16()
+    };
+    let files = format!("/api/assisted-install/v2/infra-envs/{id}/downloads/files");
+    let script = format!("{files}?file_name=ipxe-script");
+    for (method, path, expected) in [
+        (Method::GET, script.clone(), 200),
+        (Method::GET, format!("{files}?ipxe_script_type=boot-order-control&file_name=ipxe-script"), 200),
+        (Method::HEAD, script.clone(), 404),
+        (Method::GET, format!("{files}?file_name=discovery.ign"), 404),
+        (Method::GET, format!("{files}?x=file_name%3Dipxe-script&file_name=discovery.ign"), 404),
+        (Method::GET, script.replace(&id, "x"), 404),
+        (Method::GET, format!("/api/assisted-install/v2/infra-envs/{id}"), 404),
+        (Method::POST, "/api/assisted-install/v2/infra-envs".to_owned(), 404),
+        (Method::GET, "/api/assisted-install/v2/openapi".to_owned(), 404),
+        (Method::GET, "/health".to_owned(), 200),
+    ] {
+        assert_eq!(status(method.clone(), &path).await, expected, "{method} {path}");
+    }
+    // Machines are led to it, and from it to the images, without TLS.
+    let (_, redirect) =
+        text(&server, &id, "files?file_name=ipxe-script&ipxe_script_type=boot-order-control").await;
+    assert!(redirect.contains("chain http://assisted.example.com:8091/api/"), "{redirect}");
+    let (_, boot) = text(&server, &id, "files?file_name=ipxe-script").await;
+    assert!(boot.contains("initrd --name initrd http://images.example.com/v3/images/"), "{boot}");
     server.stop().await;
 }

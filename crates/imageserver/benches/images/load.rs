@@ -67,11 +67,14 @@ impl Load {
 
     /// Opens downloads that stay in their middle until they are dropped.
     pub fn hold(&self, target: &Target) -> Result<Vec<Client>> {
-        let mut held = (0..self.clients).map(|_| self.open(target)).collect::<Result<Vec<_>>>()?;
-        for client in &mut held {
+        // One after the other: the server does not wait long for the first request of a connection.
+        let begin = |_| {
+            let mut client = self.open(target)?;
             client.ask(target)?;
             client.head()?;
-        }
+            Ok(client)
+        };
+        let held = (0..self.clients).map(begin).collect::<Result<Vec<_>>>()?;
         // Until the server has sent all that fits on the way.
         thread::sleep(self.time);
         Ok(held)

@@ -10,7 +10,7 @@ use std::time::Duration;
 use assisted_blob::Blob;
 use assisted_core::facts::Facts;
 use assisted_core::host::record::HostKey;
-use assisted_service::generator::{Files, GenerateError, Generator};
+use assisted_service::generator::{Files, GenerateError, Generator, Payload};
 use assisted_simhost::fault::Faults;
 use assisted_simhost::plan::{Plan, Shape};
 use assisted_simhost::simulation::{ClusterResult, Simulation};
@@ -231,12 +231,13 @@ async fn tnf() {
     table("tnf", Shape::of(Topology::Tnf), moments(master)).await;
 }
 
-/// Each of the stages of a worker takes one of them; all others are installed.
+/// Of a hundred hosts each stage of a worker takes one; all others are installed.
 #[tokio::test]
 async fn workers_of_which_one_dies_in_each_stage() {
+    const HOSTS: u32 = 100;
     let stages = WORKER.iter().chain(&["configuring", "joined"]);
     let dying: Vec<_> = stages.zip(3..).map(|(stage, place)| format!("die@{stage}:{place}")).collect();
-    let shape = Shape { hosts: 16, ..Shape::of(Topology::Ha) };
+    let shape = Shape { hosts: HOSTS, ..Shape::of(Topology::Ha) };
     let plan = Plan::new(shape, 1, 1.0).unwrap();
     let mut plan = plan.with_faults(vec![dying.join("+").parse().unwrap()]).unwrap();
     plan.version = "4.20".to_owned();
@@ -251,7 +252,8 @@ async fn workers_of_which_one_dies_in_each_stage() {
     assert_eq!(cluster["status_info"], "Cluster is installed but some workers did not join");
     let hosts = cluster["hosts"].as_array().unwrap();
     let ended = |status: &str| hosts.iter().filter(|host| host["status"] == status).count();
-    assert_eq!((ended("error"), ended("installed")), (dying.len(), 16 - dying.len()), "{:?}", result.look);
+    let installed = HOSTS as usize - dying.len();
+    assert_eq!((ended("error"), ended("installed")), (dying.len(), installed), "{:?}", result.look);
     travel.stop().await;
 }
 
@@ -288,7 +290,12 @@ async fn a_failed_generation() {
 struct Refusing;
 
 impl Generator for Refusing {
-    fn generate<'a>(&'a self, _: &'a Facts, _: &'a Blob) -> BoxFuture<'a, Result<Files, GenerateError>> {
+    fn generate<'a>(
+        &'a self,
+        _: &'a Facts,
+        _: Payload,
+        _: &'a Blob,
+    ) -> BoxFuture<'a, Result<Files, GenerateError>> {
         async { Err(GenerateError::Refused("no such release".to_owned())) }.boxed()
     }
 
