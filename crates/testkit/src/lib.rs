@@ -12,7 +12,7 @@ mod supervised;
 mod tied;
 mod tls;
 
-pub use assisted_lab_tools::{Missing, cache, coreos_installer, installed, kubernetes};
+pub use assisted_lab_tools::{Missing, cache, coreos_installer, installed, kubernetes, python};
 pub use built::{NotBuilt, built};
 pub use docker_registry::{Access, Auth, DockerRegistry};
 pub use ignition::ignition_validate;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::network::Network;
+use crate::network;
 pub use accelerator::Accelerator;
 pub use console::Console;
 use console::Found;
@@ -60,9 +60,9 @@ impl Machine {
         Self::start_by(tied(QEMU), spec, dir)
     }
 
-    /// Starts a machine whose taps are in a network.
-    pub fn start_in(network: &Network, spec: &Spec, dir: &Path) -> Result<Self, MachineError> {
-        Self::start_by(network.command(QEMU), spec, dir)
+    /// Starts a machine whose taps are in a network namespace.
+    pub fn start_in(namespace: &str, spec: &Spec, dir: &Path) -> Result<Self, MachineError> {
+        Self::start_by(network::inside(namespace, QEMU), spec, dir)
     }
 
     fn start_by(mut command: Command, spec: &Spec, dir: &Path) -> Result<Self, MachineError> {

@@ -2,6 +2,7 @@
 //! addresses by DHCP, names, the time, images of containers. Nothing of it is visible outside the namespace, and nothing
 //! leaves it.
 
+mod doorway;
 mod names;
 mod registry;
 mod running;
@@ -39,6 +40,8 @@ pub enum NetworkError {
     Missing { program: &'static str },
     #[error("{command} failed: {said}")]
     Failed { command: String, said: String },
+    #[error("network card {card} has addresses: choose one that nothing else uses")]
+    InUse { card: String },
     #[error("{program} ended ({status}); its log {log} ends so:\n{tail}")]
     Ended { program: String, status: String, log: PathBuf, tail: String },
     #[error("{path}: {source}")]
@@ -62,34 +65,64 @@ pub struct Member {
     pub address: Ipv4Addr,
 }
 
+/// How members come onto a network.
+#[derive(Clone, Copy, Debug)]
+pub enum Plugs<'a> {
+    /// A tap for each of them.
+    Taps,
+    /// A card of this computer that nothing else uses; it belongs to the network as long as that lasts.
+    Card(&'a str),
+}
+
 /// A network. It goes, with all that runs in it, when this is dropped.
 #[derive(Debug)]
 pub struct Network {
     namespace: String,
+    /// The card of this computer that is in it.
+    card: Option<String>,
     /// Servers in it, the first of which ends last.
     servers: Vec<Running>,
 }
 
 impl Network {
-    /// Makes a network, with a tap for each of its members; servers keep their files in `dir`. What an earlier process left of
-    /// a network of this name is removed.
-    pub fn start(name: &str, names: &Names, members: &[Member], dir: &Path) -> Result<Self, NetworkError> {
+    /// Makes a network for its members; servers keep their files in `dir`. What an earlier process left of a network of this
+    /// name is removed.
+    pub fn start(
+        name: &str,
+        names: &Names,
+        members: &[Member],
+        plugs: Plugs<'_>,
+        dir: &Path,
+    ) -> Result<Self, NetworkError> {
         if !rustix::process::geteuid().is_root() {
             return Err(NetworkError::NotRoot);
         }
         remove(name);
         ip(&["netns", "add", name])?;
-        let mut network = Self { namespace: name.to_owned(), servers: Vec::new() };
+        let mut network = Self { namespace: name.to_owned(), card: None, servers: Vec::new() };
+        let resolver = settings(name).join("resolv.conf");
+        std::fs::create_dir_all(settings(name)).map_err(NetworkError::io(&resolver))?;
+        std::fs::write(&resolver, format!("nameserver {GATEWAY}\n")).map_err(NetworkError::io(&resolver))?;
         let inside = |words: &[&str]| ip(&[&["-n", name], words].concat());
         let address = format!("{GATEWAY}/{PREFIX}");
         inside(&["link", "set", "lo", "up"])?;
         inside(&["link", "add", BRIDGE, "type", "bridge"])?;
         inside(&["address", "add", &address, "dev", BRIDGE])?;
         inside(&["link", "set", BRIDGE, "up"])?;
-        for number in 0..members.len() {
-            let tap = tap(number);
-            inside(&["tuntap", "add", &tap, "mode", "tap"])?;
-            inside(&["link", "set", &tap, "master", BRIDGE, "up"])?;
+        match plugs {
+            Plugs::Taps => {
+                for number in 0..members.len() {
+                    let tap = tap(number);
+                    inside(&["tuntap", "add", &tap, "mode", "tap"])?;
+                    inside(&["link", "set", &tap, "master", BRIDGE, "up"])?;
+                }
+            }
+            Plugs::Card(card) => {
+                must_be_free(card)?;
+                ip(&["link", "set", card, "netns", name])?;
+                network.card = Some(card.to_owned());
+                inside(&["link", "set", card, "master", BRIDGE, "up"])?;
+            }
         }
         for server in [names.server(members, dir)?, time::server(dir)?, registry::server(dir)?] {
             let server = server.start(&network)?;
@@ -100,27 +133,18 @@ impl Network {
 
     /// Runs a program inside the network; it is killed when the thread that starts it ends.
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
-        inside(&self.namespace(), program)
+        inside(&self.namespace, program)
     }
 
     /// Does something in the network that is no program of its own.
     pub fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, NetworkError> {
-        let namespace = self.namespace();
-        let file = File::open(&namespace).map_err(NetworkError::io(&namespace))?;
-        let enter = || {
-            move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))
-                .map_err(|error| NetworkError::io(&namespace)(error.into()))?;
-            Ok(work())
-        };
-        // A thread of its own: the rest of this process stays where it is.
-        let done = std::thread::scope(|scope| scope.spawn(enter).join());
-        done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        within(&self.namespace(), work)
     }
 
     /// Cuts a member off, or connects it again.
     pub fn connect(&self, member: usize, connected: bool) -> Result<(), NetworkError> {
         let state = if connected { "up" } else { "down" };
-        ip(&["-n", &self.namespace, "link", "set", &tap(member), state])
+        ip(&["-n", &self.namespace, "link", "set", &tap(member), state]).map(drop)
     }
 
     /// Fails when one of its servers has ended.
@@ -128,7 +152,12 @@ impl Network {
         self.servers.iter_mut().try_for_each(Running::must_live)
     }
 
-    /// Its namespace, as a file that programs are started in.
+    /// The name of its namespace.
+    pub fn name(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Its namespace, as a file.
     pub fn namespace(&self) -> PathBuf {
         path(&self.namespace)
     }
@@ -139,8 +168,34 @@ impl Drop for Network {
         while let Some(server) = self.servers.pop() {
             drop(server);
         }
+        if let Some(card) = &self.card
+            && let Err(error) = ip(&["-n", &self.namespace, "link", "set", card, "netns", "1"])
+        {
+            tracing::warn!(%error, card, "is given back when the network is gone");
+        }
         remove(&self.namespace);
     }
+}
+
+/// Fails when a card of this computer has addresses: whoever took it might cut themselves off.
+fn must_be_free(card: &str) -> Result<(), NetworkError> {
+    let shown = ip(&["-o", "address", "show", "dev", card, "scope", "global"])?;
+    match shown.trim().is_empty() {
+        true => Ok(()),
+        false => Err(NetworkError::InUse { card: card.to_owned() }),
+    }
+}
+
+fn within<T: Send>(namespace: &Path, work: impl FnOnce() -> T + Send) -> Result<T, NetworkError> {
+    let file = File::open(namespace).map_err(NetworkError::io(namespace))?;
+    let enter = || {
+        move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))
+            .map_err(|error| NetworkError::io(namespace)(error.into()))?;
+        Ok(work())
+    };
+    // A thread of its own: the rest of this process stays where it is.
+    let done = std::thread::scope(|scope| scope.spawn(enter).join());
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// The tap of a member.
@@ -149,16 +204,21 @@ pub fn tap(member: usize) -> String {
 }
 
 /// Where a namespace of this name is.
-pub fn path(namespace: &str) -> PathBuf {
+fn path(namespace: &str) -> PathBuf {
     Path::new("/run/netns").join(namespace)
 }
 
-/// A command inside a namespace; it is killed when the thread that starts it ends.
-pub(crate) fn inside(namespace: &Path, program: impl AsRef<std::ffi::OsStr>) -> Command {
-    let mut command = Command::new("nsenter");
-    command.arg(format!("--net={}", namespace.display()));
-    command.args(["--", "setpriv", "--pdeathsig", "KILL", "--"]).arg(program);
+/// A command inside a namespace, which asks the network's own server for names; it is killed when the thread that starts it
+/// ends.
+pub(crate) fn inside(namespace: &str, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new("ip");
+    command.args(["netns", "exec", namespace, "setpriv", "--pdeathsig", "KILL", "--"]).arg(program);
     command
+}
+
+/// What programs inside a namespace see in place of this computer's settings of the same name.
+fn settings(namespace: &str) -> PathBuf {
+    Path::new("/etc/netns").join(namespace)
 }
 
 /// Removes a namespace, if it is there; links in it go with it.
@@ -168,13 +228,19 @@ pub fn remove(namespace: &str) {
     {
         tracing::warn!(%error, namespace, "stays");
     }
+    let settings = settings(namespace);
+    if settings.exists()
+        && let Err(error) = std::fs::remove_dir_all(&settings)
+    {
+        tracing::warn!(%error, settings = %settings.display(), "stay");
+    }
 }
 
-fn ip(words: &[&str]) -> Result<(), NetworkError> {
+fn ip(words: &[&str]) -> Result<String, NetworkError> {
     let run = Command::new("ip").args(words).stdin(Stdio::null()).output();
-    let Output { status, stderr, .. } = run.map_err(|_| NetworkError::Missing { program: "ip" })?;
+    let Output { status, stdout, stderr } = run.map_err(|_| NetworkError::Missing { program: "ip" })?;
     if status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&stderr).trim().to_owned();
     Err(NetworkError::Failed { command: format!("ip {}", words.join(" ")), said })

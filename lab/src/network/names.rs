@@ -26,14 +26,15 @@ impl Names {
              dhcp-leasefile={dir}/leases\ndomain={cluster}\nlocal=/{cluster}/\n\
              dhcp-range=192.168.126.100,192.168.126.150,255.255.255.0,12h\n\
              dhcp-option=option:router,{GATEWAY}\ndhcp-option=option:dns-server,{GATEWAY}\n\
-             dhcp-option=option:ntp-server,{GATEWAY}\n\
-             host-record=api.{cluster},{api}\nhost-record=api-int.{cluster},{api}\naddress=/apps.{cluster}/{apps}\n",
+             dhcp-option=option:ntp-server,{GATEWAY}\naddress=/apps.{cluster}/{apps}\n",
             dir = dir.display(),
         );
         for Member { name, mac, address } in members {
             let _ =
                 writeln!(text, "dhcp-host={mac},{address},{name}\nhost-record={name}.{cluster},{address}");
         }
+        // Last: the first name of an address is the one that its machine learns, and that of a single node is not `api`.
+        let _ = writeln!(text, "host-record=api.{cluster},{api}\nhost-record=api-int.{cluster},{api}");
         text
     }
 

@@ -11,12 +11,12 @@ use crate::network::{self, Network};
 pub(super) struct CommandLine {
     program: PathBuf,
     dir: PathBuf,
-    namespace: PathBuf,
+    namespace: String,
 }
 
 impl CommandLine {
     pub(super) fn new(program: &Path, dir: &Path, network: &Network) -> Self {
-        Self { program: program.to_owned(), dir: dir.to_owned(), namespace: network.namespace() }
+        Self { program: program.to_owned(), dir: dir.to_owned(), namespace: network.name().to_owned() }
     }
 
     fn command(&self, words: &[&str]) -> Command {

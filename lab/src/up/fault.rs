@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::topology::Role;
 use super::{Lab, LabError, NAME, say};
 
 /// Between two looks at the hosts.
@@ -22,8 +23,20 @@ pub enum Fault {
     ServiceRestart,
     /// The first machine has no network for two minutes while its disk is written.
     NetworkCut,
-    /// No worker is ever switched on.
+    /// The first worker is switched off when it should start from its disk, and never comes.
     MissingWorker,
+}
+
+impl Fault {
+    /// Whether it can happen to machines whose hardware is not the lab's.
+    pub(super) fn is_for_all(self) -> bool {
+        matches!(self, Self::ResetWhileWriting | Self::ServiceRestart)
+    }
+
+    /// The machine that it happens to.
+    pub(super) fn victim(self) -> Role {
+        if self == Self::MissingWorker { Role::Worker } else { Role::Master }
+    }
 }
 
 /// A fault on its way.
@@ -59,13 +72,13 @@ impl Happening {
             return Ok(());
         }
         let hosts = lab.cli.json(&["host", "list"])?;
-        let first = lab.machines.first().map(|(planned, _)| planned.id.to_string()).unwrap_or_default();
-        let host = hosts.as_array().into_iter().flatten().find(|host| host["id"] == first.as_str());
-        let Some(host) = host else { return Ok(()) };
+        let mut hosts = hosts.as_array().into_iter().flatten();
+        let Some(victim) = lab.victim(self.fault) else { return Ok(()) };
+        let Some(host) = hosts.find(|host| lab.machines[victim].0.is(host)) else { return Ok(()) };
         self.state = match self.fault {
             Fault::ResetWhileWriting if is_writing(host) => {
                 tell("the first machine is reset");
-                if let Some((_, Some(machine))) = lab.machines.first() {
+                if let Some(machine) = &lab.machines[victim].1 {
                     machine.reset()?;
                 }
                 State::Over
@@ -85,7 +98,11 @@ impl Happening {
                 lab.mend_boot_order()?;
                 State::Over
             }
-            Fault::MissingWorker => State::Over,
+            Fault::MissingWorker if host["progress"]["current_stage"] == "Rebooting" => {
+                tell("a worker is switched off; the service waits for it ten minutes");
+                lab.machines[victim].1 = None;
+                State::Over
+            }
             _ => State::Awaited,
         };
         Ok(())
@@ -104,6 +121,11 @@ fn tell(what: &str) {
 }
 
 impl Lab {
+    /// Which machine a fault happens to.
+    pub(super) fn victim(&self, fault: Fault) -> Option<usize> {
+        self.machines.iter().position(|(planned, _)| planned.role == fault.victim())
+    }
+
     fn restart_service(&mut self) -> Result<(), LabError> {
         self.service.restart(&self.plan, &self.network)
     }

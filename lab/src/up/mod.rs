@@ -5,7 +5,9 @@
 mod command_line;
 mod fault;
 mod payload;
+mod powered;
 mod record;
+mod room;
 mod service;
 mod topology;
 
@@ -15,17 +17,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use crate::image::{Image, ImageError};
 use crate::machine::{Machine, MachineError};
-use crate::network::{API_VIP, GATEWAY, INGRESS_VIP, Names, Network, NetworkError};
+use crate::network::{API_VIP, GATEWAY, INGRESS_VIP, Names, Network, NetworkError, Plugs};
+use crate::redfish::{Bmc, RedfishError};
 use crate::release::ReleaseError;
 use command_line::CommandLine;
 pub use fault::Fault;
+use powered::Powered;
 pub use record::Record;
-use topology::Planned;
+pub use room::Room;
 pub use topology::Topology;
+use topology::{Kind, Planned, Role};
 
 /// Name and domain of the cluster.
 const NAME: &str = "lab";
@@ -42,6 +45,8 @@ pub struct Plan {
     pub topology: Topology,
     /// Beside those that the topology has.
     pub workers: u32,
+    /// Real machines, in place of virtual ones of a topology.
+    pub room: Option<Room>,
     pub static_network: bool,
     pub minimal: bool,
     /// Where everything is kept, and looked at.
@@ -86,6 +91,16 @@ pub enum LabError {
     NoKubernetes,
     #[error(transparent)]
     Release(#[from] ReleaseError),
+    #[error(transparent)]
+    Redfish(#[from] RedfishError),
+    #[error("{} lists no machines for a lab: {reason}", path.display())]
+    Room { path: PathBuf, reason: String },
+    #[error(
+        "this can go wrong with virtual machines alone: their boot order and their network are the lab's"
+    )]
+    OnlyVirtual,
+    #[error("this goes wrong with a machine whose role is {0}, and there is none: add one")]
+    NoVictim(&'static str),
     #[error("{0} is missing: build it (`cargo build --bins`), or say where it is")]
     NoProgram(PathBuf),
     #[error("{command} failed: {said}")]
@@ -106,7 +121,7 @@ impl LabError {
 /// A lab that runs. It goes, machines and all, when this is dropped.
 pub struct Lab {
     plan: Plan,
-    machines: Vec<(Planned, Option<Machine>)>,
+    machines: Vec<(Planned, Option<Powered>)>,
     cli: CommandLine,
     service: service::Service,
     network: Network,
@@ -119,18 +134,28 @@ impl Lab {
     /// Sets up network, service, cluster and infra-env, and starts the machines.
     pub fn start(plan: Plan) -> Result<Self, LabError> {
         let began = Instant::now();
+        if plan.room.is_some() && plan.fault.is_some_and(|fault| !fault.is_for_all()) {
+            return Err(LabError::OnlyVirtual);
+        }
         let image = Image::find()?;
         std::fs::create_dir_all(&plan.dir).map_err(LabError::io(&plan.dir))?;
         let record = Record::new(&plan.dir)?;
         let machines = topology::machines(&plan);
+        if let Some(role) = plan.fault.map(Fault::victim)
+            && !machines.iter().any(|machine| machine.role == role)
+        {
+            return Err(LabError::NoVictim(role.name()));
+        }
         let members: Vec<_> = machines.iter().map(Planned::member).collect();
-        let single = members.first().filter(|_| plan.topology == Topology::Sno).map(|member| member.address);
+        let masters = machines.iter().filter(|machine| machine.role == Role::Master).count();
+        let single = members.first().filter(|_| masters == 1).map(|member| member.address);
         let names = Names {
             cluster: format!("{NAME}.{DOMAIN}"),
             api: single.unwrap_or(API_VIP),
             apps: single.unwrap_or(INGRESS_VIP),
         };
-        let network = Network::start(&record.namespace, &names, &members, &plan.dir)?;
+        let plugs = plan.room.as_ref().map_or(Plugs::Taps, |room| Plugs::Card(&room.interface));
+        let network = Network::start(&record.namespace, &names, &members, plugs, &plan.dir)?;
         let record = record.write(&machines)?;
         let pushed = payload::push(&plan, &network)?;
         let service = service::Service::start(&plan, &image, &pushed, &network)?;
@@ -145,16 +170,19 @@ impl Lab {
             _record: record,
         };
         lab.service.await_ready(&lab.plan)?;
-        lab.define(single.is_some())?;
+        if let Some(room) = &lab.plan.room {
+            lab.network.open_door(room.media, service::IMAGES)?;
+        }
+        lab.define(masters)?;
         lab.took("network, service, image", began);
         Ok(lab)
     }
 
     /// Describes the cluster, and fetches its discovery image.
-    fn define(&self, single: bool) -> Result<(), LabError> {
+    fn define(&self, masters: usize) -> Result<(), LabError> {
         heading("A cluster and an infra-env");
         let secret = service::pull_secret(&self.plan.dir)?;
-        let (count, gateway) = (self.plan.topology.control_plane().to_string(), GATEWAY.to_string());
+        let (count, gateway) = (masters.to_string(), GATEWAY.to_string());
         let common = [
             "--pull-secret-file",
             &secret,
@@ -167,7 +195,7 @@ impl Lab {
         let mut create =
             vec!["cluster", "create", NAME, "--base-domain", DOMAIN, "--control-plane-count", &count];
         create.extend(common);
-        if single {
+        if masters == 1 {
             create.extend(["--machine-network", "192.168.126.0/24", "--user-managed-networking", "true"]);
         } else {
             create.extend(["--api-vip", &api, "--ingress-vip", &ingress]);
@@ -183,7 +211,11 @@ impl Lab {
             create.extend(["--static-network-file", "networks.yaml"]);
         }
         self.cli.show(&create)?;
-        self.cli.show(&["iso", "download", NAME, "--to", topology::ISO])
+        match self.plan.room {
+            // Their controllers fetch it.
+            Some(_) => self.cli.show(&["iso", "url", NAME]),
+            None => self.cli.show(&["iso", "download", NAME, "--to", topology::ISO]),
+        }
     }
 
     /// Does the whole of it.
@@ -258,15 +290,23 @@ impl Lab {
     }
 
     fn power_on(&mut self, number: usize) -> Result<(), LabError> {
-        let fault = self.plan.fault;
         let Some((planned, machine)) = self.machines.get_mut(number) else { return Ok(()) };
-        if fault == Some(Fault::MissingWorker) && planned.is_worker() {
-            return Ok(());
-        }
-        let spec = planned.spec(&self.plan, fault);
-        let dir = self.plan.dir.join(&planned.name);
-        say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
-        *machine = Some(Machine::start_in(&self.network, &spec, &dir)?);
+        *machine = Some(match (&planned.kind, &self.plan.room) {
+            (Kind::Real(controller), Some(room)) => {
+                say(&format!("{}: {} boots it", planned.name, controller.system));
+                let bmc = Bmc::connect(controller, &room.dir)?;
+                let url = self.cli.json(&["iso", "url", NAME])?;
+                let path = url["url"].as_str().and_then(|url| url.strip_prefix(&service::image_origin()));
+                bmc.boot_medium(&format!("http://{}{}", room.media, path.unwrap_or_default()))?;
+                Powered::Real(bmc)
+            }
+            _ => {
+                let Some(spec) = topology::spec(planned, &self.plan) else { return Ok(()) };
+                let dir = self.plan.dir.join(&planned.name);
+                say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
+                Powered::Virtual(Machine::start_in(self.network.name(), &spec, &dir)?)
+            }
+        });
         Ok(())
     }
 
@@ -281,12 +321,24 @@ impl Lab {
             .collect();
         while !awaited.is_empty() {
             let hosts = self.cli.json(&["host", "list"])?;
-            let known: Vec<_> = hosts.as_array().into_iter().flatten().filter_map(known).collect();
-            let (there, absent): (Vec<_>, Vec<_>) =
-                awaited.into_iter().partition(|planned| known.contains(&planned.id.to_string()));
-            for planned in there {
-                let (id, role) = (planned.id.to_string(), planned.role());
-                self.cli.show(&["host", "update", &id, "--name", &planned.name, "--role", role])?;
+            let hosts: Vec<_> = hosts.as_array().into_iter().flatten().collect();
+            let mut absent = Vec::new();
+            for planned in awaited {
+                let Some(id) =
+                    hosts.iter().find(|host| planned.is(host)).and_then(|host| host["id"].as_str())
+                else {
+                    absent.push(planned);
+                    continue;
+                };
+                self.cli.show(&[
+                    "host",
+                    "update",
+                    id,
+                    "--name",
+                    &planned.name,
+                    "--role",
+                    planned.role.name(),
+                ])?;
             }
             awaited = absent;
             // Machines take minutes; looking costs what they could use.
@@ -347,12 +399,6 @@ impl Lab {
     fn late(&self, what: &str, limit: Duration) -> LabError {
         LabError::Late { what: what.to_owned(), limit, dir: self.plan.dir.clone() }
     }
-}
-
-/// The id of a host that has told its hardware.
-fn known(host: &Value) -> Option<String> {
-    let has_told = host["inventory"].as_str().is_some_and(|inventory| !inventory.is_empty());
-    host["id"].as_str().filter(|_| has_told).map(str::to_owned)
 }
 
 fn heading(text: &str) {

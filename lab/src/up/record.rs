@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::topology::Planned;
+use super::topology::{Kind, Planned};
 use super::{LabError, service};
 use crate::network;
 
@@ -56,9 +56,13 @@ impl Record {
             .iter()
             .map(|machine| {
                 let member = machine.member();
+                let console = match &machine.kind {
+                    Kind::Virtual { .. } => self.dir.join(&member.name).join("console.log").display().to_string(),
+                    Kind::Real(controller) => controller.system.clone(),
+                };
                 json!({
-                    "name": member.name, "role": machine.role(), "address": member.address.to_string(), "mac": member.mac,
-                    "console": self.dir.join(&member.name).join("console.log"),
+                    "name": member.name, "role": machine.role.name(), "address": member.address.to_string(), "mac": member.mac,
+                    "console": console,
                 })
             })
             .collect();
@@ -98,7 +102,7 @@ impl Record {
     pub fn exec(&self, words: &[String]) -> LabError {
         use std::os::unix::process::CommandExt;
         let Some((program, arguments)) = words.split_first() else { return LabError::None(self.dir.clone()) };
-        let mut command = network::inside(&network::path(&self.namespace), program);
+        let mut command = network::inside(&self.namespace, program);
         LabError::io(Path::new(program))(command.args(arguments).exec())
     }
 }

@@ -1,18 +1,27 @@
 //! The service on the lab's network, on SQLite, with what it needs to know of the lab.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::payload::{self, VERSION};
-use super::{LabError, Plan};
+use super::{Fault, LabError, Plan};
 use crate::image::{self, Image};
 use crate::network::{GATEWAY, Network, REGISTRY, Running};
 use crate::release::Pushed;
 
 /// Where the service is, for everybody on the network.
 pub(super) const URL: &str = "http://192.168.126.1:8090";
+
+/// Where its images are.
+pub(super) const IMAGES: SocketAddr = SocketAddr::new(IpAddr::V4(GATEWAY), 8888);
+
+/// How the addresses of its images begin.
+pub(super) fn image_origin() -> String {
+    format!("http://{IMAGES}")
+}
 
 const START: Duration = Duration::from_secs(120);
 
@@ -48,13 +57,7 @@ impl Service {
         let log = dir.join("service.log");
         let mut command = network.command(&plan.program);
         command
-            .args([
-                "serve",
-                "--listen",
-                &format!("{GATEWAY}:8090"),
-                "--image-listen",
-                &format!("{GATEWAY}:8888"),
-            ])
+            .args(["serve", "--listen", &format!("{GATEWAY}:8090"), "--image-listen", &IMAGES.to_string()])
             .args(["--allow-unauthenticated", "--generator", "openshift", "--data-dir"])
             .arg(dir.join("data"))
             .env("SERVICE_BASE_URL", URL)
@@ -66,9 +69,11 @@ impl Service {
             .env("HW_VALIDATOR_REQUIREMENTS", requirements().to_string())
             .env("ENABLE_SKIP_MCO_REBOOT", "false")
             .env("CONTROLLER_IMAGE", &pushed.controller)
-            // Hosts must be able to fetch it, though they get the installer as a program.
-            .env("INSTALLER_IMAGE", &pushed.controller)
             .env("LOG_LEVEL", "info");
+        if plan.fault == Some(Fault::MissingWorker) {
+            // It need not be long until it is given up; the others need their time to start.
+            command.env("HOST_STAGE_REBOOTING_TIMEOUT", "10m");
+        }
         let running = Running::start("the service", &mut command, &log)?;
         Ok(Self { running, log, image: image.clone(), pushed: pushed.clone() })
     }

@@ -3,11 +3,14 @@
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
+use serde::Deserialize;
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::{Fault, Plan};
 use crate::machine::{Boot, Disk, Firmware, Link, Nic, Spec};
 use crate::network::{GATEWAY, Member, PREFIX, tap};
+use crate::redfish::Controller;
 
 /// The discovery image, in the lab's folder.
 pub(super) const ISO: &str = "discovery.iso";
@@ -28,8 +31,9 @@ pub enum Topology {
     Arbiter,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Role {
     Master,
     Arbiter,
     Worker,
@@ -39,17 +43,21 @@ enum Role {
 #[derive(Clone, Debug)]
 pub(super) struct Planned {
     pub(super) name: String,
-    /// Its host's, too.
-    pub(super) id: Uuid,
-    number: usize,
-    role: Role,
-    address: Ipv4Addr,
-    memory_mib: u32,
+    pub(super) role: Role,
+    pub(super) address: Ipv4Addr,
+    /// `52:54:00:…`, by which its host is known.
+    pub(super) mac: String,
+    pub(super) kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    Virtual { number: usize, id: Uuid, memory_mib: u32 },
+    Real(Controller),
 }
 
 impl Topology {
-    /// Nodes of the control plane, as clusters count them.
-    pub(super) fn control_plane(self) -> u32 {
+    fn masters(self) -> usize {
         match self {
             Self::Sno => 1,
             Self::Arbiter => 2,
@@ -57,74 +65,92 @@ impl Topology {
         }
     }
 
-    fn workers(self) -> u32 {
+    fn workers(self) -> usize {
         if self == Self::Ha { 2 } else { 0 }
     }
 }
 
+/// The addresses of machines with a role.
+pub(super) fn addresses(role: Role) -> impl Iterator<Item = Ipv4Addr> {
+    let last = match role {
+        Role::Master => 10..15,
+        Role::Arbiter => 15..20,
+        Role::Worker => 20..100,
+    };
+    last.map(|last| Ipv4Addr::new(192, 168, 126, last))
+}
+
 /// The machines of a plan, control plane first.
 pub(super) fn machines(plan: &Plan) -> Vec<Planned> {
+    if let Some(room) = &plan.room {
+        return room.machines();
+    }
     let topology = plan.topology;
     let memory = if topology == Topology::Sno { 6144 } else { 4608 };
-    let group = |role, name: &'static str, count: u32, first: u8, memory_mib| {
-        (0..count).zip(first..).map(move |(index, last)| {
-            (role, format!("{name}-{index}"), Ipv4Addr::new(192, 168, 126, last), memory_mib)
-        })
+    let group = |role: Role, count: usize, memory_mib: u32| {
+        addresses(role)
+            .take(count)
+            .enumerate()
+            .map(move |(index, address)| (format!("{}-{index}", role.name()), role, address, memory_mib))
     };
-    let arbiters = u32::from(topology == Topology::Arbiter);
-    group(Role::Master, "master", topology.control_plane(), 10, memory)
-        .chain(group(Role::Arbiter, "arbiter", arbiters, 15, 3072))
-        .chain(group(Role::Worker, "worker", topology.workers() + plan.workers, 20, 3072))
+    let arbiters = usize::from(topology == Topology::Arbiter);
+    group(Role::Master, topology.masters(), memory)
+        .chain(group(Role::Arbiter, arbiters, 3072))
+        .chain(group(Role::Worker, topology.workers() + plan.workers as usize, 3072))
         .enumerate()
-        .map(|(number, (role, name, address, memory_mib))| Planned {
+        .map(|(number, (name, role, address, memory_mib))| Planned {
             name,
-            id: Uuid::new_v4(),
-            number,
             role,
             address,
-            memory_mib,
+            mac: format!("52:54:00:7e:00:{:02x}", number + 1),
+            kind: Kind::Virtual { number, id: Uuid::new_v4(), memory_mib },
         })
         .collect()
 }
 
-impl Planned {
-    fn mac(&self) -> String {
-        format!("52:54:00:7e:00:{:02x}", self.number + 1)
-    }
-
-    pub(super) fn is_worker(&self) -> bool {
-        self.role == Role::Worker
-    }
-
-    /// Its role, as the service calls it.
-    pub(super) fn role(&self) -> &'static str {
-        match self.role {
-            Role::Master => "master",
-            Role::Arbiter => "arbiter",
-            Role::Worker => "worker",
+impl Role {
+    /// Its name, as the service calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Master => "master",
+            Self::Arbiter => "arbiter",
+            Self::Worker => "worker",
         }
+    }
+}
+
+impl Planned {
+    /// Whether a host is this machine: it has told its hardware, and the machine's card is among it.
+    pub(super) fn is(&self, host: &Value) -> bool {
+        let inventory = host["inventory"].as_str().unwrap_or_default();
+        let inventory: Value = serde_json::from_str(inventory).unwrap_or_default();
+        let cards = inventory["interfaces"].as_array().into_iter().flatten();
+        let mut macs = cards.filter_map(|card| card["mac_address"].as_str());
+        macs.any(|mac| mac.eq_ignore_ascii_case(&self.mac))
     }
 
     pub(super) fn member(&self) -> Member {
-        Member { name: self.name.clone(), mac: self.mac(), address: self.address }
+        Member { name: self.name.clone(), mac: self.mac.clone(), address: self.address }
     }
+}
 
-    pub(super) fn spec(&self, plan: &Plan, fault: Option<Fault>) -> Spec {
-        let mut spec = Spec::new(&self.name, Firmware::Bios, Boot::Cd(plan.dir.join(ISO)));
-        spec.uuid = self.id;
-        spec.memory_mib = self.memory_mib;
-        spec.disks = vec![Disk { bytes: DISK }];
-        spec.nics = vec![Nic { mac: self.mac(), link: Link::Tap(tap(self.number)) }];
-        spec.medium_first = fault == Some(Fault::BootOrder) && self.number == 0;
-        spec
-    }
+/// A machine of a kind that this computer can be.
+pub(super) fn spec(planned: &Planned, plan: &Plan) -> Option<Spec> {
+    let Kind::Virtual { number, id, memory_mib } = planned.kind else { return None };
+    let mut spec = Spec::new(&planned.name, Firmware::Bios, Boot::Cd(plan.dir.join(ISO)));
+    spec.uuid = id;
+    spec.memory_mib = memory_mib;
+    spec.disks = vec![Disk { bytes: DISK }];
+    spec.nics = vec![Nic { mac: planned.mac.clone(), link: Link::Tap(tap(number)) }];
+    spec.medium_first = plan.fault == Some(Fault::BootOrder) && number == 0;
+    Some(spec)
 }
 
 /// Fixed addresses for machines, as the service takes them.
 pub(super) fn networks<'a>(machines: impl Iterator<Item = &'a Planned>) -> String {
     let mut text = String::new();
     for machine in machines {
-        let (mac, address) = (machine.mac(), machine.address);
+        let (mac, address) = (&machine.mac, machine.address);
         let _ = write!(
             text,
             "- mac_interface_map:\n  - {{mac_address: '{mac}', logical_nic_name: nic0}}\n  network_yaml: |\n    interfaces:\n    \
@@ -152,6 +178,7 @@ mod tests {
             host_programs: "/x".into(),
             kubectl: None,
             fault: None,
+            room: None,
             until: super::super::Until::Installed,
             stop: Default::default(),
         }
@@ -171,7 +198,8 @@ mod tests {
 
     #[test]
     fn an_arbiter_comes_with_two_masters() {
-        let roles: Vec<_> = machines(&plan(Topology::Arbiter, 0)).iter().map(Planned::role).collect();
+        let roles: Vec<_> =
+            machines(&plan(Topology::Arbiter, 0)).iter().map(|machine| machine.role.name()).collect();
         assert_eq!(roles, ["master", "master", "arbiter"]);
     }
 }

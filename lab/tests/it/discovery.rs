@@ -76,6 +76,12 @@ fn spec_with_networks(name: &str, firmware: Firmware, boot: Boot) -> Spec {
     spec
 }
 
+/// As a CD an image is found by another way than as a stick; that the initramfs takes the network tells that it was.
+fn is_found_as_cd(service: &Service, firmware: Firmware, iso: &Path) {
+    let mut machine = service.machine(&spec("cd", firmware, Boot::Cd(iso.to_owned())));
+    machine.wait_for("coreos-copy-firstb", Duration::from_secs(600)).unwrap();
+}
+
 /// IPv4 addresses of a network card.
 fn addresses<'a>(inventory: &'a Value, mac: &str) -> Vec<&'a str> {
     let cards = inventory["interfaces"].as_array().unwrap().iter().filter(|card| card["mac_address"] == mac);
@@ -130,14 +136,15 @@ fn a_machine_that_boots_the_full_image_from_a_stick_on_uefi_is_discovered() {
 }
 
 #[test]
-fn a_machine_that_boots_the_minimal_image_on_bios_has_its_static_network() {
+fn a_machine_that_boots_the_minimal_image_from_a_stick_on_bios_has_its_static_network() {
     let service = Service::start();
     service.file("networks.yaml", NETWORKS);
     let arguments = ["--image-type", "minimal-iso", "--static-network-file", "networks.yaml"];
     let infra_env = service.infra_env("minimal", &arguments);
     let iso = service.download(&infra_env);
     assert!(std::fs::metadata(&iso).unwrap().len() < 100 << 20);
-    let mut machine = service.machine(&spec_with_networks("minimal", Firmware::Bios, Boot::Cd(iso)));
+    is_found_as_cd(&service, Firmware::Bios, &iso);
+    let mut machine = service.machine(&spec_with_networks("minimal", Firmware::Bios, Boot::Usb(iso)));
     let (_, inventory) = service.discovered(&infra_env, &mut machine);
     has_static_networks(&inventory);
     assert_eq!(inventory["boot"]["current_boot_mode"], "bios");
@@ -182,10 +189,7 @@ fn a_machine_that_boots_a_minimal_image_that_its_user_changed_is_discovered_on_u
     let infra_env = service.infra_env("changed", &["--image-type", "minimal-iso"]);
     let iso = service.download(&infra_env);
     customise(&service, &iso);
-    // As a CD it is found by another way; that the initramfs takes the network tells that it was.
-    let mut from_cd = service.machine(&spec("changed-cd", Firmware::Uefi, Boot::Cd(iso.clone())));
-    from_cd.wait_for("coreos-copy-firstb", Duration::from_secs(600)).unwrap();
-    drop(from_cd);
+    is_found_as_cd(&service, Firmware::Uefi, &iso);
     let mut machine = service.machine(&spec("changed", Firmware::Uefi, Boot::Usb(iso)));
     let (_, inventory) = service.discovered(&infra_env, &mut machine);
     assert_eq!(addresses(&inventory, "52:54:00:00:00:01"), ["10.0.2.99/24"], "{inventory:#}");

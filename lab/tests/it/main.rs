@@ -5,6 +5,7 @@
 mod discovery;
 mod disk;
 mod network;
+mod redfish;
 mod service;
 mod structure;
 mod support;

@@ -1,29 +1,74 @@
-//! `assisted lab up`, as a person runs it.
+//! `assisted lab up`, as a person runs it: whole clusters, from the image to the kubeconfig.
 
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 use assisted_testkit::built;
 
 use crate::support::text;
 
-#[test]
-fn a_machine_of_a_lab_becomes_a_cluster_that_can_be_installed() {
-    let dir = tempfile::tempdir().unwrap();
-    let lab = |words: &[&str]| {
-        let mut command = Command::new(built("assisted").unwrap());
-        command.arg("lab").args(words).args(["--dir", text(dir.path())]).output().unwrap()
-    };
-    let none = lab(&["status"]);
-    assert!(String::from_utf8_lossy(&none.stderr).contains("assisted lab up"), "{none:?}");
+/// Three control-plane machines take most of a computer's memory.
+static ALONE: Mutex<()> = Mutex::new(());
 
-    let up = lab(&["up", "--topology", "sno", "--until", "ready", "--once"]);
-    let told = String::from_utf8_lossy(&up.stdout);
-    let console = std::fs::read_to_string(dir.path().join("master-0/console.log")).unwrap_or_default();
-    let tail = console.get(console.len().saturating_sub(3000)..).unwrap_or(&console);
-    assert!(up.status.success(), "{told}\n{}\n{tail}", String::from_utf8_lossy(&up.stderr));
-    for line in ["master-0", "known", "s  the cluster is ready"] {
+fn lab(dir: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(built("assisted").unwrap());
+    command.arg("lab").args(words).args(["--dir", text(dir)]).output().unwrap()
+}
+
+/// Installs a cluster; what was told, in which each master must be a node that is ready.
+fn installed(masters: usize, words: &[&str]) -> String {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = tempfile::tempdir().unwrap();
+    let up = lab(dir.path(), &[&["up", "--once"], words].concat());
+    let told = String::from_utf8_lossy(&up.stdout).into_owned();
+    if !up.status.success() {
+        for number in 0..masters {
+            let path = dir.path().join(format!("master-{number}/console.log"));
+            let console = std::fs::read(&path).unwrap_or_default();
+            let tail = &console[console.len().saturating_sub(3000)..];
+            eprintln!("the end of {}:\n{}", path.display(), String::from_utf8_lossy(tail));
+        }
+        panic!("{told}\n{}", String::from_utf8_lossy(&up.stderr));
+    }
+    // Asked with the kubeconfig, of the control plane that the machines are now.
+    for number in 0..masters {
+        let name = format!("master-{number} ");
+        let is_ready = |line: &str| line.starts_with(&name) && line.contains(" Ready ");
+        assert!(told.lines().any(is_ready), "no {name}in:\n{told}");
+    }
+    for line in ["cluster lab: installed 100%", "s  all together"] {
         assert!(told.contains(line), "no {line:?} in:\n{told}");
     }
-    let down = lab(&["down"]);
-    assert!(!down.status.success(), "it ended by itself");
+    told
+}
+
+#[test]
+fn a_single_node_is_installed_from_a_minimal_image_with_a_fixed_address() {
+    let told = installed(1, &["--topology", "sno", "--iso", "minimal", "--static-network"]);
+    assert!(told.contains("192.168.126.10"), "{told}");
+}
+
+#[test]
+fn a_control_plane_of_three_is_installed() {
+    let told = installed(3, &["--topology", "compact"]);
+    // The bootstrap host gave way to the others, and became one of them.
+    for stage in ["Waiting for bootkube", "Rebooting", "Joined"] {
+        assert!(told.contains(stage), "no {stage:?} in:\n{told}");
+    }
+}
+
+#[test]
+fn what_a_lab_cannot_do_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    for (words, why) in [
+        (&["status"][..], "assisted lab up"),
+        (&["down"], "assisted lab up"),
+        (&["up", "--topology", "sno", "--fault", "missing-worker"], "whose role is worker"),
+        (&["up", "--machines", "nowhere.yaml"], "nowhere.yaml"),
+    ] {
+        let output = lab(dir.path(), words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(why), "{words:?}: {said}");
+    }
 }

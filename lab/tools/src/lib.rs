@@ -54,3 +54,16 @@ pub fn installed(name: &str, version: &str) -> Result<PathBuf, Missing> {
 pub fn coreos_installer() -> Result<PathBuf, Missing> {
     installed("coreos-installer", COREOS_INSTALLER)
 }
+
+/// The Python environment's interpreter: what `ASSISTED_PYTHON` names, else that of the cache. The environment's programs are
+/// beside it.
+///
+/// # Errors
+/// When it has not been made yet.
+pub fn python() -> Result<PathBuf, Missing> {
+    let python = match std::env::var_os("ASSISTED_PYTHON") {
+        Some(python) => PathBuf::from(python),
+        None => cache()?.join("python/bin/python"),
+    };
+    if python.is_file() { Ok(python) } else { Err(Missing::Program(python)) }
+}

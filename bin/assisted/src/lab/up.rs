@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assisted_lab::up::{Fault, Lab, LabError, Plan, Record, Topology, Until};
+use assisted_lab::up::{Fault, Lab, LabError, Plan, Record, Room, Topology, Until};
 use clap::{Args, ValueEnum};
 
 use crate::cli::{Failure, Global, line_if_read, show, table};
@@ -46,14 +46,14 @@ enum Trouble {
     ServiceRestart,
     /// The first machine has no network for two minutes
     NetworkCut,
-    /// No worker is ever switched on
+    /// The first worker is switched off when it should start from its disk, and never comes
     MissingWorker,
 }
 
-/// Install a cluster on virtual machines, from the image to the kubeconfig
+/// Install a cluster on virtual machines, or real ones, from the image to the kubeconfig
 ///
 /// Makes a network of its own with addresses, names, time and a registry, starts the service on it, boots machines from
-/// its discovery image and installs a cluster on them. Needs root, and what `cargo xtask setup` installs.
+/// its discovery image and installs a cluster on them. Real machines are switched on and given the image by Redfish. Needs root, and what `cargo xtask setup` installs.
 #[derive(Args, Debug)]
 pub struct Up {
     /// Shape of the cluster
@@ -62,6 +62,9 @@ pub struct Up {
     /// Workers beside those of the shape
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10))]
     workers: u32,
+    /// Install real machines instead of virtual ones: a file that lists them (see docs/lab.md)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["topology", "workers"])]
+    machines: Option<PathBuf>,
     /// Give the machines fixed addresses instead of DHCP's
     #[arg(long)]
     static_network: bool,
@@ -156,6 +159,7 @@ impl Up {
                 Shape::Arbiter => Topology::Arbiter,
             },
             workers: self.workers,
+            room: self.machines.as_deref().map(Room::read).transpose()?,
             static_network: self.static_network,
             minimal: matches!(self.iso, Iso::Minimal),
             dir: self.place.dir(),

@@ -1,7 +1,7 @@
 //! A service process on a free port with an empty database; it ends with the test.
 
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use assisted_testkit::Server;
@@ -139,12 +139,4 @@ impl Drop for Following {
 
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// The Python environment with the stock clients: from `cargo xtask test`, else where `cargo xtask setup` makes it.
-pub fn python() -> PathBuf {
-    let made = || assisted_testkit::cache().expect("no cache").join("python/bin/python");
-    let python = std::env::var_os("ASSISTED_PYTHON").map_or_else(made, PathBuf::from);
-    assert!(python.exists(), "{} is missing: run `cargo xtask setup`", python.display());
-    python
 }

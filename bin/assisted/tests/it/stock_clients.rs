@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use crate::service::{Following, Service, follow, python, text};
+use assisted_testkit::python;
+
+use crate::service::{Following, Service, follow, text};
 
 const SSH_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti user@example.com\n";
@@ -12,7 +14,7 @@ const SSH_KEY: &str =
 fn the_published_python_client_reads_every_answer() {
     let service = Service::start();
     let tests = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it");
-    let output = Command::new(python())
+    let output = Command::new(python().unwrap())
         .args([&format!("{tests}/stock_client.py"), &service.url, &format!("{tests}/inventory.json")])
         .output()
         .unwrap();
@@ -21,7 +23,7 @@ fn the_published_python_client_reads_every_answer() {
 
 /// Runs aicli; returns what it shows.
 fn aicli(service: &Service, args: &[&str]) -> String {
-    let output = Command::new(python().with_file_name("aicli"))
+    let output = Command::new(python().unwrap().with_file_name("aicli"))
         .args(["--url", &service.url])
         .args(args)
         .env("HOME", service.dir.path())
@@ -42,7 +44,7 @@ fn aicli_lists_and_shows() {
     let register = format!(
         "import sys, urllib.request as r; r.urlopen(r.Request(sys.argv[1], data=b'{{\"host_id\":\"{host}\"}}', headers={{'content-type':'application/json'}}))"
     );
-    let registered = Command::new(python()).args(["-c", &register, &path]).output().unwrap();
+    let registered = Command::new(python().unwrap()).args(["-c", &register, &path]).output().unwrap();
     assert!(registered.status.success(), "{}\n{}", text(&registered.stderr), service.log());
 
     for (args, expected) in [
@@ -115,7 +117,7 @@ fn states_read<T>(
 ) -> BTreeSet<String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/stock_client_states.py");
     let (reader, mut lines) =
-        follow(Command::new(python()).args([script, &service.url, cluster, infra_env, last]));
+        follow(Command::new(python().unwrap()).args([script, &service.url, cluster, infra_env, last]));
     let first = lines.next();
     let _happening = first.is_some().then(happens);
     let read = first.into_iter().chain(lines).collect();

@@ -85,9 +85,12 @@ pub async fn run(programs: Programs) -> Result<()> {
     if !cluster.is_single() {
         lease.release().await?;
         vips.give_up().await?;
-        hand_over::leave(&here).await?;
     }
     api.stop().await;
+    if !cluster.is_single() {
+        hand_over::leave(&here).await?;
+    }
+    // At once: a member that was removed ends, and must not be begun anew.
     etcd.stop().await;
     if cluster.is_single() {
         in_place::write(&rendered)?;

@@ -1,0 +1,207 @@
+//! Real machines, as far as this computer has them: a management controller (sushy-tools) that switches a virtual machine on
+//! and off, on a network of its own that a card leads to.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use assisted_lab::machine::{Boot, Disk, Firmware, Link, Machine, Nic, Spec};
+use assisted_testkit::{built, python};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::support::{run, text};
+
+const MAC: &str = "52:54:00:7e:10:01";
+
+/// Where the machine stands: a switch, a tap for the machine, and a cable whose other end is a card of this computer.
+struct Room {
+    namespace: String,
+    card: String,
+}
+
+impl Room {
+    fn new() -> Self {
+        let pid = std::process::id();
+        let room = Self { namespace: format!("lab-room-{pid}"), card: format!("labc{pid}") };
+        let ip = |words: &[&str]| drop(run(Command::new("ip").args(words)));
+        ip(&["netns", "add", &room.namespace]);
+        ip(&["link", "add", &room.card, "type", "veth", "peer", "name", "uplink", "netns", &room.namespace]);
+        let inside = |words: &[&str]| ip(&[&["-n", &room.namespace], words].concat());
+        inside(&["link", "add", "switch", "type", "bridge"]);
+        inside(&["tuntap", "add", "tap0", "mode", "tap"]);
+        for link in ["tap0", "uplink"] {
+            inside(&["link", "set", link, "master", "switch", "up"]);
+        }
+        inside(&["link", "set", "switch", "up"]);
+        room
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["netns", "delete", &self.namespace]).status();
+    }
+}
+
+/// The hardware behind a controller: it does what that tells it, and goes with the last word.
+fn hardware(orders: &TcpListener, namespace: &str, id: Uuid, dir: &Path) {
+    let mut machine = None;
+    for order in orders.incoming() {
+        let order = taken(&mut order.unwrap());
+        match order["power_state"].as_str() {
+            Some("On") if machine.is_none() => {
+                let medium = order["boot_image"]["Cd"][0].as_str().unwrap();
+                assert_eq!(order["boot_device"], "Cd", "{order:#}");
+                let mut spec = Spec::new("real", Firmware::Uefi, Boot::Cd(medium.into()));
+                spec.uuid = id;
+                spec.memory_mib = 4608;
+                spec.disks = vec![Disk { bytes: 40 << 30 }];
+                spec.nics = vec![Nic { mac: MAC.to_owned(), link: Link::Tap("tap0".to_owned()) }];
+                machine = Some(Machine::start_in(namespace, &spec, dir).unwrap());
+            }
+            Some("Off") => machine = None,
+            Some("Gone") => return,
+            _ => {}
+        }
+    }
+}
+
+/// What a request holds; it is answered.
+fn taken(stream: &mut TcpStream) -> Value {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        let header = line.trim().to_ascii_lowercase();
+        if let Some(given) = header.strip_prefix("content-length:") {
+            length = given.trim().parse().unwrap();
+        }
+        if header.is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
+    serde_json::from_slice(&body).unwrap_or_default()
+}
+
+/// A port that is free now.
+fn free() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// An emulator of management controllers.
+struct Emulator {
+    child: Child,
+    system: String,
+    log: PathBuf,
+}
+
+impl Emulator {
+    fn start(id: Uuid, orders: &TcpListener, dir: &Path) -> Self {
+        let (port, orders) = (free(), orders.local_addr().unwrap());
+        let (accounts, settings, log) =
+            (dir.join("accounts"), dir.join("emulator.conf"), dir.join("emulator.log"));
+        let python = python().unwrap();
+        let hash = run(Command::new(&python)
+            .args(["-c", "import bcrypt; print(bcrypt.hashpw(b'secret', bcrypt.gensalt(4)).decode())"]));
+        std::fs::write(&accounts, format!("admin:{}", String::from_utf8(hash.stdout).unwrap())).unwrap();
+        let system = json!({
+            "uuid": id, "name": "real", "power_state": "Off", "nics": [{"mac": MAC, "ip": "192.168.126.10"}],
+        });
+        let system = system.to_string().replacen('{', "{'external_notifier': True, ", 1);
+        let content = format!(
+            "SUSHY_EMULATOR_LISTEN_IP = '127.0.0.1'\nSUSHY_EMULATOR_LISTEN_PORT = {port}\nSUSHY_EMULATOR_AUTH_FILE = '{}'\n\
+             SUSHY_EMULATOR_STATE_DIR = '{}'\nSUSHY_EMULATOR_FAKE_DRIVER = True\nSUSHY_EMULATOR_FAKE_SYSTEMS = [{system}]\n\
+             EXTERNAL_NOTIFICATION_URL = 'http://{orders}'\n",
+            accounts.display(),
+            dir.display(),
+        );
+        std::fs::write(&settings, content).unwrap();
+        let out = std::fs::File::create(&log).unwrap();
+        let child = Command::new(python.with_file_name("sushy-emulator"))
+            .args(["--config", text(&settings)])
+            .env("TMPDIR", dir)
+            .env("NO_PROXY", "*")
+            .stdout(Stdio::null())
+            .stderr(out)
+            .spawn()
+            .unwrap();
+        let system = format!("http://127.0.0.1:{port}/redfish/v1/Systems/{id}");
+        Self { child, system, log }
+    }
+
+    fn await_ready(&self) {
+        let patient = ["-sS", "--retry", "60", "--retry-connrefused", "--retry-delay", "1", "--noproxy", "*"];
+        run(Command::new("curl").args(patient).arg(&self.system));
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_machine_that_its_management_controller_starts_is_discovered() {
+    let (dir, room, id) = (tempfile::tempdir().unwrap(), Room::new(), Uuid::new_v4());
+    let orders = TcpListener::bind("127.0.0.1:0").unwrap();
+    let emulator = Emulator::start(id, &orders, dir.path());
+    emulator.await_ready();
+    let told = orders.local_addr().unwrap();
+    let (namespace, machine) = (room.namespace.clone(), dir.path().join("machine"));
+    let hardware = thread::spawn(move || hardware(&orders, &namespace, id, &machine));
+
+    let list = dir.path().join("machines.json");
+    let machines = |password: &str| {
+        let bmc = json!({"system": emulator.system, "user": "admin", "password_file": password});
+        let machine = json!({"name": "master-0", "role": "master", "mac": MAC, "bmc": bmc});
+        json!({"interface": room.card, "media": format!("127.0.0.1:{}", free()), "machines": [machine]})
+            .to_string()
+    };
+    for (file, password) in [("right", "secret\n"), ("wrong", "guess\n")] {
+        std::fs::write(dir.path().join(file), password).unwrap();
+    }
+    let lab = |more: &[&str]| {
+        let mut command = Command::new(built("assisted").unwrap());
+        let folder = dir.path().join("lab");
+        command.args([
+            "lab",
+            "up",
+            "--machines",
+            text(&list),
+            "--dir",
+            text(&folder),
+            "--once",
+            "--until",
+            "ready",
+        ]);
+        command.args(more).output().unwrap()
+    };
+    std::fs::write(&list, machines("wrong")).unwrap();
+    let refused = lab(&[]);
+    let why = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && why.contains("refused GET (401"), "{why}");
+    let refused = lab(&["--fault", "network-cut"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("virtual machines alone"), "{refused:?}");
+
+    std::fs::write(&list, machines("right")).unwrap();
+    let up = lab(&[]);
+    let said = String::from_utf8_lossy(&up.stdout);
+    let log = || std::fs::read_to_string(&emulator.log).unwrap_or_default();
+    assert!(up.status.success(), "{said}\n{}\n{}", String::from_utf8_lossy(&up.stderr), log());
+    for line in ["master-0", "known", "s  the cluster is ready"] {
+        assert!(said.contains(line), "no {line:?} in:\n{said}");
+    }
+    let body = json!({"power_state": "Gone"}).to_string();
+    let mut last = TcpStream::connect(told).unwrap();
+    write!(last, "PUT / HTTP/1.1\r\nContent-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    hardware.join().unwrap();
+}
