@@ -45,6 +45,7 @@ impl Watch {
         let mut view = View::new(id);
         let mut screen = if context.format == Format::Table { Screen::new() } else { None };
         let mut frames = tokio::time::interval(FRAME);
+        let mut has_begun = false;
         loop {
             let mut next = std::pin::pin!(source.next(context));
             let change = loop {
@@ -63,7 +64,10 @@ impl Watch {
                 return Ok(());
             }
             let over = match (self.until, view.cluster()) {
-                (Some(until), Some(cluster)) => is_over(cluster, until),
+                (Some(until), Some(cluster)) => {
+                    has_begun |= cluster.status == ClusterStatus::PreparingForInstallation;
+                    is_over(cluster, until, has_begun)
+                }
                 _ => Ok(false),
             };
             if !matches!(over, Ok(false)) {
@@ -107,8 +111,8 @@ fn tell_change(format: Format, change: Change, view: &mut View) -> Result<bool, 
     line_if_read(&text)
 }
 
-/// Whether a cluster is where it should be; a failure when it will not get there by itself.
-fn is_over(cluster: &Cluster, until: ClusterStatus) -> Result<bool, Failure> {
+/// Whether a cluster is where it should be; a failure when it will not get there by itself, its installation having begun.
+fn is_over(cluster: &Cluster, until: ClusterStatus, has_begun: bool) -> Result<bool, Failure> {
     use ClusterStatus::{Finalizing, Installed, Installing, PreparingForInstallation};
     let because = |what: &str, why: &str| {
         Failure::Refused(format!("cluster {} {what} instead of being {until}: {why}", cluster.name))
@@ -128,6 +132,11 @@ fn is_over(cluster: &Cluster, until: ClusterStatus) -> Result<bool, Failure> {
             let last = cluster.last_installation_preparation.as_ref();
             match last.filter(|last| last.status == Some(InstallationPreparationStatus::Failed)) {
                 Some(failed) => Err(because("could not be prepared", &failed.reason)),
+                // A host that can't be prepared is no failed preparation, to the cluster.
+                None if has_begun => Err(because(
+                    "could not be prepared",
+                    "`assisted event list --cluster` tells which host, and why",
+                )),
                 None => Ok(false),
             }
         }
@@ -329,6 +338,7 @@ mod tests {
     #[test]
     fn an_end_is_the_right_one_or_a_failure() {
         use ClusterStatus::{Installed, Ready};
+        let is_over = |cluster: &_, until| super::is_over(cluster, until, false);
         assert!(is_over(&cluster("installed", &[]), Installed).unwrap());
         assert!(!is_over(&cluster("installing", &[]), Installed).unwrap());
         assert!(is_over(&cluster("error", &[]), ClusterStatus::Error).unwrap());
@@ -345,6 +355,13 @@ mod tests {
         let failure = is_over(&unprepared, Installed).unwrap_err().to_string();
         assert_eq!(failure, "cluster demo could not be prepared instead of being installed: no image");
         assert!(!is_over(&cluster("ready", &[]), Installed).unwrap());
+        let failure = super::is_over(&cluster("ready", &[]), Installed, true).unwrap_err().to_string();
+        assert!(
+            failure.starts_with(
+                "cluster demo could not be prepared instead of being installed: `assisted event list"
+            ),
+            "{failure}"
+        );
     }
 
     #[test]

@@ -41,7 +41,7 @@ topic! {
         /// File with the certificates (PEM) of those registries.
         registries_ca: String =
             "/etc/pki/ca-trust/extracted/pem/user-registry-ca-bundle.pem".to_owned(), "REGISTRIES_CA_FILE";
-        /// Image of the installer.
+        /// Image of the installer, for hosts whose agent came as an image.
         installer: String = "quay.io/edge-infrastructure/assisted-installer:latest".to_owned(), "INSTALLER_IMAGE";
         /// Image of the controller in the new cluster.
         controller: String =

@@ -1,8 +1,8 @@
 //! Bytes on their way to a client: from memory, or from a file.
 //!
 //! Without TLS a file goes from the page cache to the socket inside the kernel. With TLS it is read in large pieces into a
-//! buffer that belongs to the thread, not to the client: a client that is slow holds what rustls has sealed for it, at most
-//! 64 KiB, and nothing else. Pages that are not in memory are fetched on a thread that may wait; the others go on meanwhile.
+//! buffer that belongs to the thread, not to the client: a client that is slow holds what rustls has sealed for it, a
+//! record, and nothing else. Pages that are not in memory are fetched on a thread that may wait; the others go on meanwhile.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -30,6 +30,9 @@ const STRETCH: u64 = 1 << 20;
 /// Bytes that are sealed at a time.
 const PIECE: usize = 256 << 10;
 
+/// Bytes that are sealed ahead of the socket: of a thousand slow clients each holds so many.
+const RECORD: usize = 16 << 10;
+
 /// How far pages are fetched ahead of a client that reads what is not in memory.
 const AHEAD: u64 = 4 << 20;
 
@@ -54,7 +57,10 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    pub fn new(stream: Stream, patience: Duration) -> Self {
+    pub fn new(mut stream: Stream, patience: Duration) -> Self {
+        if let Stream::Secure(stream) = &mut stream {
+            stream.get_mut().1.set_buffer_limit(Some(RECORD));
+        }
         Self { stream, patience, sent: 0 }
     }
 

@@ -10,6 +10,7 @@ use assisted_wire::probe_responses::ContainerImageAvailability;
 use crate::cluster::record::ClusterRecord;
 use crate::facts::{Facts, HostFacts};
 use crate::host::report::ReportKind;
+use crate::settings::{AgentDelivery, Images};
 use crate::version::number::base;
 
 /// The image that collects data of OpenShift itself.
@@ -28,7 +29,7 @@ pub(super) fn request(
         Some(&record.cluster.ocp_release_image),
         Some(&record.payload.mco),
         must_gather.get(OPENSHIFT),
-        Some(&facts.settings.images.installer),
+        installer(&facts.settings.images),
     ];
     let mut seen = BTreeSet::new();
     let images: Vec<_> = needed
@@ -39,6 +40,11 @@ pub(super) fn request(
         .collect();
     let timeout = i64::try_from(facts.settings.hosts.image_availability_timeout.as_secs()).ok()?;
     (!images.is_empty()).then_some(ContainerImageAvailabilityRequest { timeout, images })
+}
+
+/// A host that was given its programs has the installer: where nothing but mirrors is reached its image may be nowhere.
+fn installer(images: &Images) -> Option<&String> {
+    (images.agent_delivery == AgentDelivery::Image).then_some(&images.installer)
 }
 
 /// Images that collect data of a failed cluster, by what they know (install-generation §10.2).

@@ -10,6 +10,7 @@ use super::*;
 use crate::host::report::ReportKind;
 use crate::host::steps::{steps, view};
 use crate::infra_env::record::InfraEnvRecord;
+use crate::settings::AgentDelivery;
 
 fn told(facts: &Facts) -> Vec<Step> {
     steps(&view(facts, facts.hosts[0].key()).unwrap(), 7).instructions.unwrap()
@@ -50,16 +51,21 @@ fn before_an_installation() {
         arguments(&facts, T::InstallationDiskSpeedCheck).unwrap(),
         [r#"{"path":"/dev/disk/by-id/sda"}"#, "480.00"]
     );
-    let images = json!({"timeout": 960, "images": [
-        "quay.io/release:4.20.1", "quay.io/mco@sha256:1", "quay.io/must-gather@sha256:2",
-        facts.settings.images.installer,
-    ]});
-    assert_eq!(argument(&facts, T::ContainerImageAvailability), images);
+    let payload = ["quay.io/release:4.20.1", "quay.io/mco@sha256:1", "quay.io/must-gather@sha256:2"];
+    let images = |images: &[&str]| json!({"timeout": 960, "images": images});
+    assert_eq!(argument(&facts, T::ContainerImageAvailability), images(&payload));
+
+    let by_image = facts.with_settings(|settings| settings.images.agent_delivery = AgentDelivery::Image);
+    let installer = by_image.settings.images.installer.clone();
+    let all = [&payload[..], &[&installer]].concat();
+    assert_eq!(argument(&by_image, T::ContainerImageAvailability), images(&all));
 
     let tried = json!({"quay.io/release:4.20.1": {}, "quay.io/mco@sha256:1": {"result": "failure"}});
-    let facts = facts.with_report(ReportKind::ImagesStatus, &tried.to_string());
-    let left = argument(&facts, T::ContainerImageAvailability);
-    assert_eq!(left["images"], json!(["quay.io/must-gather@sha256:2", facts.settings.images.installer]));
+    let left = argument(
+        &by_image.with_report(ReportKind::ImagesStatus, &tried.to_string()),
+        T::ContainerImageAvailability,
+    );
+    assert_eq!(left["images"], json!([payload[2], installer]));
 }
 
 #[test]
