@@ -23,13 +23,14 @@ fn installed(masters: usize, words: &[&str]) -> String {
     let up = lab(dir.path(), &[&["up", "--once"], words].concat());
     let told = String::from_utf8_lossy(&up.stdout).into_owned();
     if !up.status.success() {
-        for number in 0..masters {
+        let end = |number| {
             let path = dir.path().join(format!("master-{number}/console.log"));
             let console = std::fs::read(&path).unwrap_or_default();
             let tail = &console[console.len().saturating_sub(3000)..];
-            eprintln!("the end of {}:\n{}", path.display(), String::from_utf8_lossy(tail));
-        }
-        panic!("{told}\n{}", String::from_utf8_lossy(&up.stderr));
+            format!("\nthe end of {}:\n{}", path.display(), String::from_utf8_lossy(tail))
+        };
+        let consoles: String = (0..masters).map(end).collect();
+        panic!("{told}\n{}{consoles}", String::from_utf8_lossy(&up.stderr));
     }
     // Asked with the kubeconfig, of the control plane that the machines are now.
     for number in 0..masters {
