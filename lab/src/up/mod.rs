@@ -146,6 +146,9 @@ impl Lab {
         {
             return Err(LabError::NoVictim(role.name()));
         }
+        forget(&plan.dir, &machines)?;
+        let powered =
+            machines.iter().map(|planned| planned.controlled(&plan)).collect::<Result<Vec<_>, _>>()?;
         let members: Vec<_> = machines.iter().map(Planned::member).collect();
         let masters = machines.iter().filter(|machine| machine.role == Role::Master).count();
         let single = members.first().filter(|_| masters == 1).map(|member| member.address);
@@ -162,7 +165,7 @@ impl Lab {
         let cli = CommandLine::new(&plan.program, &plan.dir, &network);
         let mut lab = Self {
             plan,
-            machines: machines.into_iter().map(|planned| (planned, None)).collect(),
+            machines: machines.into_iter().zip(powered).collect(),
             cli,
             service,
             network,
@@ -291,22 +294,16 @@ impl Lab {
 
     fn power_on(&mut self, number: usize) -> Result<(), LabError> {
         let Some((planned, machine)) = self.machines.get_mut(number) else { return Ok(()) };
-        *machine = Some(match (&planned.kind, &self.plan.room) {
-            (Kind::Real(controller), Some(room)) => {
-                say(&format!("{}: {} boots it", planned.name, controller.system));
-                let bmc = Bmc::connect(controller, &room.dir)?;
-                let url = self.cli.json(&["iso", "url", NAME])?;
-                let path = url["url"].as_str().and_then(|url| url.strip_prefix(&service::image_origin()));
-                bmc.boot_medium(&format!("http://{}{}", room.media, path.unwrap_or_default()))?;
-                Powered::Real(bmc)
-            }
-            _ => {
-                let Some(spec) = topology::spec(planned, &self.plan) else { return Ok(()) };
-                let dir = self.plan.dir.join(&planned.name);
-                say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
-                Powered::Virtual(Machine::start_in(self.network.name(), &spec, &dir)?)
-            }
-        });
+        if let (Some(Powered::Real(bmc)), Some(room)) = (&*machine, &self.plan.room) {
+            say(&format!("{}: its management controller boots the image", planned.name));
+            let url = self.cli.json(&["iso", "url", NAME])?;
+            let path = url["url"].as_str().and_then(|url| url.strip_prefix(&service::image_origin()));
+            return Ok(bmc.boot_medium(&format!("http://{}{}", room.media, path.unwrap_or_default()))?);
+        }
+        let Some(spec) = topology::spec(planned, &self.plan) else { return Ok(()) };
+        let dir = self.plan.dir.join(&planned.name);
+        say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
+        *machine = Some(Powered::Virtual(Machine::start_in(self.network.name(), &spec, &dir)?));
         Ok(())
     }
 
@@ -398,6 +395,29 @@ impl Lab {
 
     fn late(&self, what: &str, limit: Duration) -> LabError {
         LabError::Late { what: what.to_owned(), limit, dir: self.plan.dir.clone() }
+    }
+}
+
+/// Removes what an earlier lab has left in a folder: its clusters and its disks.
+fn forget(dir: &Path, machines: &[Planned]) -> Result<(), LabError> {
+    for name in machines.iter().map(|machine| machine.name.as_str()).chain([service::DATA]) {
+        let path = dir.join(name);
+        if path.exists() {
+            std::fs::remove_dir_all(&path).map_err(LabError::io(&path))?;
+        }
+    }
+    Ok(())
+}
+
+impl Planned {
+    /// A real machine, whose controller answers.
+    fn controlled(&self, plan: &Plan) -> Result<Option<Powered>, LabError> {
+        match (&self.kind, &plan.room) {
+            (Kind::Real(controller), Some(room)) => {
+                Ok(Some(Powered::Real(Bmc::connect(controller, &room.dir)?)))
+            }
+            _ => Ok(None),
+        }
     }
 }
 

@@ -15,6 +15,9 @@ use crate::release::Pushed;
 /// Where the service is, for everybody on the network.
 pub(super) const URL: &str = "http://192.168.126.1:8090";
 
+/// Its folder in the lab's.
+pub(super) const DATA: &str = "data";
+
 /// Where its images are.
 pub(super) const IMAGES: SocketAddr = SocketAddr::new(IpAddr::V4(GATEWAY), 8888);
 
@@ -59,7 +62,7 @@ impl Service {
         command
             .args(["serve", "--listen", &format!("{GATEWAY}:8090"), "--image-listen", &IMAGES.to_string()])
             .args(["--allow-unauthenticated", "--generator", "openshift", "--data-dir"])
-            .arg(dir.join("data"))
+            .arg(dir.join(DATA))
             .env("SERVICE_BASE_URL", URL)
             .env("OS_IMAGES", os_image.to_string())
             .env("RELEASE_IMAGES", release_image.to_string())

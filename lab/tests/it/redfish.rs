@@ -189,6 +189,7 @@ fn a_machine_that_its_management_controller_starts_is_discovered() {
     let refused = lab(&[]);
     let why = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && why.contains("refused GET (401"), "{why}");
+    assert!(refused.stdout.is_empty(), "nothing has begun: {refused:?}");
     let refused = lab(&["--fault", "network-cut"]);
     assert!(String::from_utf8_lossy(&refused.stderr).contains("virtual machines alone"), "{refused:?}");
 
