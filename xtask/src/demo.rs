@@ -1,7 +1,8 @@
-//! The most that works: the service starts in a fresh directory, this machine is discovered, a virtual machine boots a
-//! discovery image and is discovered, and clusters are installed on simulated hosts.
+//! The most that works: a cluster is installed on virtual machines, from the discovery image to the kubeconfig. Where there
+//! can be none, and for those in a hurry, this machine is discovered, and clusters are installed on simulated hosts.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -30,9 +31,15 @@ const PULL_SECRET: &str = r#"{"auths":{"quay.io":{"auth":"ZGVtbzpkZW1v","email":
 
 #[derive(Args)]
 pub struct Demo {
-    /// Hurry, and stop when everything has been shown, instead of waiting for Ctrl-C
+    /// Stop when everything has been shown, instead of waiting for Ctrl-C; simulated hosts hurry
     #[arg(long)]
     once: bool,
+    /// No virtual machines: discover this machine, and install clusters on simulated hosts
+    #[arg(long, conflicts_with = "lab")]
+    simulated: bool,
+    /// What `assisted lab up` takes, such as: --topology sno --iso minimal
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+    lab: Vec<String>,
 }
 
 /// A child process that ends with the demo.
@@ -47,20 +54,46 @@ impl Drop for Running {
 }
 
 impl Demo {
-    /// Starts everything, shows the host arriving, and waits.
+    /// Shows everything, and waits.
     pub fn run(&self) -> Result<()> {
-        // What it installs is for the tests; without root the demo goes on as well.
+        // What it installs is for virtual machines and tests; without root the demo goes on as well.
         let complete = setup::tools();
         let programs = programs()?;
-        let virtual_machines = complete.and_then(|()| setup::lab_image(&programs));
         let dir = target_dir()?.join("demo");
         if dir.exists() {
             std::fs::remove_dir_all(&dir).with_context(|| format!("can't empty {}", dir.display()))?;
         }
         std::fs::create_dir_all(&dir)?;
-        std::fs::write(dir.join("pull-secret.json"), PULL_SECRET)?;
+        if self.simulated {
+            return self.simulate(&programs, dir);
+        }
+        match complete.and_then(|()| setup::lab_image(&programs)) {
+            Ok(()) => self.install_machines(&programs, &dir),
+            Err(missing) => {
+                println!("No virtual machines here: {missing:#}");
+                self.simulate(&programs, dir)
+            }
+        }
+    }
 
-        let (service, url) = serve(&programs, &dir)?;
+    /// Becomes the lab, which is ended by Ctrl-C itself.
+    fn install_machines(&self, programs: &Path, dir: &Path) -> Result<()> {
+        println!(
+            "Three machines become a cluster: minutes with KVM, a quarter of an hour without (docs/lab.md)."
+        );
+        println!("In a hurry: cargo xtask demo --simulated");
+        let mut lab = Command::new(programs.join("assisted"));
+        lab.args(["lab", "up", "--dir"]).arg(dir.join("lab")).args(&self.lab);
+        if self.once {
+            lab.arg("--once");
+        }
+        Err(lab.exec()).context("can't start the lab")
+    }
+
+    /// Discovers this machine, and installs clusters on simulated hosts.
+    fn simulate(&self, programs: &Path, dir: PathBuf) -> Result<()> {
+        std::fs::write(dir.join("pull-secret.json"), PULL_SECRET)?;
+        let (service, url) = serve(programs, &dir)?;
         let cli = Cli { program: programs.join("assisted"), url: url.clone(), dir: dir.clone() };
         heading("A cluster and an infra-env");
         let (cluster, infra_env) = cli.cluster("demo", &[])?;
@@ -86,13 +119,6 @@ impl Demo {
         heading("What happened");
         cli.show(&["event", "list", "--cluster", &cluster])?;
         drop(agent);
-        heading("A virtual machine boots a discovery image, until its cluster can be installed");
-        match virtual_machines {
-            Ok(()) => {
-                cli.show(&["lab", "up", "--topology", "sno", "--until", "ready", "--once", "--dir", "lab"])?
-            }
-            Err(missing) => println!("Not here: {missing:#}"),
-        }
         for (name, topology, control_plane) in CLUSTERS {
             self.install(&cli, name, topology, control_plane)?;
         }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::topology::Role;
+use super::topology::{Kind, Planned, Role};
 use super::{Lab, LabError, NAME, say};
 
 /// Between two looks at the hosts.
@@ -28,14 +28,25 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether it can happen to machines whose hardware is not the lab's.
-    pub(super) fn is_for_all(self) -> bool {
-        matches!(self, Self::ResetWhileWriting | Self::ServiceRestart)
+    /// The role of the machine that it happens to, the first of them.
+    fn role(self) -> Role {
+        if self == Self::MissingWorker { Role::Worker } else { Role::Master }
     }
 
-    /// The machine that it happens to.
-    pub(super) fn victim(self) -> Role {
-        if self == Self::MissingWorker { Role::Worker } else { Role::Master }
+    /// Which of these machines it happens to.
+    fn victim<'a>(self, mut machines: impl Iterator<Item = &'a Planned>) -> Option<usize> {
+        machines.position(|machine| machine.role == self.role())
+    }
+
+    /// Fails where it can't be made to happen.
+    pub(super) fn can_happen(self, machines: &[Planned]) -> Result<(), LabError> {
+        let victim = self.victim(machines.iter()).and_then(|number| machines.get(number));
+        let hardware = !matches!(self, Self::ResetWhileWriting | Self::ServiceRestart);
+        match victim.map(|machine| &machine.kind) {
+            None => Err(LabError::NoVictim(self.role().name())),
+            Some(Kind::Real(_)) if hardware => Err(LabError::OnlyVirtual),
+            Some(_) => Ok(()),
+        }
     }
 }
 
@@ -73,7 +84,8 @@ impl Happening {
         }
         let hosts = lab.cli.json(&["host", "list"])?;
         let mut hosts = hosts.as_array().into_iter().flatten();
-        let Some(victim) = lab.victim(self.fault) else { return Ok(()) };
+        let planned = lab.machines.iter().map(|(planned, _)| planned);
+        let Some(victim) = self.fault.victim(planned) else { return Ok(()) };
         let Some(host) = hosts.find(|host| lab.machines[victim].0.is(host)) else { return Ok(()) };
         self.state = match self.fault {
             Fault::ResetWhileWriting if is_writing(host) => {
@@ -121,11 +133,6 @@ fn tell(what: &str) {
 }
 
 impl Lab {
-    /// Which machine a fault happens to.
-    pub(super) fn victim(&self, fault: Fault) -> Option<usize> {
-        self.machines.iter().position(|(planned, _)| planned.role == fault.victim())
-    }
-
     fn restart_service(&mut self) -> Result<(), LabError> {
         self.service.restart(&self.plan, &self.network)
     }

@@ -134,19 +134,16 @@ impl Lab {
     /// Sets up network, service, cluster and infra-env, and starts the machines.
     pub fn start(plan: Plan) -> Result<Self, LabError> {
         let began = Instant::now();
-        if plan.room.is_some() && plan.fault.is_some_and(|fault| !fault.is_for_all()) {
-            return Err(LabError::OnlyVirtual);
-        }
         let image = Image::find()?;
         std::fs::create_dir_all(&plan.dir).map_err(LabError::io(&plan.dir))?;
         let record = Record::new(&plan.dir)?;
         let machines = topology::machines(&plan);
-        if let Some(role) = plan.fault.map(Fault::victim)
-            && !machines.iter().any(|machine| machine.role == role)
+        plan.fault.map_or(Ok(()), |fault| fault.can_happen(&machines))?;
+        // An earlier lab has left its disks, its clusters, and a service that was ready.
+        for name in machines.iter().map(|machine| machine.name.as_str()).chain([service::DATA, service::LOG])
         {
-            return Err(LabError::NoVictim(role.name()));
+            forget(&plan.dir.join(name))?;
         }
-        forget(&plan.dir, &machines)?;
         let powered =
             machines.iter().map(|planned| planned.controlled(&plan)).collect::<Result<Vec<_>, _>>()?;
         let members: Vec<_> = machines.iter().map(Planned::member).collect();
@@ -242,11 +239,43 @@ impl Lab {
         let began = Instant::now();
         self.cli.show(&["cluster", "install", NAME])?;
         let until = if self.plan.until == Until::Installing { "installing" } else { "installed" };
-        self.watch(until, self.plan.fault)?;
-        self.took("the installation", began);
+        match self.watch(until, self.plan.fault) {
+            // Whoever is reset in mid-write has no disk and no memory of it: the installation fails, and says why.
+            Err(LabError::Command { .. }) if self.plan.fault == Some(Fault::ResetWhileWriting) => {
+                self.took("the installation that failed", began);
+                self.begin_again(until)?;
+            }
+            watched => {
+                watched?;
+                self.took("the installation", began);
+            }
+        }
         if self.plan.until == Until::Installed {
             self.show_cluster()?;
         }
+        Ok(())
+    }
+
+    /// Takes back an installation that has failed, and begins another.
+    fn begin_again(&mut self, until: &str) -> Result<(), LabError> {
+        heading("The hosts after the failure, and the installation taken back");
+        let began = Instant::now();
+        self.cli.show(&["host", "list"])?;
+        self.cli.show(&["cluster", "reset", NAME])?;
+        heading("The machines boot the discovery image again");
+        for number in 0..self.machines.len() {
+            if let Some((planned, machine @ Some(Powered::Virtual(_)))) = self.machines.get_mut(number) {
+                *machine = None;
+                // Some of the disks would start already.
+                forget(&self.plan.dir.join(&planned.name))?;
+            }
+            self.power_on(number)?;
+        }
+        self.watch("ready", None)?;
+        heading("The installation, once more");
+        self.cli.show(&["cluster", "install", NAME])?;
+        self.watch(until, None)?;
+        self.took("the installation, once more", began);
         Ok(())
     }
 
@@ -398,15 +427,13 @@ impl Lab {
     }
 }
 
-/// Removes what an earlier lab has left in a folder: its clusters and its disks.
-fn forget(dir: &Path, machines: &[Planned]) -> Result<(), LabError> {
-    for name in machines.iter().map(|machine| machine.name.as_str()).chain([service::DATA]) {
-        let path = dir.join(name);
-        if path.exists() {
-            std::fs::remove_dir_all(&path).map_err(LabError::io(&path))?;
-        }
+/// Removes a file, or a folder, if it is there.
+fn forget(path: &Path) -> Result<(), LabError> {
+    let removed = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    match removed {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(LabError::io(path)(error)),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 impl Planned {

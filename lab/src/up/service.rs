@@ -18,6 +18,9 @@ pub(super) const URL: &str = "http://192.168.126.1:8090";
 /// Its folder in the lab's.
 pub(super) const DATA: &str = "data";
 
+/// What it says.
+pub(super) const LOG: &str = "service.log";
+
 /// Where its images are.
 pub(super) const IMAGES: SocketAddr = SocketAddr::new(IpAddr::V4(GATEWAY), 8888);
 
@@ -57,7 +60,7 @@ impl Service {
             "openshift_version": short, "cpu_architecture": "x86_64", "cpu_architectures": ["x86_64"],
             "version": VERSION, "url": pushed.release, "default": true,
         }]);
-        let log = dir.join("service.log");
+        let log = dir.join(LOG);
         let mut command = network.command(&plan.program);
         command
             .args(["serve", "--listen", &format!("{GATEWAY}:8090"), "--image-listen", &IMAGES.to_string()])

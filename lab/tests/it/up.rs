@@ -45,9 +45,12 @@ fn installed(masters: usize, words: &[&str]) -> String {
 }
 
 #[test]
-fn a_single_node_is_installed_from_a_minimal_image_with_a_fixed_address() {
-    let told = installed(1, &["--topology", "sno", "--iso", "minimal", "--static-network"]);
-    assert!(told.contains("192.168.126.10"), "{told}");
+fn a_single_node_is_installed_from_a_minimal_image_with_a_fixed_address_though_the_service_dies() {
+    let shape = ["--topology", "sno", "--iso", "minimal", "--static-network"];
+    let told = installed(1, &[&shape[..], &["--fault", "service-restart"]].concat());
+    for line in ["192.168.126.10", "fault in cluster lab: the service is killed"] {
+        assert!(told.contains(line), "no {line:?} in:\n{told}");
+    }
 }
 
 #[test]

@@ -338,23 +338,23 @@ mod tests {
     #[test]
     fn an_end_is_the_right_one_or_a_failure() {
         use ClusterStatus::{Installed, Ready};
-        let is_over_at_once = |cluster: &_, until| is_over(cluster, until, false);
-        assert!(is_over_at_once(&cluster("installed", &[]), Installed).unwrap());
-        assert!(!is_over_at_once(&cluster("installing", &[]), Installed).unwrap());
-        assert!(is_over_at_once(&cluster("error", &[]), ClusterStatus::Error).unwrap());
+        let is_over_yet = |cluster: &_, until| is_over(cluster, until, false);
+        assert!(is_over_yet(&cluster("installed", &[]), Installed).unwrap());
+        assert!(!is_over_yet(&cluster("installing", &[]), Installed).unwrap());
+        assert!(is_over_yet(&cluster("error", &[]), ClusterStatus::Error).unwrap());
         for (status, why) in [("error", "failed"), ("cancelled", "was cancelled")] {
-            let failure = is_over_at_once(&cluster(status, &[]), Ready).unwrap_err().to_string();
+            let failure = is_over_yet(&cluster(status, &[]), Ready).unwrap_err().to_string();
             assert_eq!(failure, format!("cluster demo {why} instead of being ready: because"));
         }
         let gone = Cluster { deleted_at: Some(now()), ..cluster("ready", &[]) };
-        assert!(is_over_at_once(&gone, Ready).is_err());
+        assert!(is_over_yet(&gone, Ready).is_err());
         let last = json!({"status": "failed", "reason": "no image"});
         let last = Some(serde_json::from_value(last).unwrap());
         let unprepared = Cluster { last_installation_preparation: last, ..cluster("ready", &[]) };
-        assert!(is_over_at_once(&unprepared, Ready).unwrap());
-        let failure = is_over_at_once(&unprepared, Installed).unwrap_err().to_string();
+        assert!(is_over_yet(&unprepared, Ready).unwrap());
+        let failure = is_over_yet(&unprepared, Installed).unwrap_err().to_string();
         assert_eq!(failure, "cluster demo could not be prepared instead of being installed: no image");
-        assert!(!is_over_at_once(&cluster("ready", &[]), Installed).unwrap());
+        assert!(!is_over_yet(&cluster("ready", &[]), Installed).unwrap());
         let failure = is_over(&cluster("ready", &[]), Installed, true).unwrap_err().to_string();
         assert!(
             failure.starts_with(
