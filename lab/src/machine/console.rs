@@ -48,9 +48,9 @@ pub(super) enum Found {
 }
 
 impl Console {
-    /// Reads a console to its end, in a thread of its own, into a file.
+    /// Reads a console to its end, in a thread of its own, into a file, behind what an earlier life has left in it.
     pub(super) fn read(mut serial: impl Read + Send + 'static, log: &Path) -> io::Result<Self> {
-        let mut log = File::create(log)?;
+        let mut log = File::options().create(true).append(true).open(log)?;
         let shared = Arc::new(Shared::default());
         let console = Self { shared: Arc::clone(&shared) };
         thread::Builder::new().name("console".to_owned()).spawn(move || {

@@ -143,11 +143,6 @@ impl Machine {
         }
     }
 
-    /// Presses the reset button: the machine starts again at once, without having been asked.
-    pub fn reset(&self) -> Result<(), MachineError> {
-        self.command("system_reset")
-    }
-
     /// Pulls the plug.
     pub fn kill(&mut self) -> Result<(), MachineError> {
         self.child.kill().map_err(|source| self.io(source))?;

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use serde_json::Value;
 
 use super::topology::{Kind, Planned, Role};
-use super::{Lab, LabError, NAME, say};
+use super::{Lab, LabError, NAME, Powered, say};
 
 /// Between two looks at the hosts.
 const LOOK: Duration = Duration::from_secs(5);
@@ -13,17 +14,17 @@ const LOOK: Duration = Duration::from_secs(5);
 const CUT: Duration = Duration::from_secs(120);
 
 /// What goes wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Fault {
-    /// The first machine is reset while its disk is written.
+    /// The first machine is reset while its disk is written
     ResetWhileWriting,
-    /// The first machine boots the medium again instead of its disk, until somebody mends that.
+    /// The first machine boots the medium again instead of its disk, until that is mended
     BootOrder,
-    /// The service is killed in the middle, and started again.
+    /// The service is killed in the middle, and started again
     ServiceRestart,
-    /// The first machine has no network for two minutes while its disk is written.
+    /// The first machine has no network for two minutes while its disk is written
     NetworkCut,
-    /// The first worker is switched off when it should start from its disk, and never comes.
+    /// The first worker is switched off when it should start from its disk, and never comes
     MissingWorker,
 }
 
@@ -86,13 +87,12 @@ impl Happening {
         let mut hosts = hosts.as_array().into_iter().flatten();
         let planned = lab.machines.iter().map(|(planned, _)| planned);
         let Some(victim) = self.fault.victim(planned) else { return Ok(()) };
-        let Some(host) = hosts.find(|host| lab.machines[victim].0.is(host)) else { return Ok(()) };
+        let Some((planned, _)) = lab.machines.get(victim) else { return Ok(()) };
+        let Some(host) = hosts.find(|host| planned.is(host)) else { return Ok(()) };
         self.state = match self.fault {
             Fault::ResetWhileWriting if is_writing(host) => {
                 tell("the first machine is reset");
-                if let Some(machine) = &lab.machines[victim].1 {
-                    machine.reset()?;
-                }
+                lab.reset(victim)?;
                 State::Over
             }
             Fault::NetworkCut if is_writing(host) => {
@@ -112,7 +112,9 @@ impl Happening {
             }
             Fault::MissingWorker if host["progress"]["current_stage"] == "Rebooting" => {
                 tell("a worker is switched off; the service waits for it ten minutes");
-                lab.machines[victim].1 = None;
+                if let Some((_, machine)) = lab.machines.get_mut(victim) {
+                    *machine = None;
+                }
                 State::Over
             }
             _ => State::Awaited,
@@ -124,8 +126,9 @@ impl Happening {
 /// Whether a good part of the disk is written, and some of it is not.
 fn is_writing(host: &Value) -> bool {
     let progress = &host["progress"];
-    let percent = progress["installation_percentage"].as_i64().unwrap_or_default();
-    progress["current_stage"] == "Writing image to disk" && percent > 0
+    let told = progress["progress_info"].as_str().and_then(|told| told.strip_suffix('%'));
+    let percent = told.and_then(|told| told.parse::<u8>().ok()).unwrap_or_default();
+    progress["current_stage"] == "Writing image to disk" && (20..100).contains(&percent)
 }
 
 fn tell(what: &str) {
@@ -137,12 +140,22 @@ impl Lab {
         self.service.restart(&self.plan, &self.network)
     }
 
+    /// Starts a machine anew without having asked it.
+    fn reset(&mut self, number: usize) -> Result<(), LabError> {
+        match self.machines.get_mut(number).map(|(_, machine)| machine) {
+            Some(Some(Powered::Real(bmc))) => Ok(bmc.reset()?),
+            Some(machine) => {
+                // A reset of emulated processors that run sometimes leaves them with half of it.
+                *machine = None;
+                self.power_on(number)
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Starts the first machine again, this time with its disk before the medium.
     fn mend_boot_order(&mut self) -> Result<(), LabError> {
-        if let Some((_, machine)) = self.machines.first_mut() {
-            drop(machine.take());
-        }
         self.plan.fault = None;
-        self.power_on(0)
+        self.reset(0)
     }
 }

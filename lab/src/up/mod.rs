@@ -17,6 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
+
 use crate::image::{Image, ImageError};
 use crate::machine::{Machine, MachineError};
 use crate::network::{API_VIP, GATEWAY, INGRESS_VIP, Names, Network, NetworkError, Plugs};
@@ -65,7 +67,7 @@ pub struct Plan {
 }
 
 /// How far an installation goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Until {
     Ready,
     Installing,

@@ -19,11 +19,4 @@ impl Powered {
             Self::Real(_) => Ok(()),
         }
     }
-
-    pub(super) fn reset(&self) -> Result<(), LabError> {
-        match self {
-            Self::Virtual(machine) => Ok(machine.reset()?),
-            Self::Real(bmc) => Ok(bmc.reset()?),
-        }
-    }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
+use clap::ValueEnum;
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
@@ -19,15 +20,15 @@ pub(super) const ISO: &str = "discovery.iso";
 const DISK: u64 = 40 << 30;
 
 /// The shape of a cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Topology {
-    /// One node.
+    /// One node
     Sno,
-    /// Three control-plane nodes.
+    /// Three control-plane nodes
     Compact,
-    /// Three control-plane nodes and two workers.
+    /// Three control-plane nodes and two workers
     Ha,
-    /// Two control-plane nodes and an arbiter.
+    /// Two control-plane nodes and an arbiter
     Arbiter,
 }
 

@@ -9,45 +9,10 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::{Failure, Global, line_if_read, show, table};
 
-/// The shape of a cluster.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Shape {
-    /// One node
-    Sno,
-    /// Three control-plane nodes
-    Compact,
-    /// Three control-plane nodes and two workers
-    Ha,
-    /// Two control-plane nodes and an arbiter
-    Arbiter,
-}
-
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Iso {
     Full,
     Minimal,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Goal {
-    Ready,
-    Installing,
-    Installed,
-}
-
-/// What goes wrong.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Trouble {
-    /// The first machine is reset while its disk is written
-    ResetWhileWriting,
-    /// The first machine boots the image again instead of its disk, until that is mended
-    BootOrder,
-    /// The service is killed in the middle, and started again
-    ServiceRestart,
-    /// The first machine has no network for two minutes
-    NetworkCut,
-    /// The first worker is switched off when it should start from its disk, and never comes
-    MissingWorker,
 }
 
 /// Install a cluster on virtual machines, or real ones, from the image to the kubeconfig
@@ -58,7 +23,7 @@ enum Trouble {
 pub struct Up {
     /// Shape of the cluster
     #[arg(long, value_enum, default_value = "compact")]
-    topology: Shape,
+    topology: Topology,
     /// Workers beside those of the shape
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10))]
     workers: u32,
@@ -73,10 +38,10 @@ pub struct Up {
     iso: Iso,
     /// Let something go wrong
     #[arg(long, value_enum)]
-    fault: Option<Trouble>,
+    fault: Option<Fault>,
     /// How far to go
     #[arg(long, value_enum, default_value = "installed", value_name = "STATUS")]
-    until: Goal,
+    until: Until,
     /// End, and take everything down, when that is reached, instead of waiting for Ctrl-C
     #[arg(long)]
     once: bool,
@@ -153,12 +118,7 @@ impl Up {
         let program = std::env::current_exe().map_err(|error| Failure::Refused(error.to_string()))?;
         let beside = program.parent().map(PathBuf::from).unwrap_or_default();
         Ok(Plan {
-            topology: match self.topology {
-                Shape::Sno => Topology::Sno,
-                Shape::Compact => Topology::Compact,
-                Shape::Ha => Topology::Ha,
-                Shape::Arbiter => Topology::Arbiter,
-            },
+            topology: self.topology,
             workers: self.workers,
             room: self.machines.as_deref().map(Room::read).transpose()?,
             static_network: self.static_network,
@@ -167,18 +127,8 @@ impl Up {
             program,
             host_programs: self.host_programs.unwrap_or(beside),
             kubectl: assisted_lab_tools::kubernetes::find("kubectl"),
-            fault: self.fault.map(|fault| match fault {
-                Trouble::ResetWhileWriting => Fault::ResetWhileWriting,
-                Trouble::BootOrder => Fault::BootOrder,
-                Trouble::ServiceRestart => Fault::ServiceRestart,
-                Trouble::NetworkCut => Fault::NetworkCut,
-                Trouble::MissingWorker => Fault::MissingWorker,
-            }),
-            until: match self.until {
-                Goal::Ready => Until::Ready,
-                Goal::Installing => Until::Installing,
-                Goal::Installed => Until::Installed,
-            },
+            fault: self.fault,
+            until: self.until,
             stop,
         })
     }
