@@ -24,7 +24,7 @@ pub enum Fault {
     ServiceRestart,
     /// The first machine has no network for two minutes while its disk is written
     NetworkCut,
-    /// The first worker is switched off when it should start from its disk, and never comes
+    /// The first worker is switched off when it should start from its disk, until the service asks where it is
     MissingWorker,
 }
 
@@ -61,6 +61,7 @@ pub(super) struct Happening {
 enum State {
     Awaited,
     CutSince(Instant),
+    SwitchedOff,
     Over,
 }
 
@@ -89,6 +90,7 @@ impl Happening {
         let Some(victim) = self.fault.victim(planned) else { return Ok(()) };
         let Some((planned, _)) = lab.machines.get(victim) else { return Ok(()) };
         let Some(host) = hosts.find(|host| planned.is(host)) else { return Ok(()) };
+        let is_asked_for = host["status"] == "installing-pending-user-action";
         self.state = match self.fault {
             Fault::ResetWhileWriting if is_writing(host) => {
                 tell("the first machine is reset");
@@ -105,17 +107,25 @@ impl Happening {
                 lab.restart_service()?;
                 State::Over
             }
-            Fault::BootOrder if host["status"] == "installing-pending-user-action" => {
+            Fault::BootOrder if is_asked_for => {
                 tell("the first machine is told to boot its disk, and started again");
                 lab.mend_boot_order()?;
                 State::Over
             }
+            Fault::MissingWorker if matches!(self.state, State::SwitchedOff) => match is_asked_for {
+                true => {
+                    tell("the worker is switched on");
+                    lab.power_on(victim)?;
+                    State::Over
+                }
+                false => State::SwitchedOff,
+            },
             Fault::MissingWorker if host["progress"]["current_stage"] == "Rebooting" => {
                 tell("a worker is switched off; the service waits for it ten minutes");
                 if let Some((_, machine)) = lab.machines.get_mut(victim) {
                     *machine = None;
                 }
-                State::Over
+                State::SwitchedOff
             }
             _ => State::Awaited,
         };

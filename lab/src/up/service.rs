@@ -77,7 +77,7 @@ impl Service {
             .env("CONTROLLER_IMAGE", &pushed.controller)
             .env("LOG_LEVEL", "info");
         if plan.fault == Some(Fault::MissingWorker) {
-            // It need not be long until it is given up; the others need their time to start.
+            // It need not be long until it is asked for; the others need their time to start.
             command.env("HOST_STAGE_REBOOTING_TIMEOUT", "10m");
         }
         let running = Running::start("the service", &mut command, &log)?;
