@@ -2,14 +2,10 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
-use std::sync::{Mutex, PoisonError};
 
 use assisted_testkit::built;
 
 use crate::support::text;
-
-/// Three control-plane machines take most of a computer's memory.
-static ALONE: Mutex<()> = Mutex::new(());
 
 fn lab(dir: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(built("assisted").unwrap());
@@ -18,7 +14,6 @@ fn lab(dir: &Path, words: &[&str]) -> Output {
 
 /// Installs a cluster; what was told, in which each master must be a node that is ready.
 fn installed(masters: usize, words: &[&str]) -> String {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = tempfile::tempdir().unwrap();
     let up = lab(dir.path(), &[&["up", "--once"], words].concat());
     let told = String::from_utf8_lossy(&up.stdout).into_owned();
