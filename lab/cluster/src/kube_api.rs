@@ -37,6 +37,7 @@ pub async fn of(kubeconfig: Kubeconfig) -> Result<Client> {
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     config.connect_timeout = Some(PATIENCE);
     config.read_timeout = Some(PATIENCE * 5);
+    config.reset_reader_on_write = true;
     config.write_timeout = Some(PATIENCE);
     // The cluster's own hosts are never behind a proxy.
     config.proxy_url = None;

@@ -1,12 +1,17 @@
 //! Credentials for the cluster's API, and the proxies that the cluster uses.
 
 use std::path::Path;
+use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 use super::{PROXY, text};
 use crate::error::Error;
+
+/// How long nothing at all may come from the API, or be taken by it. Its address moves from host to host while a cluster is
+/// installed: whoever waits on a connection to where it was would wait for ever.
+const SILENCE: Duration = Duration::from_secs(60);
 
 /// The proxies of a cluster, empty where there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +29,7 @@ pub(crate) async fn connect(bootstrap: &Path) -> Result<Client, Error> {
         return of_kubeconfig(&text).await;
     }
     let config = Config::incluster().map_err(|error| Error::Credentials(error.to_string()))?;
-    Ok(Client::try_from(config)?)
+    client(config)
 }
 
 /// The API with the credentials of a kubeconfig, told by its text.
@@ -32,7 +37,15 @@ pub(crate) async fn of_kubeconfig(text: &str) -> Result<Client, Error> {
     let refuse = |error: kube::config::KubeconfigError| Error::Credentials(error.to_string());
     let kubeconfig = Kubeconfig::from_yaml(text).map_err(refuse)?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-    Ok(Client::try_from(config.map_err(refuse)?)?)
+    client(config.map_err(refuse)?)
+}
+
+fn client(mut config: Config) -> Result<Client, Error> {
+    config.connect_timeout = Some(SILENCE / 2);
+    config.read_timeout = Some(SILENCE);
+    config.reset_reader_on_write = true;
+    config.write_timeout = Some(SILENCE);
+    Ok(Client::try_from(config)?)
 }
 
 /// The proxies that reach what is outside of the cluster.
