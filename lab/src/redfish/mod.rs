@@ -222,7 +222,12 @@ fn split(system: &str) -> Result<(String, String), String> {
 }
 
 fn link(value: &Value) -> Option<&str> {
-    value["@odata.id"].as_str()
+    path(&value["@odata.id"])
+}
+
+/// A path on the controller itself: behind its name anything else would lead elsewhere, and the password with it.
+fn path(value: &Value) -> Option<&str> {
+    value.as_str().filter(|path| path.starts_with('/'))
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &str> {
@@ -231,7 +236,7 @@ fn list(value: &Value) -> impl Iterator<Item = &str> {
 
 /// Where an action of a resource is asked for.
 fn action<'a>(resource: &'a Value, name: &str) -> Option<&'a str> {
-    resource["Actions"][format!("#{name}")]["target"].as_str()
+    path(&resource["Actions"][format!("#{name}")]["target"])
 }
 
 /// What a controller says is wrong.
@@ -259,6 +264,16 @@ mod tests {
         assert_eq!((origin.as_str(), path.as_str()), ("https://192.0.2.1:8443", "/redfish/v1/Systems/1"));
         for wrong in ["", "192.0.2.1", "ftp://192.0.2.1/x", "https://192.0.2.1/", "https://a:b@192.0.2.1/x"] {
             assert!(split(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_controller_leads_nowhere_else() {
+        let resource = |target: &str| json!({"@odata.id": target, "Actions": {"#A.B": {"target": target}}});
+        assert_eq!(action(&resource("/redfish/v1/x"), "A.B"), Some("/redfish/v1/x"));
+        for elsewhere in ["@192.0.2.9/x", ".example.com/x", "http://192.0.2.9/x", ""] {
+            assert_eq!(link(&resource(elsewhere)), None);
+            assert_eq!(action(&resource(elsewhere), "A.B"), None);
         }
     }
 
