@@ -52,6 +52,8 @@ fn write(building: &Building, iso: &Path, without: &[&str]) -> Result<(), ImageE
     let volume = recipe::volume();
     let mut xorriso = building.tools.command("xorrisofs")?;
     xorriso.arg("-o").arg(iso).args(["-V", &volume, "-volset", &volume]);
+    // When this was built is in the times of the files alone.
+    xorriso.arg("--set_all_file_dates").arg(format!("={}", recipe::EPOCH));
     // Primary names stay in 8.3: coreos-installer looks for no others.
     xorriso.args(["-rational-rock", "-J", "-joliet-long"]);
     xorriso.args(["-b", "isolinux/isolinux.bin", "-c", "isolinux/boot.cat"]);
@@ -85,4 +87,33 @@ fn zeros(building: &Building, name: &str, bytes: u64) -> Result<(), ImageError> 
 
 fn json(building: &Building, name: &str, value: &Value) -> Result<(), ImageError> {
     building.write(name, format!("{value:#}\n")).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::super::tool::Tools;
+    use super::*;
+
+    /// An ISO of small files that are so old.
+    fn built(age: Duration) -> Vec<u8> {
+        let dir = tempfile::tempdir().unwrap();
+        let tools = Tools::new(dir.path(), &dir.path().join("build.log")).unwrap();
+        let building = Building { dir: dir.path(), tools };
+        for name in ["vmlinuz", "initrd.img", "rootfs.img", "tree/images/efiboot.img"] {
+            let path = building.write(name, [7; 4096]).unwrap();
+            File::options().write(true).open(path).unwrap().set_modified(SystemTime::now() - age).unwrap();
+        }
+        tree(&building).unwrap();
+        let iso = building.path("live.iso");
+        write(&building, &iso, &[]).unwrap();
+        std::fs::read(iso).unwrap()
+    }
+
+    #[test]
+    fn the_same_files_are_the_same_image_whenever_it_is_built() {
+        let (now, before) = (built(Duration::ZERO), built(Duration::from_secs(86_400)));
+        assert!(now == before, "the time of the build is in the image");
+    }
 }
