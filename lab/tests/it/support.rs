@@ -26,3 +26,11 @@ pub fn run(command: &mut Command) -> Output {
 pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
+
+/// Whether `kubectl get nodes` has told of a node, and that it is ready.
+pub fn has_node(told: &str, name: &str) -> bool {
+    told.lines().any(|line| {
+        let mut words = line.split_whitespace();
+        words.next() == Some(name) && words.next() == Some("Ready")
+    })
+}
