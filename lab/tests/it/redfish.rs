@@ -12,7 +12,7 @@ use assisted_testkit::{built, python};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::support::{has_node, run, text};
+use crate::support::{console, has_node, run, text};
 
 const MAC: &str = "52:54:00:7e:10:01";
 
@@ -150,7 +150,7 @@ impl Drop for Emulator {
 }
 
 #[test]
-fn a_machine_that_its_management_controller_starts_is_installed() {
+fn a_single_node_is_installed_on_a_machine_that_its_management_controller_starts() {
     let (dir, room, id) = (tempfile::tempdir().unwrap(), Room::new(), Uuid::new_v4());
     let orders = TcpListener::bind("127.0.0.1:0").unwrap();
     let emulator = Emulator::start(id, &orders, dir.path());
@@ -184,11 +184,16 @@ fn a_machine_that_its_management_controller_starts_is_installed() {
     assert!(String::from_utf8_lossy(&refused.stderr).contains("virtual machines alone"), "{refused:?}");
 
     std::fs::write(&list, machines("right")).unwrap();
-    let up = lab(&[]);
+    let up = lab(&["--fault", "service-restart"]);
     let said = String::from_utf8_lossy(&up.stdout);
-    let log = || std::fs::read_to_string(&emulator.log).unwrap_or_default();
-    assert!(up.status.success(), "{said}\n{}\n{}", String::from_utf8_lossy(&up.stderr), log());
-    for line in ["master-0: its management controller boots the image", "cluster lab: installed 100%"] {
+    let more =
+        || std::fs::read_to_string(&emulator.log).unwrap_or_default() + &console(&dir.path().join("machine"));
+    assert!(up.status.success(), "{said}\n{}\n{}", String::from_utf8_lossy(&up.stderr), more());
+    for line in [
+        "master-0: its management controller boots the image",
+        "fault in cluster lab: the service is killed",
+        "cluster lab: installed 100%",
+    ] {
         assert!(said.contains(line), "no {line:?} in:\n{said}");
     }
     assert!(has_node(&said, "master-0"), "no node that is ready in:\n{said}");

@@ -34,3 +34,11 @@ pub fn has_node(told: &str, name: &str) -> bool {
         words.next() == Some(name) && words.next() == Some("Ready")
     })
 }
+
+/// The end of a machine's console, for whoever reads why a test failed.
+pub fn console(dir: &Path) -> String {
+    let path = dir.join("console.log");
+    let console = std::fs::read(&path).unwrap_or_default();
+    let tail = &console[console.len().saturating_sub(3000)..];
+    format!("\nthe end of {}:\n{}", path.display(), String::from_utf8_lossy(tail))
+}
