@@ -78,7 +78,7 @@ impl Demo {
 
     /// Becomes the lab, which is ended by Ctrl-C itself.
     fn install_machines(&self, programs: &Path, dir: &Path) -> Result<()> {
-        println!("Three machines become a cluster: minutes with KVM, up to twenty without (docs/lab.md).");
+        println!("Three machines become a cluster: minutes with KVM, about twenty without (docs/lab.md).");
         println!("In a hurry: cargo xtask demo --simulated");
         let mut lab = Command::new(programs.join("assisted"));
         lab.args(["lab", "up", "--dir"]).arg(dir.join("lab")).args(&self.lab);
