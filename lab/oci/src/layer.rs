@@ -46,7 +46,7 @@ impl Layer {
     /// An empty layer; what it becomes is kept on disk.
     pub fn new() -> io::Result<Self> {
         let file = tempfile::tempfile()?;
-        let packed = GzEncoder::new(Hashing::new(file), Compression::none());
+        let packed = GzEncoder::new(Hashing::new(file), Compression::fast());
         Ok(Self { archive: Builder::new(Hashing::new(packed)) })
     }
 
