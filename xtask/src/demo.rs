@@ -78,10 +78,15 @@ impl Demo {
 
     /// Becomes the lab, which is ended by Ctrl-C itself.
     fn install_machines(&self, programs: &Path, dir: &Path) -> Result<()> {
-        println!("Three machines become a cluster: minutes with KVM, about twenty without (docs/lab.md).");
+        println!(
+            "Machines become a cluster: three take minutes with KVM, about twenty without (docs/lab.md)."
+        );
         println!("In a hurry: cargo xtask demo --simulated");
         let mut lab = Command::new(programs.join("assisted"));
-        lab.args(["lab", "up", "--dir"]).arg(dir.join("lab")).args(&self.lab);
+        lab.args(["lab", "up"]).args(&self.lab);
+        if !self.lab.iter().any(|word| word == "--dir" || word.starts_with("--dir=")) {
+            lab.arg("--dir").arg(dir.join("lab"));
+        }
         if self.once {
             lab.arg("--once");
         }
