@@ -191,6 +191,8 @@ fn a_single_node_is_installed_on_a_machine_that_its_management_controller_starts
     assert!(up.status.success(), "{said}\n{}\n{}", String::from_utf8_lossy(&up.stderr), more());
     for line in [
         "master-0: its management controller boots the image",
+        "known",
+        "s  the cluster is ready",
         "fault in cluster lab: the service is killed",
         "cluster lab: installed 100%",
     ] {

@@ -24,8 +24,11 @@ fn a_control_plane_of_three_is_installed_from_a_minimal_image_with_fixed_address
         panic!("{told}\n{}{consoles}", String::from_utf8_lossy(&up.stderr));
     }
     // Asked with the kubeconfig, of the control plane that the machines are now.
-    for name in ["master-0", "master-1", "master-2"] {
+    for (name, address) in
+        [("master-0", "192.168.126.10"), ("master-1", "192.168.126.11"), ("master-2", "192.168.126.12")]
+    {
         assert!(has_node(&told, name), "no {name} that is ready in:\n{told}");
+        assert!(told.contains(address), "no {address} in:\n{told}");
     }
     // The bootstrap host gave way to the others, and became one of them.
     for line in
