@@ -24,12 +24,8 @@ struct Cli {
 enum Task {
     /// Install what tests and demo need (Debian packages as root, a Python environment in the cache)
     Setup,
-    /// Set up, then format, lint, check crate order, licences, contract and docs, and run every test
-    Test {
-        /// Leave out formatting, lints and checks: only the tests
-        #[arg(long)]
-        only_tests: bool,
-    },
+    /// Set up, then format, lint, check crate order, licences, contract and docs, and run the tests
+    Test(test::Test),
     /// Set up, then start the system and discover this machine; Ctrl-C stops everything
     Demo(demo::Demo),
     /// Measure, and print each figure beside its goal
@@ -57,7 +53,7 @@ enum Task {
 fn main() -> anyhow::Result<()> {
     match Cli::parse().task {
         Task::Setup => setup::run(),
-        Task::Test { only_tests } => test::run(only_tests),
+        Task::Test(test) => test::run(&test),
         Task::Demo(demo) => demo.run(),
         Task::Bench(bench) => bench.run(),
         Task::Dist(dist) => dist.run(),

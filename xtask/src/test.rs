@@ -4,12 +4,27 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use clap::Args;
 
 use crate::run::{cargo, programs, root, step};
 use crate::{check_deps, check_shell, contract, dist, docs, setup};
 
+/// How the names of tests begin (of functions, or of modules) that take long and are run by `--everything` alone.
+const LONG: &str = "everything_";
+
+#[derive(Args)]
+pub struct Test {
+    /// Leave out formatting, lints and checks: only the tests
+    #[arg(long)]
+    only_tests: bool,
+    /// Run the tests that take long as well: those whose names begin with everything_
+    #[arg(long)]
+    everything: bool,
+}
+
 /// Runs the checks and the tests; a line with the sum of all test results comes last.
-pub fn run(only_tests: bool) -> Result<()> {
+pub fn run(test: &Test) -> Result<()> {
+    let Test { only_tests, everything } = *test;
     setup::tools()?;
     let python = setup::python()?;
     if !only_tests {
@@ -35,6 +50,9 @@ pub fn run(only_tests: bool) -> Result<()> {
     let mut command = cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]);
     // Tells the tests where the stock clients are.
     command.env("ASSISTED_PYTHON", python.join("bin/python"));
+    if !everything {
+        command.args(["--", "--skip", LONG]);
+    }
     tests(&mut command)
 }
 
@@ -42,18 +60,21 @@ pub fn run(only_tests: bool) -> Result<()> {
 fn tests(command: &mut Command) -> Result<()> {
     let mut child = command.stdout(Stdio::piped()).spawn().context("can't start cargo test")?;
     let stdout = child.stdout.take().context("cargo test has no output")?;
-    let mut sum = [0u64; 3];
+    let mut sum = [0u64; 4];
     for line in BufReader::new(stdout).lines() {
         let line = line?;
         println!("{line}");
         if let Some(result) = line.strip_prefix("test result: ") {
-            for (total, word) in sum.iter_mut().zip(["passed", "failed", "ignored"]) {
+            for (total, word) in sum.iter_mut().zip(["passed", "failed", "ignored", "filtered out"]) {
                 *total += count(result, word).with_context(|| format!("no {word} count in: {line}"))?;
             }
         }
     }
     let status = child.wait()?;
-    let [passed, failed, ignored] = sum;
+    let [passed, failed, ignored, left_out] = sum;
+    if left_out > 0 {
+        println!("left out: {left_out} (run --everything)");
+    }
     println!("{passed} passed, {failed} failed, {ignored} skipped");
     if !status.success() {
         bail!("tests failed ({status})");
@@ -75,8 +96,8 @@ mod tests {
     fn counts_are_read_from_the_runners_line() {
         let line = "ok. 12 passed; 3 failed; 0 ignored; 0 measured; 7 filtered out; finished in 0.10s";
         assert_eq!(
-            [count(line, "passed"), count(line, "failed"), count(line, "ignored")],
-            [Some(12), Some(3), Some(0)]
+            ["passed", "failed", "ignored", "filtered out"].map(|word| count(line, word)),
+            [Some(12), Some(3), Some(0), Some(7)]
         );
         assert_eq!(count("gibberish", "passed"), None);
     }
