@@ -27,6 +27,10 @@ use tool::Tools;
 const KEPT: &[&str] =
     &["live.iso", "vmlinuz", "initrd.img", "rootfs.img", "metal.osmet", "packages.txt", "build.log"];
 
+/// What stands on the console when the live system has left its initramfs, whose greeting ends otherwise: colours are off
+/// behind the name of Debian's release.
+pub(crate) const GREETING: &str = "(bookworm)\u{1b}[0m!";
+
 /// Why there is no image.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {

@@ -1,34 +1,19 @@
-//! What runs a machine's instructions: KVM where it works, else QEMU itself.
+//! What runs a machine's instructions.
 
 use std::ffi::OsString;
-use std::process::{Command, Stdio};
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::fmt;
 
-use super::{QEMU, tied};
+use serde::{Deserialize, Serialize};
 
-/// How long firmware may take under KVM until it has run: a broken nested KVM hangs or ends.
-const TRIAL: Duration = Duration::from_secs(5);
-
-/// What runs a machine's instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What runs a machine's instructions: the processor itself through KVM, or QEMU, which emulates each of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Accelerator {
     Kvm,
     Tcg,
 }
 
 impl Accelerator {
-    /// The fastest that works here; `ASSISTED_LAB_ACCELERATOR` (`kvm` or `tcg`) has the last word.
-    pub fn best() -> Self {
-        static BEST: OnceLock<Accelerator> = OnceLock::new();
-        *BEST.get_or_init(|| match std::env::var("ASSISTED_LAB_ACCELERATOR").as_deref() {
-            Ok("kvm") => Self::Kvm,
-            Ok("tcg") => Self::Tcg,
-            _ if kvm_works() => Self::Kvm,
-            _ => Self::Tcg,
-        })
-    }
-
     /// QEMU's options for it.
     pub(super) fn arguments(self) -> Vec<OsString> {
         let words: &[&str] = match self {
@@ -40,30 +25,11 @@ impl Accelerator {
     }
 }
 
-/// Whether a machine really runs under KVM: inside a virtual machine the device may be there and useless. The trial is
-/// a firmware that finds nothing to boot and, told so, ends the machine.
-fn kvm_works() -> bool {
-    if std::fs::File::options().read(true).write(true).open("/dev/kvm").is_err() {
-        return false;
+impl fmt::Display for Accelerator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Kvm => "KVM",
+            Self::Tcg => "emulation (TCG)",
+        })
     }
-    let mut command: Command = tied(QEMU);
-    command
-        .args(Accelerator::Kvm.arguments())
-        .args(["-machine", "q35", "-m", "64", "-display", "none", "-nodefaults", "-no-reboot"])
-        .args(["-boot", "reboot-timeout=0"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let Ok(mut child) = command.spawn() else { return false };
-    let deadline = Instant::now() + TRIAL;
-    let works = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status.success(),
-            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(20)),
-            _ => break false,
-        }
-    };
-    let _ = child.kill();
-    let _ = child.wait();
-    works
 }

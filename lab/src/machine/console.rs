@@ -7,6 +7,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::stop::Stop;
+
 /// What is kept in memory; the file keeps everything.
 const KEPT: usize = 8 << 20;
 
@@ -33,6 +35,7 @@ struct Shared {
 struct State {
     text: String,
     ended: bool,
+    stopped: Option<Stop>,
 }
 
 /// What waiting brought.
@@ -41,6 +44,8 @@ pub(super) enum Found {
     Line(String),
     /// The machine has given up, says this line.
     Fatal(String),
+    /// QEMU holds the machine.
+    Stopped(Stop),
     /// The machine is gone.
     End,
     /// Time is up.
@@ -89,7 +94,13 @@ impl Console {
         .unwrap_or(Found::Nothing)
     }
 
-    /// What else than silence there is: [`Found::Fatal`] or [`Found::End`].
+    /// Nothing more will come: QEMU holds the machine.
+    pub(super) fn stop(&self, stop: Stop) {
+        self.shared.lock().stopped.get_or_insert(stop);
+        self.shared.grown.notify_all();
+    }
+
+    /// What else than silence there is: [`Found::Stopped`], [`Found::Fatal`] or [`Found::End`].
     pub(super) fn failure(&self) -> Option<Found> {
         self.shared.lock().failure()
     }
@@ -123,6 +134,9 @@ impl Shared {
 
 impl State {
     fn failure(&self) -> Option<Found> {
+        if let Some(stop) = self.stopped {
+            return Some(Found::Stopped(stop));
+        }
         let fatal = FATAL.iter().find_map(|fatal| line_with(&self.text, fatal));
         fatal.map(|line| Found::Fatal(line.to_owned())).or_else(|| self.ended.then_some(Found::End))
     }

@@ -1,186 +1,207 @@
-//! Machines under QEMU: booted the way real ones are, watched through their serial console, gone with whoever started
-//! them.
+//! Machines under QEMU: booted the way real ones are, watched through their serial console and QEMU's events, gone with whoever
+//! started them.
 
 mod accelerator;
 mod console;
-mod qmp;
+mod hypervisor;
+mod life;
+mod monitor;
 mod spec;
+mod stop;
+mod trial;
+mod verdict;
 
-use std::ffi::OsString;
-use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::network;
 pub use accelerator::Accelerator;
 pub use console::Console;
-use console::Found;
+pub use hypervisor::Hypervisor;
+use life::Life;
 pub use spec::{Boot, Disk, Firmware, Link, Nic, Spec};
-
-/// QEMU's program for the one architecture that the lab knows.
-const QEMU: &str = "qemu-system-x86_64";
-
-/// How long a machine may take to leave once it was asked to.
-const LEAVE: Duration = Duration::from_secs(10);
+pub use stop::Stop;
+pub use verdict::Verdict;
 
 /// Why a machine does not do what it should.
 #[derive(Debug, thiserror::Error)]
 pub enum MachineError {
     #[error("{what} is missing: run `cargo xtask setup`")]
     Missing { what: String },
+    #[error("{name} has a value that is not known: there are {known}")]
+    Setting { name: &'static str, known: &'static str },
     #[error("{name} can't be started: {source}")]
     Start { name: String, source: io::Error },
-    #[error("{name} ended ({status}) before {wanted:?} came; QEMU: {qemu}\nthe end of its console:\n{tail}")]
-    Ended { name: String, wanted: String, status: String, qemu: String, tail: String },
-    #[error("{name} failed before {wanted:?} came: {line}\nthe end of its console:\n{tail}")]
-    Failed { name: String, wanted: String, line: String, tail: String },
-    #[error("{name}: no {wanted:?} within {} s\nthe end of its console:\n{tail}", limit.as_secs())]
-    Silent { name: String, wanted: String, limit: Duration, tail: String },
+    #[error("{} ended ({status}) before {:?} came; QEMU: {qemu}\n{}", wait.name, wait.wanted, wait.look())]
+    Ended { wait: Box<Unmet>, status: String, qemu: String },
+    #[error("{} failed before {:?} came: {line}\n{}", wait.name, wait.wanted, wait.look())]
+    Failed { wait: Box<Unmet>, line: String },
+    #[error(
+        "{} stopped before {:?} came: {stop}\n{}\n{}",
+        wait.name, wait.wanted, remedy(*stop, *accelerator, &wait.dir), wait.look()
+    )]
+    Stopped { wait: Box<Unmet>, stop: Stop, accelerator: Accelerator },
+    #[error("{}: no {:?} within {} s\n{}", wait.name, wait.wanted, limit.as_secs(), wait.look())]
+    Silent { wait: Box<Unmet>, limit: Duration },
     #[error("{name} does not take the command {command}: {reason}")]
     Command { name: String, command: String, reason: String },
     #[error("{path}: {source}")]
     Io { path: String, source: io::Error },
 }
 
+/// What was waited for, and where to look why it did not come.
+#[derive(Debug)]
+pub struct Unmet {
+    name: String,
+    wanted: String,
+    /// The machine's folder.
+    dir: PathBuf,
+    /// The end of its console.
+    tail: String,
+}
+
+impl Unmet {
+    fn look(&self) -> String {
+        let Self { dir, tail, .. } = self;
+        format!(
+            "its console.log, qemu.log and qmp.log are in {}; the console ends so:\n{tail}",
+            dir.display()
+        )
+    }
+}
+
+/// What helps a machine that has stopped.
+fn remedy(stop: Stop, accelerator: Accelerator, dir: &Path) -> String {
+    match stop {
+        Stop::InternalError | Stop::Crashed(_) if accelerator == Accelerator::Kvm => {
+            "KVM does not run it: emulation does (ASSISTED_LAB_ACCELERATOR=tcg)".to_owned()
+        }
+        Stop::InternalError | Stop::Crashed(_) => {
+            format!("QEMU's own report is in {}", dir.join("qemu.log").display())
+        }
+        Stop::Panicked | Stop::Watchdog => "why is on its console".to_owned(),
+        Stop::Io => format!("is there room left in {}?", dir.display()),
+    }
+}
+
+impl MachineError {
+    /// Whether the machine may do what it should when its instructions are emulated.
+    pub fn is_of_kvm(&self) -> bool {
+        matches!(self, Self::Stopped { stop, accelerator: Accelerator::Kvm, .. } if stop.is_of_accelerator())
+    }
+
+    /// Its first line.
+    fn brief(&self) -> String {
+        self.to_string().lines().next().unwrap_or_default().to_owned()
+    }
+
+    /// The same, of a wait that was made of shorter ones.
+    fn within(self, whole: Duration) -> Self {
+        match self {
+            Self::Silent { wait, .. } => Self::Silent { wait, limit: whole },
+            other => other,
+        }
+    }
+}
+
 /// A running machine. It is killed when this is dropped, and when the thread that started it ends.
+///
+/// A machine that KVM can't run starts again under emulation as long as its disks hold nothing yet: then nothing is lost but
+/// time. After that it is for whoever has begun to install it to begin again.
 #[derive(Debug)]
 pub struct Machine {
-    name: String,
+    hypervisor: Arc<Hypervisor>,
+    namespace: Option<String>,
+    spec: Spec,
     dir: PathBuf,
-    child: Child,
-    console: Console,
+    life: Life,
 }
 
 impl Machine {
-    /// Starts a machine; its disks, firmware variables, `console.log` and `qemu.log` stand in `dir`, which is made. Disks
-    /// that are there already are kept: that is how a machine is started again.
+    /// Starts a machine; its disks, firmware variables, `console.log`, `qemu.log` and `qmp.log` stand in `dir`, which is made.
+    /// Disks that are there already are kept: that is how a machine is started again.
     pub fn start(spec: &Spec, dir: &Path) -> Result<Self, MachineError> {
-        Self::start_by(tied(QEMU), spec, dir)
+        Self::start_by(&Hypervisor::here()?, None, spec, dir)
     }
 
     /// Starts a machine whose taps are in a network namespace.
     pub fn start_in(namespace: &str, spec: &Spec, dir: &Path) -> Result<Self, MachineError> {
-        Self::start_by(network::inside(namespace, QEMU), spec, dir)
+        Self::start_by(&Hypervisor::here()?, Some(namespace), spec, dir)
     }
 
-    fn start_by(mut command: Command, spec: &Spec, dir: &Path) -> Result<Self, MachineError> {
-        let io = |path: &Path| {
-            let path = path.display().to_string();
-            move |source| MachineError::Io { path, source }
-        };
-        std::fs::create_dir_all(dir).map_err(io(dir))?;
-        for (number, disk) in spec.disks.iter().enumerate() {
-            let path = spec::disk_path(dir, number);
-            let file = File::options().create(true).append(true).open(&path).map_err(io(&path))?;
-            if file.metadata().map_err(io(&path))?.len() == 0 {
-                // Sparse: only what is written takes room.
-                file.set_len(disk.bytes).map_err(io(&path))?;
+    /// Starts a machine by another hypervisor than this computer's.
+    pub fn start_by(
+        hypervisor: &Arc<Hypervisor>,
+        namespace: Option<&str>,
+        spec: &Spec,
+        dir: &Path,
+    ) -> Result<Self, MachineError> {
+        let accelerator = hypervisor.verdict(|told| tracing::info!("{told}")).accelerator;
+        let life = match Life::start(hypervisor.command(namespace)?, accelerator, spec, dir) {
+            Err(error) if error.is_of_kvm() && hypervisor.condemn_kvm(&error.brief()) => {
+                Life::start(hypervisor.command(namespace)?, Accelerator::Tcg, spec, dir)?
             }
-        }
-        if let Some(template) = spec.firmware.variables()? {
-            let own = spec::variables_path(dir);
-            if !own.exists() {
-                std::fs::copy(&template, &own).map_err(io(&template))?;
-            }
-        }
-        let errors = dir.join("qemu.log");
-        let errors = File::create(&errors).map_err(io(&errors))?;
-        command.args(arguments(spec, dir)?).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors);
-        let start = |source| MachineError::Start { name: spec.name.clone(), source };
-        let mut child = command.spawn().map_err(start)?;
-        let Some(serial) = child.stdout.take() else {
-            return Err(start(io::ErrorKind::BrokenPipe.into()));
+            life => life?,
         };
-        let log = dir.join("console.log");
-        let console = Console::read(serial, &log).map_err(io(&log))?;
-        tracing::debug!(machine = spec.name, dir = %dir.display(), "started");
-        Ok(Self { name: spec.name.clone(), dir: dir.to_owned(), child, console })
+        let (hypervisor, namespace) = (Arc::clone(hypervisor), namespace.map(str::to_owned));
+        Ok(Self { hypervisor, namespace, spec: spec.clone(), dir: dir.to_owned(), life })
     }
 
-    /// What it has written to its serial console.
+    /// What it has written to its serial console in this life.
     pub fn console(&self) -> &Console {
-        &self.console
+        &self.life.console
     }
 
-    /// Waits until a text stands on the console, and gives the line it stands in. Fails at once when the machine ends, or
-    /// when its kernel or its initramfs gives up.
+    /// What runs its instructions: KVM at first, perhaps, and emulation once KVM has failed.
+    pub fn accelerator(&self) -> Accelerator {
+        self.life.accelerator
+    }
+
+    /// Waits until a text stands on the console, and gives the line it stands in. Fails at once when the machine ends or stops,
+    /// or when its kernel or its initramfs gives up.
     pub fn wait_for(&mut self, text: &str, limit: Duration) -> Result<String, MachineError> {
-        let (name, wanted) = (self.name.clone(), text.to_owned());
-        match self.console.wait_for(text, Instant::now() + limit) {
-            Found::Line(line) => Ok(line),
-            Found::Fatal(line) => Err(MachineError::Failed { name, wanted, line, tail: self.console.tail() }),
-            Found::Nothing => Err(MachineError::Silent { name, wanted, limit, tail: self.console.tail() }),
-            Found::End => {
-                let status =
-                    self.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-                let qemu = std::fs::read_to_string(self.dir.join("qemu.log")).unwrap_or_default();
-                let (qemu, tail) = (qemu.trim().to_owned(), self.console.tail());
-                Err(MachineError::Ended { name, wanted, status, qemu, tail })
+        match self.life.wait_for(text, limit) {
+            Err(error) => {
+                self.start_emulated(error)?;
+                self.life.wait_for(text, limit)
             }
+            line => line,
         }
     }
 
-    /// Fails when the machine has ended, or when its kernel or its initramfs has given up; for whoever waits elsewhere than at
-    /// its console for what is `wanted`.
+    /// Fails when the machine has ended or stopped, or when its kernel or its initramfs has given up; for whoever waits
+    /// elsewhere than at its console for what is `wanted`.
     pub fn must_live(&mut self, wanted: &str) -> Result<(), MachineError> {
-        if self.console.failure().is_some() {
-            self.wait_for(wanted, Duration::ZERO).map(drop)
-        } else {
-            Ok(())
-        }
+        self.life.must_live(wanted).or_else(|error| self.start_emulated(error))
     }
 
     /// Presses the power button and waits until the machine is off.
     pub fn power_off(&mut self, limit: Duration) -> Result<(), MachineError> {
-        self.command("system_powerdown")?;
-        if self.console.wait_for_end(Instant::now() + limit) {
-            self.wait_for_exit().map(|_| ())
-        } else {
-            let (name, wanted) = (self.name.clone(), "power off".to_owned());
-            Err(MachineError::Silent { name, wanted, limit, tail: self.console.tail() })
-        }
+        self.life.power_off(limit)
     }
 
     /// Pulls the plug.
     pub fn kill(&mut self) -> Result<(), MachineError> {
-        self.child.kill().map_err(|source| self.io(source))?;
-        self.wait_for_exit().map(|_| ())
+        self.life.kill()
     }
 
-    fn wait_for_exit(&mut self) -> Result<ExitStatus, MachineError> {
-        self.child.wait().map_err(|source| self.io(source))
+    /// Starts the machine anew without KVM, where that is why it failed and nothing is lost by it.
+    fn start_emulated(&mut self, error: MachineError) -> Result<(), MachineError> {
+        if !error.is_of_kvm() || !self.hypervisor.condemn_kvm(&error.brief()) || self.has_written() {
+            return Err(error);
+        }
+        tracing::warn!(machine = self.spec.name, error = error.brief(), "is started again, emulated");
+        self.life.kill()?;
+        let command = self.hypervisor.command(self.namespace.as_deref())?;
+        self.life = Life::start(command, Accelerator::Tcg, &self.spec, &self.dir)?;
+        Ok(())
     }
 
-    fn io(&self, source: io::Error) -> MachineError {
-        MachineError::Io { path: self.name.clone(), source }
+    /// Whether there is something on its disks: they are sparse files, which take no room before.
+    fn has_written(&self) -> bool {
+        let disks = (0..self.spec.disks.len()).map(|number| spec::disk_path(&self.dir, number));
+        disks.map(std::fs::metadata).any(|disk| disk.map_or(true, |disk| disk.blocks() > 0))
     }
-
-    fn command(&self, command: &str) -> Result<(), MachineError> {
-        qmp::execute(&spec::monitor_path(&self.dir), command, LEAVE).map_err(|reason| MachineError::Command {
-            name: self.name.clone(),
-            command: command.to_owned(),
-            reason,
-        })
-    }
-}
-
-impl Drop for Machine {
-    fn drop(&mut self) {
-        let _ = self.kill();
-    }
-}
-
-fn arguments(spec: &Spec, dir: &Path) -> Result<Vec<OsString>, MachineError> {
-    let mut arguments = Accelerator::best().arguments();
-    arguments.extend(spec.arguments(dir)?);
-    Ok(arguments)
-}
-
-/// A command for a program that is killed when the thread that starts it ends, however this process ends.
-fn tied(program: &str) -> Command {
-    let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL", "--", program]);
-    command
 }

@@ -100,7 +100,7 @@ impl Spec {
         all.flag("-no-user-config");
         all.add("-chardev", "stdio,id=console,signal=off");
         all.add("-serial", "chardev:console");
-        all.add("-qmp", with_path("unix:", &monitor_path(dir), ",server=on,wait=off"));
+        all.add("-qmp", with_path("unix:", &monitor_path(dir), ""));
         // Without one, programs that need random numbers early wait for them.
         all.add("-device", "virtio-rng-pci");
         self.firmware(&mut all, dir)?;

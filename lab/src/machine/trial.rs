@@ -1,0 +1,70 @@
+//! Whether KVM runs what machines here run: the boot loaders and the kernel of the lab's own image. Inside a virtual machine
+//! the device may be there, run firmware, and fail with what comes after it.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::hypervisor::Hypervisor;
+use super::life::Life;
+use super::{Accelerator, Boot, Firmware, MachineError, Spec};
+use crate::image::{GREETING, Image};
+
+/// How long the whole trial may take.
+pub(super) const LIMIT: Duration = Duration::from_secs(120);
+
+/// How long firmware may take until the boot loader says something, which takes seconds where KVM works.
+const FIRMWARE: Duration = Duration::from_secs(40);
+
+/// How often it is looked whether the other machine has failed already.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Boots the image with each firmware, at the same time, until its system starts. The consoles stay in a folder.
+pub(super) fn kvm_runs(hypervisor: &Hypervisor, image: &Image, dir: &Path) -> Result<(), String> {
+    if dir.exists() {
+        std::fs::remove_dir_all(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+    }
+    let failed = AtomicBool::new(false);
+    let try_one = |name: &str, firmware| {
+        let booted = boots(hypervisor, image, &dir.join(name), name, firmware, &failed);
+        booted.map_err(|error| {
+            failed.store(true, Ordering::Relaxed);
+            error.brief()
+        })
+    };
+    thread::scope(|scope| {
+        let others = scope.spawn(|| try_one("uefi", Firmware::Uefi));
+        let own = try_one("bios", Firmware::Bios);
+        let other = others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        own.and(other)
+    })
+}
+
+/// Boots with one firmware, unless the other one has failed.
+fn boots(
+    hypervisor: &Hypervisor,
+    image: &Image,
+    dir: &Path,
+    name: &str,
+    firmware: Firmware,
+    failed: &AtomicBool,
+) -> Result<(), MachineError> {
+    let mut spec = Spec::new(&format!("trial-{name}"), firmware, Boot::Cd(image.iso()));
+    spec.nics.clear();
+    let mut life = Life::start(hypervisor.command(None)?, Accelerator::Kvm, &spec, dir)?;
+    let began = Instant::now();
+    // Any line will do first: no firmware writes one before it has started the boot loader.
+    for (text, limit) in [("\n", FIRMWARE), (GREETING, LIMIT)] {
+        while let Err(error) = life.wait_for(text, LOOK) {
+            let is_late = began.elapsed() >= limit;
+            if !matches!(error, MachineError::Silent { .. }) || is_late {
+                return Err(error.within(limit));
+            }
+            if failed.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! A computer whose KVM is there and fails: in the boot loader, after it, in the middle of an installation. What fails is the
+//! stand-in of `broken_kvm.rs`, which emulates up to there.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use assisted_lab::machine::{Accelerator, Boot, Disk, Firmware, Hypervisor, Machine, Spec};
+use serde_json::{Value, json};
+
+use crate::support::image;
+
+/// How the kernel's first program greets, in the initramfs.
+const INITRAMFS: &str = "(Initramfs)";
+
+/// A boot without KVM on a busy computer.
+const BOOT: Duration = Duration::from_secs(600);
+
+/// A QEMU whose KVM fails at a point.
+pub fn broken(dir: &Path, at: &Value) -> PathBuf {
+    let program = dir.join("qemu");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_broken-kvm"), &program).unwrap();
+    std::fs::write(dir.join("qemu.at"), at.to_string()).unwrap();
+    program
+}
+
+/// The computer with this QEMU, as each new process meets it.
+fn hypervisor(dir: &Path) -> Arc<Hypervisor> {
+    Arc::new(Hypervisor::new(dir.join("qemu"), Some(dir.join("verdicts")), Some(image())))
+}
+
+/// A computer where KVM has passed the trial, and fails at a point.
+fn trusted(dir: &Path, at: &Value) -> Arc<Hypervisor> {
+    broken(dir, &json!({"console": "ISOLINUX"}));
+    let judged = hypervisor(dir);
+    judged.verdict(|_| ());
+    let kept = judged.kept_in().unwrap();
+    let mut verdict: Value = serde_json::from_slice(&std::fs::read(&kept).unwrap()).unwrap();
+    verdict["accelerator"] = "kvm".into();
+    std::fs::write(&kept, verdict.to_string()).unwrap();
+    std::fs::write(dir.join("qemu.at"), at.to_string()).unwrap();
+    let trusted = hypervisor(dir);
+    assert_eq!(trusted.verdict(|_| ()).accelerator, Accelerator::Kvm);
+    trusted
+}
+
+fn machine() -> Spec {
+    let mut spec = Spec::new("one", Firmware::Bios, Boot::Cd(image().iso()));
+    spec.nics.clear();
+    spec.disks = vec![Disk { bytes: 1 << 30 }];
+    spec
+}
+
+#[test]
+fn kvm_that_fails_in_the_boot_loader_is_not_used_and_tried_once() {
+    let dir = tempfile::tempdir().unwrap();
+    broken(dir.path(), &json!({"console": "ISOLINUX"}));
+    let hypervisor = hypervisor(dir.path());
+    let told = std::cell::RefCell::new(Vec::new());
+    let tell = |line: &str| told.borrow_mut().push(line.to_owned());
+    let verdict = hypervisor.verdict(tell);
+    assert_eq!(verdict.accelerator, Accelerator::Tcg);
+    assert!(verdict.why.contains("internal error"), "{verdict:?}");
+    assert_eq!(told.borrow().len(), 1, "{told:?}");
+    assert!(told.borrow()[0].contains("two minutes at most"), "{told:?}");
+    // What was seen is there to be looked at.
+    let kept = hypervisor.kept_in().unwrap();
+    let console = std::fs::read_to_string(kept.with_extension("").join("bios/console.log")).unwrap();
+    assert!(console.contains("ISOLINUX"), "{console}");
+    assert_eq!(self::hypervisor(dir.path()).verdict(tell), verdict);
+    assert_eq!(told.borrow().len(), 1, "it was tried again");
+}
+
+#[test]
+fn a_machine_whose_kvm_fails_after_the_boot_loader_starts_again_without_it_and_so_do_later_ones() {
+    let dir = tempfile::tempdir().unwrap();
+    let hypervisor = trusted(dir.path(), &json!({"console": INITRAMFS}));
+    let start = |hypervisor: &Arc<Hypervisor>, name: &str| {
+        Machine::start_by(hypervisor, None, &machine(), &dir.path().join(name)).unwrap()
+    };
+    let mut machine = start(&hypervisor, "one");
+    assert_eq!(machine.accelerator(), Accelerator::Kvm);
+    // Told on the console just before it fails, and so a second time.
+    machine.wait_for("systemd-", BOOT).unwrap();
+    assert_eq!(machine.accelerator(), Accelerator::Tcg);
+    let log = std::fs::read_to_string(dir.path().join("one/console.log")).unwrap();
+    assert_eq!(log.matches(INITRAMFS).count(), 2, "{log}");
+    let events = std::fs::read_to_string(dir.path().join("one/qmp.log")).unwrap();
+    assert!(events.contains("STOP") && events.contains("internal-error"), "{events}");
+    assert_eq!(start(&hypervisor, "two").accelerator(), Accelerator::Tcg);
+    let verdict = self::hypervisor(dir.path()).verdict(|_| ());
+    assert_eq!(verdict.accelerator, Accelerator::Tcg);
+    assert!(verdict.why.starts_with("one stopped before"), "{verdict:?}");
+}
+
+#[test]
+fn a_machine_with_something_on_its_disk_is_not_started_again_by_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let hypervisor = trusted(dir.path(), &json!({"console": "ISOLINUX"}));
+    let place = dir.path().join("one");
+    std::fs::create_dir(&place).unwrap();
+    std::fs::write(place.join("disk0.raw"), [7; 4096]).unwrap();
+    let mut machine = Machine::start_by(&hypervisor, None, &machine(), &place).unwrap();
+    let error = machine.wait_for(INITRAMFS, BOOT).unwrap_err();
+    assert!(error.is_of_kvm(), "{error}");
+    let told = error.to_string();
+    for part in ["one stopped before", "internal error", "ASSISTED_LAB_ACCELERATOR=tcg", "console.log"] {
+        assert!(told.contains(part), "no {part:?} in: {told}");
+    }
+    // Whoever begins again has another accelerator.
+    assert_eq!(hypervisor.verdict(|_| ()).accelerator, Accelerator::Tcg);
+}
