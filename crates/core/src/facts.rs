@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use crate::cluster::record::ClusterRecord;
 use crate::host::record::{HostKey, HostRecord};
 use crate::host::report::ReportKind;
+use crate::host::state::takes_part;
 use crate::infra_env::record::InfraEnvRecord;
 use crate::network::heard::Heard;
 use crate::refusal::Refusal;
@@ -32,6 +33,12 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// The facts without the hosts that a user took out: what is counted, judged and installed.
+    pub fn without_disabled(mut self) -> Self {
+        self.hosts.retain(takes_part);
+        self
+    }
+
     /// One of the hosts.
     ///
     /// # Errors

@@ -74,8 +74,7 @@ type Judged = Result<Results<HostValidationId>, String>;
 impl<'f> Draft<'f> {
     /// Nothing is changed yet.
     pub(crate) fn new(before: &'f Facts) -> Self {
-        let mut facts = before.clone();
-        facts.hosts.retain(takes_part);
+        let facts = before.clone().without_disabled();
         let (problems, judged) = (Vec::new(), Vec::new());
         Self { before, facts, events: Vec::new(), actions: Vec::new(), problems, judged }
     }

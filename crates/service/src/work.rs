@@ -369,6 +369,13 @@ impl Service {
         Ok(Some(work))
     }
 
+    /// Loads a cluster as it is to be installed: without the hosts that a user took out, which what is generated must not
+    /// count.
+    pub(crate) async fn load_installation(&self, id: ClusterId) -> Result<Option<Work>, Fault> {
+        let loaded = self.load_cluster(id, Deleted::Hidden).await?;
+        Ok(loaded.map(|work| Work { facts: work.facts.without_disabled(), ..work }))
+    }
+
     /// Loads a host, with its cluster and the cluster's other hosts if it is bound.
     pub(crate) async fn load_host(&self, key: HostKey) -> Result<Option<Work>, Fault> {
         let Some(work) = self.load_host_alone(key).await? else { return Ok(None) };

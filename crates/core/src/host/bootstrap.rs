@@ -2,7 +2,6 @@
 
 use assisted_wire::host::{HostRole, HostStatus};
 
-use super::state::takes_part;
 use crate::event::{NewEvent, catalogue};
 use crate::facts::HostFacts;
 use crate::refusal::Refusal;
@@ -13,7 +12,7 @@ use crate::refusal::Refusal;
 ///
 /// 500 when no master is ready.
 pub fn choose(hosts: &mut [HostFacts], events: &mut Vec<NewEvent>) -> Result<(), Refusal> {
-    if hosts.iter().any(|host| takes_part(host) && host.record.host.bootstrap) {
+    if hosts.iter().any(|host| host.record.host.bootstrap) {
         return Ok(());
     }
     let is_ready = |host: &&mut HostFacts| {

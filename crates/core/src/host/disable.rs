@@ -39,6 +39,9 @@ fn run(
     if rule.effects.contains(&Effect::Forget) {
         reset::forget(&mut after, false);
     }
+    if rule.effects.contains(&Effect::GiveUpBootstrap) {
+        after.record.host.bootstrap = false;
+    }
     follow(rule, &mut after, now, &mut events);
     Ok(Outcome { host: reset::change(host, after, now), events })
 }

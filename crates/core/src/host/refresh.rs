@@ -92,6 +92,7 @@ fn run(effect: Effect, host: &mut HostFacts, around: &Surroundings, events: &mut
         }
         // Done before, or by those who know the request.
         Effect::LeaveCluster
+        | Effect::GiveUpBootstrap
         | Effect::Forget
         | Effect::ForgetButInventory
         | Effect::RestartPreparation

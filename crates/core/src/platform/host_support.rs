@@ -8,6 +8,7 @@ use assisted_wire::platform::PlatformType;
 use crate::facts::Facts;
 use crate::feature::query::of_platform;
 use crate::feature::rule::{OCI, Target, is_available};
+use crate::host::state::takes_part;
 
 /// Platforms in the order in which they are listed; the second member names an external one.
 const ORDER: &[(PlatformType, &str)] = &[
@@ -44,11 +45,12 @@ pub fn host_fits(inventory: Option<&Inventory>, platform: PlatformType, external
 /// The platforms that a cluster could be installed on with its hosts.
 pub fn supported(facts: &Facts) -> Vec<PlatformType> {
     let Some(cluster) = facts.cluster.as_ref().map(|record| &record.cluster) else { return Vec::new() };
-    if facts.hosts.is_empty() || cluster.control_plane_count == 1 {
+    let hosts = || facts.hosts.iter().filter(|host| takes_part(host));
+    if hosts().next().is_none() || cluster.control_plane_count == 1 {
         return vec![PlatformType::None];
     }
     let fits = |(platform, external): &&(PlatformType, &str)| {
-        facts.hosts.iter().all(|host| host_fits(host.inventory.as_deref(), *platform, external))
+        hosts().all(|host| host_fits(host.inventory.as_deref(), *platform, external))
     };
     let mut listed = Vec::new();
     for (platform, external) in ORDER.iter().filter(fits) {
@@ -66,4 +68,28 @@ fn is_offered(cluster: &Cluster, platform: PlatformType, external: &str) -> bool
     }
     let architecture = cluster.cpu_architecture.unwrap_or(CpuArchitecture::X8664);
     is_available(of_platform(platform, external), &Target::new(&cluster.openshift_version, architecture))
+}
+
+#[cfg(test)]
+mod tests {
+    use assisted_wire::host::HostStatus;
+
+    use super::*;
+    use crate::validation::testing::{facts, inventory};
+
+    #[test]
+    fn a_host_that_is_taken_out_rules_no_platform_out() {
+        let mut facts = facts(3);
+        for (host, maker) in facts.hosts.iter_mut().zip([VMWARE, VMWARE, "Maker"]) {
+            let built = inventory().with(|inventory| {
+                inventory.system_vendor.get_or_insert_default().manufacturer = maker.to_owned();
+            });
+            host.inventory = Some(built.build().into());
+        }
+        assert!(!supported(&facts).contains(&PlatformType::Vsphere));
+        facts.hosts[2].record.host.status = HostStatus::Disabled;
+        assert!(supported(&facts).contains(&PlatformType::Vsphere));
+        facts.hosts.iter_mut().for_each(|host| host.record.host.status = HostStatus::Disabled);
+        assert_eq!(supported(&facts), [PlatformType::None]);
+    }
 }

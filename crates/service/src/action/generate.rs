@@ -24,7 +24,7 @@ impl Service {
     pub(super) async fn generate(&self, asked: &Asked, id: ClusterId, attempt: Attempt) -> Result<(), Error> {
         // Before the reading: what changes after it is heard.
         let changes = self.store().changes();
-        let work = self.load_cluster(id, Deleted::Hidden).await.map_err(broken)?;
+        let work = self.load_installation(id).await.map_err(broken)?;
         let Some(work) = work.filter(|work| work.cluster().is_some_and(|record| awaits(record, attempt)))
         else {
             // Given up meanwhile: nobody wants the files.

@@ -5,7 +5,6 @@ use assisted_core::facts::Facts;
 use assisted_core::refusal::Refusal;
 use assisted_core::rules::install_config::{Additions, apply, text};
 use assisted_core::validation::topology::is_day2;
-use assisted_store::Deleted;
 use assisted_wire::id::ClusterId;
 use assisted_wire::secret::Secret;
 
@@ -25,7 +24,7 @@ impl Service {
     /// 404 when there is no such cluster, 400 for one that is installed already, 409 while something is lacking.
     pub async fn get_cluster_install_config(&self, _: &Caller, id: ClusterId) -> Result<Secret, Error> {
         let missing = || Refusal::not_found(format!("Failed to get cluster {id}: record not found"));
-        let work = self.load_cluster(id, Deleted::Hidden).await.map_err(broken)?.ok_or_else(missing)?;
+        let work = self.load_installation(id).await.map_err(broken)?.ok_or_else(missing)?;
         let cluster = &work.cluster().ok_or_else(missing)?.cluster;
         if is_day2(cluster) {
             return Err(Refusal::bad_request(NOT_INSTALLED_HERE).into());
@@ -60,7 +59,7 @@ impl Service {
         id: ClusterId,
         overrides: &str,
     ) -> Result<(), Fault> {
-        let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
+        let mut work = self.load_installation(id).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
         text(&work.facts, overrides, &self.additions(&work.facts)?).map_err(Refusal::bad_request)?;

@@ -1,7 +1,6 @@
 //! What a cluster would be installed with, for review: generated, shown, and not kept.
 
 use assisted_core::install;
-use assisted_store::Deleted;
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::id::ClusterId;
 use tar::{Builder, Header};
@@ -23,8 +22,7 @@ impl Service {
     /// 404 when there is no such cluster; 409 when nothing can be generated, or the cluster is not ready and its installation
     /// has not begun.
     pub async fn render_cluster(&self, _: &Caller, id: ClusterId) -> Result<File, Error> {
-        let mut work =
-            self.load_cluster(id, Deleted::Hidden).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let mut work = self.load_installation(id).await.map_err(broken)?.ok_or_else(no_cluster)?;
         let cluster = &work.cluster().ok_or_else(no_cluster)?.cluster;
         let generator = self.generator()?;
         let begins = matches!(

@@ -23,7 +23,8 @@ use crate::{Error, Service};
 
 pub use simulation::Simulation;
 
-/// Makes files out of what is known of a cluster.
+/// Makes files out of what is known of a cluster. Hosts that a user took out are not among the facts
+/// ([`Service::load_installation`]).
 ///
 /// Asked again whenever it is not certain that it was done: what it does besides must be harmless twice.
 pub trait Generator: Send + Sync {

@@ -6,7 +6,6 @@
 use assisted_blob::Blob;
 use assisted_core::facts::{Facts, HostFacts};
 use assisted_core::host::record::HostKey;
-use assisted_core::host::state::takes_part;
 use assisted_core::rules::install_config;
 use assisted_wire::cluster::Cluster;
 use bytes::Bytes;
@@ -62,7 +61,7 @@ fn files(facts: &Facts) -> Result<Files, GenerateError> {
     for role in ["bootstrap", "master", "arbiter", "worker"] {
         contents.push((format!("{role}.ign"), text(&ignition(&[]))?));
     }
-    for host in facts.hosts.iter().filter(|host| takes_part(host) && !host.is_day2()) {
+    for host in facts.hosts.iter().filter(|host| !host.is_day2()) {
         contents.push((ignition_name(host), text(&ignition(&host_files(host)))?));
     }
     Ok(Files { contents, manifests: Vec::new(), openshift_cluster_id })

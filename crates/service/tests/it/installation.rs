@@ -63,7 +63,7 @@ impl Lab {
     }
 
     /// Hosts find each other, and the VIPs free.
-    async fn meet(&self, hosts: &[HostKey]) {
+    pub async fn meet(&self, hosts: &[HostKey]) {
         let free = json!([{"network": "192.168.126.0/24", "free_addresses": ["192.168.126.100", "192.168.126.101"]}]);
         for host in hosts {
             let others = hosts.iter().enumerate().filter(|(_, other)| *other != host).map(|(n, other)| {

@@ -3,6 +3,7 @@
 
 mod binding;
 mod catalogue;
+mod disabled;
 mod events;
 mod files;
 mod generation;

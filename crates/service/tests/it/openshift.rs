@@ -132,7 +132,7 @@ fn opened(dir: &Path) -> Cache {
 }
 
 impl Lab {
-    async fn prepared(&self, id: ClusterId) -> Cluster {
+    pub async fn prepared(&self, id: ClusterId) -> Cluster {
         let told = |cluster: &Cluster| {
             let last = cluster.last_installation_preparation.as_ref();
             let status = last.and_then(|last| last.status);
@@ -154,7 +154,7 @@ impl Lab {
 }
 
 /// The version of the release that a cluster is installed from.
-fn version(cluster: &Cluster) -> &str {
+pub fn version(cluster: &Cluster) -> &str {
     let tag = cluster.ocp_release_image.strip_prefix(RELEASES).and_then(|tag| tag.strip_prefix(':'));
     tag.and_then(|tag| tag.strip_suffix("-x86_64")).unwrap()
 }

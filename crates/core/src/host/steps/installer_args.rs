@@ -9,6 +9,7 @@ use ipnet::IpNet;
 use crate::cluster::record::{ClusterRecord, IpStack};
 use crate::disk;
 use crate::facts::{Facts, HostFacts};
+use crate::host::state::takes_part;
 use crate::network::{address, family};
 use crate::platform::host_support::ORACLE;
 use crate::validation::topology;
@@ -156,7 +157,7 @@ fn primary_network(facts: &Facts, record: &ClusterRecord) -> Option<IpNet> {
     if let Some(network) = family::machine_networks(&record.cluster).find(|text| !text.is_empty()) {
         return address::parse_network(network);
     }
-    let bootstrap = facts.hosts.iter().find(|host| host.record.host.bootstrap)?;
+    let bootstrap = facts.hosts.iter().find(|host| takes_part(host) && host.record.host.bootstrap)?;
     let stack = record.primary_ip_stack.unwrap_or(IpStack::V4);
     let networks: Vec<_> =
         address::of_inventory(bootstrap.inventory.as_deref()?).map(|address| address.network()).collect();

@@ -142,10 +142,13 @@ fn disabled_hosts_come_back_through_discovery() {
             }
         };
         assert_eq!(enable_host(&facts.hosts[0], now()).unwrap_err().refusal.status, 409);
+        facts.hosts[0].record.host.bootstrap = true;
         let outcome = disable_host(&facts.hosts[0], now()).unwrap();
         assert_eq!(take(&mut facts, outcome), ["host_status_updated"]);
         assert_eq!(facts.told(), (disabled, info::DISABLED));
         assert!(!crate::host::state::takes_part(&facts.hosts[0]));
+        assert!(facts.clone().without_disabled().hosts.is_empty());
+        assert!(!facts.first().bootstrap || pool.contains(status), "{status}");
         facts.wait(86400);
         assert_eq!(facts.next_check(), None);
         let outcome = enable_host(&facts.hosts[0], now()).unwrap();

@@ -41,8 +41,10 @@ pub const RECLAIM: &[HostRule] = &[
 ];
 
 /// A user takes a host out.
-pub const DISABLE: &[HostRule] =
-    &[to(DISCOVERY, Disabled, info::DISABLED, &[]), to(POOL, DisabledUnbound, info::DISABLED, &[])];
+pub const DISABLE: &[HostRule] = &[
+    to(DISCOVERY, Disabled, info::DISABLED, &[Effect::GiveUpBootstrap]),
+    to(POOL, DisabledUnbound, info::DISABLED, &[]),
+];
 
 /// A user takes a host in again: it is discovered anew.
 pub const ENABLE: &[HostRule] = &[

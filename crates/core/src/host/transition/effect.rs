@@ -8,6 +8,8 @@ pub enum Effect {
     Forget,
     /// The same, but keep inventory and bootstrap.
     ForgetButInventory,
+    /// Another host is to be the bootstrap host.
+    GiveUpBootstrap,
     /// The cluster's preparation starts anew.
     RestartPreparation,
     /// Leave the cluster: forget all that belonged to it.
@@ -43,6 +45,7 @@ impl fmt::Display for Effect {
         f.write_str(match self {
             Self::Forget => "forgets its last boot",
             Self::ForgetButInventory => "forgets its last boot but the inventory",
+            Self::GiveUpBootstrap => "is the bootstrap host no longer",
             Self::RestartPreparation => "the cluster's preparation starts anew",
             Self::LeaveCluster => "leaves the cluster",
             Self::DemandDiskBoot => "names the disk to boot from",

@@ -52,6 +52,7 @@ pub fn update(
     infra_envs: &[InfraEnvRecord],
     params: &ClusterUpdateParams,
 ) -> Result<Updated, Refusal> {
+    let facts = &facts.clone().without_disabled();
     let stored = facts.cluster.as_ref().ok_or_else(|| Refusal::not_found("record not found"))?;
     let settings = &*facts.settings;
     let given = Lists::from(params);

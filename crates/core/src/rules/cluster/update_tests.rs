@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use assisted_wire::cluster::{ClusterKind, ClusterStatus};
 use assisted_wire::cluster_params::ClusterUpdateParams;
-use assisted_wire::host::HostRole;
+use assisted_wire::host::{HostRole, HostStatus};
 use assisted_wire::inventory::{Interface, Inventory};
 use serde_json::{Value, json};
 
@@ -339,4 +339,14 @@ fn clusters_that_only_take_hosts() {
         "cannot update cluster 00000000-0000-0000-0000-000000000007, it is not permitted to change disk encryption \
          settings for an imported cluster"
     );
+}
+
+#[test]
+fn hosts_that_are_taken_out_do_not_count() {
+    let mut facts = facts(&json!({"control_plane_count": 2}), 3, &[]);
+    facts.hosts[2].record.host.role = Some(HostRole::Arbiter);
+    let body = json!({"platform": {"type": "vsphere"}});
+    assert!(updated(&facts, &body).is_err());
+    facts.hosts[2].record.host.status = HostStatus::Disabled;
+    updated(&facts, &body).unwrap();
 }

@@ -6,7 +6,6 @@ use std::path::Path;
 use assisted_core::cluster::record::ClusterRecord;
 use assisted_core::facts::{Facts, HostFacts};
 use assisted_core::host::boots_persistently;
-use assisted_core::host::state::takes_part;
 use assisted_core::host::steps::vip_mac;
 use assisted_core::network::{address, node_ip};
 use assisted_core::rules::operator::subscription::{self, Objects};
@@ -121,8 +120,7 @@ fn installed_as(host: &HostFacts) -> HostRole {
 impl Known {
     /// The hosts that are installed, by name.
     fn hosts(&self) -> Vec<&HostFacts> {
-        let mut hosts: Vec<_> =
-            self.facts.hosts.iter().filter(|host| takes_part(host) && !host.is_day2()).collect();
+        let mut hosts: Vec<_> = self.facts.hosts.iter().filter(|host| !host.is_day2()).collect();
         hosts.sort_by_key(|host| host.name());
         hosts
     }
