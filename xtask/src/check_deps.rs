@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::run::cargo;
+use crate::run::{cargo, say};
 
 /// Crates from the top down.
 const ORDER: &[&str] = &[
@@ -53,7 +53,7 @@ pub fn run() -> Result<()> {
     if !wrong.is_empty() {
         bail!("the order of the crates is broken:\n  {}", wrong.join("\n  "));
     }
-    println!("crate order: {} crates, each uses only crates below it", ORDER.len());
+    say(&format!("crate order: {} crates, each uses only crates below it", ORDER.len()));
     Ok(())
 }
 

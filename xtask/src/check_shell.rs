@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::run::say;
+
 /// The places that may start programs: whatever a host runs, and the release's own installer beside the service.
 const RUNNERS: &[&str] = &["crates/agent/src/cmd.rs", "crates/service/src/generator/openshift/program.rs"];
 
@@ -48,7 +50,7 @@ pub fn run() -> Result<()> {
     if !wrong.is_empty() {
         bail!("programs are started in {RUNNERS:?} alone, and never by a shell:\n  {}", wrong.join("\n  "));
     }
-    println!("no shell: {} files, programs are started in {} places", files.len(), RUNNERS.len());
+    say(&format!("no shell: {} files, programs are started in {} places", files.len(), RUNNERS.len()));
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{programs, root};
+use crate::run::{root, say};
 
 /// A document, the program that prints it, and what it is asked.
 const DOCUMENTS: &[(&str, &str, &str)] = &[
@@ -14,9 +14,8 @@ const DOCUMENTS: &[(&str, &str, &str)] = &[
     ("docs/cli.md", "assisted", "docs"),
 ];
 
-/// Writes the documents, or fails where one differs.
-pub fn run(check: bool) -> Result<()> {
-    let programs = programs()?;
+/// Writes the documents, or fails where one differs; the programs are there.
+pub fn run(programs: &Path, check: bool) -> Result<()> {
     let mut stale = Vec::new();
     for (path, program, what) in DOCUMENTS {
         let mut print = Command::new(programs.join(program));
@@ -33,7 +32,7 @@ pub fn run(check: bool) -> Result<()> {
             stale.push(*path);
         } else {
             write(&file, &output.stdout)?;
-            println!("wrote {path}");
+            say(&format!("wrote {path}"));
         }
     }
     if !stale.is_empty() {

@@ -53,13 +53,13 @@ enum Task {
 fn main() -> anyhow::Result<()> {
     match Cli::parse().task {
         Task::Setup => setup::run(),
-        Task::Test(test) => test::run(&test),
+        Task::Test(test) => test::run(test),
         Task::Demo(demo) => demo.run(),
         Task::Bench(bench) => bench.run(),
         Task::Dist(dist) => dist.run(),
         Task::CheckDeps => check_deps::run(),
         Task::CheckShell => check_shell::run(),
-        Task::Contract { status } => contract::run(status),
-        Task::Docs { check } => docs::run(check),
+        Task::Contract { status } => contract::run(&run::programs()?, status),
+        Task::Docs { check } => docs::run(&run::programs()?, check),
     }
 }

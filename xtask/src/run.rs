@@ -1,8 +1,12 @@
 //! Running other programs: said beforehand, checked afterwards.
 
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Instant;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -46,12 +50,69 @@ pub fn programs() -> Result<PathBuf> {
     Ok(target_dir()?.join("debug"))
 }
 
+thread_local! {
+    static LOG: RefCell<Option<Log>> = const { RefCell::new(None) };
+}
+
+/// Where a thread and the programs that it runs write, when several work at once, and how long they may.
+#[derive(Clone)]
+pub struct Log {
+    pub file: Arc<File>,
+    pub deadline: Instant,
+}
+
+impl Log {
+    /// Does something whose output belongs into this log.
+    pub fn during<T>(self, work: impl FnOnce() -> T) -> T {
+        LOG.set(Some(self));
+        let done = work();
+        LOG.set(None);
+        done
+    }
+}
+
+/// Writes a line into the log of this thread, else for everybody to see.
+pub fn say(line: &str) {
+    let log = LOG.with_borrow(Clone::clone);
+    // Whoever closed the pipe wants no more lines; the work goes on.
+    let _ = match log {
+        Some(log) => writeln!(&*log.file, "{line}"),
+        None => writeln!(std::io::stdout(), "{line}"),
+    };
+}
+
+/// Runs a command to its end. In a thread with a log its output goes there, unless it goes to a file, and it is killed when
+/// the time is up.
+pub fn status(command: &mut Command, output: Option<File>) -> Result<ExitStatus> {
+    let program = command.get_program().to_owned();
+    let log = LOG.with_borrow(Clone::clone);
+    if let Some(log) = &log {
+        command.stdin(Stdio::null()).stdout(log.file.try_clone()?).stderr(log.file.try_clone()?);
+    }
+    if let Some(output) = output {
+        command.stdout(output);
+    }
+    let mut child = command.spawn().with_context(|| format!("can't start {}", program.display()))?;
+    let Some(log) = log else { return Ok(child.wait()?) };
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if Instant::now() >= log.deadline {
+            child.kill()?;
+            child.wait()?;
+            bail!("it was killed: its time was up (the end of its output tells where it was)");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// Runs a command; fails unless it succeeds. Says what runs and how long it took.
 pub fn step(what: &str, command: &mut Command) -> Result<()> {
-    eprintln!("--- {what}");
+    say(&format!("--- {what}"));
     let started = Instant::now();
-    let status = command.status().with_context(|| format!("can't start {:?}", command.get_program()))?;
-    eprintln!("--- {what}: {:.1} s", started.elapsed().as_secs_f64());
+    let status = status(command, None)?;
+    say(&format!("--- {what}: {:.1} s", started.elapsed().as_secs_f64()));
     if !status.success() {
         bail!("{what} failed ({status})");
     }

@@ -76,20 +76,32 @@ pub fn run() -> Result<()> {
 
 /// Installs what is missing.
 pub fn tools() -> Result<()> {
-    install(PACKAGES)?;
+    packages()?;
     python()?;
-    // What judges keyfiles, with nothing but what makes them.
-    cargo_install("nmstatectl", NMSTATECTL, &["--debug", "--no-default-features", "--features", "gen_conf"])?;
-    // What judges discovery images, and writes disks in the lab. Most of its build would be spent on optimising libraries
-    // that it hardly uses.
-    let quickly = ["--config", "profile.release.opt-level=1"];
-    cargo_install("coreos-installer", COREOS_INSTALLER, &quickly)?;
+    nmstatectl()?;
+    coreos_installer()?;
     build_kubernetes()
+}
+
+/// Debian's packages.
+pub fn packages() -> Result<()> {
+    install(PACKAGES)
+}
+
+/// What judges keyfiles, with nothing but what makes them.
+pub fn nmstatectl() -> Result<()> {
+    cargo_install("nmstatectl", NMSTATECTL, &["--debug", "--no-default-features", "--features", "gen_conf"])
+}
+
+/// What judges discovery images, and writes disks in the lab. Most of its build would be spent on optimising libraries that
+/// it hardly uses.
+pub fn coreos_installer() -> Result<()> {
+    cargo_install("coreos-installer", COREOS_INSTALLER, &["--config", "profile.release.opt-level=1"])
 }
 
 /// The Kubernetes that controllers and installers are tested with, built from its sources once for each version: one
 /// program, linked under each of its names.
-fn build_kubernetes() -> Result<()> {
+pub fn build_kubernetes() -> Result<()> {
     if kubernetes::is_installed() {
         return Ok(());
     }

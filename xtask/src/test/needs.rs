@@ -1,0 +1,79 @@
+//! What the tests of each crate need beside Rust: of this, `cargo xtask test` makes its order, and CONTRIBUTING.md its table.
+
+/// Stages that make something that tests run.
+pub const PYTHON: &str = "python";
+pub const PROGRAMS: &str = "programs";
+pub const NMSTATECTL: &str = "nmstatectl";
+pub const COREOS_INSTALLER: &str = "coreos-installer";
+pub const KUBERNETES: &str = "kubernetes";
+pub const LAB_IMAGE: &str = "lab image";
+pub const HOST_PROGRAM: &str = "program for hosts";
+
+/// The needs of a crate's tests.
+pub struct Needs {
+    pub package: &'static str,
+    /// Only root may do what they do: mount, or make networks.
+    root: bool,
+    /// What Debian has and they start.
+    debian: &'static str,
+    /// What is made for them.
+    pub stages: &'static [&'static str],
+}
+
+const fn of(package: &'static str, debian: &'static str, stages: &'static [&'static str]) -> Needs {
+    Needs { package, root: false, debian, stages }
+}
+
+const fn as_root(package: &'static str, debian: &'static str, stages: &'static [&'static str]) -> Needs {
+    Needs { package, root: true, debian, stages }
+}
+
+/// Crates whose tests need something. Those that take longest come first, since they begin first.
+pub const NEEDS: &[Needs] = &[
+    as_root(
+        "assisted-lab",
+        "QEMU, docker-registry, chrony, dnsmasq, xorriso and more",
+        &[PYTHON, PROGRAMS, COREOS_INSTALLER, KUBERNETES, LAB_IMAGE, HOST_PROGRAM],
+    ),
+    as_root("assisted-lab-cluster", "bubblewrap, etcd, ignition-validate", &[PROGRAMS, KUBERNETES]),
+    of("assisted-simhost", "PostgreSQL", &[PROGRAMS]),
+    as_root("assisted", "PostgreSQL, docker-registry, xorriso", &[PYTHON, PROGRAMS]),
+    of("assisted-controller", "etcd", &[KUBERNETES]),
+    of("assisted-installer", "etcd", &[PROGRAMS, KUBERNETES]),
+    of("assisted-service", "PostgreSQL, docker-registry, ignition-validate", &[]),
+    of("assisted-store", "PostgreSQL", &[PROGRAMS]),
+    of("assisted-testkit", "PostgreSQL, docker-registry, etcd", &[KUBERNETES]),
+    as_root("assisted-agent", "chrony, dnsmasq, fio, iproute2", &[]),
+    of("assisted-release", "docker-registry", &[]),
+    of("assisted-isokit", "xorriso", &[COREOS_INSTALLER]),
+    of("assisted-imageserver", "xorriso", &[]),
+    of("assisted-ignition", "ignition-validate", &[]),
+    of("assisted-netconf", "", &[NMSTATECTL]),
+];
+
+/// What the tests of a crate need; most need nothing.
+pub fn stages(package: &str) -> &'static [&'static str] {
+    NEEDS.iter().find(|needs| needs.package == package).map_or(&[], |needs| needs.stages)
+}
+
+/// Where a crate's tests stand among those that begin first.
+pub fn place(package: &str) -> usize {
+    NEEDS.iter().position(|needs| needs.package == package).unwrap_or(NEEDS.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_in_contributing_is_this_one() {
+        let mut table =
+            "| crate | root | of Debian | made by `cargo xtask test -p` |\n|---|---|---|---|\n".to_owned();
+        for Needs { package, root, debian, stages } in NEEDS {
+            let root = if *root { "yes" } else { "" };
+            table.push_str(&format!("| `{package}` | {root} | {debian} | {} |\n", stages.join(", ")));
+        }
+        let contributing = include_str!("../../../CONTRIBUTING.md");
+        assert!(contributing.contains(&table), "CONTRIBUTING.md must hold:\n{table}");
+    }
+}

@@ -1,0 +1,97 @@
+//! What came out of tests: counts, and what was skipped.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+/// How many tests did what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    pub passed: u64,
+    pub failed: u64,
+    pub skipped: u64,
+    /// For `--everything` alone.
+    pub left_out: u64,
+}
+
+impl Sum {
+    pub fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+        self.left_out += other.left_out;
+    }
+}
+
+/// Tests that may be skipped where CI runs, and why. Each other one has to run there.
+const MAY_SKIP: &[(&str, &str)] = &[(
+    "openshift::from_release_to_ignition_with_the_installer_that_is_named",
+    "there is no openshift-install that could be had without an account at a vendor: OPENSHIFT_INSTALL names one where there is",
+)];
+
+/// A test that did not run, as it has told: its name, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skip {
+    pub test: String,
+    pub why: String,
+}
+
+impl Skip {
+    /// Whether CI can do without it.
+    pub fn is_allowed(&self) -> bool {
+        MAY_SKIP.iter().any(|(test, _)| *test == self.test)
+    }
+}
+
+/// The tests that have written into the file for those that are skipped (`assisted_testkit::skip`); a test is told once.
+pub fn skips(file: &Path) -> Vec<Skip> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let mut skips: Vec<Skip> = Vec::new();
+    for line in text.lines() {
+        let (test, why) = line.split_once(": ").unwrap_or((line, ""));
+        if !skips.iter().any(|skip| skip.test == test) {
+            skips.push(Skip { test: test.to_owned(), why: why.to_owned() });
+        }
+    }
+    skips
+}
+
+/// The sum of a run of a test program that has printed this; its last line of results counts. A program without one has crashed.
+pub fn sum(output: &str, skips: u64) -> Result<Sum> {
+    let line = output.lines().rev().find_map(|line| line.strip_prefix("test result: "));
+    let line = line.context("it ended before it told its results")?;
+    let number = |word| count(line, word).with_context(|| format!("no {word} count in: {line}"));
+    // For the test runner a test that skips itself has passed.
+    let passed = number("passed")?.saturating_sub(skips);
+    Ok(Sum { passed, failed: number("failed")?, skipped: number("ignored")? + skips, left_out: 0 })
+}
+
+/// The number before a word, in `ok. 3 passed; 0 failed; 0 ignored; …`.
+fn count(result: &str, word: &str) -> Option<u64> {
+    let (before, _) = result.split_once(&format!(" {word}"))?;
+    before.rsplit(' ').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_read_from_the_runners_last_line() {
+        let output = "test result: in a test's own words\n\
+                      test result: FAILED. 12 passed; 3 failed; 1 ignored; 0 measured; 7 filtered out; finished in 0.10s\n\n";
+        assert_eq!(sum(output, 2).unwrap(), Sum { passed: 10, failed: 3, skipped: 3, left_out: 0 });
+        assert!(sum("running 3 tests\n", 0).is_err());
+    }
+
+    #[test]
+    fn a_skip_is_counted_once_and_has_to_be_allowed() {
+        let file = std::env::temp_dir().join(format!("xtask-skips-{}", std::process::id()));
+        let allowed = MAY_SKIP[0].0;
+        std::fs::write(&file, format!("a::b: no root: none\na::b: again\n{allowed}: none\n")).unwrap();
+        let skips = skips(&file);
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(skips[0], Skip { test: "a::b".into(), why: "no root: none".into() });
+        assert_eq!(skips.iter().map(Skip::is_allowed).collect::<Vec<_>>(), [false, true]);
+    }
+}
