@@ -91,6 +91,9 @@ pub fn run(test: Test) -> Result<()> {
         logs: target.join("xtask"),
         outcome: Arc::default(),
     });
+    for told in run.packages.iter().filter_map(|package| needs::told(package)) {
+        println!("{told}");
+    }
     let whole = if run.everything { LONG_WHOLE } else { WHOLE };
     let stages = run.stages(test.only_tests, &target.join("debug"));
     let ended = stage::run(stages, WORKERS, whole, &run.logs)?;

@@ -51,9 +51,21 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-netconf", "", &[NMSTATECTL]),
 ];
 
-/// What the tests of a crate need; most need nothing.
+/// What the tests of a crate need that is made for them; most need nothing.
 pub fn stages(package: &str) -> &'static [&'static str] {
-    NEEDS.iter().find(|needs| needs.package == package).map_or(&[], |needs| needs.stages)
+    of_package(package).map_or(&[], |needs| needs.stages)
+}
+
+fn of_package(package: &str) -> Option<&'static Needs> {
+    NEEDS.iter().find(|needs| needs.package == package)
+}
+
+/// What the tests of a crate find on the system or fail: for whoever runs them.
+pub fn told(package: &str) -> Option<String> {
+    let Needs { root, debian, .. } = of_package(package)?;
+    let root = if *root { "root" } else { "" };
+    let needs = [root, *debian].into_iter().filter(|need| !need.is_empty()).collect::<Vec<_>>();
+    (!needs.is_empty()).then(|| format!("the tests of {package} need {}", needs.join(", ")))
 }
 
 /// Where a crate's tests stand among those that begin first.
