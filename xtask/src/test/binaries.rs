@@ -7,7 +7,6 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::LONG;
 use super::results::{Skip, Sum, skips, sum};
 use crate::run::{cargo, say, status};
 
@@ -83,9 +82,8 @@ impl Binary {
         drop(std::fs::remove_file(&skipped));
         let mut command = self.command(python);
         match what {
-            What::All => {}
-            What::Quick => {
-                command.args(["--skip", LONG]);
+            What::AllBut(left_out) => {
+                command.arg("--exact").args(left_out.iter().flat_map(|test| ["--skip", test]));
             }
             What::One(test) => {
                 command.args(["--exact", test]);
@@ -113,9 +111,7 @@ impl Binary {
 /// Which tests of a program.
 #[derive(Clone, Debug)]
 pub enum What {
-    All,
-    /// All but those for `--everything`.
-    Quick,
+    AllBut(Vec<String>),
     One(String),
     /// Whose names hold one of these.
     Matching(Vec<String>),

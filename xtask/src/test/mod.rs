@@ -23,7 +23,7 @@ use needs::{COREOS_INSTALLER, HOST_PROGRAM, KUBERNETES, LAB_IMAGE, NMSTATECTL, P
 use results::{Skip, Sum};
 use stage::{End, Ended, Kind, Stage};
 
-/// What the names of tests hold (of functions, or of modules) that take long and are run by `--everything` alone.
+/// How the names of tests begin (of functions, or of modules) that take long and are run by `--everything` alone.
 const LONG: &str = "everything_";
 
 /// Whose tests take the time of virtual machines, or of whole clusters: each is a stage of its own, so that two workers share them well.
@@ -172,18 +172,16 @@ impl Run {
         binaries.sort_by_key(|binary| needs::place(&binary.package));
         let mut stages = Vec::new();
         for binary in binaries {
-            let mut tests = binary.tests(&self.python)?;
+            let tests = binary.tests(&self.python)?;
             let name = format!("{} {}", binary.package, binary.target);
             let binary = Arc::new(binary);
             if !self.names.is_empty() {
                 stages.push(self.tests(&name, &binary, What::Matching(self.names.clone())));
                 continue;
             }
-            let all = tests.len();
-            if !self.everything {
-                tests.retain(|test| !test.contains(LONG));
-                self.add(Sum { left_out: (all - tests.len()) as u64, ..Sum::default() }, Vec::new());
-            }
+            let (mut tests, left_out): (Vec<_>, Vec<_>) =
+                tests.into_iter().partition(|test| self.everything || !is_long(test));
+            self.add(Sum { left_out: left_out.len() as u64, ..Sum::default() }, Vec::new());
             if MACHINES.contains(&binary.package.as_str()) && binary.target == "it" {
                 tests.sort_by_key(|test| {
                     LONGEST.iter().position(|begin| test.starts_with(begin)).unwrap_or(LONGEST.len())
@@ -193,8 +191,7 @@ impl Run {
                     ..self.tests(&format!("{} {test}", binary.package), &binary, What::One(test))
                 }));
             } else if !tests.is_empty() {
-                let what = if self.everything { What::All } else { What::Quick };
-                stages.push(self.tests(&name, &binary, what));
+                stages.push(self.tests(&name, &binary, What::AllBut(left_out)));
             }
         }
         Ok(stages)
@@ -253,6 +250,11 @@ impl Run {
     }
 }
 
+/// Whether a test is for `--everything` alone.
+fn is_long(test: &str) -> bool {
+    test.split("::").any(|part| part.starts_with(LONG))
+}
+
 /// What is quick to check comes before everything: whoever forgot to format need not wait for virtual machines.
 fn checks() -> Result<()> {
     step("format", &mut cargo(&["fmt", "--all", "--check"]))?;
@@ -268,4 +270,15 @@ fn checks() -> Result<()> {
 
 fn lint() -> Result<()> {
     step("lint", &mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_long;
+
+    #[test]
+    fn tests_that_take_long_are_known_by_the_beginning_of_a_name() {
+        assert!(is_long("up::everything_of_an_installation") && is_long("everything_up::installs"));
+        assert!(!is_long("tools::takes_everything_away"));
+    }
 }

@@ -31,7 +31,7 @@ fn update(world: &mut World, params: &Value) -> Result<(), Refusal> {
 }
 
 #[test]
-fn everything_at_once() {
+fn all_at_once() {
     let mut world = world();
     update(
         &mut world,

@@ -115,7 +115,7 @@ fn the_plainest() {
 }
 
 #[test]
-fn everything_at_once() {
+fn all_at_once() {
     let proxy = Proxy {
         http_proxy: Some("http://user:p%40ss@proxy.example.com:3128".to_owned()),
         https_proxy: None,

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_in_its_order() {
+    fn all_of_it_in_its_order() {
         let more = r#","control_plane_count":3,"mco_image":"m:1","must_gather_image":"g:1","openshift_version":"4.20.1",
             "disks_to_format":["/dev/a","/dev/b"],"check_cvo":true,"skip_installation_disk_cleanup":true,
             "installer_args":"[\"--append-karg\",\"a=b\"]","enable_skip_mco_reboot":true,"notify_num_reboots":true,
