@@ -61,8 +61,8 @@ impl Installer {
         self.service.report(HostStage::Rebooting, "").await;
         // From here on the disk must not be touched: the machine may go down at any moment.
         attempt.note_restarting()?;
-        // A minute lets etcd settle that this host goes; a single node has none that could.
-        let delay = if self.config.is_single_node() { "now" } else { "+1" };
+        // The bootstrap host has been a member of etcd: a minute lets the others settle that it goes (ADR 13).
+        let delay = if self.config.is_bootstrap() { "+1" } else { "now" };
         self.host.run("shutdown", &["-r", delay, MESSAGE]).await?;
         Ok(())
     }

@@ -4,6 +4,7 @@
 
 mod command_line;
 mod fault;
+mod minutes;
 mod payload;
 mod powered;
 mod record;
@@ -127,15 +128,16 @@ pub struct Lab {
     cli: CommandLine,
     service: service::Service,
     network: Network,
-    /// What took how long.
-    took: Vec<(&'static str, Duration)>,
+    /// Where the time goes; `None` once that has been told.
+    minutes: Option<minutes::Sampler>,
     _record: record::Written,
 }
 
 impl Lab {
     /// Sets up network, service, cluster and infra-env, and starts the machines.
     pub fn start(plan: Plan) -> Result<Self, LabError> {
-        let began = Instant::now();
+        let mut minutes = minutes::Sampler::start().map_err(LabError::io(Path::new("/proc")))?;
+        minutes.begin("network, service, image");
         let image = Image::find()?;
         std::fs::create_dir_all(&plan.dir).map_err(LabError::io(&plan.dir))?;
         let record = Record::new(&plan.dir)?;
@@ -168,7 +170,7 @@ impl Lab {
             cli,
             service,
             network,
-            took: Vec::new(),
+            minutes: Some(minutes),
             _record: record,
         };
         lab.service.await_ready(&lab.plan)?;
@@ -176,7 +178,6 @@ impl Lab {
             lab.network.open_door(room.media, service::IMAGES)?;
         }
         lab.define(masters)?;
-        lab.took("network, service, image", began);
         Ok(lab)
     }
 
@@ -223,34 +224,27 @@ impl Lab {
     /// Does the whole of it.
     pub fn run(&mut self) -> Result<(), LabError> {
         heading("Machines boot the discovery image");
-        let began = Instant::now();
+        self.begins("machines boot, and are discovered");
         for number in 0..self.machines.len() {
             self.power_on(number)?;
         }
         self.await_hosts()?;
-        self.took("machines are discovered", began);
         heading("The hosts, and every reason why they can or can't be installed");
-        let began = Instant::now();
+        self.begins("hosts are checked");
         self.watch("ready", None)?;
         self.cli.show(&["host", "list"])?;
-        self.took("the cluster is ready", began);
         if self.plan.until == Until::Ready {
             return Ok(());
         }
         heading("The installation");
-        let began = Instant::now();
         self.cli.show(&["cluster", "install", NAME])?;
         let until = if self.plan.until == Until::Installing { "installing" } else { "installed" };
         match self.watch(until, self.plan.fault) {
             // Whoever is reset in mid-write has no disk and no memory of it: the installation fails, and says why.
             Err(LabError::Command { .. }) if self.plan.fault == Some(Fault::ResetWhileWriting) => {
-                self.took("the installation that failed", began);
                 self.begin_again(until)?;
             }
-            watched => {
-                watched?;
-                self.took("the installation", began);
-            }
+            watched => watched?,
         }
         if self.plan.until == Until::Installed {
             self.show_cluster()?;
@@ -261,7 +255,7 @@ impl Lab {
     /// Takes back an installation that has failed, and begins another.
     fn begin_again(&mut self, until: &str) -> Result<(), LabError> {
         heading("The hosts after the failure, and the installation taken back");
-        let began = Instant::now();
+        self.begins("the installation has failed, and begins again");
         self.cli.show(&["host", "list"])?;
         self.cli.show(&["cluster", "reset", NAME])?;
         heading("The machines boot the discovery image again");
@@ -277,7 +271,6 @@ impl Lab {
         heading("The installation, once more");
         self.cli.show(&["cluster", "install", NAME])?;
         self.watch(until, None)?;
-        self.took("the installation, once more", began);
         Ok(())
     }
 
@@ -295,11 +288,13 @@ impl Lab {
     }
 
     /// Where the time went, and what can be looked at.
-    pub fn summary(&self) -> String {
-        let total: Duration = self.took.iter().map(|(_, took)| *took).sum();
+    pub fn summary(&mut self) -> String {
         let mut text = String::new();
-        for (what, took) in self.took.iter().chain([&("all together", total)]) {
-            text.push_str(&format!("{:>8.0} s  {what}\n", took.as_secs_f64()));
+        if let Some(mut minutes) = self.minutes.take() {
+            // Without the events the minutes are told less finely.
+            let events = self.cli.json(&["event", "list", "--cluster", NAME]).unwrap_or_default();
+            minutes.add(minutes::of_events(&events));
+            text = minutes.table();
         }
         let dir = self.plan.dir.display();
         text.push_str(&format!(
@@ -319,8 +314,11 @@ impl Lab {
         Ok(())
     }
 
-    fn took(&mut self, what: &'static str, since: Instant) {
-        self.took.push((what, since.elapsed()));
+    /// Notes what the time from now on goes into.
+    fn begins(&mut self, phase: &str) {
+        if let Some(minutes) = &mut self.minutes {
+            minutes.begin(phase);
+        }
     }
 
     fn power_on(&mut self, number: usize) -> Result<(), LabError> {

@@ -14,7 +14,7 @@ use crate::host::FileError;
 use crate::kube::{Api, Kube, KubeError, Kubeconfig, Node, Pretended};
 use crate::service::{Peer, ServiceError};
 
-const LOOK: u64 = 5;
+const LOOK: u64 = 2;
 const MASTERS: &str = "node-role.kubernetes.io/master";
 const ARBITERS: &str = "node-role.kubernetes.io/arbiter";
 /// So many besides this host make etcd safe.

@@ -9,7 +9,7 @@ const CLIENT: &str = "/usr/bin/oc";
 /// Lay the release's system over one that has no client of its own.
 const NODE_IMAGE: [&str; 2] = ["node-image-pull.service", "node-image-overlay.service"];
 const CONTROL_PLANE: [&str; 3] = ["bootkube.service", "approve-csr.service", "progress.service"];
-const LOOK: u64 = 5;
+const LOOK: u64 = 2;
 
 /// Why the temporary control plane doesn't start.
 #[derive(Debug, thiserror::Error)]

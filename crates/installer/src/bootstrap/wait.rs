@@ -8,7 +8,7 @@ use super::{Bootstrap, DONE, units};
 use crate::error::InstallError;
 use crate::kube::{Kube, KubeError};
 
-const LOOK: u64 = 5;
+const LOOK: u64 = 2;
 /// Between two looks at workers where the service runs on this host.
 const LOOK_AT_WORKERS: u64 = 30;
 /// Between two uploads of the controller's log, in looks.

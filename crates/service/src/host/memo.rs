@@ -6,12 +6,13 @@ use std::sync::{Arc, OnceLock};
 
 use assisted_core::facts::HostFacts;
 use assisted_core::host::record::HostKey;
-use assisted_core::host::steps::{HostView, steps, view, views};
+use assisted_core::host::steps::{HostView, prompt_steps, steps, view, views};
 use assisted_store::Deleted;
 use assisted_wire::host::MediaStatus;
 use assisted_wire::id::ClusterId;
 use assisted_wire::step::{StepReply, StepType};
 use bytes::Bytes;
+use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use crate::fault::Fault;
@@ -53,8 +54,13 @@ impl HostMemo {
     }
 
     /// The answer to a poll.
-    pub(crate) fn answer(&self) -> Result<Bytes, Error> {
-        let random = rand::random::<u32>;
+    pub(crate) fn answer(&self, now: Timestamp) -> Result<Bytes, Error> {
+        let (random, handed_out) = (rand::random::<u32>, &self.check_in.handed_out);
+        if self.view.is_prompt(now) {
+            let answer = prompt_steps(&self.view, random(), |step| handed_out.is_due(step, now));
+            return serde_json::to_vec(&answer).map(Bytes::from).map_err(Error::internal);
+        }
+        handed_out.clear();
         let short =
             || Answer::new(&steps(&self.view, 0)).ok().filter(|answer| answer.size() <= LONGEST_ANSWER);
         match self.answer.get_or_init(short) {

@@ -44,7 +44,7 @@ impl Service {
             }
         }
         self.follow_up(&memo, caller, now).await;
-        memo.answer()
+        memo.answer(now)
     }
 
     /// Writes what a poll tells besides being a sign of life.

@@ -97,6 +97,8 @@ impl Service {
             // The agent was heard, whatever came of it.
             let entry = self.memory().check_ins.entry(key);
             self.memory().check_ins.note(&entry, now);
+            // An agent that was started anew has lost its steps.
+            entry.handed_out.clear();
             let Registered { change, cluster, events, .. } = decided;
             if let Some(change) = change {
                 work.change_host(change);

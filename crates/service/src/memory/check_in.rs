@@ -8,6 +8,8 @@ use assisted_core::host::record::HostKey;
 use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 
+use super::handed_out::HandedOut;
+
 /// The last sign of life of one host, as this process heard it.
 #[derive(Debug)]
 pub(crate) struct CheckIn {
@@ -16,6 +18,8 @@ pub(crate) struct CheckIn {
     at: AtomicI64,
     /// Whether it waits to be flushed.
     unsaved: AtomicBool,
+    /// The steps that the host was handed out lately, while it polls soon.
+    pub(crate) handed_out: HandedOut,
 }
 
 impl CheckIn {
@@ -41,7 +45,14 @@ impl CheckIns {
         if let Some(entry) = self.hosts.read().get(&key) {
             return Arc::clone(entry);
         }
-        let new = || Arc::new(CheckIn { key, at: AtomicI64::new(0), unsaved: AtomicBool::new(false) });
+        let new = || {
+            Arc::new(CheckIn {
+                key,
+                at: AtomicI64::new(0),
+                unsaved: AtomicBool::new(false),
+                handed_out: HandedOut::default(),
+            })
+        };
         Arc::clone(self.hosts.write().entry(key).or_insert_with(new))
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod check_in;
+pub(crate) mod handed_out;
 pub(crate) mod parsed;
 pub(crate) mod views;
 

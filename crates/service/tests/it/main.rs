@@ -17,6 +17,7 @@ mod live;
 mod logs;
 mod manifests;
 mod openshift;
+mod polling;
 mod refusals;
 mod replicas;
 mod replies;

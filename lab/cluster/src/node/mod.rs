@@ -19,7 +19,7 @@ use crate::cluster::{Cluster, NODE, hostname};
 use crate::program::Programs;
 
 /// Between two attempts at anything.
-pub const LOOK: Duration = Duration::from_secs(5);
+pub const LOOK: Duration = Duration::from_secs(2);
 
 /// What every part of a node knows.
 #[derive(Clone)]

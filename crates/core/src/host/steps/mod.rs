@@ -8,6 +8,7 @@ mod dhcp;
 mod images;
 mod install;
 mod installer_args;
+mod interval;
 mod logs;
 mod reclaim;
 mod table;
@@ -15,4 +16,5 @@ mod view;
 
 pub use arguments::time_sources;
 pub use dhcp::mac as vip_mac;
-pub use view::{HostView, steps, view, views};
+pub use interval::repeat_after;
+pub use view::{HostView, prompt_steps, steps, view, views};

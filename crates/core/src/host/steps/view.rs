@@ -8,6 +8,9 @@ use assisted_wire::id::HostId;
 use assisted_wire::probe_requests::UpgradeAgentRequest;
 use assisted_wire::step::{PostStepAction, Step, StepType, Steps};
 
+use jiff::Timestamp;
+
+use super::interval::{self, Prompt};
 use super::{arguments, table};
 use crate::event::{NewEvent, catalogue};
 use crate::facts::{Facts, HostFacts};
@@ -31,8 +34,17 @@ pub struct HostView {
     /// Told with each poll (at a limited rate): the agent is being replaced.
     pub event: Option<NewEvent>,
     seconds: i64,
+    /// Polls come sooner than `seconds` for a while.
+    prompt: Option<Prompt>,
     then: PostStepAction,
     steps: Vec<Planned>,
+}
+
+impl HostView {
+    /// Whether something new is expected of the host, so that it polls again soon: see [`prompt_steps`].
+    pub fn is_prompt(&self, now: Timestamp) -> bool {
+        self.prompt.is_some_and(|prompt| !prompt.is_over(now))
+    }
 }
 
 #[derive(Clone)]
@@ -94,6 +106,7 @@ fn make(facts: &Facts, host: &HostFacts, peers: &Peers) -> HostView {
         wakes_on_check_in: check_in::wakes_on_check_in(host),
         event: None,
         seconds: plan.seconds,
+        prompt: interval::prompt(facts, host, plan.seconds),
         then: plan.then,
         steps: plan.steps.iter().filter(|step| !disabled(**step)).filter_map(planned).collect(),
     };
@@ -106,7 +119,7 @@ fn make(facts: &Facts, host: &HostFacts, peers: &Peers) -> HostView {
     {
         let request = UpgradeAgentRequest { agent_image: images.agent.clone() };
         let argument = serde_json::to_string(&request).unwrap_or_default();
-        (view.seconds, view.then) = (60, PostStepAction::Continue);
+        (view.seconds, view.prompt, view.then) = (60, None, PostStepAction::Continue);
         view.steps =
             vec![Planned { step: StepType::UpgradeAgent, arguments: Arguments::Ready(vec![argument]) }];
         view.event = Some(catalogue::UPGRADE_AGENT_STARTED.of_host(host, &[("agent_image", &images.agent)]));
@@ -145,6 +158,19 @@ pub fn steps(view: &HostView, tag: u32) -> Steps {
         post_step_action: Some(view.then),
         instructions: Some(view.steps.iter().filter(|planned| is_due(planned)).map(step).collect()),
     }
+}
+
+/// The answer to a poll of a host that polls again soon. Of the steps only those stand in it that are due: the others were
+/// handed out a moment ago.
+pub fn prompt_steps(view: &HostView, tag: u32, is_due: impl FnMut(&Step) -> bool) -> Steps {
+    let mut answer = steps(view, tag);
+    if let Some(prompt) = view.prompt {
+        answer.next_instruction_seconds = prompt.seconds;
+    }
+    if let Some(steps) = &mut answer.instructions {
+        steps.retain(is_due);
+    }
+    answer
 }
 
 /// The list of all peers but the host itself.

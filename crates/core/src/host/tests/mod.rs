@@ -26,7 +26,7 @@ use crate::validation::testing::{self, disk, inventory, now};
 const DISK: &str = "/dev/disk/by-id/sda";
 
 /// A worker of a cluster of three control plane nodes, in a state since now, with a disk to install on.
-fn host_in(status: HostStatus, cluster: ClusterStatus) -> Facts {
+pub(in crate::host) fn host_in(status: HostStatus, cluster: ClusterStatus) -> Facts {
     let machine = inventory()
         .address("10.0.0.5/24")
         .disks(vec![disk("sda", DriveType::Ssd, 120), disk("sdb", DriveType::Ssd, 120)]);

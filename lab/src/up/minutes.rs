@@ -1,0 +1,217 @@
+//! Where the minutes of a lab went: its phases, and how much of each the lab's processes did next to nothing.
+//!
+//! A second counts as waiting when all processes of the lab together (machines, service, network) used less than a part of
+//! one processor in it. Then only a timer can have kept the installation.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+
+/// Between two samples.
+const SAMPLE: Duration = Duration::from_secs(1);
+/// Processors, below which the lab counts as waiting: machines that do nothing still take a little when they are emulated.
+const IDLE: f64 = 0.3;
+/// Clock ticks in a second, in `/proc/PID/stat`: the same on every Linux.
+const TICKS: f64 = 100.0;
+
+/// A second of the lab: when it ended, seconds since the epoch, and how long it had lasted; and the processors in use.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    at: f64,
+    lasted: f64,
+    processors: f64,
+}
+
+/// Measures what the lab's processes use, until it is asked for the result.
+#[derive(Debug)]
+pub(super) struct Sampler {
+    stop: Sender<()>,
+    thread: thread::JoinHandle<Vec<Sample>>,
+    phases: Vec<(f64, String)>,
+}
+
+/// Seconds since the epoch.
+fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+impl Sampler {
+    /// Measures this process and all that descend from it.
+    pub(super) fn start() -> std::io::Result<Self> {
+        let (stop, stopped) = mpsc::channel();
+        let thread = thread::Builder::new().name("sampler".to_owned()).spawn(move || {
+            let mut samples = Vec::new();
+            let (mut at, mut used) = (now(), processor_seconds(Path::new("/proc"), std::process::id()));
+            while stopped.recv_timeout(SAMPLE) == Err(RecvTimeoutError::Timeout) {
+                let (later, more) = (now(), processor_seconds(Path::new("/proc"), std::process::id()));
+                let lasted = (later - at).max(f64::EPSILON);
+                samples.push(Sample { at: later, lasted, processors: (more - used).max(0.0) / lasted });
+                (at, used) = (later, more);
+            }
+            samples
+        })?;
+        Ok(Self { stop, thread, phases: Vec::new() })
+    }
+
+    /// Says what begins now.
+    pub(super) fn begin(&mut self, phase: &str) {
+        self.phases.push((now(), phase.to_owned()));
+    }
+
+    /// Adds the phases that the service tells of, each with the moment at which it began.
+    pub(super) fn add(&mut self, phases: impl IntoIterator<Item = (f64, String)>) {
+        self.phases.extend(phases);
+        self.phases.sort_by(|one, other| one.0.total_cmp(&other.0));
+    }
+
+    /// Ends the measurement: a line for each phase, and one for all.
+    pub(super) fn table(self) -> String {
+        drop(self.stop);
+        let samples = self.thread.join().unwrap_or_default();
+        table(&self.phases, &samples, now())
+    }
+}
+
+fn table(phases: &[(f64, String)], samples: &[Sample], end: f64) -> String {
+    let mut text = format!("{:>8} {:>8}\n", "minutes", "waiting");
+    let ends = phases.iter().skip(1).map(|(at, _)| *at).chain([end]);
+    let mut sum = (0.0, 0.0);
+    for ((begin, what), end) in phases.iter().zip(ends) {
+        let inside = samples.iter().filter(|sample| sample.at > *begin && sample.at <= end);
+        let idle = inside.filter(|sample| sample.processors < IDLE);
+        let (took, waiting) = (end - begin, idle.map(|sample| sample.lasted).sum::<f64>());
+        sum = (sum.0 + took, sum.1 + waiting);
+        text.push_str(&format!("{:>8} {:>8}  {what}\n", clock(took), clock(waiting)));
+    }
+    text.push_str(&format!("{:>8} {:>8}  all together\n", clock(sum.0), clock(sum.1)));
+    text
+}
+
+/// Minutes and seconds.
+fn clock(seconds: f64) -> String {
+    let seconds = seconds.max(0.0).round();
+    format!("{}:{:02}", (seconds / 60.0).floor(), seconds % 60.0)
+}
+
+/// Processor time of a process and of all that descend from it, those that have ended included.
+fn processor_seconds(proc: &Path, root: u32) -> f64 {
+    let processes = std::fs::read_dir(proc).into_iter().flatten().flatten().filter_map(|entry| {
+        let id: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let (parent, ticks) = parse(&std::fs::read_to_string(entry.path().join("stat")).ok()?)?;
+        Some((id, (parent, ticks)))
+    });
+    let processes: HashMap<_, _> = processes.collect();
+    let mut family = HashSet::from([root]);
+    loop {
+        let before = family.len();
+        family.extend(
+            processes
+                .iter()
+                .filter(|(_, (parent, _))| family.contains(parent))
+                .map(|(id, _)| *id)
+                .collect::<Vec<_>>(),
+        );
+        if family.len() == before {
+            break;
+        }
+    }
+    let ticks: u64 = family.iter().filter_map(|id| processes.get(id)).map(|(_, ticks)| ticks).sum();
+    ticks as f64 / TICKS
+}
+
+/// Parent and clock ticks of a process, those of children that it has waited for included.
+fn parse(stat: &str) -> Option<(u32, u64)> {
+    // The name stands in brackets, and may hold anything.
+    let fields: Vec<_> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let ticks = fields.get(11..15)?.iter().filter_map(|field| field.parse::<u64>().ok()).sum();
+    Some((fields.get(1)?.parse().ok()?, ticks))
+}
+
+/// Phases of an installation, by the service's events: what began when.
+pub(super) fn of_events(events: &Value) -> Vec<(f64, String)> {
+    let mut phases: Vec<(f64, &str)> = Vec::new();
+    let events = events.as_array().into_iter().flatten().filter_map(|event| {
+        let at: jiff::Timestamp = event["event_time"].as_str()?.parse().ok()?;
+        Some((at.as_millisecond() as f64 / 1000.0, event["message"].as_str()?))
+    });
+    let mut events: Vec<_> = events.collect();
+    events.sort_by(|one, other| one.0.total_cmp(&other.0));
+    for (text, phase) in PHASES {
+        // The last installation counts: an earlier one may have failed.
+        let after = phases.last().map_or(f64::MIN, |(at, _)| *at);
+        let found = match phases.is_empty() {
+            true => events.iter().rfind(|(_, message)| message.contains(text)),
+            false => events.iter().find(|(at, message)| *at >= after && message.contains(text)),
+        };
+        phases.extend(found.map(|(at, _)| (*at, *phase)));
+    }
+    phases.into_iter().map(|(at, phase)| (at, phase.to_owned())).collect()
+}
+
+/// What an event says when a phase begins, in their order.
+const PHASES: &[(&str, &str)] = &[
+    (
+        "status of the cluster to preparing-for-installation",
+        "preparation: files are made, disks and images tried",
+    ),
+    ("status of the cluster to installing", "disks are written"),
+    ("installation stage Rebooting", "hosts start from their disks"),
+    ("installation stage Joined", "hosts join, etcd and the API move"),
+    ("waiting for controller pod ready event", "the bootstrap host starts from its disk, and joins"),
+    ("status of the cluster to finalizing", "operators, and the end"),
+];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn seconds_without_work_are_waiting() {
+        let sample = |at, processors| Sample { at, lasted: 1.0, processors };
+        let samples: Vec<_> =
+            (1..=100).map(|at| sample(f64::from(at), if at % 4 == 0 { 0.1 } else { 1.5 })).collect();
+        let phases = [(0.0, "one".to_owned()), (60.0, "two".to_owned())];
+        assert_eq!(
+            table(&phases, &samples, 100.0),
+            " minutes  waiting\n    1:00     0:15  one\n    0:40     0:10  two\n    1:40     0:25  all together\n"
+        );
+    }
+
+    #[test]
+    fn descendants_are_counted_with_what_they_waited_for() {
+        let proc = tempfile::tempdir().unwrap();
+        for (id, parent, ticks) in [(1, 0, 1000), (7, 1, 10), (8, 7, 100), (9, 8, 200), (10, 1, 5000)] {
+            let dir = proc.path().join(id.to_string());
+            std::fs::create_dir(&dir).unwrap();
+            let stat = format!("{id} (a ) b) S {parent} 1 1 0 -1 0 0 0 0 0 {ticks} 1 2 3 20 0 1 0 5");
+            std::fs::write(dir.join("stat"), stat).unwrap();
+        }
+        std::fs::write(proc.path().join("uptime"), "1").unwrap();
+        // Three processes, with six ticks more each.
+        assert!((processor_seconds(proc.path(), 7) - 3.28).abs() < 1e-9);
+    }
+
+    #[test]
+    fn phases_begin_with_events_of_the_last_installation() {
+        let event = |at: &str, message: &str| json!({"event_time": format!("2026-01-01T00:{at}.000Z"), "message": message});
+        let events = json!([
+            event("09:00", "Updated status of the cluster to finalizing"),
+            event("00:30", "Updated status of the cluster to preparing-for-installation"),
+            event("01:00", "Updated status of the cluster to installing"),
+            event("05:00", "Updated status of the cluster to preparing-for-installation"),
+            event("06:00", "Updated status of the cluster to installing"),
+            event("07:00", "Host: a, reached installation stage Rebooting"),
+            event("08:00", "Host: b, reached installation stage Rebooting"),
+        ]);
+        let phases = of_events(&events);
+        let begun: Vec<_> = phases.iter().map(|(at, _)| (at - phases[0].0).round()).collect();
+        assert_eq!(begun, [0.0, 60.0, 120.0, 240.0]);
+        assert!(phases[3].1.starts_with("operators"));
+    }
+}
