@@ -7,7 +7,8 @@ use anyhow::Result;
 
 use crate::run::{root, step};
 
-/// Compares our document with the contract, or lists the operations; the programs are there.
+/// Compares our document with the contract, or asks a running API which operations have a use case behind them; the programs
+/// are there.
 pub fn run(programs: &Path, status: bool) -> Result<()> {
     let task = if status { "status" } else { "check" };
     let program = programs.join("examples/contract");

@@ -38,7 +38,7 @@ enum Task {
     CheckShell,
     /// Compare our OpenAPI document with the REST contract
     Contract {
-        /// List the operations and whether they are implemented
+        /// Ask a running API for each operation instead, and tell which have a use case behind them
         #[arg(long)]
         status: bool,
     },

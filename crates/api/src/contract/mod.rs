@@ -4,13 +4,7 @@ mod deliberate;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assisted_wire::operation;
 use serde_json::{Map, Value, json};
-
-/// The operations of the contract by name; each is implemented.
-pub fn operations() -> Vec<&'static str> {
-    operation::all().filter(|operation| !operation.id.is_addition()).map(|operation| operation.name).collect()
-}
 
 /// Compares our document with the contract (its JSON text); each line tells one difference that is not reviewed, or one
 /// review that meets no difference.

@@ -1,6 +1,7 @@
 //! Our documents are the contract's.
 
-use assisted_api::contract::{check, operations};
+use assisted_api::contract::check;
+use assisted_wire::operation;
 
 const CONTRACT: &str = include_str!("../data/rest-v2.json");
 
@@ -26,5 +27,5 @@ fn a_difference_is_seen_both_ways() {
 
 #[test]
 fn the_contract_has_all_its_operations() {
-    assert_eq!(operations().len(), 81);
+    assert_eq!(operation::all().filter(|operation| !operation.id.is_addition()).count(), 81);
 }

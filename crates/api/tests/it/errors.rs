@@ -1,11 +1,13 @@
 //! Refusals before a use case runs: status and body.
 
 use assisted_core::settings::Settings;
-use assisted_wire::operation;
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 use crate::server::Server;
+use crate::walk::{Asked, Found, ask_all};
 
 fn framework(code: u16, message: &str) -> (u16, Value) {
     (code, json!({"code": code, "message": message}))
@@ -86,23 +88,37 @@ async fn slashes_ids_and_documents() {
 #[tokio::test]
 async fn every_operation_has_a_use_case() {
     let server = Server::start(Settings::default()).await;
-    let id = "11111111-2222-3333-4444-555555555555";
-    // What has no end is not waited for.
-    for operation in operation::all().filter(|operation| operation.name != "v2Watch") {
-        let path = operation.path.replace("{cluster_id}", id).replace("{infra_env_id}", id);
-        let path = path.replace("{host_id}", id).replace("{operator_name}", "x").replace("{id}", "x");
-        let path = match operation.params.iter().any(|param| param.required && param.name == "file_name") {
-            true => format!("{path}?file_name={}", first_value(operation)),
-            false => format!("{path}?logs_type=host"),
-        };
-        let method = Method::from_bytes(operation.method.as_str().as_bytes()).unwrap();
-        let (status, body) = server.call(method, &path, None).await;
-        assert_ne!(status, 501, "{path}: {body}");
+    for Asked { operation, found } in ask_all(&server.client, &server.url).await {
+        assert_eq!(found, Found::UseCase, "{}", operation.name);
     }
     server.stop().await;
 }
 
-fn first_value(operation: &operation::Operation) -> &'static str {
-    let param = operation.params.iter().find(|param| param.name == "file_name").unwrap();
-    param.one_of.first().copied().unwrap_or("x")
+/// What the answers look like of an API that has nothing behind its operations, and of one that does not know them.
+#[tokio::test]
+async fn an_operation_without_a_use_case_is_found() {
+    let answering = async |head: &'static str, body: &'static str| {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let served = tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut request = [0; 4096];
+                stream.read(&mut request).await.unwrap();
+                let length = body.len();
+                let answer =
+                    format!("HTTP/1.1 {head}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        let asked = ask_all(&reqwest::Client::new(), &url).await;
+        served.abort();
+        asked
+    };
+    let nothing = answering("501 Not Implemented", r#"{"kind":"Error","code":"501"}"#).await;
+    assert!(nothing.iter().all(|asked| asked.found == Found::Nothing), "{nothing:?}");
+    let unknown = answering("404 Not Found", r#"{"code":404,"message":"path /v2/x was not found"}"#).await;
+    assert!(unknown.iter().all(|asked| matches!(asked.found, Found::NotKnown(_))), "{unknown:?}");
+    let refused = answering("404 Not Found", r#"{"kind":"Error","code":"404","reason":"no cluster"}"#).await;
+    assert!(refused.iter().all(|asked| asked.found == Found::UseCase), "{refused:?}");
 }

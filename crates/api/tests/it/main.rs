@@ -15,3 +15,4 @@ mod query;
 mod sequence;
 mod server;
 mod slow;
+mod walk;
