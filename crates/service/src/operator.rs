@@ -4,6 +4,7 @@ use assisted_core::feature::{self, FeatureQuery, QueryError};
 use assisted_core::refusal::Refusal;
 use assisted_core::rules::operator::{bundle, catalogue};
 use assisted_wire::operator::{Bundle, OperatorProperties};
+use assisted_wire::support_level::FeatureSupportLevelId;
 
 use crate::{Caller, Error, Service};
 
@@ -30,7 +31,7 @@ impl Service {
         Ok(catalogue::find(name).map(|_| OperatorProperties::default()))
     }
 
-    /// The bundles that can be had.
+    /// The bundles that can be had beside these features.
     ///
     /// # Errors
     ///
@@ -39,9 +40,9 @@ impl Service {
         &self,
         _: &Caller,
         query: FeatureQuery,
-        single_node: bool,
+        features: &[FeatureSupportLevelId],
     ) -> Result<Vec<Bundle>, Error> {
-        feature::bundles(&query, single_node).map_err(|error: QueryError| Refusal::bad_request(error).into())
+        feature::bundles(&query, features).map_err(|error: QueryError| Refusal::bad_request(error).into())
     }
 
     /// One bundle.

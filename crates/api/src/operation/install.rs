@@ -1,11 +1,11 @@
 //! Operations of an installation: what users ask for, what installers and controllers report; operators.
 
 use assisted_wire::operation::OperationId;
+use assisted_wire::support_level::FeatureSupportLevelId;
 use http::StatusCode;
 
 use super::dispatch::{empty, json};
 use super::{Input, files, query};
-use crate::check::params::Params;
 use crate::http::error::ApiError;
 use crate::http::response::{Answer, empty_answer, json_answer};
 
@@ -71,19 +71,15 @@ pub(super) async fn dispatch(
             }
         }
         Id::ListBundles => {
-            let query = query::feature_query(params);
-            json(status, service.list_bundles(caller, query, is_single_node(params)).await)
+            let (query, features) = (query::feature_query(params), query::feature_ids(params));
+            json(status, service.list_bundles(caller, query, &features).await)
         }
         Id::GetBundle => {
             let bundle = params.text("id").unwrap_or_default();
-            json(status, service.get_bundle(caller, bundle, is_single_node(params)).await)
+            let single_node = query::feature_ids(params).contains(&FeatureSupportLevelId::Sno);
+            json(status, service.get_bundle(caller, bundle, single_node).await)
         }
 
         _ => files::dispatch(id, status, input).await,
     }
-}
-
-/// Whether the operators of a single node are asked for.
-fn is_single_node(params: &Params) -> bool {
-    params.list("feature_ids").is_some_and(|ids| ids.iter().any(|id| id == "SNO"))
 }

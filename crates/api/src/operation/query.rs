@@ -9,6 +9,7 @@ use assisted_service::version::{FeatureQuery, ListOpenshiftVersions};
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::live::LAST_EVENT_ID;
+use assisted_wire::support_level::FeatureSupportLevelId;
 use std::str::FromStr;
 
 use crate::check::params::Params;
@@ -99,6 +100,11 @@ pub(super) fn watch(params: &Params) -> Watch {
 
 pub(super) fn list_openshift_versions(params: &Params) -> ListOpenshiftVersions {
     ListOpenshiftVersions { version: owned(params, "version"), only_latest: params.flag("only_latest") }
+}
+
+/// The features that something is to go with.
+pub(super) fn feature_ids(params: &Params) -> Vec<FeatureSupportLevelId> {
+    each(params, "feature_ids").unwrap_or_default()
 }
 
 pub(super) fn feature_query(params: &Params) -> FeatureQuery {

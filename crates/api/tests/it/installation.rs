@@ -144,6 +144,10 @@ async fn operators_and_bundles() {
     assert_eq!((status, bundles.as_array().unwrap().len()), (200, 2));
     let (_, single) = get("/v2/operators/bundles/openshift-ai?feature_ids=SNO").await;
     assert_eq!(single["operators"], json!(["lvm", "openshift-ai"]));
+    // A bundle whose operators don't go with what is asked for is none.
+    let (_, single) = get("/v2/operators/bundles?openshift_version=4.20&feature_ids=SNO").await;
+    let ids: Vec<_> = single.as_array().unwrap().iter().map(|bundle| &bundle["id"]).collect();
+    assert_eq!(ids, ["openshift-ai"]);
     assert_eq!(get("/v2/operators/bundles/nonsense").await.0, 404);
     let (status, refused) = get("/v2/operators/bundles?openshift_version=nonsense").await;
     assert_eq!((status, &refused["reason"]), (400, &json!("invalid openshift version: nonsense")));

@@ -1,26 +1,28 @@
-//! Which bundles of operators can be had (service-api §9).
+//! Which bundles of operators can be had (service-api §9, operators §8).
 
 use assisted_wire::operator::Bundle;
+use assisted_wire::support_level::FeatureSupportLevelId as Id;
+use assisted_wire::support_level::SupportLevel::{Unavailable, Unsupported};
 
 use super::query::{FeatureQuery, QueryError};
-use super::rule::is_available;
+use super::rule;
 use crate::rules::operator::bundle::BUNDLES;
 use crate::rules::operator::catalogue;
 
-/// The bundles of which every operator can be had, without the optional operators that can't; without a version, all.
+/// The bundles of which every operator can be had beside these features, without the optional operators that can't;
+/// without a version, all.
 ///
 /// # Errors
 ///
 /// See [`QueryError`]; each is the client's fault.
-pub fn bundles(query: &FeatureQuery, single_node: bool) -> Result<Vec<Bundle>, QueryError> {
-    let listed = BUNDLES.iter().map(|bundle| bundle.listed(single_node));
+pub fn bundles(query: &FeatureQuery, features: &[Id]) -> Result<Vec<Bundle>, QueryError> {
+    let listed = BUNDLES.iter().map(|bundle| bundle.listed(features.contains(&Id::Sno)));
     if query.openshift_version.is_empty() {
         return Ok(listed.collect());
     }
     query.check()?;
-    let target = query.target();
     let available =
-        |name: &String| catalogue::find(name).is_some_and(|operator| is_available(operator.feature, &target));
+        |name: &String| catalogue::find(name).is_some_and(|operator| goes(operator.feature, query, features));
     let whole = listed.filter(|bundle| bundle.operators.iter().flatten().all(available));
     Ok(whole
         .map(|mut bundle| {
@@ -28,6 +30,13 @@ pub fn bundles(query: &FeatureQuery, single_node: bool) -> Result<Vec<Bundle>, Q
             bundle
         })
         .collect())
+}
+
+/// Whether an operator's feature can be had, and goes with the others.
+fn goes(feature: Id, query: &FeatureQuery, others: &[Id]) -> bool {
+    let excluded = rule::of(feature).map(|rule| rule.excluded_features(&query.openshift_version));
+    !matches!(rule::level(feature, &query.target()).level, Unavailable | Unsupported)
+        && !excluded.into_iter().flatten().any(|other| others.contains(&other))
 }
 
 #[cfg(test)]
@@ -45,17 +54,41 @@ mod tests {
         }
     }
 
-    fn ids(query: &FeatureQuery) -> Vec<String> {
-        bundles(query, false).unwrap().into_iter().map(|bundle| bundle.id).collect()
+    fn ids(query: &FeatureQuery, features: &[Id]) -> Vec<String> {
+        bundles(query, features).unwrap().into_iter().map(|bundle| bundle.id).collect()
     }
 
     #[test]
     fn what_can_be_had() {
-        assert_eq!(ids(&query("", CpuArchitecture::S390x)), ["virtualization", "openshift-ai"]);
-        assert_eq!(ids(&query("4.20", CpuArchitecture::X8664)), ["virtualization", "openshift-ai"]);
-        assert!(ids(&query("4.20", CpuArchitecture::S390x)).is_empty());
-        assert!(bundles(&query("nonsense", CpuArchitecture::X8664), false).is_err());
-        let single = bundles(&query("", CpuArchitecture::X8664), true).unwrap();
+        let (x86, s390x) = (CpuArchitecture::X8664, CpuArchitecture::S390x);
+        assert_eq!(ids(&query("", s390x), &[]), ["virtualization", "openshift-ai"]);
+        assert_eq!(ids(&query("4.20", x86), &[]), ["virtualization", "openshift-ai"]);
+        assert!(ids(&query("4.20", s390x), &[]).is_empty());
+        assert!(bundles(&query("nonsense", x86), &[]).is_err());
+        let single = bundles(&query("", x86), &[Id::Sno]).unwrap();
         assert_eq!(single[1].operators.as_deref().unwrap(), ["lvm", "openshift-ai"]);
+    }
+
+    #[test]
+    fn beside_other_features() {
+        let beside = |version: &str, features: &[Id]| ids(&query(version, CpuArchitecture::X8664), features);
+        for feature in [
+            Id::Sno,
+            Id::ExternalPlatform,
+            Id::ExternalPlatformOci,
+            Id::NutanixIntegration,
+            Id::VsphereIntegration,
+        ] {
+            let others = beside("4.20", &[feature]);
+            assert!(!others.iter().any(|id| id == "virtualization"), "{feature}: {others:?}");
+        }
+        assert_eq!(beside("4.20", &[Id::Lvm]), ["virtualization"]);
+        assert_eq!(beside("4.20", &[Id::Sno]), ["openshift-ai"]);
+        // A single node has lvm in it instead of odf, with the rules of lvm.
+        assert_eq!(beside("4.20", &[Id::Sno, Id::Lvm]), ["openshift-ai"]);
+        assert!(beside("4.20", &[Id::Sno, Id::Odf]).is_empty());
+        assert_eq!(beside("4.14", &[Id::Sno]), ["openshift-ai"]);
+        assert!(beside("4.14", &[Id::Sno, Id::VipAutoAlloc]).is_empty());
+        assert_eq!(beside("4.15", &[Id::Sno, Id::VipAutoAlloc]), ["openshift-ai"]);
     }
 }

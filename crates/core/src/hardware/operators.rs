@@ -61,11 +61,8 @@ fn preflight_of(name: &str, cluster: &Cluster, settings: &Operators) -> Prefligh
         "cnv" => cnv(cluster, settings),
         "mtv" => both(settings.mtv_cpu_per_host, settings.mtv_memory_per_host_mib),
         "osc" => both(settings.osc_cpu_per_host, settings.osc_memory_per_host_mib),
-        "mce" => {
-            let single = topology::is_single_node(cluster);
-            let extra = if single { Extra::with_gib(8, 32) } else { Extra::with_gib(4, 16) };
-            Preflight::of_both(RolePreflight::new(extra, &[]))
-        }
+        // Told so of a single node, too, whatever is then required of its host.
+        "mce" => Preflight::of_both(RolePreflight::new(Extra::with_gib(4, 16), &[])),
         "openshift-ai" => {
             let extra = Extra::with_gib(
                 settings.openshift_ai_min_worker_cpu_cores,

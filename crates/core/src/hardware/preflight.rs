@@ -112,7 +112,13 @@ mod tests {
             mode: Some(DiskEncryptionMode::Tpmv2),
             ..DiskEncryption::default()
         });
-        let ocp = preflight(&cluster).ocp.unwrap();
+        let single = preflight(&cluster);
+        let mce = single.operators.unwrap().into_iter().find(|each| each.operator_name == "mce").unwrap();
+        let mce = mce.requirements.unwrap();
+        for role in [mce.master, mce.worker] {
+            assert_eq!(numbers(role.as_ref()), (4, 16384, 0, false));
+        }
+        let ocp = single.ocp.unwrap();
         assert_eq!(numbers(ocp.master.as_ref()), (8, 16384, 100, true));
         assert_eq!(numbers(ocp.worker.as_ref()), (2, 8192, 100, false));
     }

@@ -49,6 +49,7 @@ pub fn install_day2(
     };
     follow(rule, host, now, events);
     begin(host, settings, events);
+    events.push(catalogue::HOST_INSTALLATION_STARTED.of_host(host, &[]));
     Ok(())
 }
 

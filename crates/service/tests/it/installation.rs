@@ -4,6 +4,7 @@ use assisted_blob::Key;
 use assisted_core::host::record::HostKey;
 use assisted_core::rules::field::ignition_config;
 use assisted_core::settings::Generator;
+use assisted_service::event::ListEvents;
 use assisted_wire::cluster::{Cluster, ClusterKind, ClusterStatus, FinalizingStage};
 use assisted_wire::cluster::{InstallationPreparationStatus, LogsState};
 use assisted_wire::cluster_params::{CompletionParams, LogsProgressParams};
@@ -92,7 +93,7 @@ impl Lab {
     }
 
     /// A host makes the checks that it is told before it is installed.
-    async fn check(&self, host: HostKey, disk_exit_code: i64) {
+    pub async fn check(&self, host: HostKey, disk_exit_code: i64) {
         self.until(host, HostStatus::PreparingForInstallation).await;
         let steps = self.until_told(host, StepType::ContainerImageAvailability).await;
         let images = json!({"images": [{"name": "quay.io/release", "result": "success"}]});
@@ -111,7 +112,7 @@ impl Lab {
     }
 
     /// From ready to installing.
-    async fn install_at(&self, ready: &Ready) {
+    pub async fn install_at(&self, ready: &Ready) {
         let cluster = self.install(ready.id).await;
         assert_eq!(cluster.status, ClusterStatus::PreparingForInstallation);
         for host in &ready.hosts {
@@ -120,7 +121,7 @@ impl Lab {
         self.until_status(ready.id, ClusterStatus::Installing).await;
     }
 
-    async fn reach(&self, host: HostKey, stage: HostStage) {
+    pub async fn reach(&self, host: HostKey, stage: HostStage) {
         self.get_on(host, stage, "").await;
     }
 
@@ -129,7 +130,7 @@ impl Lab {
         self.service.update_host_install_progress(&self.caller, host, progress).await.unwrap();
     }
 
-    async fn all_stages(&self, host: HostKey) {
+    pub async fn all_stages(&self, host: HostKey) {
         self.until(host, HostStatus::Installing).await;
         assert_eq!(self.until_told(host, StepType::Install).await, [StepType::Install]);
         for stage in self.get(host).await.progress_stages.unwrap() {
@@ -153,7 +154,7 @@ impl Lab {
         }
     }
 
-    async fn installed(&self) -> Ready {
+    pub async fn installed(&self) -> Ready {
         let ready = self.ready().await;
         self.install_at(&ready).await;
         for host in &ready.hosts {
@@ -415,6 +416,11 @@ async fn a_day2_host(database: Database) {
     lab.until(host, HostStatus::Known).await;
     let begun = lab.service.install_host(&lab.caller, host).await.unwrap();
     assert_eq!(begun.status, HostStatus::Installing);
+    let of_host = ListEvents { host_id: Some(host.host_id), ..ListEvents::default() };
+    let started: Vec<_> = lab.events(of_host).await.events.0.into_iter().collect();
+    let started = started.iter().filter(|event| event.name == "host_installation_started");
+    let texts: Vec<_> = started.map(|event| event.message.as_str()).collect();
+    assert_eq!(texts, ["Host node-4 starting installation as a worker node"]);
     let name = format!("worker-{}.ign", host.host_id);
     ignition_config::check(&lab.stored(id, &name).await).unwrap();
     assert!(lab.service.get_host_ignition(&lab.caller, host).await.is_ok());

@@ -212,7 +212,7 @@ fn hosts_that_join_a_cluster_are_installed_one_by_one() {
     let (settings, mut events) = (facts.settings.clone(), Vec::new());
     install_day2(&mut facts.hosts[0], &settings, now(), &mut events).unwrap();
     assert_eq!(facts.told(), (S::Installing, info::INSTALLING));
-    assert_eq!(names(&events), ["host_status_updated"]);
+    assert_eq!(names(&events), ["host_status_updated", "host_installation_started"]);
     let refusal = may_install(&facts.hosts[0]).unwrap_err();
     assert_eq!((refusal.status, refusal.reason.as_str()), (409, "cannot install host in state installing"));
     let refusal = install_day2(&mut facts.hosts[0], &settings, now(), &mut events).unwrap_err();
