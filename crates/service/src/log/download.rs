@@ -5,7 +5,7 @@ use assisted_core::refusal::Refusal;
 use assisted_store::Deleted;
 use assisted_wire::cluster::LogsType;
 
-use super::{DownloadLogs, controller_key, host_key, plain, stem};
+use super::{DownloadLogs, cluster_key, host_key, plain, stem};
 use crate::cluster::no_cluster;
 use crate::fault::broken;
 use crate::file::File;
@@ -48,7 +48,7 @@ impl Service {
                     return Err(Refusal::conflict(reason).into());
                 }
                 let name = format!("{}_{cluster_id}_controller.tar.gz", plain(&cluster.name));
-                self.open_logs(&controller_key(cluster_id)?, &name, query).await
+                self.open_logs(&cluster_key(cluster_id, LogsType::Controller)?, &name, query).await
             }
             _ => self.bundle_logs(&work).await,
         }

@@ -11,6 +11,7 @@ mod upload;
 use assisted_blob::Key;
 use assisted_core::facts::HostFacts;
 use assisted_wire::cluster::LogsType;
+use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 
 use crate::Error;
@@ -23,7 +24,7 @@ const ARCHIVE: &str = "logs.tar.gz";
 #[derive(Clone, Copy, Debug)]
 pub struct UploadLogs {
     pub cluster_id: ClusterId,
-    /// `host` or `controller`.
+    /// `host` or `controller`; others are kept by their type, and nobody is told.
     pub logs_type: LogsType,
     /// Tells hosts of equal ids apart.
     pub infra_env_id: Option<InfraEnvId>,
@@ -40,8 +41,9 @@ pub struct DownloadLogs {
     pub host_id: Option<HostId>,
 }
 
-fn controller_key(cluster_id: ClusterId) -> Result<Key, Error> {
-    key(cluster_id, &format!("logs/controller/{ARCHIVE}"))
+/// Where logs of the cluster are kept, by their type.
+fn cluster_key(cluster_id: ClusterId, logs_type: LogsType) -> Result<Key, Error> {
+    key(cluster_id, &format!("logs/{logs_type}/{ARCHIVE}"))
 }
 
 fn host_key(cluster_id: ClusterId, host_id: HostId) -> Result<Key, Error> {
@@ -50,7 +52,9 @@ fn host_key(cluster_id: ClusterId, host_id: HostId) -> Result<Key, Error> {
 
 /// `<cluster>_<role>_<host>`, the start of the names of a host's logs.
 fn stem(cluster: &str, host: &HostFacts) -> String {
-    let role = if host.record.host.bootstrap { "bootstrap" } else { host.effective_role().as_str() };
+    // As it is set: what the service suggests is another one tomorrow.
+    let role = host.record.host.role.unwrap_or(HostRole::AutoAssign);
+    let role = if host.record.host.bootstrap { HostRole::Bootstrap } else { role };
     format!("{}_{role}_{}", plain(cluster), plain(&host.name()))
 }
 

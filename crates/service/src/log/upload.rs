@@ -14,7 +14,7 @@ use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use bytes::Bytes;
 use futures::Stream;
 
-use super::{UploadLogs, controller_key, host_key};
+use super::{UploadLogs, cluster_key, host_key};
 use crate::cluster::no_cluster;
 use crate::fault::{Fault, attempt, broken};
 use crate::host::no_host;
@@ -42,8 +42,14 @@ impl Service {
             self.keep_logs(&host_key(cluster_id, host_id)?, content).await?;
             return attempt!(self, caller, self.note_host_logs(caller, host));
         }
+        if logs_type == LogsType::Empty {
+            return Err(Refusal::bad_request("logs_type is required").into());
+        }
         self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
-        self.keep_logs(&controller_key(cluster_id)?, content).await?;
+        self.keep_logs(&cluster_key(cluster_id, logs_type)?, content).await?;
+        if logs_type != LogsType::Controller {
+            return Ok(());
+        }
         let note = |facts: &Facts| Ok(cluster_logs::uploaded(facts));
         attempt!(self, caller, self.decide(caller, cluster_id, &note)).map(drop)
     }

@@ -9,6 +9,7 @@ use assisted_service::file::File;
 use assisted_service::log::{DownloadLogs, UploadLogs};
 use assisted_wire::cluster::{LogsState, LogsType};
 use assisted_wire::cluster_params::LogsProgressParams;
+use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, HostId};
 use bytes::Bytes;
 use futures::stream;
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::lab::{Database, Lab, PULL_SECRET, content, on_both_engines, refusal};
 
-on_both_engines![told, kept_as_they_come, refused, all_in_one];
+on_both_engines![told, kept_as_they_come, by_their_role_and_type, refused, all_in_one];
 
 impl Lab {
     async fn upload_logs(&self, upload: UploadLogs, content: &[u8]) -> Result<(), Error> {
@@ -111,6 +112,34 @@ async fn kept_as_they_come(database: Database) {
     assert_eq!(got, (format!("c_{id}_controller.tar.gz"), b"second".to_vec()));
     lab.service.deregister_cluster(&lab.caller, id).await.unwrap();
     assert_eq!(lab.logs(query(id, Some(LogsType::Controller), None)).await.unwrap().1, b"second");
+    lab.stop().await;
+}
+
+async fn by_their_role_and_type(database: Database) {
+    let lab = Lab::start(&database).await;
+    let id = lab.cluster(json!({"base_dns_domain": "example.com"})).await.id;
+    let host = lab.host(lab.infra_env(Some(id)).await.id).await;
+    lab.tell_all(host, 1).await;
+    lab.until_host(host, "a suggestion", |host| host.suggested_role == Some(HostRole::Master)).await;
+    lab.upload_logs(of_host(id, host), b"host").await.unwrap();
+    let name = async || lab.logs(query(id, Some(LogsType::Host), Some(host.host_id))).await.unwrap().0;
+    // What is suggested is not what is set.
+    assert_eq!(name().await, "c_auto-assign_node-1.tar.gz");
+    let params = serde_json::from_value(json!({"host_role": "worker"})).unwrap();
+    lab.service.update_host(&lab.caller, host, params).await.unwrap();
+    assert_eq!(name().await, "c_worker_node-1.tar.gz");
+
+    // Of a type that nobody waits for.
+    let other = UploadLogs { logs_type: LogsType::All, ..of_controller(id) };
+    lab.upload_logs(other, b"other").await.unwrap();
+    assert_eq!(lab.get_cluster(id).await.logs_info, None);
+    assert_eq!(refusal(lab.logs(query(id, Some(LogsType::Controller), None)).await).0, 409);
+    lab.upload_logs(of_controller(id), b"controller").await.unwrap();
+    let files = unpack(&lab.logs(query(id, None, None)).await.unwrap().1);
+    assert_eq!(files["all_logs.tar.gz"], b"other");
+    assert_eq!(files["controller_logs.tar.gz"], b"controller");
+    let untyped = UploadLogs { logs_type: LogsType::Empty, ..of_controller(id) };
+    assert_eq!(refusal(lab.upload_logs(untyped, b"").await), (400, "logs_type is required".to_owned()));
     lab.stop().await;
 }
 
