@@ -24,6 +24,7 @@ mod pace;
 mod retention;
 mod scheduler;
 pub mod start;
+mod turns;
 pub mod version;
 mod work;
 
@@ -45,9 +46,9 @@ use event::limit::Limits;
 use generator::Generator;
 use infra_env::{Networks, Programs};
 use live::ring::Live;
-use manifest::Turns;
 use memory::Memory;
 use scheduler::Scheduler;
+use turns::Turns;
 use version::Offered;
 
 /// Makes the token that opens one resource to those who hold its URL; `None` where no token is needed.
@@ -65,7 +66,10 @@ struct Inner {
     signer: Signer,
     memory: Memory,
     limits: Limits,
+    /// Of changes of manifests.
     manifests: Turns,
+    /// Of hosts that report what their cluster is to show at once.
+    reports: Turns,
     networks: Networks,
     programs: Programs,
     scheduler: Scheduler,

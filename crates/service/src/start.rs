@@ -17,9 +17,9 @@ use crate::event::limit::Limits;
 use crate::generator::{self, Generator};
 use crate::infra_env::{Networks, Programs};
 use crate::live::ring::Live;
-use crate::manifest::Turns;
 use crate::memory::Memory;
 use crate::scheduler::Scheduler;
+use crate::turns::Turns;
 use crate::version::Offered;
 use crate::{Clock, Inner, Service, Signer};
 
@@ -81,6 +81,7 @@ impl Builder {
             clock: self.clock,
             signer: self.signer,
             manifests: Turns::default(),
+            reports: Turns::default(),
             networks: Networks::default(),
             programs: Programs::default(),
             memory: Memory::default(),

@@ -42,6 +42,7 @@ pub(crate) struct Work {
     /// Hosts that are written, but no longer part of the facts.
     left: Vec<HostFacts>,
     hosts_removed: Vec<HostRecord>,
+    infra_envs_changed: Vec<InfraEnvId>,
     infra_envs_removed: Vec<InfraEnvId>,
     /// Whether something changed that other hosts of the cluster are told about.
     mates_changed: bool,
@@ -63,6 +64,7 @@ impl Work {
             reports_changed: BTreeSet::new(),
             left: Vec::new(),
             hosts_removed: Vec::new(),
+            infra_envs_changed: Vec::new(),
             infra_envs_removed: Vec::new(),
             mates_changed: false,
         }
@@ -81,6 +83,14 @@ impl Work {
     /// The infra-env of a host of the work.
     pub(crate) fn infra_env(&self, id: InfraEnvId) -> Option<&InfraEnvRecord> {
         self.facts.infra_envs.get(&id)
+    }
+
+    /// Puts another record of an infra-env in place.
+    pub(crate) fn update_infra_env(&mut self, record: InfraEnvRecord, version: Version) {
+        let id = record.infra_env.id;
+        self.batch.update_infra_env(&record, version);
+        self.facts.infra_envs.insert(id, record);
+        self.infra_envs_changed.push(id);
     }
 
     /// Deletes an infra-env.
@@ -313,6 +323,9 @@ impl Work {
         for (key, _) in &self.reports_changed {
             memory.hosts.remove(key);
         }
+        for id in &self.infra_envs_changed {
+            memory.forget_infra_env(*id);
+        }
         for id in &self.infra_envs_removed {
             memory.infra_envs.remove(id);
         }
@@ -327,7 +340,7 @@ impl Work {
             }
             let gone = self.hosts_removed.iter().map(key_of).chain(self.left.iter().map(HostFacts::key));
             gone.for_each(|key| memory.groups.leave(&Group::Cluster(record.cluster.id), key));
-            if self.cluster_changed {
+            if self.cluster_changed || !self.infra_envs_changed.is_empty() {
                 memory.forget_cluster(record.cluster.id);
             } else if self.mates_changed {
                 memory.forget_group(Group::Cluster(record.cluster.id));

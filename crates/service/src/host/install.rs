@@ -1,10 +1,11 @@
 //! A host is installed into a cluster that runs already, and hosts tell how far their installation is (service-api §6.5, §6.8).
 
 use assisted_core::host::install::may_install;
-use assisted_core::host::progress::update;
+use assisted_core::host::progress::{Progressed, update};
 use assisted_core::host::record::HostKey;
 use assisted_core::install::install_host;
 use assisted_core::refusal::Refusal;
+use assisted_store::Deleted;
 use assisted_wire::host::{Host, HostProgress};
 
 use super::no_host;
@@ -49,7 +50,7 @@ impl Service {
         Ok(raw_host(host))
     }
 
-    /// Notes how far the installation of a host is.
+    /// Notes how far the installation of a host is; its cluster shows what follows at once.
     ///
     /// # Errors
     ///
@@ -70,17 +71,33 @@ impl Service {
         told: &HostProgress,
     ) -> Result<(), Fault> {
         let mut work = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
-        work.request_id = Some(caller.request_id);
-        let progressed = update(&work.facts, key, told)?;
-        if let Some(change) = progressed.host {
-            work.change_host(change);
-            // The cluster follows at once, but the host need not wait for it. How much of a stage is done only puts off what
-            // the clock would do: then the cluster is looked at when that was due.
-            if progressed.stage_changed {
-                work.mark_due();
-            }
+        let mut progressed = update(&work.facts, key, told)?;
+        // With another stage the cluster is further, too, and whoever reads it after the answer finds it so. How much of a stage
+        // is done only puts off what the clock would do: then the cluster is looked at when that was due.
+        let cluster_id = work.cluster().map(|record| record.cluster.id);
+        let turn = match cluster_id.filter(|_| progressed.stage_changed) {
+            Some(id) => self.0.reports.take_soon(id).await,
+            None => None,
+        };
+        let mut is_whole = false;
+        if let (Some(_), Some(id)) = (&turn, cluster_id)
+            && let Some(whole) = self.load_cluster(id, Deleted::Hidden).await?
+            && whole.host(key).is_some()
+        {
+            progressed = update(&whole.facts, key, told)?;
+            (work, is_whole) = (whole, true);
         }
-        work.events.extend(progressed.events);
+        work.request_id = Some(caller.request_id);
+        let Progressed { host, events, stage_changed } = progressed;
+        if let Some(change) = host {
+            work.change_host(change);
+        }
+        work.events.extend(events);
+        match (stage_changed, is_whole) {
+            (true, true) => work.refresh_and_mark(),
+            (true, false) => work.mark_due(),
+            (false, _) => {}
+        }
         work.commit(self).await?;
         Ok(())
     }

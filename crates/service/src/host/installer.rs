@@ -74,13 +74,15 @@ impl Service {
         change: &(impl Fn(&mut Work) + Sync),
         event: &Spec,
     ) -> Result<Host, Fault> {
-        let mut work = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
+        let mut work = self.load_host(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let event = event.of_host(work.host(key).ok_or_else(|| no_host(key))?, &[]);
         change(&mut work);
         work.events.push(event);
+        work.refresh_and_mark();
         let facts = work.commit(self).await?;
-        facts.hosts.first().map(raw_host).ok_or_else(|| no_host(key).into())
+        let host = facts.hosts.iter().find(|host| host.key() == key).ok_or_else(|| no_host(key))?;
+        Ok(raw_host(host))
     }
 }
 

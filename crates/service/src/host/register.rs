@@ -74,6 +74,10 @@ impl Service {
         let deleted = row.as_ref().is_some_and(|row| row.record.host.deleted_at.is_some());
         let bound = row.as_ref().filter(|_| !deleted).and_then(|row| row.record.host.cluster_id);
         let cluster_id = infra_env.record.infra_env.cluster_id.or(bound);
+        let turn = match cluster_id {
+            Some(id) => self.0.reports.take_soon(id).await,
+            None => None,
+        };
         let mut work = match cluster_id {
             Some(id) => self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?,
             None => self.blank_work(),
@@ -107,7 +111,13 @@ impl Service {
                 work.put_cluster(record);
             }
             work.events.extend(events);
-            work.batch.mark_due(due_of(&work, key), now);
+            let due = due_of(&work, key);
+            // Its cluster shows at once that it starts over, unless it is a host of another one, or of none.
+            if turn.is_some() && work.cluster().is_some_and(|record| due == Due::Cluster(record.cluster.id)) {
+                work.refresh_and_mark();
+            } else {
+                work.batch.mark_due(due, now);
+            }
         }
         let facts = work.commit(self).await?;
         let host = facts

@@ -11,7 +11,7 @@ use crate::fault::{Fault, attempt};
 use crate::{Caller, Error, Service};
 
 impl Service {
-    /// Resets a host that is being added to an installed cluster.
+    /// Resets a host that is being added to an installed cluster; the cluster shows what follows at once.
     ///
     /// # Errors
     ///
@@ -21,14 +21,15 @@ impl Service {
     }
 
     async fn try_reset_host(&self, caller: &Caller, key: HostKey) -> Result<Host, Fault> {
-        let mut work = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
+        let mut work = self.load_host(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(|| no_host(key))?;
         let outcome = reset_host(host, work.facts.now)?;
         work.absorb(outcome);
-        work.mark_due();
+        work.refresh_and_mark();
         let facts = work.commit(self).await?;
-        facts.hosts.first().map(raw_host).ok_or_else(|| no_host(key).into())
+        let host = facts.hosts.iter().find(|host| host.key() == key).ok_or_else(|| no_host(key))?;
+        Ok(raw_host(host))
     }
 
     /// Forgets the outcome of a check, so that it is made anew.

@@ -13,7 +13,6 @@ use assisted_core::rules::manifest::{Place, no_cluster};
 use assisted_store::Stored;
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::ManifestFolder;
-use tokio::sync::{Mutex, MutexGuard};
 
 use crate::fault::broken;
 use crate::{Error, Service};
@@ -30,21 +29,6 @@ impl ManifestFile {
     /// The manifest as the rules name it.
     fn place(&self) -> Place<'_> {
         Place { cluster_id: self.cluster_id, folder: self.folder, file_name: &self.file_name }
-    }
-}
-
-/// Changes of one cluster's manifests take turns: each looks at what is there before it writes.
-///
-/// Clusters share a few locks, so that none has to be made or forgotten. They hold within one replica.
-#[derive(Debug, Default)]
-pub(crate) struct Turns([Mutex<()>; LOCKS]);
-
-const LOCKS: usize = 32;
-
-impl Turns {
-    async fn take(&self, id: ClusterId) -> MutexGuard<'_, ()> {
-        let [.., last] = id.0.into_bytes();
-        self.0[usize::from(last) % LOCKS].lock().await
     }
 }
 

@@ -95,7 +95,8 @@ pub struct Lab {
     pub service: Service,
     pub caller: Caller,
     pub time: Time,
-    background: Background,
+    /// `None`: nothing is at work but the calls themselves.
+    background: Option<Background>,
 }
 
 impl Lab {
@@ -139,11 +140,18 @@ impl Lab {
             builder = builder.generator(generator);
         }
         let (service, background) = builder.start();
-        Self { service, caller: Caller::admin(Uuid::new_v4()), time, background }
+        Self { service, caller: Caller::admin(Uuid::new_v4()), time, background: Some(background) }
     }
 
-    pub async fn stop(self) {
-        self.background.stop().await;
+    pub async fn stop(mut self) {
+        self.stop_background().await;
+    }
+
+    /// Leaves the service with nothing that follows up what calls leave to others.
+    pub async fn stop_background(&mut self) {
+        if let Some(background) = self.background.take() {
+            background.stop().await;
+        }
     }
 
     /// Turns the clock, and has what is due then looked at.

@@ -1,6 +1,7 @@
 //! Use cases on SQLite and on a real PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests too")]
 
+mod at_once;
 mod binding;
 mod catalogue;
 mod disabled;

@@ -1,0 +1,192 @@
+//! What follows from a call is there when it answers: each is made where nothing else is at work that could make up for it.
+
+use assisted_wire::cluster::{Cluster, ClusterStatus, FinalizingStage};
+use assisted_wire::host::{HostStage, HostStatus};
+use assisted_wire::host_params::BindHostParams;
+use assisted_wire::step::StepType;
+use serde_json::{Value, json};
+
+use crate::lab::{Database, Lab, inventory, on_both_engines};
+
+on_both_engines![
+    changes_of_users,
+    hosts_that_come_and_go,
+    progress_to_the_end,
+    a_day2_host_starts_over,
+    a_pool_hears_of_its_time_sources,
+];
+
+const CA: &str = include_str!("../data/ca.pem");
+
+/// The status of a validation of a cluster or a host.
+fn validation(info: &str, id: &str) -> String {
+    let info: Value = serde_json::from_str(info).unwrap();
+    let mut all = info.as_object().unwrap().values().flat_map(|list| list.as_array().unwrap());
+    all.find(|entry| entry["id"] == id).unwrap()["status"].as_str().unwrap().to_owned()
+}
+
+fn percentage(cluster: &Cluster) -> i64 {
+    cluster.progress.clone().unwrap().total_percentage
+}
+
+async fn changes_of_users(database: Database) {
+    let mut lab = Lab::simulating(&database).await;
+    let ready = lab.ready().await;
+    lab.stop_background().await;
+    let (id, hosts) = (ready.id, &ready.hosts);
+    let change = async |body: Value| {
+        let params = serde_json::from_value(body).unwrap();
+        let answer = Box::pin(lab.service.update_cluster(&lab.caller, id, params)).await.unwrap();
+        let read = lab.get_cluster(id).await;
+        assert_eq!((answer.status, &answer.validations_info), (read.status, &read.validations_info));
+        read
+    };
+    let without = change(json!({"api_vips": [], "ingress_vips": []})).await;
+    assert_eq!(validation(&without.validations_info, "api-vips-defined"), "failure");
+    assert_eq!(without.status, ClusterStatus::PendingForInput);
+    let vips = json!({"api_vips": [{"ip": "192.168.126.100"}], "ingress_vips": [{"ip": "192.168.126.101"}]});
+    assert_eq!(change(vips).await.status, ClusterStatus::Ready);
+
+    let rename = async |name: &str| {
+        let params = serde_json::from_value(json!({"host_name": name})).unwrap();
+        let answer = lab.service.update_host(&lab.caller, hosts[0], params).await.unwrap();
+        (answer.status, lab.get(hosts[0]).await, lab.get(hosts[1]).await, lab.get_cluster(id).await)
+    };
+    let (answer, own, other, cluster) = rename("node-2").await;
+    assert_eq!(
+        (answer, own.status, other.status),
+        (own.status, HostStatus::Insufficient, HostStatus::Insufficient)
+    );
+    assert_eq!(validation(&other.validations_info, "hostname-unique"), "failure");
+    assert_eq!(cluster.status, ClusterStatus::Insufficient);
+    let (answer, own, other, cluster) = rename("node-1").await;
+    assert_eq!((answer, own.status, other.status), (HostStatus::Known, HostStatus::Known, HostStatus::Known));
+    assert_eq!(cluster.status, ClusterStatus::Ready);
+
+    let disabled = lab.service.disable_host(&lab.caller, hosts[0]).await.unwrap();
+    assert_eq!(disabled.status, HostStatus::Disabled);
+    let cluster = lab.get_cluster(id).await;
+    assert_eq!((cluster.status, cluster.enabled_host_count), (ClusterStatus::Insufficient, 2));
+    lab.service.enable_host(&lab.caller, hosts[0]).await.unwrap();
+    assert_eq!(lab.get(hosts[0]).await.status, HostStatus::Discovering);
+}
+
+async fn hosts_that_come_and_go(database: Database) {
+    let mut lab = Lab::simulating(&database).await;
+    let ready = lab.ready().await;
+    let pool = lab.infra_env(None).await;
+    let waiting = lab.host(pool.id).await;
+    lab.tell_all(waiting, 4).await;
+    lab.until(waiting, HostStatus::KnownUnbound).await;
+    lab.stop_background().await;
+    let count = async || {
+        let cluster = lab.get_cluster(ready.id).await;
+        (cluster.status, cluster.total_host_count, cluster.ready_host_count)
+    };
+    assert_eq!(count().await, (ClusterStatus::Ready, 3, 3));
+
+    let params = BindHostParams { cluster_id: ready.id };
+    lab.service.bind_host(&lab.caller, waiting, params).await.unwrap();
+    assert_eq!(lab.get(waiting).await.status, HostStatus::Binding);
+    assert_eq!(count().await, (ClusterStatus::Insufficient, 4, 3));
+    // It boots the cluster's own image.
+    lab.register(pool.id, waiting.host_id).await.unwrap();
+    assert_eq!(lab.get(waiting).await.status, HostStatus::Discovering);
+    lab.service.unbind_host(&lab.caller, waiting).await.unwrap();
+    assert_eq!(lab.get(waiting).await.status, HostStatus::Unbinding);
+    assert_eq!(count().await, (ClusterStatus::Ready, 3, 3));
+
+    // One boots again: it is not known any more, the others are no group of three, and their cluster is not ready.
+    let again = ready.hosts[0];
+    lab.register(again.infra_env_id, again.host_id).await.unwrap();
+    assert_eq!(lab.get(again).await.status, HostStatus::Discovering);
+    assert_eq!(count().await, (ClusterStatus::Insufficient, 3, 0));
+    lab.service.deregister_host(&lab.caller, again).await.unwrap();
+    assert_eq!(count().await, (ClusterStatus::Insufficient, 2, 0));
+}
+
+async fn progress_to_the_end(database: Database) {
+    let mut lab = Lab::simulating(&database).await;
+    let ready = lab.ready().await;
+    let id = ready.id;
+    lab.install_at(&ready).await;
+    for host in &ready.hosts {
+        lab.until(*host, HostStatus::Installing).await;
+        lab.until_told(*host, StepType::Install).await;
+    }
+    lab.until_idle(id).await;
+    lab.stop_background().await;
+
+    let mut known = percentage(&lab.get_cluster(id).await);
+    for host in &ready.hosts {
+        for stage in lab.get(*host).await.progress_stages.unwrap() {
+            lab.reach(*host, stage).await;
+            let cluster = lab.get_cluster(id).await;
+            let shown = percentage(&cluster);
+            // The rest is not done before the others are.
+            assert!(
+                shown > known || stage == HostStage::StartingInstallation,
+                "{stage}: {shown} after {known}"
+            );
+            let own = cluster.hosts.unwrap().into_iter().find(|each| each.id == host.host_id).unwrap();
+            assert_eq!(own.progress.unwrap().current_stage, Some(stage));
+            known = shown;
+        }
+        assert_eq!(lab.get(*host).await.status, HostStatus::Installed);
+    }
+    assert_eq!((lab.get_cluster(id).await.status, known), (ClusterStatus::Finalizing, 80));
+
+    for stage in FinalizingStage::ALL {
+        let params = serde_json::from_value(json!({"finalizing_stage": stage})).unwrap();
+        lab.service.update_cluster_finalizing_progress(&lab.caller, id, params).await.unwrap();
+        let shown = lab.get_cluster(id).await.progress.unwrap();
+        assert_eq!(shown.finalizing_stage, Some(*stage));
+    }
+    lab.service.upload_cluster_ingress_cert(&lab.caller, id, CA).await.unwrap();
+    for operator in lab.service.list_of_cluster_operators(&lab.caller, id, None).await.unwrap().0 {
+        let report = json!({"name": operator.name, "status": "available", "status_info": "fine"});
+        let report = serde_json::from_value(report).unwrap();
+        lab.service.report_monitored_operator_status(&lab.caller, id, report).await.unwrap();
+    }
+    let cluster = lab.get_cluster(id).await;
+    assert_eq!((cluster.status, percentage(&cluster)), (ClusterStatus::Installed, 100));
+}
+
+async fn a_day2_host_starts_over(database: Database) {
+    let mut lab = Lab::simulating(&database).await;
+    let ready = lab.installed().await;
+    lab.service.transform_cluster_to_adding_hosts(&lab.caller, ready.id).await.unwrap();
+    let host = lab.host(ready.hosts[0].infra_env_id).await;
+    lab.tell_all(host, 4).await;
+    lab.until_told(host, StepType::ApiVipConnectivityCheck).await;
+    let reached = json!({"is_success": true, "ignition": "{\"ignition\":{\"version\":\"3.2.0\"}}"});
+    lab.reply(host, StepType::ApiVipConnectivityCheck, &reached).await.unwrap();
+    lab.until(host, HostStatus::Known).await;
+    lab.stop_background().await;
+
+    lab.service.install_host(&lab.caller, host).await.unwrap();
+    assert_eq!(lab.get(host).await.status, HostStatus::Installing);
+    for stage in lab.get(host).await.progress_stages.unwrap() {
+        lab.reach(host, stage).await;
+    }
+    assert_eq!(lab.get(host).await.status, HostStatus::AddedToExistingCluster);
+    lab.service.reset_host(&lab.caller, host).await.unwrap();
+    assert_eq!(lab.get(host).await.status, HostStatus::ResettingPendingUserAction);
+    lab.register(host.infra_env_id, host.host_id).await.unwrap();
+    assert_eq!(lab.get(host).await.status, HostStatus::Discovering);
+}
+
+/// Hosts of a pool are judged one by one, and soon.
+async fn a_pool_hears_of_its_time_sources(database: Database) {
+    let lab = Lab::start(&database).await;
+    let pool = lab.infra_env(None).await;
+    let host = lab.host(pool.id).await;
+    lab.poll(host).await.unwrap();
+    lab.reply(host, StepType::Inventory, &inventory(1)).await.unwrap();
+    let known = lab.until(host, HostStatus::KnownUnbound).await;
+    assert!(!known.validations_info.contains("ntp-synced"), "{}", known.validations_info);
+    let params = serde_json::from_value(json!({"additional_ntp_sources": "time.example.com"})).unwrap();
+    lab.service.update_infra_env(&lab.caller, pool.id, params).await.unwrap();
+    lab.until_host(host, "judged", |host| host.validations_info.contains("ntp-synced")).await;
+    lab.stop().await;
+}
