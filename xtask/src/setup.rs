@@ -23,6 +23,7 @@ const PACKAGES: &[Package] = &[
     Package { name: "binutils", present: || has_program("readelf") },
     Package { name: "ignition", present: || Path::new("/usr/bin/ignition-validate").is_file() },
     Package { name: "isolinux", present: || Path::new("/usr/lib/ISOLINUX/isolinux.bin").is_file() },
+    Package { name: "openssl", present: || has_program("openssl") },
     Package { name: "libssl-dev", present: || has_library("openssl") },
     Package { name: "libzstd-dev", present: || has_library("libzstd") },
     Package { name: "pkg-config", present: || has_program("pkg-config") },

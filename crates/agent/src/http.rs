@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
-use reqwest::{Certificate, Client, Response, Url};
+use reqwest::{Client, Response, Url};
 
 /// Limit for a whole answer that is read into memory.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -59,10 +59,7 @@ pub fn client(trust: &Trust) -> Result<Client, HttpError> {
     let builder = match trust {
         Trust::System => builder,
         Trust::Only(pem) => {
-            let found = Certificate::from_pem_bundle(pem).map_err(|_| HttpError::NoCertificate)?;
-            if found.is_empty() {
-                return Err(HttpError::NoCertificate);
-            }
+            let found = assisted_client::authorities(pem).map_err(|_| HttpError::NoCertificate)?;
             found
                 .into_iter()
                 .fold(builder.no_proxy().tls_built_in_root_certs(false), |builder, certificate| {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use assisted_base::pem::{self, PemError};
 use hyper::Version;
 use hyper::header::{CONNECTION, HeaderValue};
 use hyper::service::service_fn;
@@ -15,8 +16,6 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -41,18 +40,27 @@ pub enum TlsError {
     Certificate {
         path: String,
         #[source]
-        source: rustls::pki_types::pem::Error,
+        source: FileError,
     },
     #[error("the key file {path} can't be read; set HTTPS_KEY_FILE to a private key in PEM form")]
     Key {
         path: String,
         #[source]
-        source: rustls::pki_types::pem::Error,
+        source: FileError,
     },
     #[error("TLS_MIN_VERSION {0:?} is not VersionTLS12 or VersionTLS13")]
     Version(String),
     #[error("certificate and key can't be used")]
     Pair(#[from] rustls::Error),
+}
+
+/// Why a file of the listener can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    #[error(transparent)]
+    Read(#[from] io::Error),
+    #[error(transparent)]
+    Pem(#[from] PemError),
 }
 
 /// Reads certificate and key of a TLS listener; `min_version` empty: TLS 1.2.
@@ -61,10 +69,9 @@ pub enum TlsError {
 ///
 /// When a file can't be read, or key and certificate do not fit; a key never shows in the error.
 pub fn tls(certificate: &Path, key: &Path, min_version: &str) -> Result<Arc<ServerConfig>, TlsError> {
-    let chain = CertificateDer::pem_file_iter(certificate)
-        .and_then(Iterator::collect)
+    let chain = read(certificate, pem::certificates)
         .map_err(|source| TlsError::Certificate { path: certificate.display().to_string(), source })?;
-    let key = PrivateKeyDer::from_pem_file(key)
+    let key = read(key, pem::private_key)
         .map_err(|source| TlsError::Key { path: key.display().to_string(), source })?;
     let versions = match min_version {
         "" | "VersionTLS12" => rustls::DEFAULT_VERSIONS,
@@ -78,6 +85,10 @@ pub fn tls(certificate: &Path, key: &Path, min_version: &str) -> Result<Arc<Serv
         .with_single_cert(chain, key)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(config))
+}
+
+fn read<T>(path: &Path, reader: impl Fn(&[u8]) -> Result<T, PemError>) -> Result<T, FileError> {
+    Ok(reader(&std::fs::read(path)?)?)
 }
 
 /// Serves the API on a listener until `stop` ends; requests under way are finished.

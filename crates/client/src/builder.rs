@@ -7,25 +7,21 @@ use std::time::Duration;
 use assisted_wire::operation::{OperationId, Scheme};
 use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
-use reqwest::{Certificate, NoProxy, Proxy};
+use reqwest::{NoProxy, Proxy};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::base_url::BaseUrl;
 use crate::call::Call;
 use crate::retry::RetryPolicy;
-
-/// Largest CA file that is read, in bytes.
-const CA_FILE_LIMIT: u64 = 4 << 20;
+use crate::trust::{TrustError, authorities_of_file};
 
 /// Why a client can't be made.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     #[error("the service's address can't be used: {reason}")]
     BaseUrl { reason: String },
-    #[error("can't read the CA file {}: {source}", path.display())]
-    CaFile { path: PathBuf, source: std::io::Error },
-    #[error("the CA file {} holds no usable certificate", path.display())]
-    NoCertificate { path: PathBuf },
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     #[error("the {scheme} token holds characters that can't be sent in a header")]
     Token { scheme: &'static str },
     #[error("a proxy's address can't be used: {0}")]
@@ -205,7 +201,7 @@ impl ClientBuilder {
             }
         }
         if let Some(path) = self.ca_file {
-            for certificate in certificates(&path)? {
+            for certificate in authorities_of_file(&path)? {
                 http = http.add_root_certificate(certificate);
             }
         }
@@ -229,19 +225,6 @@ pub fn install_crypto() {
     }
 }
 
-fn certificates(path: &Path) -> Result<Vec<Certificate>, BuildError> {
-    let refuse = |source| BuildError::CaFile { path: path.to_owned(), source };
-    let length = std::fs::metadata(path).map_err(refuse)?.len();
-    if length > CA_FILE_LIMIT {
-        return Err(refuse(std::io::Error::other(format!("it is longer than {CA_FILE_LIMIT} bytes"))));
-    }
-    let pem = std::fs::read(path).map_err(refuse)?;
-    match Certificate::from_pem_bundle(&pem) {
-        Ok(found) if !found.is_empty() => Ok(found),
-        _ => Err(BuildError::NoCertificate { path: path.to_owned() }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,8 +232,8 @@ mod tests {
     #[test]
     fn a_ca_file_must_hold_a_certificate() {
         let build = |path: &str| Client::builder("https://host").ca_file(path).build();
-        assert!(matches!(build("/does/not/exist"), Err(BuildError::CaFile { .. })));
-        assert!(matches!(build("/dev/null"), Err(BuildError::NoCertificate { .. })));
+        assert!(matches!(build("/does/not/exist"), Err(BuildError::Trust(TrustError::Read { .. }))));
+        assert!(matches!(build("/dev/null"), Err(BuildError::Trust(TrustError::NoCertificate { .. }))));
     }
 
     #[test]

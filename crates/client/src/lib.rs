@@ -14,6 +14,7 @@ mod error;
 mod form;
 mod operation;
 mod retry;
+mod trust;
 mod watch;
 
 pub use base_url::BaseUrl;
@@ -26,4 +27,5 @@ pub use operation::hosts::ClusterHostFilter;
 pub use operation::infra_envs::{InfraEnvFile, InfraEnvFilter};
 pub use operation::versions::{SupportFilter, VersionFilter};
 pub use retry::RetryPolicy;
+pub use trust::{TrustError, authorities, authorities_of_file, identity};
 pub use watch::{Change, Changes};

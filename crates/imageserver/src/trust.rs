@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use assisted_base::pem;
 use reqwest::Certificate;
 
 /// Bytes of a file with certificates at most.
@@ -25,14 +26,13 @@ pub enum TrustError {
 /// The certificates of a file (PEM); none without a file.
 pub(crate) fn certificates(path: Option<&Path>) -> Result<Vec<Certificate>, TrustError> {
     let Some(path) = path else { return Ok(Vec::new()) };
-    let mut pem = Vec::new();
+    let mut text = Vec::new();
     File::open(path)
-        .and_then(|file| file.take(LONGEST).read_to_end(&mut pem))
+        .and_then(|file| file.take(LONGEST).read_to_end(&mut text))
         .map_err(|source| TrustError::Read { path: path.to_owned(), source })?;
-    match Certificate::from_pem_bundle(&pem) {
-        Ok(found) if !found.is_empty() => Ok(found),
-        _ => Err(TrustError::Empty { path: path.to_owned() }),
-    }
+    let found = pem::certificates(&text).unwrap_or_default();
+    let trusted: Vec<_> = found.iter().filter_map(|der| Certificate::from_der(der).ok()).collect();
+    if trusted.is_empty() { Err(TrustError::Empty { path: path.to_owned() }) } else { Ok(trusted) }
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ const LOOK: Duration = Duration::from_secs(30);
 /// How long cluster operators take until they are available.
 const OPERATORS: Duration = Duration::from_secs(5 * 60);
 /// The certificate authority of the cluster's router; its key is nowhere.
+///
+/// With a remark, in one line and without a last line end: a cluster's bundle may be any PEM.
 const INGRESS_CA: &str = include_str!("ingress-ca.pem");
 
 /// What happens after the nodes have come, in order.

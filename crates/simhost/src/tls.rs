@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
+use assisted_base::pem;
+use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
 
 /// Why there can be no TLS.
@@ -35,8 +35,8 @@ impl Tls {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if let Some(path) = ca_file {
             let fail = |cause: String| TlsError::Certificates { path: path.to_owned(), cause };
-            let found = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-            let found = found.map_err(|error| fail(error.to_string()))?;
+            let text = std::fs::read(path).map_err(|error| fail(error.to_string()))?;
+            let found = pem::certificates(&text).map_err(|error| fail(error.to_string()))?;
             if found.is_empty() {
                 return Err(fail("there are none".to_owned()));
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use assisted_base::pem;
 use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
@@ -12,8 +13,6 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 use tokio::net::TcpListener;
@@ -32,16 +31,15 @@ const GREETING: Duration = Duration::from_secs(120);
 
 /// Serves on a port of all addresses, until it is dropped. Told `clients`, an authority, it takes only whom that signed.
 pub async fn serve(port: u16, own: &Pair, clients: Option<&str>, routes: Router) -> Result<()> {
-    let certificates: Vec<_> =
-        CertificateDer::pem_slice_iter(own.certificate.as_bytes()).collect::<Result<_, _>>()?;
-    let key = PrivateKeyDer::from_pem_slice(own.key.as_bytes()).context("the server's key can't be used")?;
+    let certificates = pem::certificates(own.certificate.as_bytes())?;
+    let key = pem::private_key(own.key.as_bytes()).context("the server's key can't be used")?;
     let builder = ServerConfig::builder();
     let builder = match clients {
         None => builder.with_no_client_auth(),
         Some(authority) => {
             let mut roots = RootCertStore::empty();
-            for certificate in CertificateDer::pem_slice_iter(authority.as_bytes()) {
-                roots.add(certificate?)?;
+            for certificate in pem::certificates(authority.as_bytes())? {
+                roots.add(certificate)?;
             }
             builder.with_client_cert_verifier(WebPkiClientVerifier::builder(Arc::new(roots)).build()?)
         }

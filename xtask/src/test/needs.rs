@@ -49,6 +49,7 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-imageserver", "xorriso", &[]),
     of("assisted-ignition", "ignition-validate", &[]),
     of("assisted-netconf", "", &[NMSTATECTL]),
+    of("assisted-base", "openssl", &[]),
 ];
 
 /// What the tests of a crate need that is made for them; most need nothing.

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::Duration;
 
+use assisted_base::pem;
 use assisted_service::{Caller, Service, TokenResource};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use assisted_wire::operation::Scheme;
@@ -17,6 +18,7 @@ use p256::ecdsa::signature::{Signer as _, Verifier as _};
 use p256::ecdsa::{Signature, SigningKey, VerifyingKey};
 use p256::pkcs8::{DecodePrivateKey, DecodePublicKey};
 use parking_lot::Mutex;
+use rustls::pki_types::PrivateKeyDer;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -60,12 +62,13 @@ impl Signer {
     /// # Errors
     ///
     /// When the text holds no such key; it never shows in the error.
-    pub fn new(pem: &Secret) -> Result<Self, AuthError> {
-        let key = p256::SecretKey::from_sec1_pem(pem.expose())
-            .map_err(drop)
-            .or_else(|()| p256::SecretKey::from_pkcs8_pem(pem.expose()).map_err(drop))
-            .map_err(|()| AuthError::PrivateKey)?;
-        Ok(Self(SigningKey::from(key)))
+    pub fn new(text: &Secret) -> Result<Self, AuthError> {
+        let key = match pem::private_key(text.expose().as_bytes()) {
+            Ok(PrivateKeyDer::Sec1(key)) => p256::SecretKey::from_sec1_der(key.secret_sec1_der()).ok(),
+            Ok(PrivateKeyDer::Pkcs8(key)) => p256::SecretKey::from_pkcs8_der(key.secret_pkcs8_der()).ok(),
+            _ => None,
+        };
+        Ok(Self(SigningKey::from(key.ok_or(AuthError::PrivateKey)?)))
     }
 
     /// A token for one resource that is valid until a moment.
@@ -91,8 +94,9 @@ pub(crate) struct Verifier {
 }
 
 impl Verifier {
-    pub(crate) fn new(pem: &str, enforce_scope: bool) -> Result<Self, AuthError> {
-        let key = VerifyingKey::from_public_key_pem(pem).map_err(|_| AuthError::PublicKey)?;
+    pub(crate) fn new(text: &str, enforce_scope: bool) -> Result<Self, AuthError> {
+        let key = pem::public_key(text.as_bytes()).map_err(|_| AuthError::PublicKey)?;
+        let key = VerifyingKey::from_public_key_der(&key).map_err(|_| AuthError::PublicKey)?;
         Ok(Self { key, enforce_scope, known: Mutex::default() })
     }
 

@@ -11,6 +11,7 @@ mod images;
 mod installation;
 mod life;
 mod live;
+mod pem;
 mod query;
 mod sequence;
 mod server;

@@ -2,9 +2,10 @@
 
 use std::net::IpAddr;
 
+use assisted_base::pem;
 use x509_cert::attr::AttributeTypeAndValue;
 use x509_cert::der::asn1::ObjectIdentifier;
-use x509_cert::der::{Decode, DecodePem, Encode};
+use x509_cert::der::{Decode, Encode};
 use x509_cert::ext::pkix::SubjectAltName;
 use x509_cert::ext::pkix::name::GeneralName;
 use x509_cert::request::{CertReq, ExtensionReq};
@@ -44,11 +45,12 @@ pub(super) enum Unreadable {
 
 impl Request {
     /// Reads a request. Whatever a kubelet does not write makes it unreadable: what is not understood can't be approved.
-    pub(super) fn read(pem: &[u8]) -> Result<Self, Unreadable> {
-        if pem.len() > LONGEST {
+    pub(super) fn read(given: &[u8]) -> Result<Self, Unreadable> {
+        if given.len() > LONGEST {
             return Err(Unreadable::TooLong);
         }
-        let read = CertReq::from_pem(pem).map_err(|_| Unreadable::Encoding)?;
+        let der = pem::certificate_request(given).map_err(|_| Unreadable::Encoding)?;
+        let read = CertReq::from_der(&der).map_err(|_| Unreadable::Encoding)?;
         let mut request = Self::default();
         let mut common_names = 0;
         for part in read.info.subject.0.iter().flat_map(|part| part.0.iter()) {

@@ -1,5 +1,6 @@
 //! The agent: its unit, and how it comes onto the host.
 
+use assisted_base::pem;
 use std::fmt::Write;
 
 use super::{Agent, Delivery, Discovery, PULL_SECRET, given};
@@ -29,7 +30,7 @@ pub(super) fn add(config: &mut Config, input: &Discovery<'_>) {
             // Ignition looks at the system of its own stage, which knows none of the certificates that the host will have.
             let authorities = &mut config.ignition.security.tls.certificate_authorities;
             for bundle in [agent.service_ca.unwrap_or_default(), input.trust_bundle] {
-                let authority = Resource::bytes(bundle);
+                let authority = Resource::bytes(pem::plain(bundle).as_bytes());
                 if !bundle.is_empty() && !authorities.contains(&authority) {
                     authorities.push(authority);
                 }

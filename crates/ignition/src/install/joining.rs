@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assisted_base::pem;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -79,7 +80,7 @@ impl Joining<'_> {
         };
         let all = [text(self.authority), of_host()];
         let mut found: Vec<String> = Vec::new();
-        for text in all.into_iter().flatten().map(|text| text.trim().to_owned()) {
+        for text in all.into_iter().flatten().map(|text| pem::plain(&text).trim().to_owned()) {
             if !text.is_empty() && !found.contains(&text) {
                 found.push(text);
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Certificate, Client, Identity, Method, Url};
+use reqwest::{Client, Method, Url};
 use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -28,6 +28,8 @@ pub enum KubeError {
     Kubeconfig(#[from] KubeconfigError),
     #[error("the cluster's address {0:?} can't be used")]
     Address(String),
+    #[error("the certificates or the key of the kubeconfig can't be used: {0}")]
+    Trust(#[from] assisted_client::TrustError),
     #[error("can't speak with the cluster: {}", chain(.0))]
     Http(#[from] reqwest::Error),
     #[error("the cluster refuses {path}: status {status}: {text}")]
@@ -71,11 +73,11 @@ impl Api {
             .timeout(LIMIT)
             .redirect(reqwest::redirect::Policy::none())
             .tls_built_in_root_certs(false);
-        for certificate in Certificate::from_pem_bundle(&config.authority)? {
+        for certificate in assisted_client::authorities(&config.authority)? {
             builder = builder.add_root_certificate(certificate);
         }
         builder = match &config.user {
-            User::Certificate(pem) => builder.identity(Identity::from_pem(pem.expose_secret())?),
+            User::Certificate(pem) => builder.identity(assisted_client::identity(pem.expose_secret())?),
             User::Token(token) => {
                 let value = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()));
                 let mut value = value.map_err(|_| KubeconfigError::Missing("credential"))?;

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use assisted_base::pem;
 use http::StatusCode;
 use reqwest::redirect::{Attempt, Policy};
 use rustls::CertificateError;
@@ -65,8 +66,9 @@ impl Transport {
             .no_gzip()
             .http1_only();
         for bundle in &self.trusted {
-            for certificate in reqwest::Certificate::from_pem_bundle(bundle.as_bytes()).map_err(failed)? {
-                client = client.add_root_certificate(certificate);
+            let found = pem::certificates(bundle.as_bytes());
+            for der in found.map_err(|error| Problem::Settings(error.to_string()))? {
+                client = client.add_root_certificate(reqwest::Certificate::from_der(&der).map_err(failed)?);
             }
         }
         if let Proxies::Given { http, https, none_for } = &self.proxies {

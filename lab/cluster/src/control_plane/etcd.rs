@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use reqwest::{Certificate, Client, Identity};
+use reqwest::Client;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -63,11 +63,11 @@ pub fn peer_url(address: IpAddr) -> String {
 
 impl Etcd {
     pub fn new(authority: &str, own: &Pair) -> Result<Self> {
-        let identity = Identity::from_pem(format!("{}\n{}", own.certificate, own.key).as_bytes())?;
-        let http = Client::builder()
-            .tls_built_in_root_certs(false)
-            .add_root_certificate(Certificate::from_pem(authority.as_bytes())?)
-            .identity(identity)
+        let identity = assisted_client::identity(format!("{}\n{}", own.certificate, own.key).as_bytes())?;
+        let builder = Client::builder().tls_built_in_root_certs(false).identity(identity);
+        let http = assisted_client::authorities(authority.as_bytes())?
+            .into_iter()
+            .fold(builder, reqwest::ClientBuilder::add_root_certificate)
             .timeout(LIMIT)
             .no_proxy()
             .build()?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use reqwest::{Certificate, Client};
+use reqwest::Client;
 use tokio::time::sleep;
 use tracing::info;
 
@@ -211,10 +211,11 @@ impl ControlPlane<'_> {
 
     /// Waits until this machine's API says that it is ready; anybody may ask that.
     pub async fn await_api(&self) -> Result<()> {
-        let root = Certificate::from_pem(files::text(self.path(names::ROOT))?.as_bytes())?;
-        let client = Client::builder()
-            .tls_built_in_root_certs(false)
-            .add_root_certificate(root)
+        let roots = assisted_client::authorities(files::text(self.path(names::ROOT))?.as_bytes())?;
+        let builder = Client::builder().tls_built_in_root_certs(false);
+        let client = roots
+            .into_iter()
+            .fold(builder, reqwest::ClientBuilder::add_root_certificate)
             .timeout(Duration::from_secs(30))
             .no_proxy()
             .build()?;

@@ -4,7 +4,6 @@ mod download;
 mod inspect;
 mod remote;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Subcommand;
@@ -52,16 +51,12 @@ fn http(context: &Context) -> Result<reqwest::Client, Failure> {
         .connect_timeout(CONNECT)
         .read_timeout(STALL)
         .no_gzip();
-    for certificate in ca_certificates(context.ca_file.as_ref()).map_err(|error| usage(&error))? {
-        builder = builder.add_root_certificate(certificate);
+    if let Some(path) = &context.ca_file {
+        for certificate in assisted_client::authorities_of_file(path).map_err(|error| usage(&error))? {
+            builder = builder.add_root_certificate(certificate);
+        }
     }
     builder.build().map_err(|error| usage(&error))
-}
-
-fn ca_certificates(path: Option<&PathBuf>) -> Result<Vec<reqwest::Certificate>, Box<dyn std::error::Error>> {
-    // The client of the service has read the same file and found it sound.
-    let Some(path) = path else { return Ok(Vec::new()) };
-    Ok(reqwest::Certificate::from_pem_bundle(&std::fs::read(path)?)?)
 }
 
 /// What reqwest says, with the causes below it, and without the address, which may hold a token.

@@ -18,22 +18,21 @@ pub enum IngressCaError {
 
 const AUTHORITY: &str = "certificate-authority-data";
 
-/// Puts an authority, PEM, before those that each cluster of a kubeconfig trusts already.
+/// Puts an authority, PEM, before those that each cluster of a kubeconfig trusts already. Its certificates alone go in, written
+/// as every client reads them.
 ///
 /// # Errors
 ///
 /// When one of the two texts is not what it should be.
 pub fn with_ingress_ca(kubeconfig: &Secret, ca: &str) -> Result<Secret, IngressCaError> {
-    let ca = ca.trim();
-    if ca.is_empty() || certificate::bundle(ca).is_err() {
-        return Err(IngressCaError::NotPem);
-    }
+    let ca = certificate::written(ca.as_bytes()).ok().filter(|ca| !ca.is_empty());
+    let ca = ca.ok_or(IngressCaError::NotPem)?;
     let broken = IngressCaError::Kubeconfig;
     let mut config: Value = serde_yaml_ng::from_str(kubeconfig.expose()).map_err(|_| broken)?;
     let clusters = config.get_mut("clusters").and_then(Value::as_sequence_mut).ok_or(broken)?;
     for cluster in clusters {
         let cluster = cluster.get_mut("cluster").and_then(Value::as_mapping_mut).ok_or(broken)?;
-        trust(cluster, ca).ok_or(broken)?;
+        trust(cluster, &ca).ok_or(broken)?;
     }
     serde_yaml_ng::to_string(&config).map(Secret::from).map_err(|_| broken)
 }
@@ -43,7 +42,7 @@ fn trust(cluster: &mut Mapping, ca: &str) -> Option<()> {
         Some(known) => String::from_utf8(STANDARD.decode(known.as_str()?).ok()?).ok()?,
         None => String::new(),
     };
-    cluster.insert(AUTHORITY.into(), STANDARD.encode(format!("{ca}\n{known}")).into());
+    cluster.insert(AUTHORITY.into(), STANDARD.encode(format!("{ca}{known}")).into());
     Some(())
 }
 
@@ -78,10 +77,23 @@ mod tests {
     }
 
     #[test]
+    fn every_form_of_it_is_read() {
+        let letters: String = CA.lines().filter(|line| !line.starts_with('-')).collect();
+        let flat = format!("-----BEGIN CERTIFICATE-----\n{letters}\n-----END CERTIFICATE-----");
+        let key = "-----BEGIN PRIVATE KEY-----\nMAMBAf8=\n-----END PRIVATE KEY-----\n";
+        let good = kubeconfig("x: y");
+        let expected = with_ingress_ca(&good, CA).unwrap();
+        for ca in [flat, CA.replace('\n', "\r\n"), format!("# CA\n{CA}# end"), format!("{key}{CA}garbage")] {
+            let merged = with_ingress_ca(&good, &ca).unwrap();
+            assert_eq!(merged.expose(), expected.expose(), "{ca}");
+        }
+    }
+
+    #[test]
     fn neither_text_is_trusted() {
         let good = kubeconfig("x: y");
         let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----";
-        for ca in ["", " \n", "no certificate", broken, &format!("{CA}garbage"), "\0"] {
+        for ca in ["", " \n", "no certificate", broken, &CA[..300], &format!("{CA}{broken}"), "\0"] {
             assert_eq!(with_ingress_ca(&good, ca), Err(IngressCaError::NotPem), "{ca:?}");
         }
         for text in [

@@ -72,8 +72,11 @@ pub fn text(facts: &Facts, overrides: &str, additions: &Additions) -> Result<Sec
         layering.check()?;
     }
     let overridden = std::mem::take(&mut document.additional_trust_bundle);
-    document.additional_trust_bundle = trust(&overridden, &additions.authorities, infra_envs(facts, record));
-    certificate::bundle(&document.additional_trust_bundle).map_err(InstallConfigError::TrustBundle)?;
+    let bundle = trust(&overridden, &additions.authorities, infra_envs(facts, record));
+    certificate::bundle(&bundle).map_err(InstallConfigError::TrustBundle)?;
+    // The installer takes fewer forms of PEM than we do.
+    let written = certificate::written(bundle.as_bytes()).map_err(InstallConfigError::TrustBundle)?;
+    written.trim_end().clone_into(&mut document.additional_trust_bundle);
     serde_json::to_string(&document).map(Secret::from).map_err(|_| InstallConfigError::Unwritable)
 }
 

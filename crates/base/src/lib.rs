@@ -1,0 +1,3 @@
+//! What all other crates need and none of them owns.
+
+pub mod pem;
