@@ -1,7 +1,7 @@
 //! A host's hardware and network, as its agent reports it.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::text_enum;
 
@@ -19,7 +19,11 @@ pub struct Interface {
     pub has_carrier: bool,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub product: String,
-    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    #[serde(
+        default,
+        skip_serializing_if = "crate::null::is_default",
+        deserialize_with = "crate::lenient::integer"
+    )]
     pub mtu: i64,
     #[serde(default)]
     pub ipv4_addresses: Option<Vec<String>>,
@@ -31,7 +35,11 @@ pub struct Interface {
     pub mac_address: String,
     #[serde(default)]
     pub flags: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    #[serde(
+        default,
+        skip_serializing_if = "crate::null::is_default",
+        deserialize_with = "crate::lenient::integer"
+    )]
     pub speed_mbps: i64,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub r#type: String,
@@ -52,7 +60,7 @@ pub struct DiskInstallationEligibility {
 pub struct Disk {
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub id: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::lenient::parsed")]
     pub drive_type: Option<DriveType>,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub has_uuid: bool,
@@ -74,7 +82,11 @@ pub struct Disk {
     pub wwn: String,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub serial: String,
-    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    #[serde(
+        default,
+        skip_serializing_if = "crate::null::is_default",
+        deserialize_with = "crate::lenient::integer"
+    )]
     pub size_bytes: i64,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub bootable: bool,
@@ -120,7 +132,11 @@ text_enum! {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "io_perf")]
 pub struct IoPerf {
-    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    #[serde(
+        default,
+        skip_serializing_if = "crate::null::is_default",
+        deserialize_with = "crate::lenient::integer"
+    )]
     pub sync_duration: i64,
 }
 
@@ -148,9 +164,9 @@ pub struct Boot {
     pub pxe_interface: String,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub command_line: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::lenient::parsed")]
     pub secure_boot_state: Option<SecureBootState>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::lenient::parsed")]
     pub device_type: Option<BootDeviceType>,
 }
 
@@ -171,18 +187,30 @@ pub struct SystemVendor {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "memory")]
 pub struct Memory {
-    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    #[serde(
+        default,
+        skip_serializing_if = "crate::null::is_default",
+        deserialize_with = "crate::lenient::integer"
+    )]
     pub physical_bytes: i64,
-    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    #[serde(
+        default,
+        skip_serializing_if = "crate::null::is_default",
+        deserialize_with = "crate::lenient::integer"
+    )]
     pub usable_bytes: i64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::lenient::parsed")]
     pub physical_bytes_method: Option<MemoryMethod>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "cpu")]
 pub struct Cpu {
-    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    #[serde(
+        default,
+        skip_serializing_if = "crate::null::is_default",
+        deserialize_with = "crate::lenient::integer"
+    )]
     pub count: i64,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub frequency: f64,
@@ -218,9 +246,17 @@ pub struct Route {
     pub gateway: String,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub destination: String,
-    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    #[serde(
+        default,
+        skip_serializing_if = "crate::null::is_default",
+        deserialize_with = "crate::lenient::integer"
+    )]
     pub family: i32,
-    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    #[serde(
+        default,
+        skip_serializing_if = "crate::null::is_default",
+        deserialize_with = "crate::lenient::integer"
+    )]
     pub metric: i32,
 }
 
@@ -250,6 +286,19 @@ pub struct InventoryTruncation {
     pub reasons: Option<Vec<String>>,
 }
 
+/// Without a type that is known, nothing is said about what was left out.
+fn truncation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<InventoryTruncation>, D::Error> {
+    #[derive(Deserialize)]
+    struct Told {
+        #[serde(default, deserialize_with = "crate::lenient::parsed")]
+        r#type: Option<InventoryTruncationType>,
+        #[serde(default)]
+        reasons: Option<Vec<String>>,
+    }
+    let told = Option::<Told>::deserialize(deserializer)?;
+    Ok(told.and_then(|told| Some(InventoryTruncation { r#type: told.r#type?, reasons: told.reasons })))
+}
+
 /// Everything that an agent found out about its machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "inventory")]
@@ -276,9 +325,9 @@ pub struct Inventory {
     pub gpus: Option<Vec<Gpu>>,
     #[serde(default)]
     pub routes: Option<Vec<Route>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::lenient::parsed")]
     pub tpm_version: Option<TpmVersion>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "truncation")]
     pub truncation: Option<InventoryTruncation>,
 }
 

@@ -20,6 +20,7 @@ pub mod host_params;
 pub mod id;
 pub mod infra_env;
 pub mod inventory;
+pub mod lenient;
 pub mod live;
 pub mod manifest;
 pub mod network;

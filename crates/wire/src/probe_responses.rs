@@ -60,7 +60,7 @@ pub struct MtuReport {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "connectivity-remote-host")]
 pub struct ConnectivityRemoteHost {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::lenient::parsed")]
     pub host_id: Option<HostId>,
     #[serde(default)]
     pub l2_connectivity: Option<Vec<L2Connectivity>>,
@@ -83,7 +83,7 @@ pub struct FreeNetworkAddresses {
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     #[schemars(regex(pattern = crate::pattern::PROBE_CIDR))]
     pub network: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::addresses")]
     pub free_addresses: Option<Vec<Ipv4Addr>>,
 }
 
@@ -136,19 +136,24 @@ pub struct TangConnectivityResponse {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "disk_speed_check_response")]
 pub struct DiskSpeedCheckResponse {
-    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    #[serde(
+        default,
+        skip_serializing_if = "crate::null::is_default",
+        deserialize_with = "crate::lenient::integer"
+    )]
     pub io_sync_duration: i64,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub path: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
+#[schemars(inline, extend("required" = ["domain_name"]))]
 pub struct DomainResolution {
+    #[serde(default)]
     pub domain_name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::addresses")]
     pub ipv4_addresses: Option<Vec<Ipv4Addr>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::lenient::addresses")]
     pub ipv6_addresses: Option<Vec<Ipv6Addr>>,
     #[serde(default)]
     pub cnames: Option<Vec<String>>,
@@ -164,7 +169,9 @@ pub struct DomainResolutionResponse {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "dhcp_allocation_response")]
 pub struct DhcpAllocationResponse {
+    #[serde(deserialize_with = "crate::lenient::address")]
     pub api_vip_address: Ipv4Addr,
+    #[serde(deserialize_with = "crate::lenient::address")]
     pub ingress_vip_address: Ipv4Addr,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub api_vip_lease: String,
@@ -184,7 +191,7 @@ pub struct NtpSynchronizationResponse {
 pub struct NtpSource {
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub source_name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::lenient::parsed")]
     pub source_state: Option<SourceState>,
 }
 
@@ -206,7 +213,7 @@ pub struct ContainerImageAvailability {
     pub time: f64,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub download_rate: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::lenient::parsed")]
     pub result: Option<ContainerImageAvailabilityResult>,
 }
 
@@ -223,7 +230,7 @@ text_enum! {
 pub struct UpgradeAgentResponse {
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub agent_image: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::lenient::parsed")]
     pub result: Option<UpgradeAgentResult>,
 }
 
@@ -240,9 +247,9 @@ text_enum! {
 pub struct VerifiedVip {
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub vip: Ip,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::lenient::parsed")]
     pub vip_type: Option<VipType>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::lenient::parsed")]
     pub verification: Option<VipVerification>,
 }
 

@@ -1,6 +1,7 @@
 //! The API over real HTTP, before the real service on an SQLite database.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests too")]
 
+mod agents;
 mod authorisation;
 mod connection;
 mod contract;

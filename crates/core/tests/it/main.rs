@@ -4,6 +4,7 @@
 
 mod history;
 mod installation;
+mod odd_replies;
 mod refresh;
 mod registration;
 mod replies;

@@ -2,7 +2,7 @@
 
 use assisted_core::host::record::HostKey;
 use assisted_core::host::reply::reply;
-use assisted_wire::step::StepReply;
+use assisted_wire::step::{StepReply, StepType};
 
 use super::no_host;
 use crate::fault::{Fault, attempt};
@@ -35,6 +35,15 @@ impl Service {
         check_ins.note(&check_ins.entry(key), self.now());
         work.request_id = Some(caller.request_id);
         let effect = reply(&work.facts, key, answer)?;
+        if !effect.notes.is_empty() {
+            tracing::warn!(
+                host_id = %key.host_id,
+                infra_env_id = %key.infra_env_id,
+                step = answer.step_type.map(StepType::as_str),
+                set_aside = ?effect.notes,
+                "a host's answer is odd in parts; the rest of it is taken"
+            );
+        }
         if effect.is_empty() {
             // Only now: a reply that changes something makes the memo stale anyway.
             if let Some(memo) = self.memo(key).await? {

@@ -7,7 +7,7 @@ use assisted_wire::host::{DiskInfo, DiskSpeed};
 use assisted_wire::probe_responses::DiskSpeedCheckResponse;
 use assisted_wire::step::StepType;
 
-use super::{Draft, read};
+use super::Draft;
 use crate::event::catalogue;
 use crate::facts::HostFacts;
 use crate::hardware::{SelectionInput, total};
@@ -23,7 +23,7 @@ pub(super) fn measured(draft: &mut Draft<'_>, exit_code: i64, output: &str) -> R
         // Another check runs already.
         return Ok(());
     }
-    let response: DiskSpeedCheckResponse = read(StepType::InstallationDiskSpeedCheck, output)?;
+    let response: DiskSpeedCheckResponse = draft.read(StepType::InstallationDiskSpeedCheck, output)?;
     if response.path.is_empty() {
         return Err(Refusal::bad_request("the disk whose speed was measured is not told"));
     }

@@ -9,7 +9,7 @@ use assisted_wire::probe_responses::{
 };
 use assisted_wire::step::StepType;
 
-use super::{Draft, read};
+use super::Draft;
 use crate::event::{NewEvent, Values, catalogue};
 use crate::facts::HostFacts;
 use crate::host::report::ReportKind;
@@ -26,7 +26,8 @@ pub(super) fn tried(draft: &mut Draft<'_>, output: &str) -> Result<(), Refusal> 
         // Another check runs already.
         return Ok(());
     }
-    let response: ContainerImageAvailabilityResponse = read(StepType::ContainerImageAvailability, output)?;
+    let response: ContainerImageAvailabilityResponse =
+        draft.read(StepType::ContainerImageAvailability, output)?;
     let known = embedded::read(draft.host.report(ReportKind::ImagesStatus));
     let mut known: BTreeMap<String, ContainerImageAvailability> =
         known.map_err(|error| Refusal::new(500, error))?.unwrap_or_default();

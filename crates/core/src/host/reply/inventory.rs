@@ -6,7 +6,7 @@ use assisted_wire::host::HostRole;
 use assisted_wire::inventory::Inventory;
 use assisted_wire::step::StepType;
 
-use super::{Draft, read};
+use super::Draft;
 use crate::disk;
 use crate::event::catalogue;
 use crate::facts::{Facts, HostFacts};
@@ -26,7 +26,7 @@ pub(super) fn received(draft: &mut Draft<'_>, output: &str) -> Result<(), Refusa
         );
         return Err(Refusal::new(500, reason));
     }
-    let mut inventory: Inventory = read(StepType::Inventory, output)?;
+    let mut inventory: Inventory = draft.read(StepType::Inventory, output)?;
     let hosts = &draft.facts.settings.hosts;
     if !hosts.enable_virtual_interfaces
         && let Some(interfaces) = &mut inventory.interfaces

@@ -1,7 +1,7 @@
 //! What a host answers to a step, and what that changes (agent-protocol §2.3).
 //!
-//! An answer is read into its type and written again before it is stored, so that nothing unknown is kept. Failed steps
-//! change nothing but where stated: what was known stays known.
+//! An answer is read into its type and written again before it is stored, so that nothing unknown is kept; what is odd in it
+//! is set aside with a note. Failed steps change nothing but where stated: what was known stays known.
 
 mod artifacts;
 mod dhcp;
@@ -14,13 +14,13 @@ mod vips;
 
 use std::fmt::Display;
 
-use assisted_wire::embedded;
 use assisted_wire::host::MediaStatus;
 use assisted_wire::probe_responses::{
     ApiVipConnectivityResponse, ConnectivityReport, DomainResolutionResponse, FreeNetworksAddresses,
     NtpSynchronizationResponse, TangConnectivityResponse, UpgradeAgentResponse, UpgradeAgentResult,
 };
 use assisted_wire::step::{StepReply, StepType};
+use assisted_wire::{embedded, lenient};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -47,6 +47,8 @@ pub struct ReplyEffect {
     pub cluster: Option<ClusterRecord>,
     /// Events, in order.
     pub events: Vec<NewEvent>,
+    /// What was odd in the answer and is not kept, for the log.
+    pub notes: Vec<String>,
 }
 
 impl ReplyEffect {
@@ -62,6 +64,7 @@ struct Draft<'a> {
     host: HostFacts,
     cluster: Option<ClusterRecord>,
     events: Vec<NewEvent>,
+    notes: Vec<String>,
 }
 
 /// Works in an answer.
@@ -72,20 +75,24 @@ struct Draft<'a> {
 /// host is in a state in which the answer makes no sense.
 pub fn reply(facts: &Facts, key: HostKey, reply: &StepReply) -> Result<ReplyEffect, Refusal> {
     let before = facts.host(key)?;
-    let step = reply.step_type.ok_or_else(|| Refusal::bad_request("step_type is required"))?;
-    let mut draft = Draft { facts, host: before.clone(), cluster: None, events: Vec::new() };
+    let (host, events) = (before.clone(), Vec::new());
+    let mut draft = Draft { facts, host, cluster: None, events, notes: Vec::new() };
     if reply.exit_code == 0 {
         if draft.host.record.host.media_status == Some(MediaStatus::Disconnected) {
             draft.host.record.host.media_status = Some(MediaStatus::Connected);
         }
-        draft.succeeded(step, &reply.output)?;
+        match reply.step_type {
+            Some(step) => draft.succeeded(step, &reply.output)?,
+            None => draft.notes.push("it names no step".to_owned()),
+        }
     } else {
-        draft.failed(step, reply);
+        draft.failed(reply);
     }
     Ok(ReplyEffect {
         host: reset::change(before, draft.host, facts.now),
         cluster: draft.cluster,
         events: draft.events,
+        notes: draft.notes,
     })
 }
 
@@ -108,7 +115,7 @@ impl Draft<'_> {
             // A scan that runs already answers with nothing.
             StepType::FreeNetworkAddresses if output.is_empty() => Ok(()),
             StepType::FreeNetworkAddresses => {
-                let networks: FreeNetworksAddresses = read(step, output)?;
+                let networks: FreeNetworksAddresses = self.read(step, output)?;
                 if networks.0.is_empty() {
                     return Err(Refusal::new(
                         500,
@@ -118,15 +125,22 @@ impl Draft<'_> {
                 self.put(ReportKind::FreeAddresses, &networks)
             }
             StepType::NtpSynchronizer => {
-                let response: NtpSynchronizationResponse = read(step, output)?;
+                let response: NtpSynchronizationResponse = self.read(step, output)?;
                 self.put(ReportKind::NtpSources, &response.ntp_sources.unwrap_or_default())
             }
-            StepType::VerifyVips => vips::verified(self, &read(step, output)?),
+            StepType::VerifyVips => {
+                let response = self.read(step, output)?;
+                vips::verified(self, &response)
+            }
             StepType::UpgradeAgent => {
-                self.upgraded(&read(step, output)?);
+                let response = self.read(step, output)?;
+                self.upgraded(&response);
                 Ok(())
             }
-            StepType::DhcpLeaseAllocate => dhcp::leased(self, &read(step, output)?),
+            StepType::DhcpLeaseAllocate => {
+                let response = self.read(step, output)?;
+                dhcp::leased(self, &response)
+            }
             StepType::InstallationDiskSpeedCheck => disk_speed::measured(self, 0, output),
             StepType::ContainerImageAvailability => images::tried(self, output),
             StepType::DownloadBootArtifacts => {
@@ -144,11 +158,14 @@ impl Draft<'_> {
     }
 
     /// What can't be worked in is left out: a step that failed is always taken note of.
-    fn failed(&mut self, step: StepType, reply: &StepReply) {
+    fn failed(&mut self, reply: &StepReply) {
         // A state that knows no loss of its media does not take the rest of the answer either.
         if reply.exit_code == MEDIA_LOST && !media::lost(self) {
             return;
         }
+        let Some(step) = reply.step_type else {
+            return self.notes.push("it names no step".to_owned());
+        };
         let _ = match step {
             StepType::TangConnectivityCheck => {
                 self.host.put_report(ReportKind::TangConnectivity, reply.error.as_str().into());
@@ -189,7 +206,7 @@ impl Draft<'_> {
         output: &str,
         kind: ReportKind,
     ) -> Result<(), Refusal> {
-        let response: T = read(step, output)?;
+        let response: T = self.read(step, output)?;
         self.put(kind, &response)
     }
 
@@ -199,20 +216,22 @@ impl Draft<'_> {
         Ok(())
     }
 
+    /// Reads the output of a step; what is odd in it is noted.
+    fn read<T: DeserializeOwned>(&mut self, step: StepType, output: &str) -> Result<T, Refusal> {
+        let refuse = |error: &dyn Display| {
+            Refusal::bad_request(format!("output of step {step} can't be read: {error}"))
+        };
+        // A list would be taken for an object's members in their order, and an empty one for an object without any.
+        let is_list = output.trim_start().starts_with('[');
+        if is_list != matches!(step, StepType::FreeNetworkAddresses | StepType::VerifyVips) {
+            return Err(refuse(&"it has another form"));
+        }
+        let (read, notes) = lenient::read(output);
+        self.notes.extend(notes);
+        read.map_err(|error| refuse(&error))
+    }
+
     fn name(&self) -> String {
         self.host.name()
     }
-}
-
-/// Reads the output of a step.
-fn read<T: DeserializeOwned>(step: StepType, output: &str) -> Result<T, Refusal> {
-    // A list would be taken for an object's members in their order, and an empty one for an object without any.
-    let is_list = output.trim_start().starts_with('[');
-    if is_list != matches!(step, StepType::FreeNetworkAddresses | StepType::VerifyVips) {
-        return Err(Refusal::bad_request(format!(
-            "output of step {step} can't be read: it has another form"
-        )));
-    }
-    serde_json::from_str(output)
-        .map_err(|error| Refusal::bad_request(format!("output of step {step} can't be read: {error}")))
 }

@@ -1,0 +1,49 @@
+//! What agents send, over the wire: what is odd and harms nobody is taken.
+
+use assisted_core::settings::Settings;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::life::{HOST, register};
+use crate::server::Server;
+
+#[tokio::test]
+async fn odd_answers_of_agents_are_taken() {
+    let server = Server::start(Settings::default()).await;
+    let (_, infra_env) = register(&server).await;
+    let hosts = format!("/v2/infra-envs/{}/hosts", infra_env["id"].as_str().unwrap());
+    for version in [Value::Null, json!(""), json!("quay.io/x/agent:v1")] {
+        let registration = json!({"host_id": HOST, "discovery_agent_version": version});
+        assert_eq!(server.call(Method::POST, &hosts, Some(registration)).await.0, 201, "{version}");
+    }
+    let host = format!("{hosts}/{HOST}");
+    let instructions = format!("{host}/instructions");
+    for query in ["", "?timestamp=", "?timestamp=0", "?timestamp=1700000000", "?more=1"] {
+        assert_eq!(server.call(Method::GET, &format!("{instructions}{query}"), None).await.0, 200, "{query}");
+    }
+    let resolved = |v4: Value| {
+        let output = json!({"resolutions": [{"domain_name": "api.life.example.com", "ipv4_addresses": v4, "took": 3}]});
+        json!({"step_type": "domain-resolution", "step_id": "x", "exit_code": 0, "output": output.to_string()})
+    };
+    for (reply, expected) in [
+        (json!({}), 204),
+        (json!({"exit_code": 1, "error": "no such step"}), 204),
+        (json!({"step_type": "", "step_id": "", "exit_code": -1, "output": "", "error": ""}), 204),
+        (json!({"step_type": null, "step_id": null, "exit_code": null, "output": null, "error": null}), 204),
+        (json!({"step_type": "ntp-synchronizer", "exit_code": 2, "output": "{"}), 204),
+        (resolved(json!(["1.2.3.4/24", "", null, "nowhere"])), 204),
+        // The form of the message is the contract's (agent-protocol §0.1, §2.1).
+        (json!({"step_type": "dance", "exit_code": 1}), 400),
+        (json!({"exit_code": 1, "more": 1}), 400),
+        (json!({"exit_code": "1"}), 400),
+        (resolved(json!("1.2.3.4")), 400),
+        (resolved(json!([{"address": "1.2.3.4"}])), 400),
+    ] {
+        let (status, refused) = server.call(Method::POST, &instructions, Some(reply.clone())).await;
+        assert_eq!(status, expected, "{reply} {refused}");
+    }
+    let kept = server.call(Method::GET, &host, None).await.1;
+    let kept: Value = serde_json::from_str(kept["domain_name_resolutions"].as_str().unwrap()).unwrap();
+    assert_eq!(kept["resolutions"][0]["ipv4_addresses"], json!(["1.2.3.4"]));
+    server.stop().await;
+}
