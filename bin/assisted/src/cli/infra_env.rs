@@ -128,7 +128,7 @@ pub struct Create {
     /// Cluster that its hosts are for (id, beginning of an id, or name); without one they wait in a pool
     #[arg(long)]
     cluster: Option<String>,
-    /// OpenShift version whose image hosts boot
+    /// OpenShift version whose image hosts boot; without one that of the cluster, else the newest
     #[arg(long, value_name = "VERSION")]
     openshift_version: Option<String>,
     /// CPU architecture of the hosts
@@ -195,8 +195,12 @@ impl Create {
         };
         let params = InfraEnvCreateParams {
             pull_secret: file(&self.pull_secret_file)?.into(),
-            cluster_id: cluster.map(|cluster| cluster.id),
-            openshift_version: self.openshift_version.unwrap_or_default(),
+            cluster_id: cluster.as_ref().map(|cluster| cluster.id),
+            // The service itself takes the newest, whatever the cluster's is (service-api §5.1).
+            openshift_version: self
+                .openshift_version
+                .or_else(|| cluster.map(|cluster| cluster.openshift_version))
+                .unwrap_or_default(),
             ssh_authorized_key: self.settings.ssh_key_file.as_deref().map(file).transpose()?,
             additional_ntp_sources: self.settings.ntp_source.clone(),
             image_type: self.settings.image_type()?,

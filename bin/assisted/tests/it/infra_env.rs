@@ -50,6 +50,23 @@ fn an_image_is_described_at_creation_and_later() {
 }
 
 #[test]
+fn an_image_for_a_cluster_has_its_version() {
+    let service = Service::start();
+    let secret = ["--pull-secret-file", "pull-secret.json"];
+    let cluster = ["cluster", "create", "old", "--openshift-version", "4.18", "--base-domain", "example.com"];
+    let cluster = service.json(&[&cluster[..], &secret].concat());
+    assert!(cluster["openshift_version"].as_str().unwrap().starts_with("4.18."), "{cluster:#}");
+    let create = |name: &str, more: &[&str]| {
+        service.json(&[&["infra-env", "create", name], &secret[..], more].concat())["openshift_version"]
+            .clone()
+    };
+    assert_eq!(create("own", &["--cluster", "old"]), "4.18");
+    assert_eq!(create("other", &["--cluster", "old", "--openshift-version", "4.20"]), "4.20");
+    let newest = create("pool", &[]);
+    assert!(newest != "4.18" && newest != "4.20", "{newest}");
+}
+
+#[test]
 fn what_can_t_be_used_is_told_with_its_file() {
     let service = Service::start();
     service.id(&["infra-env", "create", "lab", "--pull-secret-file", "pull-secret.json"]);

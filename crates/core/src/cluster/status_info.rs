@@ -34,4 +34,5 @@ pub const STAGE_TIMED_OUT: &str =
     "Cluster finalizing stage '$STAGE' has been timed out after timeout duration of $MINUTES minutes";
 pub const STAGE_SLOW: &str = "Cluster finalizing stage '$STAGE' is taking longer than the expected duration ($MINUTES minutes). To troubleshoot use kubeconfig or connect to any node using ssh";
 pub const CANCELLED: &str = "Installation was cancelled by user";
+pub const ADDING_HOSTS: &str = "cluster is adding hosts to existing OCP cluster";
 pub const RESET: &str = "cluster was reset by user";

@@ -7,6 +7,7 @@ use assisted_wire::id::ClusterId;
 use assisted_wire::platform::PlatformType;
 
 use super::{Created, blank, refuse};
+use crate::cluster::status_info::ADDING_HOSTS;
 use crate::event::catalogue;
 use crate::platform::resolution::plain;
 use crate::refusal::Refusal;
@@ -19,7 +20,7 @@ pub fn import(params: &ImportClusterParams, new: &New<ClusterId>) -> Result<Crea
     let (name, domain) = split.unwrap_or((&params.name, ""));
     cluster_name::check(name, Some(PlatformType::Baremetal)).map_err(refuse)?;
     let kind = ClusterKind::AddHostsCluster;
-    let mut record = blank::record(new, kind, ClusterStatus::AddingHosts, "");
+    let mut record = blank::record(new, kind, ClusterStatus::AddingHosts, ADDING_HOSTS);
     let cluster = &mut record.cluster;
     cluster.name = name.to_owned();
     cluster.base_dns_domain = domain.to_owned();
