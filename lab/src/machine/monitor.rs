@@ -284,7 +284,7 @@ mod tests {
             qemu.says(&format!(r#"{{"return": {{"status": "{state}"}}, "id": "state"}}"#));
             match stop {
                 Some(stop) => {
-                    assert_eq!(console.wait_for("ready", Instant::now() + SOON), Found::Stopped(stop))
+                    assert_eq!(console.wait_for("ready", Instant::now() + SOON), Found::Stopped(stop));
                 }
                 None => {
                     // The answer to a later command comes after it.
