@@ -13,9 +13,8 @@ use anyhow::{Context, Result, bail};
 use assisted_api::Api;
 use assisted_api::auth::local::Signer;
 use assisted_blob::Blob;
-use assisted_core::settings::{AuthType, Generator, Http, Settings};
-use assisted_service::generator::openshift::Openshift;
-use assisted_service::{Service, TokenResource};
+use assisted_core::settings::{AuthType, Http, SIMULATION, Settings};
+use assisted_service::{Service, TokenResource, generator};
 use assisted_store::Store;
 use clap::Args;
 use jiff::Timestamp;
@@ -47,7 +46,8 @@ pub struct Serve {
     /// Let everyone who reaches the address do everything: listen beyond loopback without authentication
     #[arg(long, env = "ASSISTED_ALLOW_UNAUTHENTICATED")]
     allow_unauthenticated: bool,
-    /// What generates the files that hosts are installed with: none, openshift, or simulation [default: GENERATOR, else none]
+    /// What generates the files that hosts are installed with: openshift, or simulation, for simulated hosts only
+    /// [default: GENERATOR, else openshift]
     #[arg(long)]
     generator: Option<String>,
     #[command(flatten)]
@@ -115,15 +115,12 @@ impl Serve {
             Some(address) => Some(self.images.bind(address, &mut settings, &data_dir).await?),
             None => None,
         };
-        let mut builder = Service::builder(settings.clone(), store, blob);
+        let generator = generator::open(&settings, &data_dir)
+            .context("clusters can't be installed with these settings")?;
+        let mut builder = Service::builder(settings.clone(), store, blob, generator);
         if settings.auth.auth_type == AuthType::Local {
             let signer = Signer::new(&settings.auth.ec_private_key_pem)?;
             builder = builder.signer(Arc::new(move |resource| token(&signer, resource)));
-        }
-        if settings.generation.generator == Generator::Openshift {
-            let generator = Openshift::open(&settings, &data_dir)
-                .context("clusters can't be installed with these settings")?;
-            builder = builder.generator(Arc::new(generator));
         }
         if let Some(catalogue) = assisted_service::version::catalogue(&settings, &data_dir)? {
             builder = builder.catalogue(catalogue);
@@ -144,8 +141,10 @@ impl Serve {
         }
         // For whoever started it on a free port: everything can be asked from here on.
         let scheme = if tls.is_some() { "https" } else { "http" };
-        if let Err(error) = writeln!(std::io::stdout(), "listening on {scheme}://{address}") {
-            tracing::debug!(%error, "nobody reads the output");
+        tell(&format!("listening on {scheme}://{address}"));
+        if settings.generation.is_simulated() {
+            tracing::warn!("{SIMULATION}");
+            tell(SIMULATION);
         }
         let until = stopping(&stopped);
         servers.spawn(async move { Ok(assisted_api::server::serve(listener, tls, api, until).await?) });
@@ -205,6 +204,13 @@ impl Serve {
             database.host,
             escape(&database.name)
         )
+    }
+}
+
+/// Prints a line for whoever started the service.
+fn tell(line: &str) {
+    if let Err(error) = writeln!(std::io::stdout(), "{line}") {
+        tracing::debug!(%error, "nobody reads the output");
     }
 }
 

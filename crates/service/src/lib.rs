@@ -74,7 +74,7 @@ struct Inner {
     programs: Programs,
     scheduler: Scheduler,
     worker: Worker,
-    generator: Option<Arc<dyn Generator>>,
+    generator: Arc<dyn Generator>,
     live: Live,
     offered: Offered,
 }

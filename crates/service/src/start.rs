@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::action::Worker;
 use crate::error::chain;
 use crate::event::limit::Limits;
-use crate::generator::{self, Generator};
+use crate::generator::Generator;
 use crate::infra_env::{Networks, Programs};
 use crate::live::ring::Live;
 use crate::memory::Memory;
@@ -36,7 +36,7 @@ pub struct Builder {
     blob: Blob,
     clock: Clock,
     signer: Signer,
-    generator: Option<Arc<dyn Generator>>,
+    generator: Arc<dyn Generator>,
     catalogue: Option<Catalogue>,
 }
 
@@ -52,13 +52,6 @@ impl Builder {
     #[must_use]
     pub fn signer(mut self, signer: Signer) -> Self {
         self.signer = signer;
-        self
-    }
-
-    /// Another generator than the one that the settings ask for.
-    #[must_use]
-    pub fn generator(mut self, generator: Arc<dyn Generator>) -> Self {
-        self.generator = Some(generator);
         self
     }
 
@@ -127,9 +120,8 @@ impl Background {
 }
 
 impl Service {
-    /// A service with the system's clock and URLs without tokens.
-    pub fn builder(settings: Settings, store: Store, blob: Blob) -> Builder {
-        let generator = generator::chosen(settings.generation.generator);
+    /// A service with the system's clock and URLs without tokens. The generator is that of [`crate::generator::open`], or a test's.
+    pub fn builder(settings: Settings, store: Store, blob: Blob, generator: Arc<dyn Generator>) -> Builder {
         Builder {
             settings,
             store,
@@ -139,11 +131,6 @@ impl Service {
             generator,
             catalogue: None,
         }
-    }
-
-    /// Starts a service with the system's clock and URLs without tokens.
-    pub fn start(settings: Settings, store: Store, blob: Blob) -> (Self, Background) {
-        Self::builder(settings, store, blob).start()
     }
 
     /// Looks at once for what is due and to be done: for who turned the clock.

@@ -62,7 +62,7 @@ pub fn inventory(host: &SimHost, revision: u32) -> Inventory {
         routes: Some(routes(host)),
         system_vendor: Some(SystemVendor {
             manufacturer: host.platform.manufacturer().to_owned(),
-            product_name: "Server".to_owned(),
+            product_name: SystemVendor::SIMULATED_PRODUCT.to_owned(),
             serial_number: format!("SIM{:08}", host.index),
             ..SystemVendor::default()
         }),

@@ -183,6 +183,11 @@ pub struct SystemVendor {
     pub r#virtual: bool,
 }
 
+impl SystemVendor {
+    /// Product name of simulated hosts: how a service tells them from real ones.
+    pub const SIMULATED_PRODUCT: &str = "assisted simulated host";
+}
+
 /// Memory; sizes in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "memory")]

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use ::http::header::CONTENT_TYPE;
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
-use assisted_core::settings::{Origins, Settings};
+use assisted_core::settings::{Origins, SIMULATION, Settings};
 use assisted_service::infra_env::PROGRAM_PATH;
 use assisted_service::{Caller, Service};
 use assisted_wire::operation::{BASE_PATH, Operation, OperationId};
@@ -182,6 +182,9 @@ impl Api {
                 Err(reason) => ApiError::application(500, reason).answer(),
             }),
             "/ready" => Some(match self.parts.service.ready().await {
+                Ok(()) if self.parts.service.settings().generation.is_simulated() => {
+                    bytes_answer(StatusCode::OK, "text/plain; charset=utf-8", SIMULATION.into())
+                }
                 Ok(()) => empty_answer(StatusCode::OK),
                 Err(error) => ApiError::from(error).answer(),
             }),

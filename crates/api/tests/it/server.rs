@@ -6,6 +6,7 @@ use assisted_api::server::serve;
 use assisted_api::{Api, Patience};
 use assisted_blob::Blob;
 use assisted_core::settings::Settings;
+use assisted_service::generator::Simulation;
 use assisted_service::{Background, Service};
 use assisted_store::Store;
 use reqwest::{Client, Method};
@@ -45,7 +46,8 @@ impl Server {
         let database = format!("sqlite:{}", dir.path().join("test.db").display());
         let store = Store::open(&database).await.unwrap();
         let blob = Blob::open(dir.path().join("files")).await.unwrap();
-        let (service, background) = Service::start(settings.clone(), store, blob);
+        let (service, background) =
+            Service::builder(settings.clone(), store, blob, Arc::new(Simulation)).start();
         let api = Api::with_patience(service.clone(), &settings, patience).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -86,15 +86,12 @@ impl Server {
 
     /// Starts at the address that it had, with the data that it had.
     pub(crate) async fn come_back(&mut self) {
-        let mut settings = Settings::default();
-        // As the controller is told.
-        settings.clusters.check_cluster_version = true;
+        let settings = Settings::default();
         let database = format!("sqlite:{}", self.data.path().join("test.db").display());
         let store = Store::open(&database).await.unwrap();
         let blob = Blob::open(self.data.path().join("files")).await.unwrap();
-        let builder = Service::builder(settings.clone(), store, blob)
-            .generator(self.files.clone())
-            .clock(self.clock.clone());
+        let builder =
+            Service::builder(settings.clone(), store, blob, self.files.clone()).clock(self.clock.clone());
         let (service, background) = builder.start();
         let api = Api::new(service.clone(), &settings).unwrap();
         let listener = TcpListener::bind(self.address).await.unwrap();

@@ -77,6 +77,9 @@ catalogue! {
             "Custom install config was applied to the cluster";
         INSTALLATION_PREPARING_TIMED_OUT = "installation_preparing_timed_out", Warning, ["reason"],
             "Preparing for installation was timed out for the cluster, reason {reason}";
+        /// Of this service alone.
+        INSTALLATION_SIMULATED = "installation_simulated", Warning, [],
+            "This installation is only simulated (the service runs with GENERATOR=simulation): nothing is written to disks, and no cluster comes of it";
         PREPARE_INSTALLATION_FAILED = "prepare_installation_failed", Warning, ["error"],
             "Failed to prepare the installation due to an unexpected error: {error}. Please retry later";
         PROXY_SETTINGS_CHANGED = "proxy_settings_changed", Info, [], "Proxy settings changed";

@@ -19,6 +19,7 @@ pub mod reply;
 pub mod report;
 pub mod reset;
 pub mod role;
+pub mod simulated;
 mod situation;
 pub mod stage;
 pub mod state;

@@ -22,7 +22,7 @@ const FEW_HOSTS: usize = 3;
 ///
 /// # Errors
 ///
-/// 400 when a host is not ready, 409 when the cluster is not, 500 when no master can be bootstrap. Nothing is changed
+/// 400 when a host is not ready, 409 when the cluster is not, or when the service only simulates and a host is real, 500 when no master can be bootstrap. Nothing is changed
 /// then.
 pub fn install(facts: &Facts) -> Result<Refresh, Refusal> {
     let mut draft = Draft::new(facts);
@@ -45,6 +45,12 @@ pub fn install(facts: &Facts) -> Result<Refresh, Refusal> {
     draft.events.extend(note(record, left_open && many));
     gate::check(Operation::Install, &record.cluster)?;
     let cluster_id = record.cluster.id;
+    for host in draft.facts.hosts.iter().filter(|host| !host.is_day2()) {
+        host::simulated::check(facts, host)?;
+    }
+    if facts.settings.generation.is_simulated() {
+        draft.events.push(catalogue::INSTALLATION_SIMULATED.of_cluster(cluster_id, &[]));
+    }
     request(&mut draft.facts, INSTALL, &mut draft.events);
     host::bootstrap::choose(&mut draft.facts.hosts, &mut draft.events)?;
     let attempt = draft.facts.cluster.as_ref().map(|record| record.cluster.install_started_at.0.into());

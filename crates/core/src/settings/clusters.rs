@@ -59,7 +59,7 @@ topic! {
         /// Whether a single node runs its own name server.
         enable_single_node_dnsmasq: bool = false, "ENABLE_SINGLE_NODE_DNSMASQ";
         /// Whether the end of an installation waits for the cluster's own version to settle.
-        check_cluster_version: bool = false, "CHECK_CLUSTER_VERSION";
+        check_cluster_version: bool = true, "CHECK_CLUSTER_VERSION";
         /// Whether the first reboot of a new node may be left out.
         enable_skip_mco_reboot: bool = true, "ENABLE_SKIP_MCO_REBOOT";
     }

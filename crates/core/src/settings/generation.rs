@@ -9,27 +9,24 @@ use super::value::choice;
 /// What generates the files that hosts are installed with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Generator {
-    /// Nothing: no cluster can be installed.
+    /// OpenShift's installer program, taken out of the release.
     #[default]
-    None,
+    Openshift,
     /// A stand-in: valid files for simulated hosts, of which no cluster comes.
     Simulation,
-    /// OpenShift's installer program, taken out of the release.
-    Openshift,
 }
 
 choice! {
-    Generator, "none, simulation or openshift",
-    "none" => Self::None,
-    "simulation" => Self::Simulation,
+    Generator, "openshift or simulation",
     "openshift" => Self::Openshift,
+    "simulation" => Self::Simulation,
 }
 
 topic! {
     /// What hosts are installed with.
     Generation {
-        /// What generates Ignition configs, install config and credentials; simulation is for simulated hosts only.
-        generator: Generator = Generator::None, "GENERATOR";
+        /// What generates Ignition configs, install config and credentials; simulation is for simulated hosts, and installs no others.
+        generator: Generator = Generator::Openshift, "GENERATOR";
         /// How many clusters are generated at once.
         at_once: usize = 4, "GENERATIONS_AT_ONCE";
         /// How long one run of the installer program may take.
@@ -42,5 +39,16 @@ topic! {
         installer_cache_capacity: Size = Size(0), "INSTALLER_CACHE_CAPACITY";
         /// Bytes of one installer program at the most.
         installer_cache_max_release_size: Size = Size(2 << 30), "INSTALLER_CACHE_MAX_RELEASE_SIZE";
+    }
+}
+
+/// What a service that simulates says of itself.
+pub const SIMULATION: &str = "this service only simulates installations (GENERATOR=simulation): it installs no real host, and no \
+     cluster comes of what it installs";
+
+impl Generation {
+    /// Whether installations are only simulated.
+    pub fn is_simulated(&self) -> bool {
+        self.generator == Generator::Simulation
     }
 }

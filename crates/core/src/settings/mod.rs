@@ -23,7 +23,7 @@ pub use api::{Auth, AuthType, Http};
 pub use clusters::Clusters;
 pub use discovery::{Hardware, Hosts};
 pub use duration::{format_duration, parse_duration};
-pub use generation::{Generation, Generator};
+pub use generation::{Generation, Generator, SIMULATION};
 pub use images::{AgentDelivery, Images, JsonList, MustGather, Versions};
 pub use operators::Operators;
 pub use origins::Origins;

@@ -62,7 +62,7 @@ impl Service {
         attempt: Attempt,
         facts: &Facts,
     ) -> Result<Files, GenerateError> {
-        let generator = self.generator().map_err(|refusal| GenerateError::Refused(refusal.reason))?;
+        let generator = self.generator();
         let payload = generator.payload(facts).await?;
         if let Some(images) = &payload.images {
             self.tell_payload(id, attempt, images).await.map_err(GenerateError::Broken)?;

@@ -35,8 +35,7 @@ impl Service {
 
     /// What the generator puts into a cluster's install config.
     fn additions(&self, facts: &Facts) -> Result<Additions, Error> {
-        let Ok(generator) = self.generator() else { return Ok(Additions::default()) };
-        Ok(generator.additions(facts)?)
+        Ok(self.generator().additions(facts)?)
     }
 
     /// Replaces what the user overrides; an empty text overrides nothing.

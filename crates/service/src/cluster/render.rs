@@ -24,7 +24,7 @@ impl Service {
     pub async fn render_cluster(&self, _: &Caller, id: ClusterId) -> Result<File, Error> {
         let mut work = self.load_installation(id).await.map_err(broken)?.ok_or_else(no_cluster)?;
         let cluster = &work.cluster().ok_or_else(no_cluster)?.cluster;
-        let generator = self.generator()?;
+        let generator = self.generator();
         let begins = matches!(
             cluster.status,
             ClusterStatus::Ready | ClusterStatus::Insufficient | ClusterStatus::PendingForInput

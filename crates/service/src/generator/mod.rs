@@ -3,6 +3,7 @@
 pub mod openshift;
 mod simulation;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use assisted_blob::Blob;
@@ -12,7 +13,7 @@ use assisted_core::host::record::HostKey;
 use assisted_core::infra_env::record::InfraEnvRecord;
 use assisted_core::refusal::Refusal;
 use assisted_core::rules::install_config::Additions;
-use assisted_core::settings;
+use assisted_core::settings::{self, Settings};
 use assisted_wire::host::HostRole;
 use bytes::Bytes;
 use futures::FutureExt;
@@ -21,6 +22,7 @@ use uuid::Uuid;
 
 use crate::{Error, Service};
 
+use openshift::{Openshift, SetupError};
 pub use simulation::Simulation;
 
 /// Makes files out of what is known of a cluster. Hosts that a user took out are not among the facts
@@ -64,8 +66,8 @@ pub trait Generator: Send + Sync {
     }
 }
 
-const ONLY_OPENSHIFT: &str = "The config of a disconnected ISO is made by OpenShift's installer: start the service with \
-     GENERATOR=openshift (--generator openshift), or change the infra-env's image_type to full-iso";
+const ONLY_OPENSHIFT: &str = "The config of a disconnected ISO is made by OpenShift's installer: start the service without \
+     GENERATOR=simulation (--generator simulation), or change the infra-env's image_type to full-iso";
 
 /// What the release of a cluster says of itself.
 #[derive(Clone, Debug, Default)]
@@ -107,27 +109,22 @@ impl From<GenerateError> for Error {
     }
 }
 
-/// The generator that is asked for.
-pub(crate) fn chosen(kind: settings::Generator) -> Option<Arc<dyn Generator>> {
-    match kind {
-        // The other one is made by whoever starts the service: it reads settings and keeps files.
-        settings::Generator::None | settings::Generator::Openshift => None,
-        settings::Generator::Simulation => Some(Arc::new(Simulation)),
-    }
+/// The generator that the settings ask for; it keeps programs and works below `dir`.
+///
+/// # Errors
+///
+/// The settings of the one that was chosen can't be used.
+pub fn open(settings: &Settings, dir: &Path) -> Result<Arc<dyn Generator>, SetupError> {
+    Ok(match settings.generation.generator {
+        settings::Generator::Openshift => Arc::new(Openshift::open(settings, dir)?),
+        settings::Generator::Simulation => Arc::new(Simulation),
+    })
 }
 
-const NOT_CHOSEN: &str = "This service generates nothing that hosts could be installed with: GENERATOR is none. Start it with \
-     GENERATOR=openshift (--generator openshift) to install clusters, or with GENERATOR=simulation (--generator simulation) to \
-     try out installations of simulated hosts";
-
 impl Service {
-    /// The generator.
-    ///
-    /// # Errors
-    ///
-    /// 409 when none is chosen.
-    pub(crate) fn generator(&self) -> Result<&Arc<dyn Generator>, Refusal> {
-        self.0.generator.as_ref().ok_or_else(|| Refusal::conflict(NOT_CHOSEN))
+    /// What generates the files that hosts are installed with.
+    pub(crate) fn generator(&self) -> &dyn Generator {
+        &*self.0.generator
     }
 }
 

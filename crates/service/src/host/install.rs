@@ -20,7 +20,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// 404 without the host or its cluster, 409 when it can't be installed now or nothing can be generated, 500 when
+    /// 404 without the host or its cluster, 409 when it can't be installed now, 500 when
     /// generating fails.
     pub async fn install_host(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
         attempt!(self, caller, self.try_install_host(caller, host))
@@ -34,7 +34,7 @@ impl Service {
         may_install(host)?;
         let decided = install_host(&work.facts, host_key)?;
         // Before the host is told to install: it fetches the file at once.
-        let ignition = self.generator()?.host_ignition(&work.facts, host_key).await;
+        let ignition = self.generator().host_ignition(&work.facts, host_key).await;
         let ignition = ignition.map_err(|error| match error {
             GenerateError::Refused(reason) => Refusal::new(500, reason).into(),
             GenerateError::Broken(error) => Fault::Failed(error),

@@ -92,7 +92,7 @@ impl Service {
         let cluster = cluster.ok_or_else(|| {
             Refusal::not_found("a disconnected ISO needs a cluster: bind the infra-env to one")
         })?;
-        Ok(self.generator()?.unconfigured_ignition(&cluster.record, record).await?)
+        Ok(self.generator().unconfigured_ignition(&cluster.record, record).await?)
     }
 }
 

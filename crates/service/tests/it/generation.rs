@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use assisted_blob::Blob;
 use assisted_core::facts::Facts;
 use assisted_core::host::record::HostKey;
-use assisted_core::settings;
 use assisted_service::Error;
 use assisted_service::generator::{Files, GenerateError, Generator, Payload, Simulation};
 use assisted_wire::cluster::{Cluster, ClusterStatus, InstallationPreparationStatus};
@@ -25,7 +24,6 @@ on_both_engines![
     given_up_after_many_failures,
     left_when_it_is_cancelled,
     replicas_share_the_work,
-    forgotten_by_a_start_without_generator,
 ];
 
 /// What becomes of a call.
@@ -233,15 +231,4 @@ async fn replicas_share_the_work(database: Database) {
     assert_eq!(generator.calls(), 1);
     one.stop().await;
     other.stop().await;
-}
-
-async fn forgotten_by_a_start_without_generator(database: Database) {
-    let (id, time) = killed(&database).await;
-    let lab =
-        Lab::with(&database, time, |settings| settings.generation.generator = settings::Generator::None)
-            .await;
-    lab.pass(31);
-    let failed = lab.until_cluster(id, "ready again", |cluster| cluster.status == ClusterStatus::Ready).await;
-    assert!(preparation(&failed).1.contains("GENERATOR"), "{failed:?}");
-    lab.stop().await;
 }

@@ -8,19 +8,20 @@ use assisted_service::event::ListEvents;
 use assisted_wire::cluster::{Cluster, ClusterKind, ClusterStatus, FinalizingStage};
 use assisted_wire::cluster::{InstallationPreparationStatus, LogsState};
 use assisted_wire::cluster_params::{CompletionParams, LogsProgressParams};
-use assisted_wire::host::{HostKind, HostProgress, HostStage, HostStatus};
+use assisted_wire::host::{Host, HostKind, HostProgress, HostStage, HostStatus};
 use assisted_wire::id::ClusterId;
 use assisted_wire::operator::OperatorStatus;
 use assisted_wire::step::{StepReply, StepType};
 use serde_json::{Value, json};
 
-use crate::lab::{Database, Lab, Time, eventually, on_both_engines, refusal};
+use crate::lab::{Database, Lab, Time, eventually, inventory, on_both_engines, refusal};
 
 on_both_engines![
     to_the_end,
     cancelled_and_reset,
     cancelled_while_preparing,
-    without_a_generator,
+    real_hosts_are_not_simulated,
+    soft_limits_only_warn,
     a_failed_check,
     disabled_and_enabled,
     a_day2_host,
@@ -337,12 +338,14 @@ async fn cancelled_while_preparing(database: Database) {
     lab.stop().await;
 }
 
-async fn without_a_generator(database: Database) {
-    let lab = Lab::start(&database).await;
+async fn real_hosts_are_not_simulated(database: Database) {
+    let lab = Lab::simulating(&database).await;
     let ready = lab.ready().await;
+    let mut machine = inventory(1);
+    machine["system_vendor"]["product_name"] = json!("PowerEdge R640");
+    lab.reply(ready.hosts[0], StepType::Inventory, &machine).await.unwrap();
     let (status, why) = refusal(lab.service.install_cluster(&lab.caller, ready.id).await);
-    assert_eq!(status, 409);
-    assert!(why.contains("GENERATOR=simulation"), "{why}");
+    assert!(status == 409 && why.starts_with("Host node-1 is not simulated"), "{status} {why}");
     assert_eq!(lab.get_cluster(ready.id).await.status, ClusterStatus::Ready);
     for host in &ready.hosts {
         assert_eq!(lab.get(*host).await.status, HostStatus::Known);
@@ -353,6 +356,38 @@ async fn without_a_generator(database: Database) {
     let (status, why) = refusal(lab.service.install_cluster(&lab.caller, other.id).await);
     assert_eq!(status, 409);
     assert!(why.starts_with("Cluster is not ready for installation"), "{why}");
+
+    lab.reply(ready.hosts[0], StepType::Inventory, &inventory(1)).await.unwrap();
+    lab.install_at(&ready).await;
+    let told = lab.event_names(ready.id).await;
+    assert_eq!(told.iter().filter(|name| *name == "installation_simulated").count(), 1, "{told:?}");
+    lab.stop().await;
+}
+
+async fn soft_limits_only_warn(database: Database) {
+    use HostStage::{Installing, StartingInstallation, WritingImageToDisk};
+    let lab =
+        Lab::with(&database, Time::default(), |settings| settings.hosts.enable_soft_timeouts = true).await;
+    let ready = lab.ready().await;
+    lab.install_at(&ready).await;
+    for host in &ready.hosts {
+        lab.until(*host, HostStatus::Installing).await;
+        for stage in [StartingInstallation, Installing, WritingImageToDisk] {
+            lab.reach(*host, stage).await;
+        }
+    }
+    // Half an hour is the limit. Agents are heard all the time.
+    for _ in 0..16 {
+        lab.pass(120);
+        for host in &ready.hosts {
+            lab.poll(*host).await.unwrap();
+        }
+    }
+    for host in &ready.hosts {
+        let overdue = |host: &Host| host.progress.as_ref().is_some_and(|progress| progress.stage_timed_out);
+        let host = lab.until_host(*host, "overdue", overdue).await;
+        assert_eq!(host.status, HostStatus::InstallingInProgress, "{}", host.status_info);
+    }
     lab.stop().await;
 }
 

@@ -10,7 +10,7 @@ use assisted_core::settings::Settings;
 use assisted_service::cluster::GetCluster;
 use assisted_service::event::{EventPage, ListEvents};
 use assisted_service::file::File;
-use assisted_service::generator::Generator;
+use assisted_service::generator::{Generator, Simulation};
 use assisted_service::host::Poll;
 use assisted_service::{Background, Caller, Clock, Error, Service};
 use assisted_store::Store;
@@ -19,6 +19,7 @@ use assisted_wire::cluster::Cluster;
 use assisted_wire::host::{Host, HostRegistrationResponse, HostStatus};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::infra_env::InfraEnv;
+use assisted_wire::inventory::SystemVendor;
 use assisted_wire::step::{StepReply, StepType, Steps};
 use futures::TryStreamExt;
 use jiff::Timestamp;
@@ -109,21 +110,21 @@ impl Lab {
         Self::with(database, time, |_| {}).await
     }
 
-    /// With other settings.
+    /// With other settings. The hosts of these tests are installed with files that no cluster would come of.
     pub async fn with(database: &Database, time: Time, change: impl FnOnce(&mut Settings)) -> Self {
-        Self::build(database, time, change, None).await
+        Self::build(database, time, change, Arc::new(Simulation)).await
     }
 
     /// With a generator of the test's own.
     pub async fn generating(database: &Database, time: Time, generator: Arc<dyn Generator>) -> Self {
-        Self::build(database, time, |_| {}, Some(generator)).await
+        Self::build(database, time, |_| {}, generator).await
     }
 
     async fn build(
         database: &Database,
         time: Time,
         change: impl FnOnce(&mut Settings),
-        generator: Option<Arc<dyn Generator>>,
+        generator: Arc<dyn Generator>,
     ) -> Self {
         let store = Store::open(&database.address).await.unwrap();
         let blob = Blob::open(database.files()).await.unwrap();
@@ -135,11 +136,7 @@ impl Lab {
             let time = time.clone();
             move || time.now()
         });
-        let mut builder = Service::builder(settings, store, blob).clock(clock);
-        if let Some(generator) = generator {
-            builder = builder.generator(generator);
-        }
-        let (service, background) = builder.start();
+        let (service, background) = Service::builder(settings, store, blob, generator).clock(clock).start();
         Self { service, caller: Caller::admin(Uuid::new_v4()), time, background: Some(background) }
     }
 
@@ -327,7 +324,9 @@ pub fn inventory(number: u8) -> Value {
             "installation_eligibility": {"eligible": true, "not_eligible_reasons": []},
         }],
         "boot": {"current_boot_mode": "bios"},
-        "system_vendor": {"manufacturer": "Maker", "product_name": "Machine", "serial_number": "1"},
+        "system_vendor": {
+            "manufacturer": "Maker", "product_name": SystemVendor::SIMULATED_PRODUCT, "serial_number": "1",
+        },
         "memory": {"physical_bytes": 34_359_738_368_i64, "usable_bytes": 34_359_738_368_i64},
         "cpu": {"count": 16, "architecture": "x86_64", "flags": [], "frequency": 2000.0},
         "routes": [{"interface": "eth0", "gateway": "192.168.126.1", "destination": "0.0.0.0", "family": 2}],

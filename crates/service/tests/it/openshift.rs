@@ -355,7 +355,7 @@ async fn the_config_of_an_image_with_its_release() {
     let infra_env = Box::pin(lab.service.register_infra_env(&lab.caller, params)).await.unwrap();
     let query = DownloadInfraEnvFiles { infra_env_id: infra_env.id, ..query };
     let (status, why) = refusal(lab.service.download_infra_env_files(&lab.caller, query).await);
-    assert!(status == 409 && why.contains("GENERATOR=openshift"), "{status} {why}");
+    assert!(status == 409 && why.contains("without GENERATOR=simulation"), "{status} {why}");
     lab.stop().await;
 }
 

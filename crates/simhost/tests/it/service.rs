@@ -8,7 +8,7 @@ use assisted_api::Api;
 use assisted_api::server::serve;
 use assisted_blob::Blob;
 use assisted_core::settings::{Generator as Chosen, Settings};
-use assisted_service::generator::Generator;
+use assisted_service::generator::{Generator, Simulation};
 use assisted_service::{Background, Clock, Service};
 use assisted_store::Store;
 use assisted_testkit::Postgres;
@@ -77,11 +77,9 @@ impl Server {
         }
         let store = Store::open(&data.database).await.unwrap();
         let blob = Blob::open(data.files()).await.unwrap();
-        let mut builder = Service::builder(settings.clone(), store.clone(), blob).clock(otherwise.clock);
-        if let Some(generator) = otherwise.generator {
-            builder = builder.generator(generator);
-        }
-        let (service, background) = builder.start();
+        let generator = otherwise.generator.unwrap_or_else(|| Arc::new(Simulation));
+        let builder = Service::builder(settings.clone(), store.clone(), blob, generator);
+        let (service, background) = builder.clock(otherwise.clock).start();
         let api = Api::new(service.clone(), &settings).unwrap();
         let address = otherwise.address.unwrap_or_else(|| ([127, 0, 0, 1], 0).into());
         let listener = TcpListener::bind(address).await.unwrap();

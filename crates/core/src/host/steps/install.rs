@@ -11,7 +11,9 @@ use crate::cluster::record::ClusterRecord;
 use crate::disk;
 use crate::facts::{Facts, HostFacts};
 use crate::host::install::disks_to_format;
+use crate::host::simulated::may_be_installed;
 use crate::host::situation::{boots_persistently, keeps_partitions};
+use crate::rules::operator::catalogue::CLUSTER_VERSION;
 use crate::version::number::at_least;
 
 /// The first version whose nodes can do without their first reboot.
@@ -20,9 +22,12 @@ const SKIPS_REBOOT: (u64, u64) = (4, 15);
 /// Domains inside the cluster, which no proxy knows.
 const INSIDE: [&str; 4] = ["127.0.0.1", "localhost", ".svc", ".cluster.local"];
 
-/// The installer's arguments; `None` when something that it needs is not known.
+/// The installer's arguments; `None` when something that it needs is not known, or the host must not be installed.
 pub(super) fn request(facts: &Facts, record: &ClusterRecord, host: &HostFacts) -> Option<InstallCmdRequest> {
     let (cluster, settings, fields) = (&record.cluster, &facts.settings, &host.record.host);
+    if !may_be_installed(host, settings) {
+        return None;
+    }
     let inventory = host.inventory.as_deref()?;
     let boot_device = disk::chosen(fields);
     let boot_disk = disk::find(inventory, boot_device)?;
@@ -44,7 +49,7 @@ pub(super) fn request(facts: &Facts, record: &ClusterRecord, host: &HostFacts) -
         installer_image: settings.images.installer.clone(),
         control_plane_count: cluster.control_plane_count,
         proxy: proxy(cluster),
-        check_cvo: settings.clusters.check_cluster_version,
+        check_cvo: watches_version(cluster),
         disks_to_format: Some(disks_to_format(host)),
         must_gather_image: of_day1(&images::must_gather_text(facts, record)),
         mco_image: of_day1(&record.payload.mco),
@@ -59,6 +64,12 @@ pub(super) fn request(facts: &Facts, record: &ClusterRecord, host: &HostFacts) -
         notify_num_reboots: true,
         coreos_image: coreos.to_owned(),
     })
+}
+
+/// Whether the version operator is among those that the cluster waits for. The setting may have changed since the cluster was
+/// registered, and a controller that reported an operator without a row would wait for ever.
+fn watches_version(cluster: &Cluster) -> bool {
+    cluster.monitored_operators.iter().flatten().any(|operator| operator.name == CLUSTER_VERSION)
 }
 
 /// The cluster's proxy with what is reached without it; `None` without a proxy.

@@ -10,7 +10,8 @@ use super::*;
 use crate::host::report::ReportKind;
 use crate::host::steps::{steps, view};
 use crate::infra_env::record::InfraEnvRecord;
-use crate::settings::AgentDelivery;
+use crate::rules::operator::selection;
+use crate::settings::{AgentDelivery, Generator};
 
 fn told(facts: &Facts) -> Vec<Step> {
     steps(&view(facts, facts.hosts[0].key()).unwrap(), 7).instructions.unwrap()
@@ -122,6 +123,18 @@ fn the_installer() {
             "enable_skip_mco_reboot": true, "notify_num_reboots": true, "check_cvo": false,
         })
     );
+    let watched = installing().with_cluster(|cluster| {
+        cluster.monitored_operators = Some(selection::builtin(cluster.id, true));
+    });
+    assert_eq!(argument(&watched, T::Install)["check_cvo"], true);
+    let simulating =
+        || installing().with_settings(|settings| settings.generation.generator = Generator::Simulation);
+    assert_eq!(kinds(&simulating()), "", "a real host keeps its disk");
+    let simulated = simulating().with_machine(|inventory| {
+        let product_name = SystemVendor::SIMULATED_PRODUCT.to_owned();
+        inventory.system_vendor = Some(SystemVendor { product_name, ..SystemVendor::default() });
+    });
+    assert_eq!(kinds(&simulated), "install");
     let bootstrap = installing().with_host(|host| host.record.host.bootstrap = true);
     assert_eq!(argument(&bootstrap, T::Install)["role"], "bootstrap");
     let suggested = installing().with_host(|host| {

@@ -64,6 +64,8 @@ pub fn create(
     record.primary_ip_stack = primary;
     fill(&mut record.cluster, params, settings, &platform);
     let cluster = &mut record.cluster;
+    // Only an identity provider knows organisations without it: every AUTH_TYPE of this service grants it.
+    cluster.org_soft_timeouts_enabled = true;
     cluster.high_availability_mode = Some(mode);
     cluster.control_plane_count = count;
     cluster.network_type = Some(network_type);

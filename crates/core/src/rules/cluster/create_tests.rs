@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::Created;
 use super::create::create;
 use crate::cluster::record::IpStack;
+use crate::cluster::timeouts;
 use crate::refusal::Refusal;
 use crate::rules::{New, Owner};
 use crate::settings::Settings;
@@ -120,7 +121,7 @@ fn what_follows_from_what_is_given() {
             json!("4.21.28"),
         ),
         (json!({"disk_encryption": {"enable_on": "all"}}), "/disk_encryption/mode", json!("tpmv2")),
-        (json!({"olm_operators": [{"name": "odf"}]}), "/monitored_operators/2/name", json!("lso")),
+        (json!({"olm_operators": [{"name": "odf"}]}), "/monitored_operators/3/name", json!("lso")),
         (
             json!({"operator_bundles": [{"id": "virtualization"}]}),
             "/operator_bundles/0",
@@ -133,6 +134,15 @@ fn what_follows_from_what_is_given() {
     let record = created(&dual).unwrap().record;
     assert_eq!(record.primary_ip_stack, Some(IpStack::V4));
     assert!(record.cluster.feature_usage.contains("Dual-stack VIPs"));
+}
+
+#[test]
+fn soft_limits_follow_the_setting() {
+    let mut settings = Settings::default();
+    let cluster = create(&params(&json!({})), &settings, &new()).unwrap().record.cluster;
+    assert!(!timeouts::are_soft(&cluster, &settings));
+    settings.hosts.enable_soft_timeouts = true;
+    assert!(timeouts::are_soft(&cluster, &settings));
 }
 
 #[test]

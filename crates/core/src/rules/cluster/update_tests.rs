@@ -158,15 +158,15 @@ fn operators_are_replaced() {
         updated.record.cluster.monitored_operators.iter().flatten().map(|row| row.name.clone()).collect()
     };
     let kept = updated(&facts, &json!({"tags": "a"})).unwrap();
-    assert_eq!(names(&kept), ["console", "odf", "lso"]);
+    assert_eq!(names(&kept), ["console", "cvo", "odf", "lso"]);
     assert!(!kept.reset_roles);
     let replaced = updated(&facts, &json!({"olm_operators": [{"name": "cnv"}]})).unwrap();
-    assert_eq!(names(&replaced), ["console", "cnv"]);
+    assert_eq!(names(&replaced), ["console", "cvo", "cnv"]);
     assert!(replaced.reset_roles);
     let usage = &replaced.record.cluster.feature_usage;
     assert!(usage.contains("\"CNV\"") && !usage.contains("\"ODF\""), "{usage}");
     facts.cluster = Some(replaced.record);
-    assert_eq!(names(&updated(&facts, &json!({"olm_operators": []})).unwrap()), ["console"]);
+    assert_eq!(names(&updated(&facts, &json!({"olm_operators": []})).unwrap()), ["console", "cvo"]);
 }
 
 #[test]
