@@ -1,5 +1,6 @@
 //! `assisted serve`: the service with its database and files, until it is told to stop.
 
+mod environment;
 mod images;
 pub(crate) mod log;
 
@@ -15,7 +16,7 @@ use assisted_api::auth::local::Signer;
 use assisted_blob::Blob;
 use assisted_core::settings::{AuthType, Http, SIMULATION, Settings};
 use assisted_service::{Service, TokenResource, generator};
-use assisted_store::Store;
+use assisted_store::{Options, Store};
 use clap::Args;
 use jiff::Timestamp;
 use rustls::ServerConfig;
@@ -60,6 +61,7 @@ impl Serve {
         let flag = |name: &str| if name == "GENERATOR" { self.generator.clone() } else { None };
         let settings = Settings::from_env(&|name| flag(name).or_else(|| std::env::var(name).ok()))?;
         log::start("LOG_LEVEL", &settings.http.log_level, &settings.http.log_format)?;
+        environment::report();
         raise_file_limit();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(self.serve(settings))
@@ -83,17 +85,12 @@ impl Serve {
                  with an HTTP_LISTEN_PORT of its own, and say by IMAGE_SERVICE_BASE_URL where it is"
             );
         }
-        if !settings.http.tls_cipher_suites.is_empty() {
-            bail!(
-                "TLS_CIPHER_SUITES is not available in this version; unset, only strong suites are accepted"
-            );
-        }
-        let data_dir = self.data_dir()?;
+        let data_dir = self.data_dir(&settings.http.work_dir)?;
         std::fs::create_dir_all(&data_dir).with_context(|| {
             format!("the data folder {} can't be made; choose one with --data-dir", data_dir.display())
         })?;
         let database = self.database(&settings, &data_dir);
-        let store = Store::open(&database).await.with_context(|| {
+        let store = Store::open_with(&database, &store_options(&settings)).await.with_context(|| {
             format!(
                 "the database {} can't be used; choose another with --database",
                 without_secrets(&database)
@@ -128,7 +125,7 @@ impl Serve {
         let (service, mut background) = builder.start();
         let api = Api::new(service, &settings)?;
         let address = listener.local_addr()?;
-        tracing::info!(%address, https = tls.is_some(), data_dir = %data_dir.display(), "serving");
+        tracing::info!(%address, https = tls.is_some(), replica = settings.http.pod_name, data_dir = %data_dir.display(), "serving");
 
         let (stop, stopped) = watch::channel(false);
         let mut servers = JoinSet::new();
@@ -141,9 +138,12 @@ impl Serve {
         }
         // For whoever started it on a free port: everything can be asked from here on.
         let scheme = if tls.is_some() { "https" } else { "http" };
-        tell(&format!("listening on {scheme}://{address}"));
-        if settings.generation.is_simulated() {
+        let simulated = settings.generation.is_simulated();
+        if simulated {
             tracing::warn!("{SIMULATION}");
+        }
+        tell(&format!("listening on {scheme}://{address}"));
+        if simulated {
             tell(SIMULATION);
         }
         let until = stopping(&stopped);
@@ -177,12 +177,13 @@ impl Serve {
         Ok(if http.serve_https { (self.listen, Some(plain)) } else { (plain, None) })
     }
 
-    fn data_dir(&self) -> Result<PathBuf> {
+    fn data_dir(&self, work_dir: &str) -> Result<PathBuf> {
         if let Some(dir) = &self.data_dir {
             return Ok(dir.clone());
         }
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        set("WORK_DIR")
+        Some(PathBuf::from(work_dir))
+            .filter(|dir| !dir.as_os_str().is_empty())
             .or_else(|| set("XDG_DATA_HOME").map(|dir| dir.join("assisted")))
             .or_else(|| set("HOME").map(|dir| dir.join(".local/share/assisted")))
             .context("there is no home folder to keep data in; choose one with --data-dir")
@@ -204,6 +205,18 @@ impl Serve {
             database.host,
             escape(&database.name)
         )
+    }
+}
+
+/// How the database is used.
+fn store_options(settings: &Settings) -> Options {
+    let database = &settings.database;
+    Options {
+        connections: database.max_open_connections,
+        idle: database.max_idle_connections,
+        lifetime: database.connections_max_lifetime,
+        slow: database.log_slow_queries.then_some(database.slow_query_threshold),
+        replica: settings.http.pod_name.clone(),
     }
 }
 

@@ -64,6 +64,18 @@ impl Blob {
         .await
     }
 
+    /// How full the file system of the directory is, percent.
+    pub async fn usage(&self) -> Result<u32, Error> {
+        let root = Arc::clone(&self.root);
+        blocking(move || {
+            let found = rustix::fs::statvfs(&*root).map_err(|error| Error::Open(error.into()))?;
+            let used = found.f_blocks.saturating_sub(found.f_bfree);
+            let percent = used.saturating_mul(100).checked_div(found.f_blocks).unwrap_or_default();
+            Ok(u32::try_from(percent).unwrap_or(100))
+        })
+        .await
+    }
+
     /// Puts a file under a key, in place of one that was there.
     pub async fn put(&self, key: &Key, content: impl Into<Bytes>) -> Result<(), Error> {
         let (root, key, content) = (Arc::clone(&self.root), key.clone(), content.into());

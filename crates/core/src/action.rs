@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Action {
     /// Generate what the hosts of a cluster are installed with: additional manifests, install config, Ignition configs,
-    /// kubeconfig; and set the DNS records where the service manages the cluster's domain.
+    /// kubeconfig.
     ///
     /// Its outcome comes back through [`crate::install::generated`], with the attempt that is told here.
     Generate { cluster_id: ClusterId, attempt: Attempt },
@@ -23,8 +23,6 @@ pub enum Action {
     DeleteLogs { cluster_id: ClusterId },
     /// Delete a cluster that was deregistered long ago, for good: all that is stored for it, and its record.
     DeleteCluster { cluster_id: ClusterId },
-    /// Delete the DNS records of a cluster. A failure is logged, and stops nothing.
-    DeleteDnsRecords { cluster_id: ClusterId },
 }
 
 impl Action {
@@ -35,7 +33,6 @@ impl Action {
             Self::DeleteGenerated { .. } => "delete_generated",
             Self::DeleteLogs { .. } => "delete_logs",
             Self::DeleteCluster { .. } => "delete_cluster",
-            Self::DeleteDnsRecords { .. } => "delete_dns_records",
         }
     }
 
@@ -45,8 +42,7 @@ impl Action {
             Self::Generate { cluster_id, .. }
             | Self::DeleteGenerated { cluster_id }
             | Self::DeleteLogs { cluster_id }
-            | Self::DeleteCluster { cluster_id }
-            | Self::DeleteDnsRecords { cluster_id } => *cluster_id,
+            | Self::DeleteCluster { cluster_id } => *cluster_id,
         }
     }
 }

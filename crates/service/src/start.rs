@@ -165,8 +165,23 @@ impl Service {
                 _ = tidying.tick() => {
                     self.0.limits.tidy(self.now());
                     self.0.scheduler.tidy(self.now());
+                    self.watch_file_system().await;
                 }
                 () = stop.cancelled() => return,
+            }
+        }
+    }
+
+    /// Warns when there is little room left for files.
+    async fn watch_file_system(&self) {
+        let threshold = self.settings().storage.filesystem_usage_threshold;
+        match self.blob().usage().await {
+            Ok(percent) if percent >= threshold => {
+                tracing::warn!(percent, threshold, "the file system that files are kept on is filling up");
+            }
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(error = %chain(&error), "it is not known how full the file system is")
             }
         }
     }

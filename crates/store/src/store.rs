@@ -8,6 +8,8 @@ use crate::batch::Batch;
 use crate::engine::Engine;
 use crate::error::{Error, OpenError, WriteError};
 use crate::news::News;
+use crate::options::Options;
+use crate::slow::SlowLog;
 use crate::statement::{Output, Statement};
 use crate::subject::Change;
 use crate::texts::Texts;
@@ -22,6 +24,7 @@ struct Inner {
     engine: Engine,
     news: Arc<News>,
     texts: Texts,
+    slow: SlowLog,
 }
 
 impl Store {
@@ -31,9 +34,14 @@ impl Store {
     /// database is made, readable to its owner only, for `sqlite:PATH` with the folders above it; a PostgreSQL database
     /// must exist. Must be called within a tokio runtime.
     pub async fn open(address: &str) -> Result<Self, OpenError> {
+        Self::open_with(address, &Options::default()).await
+    }
+
+    /// The same, with what an operator has chosen.
+    pub async fn open_with(address: &str, options: &Options) -> Result<Self, OpenError> {
         let news = Arc::new(News::default());
-        let engine = Engine::open(address, &news).await?;
-        Ok(Self(Arc::new(Inner { engine, news, texts: Texts::default() })))
+        let engine = Engine::open(address, options, &news).await?;
+        Ok(Self(Arc::new(Inner { engine, news, texts: Texts::default(), slow: SlowLog(options.slow) })))
     }
 
     /// Applies a batch: all of it is on disk when this returns, or nothing ever will be.
@@ -45,7 +53,7 @@ impl Store {
             return Ok(());
         }
         let texts = std::mem::take(&mut batch.texts);
-        self.0.engine.write(batch).await?;
+        self.run(batch).await?;
         self.texts().keep_written(texts);
         Ok(())
     }
@@ -83,16 +91,23 @@ impl Store {
         &self.0.texts
     }
 
+    async fn run(&self, batch: Batch) -> Result<Vec<Output>, WriteError> {
+        let told = if self.0.slow.0.is_some() { batch.statements.clone() } else { Vec::new() };
+        self.0.slow.watch(&told, self.0.engine.write(batch)).await
+    }
+
     /// Runs one statement as a transaction of its own and gives the rows it returns.
     pub(crate) async fn write_one(&self, statement: Statement) -> Result<Vec<Row>, WriteError> {
         let batch = Batch { statements: vec![statement], ..Batch::default() };
-        let outputs: Vec<Output> = self.0.engine.write(batch).await?;
+        let outputs = self.run(batch).await?;
         Ok(outputs.into_iter().next().unwrap_or_default().rows)
     }
 
     /// Answers several queries, in one round trip.
     pub(crate) async fn read_all(&self, statements: Vec<Statement>) -> Result<Vec<Vec<Row>>, Error> {
-        self.0.engine.read(statements).await
+        // The engine takes the statements with it.
+        let told = if self.0.slow.0.is_some() { statements.clone() } else { Vec::new() };
+        self.0.slow.watch(&told, self.0.engine.read(statements)).await
     }
 
     pub(crate) async fn read(&self, statement: Statement) -> Result<Vec<Row>, Error> {

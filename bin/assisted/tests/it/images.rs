@@ -50,7 +50,7 @@ fn list(base: &Path) -> String {
 }
 
 /// Asks until the base image, which is read at the start, is there: the head and the body of the answer.
-fn get(url: &str) -> (String, Vec<u8>) {
+pub fn get(url: &str) -> (String, Vec<u8>) {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let until = Instant::now() + Duration::from_secs(60);
     loop {

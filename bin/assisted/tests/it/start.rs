@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use crate::images::get;
 use crate::service::{Service, text};
 
 /// A start that must fail; on a free port and with the data folder `dir`, unless the arguments say otherwise.
@@ -62,6 +63,100 @@ fn a_bad_setting_is_named_with_what_is_allowed() {
         for part in parts {
             assert!(told.contains(part), "{variable}={value}: {told} lacks {part}");
         }
+    }
+}
+
+#[test]
+fn what_this_version_cannot_do_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    for (variable, value, remedy) in [
+        ("STORAGE", "s3", "set it to filesystem"),
+        ("S3_BUCKET", "b", "set STORAGE to filesystem"),
+        ("BASE_DNS_DOMAINS", "example.com:Z1/route53", "unset it"),
+        ("ENABLE_KUBE_API", "true", "set it to false"),
+        ("ENABLE_EVENT_STREAMING", "true", "set it to false"),
+        ("ENABLE_DATA_COLLECTION", "true", "set it to false"),
+        ("DUMMY_IGNITION", "true", "GENERATOR=simulation"),
+        ("TLS_CIPHER_SUITES", "TLS_AES_128_GCM_SHA256", "unset it"),
+        ("GENERATOR", "none", "give openshift or simulation"),
+    ] {
+        let told = text(&refused(dir.path(), &[], &[(variable, value)]).stderr);
+        assert!(told.contains(variable) && told.contains(remedy), "{variable}={value}: {told}");
+    }
+}
+
+/// What the published pod, and the template of Kubernetes without S3, set.
+const TEMPLATE: &[(&str, &str)] = &[
+    ("ASSISTED_SERVICE_HOST", "127.0.0.1:8090"),
+    ("ASSISTED_SERVICE_SCHEME", "http"),
+    ("AUTH_TYPE", "none"),
+    ("BASE_DNS_DOMAINS", ""),
+    ("CHECK_CLUSTER_VERSION", "True"),
+    ("CREATE_S3_BUCKET", "False"),
+    ("DEPLOYMENT_TYPE", "Podman"),
+    ("DEPLOY_TARGET", "onprem"),
+    ("DISK_ENCRYPTION_SUPPORT", "true"),
+    ("DUMMY_IGNITION", "false"),
+    ("ENABLE_KUBE_API", "False"),
+    ("ENABLE_SINGLE_NODE_DNSMASQ", "true"),
+    ("IPV6_SUPPORT", "true"),
+    ("ISO_IMAGE_TYPE", "full-iso"),
+    ("JWKS_URL", "https://api.openshift.com/.well-known/jwks.json"),
+    ("LISTEN_PORT", "8888"),
+    ("NAMESPACE", "assisted-installer"),
+    ("NTP_DEFAULT_SERVER", ""),
+    ("POD_NAME", "assisted-0"),
+    ("POSTGRESQL_DATABASE", "installer"),
+    ("PUBLIC_CONTAINER_REGISTRIES", "quay.io,registry.ci.openshift.org"),
+    ("REGISTRY_CREDS", ""),
+    ("S3_USE_SSL", "false"),
+    ("STORAGE", "filesystem"),
+];
+
+#[test]
+fn a_template_of_the_replaced_service_starts_and_is_told_what_has_no_effect() {
+    let service = Service::start_with_env(
+        &[
+            TEMPLATE,
+            &[
+                ("DB_LOG_SLOW_QUERIES", "true"),
+                ("DB_SLOW_QUERY_THRESHOLD", "0"),
+                ("ENABLE_SOFT_TIMEOUT", "true"),
+                ("FILESYSTEM_USAGE_THRESHOLD", "0"),
+            ],
+        ]
+        .concat(),
+    );
+    service.cluster("slow");
+    let log = service.log();
+    for told in [
+        "DEPLOY_TARGET has no effect: replicas elect no leader",
+        "JWKS_URL has no effect: it belongs to AUTH_TYPE=rhsso",
+        "ASSISTED_SERVICE_HOST has no effect here: it is read by `assisted image-service`",
+        "ENABLE_SOFT_TIMEOUT has no effect: there is no such variable. Was ENABLE_SOFT_TIMEOUTS meant?",
+        "slow statement",
+        "insert into clusters",
+        "the file system that files are kept on is filling up",
+        "assisted-0",
+    ] {
+        assert!(log.contains(told), "{told} is not in {log}");
+    }
+    for silent in
+        ["STORAGE has", "POD_NAME has", "BASE_DNS_DOMAINS has", "POSTGRESQL_DATABASE has", "dXNlcjpwYXNz"]
+    {
+        assert!(!log.contains(silent), "{silent} is in {log}");
+    }
+}
+
+#[test]
+fn a_simulation_says_so() {
+    for (service, simulated) in [(Service::simulating(), true), (Service::start(), false)] {
+        let sentence = "this service only simulates installations (GENERATOR=simulation)";
+        assert_eq!(service.log().contains(sentence), simulated, "{}", service.log());
+        let (head, body) = get(&format!("{}/ready", service.url));
+        let body = text(&body);
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        assert_eq!((body.starts_with(sentence), body.is_empty()), (simulated, !simulated), "{body}");
     }
 }
 

@@ -17,7 +17,5 @@ pub use selection::{
 pub const MAX_CLOCK_BEHIND_MINUTES: i64 = 20;
 /// The most that a host's clock may be ahead of the service's, minutes.
 pub const MAX_CLOCK_AHEAD_MINUTES: i64 = 60;
-/// The most that clocks of two hosts may differ, minutes.
-pub const MAX_CLOCK_GAP_MINUTES: i64 = 4;
 /// The rate in MB/s below which an image counts as unavailable.
 pub const MIN_IMAGE_RATE_MB_S: f64 = 0.001;

@@ -24,9 +24,6 @@ pub fn reset(facts: &Facts) -> Result<Refresh, Rejection> {
         Ok(()) => {
             if let Some(cluster_id) = facts.cluster.as_ref().map(|record| record.cluster.id) {
                 draft.actions.push(Action::DeleteGenerated { cluster_id });
-                if !facts.settings.clusters.base_dns_domains.is_empty() {
-                    draft.actions.push(Action::DeleteDnsRecords { cluster_id });
-                }
             }
             Ok(draft.unsettled())
         }

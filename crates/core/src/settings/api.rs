@@ -26,8 +26,6 @@ topic! {
         http_listen_port: String = String::new(), "HTTP_LISTEN_PORT";
         /// Lowest TLS version accepted; empty: that of the TLS library.
         tls_min_version: String = String::new(), "TLS_MIN_VERSION";
-        /// TLS cipher suites accepted; empty: those of the TLS library.
-        tls_cipher_suites: Vec<String> = Vec::new(), "TLS_CIPHER_SUITES";
         /// File with the CA that agents trust, PEM.
         service_ca_cert_path: String = String::new(), "SERVICE_CA_CERT_PATH";
         /// Whether agents skip the verification of the service's certificate.
@@ -44,9 +42,9 @@ topic! {
         log_level: String = "info".to_owned(), "LOG_LEVEL";
         /// Log format: text or json.
         log_format: String = "text".to_owned(), "LOG_FORMAT";
-        /// Directory of working files, and root of the files stored on a file system.
-        work_dir: String = "/data/".to_owned(), "WORK_DIR";
-        /// Name of this replica.
+        /// Folder of database and files; empty: assisted in the user's data folder.
+        work_dir: String = String::new(), "WORK_DIR";
+        /// Name of this replica, for its log and PostgreSQL's list of connections.
         pod_name: String = String::new(), "POD_NAME";
     }
 }
@@ -84,15 +82,5 @@ topic! {
         ec_private_key_pem: Secret = Secret::default(), "EC_PRIVATE_KEY_PEM";
         /// Whether a local token in a URL reaches only the resource that it was made for.
         local_auth_enforce_resource_scope: bool = true, "LOCAL_AUTH_ENFORCE_RESOURCE_SCOPE";
-        /// Where the identity provider publishes its keys.
-        jwks_url: String = "https://api.openshift.com/.well-known/jwks.json".to_owned(), "JWKS_URL";
-        /// Keys of the identity provider, JSON; wins over the URL.
-        jwks_cert: String = String::new(), "JWKS_CERT";
-        /// Users that are administrators.
-        admin_users: Vec<String> = Vec::new(), "ADMIN_USERS";
-        /// Whether the users of an organisation see each other's clusters.
-        enable_org_tenancy: bool = false, "ENABLE_ORG_TENANCY";
-        /// Whether some functions depend on the capabilities of an organisation.
-        enable_org_based_feature_gates: bool = false, "ENABLE_ORG_BASED_FEATURE_GATES";
     }
 }

@@ -30,8 +30,6 @@ topic! {
         service_network_cidr_ipv6: Ipv6Net = v6(0xfd02, 112), "SERVICE_NETWORK_CIDR_IPV6";
         /// Time source when none is asked for.
         ntp_default_server: String = String::new(), "NTP_DEFAULT_SERVER";
-        /// Domains whose records the service manages, each as domain:zone/provider.
-        base_dns_domains: Vec<String> = Vec::new(), "BASE_DNS_DOMAINS";
         /// Registries that need no credentials.
         public_container_registries: Vec<String> = Vec::new(), "PUBLIC_CONTAINER_REGISTRIES";
         /// Credentials for the staging registry, as user:password, added to every pull secret.

@@ -48,7 +48,7 @@ topic! {
     Hardware {
         /// Requirements by version and role.
         requirements: Arc<Requirements> = Requirements::built_in(), "HW_VALIDATOR_REQUIREMENTS";
-        /// Largest difference between a host's clock and this one's, minutes.
+        /// Largest difference between the clocks of a cluster's hosts, minutes.
         max_time_diff_minutes: i64 = 4, "HW_VALIDATOR_MAX_TIME_DIFF_MINUTES";
         /// Product names of machines that need no more than an edge worker.
         edge_workers_product_names: Vec<String> = vec!["BlueField SoC".to_owned()], "EDGE_WORKERS_PRODUCT_NAMES";

@@ -52,10 +52,6 @@ topic! {
         release_tag: String = String::new(), "RELEASE_TAG";
         /// Type of an infra-env's image when none is asked for.
         iso_image_type: ImageType = ImageType::FullIso, "ISO_IMAGE_TYPE";
-        /// How long the URL of an image is valid.
-        image_expiration_time: Duration = Duration::from_secs(4 * 3600), "IMAGE_EXPIRATION_TIME";
-        /// How often expired images are looked for.
-        image_expiration_interval: Duration = Duration::from_secs(30 * 60), "IMAGE_EXPIRATION_INTERVAL";
         /// Mirror that release images are read from to run the installer.
         release_image_mirror: String = String::new(), "OPENSHIFT_INSTALL_RELEASE_IMAGE_MIRROR";
         /// Whether an agent of another version is replaced.

@@ -1,13 +1,15 @@
 //! What an operator of the service can set: one structure per topic, each field one environment variable.
 //!
 //! Read once at start ([`Settings::from_env`]); a value that can't be used is refused with the variable's name, what is
-//! wrong, and what would be right. [`variables`] lists them all for the documentation.
+//! wrong, and what would be right. [`variables`] lists them all for the documentation, and [`UNREAD`] those of the service that
+//! this one replaces which nothing reads here.
 
 mod api;
 mod clusters;
 mod disabled;
 mod discovery;
 mod duration;
+mod fate;
 mod generation;
 mod images;
 mod operators;
@@ -23,13 +25,14 @@ pub use api::{Auth, AuthType, Http};
 pub use clusters::Clusters;
 pub use discovery::{Hardware, Hosts};
 pub use duration::{format_duration, parse_duration};
+pub use fate::{Fate, UNREAD, Unread, without_effect};
 pub use generation::{Generation, Generator, SIMULATION};
 pub use images::{AgentDelivery, Images, JsonList, MustGather, Versions};
 pub use operators::Operators;
 pub use origins::Origins;
 pub use retention::{Events, RateLimits, Retention};
 pub use size::Size;
-pub use storage::{Database, Storage, StorageKind};
+pub use storage::{Database, Storage};
 pub use timeouts::{FinalizingStageTimeouts, HostStageTimeouts, Timeouts};
 use topic::Env;
 pub use topic::{SettingsError, Variable};
@@ -47,9 +50,10 @@ macro_rules! settings {
             ///
             /// # Errors
             ///
-            /// The first variable whose value can't be used.
+            /// The first variable whose value can't be used, or asks for what this version can't do.
             pub fn from_env(get: &dyn Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
                 let env = Env(get);
+                fate::check(&env)?;
                 Ok(Self { $($field: $topic::read(&env)?,)+ })
             }
         }
@@ -57,7 +61,7 @@ macro_rules! settings {
         /// Every variable, by topic: what the documentation prints.
         pub fn variables() -> Vec<Variable> {
             let mut all = Vec::new();
-            $(all.extend($topic::variables());)+
+            $(all.extend($topic::variables(stringify!($field)));)+
             all
         }
     };

@@ -2,10 +2,6 @@
 
 use super::topic::topic;
 
-fn list(items: &[&str]) -> Vec<String> {
-    items.iter().map(|item| (*item).to_owned()).collect()
-}
-
 topic! {
     /// Operators installed with a cluster.
     Operators {
@@ -31,37 +27,18 @@ topic! {
         odf_per_host_memory_gib_standard_mode: i64 = 19, "ODF_PER_HOST_MEMORY_GIB_STANDARD_MODE";
         /// Smallest disk that data foundation takes, GB.
         odf_min_disk_size_gb: i64 = 25, "ODF_MIN_DISK_SIZE_GB";
-        /// GPUs that virtualization supports, each as vendor:device.
-        cnv_supported_gpus: Vec<String> = list(&["10de:1db6", "10de:1eb8"]), "CNV_SUPPORTED_GPUS";
-        /// SR-IOV cards that virtualization supports, each as vendor:device.
-        cnv_supported_sriov_nics: Vec<String> =
-            list(&["8086:158b", "15b3:1015", "15b3:1017", "15b3:1013", "15b3:101b"]), "CNV_SUPPORTED_SRIOV_NICS";
-        /// Whether virtualization checks the disks of a single node.
-        cnv_mode: bool = true, "CNV_MODE";
         /// Whether virtualization on a single node brings its own storage.
         cnv_sno_install_hpp: bool = true, "CNV_SNO_INSTALL_HPP";
         /// Disk that this storage needs, GiB.
         cnv_sno_pool_size_request_hpp_gib: i64 = 50, "CNV_SNO_POOL_SIZE_REQUEST_HPP_GIB";
-        /// Lowest version that the multicluster engine runs on.
-        mce_min_openshift_version: String = "4.10.0".to_owned(), "MCE_MIN_OPENSHIFT_VERSION";
         /// Processors that sandboxed containers take on each host.
-        osc_cpu_per_host: i64 = 1, "Osc_CPU_PER_HOST";
+        osc_cpu_per_host: i64 = 1, "OSC_CPU_PER_HOST";
         /// Memory that sandboxed containers take on each host, MiB.
-        osc_memory_per_host_mib: i64 = 1024, "Osc_MEMORY_PER_HOST_MIB";
+        osc_memory_per_host_mib: i64 = 1024, "OSC_MEMORY_PER_HOST_MIB";
         /// Processors that the migration toolkit takes on each host.
         mtv_cpu_per_host: i64 = 1, "MTV_CPU_PER_HOST";
         /// Memory that the migration toolkit takes on each host, MiB.
         mtv_memory_per_host_mib: i64 = 1024, "MTV_MEMORY_PER_HOST_MIB";
-        /// Whether the NVIDIA operator needs a GPU.
-        nvidia_require_gpu: bool = true, "NVIDIA_REQUIRE_GPU";
-        /// Vendors of GPUs that the NVIDIA operator supports.
-        nvidia_supported_gpus: Vec<String> = list(&["10de"]), "NVIDIA_SUPPORTED_GPUS";
-        /// Whether the AMD operator needs a GPU.
-        amd_require_gpu: bool = true, "AMD_REQUIRE_GPU";
-        /// Vendors of GPUs that the AMD operator supports.
-        amd_supported_gpus: Vec<String> = list(&["1002"]), "AMD_SUPPORTED_GPUS";
-        /// Workers that the AI operator needs.
-        openshift_ai_min_worker_nodes: i64 = 2, "OPENSHIFT_AI_MIN_WORKER_NODES";
         /// Memory that the AI operator takes on each worker, GiB.
         openshift_ai_min_worker_memory_gib: i64 = 32, "OPENSHIFT_AI_MIN_WORKER_MEMORY_GIB";
         /// Processors that the AI operator takes on each worker.

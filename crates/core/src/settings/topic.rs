@@ -4,16 +4,30 @@ use super::value::Value;
 
 /// A value that can't be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{variable}: {problem}; give {remedy}, or leave it unset for the default {default:?}")]
-pub struct SettingsError {
-    /// Name of the environment variable.
-    pub variable: &'static str,
-    /// What is wrong with its value. Never holds the value of a secret.
-    pub problem: String,
-    /// What would be right.
-    pub remedy: &'static str,
-    /// What is used when the variable is not set.
-    pub default: String,
+pub enum SettingsError {
+    /// It is not of the kind that the variable takes.
+    #[error("{variable}: {problem}; give {remedy}, or leave it unset for the default {default:?}")]
+    Invalid {
+        /// Name of the environment variable.
+        variable: &'static str,
+        /// What is wrong with its value. Never holds the value of a secret.
+        problem: String,
+        /// What would be right.
+        remedy: &'static str,
+        /// What is used when the variable is not set.
+        default: String,
+    },
+    /// It asks for what this version can't do.
+    #[error("{variable}={value} is refused: {why}. Please {remedy}")]
+    Refused {
+        /// Name of the environment variable; none that holds a secret is refused.
+        variable: &'static str,
+        /// The beginning of its value.
+        value: String,
+        why: &'static str,
+        /// What to do about it.
+        remedy: String,
+    },
 }
 
 /// An environment variable, as the documentation prints it.
@@ -21,6 +35,8 @@ pub struct SettingsError {
 pub struct Variable {
     /// The structure that holds it.
     pub topic: &'static str,
+    /// The field of the settings that holds this structure, and the structure's that holds the variable.
+    pub field: (&'static str, &'static str),
     /// Its name.
     pub name: &'static str,
     /// What is used when it is not set; empty: nothing.
@@ -41,7 +57,7 @@ impl Env<'_> {
             // An empty value says "nothing" where nothing is a value, else it is as if it were not set.
             return Ok(T::empty().unwrap_or(default));
         }
-        T::parse(&text).map_err(|problem| SettingsError {
+        T::parse(&text).map_err(|problem| SettingsError::Invalid {
             variable,
             problem,
             remedy: T::KIND,
@@ -74,10 +90,11 @@ macro_rules! topic {
                 Ok(Self { $($field: env.read($variable, $default)?,)+ })
             }
 
-            pub(super) fn variables() -> Vec<$crate::settings::Variable> {
+            pub(super) fn variables(section: &'static str) -> Vec<$crate::settings::Variable> {
                 let default = Self::default();
                 vec![$($crate::settings::Variable {
                     topic: stringify!($name),
+                    field: (section, stringify!($field)),
                     name: $variable,
                     default: $crate::settings::value::Value::show(&default.$field),
                     kind: <$type as $crate::settings::value::Value>::KIND,

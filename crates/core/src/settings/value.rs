@@ -1,5 +1,6 @@
 //! Kinds of values that a variable may take.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use assisted_wire::infra_env::ImageType;
@@ -155,6 +156,7 @@ from_str! {
     u64: "a whole number";
     i64: "a whole number";
     usize: "a whole number";
+    NonZeroUsize: "a whole number above 0";
     Ipv4Net: "an IPv4 network such as 10.128.0.0/14";
     Ipv6Net: "an IPv6 network such as fd01::/48";
     ImageType: "full-iso, minimal-iso or disconnected-iso";

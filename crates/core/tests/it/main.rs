@@ -8,6 +8,7 @@ mod odd_replies;
 mod refresh;
 mod registration;
 mod replies;
+mod settings;
 mod steps;
 mod update;
 mod world;

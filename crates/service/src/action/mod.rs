@@ -124,10 +124,6 @@ impl Service {
             Action::DeleteGenerated { cluster_id } => self.delete_generated(cluster_id).await?,
             Action::DeleteLogs { cluster_id } => self.delete_logs(cluster_id).await?,
             Action::DeleteCluster { cluster_id } => return self.delete_cluster(asked, cluster_id).await,
-            Action::DeleteDnsRecords { cluster_id } => {
-                // No provider of DNS is known yet, so none of its records can have been set.
-                tracing::warn!(cluster = %cluster_id, "DNS records are not managed, none are deleted");
-            }
         }
         self.finish_action(asked).await
     }

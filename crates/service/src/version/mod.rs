@@ -5,7 +5,7 @@ mod catalogue;
 use assisted_core::feature::{self, QueryError};
 use assisted_core::refusal::Refusal;
 use assisted_core::version;
-use assisted_wire::network::{ListManagedDomains, ManagedDomain};
+use assisted_wire::network::ListManagedDomains;
 use assisted_wire::support_level::{DetailedSupportedFeatures, SupportedArchitectures, SupportedFeatures};
 use assisted_wire::version::{ListVersions, OpenshiftVersions, ReleaseSources};
 
@@ -98,21 +98,12 @@ impl Service {
         Ok(feature::architectures(openshift_version))
     }
 
-    /// Domains whose records the service manages, sorted.
+    /// Domains whose records the service manages: it manages none.
     ///
     /// # Errors
     ///
-    /// 500 when the settings hold a domain without a provider.
+    /// None.
     pub async fn list_managed_domains(&self, _: &Caller) -> Result<ListManagedDomains, Error> {
-        let mut domains = Vec::new();
-        for entry in &self.settings().clusters.base_dns_domains {
-            let (domain, zone) = entry.split_once(':').unwrap_or((entry, ""));
-            let Some((_, provider)) = zone.split_once('/') else {
-                return Err(Refusal::new(500, format!("Invalid format: {zone}")).into());
-            };
-            domains.push(ManagedDomain { domain: domain.to_owned(), provider: provider.parse().ok() });
-        }
-        domains.sort_by(|a, b| a.domain.cmp(&b.domain));
-        Ok(ListManagedDomains(domains))
+        Ok(ListManagedDomains(Vec::new()))
     }
 }

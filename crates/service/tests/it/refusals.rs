@@ -10,13 +10,7 @@ use uuid::Uuid;
 
 use crate::lab::{Database, Lab, PULL_SECRET, Time, on_both_engines, refusal};
 
-on_both_engines![
-    nothing_is_left_behind,
-    settings_of_a_cluster,
-    checks_that_start_over,
-    an_id_that_is_fixed,
-    domains
-];
+on_both_engines![nothing_is_left_behind, settings_of_a_cluster, checks_that_start_over, an_id_that_is_fixed,];
 
 async fn nothing_is_left_behind(database: Database) {
     let lab = Lab::start(&database).await;
@@ -144,22 +138,5 @@ async fn an_id_that_is_fixed(database: Database) {
     let params = serde_json::from_value(json!({"name": "again", "pull_secret": PULL_SECRET})).unwrap();
     let outcome = lab.service.register_infra_env(&lab.caller, params).await;
     assert_eq!(refusal(outcome), (409, format!("infraEnv {id} is already registered")));
-    lab.stop().await;
-}
-
-async fn domains(database: Database) {
-    let of = |domains: &'static [&str]| {
-        let domains = domains.iter().map(|domain| (*domain).to_owned()).collect();
-        |settings: &mut assisted_core::settings::Settings| settings.clusters.base_dns_domains = domains
-    };
-    let lab = Lab::with(&database, Time::default(), of(&["z.com:Z1/route53", "a.com:Z2/route53"])).await;
-    let listed = lab.service.list_managed_domains(&lab.caller).await.unwrap().0;
-    let expected =
-        json!([{"domain": "a.com", "provider": "route53"}, {"domain": "z.com", "provider": "route53"}]);
-    assert_eq!(serde_json::to_value(listed).unwrap(), expected);
-    lab.stop().await;
-    let lab = Lab::with(&database, Time::default(), of(&["z.com:Z1"])).await;
-    let outcome = lab.service.list_managed_domains(&lab.caller).await;
-    assert_eq!(refusal(outcome), (500, "Invalid format: Z1".to_owned()));
     lab.stop().await;
 }

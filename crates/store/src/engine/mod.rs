@@ -20,6 +20,7 @@ use jiff::Timestamp;
 use crate::batch::Batch;
 use crate::error::{Error, OpenError, WriteError};
 use crate::news::News;
+use crate::options::Options;
 use crate::statement::{Output, Statement};
 use crate::value::Row;
 
@@ -33,9 +34,9 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    pub(crate) async fn open(address: &str, news: &Arc<News>) -> Result<Self, OpenError> {
+    pub(crate) async fn open(address: &str, options: &Options, news: &Arc<News>) -> Result<Self, OpenError> {
         if address.starts_with("postgres://") || address.starts_with("postgresql://") {
-            return Postgres::open(address, news).await.map(Self::Postgres);
+            return Postgres::open(address, options, news).await.map(Self::Postgres);
         }
         Sqlite::open(&file(address)?, news).await.map(Self::Sqlite)
     }

@@ -14,6 +14,7 @@ use deadpool_postgres::{Client, Manager, ManagerConfig, Pool, RecyclingMethod, R
 use futures::TryStreamExt;
 use jiff::Timestamp;
 use tokio::sync::mpsc;
+use tokio::time::MissedTickBehavior;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, GenericClient, NoTls};
@@ -26,13 +27,14 @@ use super::{pipeline, postgres_listener, postgres_value};
 use crate::batch::Batch;
 use crate::error::{Error, OpenError, WriteError};
 use crate::news::News;
+use crate::options::Options;
 use crate::schema;
 use crate::statement::{Output, Statement};
 use crate::subject;
 use crate::value::{Row, Value};
 
-/// Connections of one replica, those that listen and that write check-ins apart.
-const CONNECTIONS: usize = 8;
+/// How often connections are looked for that are too many, or too old.
+const TRIM: Duration = Duration::from_secs(30);
 
 /// How long a request waits for a connection.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -63,10 +65,11 @@ pub(crate) struct Postgres {
     check_ins: Pool,
     writer: Writer,
     _listener: AbortOnDropHandle<()>,
+    _trimming: AbortOnDropHandle<()>,
 }
 
 impl Postgres {
-    pub(super) async fn open(address: &str, news: &Arc<News>) -> Result<Self, OpenError> {
+    pub(super) async fn open(address: &str, options: &Options, news: &Arc<News>) -> Result<Self, OpenError> {
         let mut config: Config = address.parse().map_err(|error| {
             // The parser's error names what is wrong with the address, never its parts.
             let error: tokio_postgres::Error = error;
@@ -74,15 +77,15 @@ impl Postgres {
                 std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string),
             )
         })?;
-        config.application_name("assisted").keepalives_idle(Duration::from_secs(15));
-        let options =
+        config.application_name(options.application_name()).keepalives_idle(Duration::from_secs(15));
+        let session =
             config.get_options().map_or_else(|| SESSION.to_owned(), |given| format!("{SESSION} {given}"));
-        config.options(options);
+        config.options(session);
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(PATIENCE);
         }
 
-        let pool = connections(&config, CONNECTIONS)?;
+        let pool = connections(&config, options.connections.get())?;
         let mut hasty = config.clone();
         hasty.options(format!("{HASTY} {}", config.get_options().unwrap_or_default()));
         let check_ins = connections(&hasty, 1)?;
@@ -92,7 +95,9 @@ impl Postgres {
         let listener = postgres_listener::start(config, replica, Arc::clone(news)).await?;
         let (writer, queue) = Writer::new();
         tokio::spawn(write_queued(pool.clone(), replica, Arc::clone(news), queue));
-        Ok(Self { pool, check_ins, writer, _listener: listener })
+        let trimming = tokio::spawn(trim(pool.clone(), options.idle, options.lifetime));
+        let trimming = AbortOnDropHandle::new(trimming);
+        Ok(Self { pool, check_ins, writer, _listener: listener, _trimming: trimming })
     }
 
     pub(super) async fn write(&self, batch: Batch) -> Reply {
@@ -138,6 +143,26 @@ fn connections(config: &Config, most: usize) -> Result<Pool, OpenError> {
         .runtime(Runtime::Tokio1)
         .build()
         .map_err(|error| OpenError::Address(error.to_string()))
+}
+
+/// Closes connections without use: those that are too many, and those that are too old.
+async fn trim(pool: Pool, most: usize, lifetime: Duration) {
+    let period = if lifetime.is_zero() { TRIM } else { TRIM.min(lifetime) };
+    let mut ticks = tokio::time::interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        retain(&pool, most, lifetime);
+    }
+}
+
+fn retain(pool: &Pool, most: usize, lifetime: Duration) {
+    let mut kept = 0;
+    pool.retain(|_, metrics| {
+        let keep = kept < most && (lifetime.is_zero() || metrics.age() < lifetime);
+        kept += usize::from(keep);
+        keep
+    });
 }
 
 async fn prepare(client: &Client, statements: &[Statement]) -> Result<Vec<tokio_postgres::Statement>, Error> {

@@ -3,6 +3,7 @@
 
 mod actions;
 mod changes;
+mod connections;
 mod crash;
 mod due;
 mod events;

@@ -105,9 +105,12 @@ impl OnClusterLayering {
         self.worker_build_location.unwrap_or(BuildLocation::ControlPlane)
     }
 
-    /// Refuses numbers and texts that can't be meant.
+    /// Refuses what this version can't do, and numbers and texts that can't be meant.
     pub(super) fn check(&self) -> Result<(), InstallConfigError> {
         let wrong = |text: String| Err(InstallConfigError::Overrides(format!("onClusterLayering.{text}")));
+        if self.is_enabled() {
+            return wrong("mode is Enabled, but this version builds no image of nodes: leave it out, or set it to Disabled".to_owned());
+        }
         if let Some(minutes) = self.build_timeout_minutes.filter(|minutes| !MINUTES.contains(minutes)) {
             let (least, most) = (MINUTES.start(), MINUTES.end());
             return wrong(format!("buildTimeoutMinutes is {minutes}, it must be from {least} to {most}"));

@@ -314,15 +314,16 @@ fn authorities_come_together() {
 
 #[test]
 fn layering_is_kept_from_the_installer() {
-    let given = json!({"onClusterLayering": {"MODE": "Enabled", "registry": {"port": 22626}, "buildTimeoutMinutes": 15}});
+    let given = json!({"onClusterLayering": {"MODE": "Disabled", "registry": {"port": 22626}, "buildTimeoutMinutes": 15}});
     let text = text(&lab(), &given.to_string()).unwrap();
     let config: Value = serde_json::from_str(text.expose()).unwrap();
-    let expected = json!({"mode": "Enabled", "registry": {"port": 22626}, "buildTimeoutMinutes": 15});
+    let expected = json!({"mode": "Disabled", "registry": {"port": 22626}, "buildTimeoutMinutes": 15});
     assert_eq!(config["onClusterLayering"], expected);
     let without = super::for_installer(&text).unwrap();
     assert_eq!(without, super::tests::text(&lab(), "").unwrap());
     for layering in [
         json!({"mode": "On"}),
+        json!({"mode": "Enabled"}),
         json!({"publish": "x"}),
         json!({"buildTimeoutMinutes": 14}),
         json!({"buildTimeoutMinutes": 361}),

@@ -3,7 +3,6 @@
 use assisted_wire::host::HostStatus;
 
 use super::View;
-use crate::hardware::MAX_CLOCK_GAP_MINUTES;
 use crate::validation::Outcome;
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
@@ -16,14 +15,15 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     let clocks: Vec<i64> = heard.filter_map(|host| host.record.clock_ahead_seconds).collect();
     let (first, last) = (clocks.iter().min().copied(), clocks.iter().max().copied());
     let gap = last.unwrap_or_default().saturating_sub(first.unwrap_or_default());
-    let outcome = if gap / 60 <= MAX_CLOCK_GAP_MINUTES {
+    let most = view.facts.settings.hardware.max_time_diff_minutes;
+    let outcome = if gap / 60 <= most {
         Outcome::success("No ntp problems found")
     } else {
-        Outcome::failure(
-            "Hosts' clocks are not synchronized (there's more than a 4 minutes gap between clocks), please configure \
-             an NTP server via DHCP or set clocks manually.",
-        )
+        Outcome::failure(format!(
+            "Hosts' clocks are not synchronized (there's more than a {most} minutes gap between clocks), please configure \
+             an NTP server via DHCP or set clocks manually."
+        ))
         .remedy("Add an NTP source that all hosts reach to the cluster.")
     };
-    outcome.measured(format!("{gap} s between the clocks")).required(format!("{MAX_CLOCK_GAP_MINUTES} min"))
+    outcome.measured(format!("{gap} s between the clocks")).required(format!("{most} min"))
 }

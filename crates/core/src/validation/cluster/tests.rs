@@ -495,6 +495,12 @@ fn clocks() {
                 an NTP server via DHCP or set clocks manually.";
     failure(&ahead(300), id, text);
     failure(&ahead(-300), id, text);
+    let mut settings = Settings::default();
+    settings.hardware.max_time_diff_minutes = 10;
+    let lenient = |seconds| Facts { settings: settings.clone().into(), ..ahead(seconds) };
+    success(&lenient(600), id, "No ntp problems found");
+    let strict = evaluate(&lenient(660)).get(id).unwrap().outcome.message.to_string();
+    assert_eq!(strict, text.replace("4 minutes", "10 minutes"));
     for status in [HostStatus::Disconnected, HostStatus::ResettingPendingUserAction, HostStatus::Discovering]
     {
         success(&ahead(300).with_host(|host| host.record.host.status = status), id, "No ntp problems found");

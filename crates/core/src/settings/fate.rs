@@ -1,0 +1,280 @@
+//! Variables of the service that this one replaces and that nothing reads here: what becomes of each.
+//!
+//! One whose value asks for what this version can't do stops the start. One that can't matter here is told at start, and
+//! changes nothing. An operator's template may set all of them: a value that asks for nothing never stops the start.
+
+use super::topic::{Env, SettingsError};
+use super::value::excerpt;
+
+/// What becomes of a variable that nothing reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Stops the start, unless its value is one of those that ask for nothing.
+    Refused {
+        /// Values that ask for nothing; the first is the one to give.
+        harmless: &'static [&'static str],
+        /// Another variable, and the value of it with which this one asks for nothing.
+        unless: Option<(&'static str, &'static str)>,
+        why: &'static str,
+    },
+    /// Changes nothing.
+    NoEffect { why: &'static str },
+}
+
+/// A variable that nothing reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unread {
+    pub name: &'static str,
+    pub fate: Fate,
+}
+
+const OFF: &[&str] = &["false", "False", "FALSE", "f", "F", "0"];
+const ON: &[&str] = &["true", "True", "TRUE", "t", "T", "1"];
+
+const KUBE: &str = "it belongs to the Kubernetes API (ENABLE_KUBE_API), which is not part of this version";
+const STREAM: &str =
+    "it belongs to the stream of events (ENABLE_EVENT_STREAMING), which is not part of this version";
+const UPLOAD: &str =
+    "it belongs to the upload of data (ENABLE_DATA_COLLECTION), which is not part of this version";
+const S3: &str = "it belongs to STORAGE=s3, which is not part of this version";
+const SSO: &str = "it belongs to AUTH_TYPE=rhsso, which is not part of this version";
+const LOOP: &str =
+    "no loop goes over all clusters and hosts: each is looked at when something changes, or becomes due";
+const LEADER: &str = "replicas elect no leader: each takes work from the database under a lease";
+const GPU: &str =
+    "no host is searched for GPUs in this version: the operator is installed with and without one";
+const OPERATOR: &str = "what it changes of an operator is not part of this version";
+
+const fn refused(name: &'static str, harmless: &'static [&'static str], why: &'static str) -> Unread {
+    Unread { name, fate: Fate::Refused { harmless, unless: None, why } }
+}
+
+const fn refused_unless(
+    name: &'static str,
+    other: (&'static str, &'static str),
+    why: &'static str,
+) -> Unread {
+    Unread { name, fate: Fate::Refused { harmless: &[], unless: Some(other), why } }
+}
+
+const fn no_effect(name: &'static str, why: &'static str) -> Unread {
+    Unread { name, fate: Fate::NoEffect { why } }
+}
+
+/// All of them, by name.
+pub const UNREAD: &[Unread] = &[
+    no_effect("ACKNOWLEDGE_DEPRECATED_OCM_SELF_TOKEN", SSO),
+    no_effect("ADMIN_USERS", SSO),
+    no_effect("ALLOW_CONVERGED_FLOW", KUBE),
+    no_effect("AMD_REQUIRE_GPU", GPU),
+    refused("AMD_SUPPORTED_GPUS", &["1002"], OPERATOR),
+    no_effect("APPROVE_CSRS_REQUEUE_DURATION", KUBE),
+    no_effect("AWS_ACCESS_KEY_ID", S3),
+    no_effect("AWS_SECRET_ACCESS_KEY", S3),
+    refused("BASE_DNS_DOMAINS", &[], "this version makes and deletes no DNS records"),
+    no_effect("BMAC_MAX_CONCURRENT_RECONCILES", KUBE),
+    no_effect("CLUSTER_EVENTS_UPLOADER_INTERVAL", UPLOAD),
+    no_effect("CLUSTER_MONITOR_BATCH_SIZE", LOOP),
+    no_effect("CLUSTER_MONITOR_BLACKLIST_DURATION", LOOP),
+    no_effect("CLUSTER_MONITOR_CYCLE_DEADLINE", LOOP),
+    no_effect("CLUSTER_MONITOR_INTERVAL", LOOP),
+    no_effect("CLUSTER_MONITOR_PER_CLUSTER_DEADLINE", LOOP),
+    refused("CNV_MODE", ON, "this version installs virtualization from the channel of the vendor only"),
+    refused("CNV_SUPPORTED_GPUS", &["10de:1db6,10de:1eb8"], OPERATOR),
+    refused("CNV_SUPPORTED_SRIOV_NICS", &["8086:158b,15b3:1015,15b3:1017,15b3:1013,15b3:101b"], OPERATOR),
+    no_effect("CREATE_S3_BUCKET", S3),
+    no_effect("DATA_TEMP_DIR", "images are put together while they are sent: nothing is kept for a while"),
+    no_effect("DATA_UPLOAD_ENDPOINT", UPLOAD),
+    no_effect("DB_SLOW_QUERY_HTTP_ROUTES", "DB_LOG_SLOW_QUERIES logs what is slow, whoever asked for it"),
+    no_effect("DB_SLOW_QUERY_SCOPES", "DB_LOG_SLOW_QUERIES logs what is slow, whoever asked for it"),
+    no_effect("DEPLOYMENT_TYPE", UPLOAD),
+    no_effect("DEPLOYMENT_VERSION", UPLOAD),
+    no_effect("DEPLOY_TARGET", LEADER),
+    refused("DUMMY_IGNITION", OFF, "files for tests come from GENERATOR=simulation here"),
+    refused("ENABLE_DATA_COLLECTION", OFF, "this version sends no data about clusters to anybody"),
+    refused("ENABLE_EVENT_STREAMING", OFF, "this version writes no stream of events to Kafka"),
+    refused("ENABLE_KUBE_API", OFF, "the Kubernetes API is not part of this version"),
+    no_effect("ENABLE_METAL3", KUBE),
+    no_effect("ENABLE_ORG_BASED_FEATURE_GATES", SSO),
+    no_effect("ENABLE_ORG_TENANCY", SSO),
+    no_effect(
+        "ENABLE_XATTR_FALLBACK",
+        "no file carries extended attributes: what is known of it is in the database",
+    ),
+    no_effect("HOST_MONITOR_BATCH_SIZE", LOOP),
+    no_effect("HOST_MONITOR_INTERVAL", LOOP),
+    no_effect("HOST_MONITOR_PER_HOST_TIMEOUT", LOOP),
+    no_effect(
+        "IMAGE_EXPIRATION_INTERVAL",
+        "images are put together when they are asked for: none is stored that could expire",
+    ),
+    no_effect("IMAGE_EXPIRATION_TIME", SSO),
+    no_effect(
+        "INSTALLER_CACHE_RELEASE_FETCH_RETRY_INTERVAL",
+        "what fails is tried again after pauses that grow",
+    ),
+    no_effect("IRONIC_AGENT_IMAGE", KUBE),
+    no_effect("IRONIC_AGENT_IMAGE_ARM", KUBE),
+    no_effect("JWKS_CERT", SSO),
+    no_effect("JWKS_URL", SSO),
+    no_effect("KAFKA_BOOTSTRAP_SERVER", STREAM),
+    no_effect("KAFKA_CLIENT_ID", STREAM),
+    no_effect("KAFKA_CLIENT_SECRET", STREAM),
+    no_effect("KAFKA_EVENT_STREAM_TOPIC", STREAM),
+    no_effect("KAFKA_SASL_MECHANISM", STREAM),
+    no_effect("LEADER_LEASE_DURATION", LEADER),
+    no_effect("LEADER_RENEW_DEADLINE", LEADER),
+    no_effect("LEADER_RETRY_INTERVAL", LEADER),
+    refused("MCE_MIN_OPENSHIFT_VERSION", &["4.10.0", "4.10"], OPERATOR),
+    refused("MIN_PERCENTAGE_OF_MATCHING_NODES_FOR_REMEDIATION", &["51%"], OPERATOR),
+    no_effect("NAMESPACE", LEADER),
+    refused("NODE_HEALTHCHECK_UNHEALTHY_CONDITIONS_UNKNOWN_DURATION", &["300s", "5m"], OPERATOR),
+    refused("NODE_HEALTHCHECK_UNHEALTHY_CONDITIONS_UNREADY_DURATION", &["300s", "5m"], OPERATOR),
+    no_effect("NVIDIA_REQUIRE_GPU", GPU),
+    refused("NVIDIA_SUPPORTED_GPUS", &["10de"], OPERATOR),
+    no_effect("OCM_SELF_TOKEN", SSO),
+    no_effect("OCM_SERVICE_CLIENT_ID", SSO),
+    no_effect("OCM_SERVICE_CLIENT_SECRET", SSO),
+    no_effect("OCM_TOKEN_URL", SSO),
+    refused("OPENSHIFT_AI_MIN_WORKER_NODES", &["2"], OPERATOR),
+    no_effect("PAUSE_PROVISIONED_BMHS", KUBE),
+    refused_unless("S3_BUCKET", ("STORAGE", "filesystem"), "this version keeps files in a folder, not in S3"),
+    refused_unless(
+        "S3_ENDPOINT_URL",
+        ("STORAGE", "filesystem"),
+        "this version keeps files in a folder, not in S3",
+    ),
+    no_effect("S3_REGION", S3),
+    no_effect("S3_USE_SSL", S3),
+    refused(
+        "SELF_NODE_REMEDIATION_TEMPLATE_NAME",
+        &["self-node-remediation-automatic-strategy-template"],
+        OPERATOR,
+    ),
+    no_effect("SLOW_CLUSTER_MONITOR_LOG_THRESHOLD", LOOP),
+    no_effect("SLOW_HOST_MONITOR_LOG_THRESHOLD", LOOP),
+    refused("STORAGE", &["filesystem"], "this version keeps files in a folder, not in S3"),
+    refused("TLS_CIPHER_SUITES", &[], "the suites can't be chosen: only strong ones are accepted"),
+];
+
+/// How deployments write a list without items.
+const NOTHING: &str = "\"\"";
+
+/// Whether a text says something.
+fn says_something(text: &str) -> bool {
+    !text.is_empty() && text != NOTHING
+}
+
+impl Unread {
+    fn check(&self, env: &Env<'_>) -> Result<(), SettingsError> {
+        let Fate::Refused { harmless, unless, why } = self.fate else { return Ok(()) };
+        let Some(value) = (env.0)(self.name).filter(|value| says_something(value.trim())) else {
+            return Ok(());
+        };
+        let off =
+            unless.is_some_and(|(other, wanted)| (env.0)(other).is_some_and(|text| text.trim() == wanted));
+        if off || harmless.contains(&value.trim()) {
+            return Ok(());
+        }
+        Err(SettingsError::Refused {
+            variable: self.name,
+            value: excerpt(&value),
+            why,
+            remedy: match (harmless.first(), unless) {
+                (Some(value), _) => format!("unset it, or set it to {value}"),
+                (None, Some((other, value))) => format!("unset it, or set {other} to {value}"),
+                (None, None) => "unset it".to_owned(),
+            },
+        })
+    }
+}
+
+/// Refuses the first variable whose value asks for what this version can't do.
+pub(super) fn check(env: &Env<'_>) -> Result<(), SettingsError> {
+    UNREAD.iter().try_for_each(|unread| unread.check(env))
+}
+
+/// The variables that are set and change nothing, each with the reason.
+pub fn without_effect(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, &'static str)> {
+    let said = |unread: &&Unread| get(unread.name).is_some_and(|value| says_something(value.trim()));
+    let reason = |unread: &Unread| match unread.fate {
+        Fate::NoEffect { why } => Some((unread.name, why)),
+        Fate::Refused { .. } => None,
+    };
+    UNREAD.iter().filter(said).filter_map(reason).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+
+    fn start(set: &[(&str, &str)]) -> Result<Settings, String> {
+        let get =
+            |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        Settings::from_env(&get).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused_with_a_sentence() {
+        for (name, value, told) in [
+            (
+                "STORAGE",
+                "s3",
+                "this version keeps files in a folder, not in S3. Please unset it, or set it to filesystem",
+            ),
+            (
+                "S3_BUCKET",
+                "b",
+                "this version keeps files in a folder, not in S3. Please unset it, or set STORAGE to filesystem",
+            ),
+            (
+                "BASE_DNS_DOMAINS",
+                "a.com:Z/route53",
+                "this version makes and deletes no DNS records. Please unset it",
+            ),
+            (
+                "ENABLE_KUBE_API",
+                "True",
+                "the Kubernetes API is not part of this version. Please unset it, or set it to false",
+            ),
+        ] {
+            assert_eq!(start(&[(name, value)]).unwrap_err(), format!("{name}={value:?} is refused: {told}"));
+        }
+        for unread in UNREAD {
+            let Fate::Refused { .. } = unread.fate else { continue };
+            let told = start(&[(unread.name, "something else")]).unwrap_err();
+            assert!(told.starts_with(unread.name), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_asks_for_nothing_is_taken() {
+        for unread in UNREAD {
+            let Fate::Refused { harmless, unless, .. } = unread.fate else {
+                start(&[(unread.name, "anything")]).unwrap();
+                continue;
+            };
+            for value in harmless.iter().copied().chain(["", "\"\""]) {
+                start(&[(unread.name, value)]).unwrap();
+            }
+            if let Some(other) = unless {
+                start(&[(unread.name, "anything"), other]).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn what_changes_nothing_is_told_when_it_is_set() {
+        let get = |name: &str| match name {
+            "KAFKA_CLIENT_SECRET" | "LEADER_LEASE_DURATION" => Some("15s".to_owned()),
+            "ENABLE_KUBE_API" => Some("false".to_owned()),
+            "JWKS_CERT" => Some(String::new()),
+            _ => None,
+        };
+        assert_eq!(
+            without_effect(&get),
+            [("KAFKA_CLIENT_SECRET", STREAM), ("LEADER_LEASE_DURATION", LEADER)]
+        );
+    }
+}

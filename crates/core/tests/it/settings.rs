@@ -1,0 +1,63 @@
+//! What an operator can set is read.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use assisted_core::settings;
+
+/// What stands in a source: its words, and those behind a dot.
+struct Source {
+    words: HashSet<String>,
+    fields: HashSet<String>,
+}
+
+impl Source {
+    fn read(path: &Path) -> Self {
+        let text = std::fs::read_to_string(path).unwrap();
+        let ends = |c: char| !c.is_alphanumeric() && c != '_';
+        let first = |rest: &str| rest.split(ends).next().unwrap_or_default().to_owned();
+        Self {
+            words: text.split(ends).map(str::to_owned).collect(),
+            fields: text.split('.').skip(1).map(first).collect(),
+        }
+    }
+}
+
+/// Sources of the project, but those of the settings themselves and of tests.
+fn sources(folder: &Path, found: &mut Vec<Source>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            let skipped = ["settings", "tests", "target"].iter().any(|name| path.ends_with(name));
+            if !skipped {
+                sources(&path, found);
+            }
+        } else if path.extension().is_some_and(|end| end == "rs") && !path.ends_with("tests.rs") {
+            found.push(Source::read(&path));
+        }
+    }
+}
+
+#[test]
+fn no_setting_is_declared_in_vain() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut read = Vec::new();
+    for part in ["crates", "bin"] {
+        sources(&root.join(part), &mut read);
+    }
+    assert!(read.len() > 500, "{}", read.len());
+    // Time limits of stages are read by the stage.
+    let stages = Source::read(&root.join("crates/core/src/settings/timeouts.rs"));
+    let in_vain: Vec<_> = settings::variables()
+        .into_iter()
+        .filter(|variable| {
+            let (section, field) = variable.field;
+            let of_topic =
+                |source: &&Source| source.words.contains(section) || source.words.contains(variable.topic);
+            let is_read = read.iter().filter(of_topic).any(|source| source.fields.contains(field));
+            !is_read && !stages.fields.contains(field)
+        })
+        .map(|variable| variable.name)
+        .collect();
+    assert!(in_vain.is_empty(), "nothing reads {in_vain:?}");
+}
