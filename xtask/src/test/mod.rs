@@ -200,7 +200,7 @@ impl Run {
     /// A stage that runs tests.
     fn tests(self: &Arc<Self>, name: &str, binary: &Arc<Binary>, what: What) -> Stage {
         let (run, binary, log) = (Arc::clone(self), Arc::clone(binary), stage::log(&self.logs, name));
-        self.stage(name, needs::stages(&binary.package.clone()), Kind::Other, move || {
+        self.stage(name, needs::stages(&binary.package), Kind::Other, move || {
             match binary.run(&what, &run.python, &log) {
                 Ok((sum, skips)) => {
                     run.add(sum, skips);

@@ -137,7 +137,7 @@ impl Workers {
         let mut board = self.lock();
         loop {
             board.strike_out(self.began, Instant::now() >= self.until);
-            if let Some(index) = board.ready(worker) {
+            if let Some(index) = board.ready() {
                 let stage = board.waiting.remove(index);
                 board.running.insert(worker, (stage.name.clone(), stage.kind, Instant::now()));
                 return Some(stage);
@@ -173,15 +173,15 @@ impl Workers {
 }
 
 impl Board {
-    /// The stage that a worker can begin with. The first worker prefers virtual machines, the others leave them to it while
-    /// there is something else.
-    fn ready(&self, worker: usize) -> Option<usize> {
+    /// The stage that can begin now. One of virtual machines goes first while none runs; beside one that runs, the rest does.
+    fn ready(&self) -> Option<usize> {
+        let machines = self.running.values().any(|(_, kind, _)| *kind == Kind::Machines);
         let building = self.running.values().any(|(_, kind, _)| *kind == Kind::Cargo);
         let done = |name: &str| self.ended.iter().any(|stage| stage.name == name && stage.end == End::Done);
         let can = |stage: &Stage| {
             (stage.kind != Kind::Cargo || !building) && stage.needs.iter().all(|name| done(name))
         };
-        let preferred = |stage: &Stage| (stage.kind == Kind::Machines) == (worker == 0);
+        let preferred = |stage: &Stage| (stage.kind == Kind::Machines) != machines;
         let first =
             |prefer: bool| self.waiting.iter().position(|stage| can(stage) && (!prefer || preferred(stage)));
         first(true).or_else(|| first(false))
