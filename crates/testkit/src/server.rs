@@ -19,6 +19,8 @@ const START: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct Server {
     child: Child,
+    /// Its address for clients, without a slash at the end.
+    url: String,
     address: SocketAddr,
     log: PathBuf,
 }
@@ -35,7 +37,7 @@ impl Server {
         more(&mut command);
         let mut child = command.spawn().map_err(|source| Error::Run { program: "assisted", source })?;
         let stdout = child.stdout.take();
-        let mut server = Self { child, address: ([127, 0, 0, 1], 0).into(), log };
+        let mut server = Self { child, url: String::new(), address: ([127, 0, 0, 1], 0).into(), log };
         let (told, line) = mpsc::channel();
         thread::spawn(move || {
             let mut lines =
@@ -45,8 +47,11 @@ impl Server {
             lines.for_each(drop);
         });
         let line = line.recv_timeout(START).unwrap_or_default();
-        let address = line.split_whitespace().find_map(|word| word.strip_prefix("http://")?.parse().ok());
-        server.address = address.ok_or_else(|| Error::Silent { log: server.log() })?;
+        let told = line.split_whitespace().find_map(|word| {
+            let address = word.strip_prefix("http://").or_else(|| word.strip_prefix("https://"))?;
+            Some((word.to_owned(), address.parse().ok()?))
+        });
+        (server.url, server.address) = told.ok_or_else(|| Error::Silent { log: server.log() })?;
         Ok(server)
     }
 
@@ -57,7 +62,7 @@ impl Server {
 
     /// Its address for clients, without a slash at the end.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        self.url.clone()
     }
 
     /// Its process id.

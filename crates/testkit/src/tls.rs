@@ -1,6 +1,6 @@
 //! Authorities of one's own, and registries with certificates of theirs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 
@@ -12,6 +12,15 @@ pub struct Authority {
     /// Its certificate, in PEM form.
     pub pem: String,
     issuer: Issuer<'static, KeyPair>,
+}
+
+/// A new pair of keys that tokens are signed with (P-256): the private one and the public one, in PEM form.
+///
+/// # Errors
+/// They can't be made.
+pub fn signing_keys() -> Result<(String, String), Error> {
+    let key = KeyPair::generate().map_err(failed)?;
+    Ok((key.serialize_pem(), key.public_key_pem()))
 }
 
 fn failed(error: rcgen::Error) -> Error {
@@ -42,15 +51,29 @@ impl Authority {
         names: &[&str],
         years: (i32, i32),
     ) -> Result<DockerRegistry, Error> {
+        std::fs::create_dir_all(images)?;
+        let tls = Some(self.certificate(images, names, years)?);
+        DockerRegistry::start(images, &Access { tls, ..Access::default() })
+    }
+
+    /// The files of a certificate for `names` and of its key, made in a folder; it is valid from one year's begin to another's.
+    ///
+    /// # Errors
+    /// They can't be made.
+    pub fn certificate(
+        &self,
+        dir: &Path,
+        names: &[&str],
+        years: (i32, i32),
+    ) -> Result<(PathBuf, PathBuf), Error> {
         let key = KeyPair::generate().map_err(failed)?;
         let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
         let mut params = CertificateParams::new(names).map_err(failed)?;
         (params.not_before, params.not_after) = (date_time_ymd(years.0, 1, 1), date_time_ymd(years.1, 1, 1));
         let certificate = params.signed_by(&key, &self.issuer).map_err(failed)?;
-        std::fs::create_dir_all(images)?;
-        let [certificates, private] = ["tls.crt", "tls.key"].map(|name| images.join(name));
+        let [certificates, private] = ["tls.crt", "tls.key"].map(|name| dir.join(name));
         std::fs::write(&certificates, certificate.pem())?;
         std::fs::write(&private, key.serialize_pem())?;
-        DockerRegistry::start(images, &Access { tls: Some((certificates, private)), ..Access::default() })
+        Ok((certificates, private))
     }
 }

@@ -1,8 +1,9 @@
 //! The agent discovers the machine that the test runs on.
 
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use assisted_testkit::built;
 
 use crate::service::Service;
 
@@ -18,20 +19,13 @@ impl Drop for Agent {
     }
 }
 
-/// Built beside this program; `cargo xtask test` does so before the tests.
-fn assisted_host() -> PathBuf {
-    let program = PathBuf::from(env!("CARGO_BIN_EXE_assisted")).with_file_name("assisted-host");
-    assert!(program.exists(), "{} is missing: run `cargo build -p assisted-host`", program.display());
-    program
-}
-
 #[test]
 fn this_machine_is_discovered() {
     let service = Service::start();
     let (_, infra_env) = service.cluster("demo");
     let log = std::fs::File::create(service.dir.path().join("agent.log")).unwrap();
     let _agent = Agent(
-        Command::new(assisted_host())
+        Command::new(built("assisted-host").unwrap())
             .args(["agent", "--url", &service.url, "--infra-env-id", &infra_env, "--agent-version", "test"])
             .stdin(Stdio::null())
             .stdout(log.try_clone().unwrap())

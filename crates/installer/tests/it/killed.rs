@@ -1,16 +1,14 @@
 //! Killed in the middle, and run again: as a process of its own, by `kill -9`, while each of its programs runs.
 
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
+use assisted_testkit::built;
 use assisted_wire::host::HostRole;
 
-use crate::machine::{Machine, config};
+use crate::machine::Machine;
 use crate::service::{Service, Site};
 
-const ROOT: &str = "ASSISTED_TEST_MACHINE";
-const URL: &str = "ASSISTED_TEST_SERVICE";
 const DOCS: &str = include_str!("../../../../docs/installer.md");
 
 /// What an installer does when it is killed, for people and as the beginning of a command line.
@@ -29,18 +27,9 @@ const MOMENTS: [(&str, &str); 12] = [
     ("ordering the restart", "shutdown "),
 ];
 
-/// Not a test by itself: the process that is killed. Without a machine it has nothing to do.
-#[tokio::test]
-async fn child() {
-    let (Some(root), Ok(url)) = (std::env::var_os(ROOT), std::env::var(URL)) else { return };
-    let host = Machine::host(Path::new(&root));
-    let config = config(&url, HostRole::Bootstrap, 1);
-    assisted_installer::Installer::new(config, host).unwrap().run().await.unwrap();
-}
-
 async fn run(machine: &Machine, url: &str) -> ExitStatus {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "killed::child", "--nocapture"]).env(ROOT, machine.root.path()).env(URL, url);
+    let mut command = Command::new(built("examples/installation").unwrap());
+    command.arg(machine.root.path()).arg(url);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     tokio::task::spawn_blocking(move || child.wait().unwrap()).await.unwrap()
 }

@@ -13,7 +13,7 @@ use assisted_service::generator::openshift::{Openshift, Setup};
 use assisted_service::infra_env::DownloadInfraEnvFiles;
 use assisted_service::manifest::ManifestFile;
 use assisted_testkit::oci;
-use assisted_testkit::{Access, Auth, Authority, DockerRegistry, Fault, Proxy, ignition_validate};
+use assisted_testkit::{Access, Auth, Authority, DockerRegistry, Fault, Proxy, ignition_validate, skip};
 use assisted_wire::cluster::{Cluster, ClusterStatus, InstallationPreparationStatus};
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::{CreateManifestParams, ManifestFolder};
@@ -172,7 +172,7 @@ async fn from_release_to_ignition(database: Database) {
 async fn from_release_to_ignition_with_the_installer_that_is_named() {
     match std::env::var_os("OPENSHIFT_INSTALL") {
         Some(path) => Box::pin(generated_by(&std::fs::read(path).unwrap(), Database::sqlite())).await,
-        None => eprintln!("SKIPPED: OPENSHIFT_INSTALL names no installer"),
+        None => skip("OPENSHIFT_INSTALL names no installer"),
     }
 }
 

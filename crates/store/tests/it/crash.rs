@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use assisted_core::host::report::ReportKind;
 use assisted_store::{Batch, ClusterFilter, Deleted, Due, EventQuery, Store};
+use assisted_testkit::built;
 use jiff::{SignedDuration, Timestamp};
 use rand::Rng;
 
@@ -17,17 +17,9 @@ on_both! { what_is_acknowledged_survives_a_kill, }
 const WORKERS: usize = 4;
 const STEPS: u64 = 250;
 
-/// The example beside the tests, which `cargo test` builds with them.
-fn writer() -> PathBuf {
-    let deps = std::env::current_exe().unwrap();
-    let writer = deps.parent().unwrap().parent().unwrap().join("examples/writer");
-    assert!(writer.exists(), "build {} with `cargo build --examples -p assisted-store`", writer.display());
-    writer
-}
-
 /// Runs a writer, kills it after some acknowledgements, and gives the last step that each worker's cluster reached.
 fn write_until_killed(database: &Database, acknowledged: usize) -> BTreeMap<String, u64> {
-    let mut child = Command::new(writer())
+    let mut child = Command::new(built("examples/writer").unwrap())
         .args([&database.address, &WORKERS.to_string(), &STEPS.to_string()])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -7,12 +7,12 @@ mod replicas;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use assisted_testkit::Port;
 use serde_json::Value;
 
 /// No installation here takes longer than a minute or so; one that hangs must end.
@@ -29,25 +29,31 @@ pub struct Site {
     pub dir: tempfile::TempDir,
     pub data: PathBuf,
     pub database: Option<String>,
-    pub port: u16,
+    pub port: Port,
 }
 
 impl Site {
     pub fn new(database: Option<String>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let data = dir.path().join("data");
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = Port::free().unwrap();
         Self { dir, data, database, port }
     }
 
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("http://127.0.0.1:{}", self.port.number)
     }
 
     /// Starts a service; what it logs is added to what others logged before.
     pub fn serve(&self, more: &[(&str, String)]) -> Process {
         let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
-        command.args(["serve", "--generator", "simulation", "--listen", &format!("127.0.0.1:{}", self.port)]);
+        command.args([
+            "serve",
+            "--generator",
+            "simulation",
+            "--listen",
+            &format!("127.0.0.1:{}", self.port.number),
+        ]);
         command.arg("--data-dir").arg(&self.data).envs(more.iter().map(|(name, value)| (name, value)));
         if let Some(database) = &self.database {
             command.args(["--database", database]);
