@@ -148,7 +148,8 @@ macro_rules! shapes {
                 install(Data::sqlite(), $shape).await;
             })+
         }
-        mod postgres {
+        /// The shapes differ in what the service decides, which no database knows of: CI has those that differ most.
+        mod everything_on_postgresql {
             use super::*;
             $(#[tokio::test]
             async fn $name() {
@@ -156,6 +157,18 @@ macro_rules! shapes {
             })+
         }
     };
+}
+
+#[tokio::test]
+async fn a_compact_cluster_and_a_larger_one_with_late_hosts_on_postgresql() {
+    install(Data::postgres(), Shape::of(Topology::Compact)).await;
+    let late = Shape { added_masters: 1, added_workers: 2, ..Shape::of(Topology::Ha) };
+    install(Data::postgres(), late).await;
+}
+
+#[tokio::test]
+async fn a_single_node_on_postgresql() {
+    install(Data::postgres(), Shape::of(Topology::Sno)).await;
 }
 
 fn shape(topology: Topology, network: Network, platform: Platform) -> Shape {

@@ -21,7 +21,7 @@ fn on_sqlite() {
 }
 
 #[test]
-fn on_postgresql() {
+fn everything_on_postgresql() {
     let _turn = turn();
     let address = Postgres::start().unwrap().create_database().unwrap();
     // A start has to wait for the leases of the one before: it must live long enough to get on.

@@ -13,7 +13,7 @@ const A_MINUTE: Duration = Duration::from_secs(60);
 const A_WHILE: Duration = Duration::from_secs(12);
 
 #[test]
-fn one_is_frozen_and_goes_on() {
+fn everything_one_is_frozen_and_goes_on() {
     let _turn = turn();
     let address = Postgres::start().unwrap().create_database().unwrap();
     let (site, other) = (Site::new(Some(address.clone())), Site::new(Some(address)));
