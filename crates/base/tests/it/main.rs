@@ -1,6 +1,6 @@
 //! What `openssl` reads is read, and means the same.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod certificates;
 mod keys;

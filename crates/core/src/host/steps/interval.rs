@@ -70,7 +70,6 @@ pub fn repeat_after(step: StepType) -> Duration {
 #[cfg(test)]
 mod tests {
     use assisted_wire::cluster::ClusterStatus as C;
-    use assisted_wire::host::HostStatus as S;
 
     use super::*;
     use crate::host::tests::host_in;
@@ -83,17 +82,17 @@ mod tests {
     #[test]
     fn something_is_expected_for_a_while_after_a_change() {
         for (status, minutes) in [
-            (S::Discovering, Some(5)),
-            (S::Insufficient, Some(5)),
-            (S::Known, Some(5)),
-            (S::PreparingForInstallation, Some(20)),
-            (S::Installing, Some(20)),
-            (S::InstallingInProgress, None),
-            (S::Installed, None),
-            (S::Disconnected, None),
-            (S::Disabled, None),
-            (S::Binding, None),
-            (S::Error, None),
+            (Discovering, Some(5)),
+            (Insufficient, Some(5)),
+            (Known, Some(5)),
+            (PreparingForInstallation, Some(20)),
+            (Installing, Some(20)),
+            (InstallingInProgress, None),
+            (Installed, None),
+            (Disconnected, None),
+            (Disabled, None),
+            (Binding, None),
+            (Error, None),
         ] {
             let mut facts = host_in(status, C::Ready);
             let old = at(0) - Duration::from_secs(24 * 3600);
@@ -110,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_change_of_the_cluster_is_one_of_its_hosts() {
-        let mut facts = host_in(S::Known, C::Ready);
+        let mut facts = host_in(Known, C::Ready);
         facts.hosts[0].record.host.status_updated_at = (now() - Duration::from_secs(3600)).into();
         facts.cluster.as_mut().unwrap().cluster.status_updated_at = now().into();
         assert!(!prompt(&facts, &facts.hosts[0], 60).unwrap().is_over(at(4)));
@@ -118,7 +117,7 @@ mod tests {
 
     #[test]
     fn many_hosts_poll_no_more_often_than_a_few_in_a_second() {
-        let one = host_in(S::Known, C::Ready);
+        let one = host_in(Known, C::Ready);
         for (hosts, seconds) in [(1, Some(3)), (12, Some(3)), (100, Some(25)), (236, Some(59)), (240, None)] {
             let mut facts = one.clone();
             facts.hosts = vec![one.hosts[0].clone(); hosts];
