@@ -99,6 +99,10 @@ pub(crate) struct Args {
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, value_parser = truth,
           default_value = "false", default_missing_value = "true")]
     notify_num_reboots: bool,
+    /// Tell the controller to approve every request for a certificate of a node
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, value_parser = truth,
+          default_value = "false", default_missing_value = "true")]
+    approve_all_csrs: bool,
     /// Lay the system of this image beside the one that runs, instead of writing a disk
     #[arg(long, default_value = "", hide_default_value = true)]
     coreos_image: String,
@@ -202,6 +206,7 @@ impl Args {
             skip_disk_cleanup: self.skip_installation_disk_cleanup,
             skip_mco_reboot: self.enable_skip_mco_reboot,
             notify_num_reboots: self.notify_num_reboots,
+            approve_all_csrs: self.approve_all_csrs,
             coreos_image: self.coreos_image,
             installer_args: self.installer_args,
             token,
@@ -266,6 +271,7 @@ mod tests {
             r#"["--append-karg","ip=52-54-00-aa-bb-cc:dhcp"]"#,
             "--enable-skip-mco-reboot",
             "--notify-num-reboots=true",
+            "--approve-all-csrs",
             "--http-proxy",
             "http://p:3128",
             "--no-proxy",
@@ -286,6 +292,7 @@ mod tests {
         assert_eq!(config.disks_to_format, [PathBuf::from("/dev/a"), "/dev/b".into()]);
         assert!(config.insecure && config.check_cluster_version && !config.skip_disk_cleanup);
         assert!(config.skip_mco_reboot && config.notify_num_reboots && config.keeps_disk());
+        assert!(config.approve_all_csrs);
         assert_eq!((config.service_ips.len(), config.ca_file), (2, Some("/ca".into())));
         let many = parse("installer", &["-role=master", "-control-plane-count=3"]).unwrap().config(None);
         assert_eq!(many.control_plane_count, 3);

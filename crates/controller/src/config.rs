@@ -72,6 +72,9 @@ pub struct Config {
     /// Image, or images by operator as JSON, that gather the cluster's logs.
     pub must_gather_image: String,
     pub notify_num_reboots: bool,
+    /// Whether every request for a certificate of a node is approved, as the replaced controller does, instead of those
+    /// of the inventory's hosts only.
+    pub approve_all_csrs: bool,
     /// Whether nodes are only pretended.
     pub dry_run: bool,
     pub token: SecretString,
@@ -103,6 +106,7 @@ impl Config {
             check_cluster_version: parse(&get, "CHECK_CLUSTER_VERSION", false)?,
             must_gather_image: text("MUST_GATHER_IMAGE"),
             notify_num_reboots: parse(&get, "NOTIFY_NUM_REBOOTS", false)?,
+            approve_all_csrs: parse(&get, "APPROVE_ALL_CSRS", false)?,
             dry_run: parse(&get, "DRY_ENABLE", false)?,
             token: token(&paths, text("PULL_SECRET_TOKEN"))?,
             paths,
@@ -165,6 +169,8 @@ mod tests {
         assert_eq!(config.namespace, "assisted-installer");
         assert_eq!((config.control_plane_count, config.check_cluster_version), (1, true));
         assert!(!config.dry_run && config.ca_file.is_none());
+        assert!(!config.approve_all_csrs, "strict unless somebody wants it otherwise");
+        assert!(read(&[("APPROVE_ALL_CSRS", "true")], None).unwrap().approve_all_csrs);
     }
 
     #[test]
@@ -187,6 +193,7 @@ mod tests {
             ("CONTROL_PLANE_COUNT", "-1"),
             ("SKIP_CERT_VERIFICATION", ""),
             ("NOTIFY_NUM_REBOOTS", "maybe"),
+            ("APPROVE_ALL_CSRS", "all"),
         ] {
             let error = read(&[(name, value)], None).unwrap_err().to_string();
             assert!(error.contains(name), "{error}");

@@ -52,7 +52,14 @@ impl KnownHost {
 
     /// Whether a name, in lower case, is the host's: one of its own, or the same with a domain more or less.
     pub(crate) fn has_name(&self, name: &str) -> bool {
-        self.names.iter().any(|own| own == name || is_longer_form(own, name) || is_longer_form(name, own))
+        self.names.iter().any(|own| is_form(own, name))
+    }
+
+    /// The name that the host was given, or took before anybody gave it one, in lower case: what it is called once it
+    /// is installed.
+    fn requested(&self) -> Option<&str> {
+        let first = self.names.first().map(String::as_str);
+        first.filter(|name| *name == self.host.requested_hostname.to_lowercase())
     }
 
     pub(crate) fn stage(&self) -> Option<HostStage> {
@@ -62,6 +69,11 @@ impl KnownHost {
     pub(crate) fn is(&self, status: HostStatus) -> bool {
         self.host.status == status
     }
+}
+
+/// Whether two names are one, or are the full and the short form of one.
+fn is_form(one: &str, other: &str) -> bool {
+    one == other || is_longer_form(one, other) || is_longer_form(other, one)
 }
 
 fn is_longer_form(long: &str, short: &str) -> bool {
@@ -76,8 +88,32 @@ fn is_link_local(address: IpAddr) -> bool {
     }
 }
 
-/// The host that a node is: by its name, or else by one of its addresses. Names count among `candidates`, addresses among
-/// all of them.
+/// More than one host goes by a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ambiguous;
+
+/// The one host that goes by a name, in its full or its short form. The name that a host was given counts more than the
+/// one that it tells of itself.
+pub(crate) fn of_name<'a>(all: &'a [KnownHost], name: &str) -> Result<Option<&'a KnownHost>, Ambiguous> {
+    let name = name.to_lowercase();
+    let by: [fn(&KnownHost, &str) -> bool; 3] = [
+        |host, name| host.requested() == Some(name),
+        |host, name| host.requested().is_some_and(|own| is_form(own, name)),
+        KnownHost::has_name,
+    ];
+    for fits in by {
+        let mut fitting = all.iter().filter(|host| fits(host, &name));
+        match (fitting.next(), fitting.next()) {
+            (Some(host), None) => return Ok(Some(host)),
+            (Some(_), Some(_)) => return Err(Ambiguous),
+            (None, _) => {}
+        }
+    }
+    Ok(None)
+}
+
+/// The host that a node is: by the name that the host was given, by one of its addresses, or by another form of its name
+/// that no second host has. Given names count among `candidates`, all else among all hosts.
 pub(crate) fn of_node<'a>(
     all: &'a [KnownHost],
     node: &Node,
@@ -86,10 +122,11 @@ pub(crate) fn of_node<'a>(
     let name = node.name.to_lowercase();
     let by_name =
         all.iter().find(|host| candidates(host) && host.host.requested_hostname.to_lowercase() == name);
-    by_name.or_else(|| {
-        let mut by_address = node.internal.iter().rev();
-        by_address.find_map(|address| all.iter().find(|host| host.has_address(*address)))
-    })
+    let by_address = || {
+        let mut addresses = node.internal.iter().rev();
+        addresses.find_map(|address| all.iter().find(|host| host.has_address(*address)))
+    };
+    by_name.or_else(by_address).or_else(|| of_name(all, &name).ok().flatten())
 }
 
 #[cfg(test)]
@@ -139,11 +176,45 @@ pub(crate) mod tests {
             ("master-0.example.com", &["192.168.1.10"], Some(0)),
             ("other", &["fd00:0:0::10"], Some(0)),
             ("other", &["192.168.1.10", "192.168.1.11"], Some(1)),
+            // An address that the inventory doesn't know: the other form of the name is enough.
+            ("master-0.lab.example.com", &["192.168.1.99"], Some(0)),
             ("other", &["192.168.1.1"], None),
             ("", &[], None),
         ] {
             assert_eq!(place(&node(name, addresses)), expected, "{name} {addresses:?}");
         }
+    }
+
+    #[test]
+    fn a_name_that_two_hosts_have_is_nobodys() {
+        let hosts = [
+            host("master-0.a.example.com", "", &["192.168.1.10/24"]),
+            host("master-0.b.example.com", "", &["192.168.1.11/24"]),
+            host("master-1", "", &[]),
+            // What a host tells of itself takes no name from another.
+            host("worker-0", "master-1", &[]),
+            host("worker-1", "told.example.com", &[]),
+            host("worker-2", "told", &[]),
+        ];
+        let place = |name: &str| {
+            let found = of_name(&hosts, name)?;
+            Ok(found.and_then(|found| hosts.iter().position(|host| host.host.id == found.host.id)))
+        };
+        for (name, expected) in [
+            ("Master-0.A.example.com", Ok(Some(0))),
+            ("master-0.b.example.com", Ok(Some(1))),
+            ("master-0", Err(Ambiguous)),
+            ("master-0.c.example.com", Ok(None)),
+            ("master-1", Ok(Some(2))),
+            ("master-1.lab.example.com", Ok(Some(2))),
+            ("told", Err(Ambiguous)),
+            ("worker-1.lab.example.com", Ok(Some(4))),
+        ] {
+            assert_eq!(place(name), expected, "{name}");
+        }
+        let by_address = of_node(&hosts, &node("master-0", &["192.168.1.11"]), |_| true).unwrap();
+        assert_eq!(by_address.host.id, hosts[1].host.id);
+        assert!(of_node(&hosts, &node("master-0", &["192.168.1.99"]), |_| true).is_none());
     }
 
     #[test]

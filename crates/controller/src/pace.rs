@@ -9,6 +9,8 @@ pub struct Pace {
     pub look: Duration,
     /// No pass follows another sooner, however much changes.
     pub breath: Duration,
+    /// How long a request for a certificate is refused before somebody is told: many may be approved a moment later.
+    pub refusal_grace: Duration,
     /// Between looks at operators, at the state of the installation, and attempts to complete it.
     pub operators: Duration,
     /// No longer are operators of the cluster waited for.
@@ -39,6 +41,7 @@ impl Default for Pace {
         Self {
             look: seconds(30),
             breath: seconds(3),
+            refusal_grace: seconds(60),
             operators: seconds(60),
             operators_limit: minutes(600),
             ready: seconds(1),
@@ -64,6 +67,7 @@ impl Pace {
         Self {
             look: of(self.look),
             breath: of(self.breath),
+            refusal_grace: of(self.refusal_grace),
             operators: of(self.operators),
             operators_limit: of(self.operators_limit),
             ready: of(self.ready),

@@ -41,6 +41,8 @@ pub struct Config {
     /// Whether the release's system replaces that of the image before the first start, which saves another one.
     pub skip_mco_reboot: bool,
     pub notify_num_reboots: bool,
+    /// Whether the controller approves every request for a certificate of a node.
+    pub approve_all_csrs: bool,
     /// Image of the system where it is laid beside the running one, instead of on a disk of its own; may be empty.
     pub coreos_image: String,
     /// A JSON array of arguments for the tool that writes the image; may be empty.

@@ -181,6 +181,9 @@ pub struct InstallCmdRequest {
     pub enable_skip_mco_reboot: bool,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub notify_num_reboots: bool,
+    /// An addition: whether the controller approves every request for a certificate of a node.
+    #[serde(default, skip_serializing_if = "crate::null::is_default")]
+    pub approve_all_csrs: bool,
     #[serde(default, skip_serializing_if = "crate::null::is_default")]
     pub coreos_image: String,
 }

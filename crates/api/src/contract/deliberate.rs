@@ -60,6 +60,10 @@ pub(super) const ADDITIONS: &[Addition] = &[
     },
     Addition { what: "operation v2DisableHost", reason: "the other direction" },
     Addition {
+        what: "definition install_cmd_request.approve_all_csrs",
+        reason: "the service says whether the controller approves what the replaced one does; left out unless it is on",
+    },
+    Addition {
         what: "operation v2Watch",
         reason: "who wants to see an installation as it goes on would have to ask again and again",
     },

@@ -1,11 +1,11 @@
 //! Requests for certificates: nodes that join ask for one as a client and for one as a server. Only what a host of the
-//! inventory may ask for is approved; all else is left to the cluster's own approver, and to people.
+//! inventory may ask for is approved; all else is left to the cluster's own approver, and to people, who are told.
 
+mod refused;
 mod request;
 mod rules;
 
-use std::collections::BTreeMap;
-
+use assisted_client::Error as ServiceError;
 use assisted_wire::host::HostStatus;
 use jiff::Timestamp;
 use k8s_openapi::api::certificates::v1::{
@@ -14,6 +14,7 @@ use k8s_openapi::api::certificates::v1::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::{ListParams, PostParams};
 use kube::{Api, ResourceExt};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -21,17 +22,20 @@ use crate::node;
 use crate::run::Around;
 use crate::wait::Pulse;
 
-use rules::{Known, Refusal};
-
-/// Requests whose refusals are remembered, so that each is logged once.
-const REMEMBERED: usize = 1000;
+use refused::Refused;
+use rules::Known;
 
 /// Approves what may be approved, until it is to stop.
 pub(crate) async fn approve(around: &Around<'_>, stop: &CancellationToken) {
     let pace = &around.config.pace;
     let requests = Api::<CertificateSigningRequest>::all(around.kube.clone());
     let mut pulse = Pulse::of(requests.clone(), pace.look, pace.breath);
-    let mut refused = BTreeMap::new();
+    let mut refused = Refused::default();
+    if around.config.approve_all_csrs {
+        warn!(
+            "APPROVE_ALL_CSRS is set: every request for a certificate of a node is approved, whoever makes it"
+        );
+    }
     loop {
         if let Err(error) = pass(around, &requests, &mut refused).await {
             warn!(error, "requests for certificates have to wait");
@@ -45,11 +49,22 @@ pub(crate) async fn approve(around: &Around<'_>, stop: &CancellationToken) {
 async fn pass(
     around: &Around<'_>,
     requests: &Api<CertificateSigningRequest>,
-    refused: &mut BTreeMap<String, Refusal>,
+    refused: &mut Refused,
 ) -> Result<(), String> {
     let listed = requests.list(&ListParams::default()).await.map_err(|error| error.to_string())?;
     let pending: Vec<_> = listed.items.into_iter().filter(is_pending).collect();
+    refused.keep(&pending);
     if pending.is_empty() {
+        return Ok(());
+    }
+    if around.config.approve_all_csrs {
+        // The controller has no right to approve for other signers.
+        let of_kubelets = |request: &CertificateSigningRequest| {
+            rules::is_of_kubelets(&request.spec) && rules::is_plain(&request.name_any())
+        };
+        for request in pending.into_iter().filter(of_kubelets) {
+            approve_one(requests, request).await;
+        }
         return Ok(());
     }
     let cluster = around.service.cluster().await.map_err(|error| error.to_string())?;
@@ -57,24 +72,31 @@ async fn pass(
     let nodes = node::list(&around.kube).await.map_err(|error| error.to_string())?;
     let known = Known::new(&cluster, &hosts, &nodes);
     for request in pending {
-        let name = request.name_any();
-        match rules::check(&request.spec, &known) {
-            Ok(()) => match approve_one(requests, request).await {
-                Ok(()) => info!(request = name, "approved"),
-                Err(error) => warn!(request = name, %error, "can't be approved now"),
-            },
-            Err(why) => {
-                if refused.get(&name) != Some(&why) {
-                    warn!(request = name, %why, "not approved");
-                    if refused.len() >= REMEMBERED {
-                        refused.clear();
-                    }
-                    refused.insert(name, why);
-                }
+        match rules::check(&request.name_any(), &request.spec, &known) {
+            Ok(()) => approve_one(requests, request).await,
+            Err(why) => refused.note(&request, why, Instant::now()),
+        }
+    }
+    tell(around, refused).await;
+    Ok(())
+}
+
+/// Tells the service of requests that stay refused. What the service doesn't hear now is told with the next look.
+async fn tell(around: &Around<'_>, refused: &mut Refused) {
+    while let Some(notice) = refused.due(Instant::now(), around.config.pace.refusal_grace) {
+        let event = notice.event(around.config.cluster_id, around.service.now());
+        match around.service.event(&event).await {
+            Ok(()) => refused.told(&notice),
+            Err(error @ ServiceError::Refused(_)) => {
+                warn!(%error, "the service doesn't take the event of a request that is not approved");
+                refused.told(&notice);
+            }
+            Err(error) => {
+                warn!(%error, "nobody is told yet of a request that is not approved");
+                return;
             }
         }
     }
-    Ok(())
 }
 
 /// Nobody has decided about it.
@@ -87,7 +109,15 @@ fn is_pending(request: &CertificateSigningRequest) -> bool {
 }
 
 /// Approves the request as it was read: if it has changed since, the API refuses.
-async fn approve_one(
+async fn approve_one(requests: &Api<CertificateSigningRequest>, request: CertificateSigningRequest) {
+    let name = request.name_any();
+    match put_approval(requests, request).await {
+        Ok(()) => info!(request = name, "approved"),
+        Err(error) => warn!(request = name, %error, "can't be approved now"),
+    }
+}
+
+async fn put_approval(
     requests: &Api<CertificateSigningRequest>,
     mut request: CertificateSigningRequest,
 ) -> Result<(), kube::Error> {

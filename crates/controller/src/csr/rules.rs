@@ -12,7 +12,7 @@ use assisted_wire::cluster::Cluster;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequestSpec;
 
 use super::request::{Request, Unreadable};
-use crate::host::{KnownHost, of_node};
+use crate::host::{KnownHost, of_name};
 use crate::node::Node;
 
 const CLIENT: &str = "kubernetes.io/kube-apiserver-client-kubelet";
@@ -30,6 +30,8 @@ const AUTHENTICATED: &str = "system:authenticated";
 /// Why a request is not approved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refusal {
+    #[error("its own name is none that a kubelet's request has")]
+    RequestName,
     #[error("{0}")]
     Unreadable(#[from] Unreadable),
     #[error("it is for another signer")]
@@ -82,21 +84,30 @@ impl<'a> Known<'a> {
 
     /// The one host that a node of this name is.
     fn host(&self, name: &str) -> Result<&'a KnownHost, Refusal> {
-        let lower = name.to_lowercase();
-        let exact = self.hosts.iter().find(|host| host.names.contains(&lower));
-        if let Some(host) = exact {
+        let named = of_name(self.hosts, name);
+        if let Ok(Some(host)) = named {
             return Ok(host);
         }
-        let mut fitting = self.hosts.iter().filter(|host| host.has_name(&lower));
-        match (fitting.next(), fitting.next()) {
-            (Some(host), None) => Ok(host),
-            (Some(_), Some(_)) => Err(Refusal::Ambiguous { name: name.to_owned() }),
-            // Its node may be known by its address, if it has one already.
-            (None, _) => self
-                .node(name)
-                .and_then(|node| of_node(self.hosts, node, |_| true))
-                .ok_or_else(|| Refusal::UnknownHost { name: name.to_owned() }),
+        // Its node may be known by its address, if it has one already.
+        let addresses = self.node(name).map(|node| node.internal.as_slice()).unwrap_or_default();
+        let has_one = |host: &&KnownHost| addresses.iter().any(|address| host.has_address(*address));
+        let mut addressed = self.hosts.iter().filter(has_one);
+        match (addressed.next(), addressed.next()) {
+            (Some(host), None) if named.is_ok() || host.has_name(&name.to_lowercase()) => Ok(host),
+            (None, _) if named.is_ok() => Err(Refusal::UnknownHost { name: name.to_owned() }),
+            _ => Err(Refusal::Ambiguous { name: name.to_owned() }),
         }
+    }
+
+    /// The ready node that a host is by its name already.
+    fn ready_node(&self, host: &KnownHost, name: &str) -> Option<&'a Node> {
+        let is_host = |node: &Node| node.name.eq_ignore_ascii_case(name) || self.is_named(host, &node.name);
+        self.nodes.iter().find(|node| node.ready && is_host(node))
+    }
+
+    /// Whether a name is this host's and nobody else's.
+    fn is_named(&self, host: &KnownHost, name: &str) -> bool {
+        matches!(of_name(self.hosts, name), Ok(Some(found)) if found.host.id == host.host.id)
     }
 
     /// Whether a server of this host and node may have an address: one that the inventory knows of it; or one that its
@@ -114,8 +125,34 @@ impl<'a> Known<'a> {
     }
 }
 
+/// Whether a request is for a certificate of a kubelet at all.
+pub(super) fn is_of_kubelets(spec: &CertificateSigningRequestSpec) -> bool {
+    matches!(spec.signer_name.as_str(), CLIENT | SERVING)
+}
+
+/// Whether a request's own name is harmless wherever it is shown: in an address, and in a command for a shell.
+/// Kubernetes takes nearly any text.
+pub(super) fn is_plain(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && name.len() <= 253
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
+}
+
+/// The node that a request is for, as the request has it.
+pub(super) fn node_name(spec: &CertificateSigningRequestSpec) -> Option<String> {
+    let request = Request::read(&spec.request.0).ok()?;
+    request.common_name.strip_prefix(NODE_PREFIX).map(str::to_owned)
+}
+
 /// Whether a request is one of those above.
-pub(super) fn check(spec: &CertificateSigningRequestSpec, known: &Known<'_>) -> Result<(), Refusal> {
+pub(super) fn check(
+    name: &str,
+    spec: &CertificateSigningRequestSpec,
+    known: &Known<'_>,
+) -> Result<(), Refusal> {
+    if !is_plain(name) {
+        return Err(Refusal::RequestName);
+    }
     let request = Request::read(&spec.request.0)?;
     let node = request
         .common_name
@@ -148,12 +185,13 @@ fn check_client(
     if !request.dns_names.is_empty() || !request.addresses.is_empty() {
         return Err(Refusal::ClientNames);
     }
-    known.host(node)?;
-    // Every host has the bootstrapper's credentials: none may take the place of a node that runs.
-    if bootstraps && known.nodes.iter().any(|other| other.ready && other.name.eq_ignore_ascii_case(node)) {
-        return Err(Refusal::ReadyNode { name: node.to_owned() });
+    let host = known.host(node)?;
+    // Every host has the bootstrapper's credentials: none may take the place of a node that runs, nor stand beside it
+    // under another form of its name.
+    match known.ready_node(host, node) {
+        Some(ready) if bootstraps => Err(Refusal::ReadyNode { name: ready.name.clone() }),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn check_serving(
@@ -179,7 +217,7 @@ fn check_serving(
             known.hosts.iter().any(|other| other.host.id != host.host.id && other.names.contains(dns))
                 || known.nodes.iter().any(|other| other.name != name && other.name.eq_ignore_ascii_case(dns))
         };
-        if *dns != own && (of_another() || !(told() && host.has_name(dns))) {
+        if *dns != own && (of_another() || !(told() && known.is_named(host, dns))) {
             return Err(Refusal::Name { name: dns.clone() });
         }
     }

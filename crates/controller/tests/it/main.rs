@@ -6,6 +6,7 @@ mod ends;
 mod installation;
 mod kubelet;
 mod olm;
+mod requests;
 mod service;
 mod well;
 mod world;

@@ -58,6 +58,9 @@ topic! {
         enable_single_node_dnsmasq: bool = false, "ENABLE_SINGLE_NODE_DNSMASQ";
         /// Whether the end of an installation waits for the cluster's own version to settle.
         check_cluster_version: bool = true, "CHECK_CLUSTER_VERSION";
+        /// Whether every request for a certificate of a node is approved, as the replaced controller does; else only those of
+        /// the inventory's hosts.
+        approve_all_csrs: bool = false, "APPROVE_ALL_CSRS";
         /// Whether the first reboot of a new node may be left out.
         enable_skip_mco_reboot: bool = true, "ENABLE_SKIP_MCO_REBOOT";
     }

@@ -91,6 +91,7 @@ fn settings(config: &Config) -> Value {
             "check-cluster-version": config.check_cluster_version.to_string(),
             "control-plane-count": config.control_plane_count.to_string(),
             "must-gather-image": config.must_gather_image,
+            "approve-all-csrs": config.approve_all_csrs.to_string(),
         }}),
     );
     settings["metadata"]["name"] = json!("assisted-installer-controller-config");
@@ -257,6 +258,7 @@ fn environment(config: &Config) -> Vec<Value> {
         ("CHECK_CLUSTER_VERSION", "check-cluster-version", true),
         ("CONTROL_PLANE_COUNT", "control-plane-count", true),
         ("MUST_GATHER_IMAGE", "must-gather-image", true),
+        ("APPROVE_ALL_CSRS", "approve-all-csrs", true),
     ];
     let mapped = mapped.into_iter().map(|(name, key, optional)| {
         let source =

@@ -175,6 +175,7 @@ pub(crate) fn config(url: &str, role: HostRole, masters: u32) -> Config {
         skip_disk_cleanup: false,
         skip_mco_reboot: false,
         notify_num_reboots: false,
+        approve_all_csrs: false,
         coreos_image: String::new(),
         installer_args: r#"["--append-karg","ip=dhcp"]"#.to_owned(),
         token: SecretString::from("token"),

@@ -161,6 +161,7 @@ fn told(request: &InstallCmdRequest, url: &str) -> Config {
         skip_disk_cleanup: request.skip_installation_disk_cleanup,
         skip_mco_reboot: false,
         notify_num_reboots: request.notify_num_reboots,
+        approve_all_csrs: request.approve_all_csrs,
         installer_args: request.installer_args.clone(),
         ..config(url, request.role, masters)
     }

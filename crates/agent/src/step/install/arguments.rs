@@ -49,6 +49,7 @@ pub(super) fn flags(
     }
     flags.on("--enable-skip-mco-reboot", request.enable_skip_mco_reboot);
     flags.on("--notify-num-reboots", request.notify_num_reboots);
+    flags.on("--approve-all-csrs", request.approve_all_csrs);
     if let Some(proxy) = &request.proxy {
         flags.some("--http-proxy", proxy.http_proxy.as_deref().unwrap_or_default());
         flags.some("--https-proxy", proxy.https_proxy.as_deref().unwrap_or_default());
@@ -105,6 +106,7 @@ mod tests {
         let more = r#","control_plane_count":3,"mco_image":"m:1","must_gather_image":"g:1","openshift_version":"4.20.1",
             "disks_to_format":["/dev/a","/dev/b"],"check_cvo":true,"skip_installation_disk_cleanup":true,
             "installer_args":"[\"--append-karg\",\"a=b\"]","enable_skip_mco_reboot":true,"notify_num_reboots":true,
+            "approve_all_csrs":true,
             "proxy":{"http_proxy":"http://p","https_proxy":"http://q","no_proxy":"a,b"},
             "service_ips":["10.0.0.1","10.0.0.2"],"coreos_image":"o:1""#;
         let expected = format!(
@@ -113,8 +115,8 @@ mod tests {
              --mco-image m:1 --must-gather-image g:1 --openshift-version 4.20.1 --format-disk /dev/a \
              --format-disk /dev/b --insecure --check-cluster-version --skip-installation-disk-cleanup \
              --cacert /ca file --installer-args [\"--append-karg\",\"a=b\",\"--copy-network\"] \
-             --enable-skip-mco-reboot --notify-num-reboots --http-proxy http://p --https-proxy http://q \
-             --no-proxy a,b --service-ips 10.0.0.1,10.0.0.2 --coreos-image o:1"
+             --enable-skip-mco-reboot --notify-num-reboots --approve-all-csrs --http-proxy http://p \
+             --https-proxy http://q --no-proxy a,b --service-ips 10.0.0.1,10.0.0.2 --coreos-image o:1"
         );
         assert_eq!(flags_of(more, true).join(" "), expected);
     }

@@ -97,6 +97,10 @@ fn verdict(spec: &CertificateSigningRequestSpec) -> Result<(), Refusal> {
         host("master-0", "", &["192.168.1.10/24", "fd00::10/64"]),
         host("master-1", "", &["192.168.1.11/24"]),
         host("worker-0", "w0.lab.example.com", &["192.168.1.20/24"]),
+        host("worker-1.lab.example.com", "", &["192.168.1.21/24"]),
+        // Their short names collide.
+        host("infra-0.a.example.com", "", &["192.168.1.30/24"]),
+        host("infra-0.b.example.com", "", &["192.168.1.31/24"]),
     ];
     let nodes = [
         // It has a new address, and claims some that are not its own.
@@ -115,8 +119,12 @@ fn verdict(spec: &CertificateSigningRequestSpec) -> Result<(), Refusal> {
             ],
         ),
         node("worker-0.lab.example.com", false, &["worker-0.lab.example.com"], &["192.168.1.20"]),
+        node("worker-1", false, &["worker-1"], &["192.168.1.21"]),
+        node("infra-0", false, &["infra-0"], &["192.168.1.31"]),
+        node("infra-0.b.example.com", false, &["infra-0"], &["192.168.1.31"]),
+        node("balancer", false, &["balancer"], &["192.168.1.30", "192.168.1.31"]),
     ];
-    check(spec, &Known::new(&cluster(), &hosts, &nodes))
+    check("csr-x7k2p", spec, &Known::new(&cluster(), &hosts, &nodes))
 }
 
 fn of(asked: &Asked) -> Result<(), Refusal> {
@@ -130,6 +138,9 @@ fn what_hosts_ask_for_is_approved() {
         "system:node:MASTER-1",
         "system:node:master-1.lab.example.com",
         "system:node:w0",
+        "system:node:worker-1.lab.example.com",
+        "system:node:worker-1",
+        "system:node:infra-0.a.example.com",
     ] {
         assert_eq!(of(&Asked { common_name, ..CLIENT_REQUEST }), Ok(()), "{common_name}");
     }
@@ -152,14 +163,16 @@ fn what_hosts_ask_for_is_approved() {
     ] {
         assert_eq!(of(&Asked { names, addresses, ..SERVING_REQUEST }), Ok(()), "{names:?} {addresses:?}");
     }
-    let renamed = Asked {
-        user: "system:node:worker-0.lab.example.com",
-        common_name: "system:node:worker-0.lab.example.com",
-        names: &["worker-0.lab.example.com"],
-        addresses: &["192.168.1.20"],
-        ..SERVING_REQUEST
-    };
-    assert_eq!(of(&renamed), Ok(()));
+    for (user, names, addresses) in [
+        // The node has the full form of the host's name, or the short form of it.
+        ("system:node:worker-0.lab.example.com", &["worker-0.lab.example.com"][..], &["192.168.1.20"][..]),
+        ("system:node:worker-1", &["worker-1"], &["192.168.1.21"]),
+        // Two hosts have this short form, and one of them this node's address.
+        ("system:node:infra-0", &["infra-0"], &["192.168.1.31"]),
+    ] {
+        let renamed = Asked { user, common_name: user, names, addresses, ..SERVING_REQUEST };
+        assert_eq!(of(&renamed), Ok(()), "{user}");
+    }
 }
 
 #[test]
@@ -211,6 +224,19 @@ fn what_a_client_may_not_have() {
             Asked { common_name: "system:node:master-0", ..CLIENT_REQUEST },
             Err(Refusal::ReadyNode { name: name("master-0") }),
         ),
+        // The same host under another form of its name.
+        (
+            Asked { common_name: "system:node:master-0.lab.example.com", ..CLIENT_REQUEST },
+            Err(Refusal::ReadyNode { name: name("master-0") }),
+        ),
+        (
+            Asked { common_name: "system:node:worker-1.other.example.com", ..CLIENT_REQUEST },
+            Err(Refusal::UnknownHost { name: name("worker-1.other.example.com") }),
+        ),
+        (
+            Asked { common_name: "system:node:balancer", ..CLIENT_REQUEST },
+            Err(Refusal::Ambiguous { name: name("balancer") }),
+        ),
         (Asked { names: &["master-1"], ..CLIENT_REQUEST }, Err(Refusal::ClientNames)),
         (Asked { addresses: &["192.168.1.11"], ..CLIENT_REQUEST }, Err(Refusal::ClientNames)),
     ] {
@@ -252,6 +278,17 @@ fn what_a_server_may_not_have() {
         (Asked { addresses: &["192.168.1.11"], ..SERVING_REQUEST }, address("192.168.1.11")),
         (Asked { addresses: &["192.168.1.20"], ..SERVING_REQUEST }, address("192.168.1.20")),
         (Asked { addresses: &["192.168.1.100"], ..SERVING_REQUEST }, address("192.168.1.100")),
+        // The short form of two hosts' names.
+        (
+            Asked {
+                user: "system:node:infra-0.b.example.com",
+                common_name: "system:node:infra-0.b.example.com",
+                names: &["infra-0"],
+                addresses: &["192.168.1.31"],
+                ..SERVING_REQUEST
+            },
+            named("infra-0"),
+        ),
         // Nobody's, but not the host's either.
         (Asked { names: &["api.lab.example.com"], ..SERVING_REQUEST }, named("api.lab.example.com")),
         (Asked { names: &["*.lab.example.com"], ..SERVING_REQUEST }, named("*.lab.example.com")),
@@ -295,5 +332,35 @@ fn what_no_kubelet_writes_is_not_read() {
     ] {
         spec.request = ByteString(bytes);
         assert_eq!(verdict(&spec), unreadable(why));
+    }
+}
+
+#[test]
+fn the_short_form_of_two_names_is_nobodys() {
+    let hosts = [
+        host("infra-0.a.example.com", "", &["192.168.1.30/24"]),
+        host("infra-0.b.example.com", "", &["192.168.1.31/24"]),
+    ];
+    let client = Asked { common_name: "system:node:infra-0", ..CLIENT_REQUEST };
+    let spec = client.spec(&client.params());
+    let ambiguous = Err(Refusal::Ambiguous { name: "infra-0".to_owned() });
+    // No node tells an address that would decide; or it tells those of both.
+    let of_both = [node("infra-0", false, &["infra-0"], &["192.168.1.30", "192.168.1.31"])];
+    for nodes in [&[][..], &of_both] {
+        assert_eq!(check("csr-x7k2p", &spec, &Known::new(&cluster(), &hosts, nodes)), ambiguous, "{nodes:?}");
+    }
+}
+
+#[test]
+fn requests_with_odd_names_of_their_own() {
+    let spec = CLIENT_REQUEST.spec(&CLIENT_REQUEST.params());
+    let (cluster, hosts) = (cluster(), [host("master-1", "", &[])]);
+    let known = Known::new(&cluster, &hosts, &[]);
+    for name in ["csr-x7k2p", "node-csr-Ab_9-x", "system.openshift.0"] {
+        assert_eq!(check(name, &spec, &known), Ok(()), "{name}");
+    }
+    let long = "x".repeat(254);
+    for name in ["", "--all", "a b", "$(reboot)", "a?dryRun=All", "a:b", "..", "a\n", &long] {
+        assert_eq!(check(name, &spec, &known), Err(Refusal::RequestName), "{name}");
     }
 }

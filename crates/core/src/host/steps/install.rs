@@ -62,6 +62,7 @@ pub(super) fn request(facts: &Facts, record: &ClusterRecord, host: &HostFacts) -
             && at_least(&cluster.openshift_version, major, minor)
             && !boot_disk.name.starts_with("dm-"),
         notify_num_reboots: true,
+        approve_all_csrs: settings.clusters.approve_all_csrs,
         coreos_image: coreos.to_owned(),
     })
 }
