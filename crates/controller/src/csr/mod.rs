@@ -6,6 +6,7 @@ mod request;
 mod rules;
 
 use assisted_client::Error as ServiceError;
+use assisted_wire::cluster::Cluster;
 use assisted_wire::host::HostStatus;
 use jiff::Timestamp;
 use k8s_openapi::api::certificates::v1::{
@@ -18,6 +19,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::host::KnownHost;
 use crate::node;
 use crate::run::Around;
 use crate::wait::Pulse;
@@ -30,14 +32,14 @@ pub(crate) async fn approve(around: &Around<'_>, stop: &CancellationToken) {
     let pace = &around.config.pace;
     let requests = Api::<CertificateSigningRequest>::all(around.kube.clone());
     let mut pulse = Pulse::of(requests.clone(), pace.look, pace.breath);
-    let mut refused = Refused::default();
+    let (mut inventory, mut refused) = (None, Refused::default());
     if around.config.approve_all_csrs {
         warn!(
             "APPROVE_ALL_CSRS is set: every request for a certificate of a node is approved, whoever makes it"
         );
     }
     loop {
-        if let Err(error) = pass(around, &requests, &mut refused).await {
+        if let Err(error) = pass(around, &requests, &mut inventory, &mut refused).await {
             warn!(error, "requests for certificates have to wait");
         }
         if !pulse.next(stop).await {
@@ -49,6 +51,7 @@ pub(crate) async fn approve(around: &Around<'_>, stop: &CancellationToken) {
 async fn pass(
     around: &Around<'_>,
     requests: &Api<CertificateSigningRequest>,
+    inventory: &mut Option<Inventory>,
     refused: &mut Refused,
 ) -> Result<(), String> {
     let listed = requests.list(&ListParams::default()).await.map_err(|error| error.to_string())?;
@@ -67,10 +70,17 @@ async fn pass(
         }
         return Ok(());
     }
-    let cluster = around.service.cluster().await.map_err(|error| error.to_string())?;
-    let hosts = around.service.hosts(&[HostStatus::Disabled]).await.map_err(|error| error.to_string())?;
+    // Hosts that were known count while the service is away: it may run on the very host that asks.
+    let Inventory { cluster, hosts } = match (look(around).await, &mut *inventory) {
+        (Ok(found), inventory) => inventory.insert(found),
+        (Err(error @ ServiceError::Unreachable { .. }), Some(known)) => {
+            warn!(%error, "requests for certificates are held against the inventory as it was");
+            known
+        }
+        (Err(error), _) => return Err(error.to_string()),
+    };
     let nodes = node::list(&around.kube).await.map_err(|error| error.to_string())?;
-    let known = Known::new(&cluster, &hosts, &nodes);
+    let known = Known::new(cluster, hosts, &nodes);
     for request in pending {
         match rules::check(&request.name_any(), &request.spec, &known) {
             Ok(()) => approve_one(requests, request).await,
@@ -79,6 +89,18 @@ async fn pass(
     }
     tell(around, refused).await;
     Ok(())
+}
+
+/// What requests are held against, as the service knows it.
+struct Inventory {
+    cluster: Cluster,
+    hosts: Vec<KnownHost>,
+}
+
+async fn look(around: &Around<'_>) -> Result<Inventory, ServiceError> {
+    let cluster = around.service.cluster().await?;
+    let hosts = around.service.hosts(&[HostStatus::Disabled]).await?;
+    Ok(Inventory { cluster, hosts })
 }
 
 /// Tells the service of requests that stay refused. What the service doesn't hear now is told with the next look.

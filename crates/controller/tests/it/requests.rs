@@ -26,7 +26,7 @@ async fn who_is_let_in_and_who_is_told_of() {
 async fn let_in() {
     let world = World::start().await;
     world.let_nodes_in().await;
-    let server = Server::start(Files::default(), Clock::default()).await;
+    let mut server = Server::start(Files::default(), Clock::default()).await;
     let service = server.client();
     let cluster = json!({"name": "lab", "openshift_version": "4.20", "pull_secret": PULL_SECRET});
     let id = service.register_cluster(&params(cluster)).await.unwrap().id;
@@ -34,7 +34,7 @@ async fn let_in() {
         "name": "lab", "openshift_version": "4.20", "pull_secret": PULL_SECRET, "cluster_id": id,
     });
     let infra_env = service.register_infra_env(&params(infra_env)).await.unwrap().id;
-    for name in ["master-0", "master-1.lab.example.com"] {
+    for name in ["master-0", "master-1.lab.example.com", "master-2"] {
         let host = json!({"host_id": HostId::random(), "discovery_agent_version": "1"});
         let host = service.register_host(infra_env, &params(host)).await.unwrap().host.id;
         let named = json!({"host_name": name});
@@ -97,6 +97,12 @@ async fn let_in() {
     .await;
     assert_eq!(events().await.len(), 3);
     assert!(!world.is_approved("csr-last").await);
+
+    // The service goes away, as it does where it runs on a host of the cluster; its hosts are known still.
+    server.go_away().await;
+    world.join("master-2", "192.0.2.12".parse().unwrap()).await;
+    assert!(!world.is_approved("csr-last").await);
+    server.come_back().await;
     strict.abort();
     assert!(strict.await.unwrap_err().is_cancelled());
 
