@@ -67,7 +67,7 @@ fn hardware(host: &HostFacts, networks: &[IpNet], dual: bool) -> Value {
     });
     json!({
         "cpu": {
-            "arch": cpu.architecture, "model": cpu.model_name, "clockMegahertz": cpu.frequency, "flags": cpu.flags,
+            "arch": cpu.architecture, "model": cpu.model_name, "clockMegahertz": cpu.frequency, "flags": cpu.flags.unwrap_or_default(),
             "count": cpu.count,
         },
         "hostname": name,
@@ -104,4 +104,42 @@ pub(super) fn describe(text: &str, left: &mut Vec<&Machine>) -> Result<Option<St
         manifest.remove("status");
     }
     Ok(serde_yaml_ng::to_string(&manifest).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use assisted_core::host::report::ReportKind;
+
+    use super::*;
+
+    fn nulls(place: &str, value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Null => found.push(place.to_owned()),
+            Value::Array(items) => items.iter().for_each(|item| nulls(&format!("{place}[]"), item, found)),
+            Value::Object(members) => {
+                members.iter().for_each(|(name, member)| nulls(&format!("{place}.{name}"), member, found));
+            }
+            _ => {}
+        }
+    }
+
+    /// The API of the cluster refuses a whole status for one member that is null.
+    #[test]
+    fn what_a_host_does_not_tell_is_not_null() {
+        let record = json!({"host": {
+            "kind": "Host", "id": "33333333-3c08-4d97-8ec7-ea0ad7d4cad0", "href": "", "status": "known", "status_info": "",
+        }, "clock_ahead_seconds": 0});
+        let record = serde_json::from_value(record).unwrap();
+        let mut host = HostFacts::new(record, "2026-01-01T00:00:00Z".parse().unwrap());
+        for inventory in [
+            json!({}),
+            json!({"cpu": {"count": 4}, "disks": [{"path": "/dev/sda"}], "interfaces": [{"ipv4_addresses": ["192.0.2.1/24"]}]}),
+        ] {
+            host.put_report(ReportKind::Inventory, inventory.to_string().into());
+            assert!(host.inventory.is_some(), "{inventory}");
+            let mut found = Vec::new();
+            nulls("", &Machine::of(&host, &[], false).status, &mut found);
+            assert!(found.is_empty(), "{found:?}");
+        }
+    }
 }
