@@ -31,6 +31,7 @@ const ORDER: &[&str] = &[
     "assisted-core",
     "assisted-base",
     "assisted-wire",
+    "assisted-lab-kinds",
     "assisted-lab-oci",
     "assisted-lab-tools",
 ];

@@ -55,7 +55,11 @@ async fn ends_badly() {
     let annotations =
         json!({"baremetalhost.metal3.io/paused": "metal3.io/capm3", "baremetalhost.metal3.io/status": "{}"});
     world
-        .bare_metal_host("m", json!({"annotations": annotations}), json!({"consumerRef": {"name": "m"}}))
+        .bare_metal_host(
+            "m",
+            json!({"annotations": annotations}),
+            json!({"online": true, "consumerRef": {"name": "m"}}),
+        )
         .await;
     let controller = one.controller(|config| config.pace.operators_limit = Duration::from_secs(2)).await;
     for (number, (name, address)) in hosts.iter().enumerate() {

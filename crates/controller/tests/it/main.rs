@@ -4,6 +4,7 @@
 mod badly;
 mod ends;
 mod installation;
+mod kinds;
 mod kubelet;
 mod olm;
 mod requests;

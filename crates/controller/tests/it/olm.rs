@@ -13,7 +13,11 @@ const MARKETPLACE: &str = "openshift-marketplace";
 impl World {
     /// An operator is asked for; `brought` names what its subscription has brought, if anything.
     pub(crate) async fn subscription(&self, namespace: &str, name: &str, brought: Option<&str>) {
-        let object = json!({"metadata": {"name": name}, "status": {"currentCSV": brought}});
+        let spec = json!({"name": name, "source": "redhat-operators", "sourceNamespace": MARKETPLACE});
+        let mut object = json!({"metadata": {"name": name}, "spec": spec});
+        if let Some(brought) = brought {
+            object["status"] = json!({"currentCSV": brought});
+        }
         self.apply(VERSION, "Subscription", "subscriptions", Some(namespace), object).await;
     }
 
@@ -30,8 +34,11 @@ impl World {
     pub(crate) async fn install_plan(&self, namespace: &str, name: &str, subscription: &str, phase: &str) {
         let owner =
             json!({"apiVersion": VERSION, "kind": "Subscription", "name": subscription, "uid": "none"});
-        let object =
-            json!({"metadata": {"name": name, "ownerReferences": [owner]}, "status": {"phase": phase}});
+        let object = json!({
+            "metadata": {"name": name, "ownerReferences": [owner]},
+            "spec": {"approval": "Automatic", "approved": true, "clusterServiceVersionNames": [subscription]},
+            "status": {"phase": phase},
+        });
         self.apply(VERSION, "InstallPlan", "installplans", Some(namespace), object).await;
     }
 

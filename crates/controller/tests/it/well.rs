@@ -189,10 +189,20 @@ async fn is_paused(world: &World) -> bool {
 
 /// Hosts of the cluster as they are generated, and the machine of a worker.
 async fn metal(world: &World) {
-    let status = json!({"poweredOn": true, "hardware": {"hostname": "w"}}).to_string();
+    let status = json!({
+        "errorCount": 0, "errorMessage": "", "hardware": {"hostname": "w"}, "hardwareProfile": "", "operationalStatus": "",
+        "poweredOn": true, "provisioning": {"ID": "", "state": ""},
+    });
+    let status = status.to_string();
     let annotations = json!({"baremetalhost.metal3.io/status": status, "kept": "yes"});
     let master = json!({"name": "machine-m"});
-    world.bare_metal_host("m", json!({"annotations": annotations}), json!({"consumerRef": master})).await;
+    world
+        .bare_metal_host(
+            "m",
+            json!({"annotations": annotations}),
+            json!({"online": true, "consumerRef": master}),
+        )
+        .await;
     world.bare_metal_host("w", json!({"annotations": annotations}), json!({"online": true})).await;
     world.machine("machine-m", "master").await;
     world.machine("machine-w", "worker").await;

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use assisted_lab_kinds::Kind;
 use assisted_testkit::kube::{Kube, SIGNER};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
@@ -12,18 +13,24 @@ use kube::{Api, Client, Config};
 use serde_json::{Value, json};
 use tracing::level_filters::LevelFilter;
 
-const KINDS: &[(&str, &str, &str, &str, &str)] = &[
-    ("config.openshift.io", "v1", "ClusterOperator", "clusteroperators", "Cluster"),
-    ("config.openshift.io", "v1", "ClusterVersion", "clusterversions", "Cluster"),
-    ("config.openshift.io", "v1", "Proxy", "proxies", "Cluster"),
-    ("machineconfiguration.openshift.io", "v1", "MachineConfigPool", "machineconfigpools", "Cluster"),
-    ("machine.openshift.io", "v1beta1", "Machine", "machines", "Namespaced"),
-    ("metal3.io", "v1alpha1", "BareMetalHost", "baremetalhosts", "Namespaced"),
-    ("metal3.io", "v1alpha1", "Provisioning", "provisionings", "Cluster"),
-    ("operators.coreos.com", "v1alpha1", "Subscription", "subscriptions", "Namespaced"),
-    ("operators.coreos.com", "v1alpha1", "InstallPlan", "installplans", "Namespaced"),
-    ("operators.coreos.com", "v1alpha1", "ClusterServiceVersion", "clusterserviceversions", "Namespaced"),
+/// The kinds that the controller meets.
+const KINDS: &[&str] = &[
+    "ClusterOperator",
+    "ClusterVersion",
+    "Proxy",
+    "MachineConfigPool",
+    "Machine",
+    "BareMetalHost",
+    "Provisioning",
+    "Subscription",
+    "InstallPlan",
+    "ClusterServiceVersion",
 ];
+
+const CLUSTER_ID: &str = "1b7dbf10-3b7f-4a7b-8d1a-3a8c2c2f5a4e";
+
+/// When everything happened that has a time.
+const TIME: &str = "2026-01-01T00:00:00Z";
 
 const MACHINES: &str = "openshift-machine-api";
 
@@ -70,6 +77,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 pub(crate) struct World {
     pub(crate) kube: Kube,
     pub(crate) admin: Client,
+    kinds: Vec<Kind>,
 }
 
 pub(crate) async fn client(kubeconfig: Kubeconfig) -> Client {
@@ -90,6 +98,11 @@ pub(crate) async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T
     found.await.unwrap_or_else(|_| panic!("it never came: {what}"))
 }
 
+/// A condition that holds.
+fn condition_of(name: &str, message: &str) -> Value {
+    json!({"type": name, "status": "True", "lastTransitionTime": TIME, "message": message})
+}
+
 fn resource(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
 }
@@ -101,35 +114,25 @@ impl World {
         let _ = logs.with_ansi(false).try_init();
         let kube = tokio::task::spawn_blocking(|| Kube::launch(&[SIGNER])).await.unwrap().unwrap();
         let admin = client(Kubeconfig::read_from(kube.kubeconfig()).unwrap()).await;
-        let world = Self { kube, admin };
-        for (group, version, kind, plural, scope) in KINDS {
-            let schema =
-                json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
-            // Where the controller writes a status, it must do so in the right place.
-            let subresources = if *kind == "BareMetalHost" { json!({"status": {}}) } else { json!({}) };
-            let definition: CustomResourceDefinition = serde_json::from_value(json!({
-                "metadata": {"name": format!("{plural}.{group}")},
-                "spec": {
-                    "group": group, "scope": scope,
-                    "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase()},
-                    "versions": [{
-                        "name": version, "served": true, "storage": true,
-                        "schema": schema, "subresources": subresources,
-                    }],
-                },
-            }))
-            .unwrap();
+        let mut kinds = assisted_lab_kinds::kinds().unwrap();
+        kinds.retain(|kind| KINDS.contains(&kind.kind.as_str()));
+        assert_eq!(kinds.len(), KINDS.len());
+        let world = Self { kube, admin, kinds };
+        for kind in &world.kinds {
+            let definition = kind.definition().unwrap();
+            let definition: CustomResourceDefinition = serde_json::from_value(definition).unwrap();
             Api::all(world.admin.clone()).create(&Default::default(), &definition).await.unwrap();
         }
-        for (group, version, kind, plural, _) in KINDS {
-            let api = world.api(group, version, kind, plural, None);
-            until(kind, async || api.list(&Default::default()).await.ok()).await;
+        for kind in &world.kinds {
+            let api = world.api(&kind.group, &kind.version, &kind.kind, &kind.plural, None);
+            until(&kind.kind, async || api.list(&Default::default()).await.ok()).await;
         }
         for name in NAMESPACES {
             world.apply("v1", "Namespace", "namespaces", None, json!({"metadata": {"name": name}})).await;
         }
-        world.config("Proxy", "proxies", "cluster", json!({})).await;
-        world.config("ClusterVersion", "clusterversions", "version", json!({})).await;
+        world.config("Proxy", "proxies", "cluster", json!({}), json!({})).await;
+        let spec = json!({"clusterID": CLUSTER_ID});
+        world.config("ClusterVersion", "clusterversions", "version", spec, Value::Null).await;
         world
     }
 
@@ -148,7 +151,7 @@ impl World {
         }
     }
 
-    /// Makes an object, or what is told of it, so.
+    /// Makes an object, or what is told of it, so; its status too, where that has a place of its own.
     pub(crate) async fn apply(
         &self,
         group_version: &str,
@@ -162,7 +165,12 @@ impl World {
         object["kind"] = kind.into();
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
         let api = self.api(group, version, kind, plural, namespace);
-        api.patch(&name, &PatchParams::apply("test").force(), &Patch::Apply(&object)).await.unwrap();
+        let params = PatchParams::apply("test").force();
+        api.patch(&name, &params, &Patch::Apply(&object)).await.unwrap();
+        let known = self.kinds.iter().find(|known| known.group == group && known.kind == kind);
+        if known.is_some_and(|known| known.status) && object["status"].is_object() {
+            api.patch_status(&name, &params, &Patch::Apply(&object)).await.unwrap();
+        }
     }
 
     /// An object, if it is there.
@@ -195,12 +203,15 @@ impl World {
     /// A machine of a role.
     pub(crate) async fn machine(&self, name: &str, role: &str) {
         let labels = json!({"machine.openshift.io/cluster-api-machine-role": role});
-        let object = json!({"metadata": {"name": name, "labels": labels}});
+        let object = json!({"metadata": {"name": name, "labels": labels}, "spec": {}});
         self.apply("machine.openshift.io/v1beta1", "Machine", "machines", Some(MACHINES), object).await;
     }
 
-    async fn config(&self, kind: &str, plural: &str, name: &str, status: Value) {
-        let object = json!({"metadata": {"name": name}, "status": status});
+    async fn config(&self, kind: &str, plural: &str, name: &str, spec: Value, status: Value) {
+        let mut object = json!({"metadata": {"name": name}, "spec": spec});
+        if status.is_object() {
+            object["status"] = status;
+        }
         self.apply("config.openshift.io/v1", kind, plural, None, object).await;
     }
 
@@ -234,18 +245,20 @@ impl World {
     /// What an operator says of itself.
     pub(crate) async fn operator(&self, name: &str, condition: &str, message: &str) {
         let status = json!({
-            "conditions": [{"type": condition, "status": "True", "message": message}],
+            "conditions": [condition_of(condition, message)],
             "versions": [{"name": "operator", "version": "4.20.1"}],
         });
-        self.config("ClusterOperator", "clusteroperators", name, status).await;
+        self.config("ClusterOperator", "clusteroperators", name, json!({}), status).await;
     }
 
     pub(crate) async fn version(&self, condition: &str, message: &str) {
         let status = json!({
-            "conditions": [{"type": condition, "status": "True", "message": message}],
-            "desired": {"version": "4.20.1"},
+            "conditions": [condition_of(condition, message)],
+            "desired": {"version": "4.20.1", "image": "quay.io/release:4.20.1"},
+            "observedGeneration": 1, "versionHash": "hash", "availableUpdates": [],
         });
-        self.config("ClusterVersion", "clusterversions", "version", status).await;
+        let spec = json!({"clusterID": CLUSTER_ID});
+        self.config("ClusterVersion", "clusterversions", "version", spec, status).await;
     }
 
     pub(crate) async fn config_map(&self, namespace: &str, name: &str, data: Value) {

@@ -1,0 +1,118 @@
+//! The kinds against the published definitions, where those are at hand: they are others' and not part of this project.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests too")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use assisted_lab_kinds::{Kind, kinds};
+use assisted_testkit::skip;
+use serde_json::Value;
+
+/// Where the published definitions are, one file per kind in a folder per group.
+fn folder() -> PathBuf {
+    match std::env::var_os("ASSISTED_PUBLISHED_CRDS") {
+        Some(folder) => folder.into(),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/crds"),
+    }
+}
+
+fn published(kind: &Kind) -> Option<Value> {
+    let name = format!("{0}/{0}_{1}.yaml", kind.group, kind.plural);
+    let text = std::fs::read_to_string(folder().join(name)).ok()?;
+    Some(serde_yaml_ng::from_str(&text).unwrap())
+}
+
+/// The version of a definition that a kind is.
+fn version<'a>(definition: &'a Value, kind: &Kind) -> &'a Value {
+    let versions = definition["spec"]["versions"].as_array().unwrap();
+    versions.iter().find(|version| version["name"] == kind.version).unwrap()
+}
+
+fn is_open(schema: &Value) -> bool {
+    schema["x-kubernetes-preserve-unknown-fields"] == true
+}
+
+/// What ours has that theirs has not, or has otherwise.
+fn compare(place: &str, ours: &Value, theirs: &Value, found: &mut Vec<String>) {
+    if ours["type"] != theirs["type"] {
+        found.push(format!("{place}: type {} is published as {}", ours["type"], theirs["type"]));
+        return;
+    }
+    if is_open(ours) {
+        return;
+    }
+    for name in ["nullable", "format"] {
+        let told = ours.get(name).filter(|value| **value != false);
+        // Of integers the published ones tell the width too.
+        if ours["type"] != "integer"
+            && ours["type"] != "number"
+            && told != theirs.get(name).filter(|value| **value != false)
+        {
+            found.push(format!("{place}: {name} {told:?} is published as {:?}", theirs.get(name)));
+        }
+    }
+    if let Some(values) = ours.get("additionalProperties") {
+        compare(&format!("{place}.*"), values, &theirs["additionalProperties"], found);
+    }
+    if let Some(items) = ours.get("items") {
+        compare(&format!("{place}[]"), items, &theirs["items"], found);
+    }
+    if ours["type"] != "object" || ours.get("additionalProperties").is_some() {
+        return;
+    }
+    for (name, property) in ours["properties"].as_object().into_iter().flatten() {
+        match theirs["properties"].get(name) {
+            // Every object has these.
+            Some(known) => compare(&format!("{place}.{name}"), property, known, found),
+            None => found.push(format!("{place}.{name} is not published")),
+        }
+    }
+    let required = |schema: &Value| -> BTreeSet<String> {
+        let names = schema["required"].as_array().into_iter().flatten();
+        names.map(|name| name.as_str().unwrap().to_owned()).collect()
+    };
+    if required(ours) != required(theirs) {
+        found.push(format!("{place}: required {:?} is published as {:?}", required(ours), required(theirs)));
+    }
+}
+
+/// Published definitions whose copy has an empty list of subresources, though their status is one: the controller's
+/// rights name `clusteroperators/status`.
+const WITHOUT_SUBRESOURCES: [&str; 1] = ["ClusterOperator"];
+
+#[test]
+fn ours_say_what_the_published_ones_say() {
+    let (mut found, mut judged) = (Vec::new(), Vec::new());
+    for kind in kinds().unwrap() {
+        let Some(theirs) = published(&kind) else { continue };
+        let ours = kind.definition().unwrap();
+        let name = kind.kind.as_str();
+        for pointer in ["/spec/group", "/spec/scope", "/spec/names/kind", "/spec/names/plural"] {
+            assert_eq!(ours.pointer(pointer), theirs.pointer(pointer), "{name} {pointer}");
+        }
+        let (ours, theirs) = (version(&ours, &kind), version(&theirs, &kind));
+        let has_status = |version: &Value| version["subresources"].get("status").is_some();
+        if has_status(ours) != (has_status(theirs) || WITHOUT_SUBRESOURCES.contains(&name)) {
+            found.push(format!("{name}: subresources {}", theirs["subresources"]));
+        }
+        let schema = |version: &Value| version["schema"]["openAPIV3Schema"].clone();
+        compare(name, &schema(ours), &schema(theirs), &mut found);
+        judged.push(kind.kind.clone());
+    }
+    if judged.is_empty() {
+        return skip(&format!("there are no published definitions in {}", folder().display()));
+    }
+    assert!(found.is_empty(), "{found:#?}");
+    // Those that this project writes are judged for sure.
+    for kind in [
+        "ClusterOperator",
+        "ClusterVersion",
+        "Proxy",
+        "MachineConfigPool",
+        "MachineConfig",
+        "BareMetalHost",
+        "Provisioning",
+    ] {
+        assert!(judged.iter().any(|judged| judged == kind), "{kind}: {judged:?}");
+    }
+}
