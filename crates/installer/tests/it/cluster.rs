@@ -20,7 +20,11 @@ const MASTER: &str = "node-role.kubernetes.io/master";
 
 /// Runs `kubectl` with an object as its input.
 fn kubectl(args: &[&str], input: &str) -> String {
-    let mut command = Kube::start().unwrap().kubectl();
+    kubectl_of(Kube::start().unwrap(), args, input)
+}
+
+fn kubectl_of(kube: &Kube, args: &[&str], input: &str) -> String {
+    let mut command = kube.kubectl();
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
@@ -45,16 +49,14 @@ fn node(name: &str, label: &str, taint: Option<&str>) -> Value {
 }
 
 fn base() -> String {
-    let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+    let kinds = assisted_lab_kinds::kinds().unwrap();
+    let machine_config =
+        kinds.iter().find(|kind| kind.kind == "MachineConfig").unwrap().definition().unwrap();
     let objects = json!({"apiVersion": "v1", "kind": "List", "items": [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "assisted-installer"}},
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cluster-config-v1", "namespace": "kube-system"},
          "data": {"install-config": "controlPlane:\n  replicas: 3\n"}},
-        {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-         "metadata": {"name": "machineconfigs.machineconfiguration.openshift.io"},
-         "spec": {"group": "machineconfiguration.openshift.io", "scope": "Cluster",
-                  "names": {"plural": "machineconfigs", "singular": "machineconfig", "kind": "MachineConfig"},
-                  "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}]}},
+        machine_config,
         node("node-1", MASTER, None),
     ]});
     objects.to_string()
@@ -65,6 +67,29 @@ const READY: [&str; 2] = [
     r#"{"status":{"conditions":[{"type":"Ready","status":"True","reason":"x","message":"x"}],"addresses":[{"type":"InternalIP","address":"192.0.2.1"}]}}"#,
     r#"{"status":{"conditions":[{"type":"Ready","status":"True","reason":"x","message":"x"}],"addresses":[{"type":"InternalIP","address":"10.0.0.12"}]}}"#,
 ];
+
+fn controller_is_ready() -> Value {
+    json!({"apiVersion": "v1", "kind": "Event", "reason": "x", "message": "x", "type": "Normal",
+        "metadata": {"name": "AssistedControllerIsReady", "namespace": "assisted-installer"},
+        "involvedObject": {"kind": "Pod", "namespace": "assisted-installer", "name": "x"}})
+}
+
+fn rendered() -> Value {
+    json!({"apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
+        "metadata": {"name": "rendered-master-1"}, "spec": {}})
+}
+
+/// Has a cluster stand that a bootstrap needs to wait for no more: two masters are ready, and so is the controller.
+pub(crate) fn stand(kube: &Kube) {
+    kubectl_of(kube, &["apply", "-f", "-"], &base());
+    kubectl_of(kube, &["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"], "");
+    for object in [node("node-2", MASTER, None), controller_is_ready(), rendered()] {
+        kubectl_of(kube, &["apply", "-f", "-"], &object.to_string());
+    }
+    for (name, ready) in [("node-1", READY[0]), ("node-2", READY[1])] {
+        kubectl_of(kube, &["patch", "node", name, "--subresource=status", "--type=merge", "-p", ready], "");
+    }
+}
 
 async fn until(what: &str, come: impl Fn() -> bool) {
     let seen = tokio::time::timeout(PATIENCE, async {
@@ -110,18 +135,13 @@ async fn a_bootstrap_hands_over_to_the_cluster_that_forms() {
         .await;
         until("a node known by its address", || joined("2 Joined")).await;
         until("wait for the controller", || told("waiting for controller pod ready event")).await;
-        let event = json!({"apiVersion": "v1", "kind": "Event", "reason": "x", "message": "x", "type": "Normal",
-            "metadata": {"name": "AssistedControllerIsReady", "namespace": "assisted-installer"},
-            "involvedObject": {"kind": "Pod", "namespace": "assisted-installer", "name": "x"}});
-        kubectl_beside(&["apply", "-f", "-"], event.to_string()).await;
+        kubectl_beside(&["apply", "-f", "-"], controller_is_ready().to_string()).await;
         until("logs of the cluster", || {
             service.was_asked("clusters/11111111-3c08-4d97-8ec7-ea0ad7d4cadf/logs-progress")
         })
         .await;
         assert!(!told("Rebooting"), "the machine config isn't there");
-        let rendered = json!({"apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig",
-            "metadata": {"name": "rendered-master-1"}});
-        kubectl_beside(&["apply", "-f", "-"], rendered.to_string()).await;
+        kubectl_beside(&["apply", "-f", "-"], rendered().to_string()).await;
     };
     let (done, ()) =
         tokio::time::timeout(2 * PATIENCE, async { tokio::join!(installer.run(), story) }).await.unwrap();

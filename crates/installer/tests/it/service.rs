@@ -11,6 +11,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 
 pub(crate) const CLUSTER: &str = "11111111-3c08-4d97-8ec7-ea0ad7d4cadf";
 pub(crate) const INFRA_ENV: &str = "22222222-3c08-4d97-8ec7-ea0ad7d4cadf";
@@ -34,6 +35,8 @@ pub(crate) struct Told {
     /// Stages of other hosts.
     pub(crate) peers: Vec<String>,
     current: Option<HostStage>,
+    /// The beginning of the report that gets no answer, and who waits for it to come.
+    held: Option<(&'static str, Arc<Notify>)>,
 }
 
 #[derive(Clone)]
@@ -76,6 +79,13 @@ impl Service {
         self.told.lock().unwrap().reports.clone()
     }
 
+    /// Takes one more report that begins so, and never answers it; the future ends when it has come.
+    pub(crate) fn hold(&self, report: &'static str) -> impl Future<Output = ()> + use<> {
+        let come = Arc::new(Notify::new());
+        self.told.lock().unwrap().held = Some((report, come.clone()));
+        async move { come.notified().await }
+    }
+
     pub(crate) fn was_asked(&self, what: &str) -> bool {
         self.told.lock().unwrap().asked.iter().any(|asked| asked.contains(what))
     }
@@ -91,7 +101,12 @@ async fn answer(State(shared): State<Shared>, request: Request) -> (StatusCode, 
         return (StatusCode::UNAUTHORIZED, json!({"code": 401, "message": "no token"}).to_string());
     }
     if path.ends_with("/progress") && method == "PUT" {
-        return shared.progress(&path, &body);
+        let answer = shared.progress(&path, &body);
+        if let Some(come) = shared.held() {
+            come.notify_one();
+            std::future::pending::<()>().await;
+        }
+        return answer;
     }
     shared.told.lock().unwrap().asked.push(format!("{method} {path}"));
     let own = format!("infra-env/{INFRA_ENV}/hosts/{HOST}/downloads/ignition");
@@ -142,6 +157,14 @@ impl Shared {
             "image_info": {}, "status": "installing", "status_info": "", "control_plane_count": self.site.masters,
             "hosts": (0..3).map(|place| host(place, Some(HostStage::Rebooting))).collect::<Vec<_>>(),
         })
+    }
+
+    /// Who waits for the last report, if it is the one that gets no answer.
+    fn held(&self) -> Option<Arc<Notify>> {
+        let mut told = self.told.lock().unwrap();
+        let last = told.reports.last()?.clone();
+        let (_, come) = told.held.take_if(|(begin, _)| last.starts_with(*begin))?;
+        Some(come)
     }
 
     fn progress(&self, path: &str, body: &[u8]) -> (StatusCode, String) {
