@@ -1,6 +1,6 @@
 //! The machines as their caller sees them: facts in, outcomes out, written down, looked at again.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod history;
 mod installation;
