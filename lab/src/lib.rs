@@ -7,3 +7,4 @@ pub mod network;
 pub mod redfish;
 pub mod release;
 pub mod up;
+pub mod wait;

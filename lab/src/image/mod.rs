@@ -18,10 +18,16 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 pub use recipe::VERSION;
 use sha2::{Digest, Sha256};
 use tool::Tools;
+
+use crate::wait::{Late, Wait};
+
+/// How long somebody else's build of the same image is waited for.
+const OTHERS: Duration = Duration::from_secs(45 * 60);
 
 /// Files of a finished image.
 const KEPT: &[&str] =
@@ -48,6 +54,8 @@ pub enum ImageError {
     NotRoot,
     #[error("{program} failed ({status}); its log is {log}, and ends so:\n{tail}")]
     Failed { program: String, status: ExitStatus, log: PathBuf, tail: String },
+    #[error(transparent)]
+    Late(#[from] Late),
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: io::Error },
 }
@@ -91,7 +99,14 @@ impl Image {
         std::fs::create_dir_all(parent).map_err(|error| ImageError::io(parent, error))?;
         let lock = dir.with_extension("lock");
         let locked = File::create(&lock).map_err(|error| ImageError::io(&lock, error))?;
-        flock(&locked, FlockOperation::LockExclusive).map_err(|error| ImageError::io(&lock, error.into()))?;
+        let log = dir.with_extension("unfinished").join("build.log");
+        let mut wait = Wait::new("the image that another process builds", log.display(), OTHERS);
+        while let Err(error) = flock(&locked, FlockOperation::NonBlockingLockExclusive) {
+            match error {
+                Errno::WOULDBLOCK => wait.pause(Duration::from_millis(200))?,
+                error => return Err(ImageError::io(&lock, error.into())),
+            }
+        }
         if image.iso().is_file() {
             return Ok(image);
         }

@@ -5,8 +5,14 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use super::ImageError;
+use crate::wait::Wait;
+use crate::wait::child::{self, ChildError};
+
+/// How long a program may take: the longest fetches Debian's packages and unpacks them.
+const LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// How much of the log an error shows, in bytes.
 const TAIL: u64 = 3000;
@@ -63,9 +69,13 @@ impl Tools {
         let program = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut log = self.append()?;
         writeln!(log, "--- {program}").map_err(|error| ImageError::io(&self.log, error))?;
-        let status = command.status().map_err(|source| match source.kind() {
-            std::io::ErrorKind::NotFound => ImageError::Tool { program: program.clone() },
-            _ => ImageError::io(Path::new(&program), source),
+        let mut wait = Wait::new(&program, self.log.display(), LIMIT);
+        let status = child::status(command, &mut wait).map_err(|error| match error {
+            ChildError::Late(late) => ImageError::Late(late),
+            ChildError::Io(source) if source.kind() == std::io::ErrorKind::NotFound => {
+                ImageError::Tool { program: program.clone() }
+            }
+            ChildError::Io(source) => ImageError::io(Path::new(&program), source),
         })?;
         if status.success() {
             return Ok(());

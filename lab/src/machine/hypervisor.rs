@@ -106,6 +106,13 @@ impl Hypervisor {
         verdict
     }
 
+    /// Whether the next machine is emulated, as far as that is known.
+    pub fn is_emulating(&self) -> bool {
+        let chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.asked.or(chosen.as_ref().map(|verdict| verdict.accelerator));
+        known == Some(Accelerator::Tcg)
+    }
+
     /// Notes that KVM has failed with a machine: later ones are emulated, in later processes too. False when somebody wants KVM
     /// all the same.
     pub(super) fn condemn_kvm(&self, why: &str) -> bool {

@@ -5,7 +5,6 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use super::console::{Console, Found};
@@ -13,9 +12,13 @@ use super::monitor::{Door, Monitor};
 use super::spec::{self, Spec};
 use super::stop::Stop;
 use super::{Accelerator, MachineError, Unmet};
+use crate::wait::Wait;
 
 /// How long QEMU may take until it connects to its monitor, on a busy computer.
 const CONNECT: Duration = Duration::from_secs(60);
+
+/// The longest time without a look at the clock.
+const LOOK: Duration = Duration::from_secs(5);
 
 /// How long a command to QEMU may take.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -61,8 +64,8 @@ impl Life {
 
     /// Waits until QEMU connects to its monitor, which it does before the machine runs.
     fn connect(&mut self, door: &Door) -> Result<(), MachineError> {
-        let deadline = Instant::now() + CONNECT;
         let log = self.dir.join("qmp.log");
+        let mut wait = self.wait(format_args!("QEMU of {}", self.name), CONNECT);
         loop {
             if let Some(stream) = door.accept().map_err(at(&log))? {
                 self.monitor = Some(Monitor::follow(stream, self.console.clone(), &log).map_err(at(&log))?);
@@ -71,19 +74,22 @@ impl Life {
             if self.child.try_wait().map_err(at(&self.dir))?.is_some() {
                 return Err(self.failed(Found::End, "its start"));
             }
-            if Instant::now() >= deadline {
+            if wait.pause(Duration::from_millis(5)).is_err() {
                 return Err(self.silent("its start", CONNECT));
             }
-            thread::sleep(Duration::from_millis(5));
         }
     }
 
     /// Waits until a text stands on the console, and gives the line it stands in.
     pub(super) fn wait_for(&mut self, text: &str, limit: Duration) -> Result<String, MachineError> {
-        match self.console.wait_for(text, Instant::now() + limit) {
-            Found::Line(line) => Ok(line),
-            Found::Nothing => Err(self.silent(text, limit)),
-            found => Err(self.failed(found, text)),
+        let mut wait = self.wait(format_args!("{text:?} of {}", self.name), limit);
+        loop {
+            match self.console.wait_for(text, Instant::now() + wait.left().min(LOOK)) {
+                Found::Line(line) => return Ok(line),
+                Found::Nothing if wait.go_on().is_ok() => {}
+                Found::Nothing => return Err(self.silent(text, limit)),
+                found => return Err(self.failed(found, text)),
+            }
         }
     }
 
@@ -107,11 +113,13 @@ impl Life {
             command: command.to_owned(),
             reason,
         })?;
-        if self.console.wait_for_end(Instant::now() + limit) {
-            self.ended().map(drop)
-        } else {
-            Err(self.silent("power off", limit))
+        let mut wait = self.wait(format_args!("{}, which is told to switch itself off", self.name), limit);
+        while !self.console.wait_for_end(Instant::now() + wait.left().min(LOOK)) {
+            if wait.go_on().is_err() {
+                return Err(self.silent("power off", limit));
+            }
         }
+        self.ended().map(drop)
     }
 
     /// Pulls the plug.
@@ -120,9 +128,20 @@ impl Life {
         self.ended().map(drop)
     }
 
-    /// How QEMU ended, once its console has.
+    /// How QEMU ended, once its console has. A little later it is gone, or else is killed.
     fn ended(&mut self) -> Result<ExitStatus, MachineError> {
+        let mut wait = self.wait(format_args!("the end of QEMU of {}", self.name), ANSWER);
+        while self.child.try_wait().map_err(at(&self.dir))?.is_none() {
+            if wait.pause(Duration::from_millis(5)).is_err() {
+                self.child.kill().map_err(at(&self.dir))?;
+                break;
+            }
+        }
         self.child.wait().map_err(at(&self.dir))
+    }
+
+    fn wait(&self, what: std::fmt::Arguments<'_>, limit: Duration) -> Wait {
+        Wait::new(what, self.dir.join("console.log").display(), limit)
     }
 
     fn unmet(&self, wanted: &str) -> Box<Unmet> {

@@ -187,6 +187,20 @@ impl Machine {
         self.life.kill()
     }
 
+    /// Makes the disks of a machine that is not there empty again; its consoles and logs stay.
+    pub fn wipe(spec: &Spec, dir: &Path) -> Result<(), MachineError> {
+        let disks = (0..spec.disks.len()).map(|number| spec::disk_path(dir, number));
+        for path in disks.chain([spec::variables_path(dir)]) {
+            match std::fs::remove_file(&path) {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                    return Err(MachineError::Io { path: path.display().to_string(), source });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Starts the machine anew without KVM, where that is why it failed and nothing is lost by it.
     fn start_emulated(&mut self, error: MachineError) -> Result<(), MachineError> {
         if !error.is_of_kvm() || !self.hypervisor.condemn_kvm(&error.brief()) || self.has_written() {

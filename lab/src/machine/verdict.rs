@@ -5,8 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -16,6 +15,10 @@ use sha2::{Digest, Sha256};
 use super::Accelerator;
 use super::trial::LIMIT;
 use crate::image::Image;
+use crate::wait::{Wait, child};
+
+/// How long QEMU may take to tell its version, on a busy computer.
+const VERSION: Duration = Duration::from_secs(30);
 
 /// The accelerator that machines get, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,7 +61,8 @@ impl Conditions {
     /// Those of this computer now; what can't be told is empty.
     pub(super) fn here(qemu: &OsStr, image: &Image) -> Self {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
-        let version = Command::new(qemu).arg("--version").output().map(|output| output.stdout);
+        let mut wait = Wait::new("QEMU's version", qemu.display(), VERSION);
+        let version = child::output(Command::new(qemu).arg("--version"), &mut wait).map(|told| told.stdout);
         let version = String::from_utf8(version.unwrap_or_default()).unwrap_or_default();
         let image = image.dir().file_name().unwrap_or_default();
         Self {
@@ -106,12 +110,12 @@ impl Place {
     pub(super) fn lock(&self) -> io::Result<File> {
         std::fs::create_dir_all(&self.dir)?;
         let lock = File::create(self.dir.join(format!("{}.lock", self.key)))?;
-        let deadline = Instant::now() + 2 * LIMIT;
+        let mut wait = Wait::new("the verdict about KVM of another process", self.dir.display(), 2 * LIMIT);
         loop {
             match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(lock),
-                Err(Errno::WOULDBLOCK) if Instant::now() < deadline => {
-                    thread::sleep(Duration::from_millis(100));
+                Err(Errno::WOULDBLOCK) => {
+                    wait.pause(Duration::from_millis(100)).map_err(io::Error::other)?;
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -13,13 +13,20 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
+use std::time::Duration;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 pub use names::Names;
 pub use registry::REGISTRY;
 pub use running::Running;
+
+use crate::wait::Wait;
+use crate::wait::child::{self, ChildError};
+
+/// How long the kernel may take for a change of its network.
+const COMMAND: Duration = Duration::from_secs(60);
 
 /// What is at `.1`: DHCP, names, the time, the registry, and whatever else is started in the namespace.
 pub const GATEWAY: Ipv4Addr = Ipv4Addr::new(192, 168, 126, 1);
@@ -237,11 +244,16 @@ pub fn remove(namespace: &str) {
 }
 
 fn ip(words: &[&str]) -> Result<String, NetworkError> {
-    let run = Command::new("ip").args(words).stdin(Stdio::null()).output();
-    let Output { status, stdout, stderr } = run.map_err(|_| NetworkError::Missing { program: "ip" })?;
+    let command = format!("ip {}", words.join(" "));
+    let mut wait = Wait::new(&command, "the kernel's log", COMMAND);
+    let Output { status, stdout, stderr } = match child::output(Command::new("ip").args(words), &mut wait) {
+        Ok(output) => output,
+        Err(ChildError::Io(_)) => return Err(NetworkError::Missing { program: "ip" }),
+        Err(ChildError::Late(late)) => return Err(NetworkError::Failed { command, said: late.to_string() }),
+    };
     if status.success() {
         return Ok(String::from_utf8_lossy(&stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&stderr).trim().to_owned();
-    Err(NetworkError::Failed { command: format!("ip {}", words.join(" ")), said })
+    Err(NetworkError::Failed { command, said })
 }

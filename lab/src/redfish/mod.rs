@@ -3,7 +3,7 @@
 mod controller;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use reqwest::header::{ETAG, HeaderMap, IF_MATCH};
 use reqwest::{Client, Method, StatusCode};
@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 pub use controller::Controller;
+
+use crate::wait::Wait;
 
 /// Management controllers are slow, and inserting a medium may fetch all of it.
 const ANSWER: Duration = Duration::from_secs(300);
@@ -100,17 +102,16 @@ impl Bmc {
     fn power(&self, wanted: &str) -> Result<(), RedfishError> {
         let kind = if wanted == "Off" { "ForceOff" } else { wanted };
         self.act(&self.get(&self.system)?, "ComputerSystem.Reset", &json!({ "ResetType": kind }))?;
-        let deadline = Instant::now() + POWER;
+        let mut wait = Wait::new(format_args!("power {wanted}"), self.url(&self.system), POWER);
         loop {
             let state = self.get(&self.system)?["PowerState"].clone();
             if state == wanted {
                 return Ok(());
             }
-            if Instant::now() >= deadline {
+            if wait.pause(LOOK).is_err() {
                 let state = state.as_str().unwrap_or("in no known state").to_owned();
                 return Err(RedfishError::Power { url: self.url(&self.system), state });
             }
-            std::thread::sleep(LOOK);
         }
     }
 
@@ -166,15 +167,18 @@ impl Bmc {
         }
         let url = self.url(path);
         let what = format!("{method}");
-        let asked =
-            self.http.request(method, &url).basic_auth(&self.user, Some(&self.password)).headers(more);
+        let asked = self
+            .http
+            .request(method.clone(), &url)
+            .basic_auth(&self.user, Some(&self.password))
+            .headers(more);
         let asked = match wish {
             Some(wish) => asked.json(wish),
             None => asked,
         };
         let unreachable =
             |error: reqwest::Error| RedfishError::Unreachable { url: url.clone(), reason: cause(&error) };
-        self.runtime.block_on(async {
+        let exchange = async {
             let mut answer = asked.send().await.map_err(unreachable)?;
             let (status, headers) = (answer.status(), answer.headers().clone());
             let mut text = Vec::new();
@@ -195,6 +199,20 @@ impl Bmc {
                 });
             }
             Ok((headers, content))
+        };
+        // The client has a limit of its own for all of it, which is told as what it is.
+        let mut wait = Wait::new(format_args!("answer of {url} to {method}"), &url, 2 * ANSWER);
+        self.runtime.block_on(async {
+            let mut exchange = std::pin::pin!(exchange);
+            loop {
+                tokio::select! {
+                    answer = &mut exchange => return answer,
+                    () = tokio::time::sleep(LOOK) => wait.go_on().map_err(|late| RedfishError::Unreachable {
+                        url: url.clone(),
+                        reason: late.to_string(),
+                    })?,
+                }
+            }
         })
     }
 

@@ -2,8 +2,13 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use super::ReleaseError;
+use crate::wait::{Wait, child};
+
+/// How long the loader may take to find them.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Paths of the libraries and of the loader; none for a program that needs none.
 pub(super) fn libraries(program: &Path) -> Result<Vec<String>, ReleaseError> {
@@ -11,7 +16,8 @@ pub(super) fn libraries(program: &Path) -> Result<Vec<String>, ReleaseError> {
     if let Err(source) = std::fs::metadata(program) {
         return Err(ReleaseError::Program { path: program.to_owned(), source });
     }
-    let output = Command::new("ldd").arg(program).env("LC_ALL", "C").output();
+    let mut wait = Wait::new("ldd", program.display(), LIMIT);
+    let output = child::output(Command::new("ldd").arg(program).env("LC_ALL", "C"), &mut wait);
     let output = output.map_err(|error| fail(format!("ldd: {error}")))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -2,11 +2,17 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::{LabError, say, service};
 use crate::network::{self, Network};
+use crate::wait::Wait;
+use crate::wait::child::{self, ChildError};
+
+/// How long a command may take; some fetch an image.
+const COMMAND: Duration = Duration::from_secs(10 * 60);
 
 pub(super) struct CommandLine {
     program: PathBuf,
@@ -28,7 +34,7 @@ impl CommandLine {
     /// Runs a command that people see.
     pub(super) fn show(&self, words: &[&str]) -> Result<(), LabError> {
         say(&format!("\n$ assisted {}", words.join(" ")));
-        run(&words.join(" "), &mut self.command(words))
+        run(&words.join(" "), &mut self.command(words), &self.dir)
     }
 
     /// Starts a command that people see.
@@ -39,9 +45,10 @@ impl CommandLine {
 
     /// What a command answers.
     pub(super) fn json(&self, words: &[&str]) -> Result<Value, LabError> {
-        let output =
-            self.command(words).args(["-o", "json"]).output().map_err(LabError::io(&self.program))?;
         let failed = |said: String| LabError::Command { command: words.join(" "), said };
+        let mut wait = Wait::new(format_args!("assisted {}", words.join(" ")), self.dir.display(), COMMAND);
+        let output = child::output(self.command(words).args(["-o", "json"]), &mut wait)
+            .map_err(|error| LabError::child(&self.program, error))?;
         if !output.status.success() {
             return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
@@ -50,11 +57,21 @@ impl CommandLine {
 }
 
 /// Runs a command to its end, before everybody's eyes.
-pub(super) fn run(what: &str, command: &mut Command) -> Result<(), LabError> {
+pub(super) fn run(what: &str, command: &mut Command, dir: &Path) -> Result<(), LabError> {
     let program = PathBuf::from(command.get_program());
-    let status = command.status().map_err(LabError::io(&program))?;
+    let mut wait = Wait::new(what, dir.display(), COMMAND);
+    let status = child::status(command, &mut wait).map_err(|error| LabError::child(&program, error))?;
     match status.success() {
         true => Ok(()),
         false => Err(LabError::Command { command: what.to_owned(), said: status.to_string() }),
+    }
+}
+
+impl LabError {
+    fn child(program: &Path, error: ChildError) -> Self {
+        match error {
+            ChildError::Late(late) => late.into(),
+            ChildError::Io(error) => Self::io(program)(error),
+        }
     }
 }

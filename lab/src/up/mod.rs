@@ -21,13 +21,14 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 
 use crate::image::{Image, ImageError};
-use crate::machine::{Machine, MachineError};
+use crate::machine::{Hypervisor, Machine, MachineError};
 use crate::network::{API_VIP, GATEWAY, INGRESS_VIP, Names, Network, NetworkError, Plugs};
 use crate::redfish::{Bmc, RedfishError};
 use crate::release::ReleaseError;
+use crate::wait::{Late, Wait};
 use command_line::CommandLine;
 pub use fault::Fault;
-use powered::Powered;
+use powered::{Life, Powered};
 pub use record::Record;
 pub use room::Room;
 pub use topology::Topology;
@@ -40,7 +41,9 @@ const DOMAIN: &str = "example.com";
 /// Between two looks at machines and programs.
 const LOOK: Duration = Duration::from_millis(500);
 /// Without KVM a machine takes minutes to start, and several share the processors.
-const DISCOVERY: Duration = Duration::from_secs(40 * 60);
+const DISCOVERY: Duration = Duration::from_secs(25 * 60);
+/// From the last host's discovery until all of them can be installed.
+const READY: Duration = Duration::from_secs(15 * 60);
 
 /// What is wanted.
 #[derive(Clone, Debug)]
@@ -63,6 +66,8 @@ pub struct Plan {
     pub fault: Option<Fault>,
     /// End once the cluster has this status.
     pub until: Until,
+    /// How long all of that may take.
+    pub limit: Duration,
     /// Ends everything, from another thread.
     pub stop: Arc<AtomicBool>,
 }
@@ -86,6 +91,8 @@ pub enum LabError {
     Machine(#[from] MachineError),
     #[error("interrupted")]
     Interrupted,
+    #[error("KVM failed with {machine} in the middle of the installation; its logs are in {}", dir.display())]
+    KvmFailed { machine: String, dir: PathBuf },
     #[error("a lab runs in {} (process {pid}): end it with `assisted lab down`, or choose another folder with --dir", dir.display())]
     Running { dir: PathBuf, pid: i32 },
     #[error("there is no lab in {}: start one with `assisted lab up`", .0.display())]
@@ -108,8 +115,8 @@ pub enum LabError {
     NoProgram(PathBuf),
     #[error("{command} failed: {said}")]
     Command { command: String, said: String },
-    #[error("no {what} within {} s; logs and consoles are in {}", limit.as_secs(), dir.display())]
-    Late { what: String, limit: Duration, dir: PathBuf },
+    #[error(transparent)]
+    Late(#[from] Late),
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: std::io::Error },
 }
@@ -121,6 +128,17 @@ impl LabError {
     }
 }
 
+/// How far it has come: what a machine loses when it starts again depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing but the memory of a live system.
+    Before,
+    /// The installation.
+    Installing,
+    /// What any power failure takes.
+    Installed,
+}
+
 /// A lab that runs. It goes, machines and all, when this is dropped.
 pub struct Lab {
     plan: Plan,
@@ -128,6 +146,8 @@ pub struct Lab {
     cli: CommandLine,
     service: service::Service,
     network: Network,
+    phase: Phase,
+    began: Instant,
     /// Where the time goes; `None` once that has been told.
     minutes: Option<minutes::Sampler>,
     _record: record::Written,
@@ -136,9 +156,14 @@ pub struct Lab {
 impl Lab {
     /// Sets up network, service, cluster and infra-env, and starts the machines.
     pub fn start(plan: Plan) -> Result<Self, LabError> {
+        let began = Instant::now();
         let mut minutes = minutes::Sampler::start().map_err(LabError::io(Path::new("/proc")))?;
         minutes.begin("network, service, image");
         let image = Image::find()?;
+        if plan.room.is_none() {
+            let verdict = Hypervisor::here()?.verdict(say);
+            say(&format!("machines are run by {}: {}", verdict.accelerator, verdict.why));
+        }
         std::fs::create_dir_all(&plan.dir).map_err(LabError::io(&plan.dir))?;
         let record = Record::new(&plan.dir)?;
         let machines = topology::machines(&plan);
@@ -170,10 +195,12 @@ impl Lab {
             cli,
             service,
             network,
+            phase: Phase::Before,
+            began,
             minutes: Some(minutes),
             _record: record,
         };
-        lab.service.await_ready(&lab.plan)?;
+        lab.service.await_ready()?;
         if let Some(room) = &lab.plan.room {
             lab.network.open_door(room.media, service::IMAGES)?;
         }
@@ -237,15 +264,20 @@ impl Lab {
             return Ok(());
         }
         heading("The installation");
-        self.cli.show(&["cluster", "install", NAME])?;
         let until = if self.plan.until == Until::Installing { "installing" } else { "installed" };
-        match self.watch(until, self.plan.fault) {
-            // Whoever is reset in mid-write has no disk and no memory of it: the installation fails, and says why.
-            Err(LabError::Command { .. }) if self.plan.fault == Some(Fault::ResetWhileWriting) => {
-                self.begin_again(until)?;
+        let mut fault = self.plan.fault;
+        let mut installed = self.install(until, fault);
+        loop {
+            match installed {
+                // Whoever is reset in mid-write has no disk and no memory of it: the installation fails, and says why.
+                Err(LabError::Command { .. }) if fault == Some(Fault::ResetWhileWriting) => fault = None,
+                // That happens once: afterwards every machine is emulated.
+                Err(error @ LabError::KvmFailed { .. }) => say(&format!("\n--- {error}")),
+                installed => break installed?,
             }
-            watched => watched?,
+            installed = self.begin_again(until, fault);
         }
+        self.phase = Phase::Installed;
         if self.plan.until == Until::Installed {
             self.show_cluster()?;
         }
@@ -253,24 +285,38 @@ impl Lab {
     }
 
     /// Takes back an installation that has failed, and begins another.
-    fn begin_again(&mut self, until: &str) -> Result<(), LabError> {
+    fn begin_again(&mut self, until: &str, fault: Option<Fault>) -> Result<(), LabError> {
         heading("The hosts after the failure, and the installation taken back");
         self.begins("the installation has failed, and begins again");
+        self.phase = Phase::Before;
         self.cli.show(&["host", "list"])?;
         self.cli.show(&["cluster", "reset", NAME])?;
         heading("The machines boot the discovery image again");
         for number in 0..self.machines.len() {
-            if let Some((planned, machine @ Some(Powered::Virtual(_)))) = self.machines.get_mut(number) {
-                *machine = None;
-                // Some of the disks would start already.
-                forget(&self.plan.dir.join(&planned.name))?;
-            }
+            // Some of the disks would start already.
+            self.wipe(number)?;
             self.power_on(number)?;
         }
         self.watch("ready", None)?;
         heading("The installation, once more");
+        self.install(until, fault)
+    }
+
+    /// Installs the cluster.
+    fn install(&mut self, until: &str, fault: Option<Fault>) -> Result<(), LabError> {
         self.cli.show(&["cluster", "install", NAME])?;
-        self.watch(until, None)?;
+        self.phase = Phase::Installing;
+        self.watch(until, fault)
+    }
+
+    /// Switches a virtual machine off, and empties its disks.
+    fn wipe(&mut self, number: usize) -> Result<(), LabError> {
+        if let Some((planned, machine @ Some(Powered::Virtual(_)))) = self.machines.get_mut(number) {
+            *machine = None;
+            if let Some(spec) = topology::spec(planned, &self.plan) {
+                Machine::wipe(&spec, &self.plan.dir.join(&planned.name))?;
+            }
+        }
         Ok(())
     }
 
@@ -284,7 +330,7 @@ impl Lab {
         command
             .args(["--kubeconfig", "kubeconfig", "get", "nodes", "-o", "wide"])
             .current_dir(&self.plan.dir);
-        command_line::run("kubectl get nodes", &mut command)
+        command_line::run("kubectl get nodes", &mut command, &self.plan.dir)
     }
 
     /// Where the time went, and what can be looked at.
@@ -338,7 +384,7 @@ impl Lab {
 
     /// Waits for each host, and gives it its name and its role as soon as it is there.
     fn await_hosts(&mut self) -> Result<(), LabError> {
-        let deadline = Instant::now() + DISCOVERY;
+        let mut wait = self.wait_for("the hosts' discovery", DISCOVERY);
         let mut awaited: Vec<_> = self
             .machines
             .iter()
@@ -371,9 +417,10 @@ impl Lab {
             for _ in 0..6 {
                 self.pause()?;
             }
-            if !awaited.is_empty() && Instant::now() >= deadline {
+            if !awaited.is_empty() {
                 let names: Vec<_> = awaited.iter().map(|planned| planned.name.as_str()).collect();
-                return Err(self.late(&format!("host {}", names.join(", ")), DISCOVERY));
+                wait.is_for(format_args!("discovery of {}", names.join(", ")));
+                wait.go_on()?;
             }
         }
         Ok(())
@@ -382,6 +429,8 @@ impl Lab {
     /// Shows the cluster until it has a status; what goes wrong with a machine ends it as well.
     fn watch(&mut self, until: &str, fault: Option<Fault>) -> Result<(), LabError> {
         let words = ["cluster", "watch", NAME, "--until", until];
+        let limit = if until == "ready" { READY } else { self.plan.limit };
+        let mut wait = self.wait_for(&format!("cluster {NAME}, which is not {until} yet,"), limit);
         let mut child = self.cli.start(&words)?;
         let mut fault = fault.map(fault::Happening::new);
         loop {
@@ -395,7 +444,8 @@ impl Lab {
                 Some(fault) => fault.look(self),
                 None => Ok(()),
             };
-            if let Err(error) = looked.and_then(|()| self.pause()) {
+            let paused = looked.and_then(|()| self.pause()).and_then(|()| Ok(wait.go_on()?));
+            if let Err(error) = paused {
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(error);
@@ -414,16 +464,31 @@ impl Lab {
     fn must_live(&mut self) -> Result<(), LabError> {
         self.network.must_live()?;
         self.service.must_live()?;
-        for (planned, machine) in &mut self.machines {
-            if let Some(machine) = machine {
-                machine.must_live(&format!("(the end of the installation of {})", planned.name))?;
+        for number in 0..self.machines.len() {
+            let Some((planned, Some(machine))) = self.machines.get_mut(number) else { continue };
+            let life = machine.life(&format!("(the end of the installation of {})", planned.name))?;
+            let (machine, dir) = (planned.name.clone(), self.plan.dir.join(&planned.name));
+            match (life, self.phase) {
+                (Life::GoesOn, _) => {}
+                (_, Phase::Installing) => return Err(LabError::KvmFailed { machine, dir }),
+                (Life::StartedAgain, _) => say(&format!("{machine}: KVM failed, it starts again, emulated")),
+                (Life::Lost, phase) => {
+                    say(&format!("{machine}: KVM failed, it starts again, emulated"));
+                    if phase == Phase::Before {
+                        self.wipe(number)?;
+                    }
+                    self.power_on(number)?;
+                }
             }
         }
         Ok(())
     }
 
-    fn late(&self, what: &str, limit: Duration) -> LabError {
-        LabError::Late { what: what.to_owned(), limit, dir: self.plan.dir.clone() }
+    /// A wait whose traces are in the lab's folder: the service's log, and the consoles of the machines.
+    fn wait_for(&self, what: &str, limit: Duration) -> Wait {
+        let dir = self.plan.dir.display();
+        let limit = limit.min(self.plan.limit.saturating_sub(self.began.elapsed()));
+        Wait::new(what, format_args!("{dir}/{}, {dir}/*/console.log", service::LOG), limit)
     }
 }
 

@@ -2,13 +2,18 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use super::{LabError, Plan};
 use crate::network::{Network, REGISTRY};
 use crate::release::{Programs, Pushed, push_release};
+use crate::wait::Wait;
 
 /// Version of the release: what OpenShift's of this version would be.
 pub(super) const VERSION: &str = "4.20.1";
+
+/// How long the registry may take to take everything.
+const PUSH: Duration = Duration::from_secs(10 * 60);
 
 /// Debian's etcd.
 const ETCD: &str = "/usr/bin/etcd";
@@ -25,7 +30,17 @@ pub(super) fn push(plan: &Plan, network: &Network) -> Result<Pushed, LabError> {
     network.within(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(LabError::io(&plan.dir))?;
-        Ok::<_, LabError>(runtime.block_on(push_release(REGISTRY, VERSION, &programs))?)
+        let log = plan.dir.join("registry.log");
+        let mut wait = Wait::new("the release in the registry", log.display(), PUSH);
+        runtime.block_on(async {
+            let mut push = std::pin::pin!(push_release(REGISTRY, VERSION, &programs));
+            loop {
+                tokio::select! {
+                    pushed = &mut push => return Ok::<_, LabError>(pushed?),
+                    () = tokio::time::sleep(super::LOOK) => wait.go_on()?,
+                }
+            }
+        })
     })?
 }
 
@@ -48,6 +63,6 @@ fn stripped(plan: &Plan, program: &Path, name: &str) -> Result<PathBuf, LabError
     std::fs::create_dir_all(&dir).map_err(LabError::io(&dir))?;
     let to = dir.join(name);
     let mut strip = Command::new("strip");
-    super::command_line::run("strip", strip.arg("-o").arg(&to).arg(program).stdin(Stdio::null()))?;
+    super::command_line::run("strip", strip.arg("-o").arg(&to).arg(program).stdin(Stdio::null()), &dir)?;
     Ok(to)
 }

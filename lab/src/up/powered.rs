@@ -1,7 +1,7 @@
 //! A machine that was switched on, virtual or real.
 
 use super::LabError;
-use crate::machine::Machine;
+use crate::machine::{Hypervisor, Machine};
 use crate::redfish::Bmc;
 
 pub(super) enum Powered {
@@ -11,12 +11,27 @@ pub(super) enum Powered {
     Real(Bmc),
 }
 
+/// How a machine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    GoesOn,
+    /// KVM has failed; the machine has started again without it, and lost nothing but what it was just doing.
+    StartedAgain,
+    /// KVM has failed, and there is something on the machine's disk.
+    Lost,
+}
+
 impl Powered {
-    /// Fails when the machine can't do any more what is `wanted`, as far as that can be seen.
-    pub(super) fn must_live(&mut self, wanted: &str) -> Result<(), LabError> {
-        match self {
-            Self::Virtual(machine) => Ok(machine.must_live(wanted)?),
-            Self::Real(_) => Ok(()),
+    /// How the machine is, as far as that can be seen; fails when it can't do any more what is `wanted`.
+    pub(super) fn life(&mut self, wanted: &str) -> Result<Life, LabError> {
+        let Self::Virtual(machine) = self else { return Ok(Life::GoesOn) };
+        let before = machine.accelerator();
+        match machine.must_live(wanted) {
+            Ok(()) if machine.accelerator() == before => Ok(Life::GoesOn),
+            Ok(()) => Ok(Life::StartedAgain),
+            // Who asks for KVM gets nothing else.
+            Err(error) if error.is_of_kvm() && Hypervisor::here()?.is_emulating() => Ok(Life::Lost),
+            Err(error) => Err(error.into()),
         }
     }
 }

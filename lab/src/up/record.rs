@@ -1,6 +1,7 @@
 //! What other commands need to know of a lab that runs.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
@@ -9,6 +10,10 @@ use sha2::{Digest, Sha256};
 use super::topology::{Kind, Planned};
 use super::{LabError, service};
 use crate::network;
+use crate::wait::Wait;
+
+/// How long a lab may take to end: it may be in the middle of a command.
+const END: Duration = Duration::from_secs(5 * 60);
 
 const FILE: &str = "lab.json";
 
@@ -90,8 +95,10 @@ impl Record {
     pub fn end(&self) -> Result<(), LabError> {
         if let Some(pid) = self.pid() {
             kill_process(pid, Signal::TERM).map_err(|error| LabError::io(&self.dir)(error.into()))?;
+            let what = format!("the end of process {}", pid.as_raw_nonzero());
+            let mut wait = Wait::new(what, self.dir.display(), END);
             while self.pid() == Some(pid) {
-                std::thread::sleep(super::LOOK);
+                wait.pause(super::LOOK)?;
             }
         }
         network::remove(&self.namespace);

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -11,6 +11,7 @@ use super::{Fault, LabError, Plan};
 use crate::image::{self, Image};
 use crate::network::{GATEWAY, Network, REGISTRY, Running};
 use crate::release::Pushed;
+use crate::wait::Wait;
 
 /// Where the service is, for everybody on the network.
 pub(super) const URL: &str = "http://192.168.126.1:8090";
@@ -92,14 +93,11 @@ impl Service {
     }
 
     /// Waits until it answers.
-    pub(super) fn await_ready(&mut self, plan: &Plan) -> Result<(), LabError> {
-        let deadline = Instant::now() + START;
+    pub(super) fn await_ready(&mut self) -> Result<(), LabError> {
+        let mut wait = Wait::new("the service", self.log.display(), START);
         while !std::fs::read_to_string(&self.log).unwrap_or_default().contains("listening on ") {
             self.must_live()?;
-            if Instant::now() >= deadline {
-                return Err(LabError::Late { what: "service".into(), limit: START, dir: plan.dir.clone() });
-            }
-            std::thread::sleep(Duration::from_millis(50));
+            wait.pause(Duration::from_millis(50))?;
         }
         Ok(())
     }

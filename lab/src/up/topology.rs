@@ -181,6 +181,7 @@ mod tests {
             fault: None,
             room: None,
             until: super::super::Until::Installed,
+            limit: std::time::Duration::ZERO,
             stop: Default::default(),
         }
     }

@@ -1,14 +1,17 @@
 //! A computer whose KVM is there and fails: in the boot loader, after it, in the middle of an installation. What fails is the
-//! stand-in of `broken_kvm.rs`, which emulates up to there.
+//! stand-in of `stand_in/broken_kvm.rs`, which emulates up to there.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use assisted_lab::machine::{Accelerator, Boot, Disk, Firmware, Hypervisor, Machine, Spec};
 use serde_json::{Value, json};
 
-use crate::support::image;
+use assisted_testkit::{built, cache};
+
+use crate::support::{INSTALLATION, console, image, output, text};
 
 /// How the kernel's first program greets, in the initramfs.
 const INITRAMFS: &str = "(Initramfs)";
@@ -26,20 +29,24 @@ pub fn broken(dir: &Path, at: &Value) -> PathBuf {
 
 /// The computer with this QEMU, as each new process meets it.
 fn hypervisor(dir: &Path) -> Arc<Hypervisor> {
-    Arc::new(Hypervisor::new(dir.join("qemu"), Some(dir.join("verdicts")), Some(image())))
+    with_verdicts(dir, dir.join("verdicts"))
+}
+
+fn with_verdicts(dir: &Path, verdicts: PathBuf) -> Arc<Hypervisor> {
+    Arc::new(Hypervisor::new(dir.join("qemu"), Some(verdicts), Some(image())))
 }
 
 /// A computer where KVM has passed the trial, and fails at a point.
-fn trusted(dir: &Path, at: &Value) -> Arc<Hypervisor> {
+fn trusted(dir: &Path, verdicts: PathBuf, at: &Value) -> Arc<Hypervisor> {
     broken(dir, &json!({"console": "ISOLINUX"}));
-    let judged = hypervisor(dir);
+    let judged = with_verdicts(dir, verdicts.clone());
     judged.verdict(|_| ());
     let kept = judged.kept_in().unwrap();
     let mut verdict: Value = serde_json::from_slice(&std::fs::read(&kept).unwrap()).unwrap();
     verdict["accelerator"] = "kvm".into();
     std::fs::write(&kept, verdict.to_string()).unwrap();
     std::fs::write(dir.join("qemu.at"), at.to_string()).unwrap();
-    let trusted = hypervisor(dir);
+    let trusted = with_verdicts(dir, verdicts);
     assert_eq!(trusted.verdict(|_| ()).accelerator, Accelerator::Kvm);
     trusted
 }
@@ -74,7 +81,7 @@ fn kvm_that_fails_in_the_boot_loader_is_not_used_and_tried_once() {
 #[test]
 fn a_machine_whose_kvm_fails_after_the_boot_loader_starts_again_without_it_and_so_do_later_ones() {
     let dir = tempfile::tempdir().unwrap();
-    let hypervisor = trusted(dir.path(), &json!({"console": INITRAMFS}));
+    let hypervisor = trusted(dir.path(), dir.path().join("verdicts"), &json!({"console": INITRAMFS}));
     let start = |hypervisor: &Arc<Hypervisor>, name: &str| {
         Machine::start_by(hypervisor, None, &machine(), &dir.path().join(name)).unwrap()
     };
@@ -96,7 +103,7 @@ fn a_machine_whose_kvm_fails_after_the_boot_loader_starts_again_without_it_and_s
 #[test]
 fn a_machine_with_something_on_its_disk_is_not_started_again_by_itself() {
     let dir = tempfile::tempdir().unwrap();
-    let hypervisor = trusted(dir.path(), &json!({"console": "ISOLINUX"}));
+    let hypervisor = trusted(dir.path(), dir.path().join("verdicts"), &json!({"console": "ISOLINUX"}));
     let place = dir.path().join("one");
     std::fs::create_dir(&place).unwrap();
     std::fs::write(place.join("disk0.raw"), [7; 4096]).unwrap();
@@ -109,4 +116,33 @@ fn a_machine_with_something_on_its_disk_is_not_started_again_by_itself() {
     }
     // Whoever begins again has another accelerator.
     assert_eq!(hypervisor.verdict(|_| ()).accelerator, Accelerator::Tcg);
+}
+
+#[test]
+fn everything_an_installation_begins_again_without_kvm_when_that_fails_while_a_disk_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    // The command line keeps its verdicts in the cache; this one's program is its own.
+    let verdicts = cache().unwrap().join("accelerator");
+    let trusted = trusted(dir.path(), verdicts.clone(), &json!({"disk": 100 << 20}));
+    let mut up = Command::new(built("assisted").unwrap());
+    up.args(["lab", "up", "--once", "--topology", "sno", "--dir", text(&dir.path().join("lab"))]);
+    up.env("ASSISTED_LAB_QEMU", dir.path().join("qemu")).env_remove("ASSISTED_LAB_ACCELERATOR");
+    let up = output(&mut up, INSTALLATION);
+    let told = String::from_utf8_lossy(&up.stdout);
+    let verdict = with_verdicts(dir.path(), verdicts).verdict(|_| ());
+    let kept = trusted.kept_in().unwrap();
+    std::fs::remove_file(&kept).unwrap();
+    let _ = std::fs::remove_dir_all(kept.with_extension(""));
+    let _ = std::fs::remove_file(kept.with_extension("lock"));
+    let said = String::from_utf8_lossy(&up.stderr);
+    assert!(up.status.success(), "{told}\n{said}{}", console(&dir.path().join("lab/master-0")));
+    for line in [
+        "machines are run by KVM",
+        "KVM failed with master-0 in the middle of the installation",
+        "The installation, once more",
+        "cluster lab: installed 100%",
+    ] {
+        assert!(told.contains(line), "no {line:?} in:\n{told}\n{said}");
+    }
+    assert_eq!(verdict.accelerator, Accelerator::Tcg);
 }

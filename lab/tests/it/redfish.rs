@@ -1,18 +1,19 @@
 //! Real machines, as far as this computer has them: a management controller (sushy-tools) that switches a virtual machine on
 //! and off, on a network of its own that a card leads to.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use assisted_lab::machine::{Boot, Disk, Firmware, Link, Machine, Nic, Spec};
 use assisted_testkit::{built, python};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::support::{console, has_node, run, text};
+use crate::support::{INSTALLATION, console, has_node, output, run, text};
 
 const MAC: &str = "52:54:00:7e:10:01";
 
@@ -48,9 +49,21 @@ impl Drop for Room {
 
 /// The hardware behind a controller: it does what that tells it, and goes with the last word.
 fn hardware(orders: &TcpListener, namespace: &str, id: Uuid, dir: &Path) {
-    let mut machine = None;
-    for order in orders.incoming() {
-        let order = taken(&mut order.unwrap());
+    let mut machine: Option<Machine> = None;
+    orders.set_nonblocking(true).unwrap();
+    loop {
+        let mut order = match orders.accept() {
+            Ok((order, _)) => order,
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}");
+                // It looks after its machine meanwhile.
+                machine.iter_mut().for_each(|machine| machine.must_live("(an order)").unwrap());
+                thread::sleep(Duration::from_millis(100));
+                continue;
+            }
+        };
+        order.set_nonblocking(false).unwrap();
+        let order = taken(&mut order);
         match order["power_state"].as_str() {
             Some("On") if machine.is_none() => {
                 let medium = order["boot_image"]["Cd"][0].as_str().unwrap();
@@ -173,7 +186,7 @@ fn a_single_node_is_installed_on_a_machine_that_its_management_controller_starts
         let mut command = Command::new(built("assisted").unwrap());
         let folder = dir.path().join("lab");
         command.args(["lab", "up", "--machines", text(&list), "--dir", text(&folder), "--once"]);
-        command.args(more).output().unwrap()
+        output(command.args(more), INSTALLATION)
     };
     std::fs::write(&list, machines("wrong")).unwrap();
     let refused = lab(&[]);

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assisted_lab::machine::{Machine, Spec};
+use assisted_lab::wait::Wait;
 use assisted_testkit::{Server, built};
 use serde_json::{Value, json};
 use url::Url;
@@ -104,15 +105,14 @@ impl Service {
     /// Waits until a machine has registered and told its hardware: the host, and its inventory.
     pub fn discovered(&self, infra_env: &Value, machine: &mut Machine) -> (Value, Value) {
         let list = ["host", "list", "--infra-env", infra_env["id"].as_str().unwrap()];
-        let deadline = Instant::now() + DISCOVERY;
-        while Instant::now() < deadline {
+        let mut wait = Wait::new("the host", self.dir.path().display(), DISCOVERY);
+        while wait.pause(Duration::from_millis(500)).is_ok() {
             machine.must_live("(a host at the service)").unwrap();
             for host in self.json(&list).as_array().unwrap() {
                 if let Some(inventory) = host["inventory"].as_str().filter(|text| !text.is_empty()) {
                     return (host.clone(), serde_json::from_str(inventory).unwrap());
                 }
             }
-            thread::sleep(Duration::from_millis(500));
         }
         panic!("no host; its console:\n{}\n{}", machine.console().tail(), self.server.log());
     }

@@ -2,8 +2,16 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use assisted_lab::image::Image;
+use assisted_lab::wait::{Wait, child};
+
+/// How long a command may take; some fetch an image.
+const COMMAND: Duration = Duration::from_secs(10 * 60);
+
+/// How long an installation may take: CI gives an hour and a half to everything.
+pub const INSTALLATION: Duration = Duration::from_secs(70 * 60);
 
 /// The image that `cargo xtask setup` has built.
 pub fn image() -> Image {
@@ -17,9 +25,15 @@ pub fn coreos_installer<const N: usize>(arguments: [&str; N]) -> Vec<u8> {
 
 /// Runs a command, which must succeed.
 pub fn run(command: &mut Command) -> Output {
-    let output = command.output().unwrap();
+    let output = output(command, COMMAND);
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     output
+}
+
+/// Runs a command to its end, within a limit.
+pub fn output(command: &mut Command, limit: Duration) -> Output {
+    let mut wait = Wait::new(command.get_program().display(), format!("{command:?}"), limit);
+    child::output(command, &mut wait).unwrap()
 }
 
 /// A path as an argument.

@@ -5,11 +5,11 @@ use std::process::{Command, Output};
 
 use assisted_testkit::built;
 
-use crate::support::{console, has_node, text};
+use crate::support::{INSTALLATION, console, has_node, output, text};
 
 fn lab(dir: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(built("assisted").unwrap());
-    command.arg("lab").args(words).args(["--dir", text(dir)]).output().unwrap()
+    output(command.arg("lab").args(words).args(["--dir", text(dir)]), INSTALLATION)
 }
 
 #[test]

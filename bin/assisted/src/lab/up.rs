@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use assisted_lab::up::{Fault, Lab, LabError, Plan, Record, Room, Topology, Until};
 use clap::{Args, ValueEnum};
@@ -42,6 +43,9 @@ pub struct Up {
     /// How far to go
     #[arg(long, value_enum, default_value = "installed", value_name = "STATUS")]
     until: Until,
+    /// How long that may take
+    #[arg(long, default_value_t = 80, value_name = "MINUTES", value_parser = clap::value_parser!(u64).range(1..=1440))]
+    limit: u64,
     /// End, and take everything down, when that is reached, instead of waiting for Ctrl-C
     #[arg(long)]
     once: bool,
@@ -129,6 +133,7 @@ impl Up {
             kubectl: assisted_lab_tools::kubernetes::find("kubectl"),
             fault: self.fault,
             until: self.until,
+            limit: Duration::from_secs(self.limit * 60),
             stop,
         })
     }

@@ -1,0 +1,113 @@
+//! Waiting: always with a limit, and every half minute a line that says what for, and where to look.
+
+pub mod child;
+
+use std::fmt::Display;
+use std::io::Write;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Between two lines about the same wait.
+const TELL: Duration = Duration::from_secs(30);
+
+/// A wait that goes on.
+#[derive(Debug)]
+pub struct Wait {
+    what: String,
+    look: String,
+    limit: Duration,
+    began: Instant,
+    /// How much of it has been told.
+    told: Duration,
+}
+
+/// What was waited for did not come.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} did not come within {} s; its traces are in {look}", limit.as_secs())]
+pub struct Late {
+    pub what: String,
+    pub look: String,
+    pub limit: Duration,
+}
+
+impl Wait {
+    /// Waits for what is named, which is told in a file or folder where one may look.
+    pub fn new(what: impl Display, look: impl Display, limit: Duration) -> Self {
+        let (what, look) = (what.to_string(), look.to_string());
+        Self { what, look, limit, began: Instant::now(), told: Duration::ZERO }
+    }
+
+    /// Something else, or less, is waited for from now on, within the same time.
+    pub fn is_for(&mut self, what: impl Display) {
+        self.what = what.to_string();
+    }
+
+    /// To be called again and again: tells whoever watches, and fails once the time is up.
+    ///
+    /// # Errors
+    /// When the time is up.
+    pub fn go_on(&mut self) -> Result<(), Late> {
+        if let Some(line) = self.after(self.began.elapsed())? {
+            // That nobody reads it is no failure. Standard error: what is awaited may be an answer on standard output.
+            let _ = writeln!(std::io::stderr(), "{line}");
+        }
+        Ok(())
+    }
+
+    /// Sleeps, no longer than there is time, and goes on.
+    ///
+    /// # Errors
+    /// When the time is up.
+    pub fn pause(&mut self, time: Duration) -> Result<(), Late> {
+        thread::sleep(time.min(self.left()));
+        self.go_on()
+    }
+
+    /// How much time is left.
+    pub fn left(&self) -> Duration {
+        self.limit.saturating_sub(self.began.elapsed())
+    }
+
+    /// What is to be told after so long.
+    fn after(&mut self, elapsed: Duration) -> Result<Option<String>, Late> {
+        let Self { what, look, limit, .. } = &*self;
+        if elapsed >= *limit {
+            return Err(Late { what: what.clone(), look: look.clone(), limit: *limit });
+        }
+        if elapsed < self.told + TELL {
+            return Ok(None);
+        }
+        let (now, most) = (elapsed.as_secs(), limit.as_secs());
+        let line = format!("waiting for {what} since {now} s, {most} s at most; its traces are in {look}");
+        self.told = elapsed;
+        Ok(Some(line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_half_minute_is_told_until_the_time_is_up() {
+        let mut wait = Wait::new("the service", "/x/service.log", Duration::from_secs(100));
+        let mut told = Vec::new();
+        let late = (0..).find_map(|second| match wait.after(Duration::from_secs(second)) {
+            Ok(line) => {
+                told.extend(line);
+                None
+            }
+            Err(late) => Some(late),
+        });
+        assert_eq!(
+            told,
+            [30, 60, 90].map(|second| format!(
+                "waiting for the service since {second} s, 100 s at most; its traces are in /x/service.log"
+            ))
+        );
+        assert_eq!(
+            late.unwrap().to_string(),
+            "the service did not come within 100 s; its traces are in /x/service.log"
+        );
+    }
+}
