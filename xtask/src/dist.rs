@@ -37,11 +37,7 @@ impl Dist {
         let programs = programs()?;
         for machine in &self.arch {
             let (path, judged) = make(*machine, "host", &programs)?;
-            let place = to.join(format!("assisted-host-{}", machine.name()));
-            // A service may be giving out the one that is there: that one stays whole.
-            let new = place.with_extension("new");
-            fs::copy(&path, &new).with_context(|| format!("can't write {}", new.display()))?;
-            fs::rename(&new, &place)?;
+            let place = lay(&path, &to, *machine)?;
             let size = fs::metadata(&place)?.len();
             println!("\n{}, discovered after {:.1} s", machine.name(), seconds(&judged)?);
             line("size", size as f64 / 1e6, LARGEST, "MB");
@@ -55,6 +51,25 @@ impl Dist {
         println!("\nThey are in {}: HOST_PROGRAMS_DIR lets a service give them out.", to.display());
         Ok(())
     }
+}
+
+/// Builds the program for x86_64 hosts as it ships; the folder that it is in. Nobody judges it here: the lab's machines run it.
+pub fn for_lab() -> Result<PathBuf> {
+    let to = target_dir()?.join("dist");
+    fs::create_dir_all(&to).with_context(|| format!("can't create {}", to.display()))?;
+    Machine::X86_64.prepare()?;
+    let path = Machine::X86_64.build("host", &target_dir()?)?;
+    lay(&path, &to, Machine::X86_64)?;
+    Ok(to)
+}
+
+/// Puts a program under its name into a folder from which a service may be giving it out: what is there stays whole.
+fn lay(program: &Path, to: &Path, machine: Machine) -> Result<PathBuf> {
+    let place = to.join(format!("assisted-host-{}", machine.name()));
+    let new = place.with_extension("new");
+    fs::copy(program, &new).with_context(|| format!("can't write {}", new.display()))?;
+    fs::rename(&new, &place)?;
+    Ok(place)
 }
 
 /// A figure beside its goal.

@@ -22,11 +22,13 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Install what tests and demo need (Debian packages as root, a Python environment in the cache)
-    Setup,
+    /// Make what tests and demo need: Debian packages (as root), and in the cache Python packages, coreos-installer, Kubernetes
+    /// and the image of lab machines
+    Setup(setup::Setup),
     /// Set up, then format, lint, check crate order, licences, contract and docs, and run the tests
     Test(test::Test),
-    /// Set up, then start the system and discover this machine; Ctrl-C stops everything
+    /// Show the system at work: clusters on simulated hosts while the rest is set up, then one on virtual machines; Ctrl-C stops
+    /// everything
     Demo(demo::Demo),
     /// Measure, and print each figure beside its goal
     Bench(bench::Bench),
@@ -52,7 +54,7 @@ enum Task {
 
 fn main() -> anyhow::Result<()> {
     match Cli::parse().task {
-        Task::Setup => setup::run(),
+        Task::Setup(setup) => setup.run(),
         Task::Test(test) => test::run(test),
         Task::Demo(demo) => demo.run(),
         Task::Bench(bench) => bench.run(),

@@ -1,15 +1,19 @@
-//! Running other programs: said beforehand, checked afterwards.
+//! Running other programs: said beforehand, checked afterwards, and never waited for without a limit where nobody watches.
 
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use assisted_lab_tools::on_path;
 use serde_json::Value;
+
+/// Between two looks at a program that runs.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Root of the checkout.
 pub fn root() -> PathBuf {
@@ -26,7 +30,7 @@ pub fn cache() -> Result<PathBuf> {
 /// `cargo` with arguments, in the root of the checkout. It is not told what cargo has told this program of itself: some
 /// libraries would be built anew for it, and once more when somebody runs cargo by hand.
 pub fn cargo(args: &[&str]) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = tied(std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from));
     command.args(args).current_dir(root());
     for (name, _) in std::env::vars_os() {
         let own = name.to_string_lossy();
@@ -35,6 +39,18 @@ pub fn cargo(args: &[&str]) -> Command {
         }
     }
     command
+}
+
+/// A program that is killed when this one ends, however it ends: builds go on for minutes.
+pub fn tied(program: impl AsRef<Path>) -> Command {
+    match on_path("setpriv") {
+        Some(setpriv) => {
+            let mut command = Command::new(setpriv);
+            command.args(["--pdeathsig", "KILL", "--"]).arg(program.as_ref());
+            command
+        }
+        None => Command::new(program.as_ref()),
+    }
 }
 
 /// Folder of what cargo builds.
@@ -48,6 +64,16 @@ pub fn target_dir() -> Result<PathBuf> {
 pub fn programs() -> Result<PathBuf> {
     step("programs", &mut cargo(&["build", "--workspace", "--bins", "--examples"]))?;
     Ok(target_dir()?.join("debug"))
+}
+
+/// What builds some programs of the workspace, with the features that all of it has: nothing is built twice when the
+/// others follow.
+pub fn build(programs: &[&str]) -> Command {
+    let mut command = cargo(&["build", "--workspace"]);
+    for program in programs {
+        command.args(["--bin", program]);
+    }
+    command
 }
 
 thread_local! {
@@ -117,4 +143,26 @@ pub fn step(what: &str, command: &mut Command) -> Result<()> {
         bail!("{what} failed ({status})");
     }
     Ok(())
+}
+
+/// Waits for the end of a program, and does something else `meanwhile`; kills it at the limit.
+pub fn finish(
+    child: &mut Child,
+    what: &str,
+    limit: Duration,
+    mut meanwhile: impl FnMut(),
+) -> Result<ExitStatus> {
+    let deadline = Instant::now() + limit;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if Instant::now() >= deadline {
+            child.kill()?;
+            child.wait()?;
+            bail!("{what} did not end within {:.0} min", limit.as_secs_f64() / 60.0);
+        }
+        meanwhile();
+        std::thread::sleep(LOOK);
+    }
 }

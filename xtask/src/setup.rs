@@ -1,14 +1,18 @@
-//! What tests and demo need beyond Rust, Go, Node and Python.
+//! What tests and demo need beyond Rust, Go and Python.
 
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use assisted_lab_tools::{
     COREOS_INSTALLER, docker_registry, installed, installed_root, kubernetes, on_path, postgres,
 };
+use clap::{Args, ValueEnum};
 
-use crate::run::{cache, programs, root, step};
+use crate::dist;
+use crate::run::{build, cache, programs, root, say, step, target_dir, tied};
 
 /// A Debian package, and what tells that it is not needed.
 pub struct Package {
@@ -69,10 +73,95 @@ const PYTHON: &[&str] = &[
     "sushy-tools==2.2.0",
 ];
 
-/// Installs what is missing, and makes what lab machines boot.
-pub fn run() -> Result<()> {
-    tools()?;
-    lab_image(&programs()?)
+/// How long another build of Kubernetes may take that is waited for.
+const KUBERNETES: Duration = Duration::from_secs(20 * 60);
+
+#[derive(Args)]
+pub struct Setup {
+    /// Only these, in this order [default: all but the program for hosts]
+    #[arg(value_enum, value_name = "WHAT")]
+    parts: Vec<Part>,
+}
+
+/// What can be made ready by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// Debian packages
+    Packages,
+    /// The Python environment of stock clients and judges
+    Python,
+    /// What judges discovery images, and writes disks in the lab
+    CoreosInstaller,
+    /// The Kubernetes of the lab and of tests
+    Kubernetes,
+    /// The programs of this workspace
+    Programs,
+    /// The program for x86_64 hosts, as it ships
+    HostProgram,
+    /// What lab machines boot
+    LabImage,
+}
+
+impl Part {
+    /// Its name, as people read it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Packages => "Debian packages",
+            Self::Python => "Python packages",
+            Self::CoreosInstaller => "coreos-installer",
+            Self::Kubernetes => "Kubernetes",
+            Self::Programs => "programs of the lab",
+            Self::HostProgram => "program for hosts",
+            Self::LabImage => "lab image",
+        }
+    }
+
+    /// Whether it is there, as far as can be told without making it: programs may be older than their sources.
+    pub fn is_there(self) -> bool {
+        let built = |path: &str| target_dir().is_ok_and(|target| target.join(path).is_file());
+        match self {
+            Self::Packages => missing(PACKAGES).is_empty(),
+            Self::Python => false,
+            Self::CoreosInstaller => installed("coreos-installer", COREOS_INSTALLER).is_ok(),
+            Self::Kubernetes => kubernetes::is_built(),
+            Self::Programs => built("debug/lab-cluster"),
+            Self::HostProgram => built("dist/assisted-host-x86_64"),
+            Self::LabImage => target_dir().is_ok_and(|target| {
+                let mut ask = Command::new(target.join("debug/assisted"));
+                ask.args(["lab", "image", "show"])
+                    .stdin(Stdio::null())
+                    .stdout(Stdio::null())
+                    .stderr(Stdio::null());
+                ask.status().is_ok_and(|status| status.success())
+            }),
+        }
+    }
+
+    /// Makes it, unless it is there.
+    pub fn make(self) -> Result<()> {
+        match self {
+            Self::Packages => packages(),
+            Self::Python => python().map(drop),
+            Self::CoreosInstaller => coreos_installer(),
+            Self::Kubernetes => build_kubernetes(),
+            Self::Programs => {
+                step("programs of the lab", &mut build(&["assisted", "assisted-host", "lab-cluster"]))
+            }
+            Self::HostProgram => dist::for_lab().map(drop),
+            Self::LabImage => lab_image(&target_dir()?.join("debug")),
+        }
+    }
+}
+
+impl Setup {
+    /// Makes what is asked for.
+    pub fn run(&self) -> Result<()> {
+        if self.parts.is_empty() {
+            tools()?;
+            return lab_image(&programs()?);
+        }
+        self.parts.iter().try_for_each(|part| part.make())
+    }
 }
 
 /// Installs what is missing.
@@ -94,32 +183,35 @@ pub fn nmstatectl() -> Result<()> {
     cargo_install("nmstatectl", NMSTATECTL, &["--debug", "--no-default-features", "--features", "gen_conf"])
 }
 
-/// What judges discovery images, and writes disks in the lab. Most of its build would be spent on optimising libraries that
-/// it hardly uses.
+/// What judges discovery images, and writes disks in the lab. Optimised it takes twice as long to build and is no faster:
+/// libraries in C do the work.
 pub fn coreos_installer() -> Result<()> {
-    cargo_install("coreos-installer", COREOS_INSTALLER, &["--config", "profile.release.opt-level=1"])
+    let quickly = ["--debug", "--config", "profile.dev.debug=false", "--config", "profile.dev.strip=true"];
+    cargo_install("coreos-installer", COREOS_INSTALLER, &quickly)
 }
 
 /// The Kubernetes that controllers and installers are tested with, built from its sources once for each version: one
-/// program, linked under each of its names.
+/// program, linked under each of its names. Who waits for it sees by a lock that it is on its way.
 pub fn build_kubernetes() -> Result<()> {
-    if kubernetes::is_installed() {
-        return Ok(());
-    }
     let (dir, version) = (kubernetes::root()?, kubernetes::VERSION);
     std::fs::create_dir_all(&dir).with_context(|| format!("can't create {}", dir.display()))?;
-    let program = dir.join("kube");
+    let _lock = locked(&kubernetes::lock()?, KUBERNETES)?;
+    if kubernetes::is_built() {
+        return Ok(());
+    }
+    let (program, unfinished) = (dir.join("kube"), dir.join("kube.unfinished"));
     let set = |name: &str| format!("-X k8s.io/component-base/version.{name}");
     let flags =
         format!("-s -w {}=v{version} {}=1 {}=34", set("gitVersion"), set("gitMajor"), set("gitMinor"));
     step(
         "kubernetes (up to ten minutes, once)",
-        Command::new("go")
+        tied("go")
             .current_dir(root().join("lab/kube"))
             .args(["build", "-trimpath", "-ldflags", &flags, "-o"])
-            .arg(&program)
+            .arg(&unfinished)
             .arg("."),
     )?;
+    std::fs::rename(&unfinished, &program).with_context(|| format!("can't write {}", program.display()))?;
     for name in kubernetes::BUILT {
         let link = dir.join(name);
         if !link.is_symlink() {
@@ -130,9 +222,33 @@ pub fn build_kubernetes() -> Result<()> {
     Ok(())
 }
 
+/// A lock on a file, which is made; another's is waited for.
+fn locked(path: &Path, limit: Duration) -> Result<File> {
+    let file = File::create(path).with_context(|| format!("can't write {}", path.display()))?;
+    let began = Instant::now();
+    let mut told = false;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => {
+                return Err(error).with_context(|| format!("can't lock {}", path.display()));
+            }
+            Err(TryLockError::WouldBlock) if began.elapsed() >= limit => {
+                bail!("another program holds {} for {:.0} min", path.display(), limit.as_secs_f64() / 60.0)
+            }
+            Err(TryLockError::WouldBlock) => {}
+        }
+        if !told {
+            say(&format!("--- waiting for another program, which holds {}", path.display()));
+            told = true;
+        }
+        std::thread::sleep(Duration::from_millis(500));
+    }
+}
+
 /// What lab machines boot, built once for each version of its recipe, by the programs that are given.
 pub fn lab_image(programs: &Path) -> Result<()> {
-    step("lab image", Command::new(programs.join("assisted")).args(["lab", "image", "build"]))
+    step("lab image", tied(programs.join("assisted")).args(["lab", "image", "build"]))
 }
 
 /// Version of nmstatectl that judges our keyfiles: that of the library in `Cargo.lock`.
@@ -146,7 +262,7 @@ fn cargo_install(name: &str, version: &str, options: &[&str]) -> Result<()> {
     step(
         name,
         // Outside the checkout: its settings are not for other people's programs.
-        Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        tied(std::env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from))
             .current_dir(cache()?)
             .args(["install", name, "--locked", "--version", version])
             .args(options)
@@ -157,13 +273,11 @@ fn cargo_install(name: &str, version: &str, options: &[&str]) -> Result<()> {
 
 /// Installs those Debian packages of a list that are missing.
 pub fn install(packages: &[Package]) -> Result<()> {
-    let missing: Vec<_> =
-        packages.iter().filter(|package| !(package.present)()).map(|package| package.name).collect();
+    let missing = missing(packages);
     if missing.is_empty() {
         return Ok(());
     }
-    let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
-    if !root || !has_program("apt-get") {
+    if !is_root() || !has_program("apt-get") {
         bail!(
             "missing: {0}\nInstall them (Debian: sudo apt-get install {0}) and try again.",
             missing.join(" ")
@@ -181,6 +295,10 @@ pub fn install(packages: &[Package]) -> Result<()> {
     )
 }
 
+fn missing(packages: &[Package]) -> Vec<&'static str> {
+    packages.iter().filter(|package| !(package.present)()).map(|package| package.name).collect()
+}
+
 /// The Python environment in the cache; made when its list of packages changed.
 pub fn python() -> Result<PathBuf> {
     let dir = cache()?.join("python");
@@ -196,6 +314,10 @@ pub fn python() -> Result<PathBuf> {
     step("python packages", Command::new(dir.join("bin/pip")).args(["install", "-q"]).args(PYTHON))?;
     std::fs::write(&stamp, wanted)?;
     Ok(dir)
+}
+
+pub fn is_root() -> bool {
+    Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
 pub fn has_program(program: &str) -> bool {

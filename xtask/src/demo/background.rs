@@ -1,0 +1,277 @@
+//! What virtual machines need, made behind the rest of the demo at low priority: with progress, an estimate, and a limit for
+//! each part.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Error, Result, anyhow};
+use assisted_lab_tools::{kubernetes, on_path};
+use clap::ValueEnum;
+
+use crate::run::{cache, tied};
+use crate::setup::{Part, is_root};
+
+/// Between two lines about progress.
+const TELL: Duration = Duration::from_secs(30);
+/// How long one part may take.
+const LIMIT: Duration = Duration::from_secs(60 * 60);
+/// What a build takes that finds everything up to date, in seconds.
+const UP_TO_DATE: u64 = 15;
+/// When it takes longer until machines can start, something else is shown first.
+const WORTH_WHILE: Duration = Duration::from_secs(60);
+/// Lines of a log that a failure shows.
+const TAIL: usize = 15;
+
+/// What is made one after the other: the estimates are seconds on two cores with the other queues beside it.
+const MACHINES: &[(Part, u64)] = &[(Part::Packages, 20), (Part::CoreosInstaller, 180), (Part::LabImage, 130)];
+const PROGRAMS: &[(Part, u64)] = &[(Part::Programs, 30), (Part::HostProgram, 200)];
+/// What machines don't wait for: `assisted lab up` does, when a cluster is to be installed.
+const LATER: &[(Part, u64)] = &[(Part::Kubernetes, 500)];
+
+/// Parts that are made one after the other.
+struct Queue {
+    parts: VecDeque<(Part, u64)>,
+    running: Option<Running>,
+    /// Whether machines can't start without these parts.
+    is_awaited: bool,
+    nice: &'static str,
+}
+
+struct Running {
+    part: Part,
+    estimate: Duration,
+    child: Child,
+    since: Instant,
+    log: PathBuf,
+}
+
+/// Everything that is being made.
+pub struct Background {
+    queues: Vec<Queue>,
+    /// Whether the programs are there, so that what needs them may begin.
+    is_built: bool,
+    failed: Option<Error>,
+    /// What has happened and was not told yet.
+    news: Vec<String>,
+    told: Instant,
+}
+
+impl Background {
+    /// Makes nothing.
+    pub fn none() -> Self {
+        Self { queues: Vec::new(), is_built: false, failed: None, news: Vec::new(), told: Instant::now() }
+    }
+
+    /// Begins with what can be made before there are programs.
+    pub fn start() -> Result<Self> {
+        let queue = |parts: &[(Part, u64)], is_awaited, nice| Queue {
+            parts: parts.iter().copied().collect(),
+            running: None,
+            is_awaited,
+            nice,
+        };
+        let mut background = Self {
+            queues: vec![queue(MACHINES, true, "10"), queue(PROGRAMS, true, "10"), queue(LATER, false, "19")],
+            ..Self::none()
+        };
+        if !is_root() {
+            background.fail(anyhow!("they need root, for a network of their own"));
+        }
+        background.queues.iter_mut().for_each(Queue::leave_out_what_is_there);
+        background.look(true);
+        Ok(background)
+    }
+
+    /// What needs the programs may begin; what is there needs not.
+    pub fn programs_are_built(&mut self) {
+        self.is_built = true;
+        for queue in &mut self.queues {
+            queue.parts.retain(|(part, _)| *part != Part::LabImage || !part.is_there());
+            for (part, estimate) in &mut queue.parts {
+                if part.is_there() {
+                    *estimate = (*estimate).min(UP_TO_DATE);
+                }
+            }
+        }
+        self.look(false);
+    }
+
+    /// Whether it is worth while to show something else until machines can start.
+    pub fn takes_long(&self) -> bool {
+        self.failed.is_some() || self.left() > WORTH_WHILE
+    }
+
+    /// Whether machines can start, or never will.
+    fn is_ready(&self) -> bool {
+        self.failed.is_some() || self.awaited().all(|queue| queue.running.is_none() && queue.parts.is_empty())
+    }
+
+    fn left(&self) -> Duration {
+        self.awaited().map(Queue::left).max().unwrap_or_default()
+    }
+
+    /// Waits until machines can start. Each part has a limit, so this ends.
+    pub fn await_machines(&mut self) -> Result<()> {
+        while !self.is_ready() {
+            std::thread::sleep(Duration::from_millis(200));
+            self.look(true);
+        }
+        self.look(true);
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// Goes on with what has come to its end; tells now and then how far everything is, when the screen is free for it.
+    pub fn look(&mut self, tell: bool) {
+        for number in 0..self.queues.len() {
+            if let Err(error) = self.look_at(number) {
+                self.fail(error);
+            }
+        }
+        if tell {
+            self.news.drain(..).for_each(|line| say(&line));
+            if self.told.elapsed() >= TELL {
+                self.told = Instant::now();
+                self.tell();
+            }
+        }
+    }
+
+    fn look_at(&mut self, number: usize) -> Result<()> {
+        let Some(queue) = self.queues.get_mut(number) else { return Ok(()) };
+        if let Some(mut running) = queue.running.take() {
+            let took = running.since.elapsed();
+            match running.child.try_wait()? {
+                Some(status) if status.success() => {
+                    self.news.push(format!("{} made, in {:.0} s", running.part.name(), took.as_secs_f64()));
+                }
+                Some(status) => return Err(running.failure(&status.to_string())),
+                None if took >= LIMIT => {
+                    let _ = running.child.kill();
+                    let _ = running.child.wait();
+                    return Err(running.failure(&format!("not made within {:.0} min", minutes(LIMIT))));
+                }
+                None => {
+                    queue.running = Some(running);
+                    return Ok(());
+                }
+            }
+        }
+        if let Some((part, _)) = queue.parts.front() {
+            let needs_programs = matches!(part, Part::Programs | Part::HostProgram | Part::LabImage);
+            if !needs_programs || self.is_built {
+                queue.begin()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends everything: without one part the others are of no use here.
+    fn fail(&mut self, error: Error) {
+        self.news.push(format!("NO VIRTUAL MACHINES: {error:#}"));
+        self.queues.clear();
+        self.failed = Some(error);
+    }
+
+    fn awaited(&self) -> impl Iterator<Item = &Queue> {
+        self.queues.iter().filter(|queue| queue.is_awaited)
+    }
+
+    fn tell(&self) {
+        let running: Vec<_> = self.queues.iter().filter_map(|queue| queue.running.as_ref()).collect();
+        if running.is_empty() {
+            return;
+        }
+        let parts: Vec<_> = running.iter().map(|running| running.progress()).collect();
+        let left = self.left();
+        let machines = if left.is_zero() {
+            "virtual machines don't wait for it".to_owned()
+        } else {
+            format!("virtual machines start in about {:.0} min", minutes(left).ceil())
+        };
+        say(&format!("being made: {}; {machines}", parts.join(", ")));
+    }
+}
+
+impl Queue {
+    fn leave_out_what_is_there(&mut self) {
+        // Programs are never older than their sources, the image never older than its recipe: their builds find that out.
+        let is_judged = |part: &Part| !matches!(part, Part::Programs | Part::HostProgram | Part::LabImage);
+        self.parts.retain(|(part, _)| !(is_judged(part) && part.is_there()));
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        let Some((part, estimate)) = self.parts.pop_front() else { return Ok(()) };
+        let value = part.to_possible_value().context("a part has no name")?;
+        let log = match part {
+            // Whoever waits for it in the lab looks for it there.
+            Part::Kubernetes => kubernetes::log()?,
+            _ => cache()?.join(format!("{}.log", value.get_name())),
+        };
+        let told = File::create(&log).with_context(|| format!("can't write {}", log.display()))?;
+        let own = std::env::current_exe()?;
+        let mut command = match on_path("nice") {
+            Some(nice) => {
+                let mut command = tied(nice);
+                command.args(["-n", self.nice]).arg(own);
+                command
+            }
+            None => tied(own),
+        };
+        command.args(["setup", value.get_name()]).stdin(Stdio::null()).stdout(told.try_clone()?).stderr(told);
+        let child = command.spawn().with_context(|| format!("can't start to make: {}", part.name()))?;
+        let estimate = Duration::from_secs(estimate);
+        self.running = Some(Running { part, estimate, child, since: Instant::now(), log });
+        Ok(())
+    }
+
+    /// How long it will take until all of it is made, by the estimates.
+    fn left(&self) -> Duration {
+        let running = self.running.as_ref().map_or(Duration::ZERO, Running::left);
+        running + self.parts.iter().map(|(_, estimate)| Duration::from_secs(*estimate)).sum::<Duration>()
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        if let Some(running) = &mut self.running {
+            let _ = running.child.kill();
+            let _ = running.child.wait();
+        }
+    }
+}
+
+impl Running {
+    /// What is late is not ready at once.
+    fn left(&self) -> Duration {
+        self.estimate.saturating_sub(self.since.elapsed()).max(Duration::from_secs(10))
+    }
+
+    fn progress(&self) -> String {
+        let (since, estimate) = (self.since.elapsed().as_secs(), self.estimate.as_secs());
+        format!("{} ({since} s, usually {estimate}; {})", self.part.name(), self.log.display())
+    }
+
+    fn failure(&self, why: &str) -> Error {
+        anyhow!("{} failed ({why})\n{}", self.part.name(), tail(&self.log))
+    }
+}
+
+fn say(line: &str) {
+    eprintln!("--- in the background: {line}");
+}
+
+fn minutes(time: Duration) -> f64 {
+    time.as_secs_f64() / 60.0
+}
+
+/// The last lines of a log.
+fn tail(log: &Path) -> String {
+    let text = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<_> = text.trim_end().lines().collect();
+    let last = lines.get(lines.len().saturating_sub(TAIL)..).unwrap_or_default();
+    format!("the end of {}:\n  {}", log.display(), last.join("\n  "))
+}

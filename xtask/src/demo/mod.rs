@@ -1,0 +1,100 @@
+//! The system at work: at once on simulated hosts, and as soon as everything for them is made, on virtual machines.
+
+mod background;
+mod simulated;
+
+use std::cell::RefCell;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use crate::run::{build, finish, target_dir};
+use background::Background;
+use simulated::Simulated;
+
+/// How long the first build of the programs may take, with everything that they need to be fetched.
+const FIRST_BUILD: Duration = Duration::from_secs(60 * 60);
+
+#[derive(Args)]
+pub struct Demo {
+    /// Stop when everything has been shown, instead of waiting for Ctrl-C; simulated hosts hurry
+    #[arg(long)]
+    once: bool,
+    /// No virtual machines: discover this machine, and install clusters on simulated hosts
+    #[arg(long, conflicts_with = "lab")]
+    simulated: bool,
+    /// What `assisted lab up` takes, such as: --topology sno --iso minimal
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
+    lab: Vec<String>,
+}
+
+impl Demo {
+    /// Shows everything, and waits.
+    pub fn run(&self) -> Result<()> {
+        let target = target_dir()?;
+        let (programs, dir) = (target.join("debug"), target.join("demo"));
+        if dir.exists() {
+            std::fs::remove_dir_all(&dir).with_context(|| format!("can't empty {}", dir.display()))?;
+        }
+        std::fs::create_dir_all(&dir)?;
+        let background = if self.simulated { Background::none() } else { Background::start()? };
+        let background = RefCell::new(background);
+        first_build(&background)?;
+        if self.simulated {
+            let shown = Simulated::show(&programs, &dir, self.once, &background)?;
+            return if self.once { Ok(()) } else { shown.wait() };
+        }
+        background.borrow_mut().programs_are_built();
+        let mut shown = None;
+        if background.borrow().takes_long() {
+            println!("\n=== The same on simulated hosts, until virtual machines can start");
+            shown = Some(Simulated::show(&programs, &dir, self.once, &background)?);
+        }
+        let ready = background.borrow_mut().await_machines();
+        drop(shown);
+        ready.context(
+            "virtual machines can't be installed here; `cargo xtask demo --simulated` shows what works without them",
+        )?;
+        self.install_machines(&programs, &target)
+    }
+
+    /// Becomes the lab, which is ended by Ctrl-C itself.
+    fn install_machines(&self, programs: &Path, target: &Path) -> Result<()> {
+        println!(
+            "\n=== Virtual machines become a cluster: three take minutes with KVM, about twenty without"
+        );
+        let mut lab = Command::new(programs.join("assisted"));
+        lab.args(["lab", "up"]).args(&self.lab);
+        let given = |name: &str| {
+            let with_value = format!("{name}=");
+            self.lab.iter().any(|word| word == name || word.starts_with(&with_value))
+        };
+        if !given("--dir") {
+            lab.arg("--dir").arg(target.join("demo/lab"));
+        }
+        if !given("--host-programs") {
+            lab.arg("--host-programs").arg(target.join("dist"));
+        }
+        if self.once {
+            lab.arg("--once");
+        }
+        Err(lab.exec()).context("can't start the lab")
+    }
+}
+
+/// Builds what the simulated part takes, and nothing else: the first thing on the screen waits for it.
+fn first_build(background: &RefCell<Background>) -> Result<()> {
+    println!("=== The programs: about three minutes the first time, on two cores");
+    let mut cargo =
+        build(&["assisted", "assisted-host"]).stdin(Stdio::null()).spawn().context("can't start cargo")?;
+    let status =
+        finish(&mut cargo, "the build of the programs", FIRST_BUILD, || background.borrow_mut().look(true))?;
+    if !status.success() {
+        bail!("the programs can't be built ({status})");
+    }
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! What works without virtual machines: this machine is discovered, and clusters are installed on simulated hosts.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::background::Background;
+use crate::run::{finish, tied};
+
+/// Clusters that are installed: name, shape, control-plane nodes.
+const CLUSTERS: [(&str, &str, &str); 2] = [("three-nodes", "compact", "3"), ("single-node", "sno", "1")];
+
+/// Simulated seconds per second: an installation that takes most of an hour is watched for half a minute.
+const SPEED: &str = "90";
+
+/// The same when nobody watches.
+const SPEED_ONCE: &str = "600";
+
+/// What is installed.
+const OPENSHIFT: &str = "4.22";
+
+/// How long the service may take to start, a host to be judged, and any other command.
+const START: Duration = Duration::from_secs(60);
+const JUDGED: Duration = Duration::from_secs(60);
+const COMMAND: Duration = Duration::from_secs(60);
+/// How long an installation may take; a hurried one takes seconds.
+const INSTALLATION: Duration = Duration::from_secs(10 * 60);
+
+/// What a pull secret must look like; it opens no registry.
+const PULL_SECRET: &str = r#"{"auths":{"quay.io":{"auth":"ZGVtbzpkZW1v","email":"demo@example.com"}}}"#;
+
+/// A child process that ends with the demo.
+struct Running(Child);
+
+impl Running {
+    fn start(command: &mut Command, log: &Path) -> Result<Self> {
+        let told = File::create(log).with_context(|| format!("can't write {}", log.display()))?;
+        let child = command.stdin(Stdio::null()).stdout(told.try_clone()?).stderr(told).spawn()?;
+        Ok(Self(child))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Ctrl-C reaches the whole group; this is for every other way out.
+        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
+        let _ = self.0.wait();
+    }
+}
+
+/// What has been shown; its service runs until this is dropped.
+pub struct Simulated(Running);
+
+impl Simulated {
+    /// Discovers this machine, and installs clusters on simulated hosts, which hurry when nobody watches.
+    pub fn show(programs: &Path, dir: &Path, hurry: bool, background: &RefCell<Background>) -> Result<Self> {
+        std::fs::write(dir.join("pull-secret.json"), PULL_SECRET)?;
+        let (service, url) = serve(programs, dir, background)?;
+        let cli = Cli { program: programs.join("assisted"), url, dir: dir.to_owned(), background };
+        heading("A cluster and an infra-env");
+        let (cluster, infra_env) = cli.cluster("demo", &[])?;
+        cli.show(&["cluster", "show", &cluster], COMMAND)?;
+
+        heading("The agent, on this machine");
+        let log = dir.join("agent.log");
+        let arguments = ["agent", "--url", &cli.url, "--infra-env-id", &infra_env, "--agent-version", "demo"];
+        let agent = Running::start(tied(programs.join("assisted-host")).args(arguments), &log)
+            .context("can't start the agent")?;
+        println!("its log: {}", log.display());
+        let host = cli.wait_for_host(&infra_env, JUDGED)?;
+
+        heading("The host, and every reason why it can or can't be installed");
+        cli.show(&["host", "list", "--infra-env", &infra_env], COMMAND)?;
+        cli.show(&["host", "show", &host], COMMAND)?;
+        heading("What happened");
+        cli.show(&["event", "list", "--cluster", &cluster], COMMAND)?;
+        drop(agent);
+        let speed = if hurry { SPEED_ONCE } else { SPEED };
+        for (name, topology, control_plane) in CLUSTERS {
+            install(&cli, name, topology, control_plane, speed)?;
+        }
+        println!("\nThe API: {0}  its documentation: {0}/docs", cli.url);
+        println!("Try:     {} --url {} host list", cli.program.display(), cli.url);
+        std::io::stdout().flush()?;
+        Ok(Self(service))
+    }
+
+    /// Waits until somebody ends it.
+    pub fn wait(mut self) -> Result<()> {
+        println!("Ctrl-C stops everything.");
+        std::io::stdout().flush()?;
+        let status = self.0.0.wait()?;
+        bail!("the service ended ({status})")
+    }
+}
+
+/// Installs a cluster on simulated hosts, and watches it.
+fn install(cli: &Cli<'_>, name: &str, topology: &str, control_plane: &str, speed: &str) -> Result<()> {
+    heading(&format!("An installation on simulated hosts: {name}"));
+    let (cluster, infra_env) = cli.cluster(name, &["--control-plane-count", control_plane])?;
+    let simulate =
+        ["lab", "simulate", "--topology", topology, "--cluster", &cluster, "--infra-env", &infra_env];
+    println!("$ assisted {} --speed {speed} &", simulate.join(" "));
+    let mut command = cli.command(&simulate);
+    let _hosts = Running::start(command.args(["--speed", speed]), &cli.dir.join(format!("{name}.log")))
+        .context("can't start the simulated hosts")?;
+    cli.show(&["cluster", "watch", name, "--until", "installed"], INSTALLATION)?;
+    cli.show(&["cluster", "download", name, "kubeconfig", "--to", &format!("kubeconfig-{name}")], COMMAND)
+}
+
+/// Starts the service on a free port; gives its address once it is ready.
+fn serve(programs: &Path, dir: &Path, background: &RefCell<Background>) -> Result<(Running, String)> {
+    heading("The service, on SQLite");
+    let log = dir.join("service.log");
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--generator", "simulation", "--data-dir"];
+    let mut command = tied(programs.join("assisted"));
+    let mut service = Running::start(command.args(arguments).arg(dir.join("data")), &log)
+        .context("can't start the service")?;
+    let deadline = Instant::now() + START;
+    loop {
+        // A line names the address: the port was free for the service to choose.
+        let told = std::fs::read_to_string(&log)?;
+        if let Some(line) = told.lines().find(|line| line.contains("listening on http://")) {
+            let url = line.split_whitespace().find(|word| word.starts_with("http://")).unwrap_or_default();
+            println!("{line}\nits log: {}", log.display());
+            return Ok((service, url.trim_end_matches('/').to_owned()));
+        }
+        if let Some(status) = service.0.try_wait()? {
+            bail!("the service ended ({status}) before it was ready:\n{told}");
+        }
+        if Instant::now() >= deadline {
+            bail!("the service was not ready within {} s: see {}", START.as_secs(), log.display());
+        }
+        background.borrow_mut().look(true);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The command line of the product, as a person uses it.
+struct Cli<'a> {
+    program: PathBuf,
+    url: String,
+    dir: PathBuf,
+    background: &'a RefCell<Background>,
+}
+
+impl Cli<'_> {
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = tied(&self.program);
+        command.args(["--url", &self.url]).args(args).current_dir(&self.dir);
+        command
+    }
+
+    fn show(&self, args: &[&str], limit: Duration) -> Result<()> {
+        println!("\n$ assisted {}", args.join(" "));
+        // What is watched is drawn over and over: nobody else may write there.
+        self.finish(self.command(args), args, limit)
+    }
+
+    fn json(&self, args: &[&str]) -> Result<Value> {
+        let answer = self.dir.join("answer.json");
+        let mut command = self.command(args);
+        command.args(["-o", "json"]).stdout(File::create(&answer)?);
+        self.finish(command, args, COMMAND)?;
+        Ok(serde_json::from_slice(&std::fs::read(&answer)?)?)
+    }
+
+    fn finish(&self, mut command: Command, args: &[&str], limit: Duration) -> Result<()> {
+        let mut child = command.stdin(Stdio::null()).spawn().context("can't start assisted")?;
+        let what = format!("assisted {}", args.join(" "));
+        if !finish(&mut child, &what, limit, || self.background.borrow_mut().look(false))?.success() {
+            bail!("{what} failed");
+        }
+        Ok(())
+    }
+
+    fn id(&self, args: &[&str]) -> Result<String> {
+        println!("$ assisted {}", args.join(" "));
+        let created = self.json(args)?;
+        created["id"].as_str().map(str::to_owned).with_context(|| format!("no id in {created}"))
+    }
+
+    /// Creates a cluster and an infra-env for its hosts: their ids.
+    fn cluster(&self, name: &str, more: &[&str]) -> Result<(String, String)> {
+        let secret = ["--pull-secret-file", "pull-secret.json"];
+        let create =
+            ["cluster", "create", name, "--base-domain", "example.com", "--openshift-version", OPENSHIFT];
+        let cluster = self.id(&[&create, more, &secret].concat())?;
+        let infra_env =
+            self.id(&[&["infra-env", "create", name, "--cluster", &cluster], secret.as_slice()].concat())?;
+        Ok((cluster, infra_env))
+    }
+
+    /// Waits until a host has been judged.
+    fn wait_for_host(&self, infra_env: &str, limit: Duration) -> Result<String> {
+        let started = Instant::now();
+        let mut shown = String::new();
+        loop {
+            let hosts = self.json(&["host", "list", "--infra-env", infra_env])?;
+            if let Some(host) = hosts.as_array().and_then(|hosts| hosts.first()) {
+                let status = host["status"].as_str().unwrap_or_default();
+                if status != shown {
+                    println!(
+                        "{:5.1} s  {status}: {}",
+                        started.elapsed().as_secs_f64(),
+                        host["status_info"].as_str().unwrap_or_default()
+                    );
+                    shown = status.to_owned();
+                }
+                if status != "discovering" {
+                    return host["id"].as_str().map(str::to_owned).context("a host without an id");
+                }
+            }
+            if started.elapsed() > limit {
+                bail!(
+                    "no host was judged within {} s: see the logs in {}",
+                    limit.as_secs(),
+                    self.dir.display()
+                );
+            }
+            self.background.borrow_mut().look(true);
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+}
+
+fn heading(text: &str) {
+    println!("\n=== {text}");
+}
