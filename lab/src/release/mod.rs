@@ -52,6 +52,20 @@ pub struct Pushed {
     pub controller: String,
 }
 
+impl Pushed {
+    /// The names of a release in a registry, whether it is there or not.
+    pub fn named(registry: &str, version: &str) -> Self {
+        Self {
+            release: format!("{registry}/{RELEASE}:{}", tag(version)),
+            controller: format!("{registry}/{CONTROLLER}:latest"),
+        }
+    }
+}
+
+fn tag(version: &str) -> String {
+    format!("{version}-x86_64")
+}
+
 /// A file of an image: its place, and what it is.
 type Entry<'a> = (&'a str, &'a Path);
 
@@ -91,15 +105,11 @@ pub async fn push_release(
         components,
         operator: bulk,
     };
-    let tag = format!("{version}-x86_64");
-    push(registry, RELEASE, Some(&tag), &release.build()?).await?;
+    push(registry, RELEASE, Some(&tag(version)), &release.build()?).await?;
     let controller =
         image(&[("usr/bin/assisted", &programs.assisted)], &[], &["/usr/bin/assisted", "controller"])?;
     push(registry, CONTROLLER, Some("latest"), &controller).await?;
-    Ok(Pushed {
-        release: format!("{registry}/{RELEASE}:{tag}"),
-        controller: format!("{registry}/{CONTROLLER}:latest"),
-    })
+    Ok(Pushed::named(registry, version))
 }
 
 /// Bytes that can't be packed. Hosts judge a registry by the rate at which they fetch each image: one of a few bytes, which takes

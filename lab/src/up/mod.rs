@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use assisted_lab_tools::kubernetes;
 use clap::ValueEnum;
 
 use crate::image::{Image, ImageError};
@@ -45,6 +46,9 @@ const DISCOVERY: Duration = Duration::from_secs(25 * 60);
 /// From the last host's discovery until all of them can be installed.
 const READY: Duration = Duration::from_secs(15 * 60);
 
+/// A build of Kubernetes takes minutes, and machines may be in its way.
+const KUBERNETES: Duration = Duration::from_secs(60 * 60);
+
 /// What is wanted.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -61,8 +65,6 @@ pub struct Plan {
     pub program: PathBuf,
     /// A folder with the program for hosts, `assisted-host-x86_64`, or `assisted-host` as it was built.
     pub host_programs: PathBuf,
-    /// The program that shows the cluster's nodes; without one they are not shown.
-    pub kubectl: Option<PathBuf>,
     pub fault: Option<Fault>,
     /// End once the cluster has this status.
     pub until: Until,
@@ -168,6 +170,7 @@ impl Lab {
         let record = Record::new(&plan.dir)?;
         let machines = topology::machines(&plan);
         plan.fault.map_or(Ok(()), |fault| fault.can_happen(&machines))?;
+        payload::must_come(&plan)?;
         // An earlier lab has left its disks, its clusters, and a service that was ready.
         for name in machines.iter().map(|machine| machine.name.as_str()).chain([service::DATA, service::LOG])
         {
@@ -186,8 +189,7 @@ impl Lab {
         let plugs = plan.room.as_ref().map_or(Plugs::Taps, |room| Plugs::Card(&room.interface));
         let network = Network::start(&record.namespace, &names, &members, plugs, &plan.dir)?;
         let record = record.write(&machines)?;
-        let pushed = payload::push(&plan, &network)?;
-        let service = service::Service::start(&plan, &image, &pushed, &network)?;
+        let service = service::Service::start(&plan, &image, &payload::names(), &network)?;
         let cli = CommandLine::new(&plan.program, &plan.dir, &network);
         let mut lab = Self {
             plan,
@@ -263,7 +265,10 @@ impl Lab {
         if self.plan.until == Until::Ready {
             return Ok(());
         }
-        heading("The installation");
+        heading("The release, and the installation");
+        self.begins("the release comes into the registry");
+        self.await_kubernetes()?;
+        payload::push(&self.plan, &self.network)?;
         let until = if self.plan.until == Until::Installing { "installing" } else { "installed" };
         let mut fault = self.plan.fault;
         let mut installed = self.install(until, fault);
@@ -280,6 +285,17 @@ impl Lab {
         self.phase = Phase::Installed;
         if self.plan.until == Until::Installed {
             self.show_cluster()?;
+        }
+        Ok(())
+    }
+
+    /// The demo builds Kubernetes while machines boot: they need it from here on.
+    fn await_kubernetes(&mut self) -> Result<(), LabError> {
+        let log = kubernetes::log().map(|log| log.display().to_string()).unwrap_or_default();
+        let mut wait = self.wait_for(&format!("Kubernetes, which is being built ({log})"), KUBERNETES);
+        while kubernetes::is_being_built() {
+            self.pause()?;
+            wait.go_on()?;
         }
         Ok(())
     }
@@ -324,9 +340,9 @@ impl Lab {
         heading("The cluster");
         self.cli.show(&["cluster", "show", NAME])?;
         self.cli.show(&["cluster", "download", NAME, "kubeconfig", "--to", "kubeconfig"])?;
-        let Some(kubectl) = &self.plan.kubectl else { return Ok(()) };
+        let Some(kubectl) = kubernetes::find("kubectl") else { return Ok(()) };
         say("\n$ kubectl get nodes -o wide");
-        let mut command = self.network.command(kubectl);
+        let mut command = self.network.command(&kubectl);
         command
             .args(["--kubeconfig", "kubeconfig", "get", "nodes", "-o", "wide"])
             .current_dir(&self.plan.dir);

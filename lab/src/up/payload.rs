@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use assisted_lab_tools::kubernetes;
+
 use super::{LabError, Plan};
 use crate::network::{Network, REGISTRY};
 use crate::release::{Programs, Pushed, push_release};
@@ -18,14 +20,30 @@ const PUSH: Duration = Duration::from_secs(10 * 60);
 /// Debian's etcd.
 const ETCD: &str = "/usr/bin/etcd";
 
+/// Under which names machines will find the release.
+pub(super) fn names() -> Pushed {
+    Pushed::named(REGISTRY, VERSION)
+}
+
+/// Fails when the release can't be made later.
+pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
+    let cluster = cluster(plan);
+    if !cluster.is_file() {
+        return Err(LabError::NoProgram(cluster));
+    }
+    match kubernetes::is_being_built() || kubernetes::find("kube").is_some() {
+        true => Ok(()),
+        false => Err(LabError::NoKubernetes),
+    }
+}
+
 /// Pushes the release into the registry of a network.
 pub(super) fn push(plan: &Plan, network: &Network) -> Result<Pushed, LabError> {
-    let beside = plan.program.parent().unwrap_or(Path::new("."));
     let programs = Programs {
-        cluster: stripped(plan, &beside.join("lab-cluster"), "lab-cluster")?,
+        cluster: stripped(plan, &cluster(plan), "lab-cluster")?,
         assisted: stripped(plan, &plan.program, "assisted")?,
         etcd: PathBuf::from(ETCD),
-        kubernetes: assisted_lab_tools::kubernetes::find("kube").ok_or(LabError::NoKubernetes)?,
+        kubernetes: kubernetes::find("kube").ok_or(LabError::NoKubernetes)?,
     };
     network.within(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -42,6 +60,10 @@ pub(super) fn push(plan: &Plan, network: &Network) -> Result<Pushed, LabError> {
             }
         })
     })?
+}
+
+fn cluster(plan: &Plan) -> PathBuf {
+    plan.program.with_file_name("lab-cluster")
 }
 
 /// A folder with the program for hosts under the name that the service looks for.

@@ -177,7 +177,6 @@ mod tests {
             dir: "/x".into(),
             program: "/x".into(),
             host_programs: "/x".into(),
-            kubectl: None,
             fault: None,
             room: None,
             until: super::super::Until::Installed,

@@ -130,7 +130,6 @@ impl Up {
             dir: self.place.dir(),
             program,
             host_programs: self.host_programs.unwrap_or(beside),
-            kubectl: assisted_lab_tools::kubernetes::find("kubectl"),
             fault: self.fault,
             until: self.until,
             limit: Duration::from_secs(self.limit * 60),

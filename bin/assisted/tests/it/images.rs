@@ -18,7 +18,7 @@ const AREA: u8 = 0xee;
 const AREA_SIZE: usize = 256 << 10;
 
 /// A live image whose ignition area is easily found.
-fn base(dir: &Path) -> PathBuf {
+pub fn base(dir: &Path) -> PathBuf {
     let tree = dir.join("tree");
     for (path, content) in [
         ("images/pxeboot/vmlinuz", vec![1; 4096]),
@@ -42,7 +42,7 @@ fn base(dir: &Path) -> PathBuf {
 }
 
 /// The list of OS images with it.
-fn list(base: &Path) -> String {
+pub fn list(base: &Path) -> String {
     format!(
         r#"[{{"openshift_version":"4.20","cpu_architecture":"x86_64","version":"420.1","url":"file://{}"}}]"#,
         base.display()

@@ -4,6 +4,7 @@
 mod command_line;
 mod crash;
 mod discovery;
+mod documents;
 mod images;
 mod infra_env;
 mod iso;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::service::{Service, text};
 
 /// Says that releases are to be had in a registry of this machine alone.
-fn registries_conf(registry: &str) -> String {
+pub fn registries_conf(registry: &str) -> String {
     format!(
         "[[registry]]\nlocation = \"quay.io/openshift-release-dev/ocp-release\"\nblocked = true\n\
          [[registry.mirror]]\nlocation = \"{registry}/ocp/release\"\ninsecure = true\npull-from-mirror = \"all\"\n\

@@ -1,0 +1,203 @@
+//! What the documents tell people to type, typed as it stands.
+
+mod block;
+mod session;
+
+use std::process::Command;
+
+use assisted_testkit::oci::{self, OPENSHIFT_INSTALL};
+use assisted_testkit::{Access, DockerRegistry, built};
+use serde_json::Value;
+
+use self::block::{Block, Needs, blocks, documents, root};
+use self::session::{Network, Session};
+use crate::service::{Service, text};
+use crate::{images, openshift};
+
+/// The documents with commands that a test below types.
+const TYPED: &[&str] = &[
+    "README.md",
+    "docs/agent.md",
+    "docs/generation.md",
+    "docs/images.md",
+    "docs/installer.md",
+    "docs/static-networking.md",
+];
+
+/// The blocks of a document that need no more than others.
+fn runnable(document: &str, needs: Needs) -> Vec<Block> {
+    assert!(TYPED.contains(&document), "{document}");
+    let found: Vec<_> =
+        blocks(document).into_iter().filter(|block| block.needs().unwrap() == Some(needs)).collect();
+    assert!(!found.is_empty(), "{document} has no such blocks");
+    found
+}
+
+/// Types all commands of a document.
+fn follow(document: &str, session: &mut Session) {
+    for block in runnable(document, Needs::Nothing) {
+        for command in block.commands() {
+            match command.strip_prefix("cargo build ") {
+                Some(arguments) => release(&block, arguments, session),
+                None if command.contains("Ctrl-C") => session.watch(command, |said| !said.trim().is_empty()),
+                None => session.follow(command),
+            }
+        }
+    }
+}
+
+/// Puts what a release build would make where it would be, without building it once more.
+fn release(block: &Block, arguments: &str, session: &Session) {
+    let words: Vec<_> = arguments.split(" #").next().unwrap_or_default().split_whitespace().collect();
+    assert_eq!(words.first(), Some(&"--release"), "{}: {arguments}", block.place());
+    let metadata = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&metadata.stdout).unwrap();
+    let mut asked: Vec<_> =
+        words.windows(2).filter(|pair| pair[0] == "-p").map(|pair| pair[1].to_owned()).collect();
+    let packages = metadata["packages"].as_array().unwrap();
+    if asked.is_empty() {
+        let default = metadata["workspace_default_members"].as_array().unwrap();
+        let is_default = |package: &&Value| default.contains(&package["id"]);
+        asked = packages
+            .iter()
+            .filter(is_default)
+            .map(|package| text(package["name"].as_str().unwrap().as_bytes()))
+            .collect();
+    }
+    let dir = session.dir().join("target/release");
+    std::fs::create_dir_all(&dir).unwrap();
+    for name in asked {
+        let package = packages.iter().find(|package| package["name"] == name.as_str());
+        let package = package.unwrap_or_else(|| panic!("{}: there is no package {name}", block.place()));
+        let targets = package["targets"].as_array().unwrap();
+        for program in targets.iter().filter(|target| target["kind"][0] == "bin") {
+            let program = program["name"].as_str().unwrap();
+            std::os::unix::fs::symlink(built(program).unwrap(), dir.join(program)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn every_block_of_commands_is_typed_or_says_why_not() {
+    let mut wrong = Vec::new();
+    for document in documents() {
+        for block in blocks(&document) {
+            match block.needs() {
+                Err(why) => wrong.push(format!("{}: {why}", block.place())),
+                Ok(Some(Needs::Nothing | Needs::Everything)) if !TYPED.contains(&document.as_str()) => {
+                    wrong.push(format!("{}: no test types it", block.place()));
+                }
+                Ok(_) => {}
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_readme_leads_to_a_host_and_to_a_kubeconfig() {
+    // What it builds is found by what it says, and by nothing else.
+    let mut session = Session::open(Network::Own, &[("PATH", &std::env::var("PATH").unwrap())]);
+    follow("README.md", &mut session);
+    let kubeconfig = std::fs::read_to_string(session.dir().join("kubeconfig")).unwrap();
+    assert!(kubeconfig.contains("clusters:"), "{kubeconfig}");
+}
+
+#[test]
+fn any_machine_is_judged_without_a_service() {
+    follow("docs/agent.md", &mut Session::open(Network::Own, &[]));
+}
+
+#[test]
+fn the_installer_tells_its_options() {
+    follow("docs/installer.md", &mut Session::open(Network::Own, &[]));
+}
+
+#[test]
+fn an_image_is_downloaded_and_looked_into() {
+    let dir = tempfile::tempdir().unwrap();
+    let list = images::list(&images::base(dir.path()));
+    let service = Service::start_with_env(&[("OS_IMAGES", &list), ("AGENT_DELIVERY", "image")]);
+    let create = ["infra-env", "create", "my-infra-env", "--pull-secret-file", "pull-secret.json"];
+    service.id(&create);
+    let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
+    follow("docs/images.md", &mut session);
+    assert!(session.dir().join("discovery.iso").is_file());
+}
+
+#[test]
+fn static_networks_are_taken_as_they_are_shown() {
+    let service = Service::start();
+    let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
+    let example = "static-networks.yaml";
+    std::fs::copy(root().join("docs/examples").join(example), session.dir().join(example)).unwrap();
+    follow("docs/static-networking.md", &mut session);
+    assert_eq!(service.json(&["infra-env", "list"])[0]["name"], "lab");
+}
+
+#[test]
+fn files_are_looked_at_before_an_installation() {
+    let images = tempfile::tempdir().unwrap();
+    let registry = DockerRegistry::start(images.path(), &Access::default()).unwrap();
+    let conf = images.path().join("registries.conf");
+    std::fs::write(&conf, openshift::registries_conf(&registry.name())).unwrap();
+    let service = Service::installing(&conf);
+    service.json(&["lab", "simulate", "--speed", "600", "--topology", "sno", "--until", "ready"]);
+    let cluster = service.json(&["cluster", "list"])[0].clone();
+    let (id, version) = (cluster["id"].as_str().unwrap(), cluster["openshift_version"].as_str().unwrap());
+    service.json(&["cluster", "update", id, "--name", "lab"]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(oci::push_release(&registry, version, OPENSHIFT_INSTALL.as_bytes())).unwrap();
+    let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
+    follow("docs/generation.md", &mut session);
+    assert!(session.dir().join("review/bootstrap.ign").is_file());
+}
+
+#[test]
+fn everything_the_release_is_built_as_the_readme_says() {
+    let mut session = Session::in_checkout(&[]);
+    let blocks = runnable("README.md", Needs::Nothing);
+    let built: Vec<_> = blocks
+        .iter()
+        .flat_map(Block::commands)
+        .filter(|command| command.starts_with("cargo build "))
+        .collect();
+    assert_eq!(built.len(), 1, "{built:?}");
+    session.follow(built[0]);
+    session.follow("target/release/assisted --version");
+    session.follow("target/release/assisted-host agent --help");
+}
+
+#[test]
+fn everything_the_two_commands_of_the_readme() {
+    let mut session = Session::in_checkout(&[]);
+    for command in runnable("README.md", Needs::Everything).iter().flat_map(Block::commands) {
+        if command.starts_with("cargo xtask test") {
+            // It is what runs this.
+            session.follow("cargo xtask test --help");
+        } else {
+            session.watch(command, |said| said.contains("Ctrl-C, or `assisted lab down`, ends it."));
+        }
+    }
+}
+
+#[test]
+fn everything_hosts_of_all_architectures_get_their_program() {
+    let data = tempfile::tempdir().unwrap();
+    let data_dir = data.path().display().to_string();
+    let mut session = Session::in_checkout(&[
+        ("ASSISTED_LISTEN", "127.0.0.1:0"),
+        ("ASSISTED_IMAGE_LISTEN", "127.0.0.1:0"),
+        ("ASSISTED_DATA_DIR", &data_dir),
+    ]);
+    for command in runnable("docs/agent.md", Needs::Everything).iter().flat_map(Block::commands) {
+        match command.ends_with("assisted serve") {
+            true => session.watch(command, |said| said.contains("listening on http")),
+            false => session.follow(command),
+        }
+    }
+}
