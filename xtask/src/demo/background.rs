@@ -53,7 +53,7 @@ pub struct Background {
     queues: Vec<Queue>,
     /// Whether the programs are there, so that what needs them may begin.
     is_built: bool,
-    failed: Option<Error>,
+    failed: Option<String>,
     /// What has happened and was not told yet.
     news: Vec<String>,
     told: Instant,
@@ -78,7 +78,7 @@ impl Background {
             ..Self::none()
         };
         if !is_root() {
-            background.fail(anyhow!("they need root, for a network of their own"));
+            background.fail(&anyhow!("they need root, for a network of their own"));
         }
         background.queues.iter_mut().for_each(Queue::leave_out_what_is_there);
         background.look(true);
@@ -113,21 +113,26 @@ impl Background {
         self.awaited().map(Queue::left).max().unwrap_or_default()
     }
 
-    /// Waits until machines can start. Each part has a limit, so this ends.
-    pub fn await_machines(&mut self) -> Result<()> {
+    /// Waits until machines can start, or never will: whether they can. Each part has a limit, so this ends.
+    pub fn await_machines(&mut self) -> bool {
         while !self.is_ready() {
             std::thread::sleep(Duration::from_millis(200));
             self.look(true);
         }
         self.look(true);
-        self.failed.take().map_or(Ok(()), Err)
+        self.failed.is_none()
+    }
+
+    /// Why machines can't start.
+    pub fn failure(&self) -> Option<&str> {
+        self.failed.as_deref()
     }
 
     /// Goes on with what has come to its end; tells now and then how far everything is, when the screen is free for it.
     pub fn look(&mut self, tell: bool) {
         for number in 0..self.queues.len() {
             if let Err(error) = self.look_at(number) {
-                self.fail(error);
+                self.fail(&error);
             }
         }
         if tell {
@@ -169,10 +174,10 @@ impl Background {
     }
 
     /// Ends everything: without one part the others are of no use here.
-    fn fail(&mut self, error: Error) {
+    fn fail(&mut self, error: &Error) {
         self.news.push(format!("NO VIRTUAL MACHINES: {error:#}"));
         self.queues.clear();
-        self.failed = Some(error);
+        self.failed = Some(format!("{error:#}"));
     }
 
     fn awaited(&self) -> impl Iterator<Item = &Queue> {

@@ -49,16 +49,17 @@ impl Demo {
             return if self.once { Ok(()) } else { shown.wait() };
         }
         background.borrow_mut().programs_are_built();
-        let mut shown = None;
-        if background.borrow().takes_long() {
+        let is_soon = !background.borrow().takes_long();
+        if !(is_soon && background.borrow_mut().await_machines()) {
             println!("\n=== The same on simulated hosts, until virtual machines can start");
-            shown = Some(Simulated::show(&programs, &dir, self.once, &background)?);
+            let _service = Simulated::show(&programs, &dir, self.once, &background)?;
+            background.borrow_mut().await_machines();
         }
-        let ready = background.borrow_mut().await_machines();
-        drop(shown);
-        ready.context(
-            "virtual machines can't be installed here; `cargo xtask demo --simulated` shows what works without them",
-        )?;
+        if let Some(why) = background.borrow().failure() {
+            bail!(
+                "no virtual machines: {why}\n`cargo xtask demo --simulated` shows what works without them, and nothing else"
+            );
+        }
         self.install_machines(&programs, &target)
     }
 

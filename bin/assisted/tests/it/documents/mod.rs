@@ -123,7 +123,9 @@ fn an_image_is_downloaded_and_looked_into() {
     let list = images::list(&images::base(dir.path()));
     let service = Service::start_with_env(&[("OS_IMAGES", &list), ("AGENT_DELIVERY", "image")]);
     let create = ["infra-env", "create", "my-infra-env", "--pull-secret-file", "pull-secret.json"];
-    service.id(&create);
+    let infra_env = service.json(&create);
+    // The base image is read when it is first asked for.
+    images::get(infra_env["download_url"].as_str().unwrap());
     let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
     follow("docs/images.md", &mut session);
     assert!(session.dir().join("discovery.iso").is_file());
@@ -146,10 +148,22 @@ fn files_are_looked_at_before_an_installation() {
     let conf = images.path().join("registries.conf");
     std::fs::write(&conf, openshift::registries_conf(&registry.name())).unwrap();
     let service = Service::installing(&conf);
-    service.json(&["lab", "simulate", "--speed", "600", "--topology", "sno", "--until", "ready"]);
-    let cluster = service.json(&["cluster", "list"])[0].clone();
-    let (id, version) = (cluster["id"].as_str().unwrap(), cluster["openshift_version"].as_str().unwrap());
-    service.json(&["cluster", "update", id, "--name", "lab"]);
+    let (id, infra_env) = service.cluster("lab");
+    let hosts = [
+        "lab",
+        "simulate",
+        "--speed",
+        "600",
+        "--until",
+        "ready",
+        "--cluster",
+        &id,
+        "--infra-env",
+        &infra_env,
+    ];
+    service.json(&hosts);
+    let cluster = service.json(&["cluster", "show", "lab"]);
+    let version = cluster["openshift_version"].as_str().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(oci::push_release(&registry, version, OPENSHIFT_INSTALL.as_bytes())).unwrap();
     let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
