@@ -37,7 +37,7 @@ pub const NEEDS: &[Needs] = &[
     ),
     as_root("assisted-lab-cluster", "bubblewrap, etcd, ignition-validate", &[PROGRAMS, KUBERNETES]),
     of("assisted-simhost", "PostgreSQL", &[PROGRAMS]),
-    as_root("assisted", "PostgreSQL, docker-registry, xorriso", &[PYTHON, PROGRAMS]),
+    as_root("assisted", "PostgreSQL, docker-registry, xorriso, bubblewrap", &[PYTHON, PROGRAMS]),
     of("assisted-controller", "etcd", &[KUBERNETES]),
     of("assisted-installer", "etcd", &[PROGRAMS, KUBERNETES]),
     of("assisted-service", "PostgreSQL, docker-registry, ignition-validate", &[]),
