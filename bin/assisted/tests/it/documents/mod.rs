@@ -121,7 +121,11 @@ fn the_installer_tells_its_options() {
 fn an_image_is_downloaded_and_looked_into() {
     let dir = tempfile::tempdir().unwrap();
     let list = images::list(&images::base(dir.path()));
-    let service = Service::start_with_env(&[("OS_IMAGES", &list), ("AGENT_DELIVERY", "image")]);
+    let service = Service::start_with_env(&[
+        ("OS_IMAGES", &list),
+        ("SERVICE_BASE_URL", "http://127.0.0.1:8090"),
+        ("AGENT_DELIVERY", "image"),
+    ]);
     let create = ["infra-env", "create", "my-infra-env", "--pull-secret-file", "pull-secret.json"];
     let infra_env = service.json(&create);
     // The base image is read when it is first asked for.
