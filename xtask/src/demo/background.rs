@@ -74,7 +74,7 @@ impl Background {
             nice,
         };
         let mut background = Self {
-            queues: vec![queue(MACHINES, true, "10"), queue(PROGRAMS, true, "10"), queue(LATER, false, "19")],
+            queues: vec![queue(MACHINES, true, "15"), queue(PROGRAMS, true, "15"), queue(LATER, false, "19")],
             ..Self::none()
         };
         if !is_root() {
