@@ -97,12 +97,19 @@ impl MachineError {
         self.to_string().lines().next().unwrap_or_default().to_owned()
     }
 
-    /// The same, of a wait that was made of shorter ones.
-    fn within(self, whole: Duration) -> Self {
-        match self {
-            Self::Silent { wait, .. } => Self::Silent { wait, limit: whole },
-            other => other,
+    /// The same, of a wait for something that has a name, which was made of shorter ones.
+    fn of(mut self, what: &str, whole: Duration) -> Self {
+        if let Self::Silent { limit, .. } = &mut self {
+            *limit = whole;
         }
+        if let Self::Ended { wait, .. }
+        | Self::Failed { wait, .. }
+        | Self::Stopped { wait, .. }
+        | Self::Silent { wait, .. } = &mut self
+        {
+            what.clone_into(&mut wait.wanted);
+        }
+        self
     }
 }
 

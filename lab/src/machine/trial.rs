@@ -55,11 +55,11 @@ fn boots(
     let mut life = Life::start(hypervisor.command(None)?, Accelerator::Kvm, &spec, dir)?;
     let began = Instant::now();
     // Any line will do first: no firmware writes one before it has started the boot loader.
-    for (text, limit) in [("\n", FIRMWARE), (GREETING, LIMIT)] {
+    for (text, what, limit) in [("\n", "the boot loader", FIRMWARE), (GREETING, "the live system", LIMIT)] {
         while let Err(error) = life.wait_for(text, LOOK) {
             let is_late = began.elapsed() >= limit;
             if !matches!(error, MachineError::Silent { .. }) || is_late {
-                return Err(error.within(limit));
+                return Err(error.of(what, limit));
             }
             if failed.load(Ordering::Relaxed) {
                 return Ok(());

@@ -67,6 +67,7 @@ fn kvm_that_fails_in_the_boot_loader_is_not_used_and_tried_once() {
     let tell = |line: &str| told.borrow_mut().push(line.to_owned());
     let verdict = hypervisor.verdict(tell);
     assert_eq!(verdict.accelerator, Accelerator::Tcg);
+    assert!(verdict.why.contains("before \"the live system\" came"), "{verdict:?}");
     assert!(verdict.why.contains("internal error"), "{verdict:?}");
     assert_eq!(told.borrow().len(), 1, "{told:?}");
     assert!(told.borrow()[0].contains("two minutes at most"), "{told:?}");
@@ -121,10 +122,11 @@ fn a_machine_with_something_on_its_disk_is_not_started_again_by_itself() {
 #[test]
 fn everything_an_installation_begins_again_without_kvm_when_that_fails_while_a_disk_is_written() {
     let dir = tempfile::tempdir().unwrap();
+    let program = built("assisted").unwrap();
     // The command line keeps its verdicts in the cache; this one's program is its own.
     let verdicts = cache().unwrap().join("accelerator");
     let trusted = trusted(dir.path(), verdicts.clone(), &json!({"disk": 100 << 20}));
-    let mut up = Command::new(built("assisted").unwrap());
+    let mut up = Command::new(program);
     up.args(["lab", "up", "--once", "--topology", "sno", "--dir", text(&dir.path().join("lab"))]);
     up.env("ASSISTED_LAB_QEMU", dir.path().join("qemu")).env_remove("ASSISTED_LAB_ACCELERATOR");
     let up = output(&mut up, INSTALLATION);
