@@ -1,4 +1,4 @@
-//! What an installation leaves: a disk that firmware boots, with the system that the config asked for.
+//! A machine from the image that a person downloads to the disk that firmware boots, with the system that the config asked for.
 
 use std::time::Duration;
 
@@ -28,9 +28,21 @@ tell() {
 printf '\n%s\n' "$(tell 2>&1)" >/dev/console
 "#;
 
-/// The installer's own command (installer-and-controller §A10), then a restart.
+/// What the live system tells. Then the installer gets a disk that is part of an array with logical volumes on it; it frees the
+/// disk, and ends since it has no id to fetch a config by. In the end the installer's own command (installer-and-controller §A10)
+/// writes another disk, and the machine restarts.
 const INSTALL: &str = r#"#!/bin/bash
 exec >/dev/console 2>&1
+echo "user: $(id -nG core)"
+touch /usr/lab 2>/dev/null && echo "usr: writable" || echo "usr: read-only"
+echo "tools: $(coreos-installer --version)"
+mdadm --create /dev/md/lab --run --metadata=1.2 --level=1 --raid-devices=2 /dev/vdb /dev/vdc
+vgcreate --yes lab /dev/md/lab
+lvcreate --yes --size 64M --name data lab
+echo "before: $(lsblk --raw --noheadings --output TYPE /dev/vdb | tr '\n' ' ')"
+/usr/local/bin/assisted-installer --cluster-id 856f4f9c-3c08-4d97-8ec7-ea0ad7d4cadf --boot-device /dev/vdb --url http://10.0.2.2:1
+echo "after: $(lsblk --raw --noheadings --output TYPE /dev/vdb | tr '\n' ' ')"
+echo "volume groups: '$(vgs --noheadings)' signatures: '$(wipefs --noheadings /dev/vdb)'"
 for source in / /sysroot /usr /var/lib/containers; do findmnt -no TARGET,FSTYPE "$source"; done
 printf '\n%s\n' "$(podman info --format 'containers: {{.Store.GraphDriverName}}')"
 coreos-installer install --insecure -i /etc/target.ign --copy-network --append-karg lab.two=2 /dev/vda \
@@ -57,6 +69,7 @@ fn unit(name: &str, run: &str) -> Value {
 fn config(files: &[Value], unit: &Value) -> String {
     json!({
         "ignition": { "version": "3.2.0" },
+        "passwd": { "users": [{ "name": "core", "groups": ["sudo"] }] },
         "storage": { "files": files },
         "systemd": { "units": [unit] },
     })
@@ -81,7 +94,7 @@ fn told<'a>(console: &'a str, what: &str) -> &'a str {
 }
 
 #[test]
-fn an_installed_disk_boots_on_both_firmwares_with_its_config_and_its_network() {
+fn a_full_image_on_a_stick_is_discovered_and_its_disk_boots_on_both_firmwares() {
     let service = Service::start();
     let target = config(
         &[file("/etc/hostname", 0o644, "installed-0"), file("/usr/local/bin/tell", 0o755, TELL)],
@@ -97,14 +110,41 @@ fn an_installed_disk_boots_on_both_firmwares_with_its_config_and_its_network() {
         "overlay.ign",
         "--static-network-file",
         "network.yaml",
+        "--kernel-argument",
+        "lab.one=1",
     ];
     let infra_env = service.infra_env("disk", &arguments);
-    let mut spec = Spec::new("disk", Firmware::Uefi, Boot::Cd(service.download(&infra_env)));
-    spec.disks = vec![Disk { bytes: 10 << 30 }];
+    // From here on with TLS and tokens: the image carries the authority and the token.
+    let service = service.secured(&infra_env);
+    let iso = service.download(&infra_env);
+    let inside = service.json(&["iso", "inspect", iso.to_str().unwrap()]);
+    assert_eq!(inside["ignition"]["config"]["infra_env_id"], infra_env["id"], "{inside:#}");
+    let mut spec = Spec::new("disk", Firmware::Uefi, Boot::Usb(iso));
+    spec.disks = [10 << 30, 1 << 30, 1 << 30].map(|bytes| Disk { bytes }).into();
     spec.nics = vec![Nic { mac: "52:54:00:00:00:01".to_owned(), link: Link::Alone(2) }];
     let mut machine = service.machine(&spec);
+    let (host, inventory) = service.discovered(&infra_env, &mut machine);
+    assert_eq!(host["id"], spec.uuid.to_string(), "{host:#}");
+    assert_eq!(inventory["boot"]["current_boot_mode"], "uefi");
+    let cards = inventory["interfaces"].as_array().unwrap();
+    let card = cards.iter().find(|card| card["mac_address"] == "52:54:00:00:00:01").unwrap();
+    assert_eq!(card["ipv4_addresses"], json!(["10.0.2.77/24"]), "{inventory:#}");
+    let arguments = inventory["boot"]["command_line"].as_str().unwrap().trim_end();
+    assert!(arguments.ends_with(" lab.one=1"), "{inventory:#}");
+    let disk = inventory["disks"].as_array().unwrap().iter().find(|disk| disk["name"] == "vda").unwrap();
+    assert_eq!(disk["size_bytes"], 10_u64 << 30, "{inventory:#}");
     machine.wait_for("the disk is written", BOOT).unwrap();
     let live = machine.console().text();
+    for line in [
+        "user: core sudo\n",
+        "usr: read-only\n",
+        "tools: coreos-installer ",
+        "before: disk raid1 lvm \n",
+        "after: disk \n",
+        "volume groups: '' signatures: ''\n",
+    ] {
+        assert!(live.contains(line), "no {line:?} in:\n{}", machine.console().tail());
+    }
     assert_eq!(told(&live, "containers: "), "overlay", "{live}");
     // Nothing was downloaded: the image is the live system's own.
     assert!(live.contains("Installing Lab 418.94"), "{live}");

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use assisted_lab::machine::{Boot, Disk, Firmware, Link, Machine, Nic, Spec};
-use assisted_testkit::{built, python};
+use assisted_testkit::{Port, built, built_for_hosts, python};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -103,21 +103,18 @@ fn taken(stream: &mut TcpStream) -> Value {
     serde_json::from_slice(&body).unwrap_or_default()
 }
 
-/// A port that is free now.
-fn free() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 /// An emulator of management controllers.
 struct Emulator {
     child: Child,
     system: String,
     log: PathBuf,
+    _port: Port,
 }
 
 impl Emulator {
     fn start(id: Uuid, orders: &TcpListener, dir: &Path) -> Self {
-        let (port, orders) = (free(), orders.local_addr().unwrap());
+        let (port, orders) = (Port::free().unwrap(), orders.local_addr().unwrap());
+        let number = port.number;
         let (accounts, settings, log) =
             (dir.join("accounts"), dir.join("emulator.conf"), dir.join("emulator.log"));
         let python = python().unwrap();
@@ -129,7 +126,7 @@ impl Emulator {
         });
         let system = system.to_string().replacen('{', "{'external_notifier': True, ", 1);
         let content = format!(
-            "SUSHY_EMULATOR_LISTEN_IP = '127.0.0.1'\nSUSHY_EMULATOR_LISTEN_PORT = {port}\nSUSHY_EMULATOR_AUTH_FILE = '{}'\n\
+            "SUSHY_EMULATOR_LISTEN_IP = '127.0.0.1'\nSUSHY_EMULATOR_LISTEN_PORT = {number}\nSUSHY_EMULATOR_AUTH_FILE = '{}'\n\
              SUSHY_EMULATOR_STATE_DIR = '{}'\nSUSHY_EMULATOR_FAKE_DRIVER = True\nSUSHY_EMULATOR_FAKE_SYSTEMS = [{system}]\n\
              EXTERNAL_NOTIFICATION_URL = 'http://{orders}'\n",
             accounts.display(),
@@ -145,8 +142,8 @@ impl Emulator {
             .stderr(out)
             .spawn()
             .unwrap();
-        let system = format!("http://127.0.0.1:{port}/redfish/v1/Systems/{id}");
-        Self { child, system, log }
+        let system = format!("http://127.0.0.1:{number}/redfish/v1/Systems/{id}");
+        Self { child, system, log, _port: port }
     }
 
     fn await_ready(&self) {
@@ -172,11 +169,11 @@ fn a_single_node_is_installed_on_a_machine_that_its_management_controller_starts
     let (namespace, machine) = (room.namespace.clone(), dir.path().join("machine"));
     let hardware = thread::spawn(move || hardware(&orders, &namespace, id, &machine));
 
-    let list = dir.path().join("machines.json");
+    let (list, media) = (dir.path().join("machines.json"), Port::free().unwrap());
     let machines = |password: &str| {
         let bmc = json!({"system": emulator.system, "user": "admin", "password_file": password});
         let machine = json!({"name": "master-0", "role": "master", "mac": MAC, "bmc": bmc});
-        json!({"interface": room.card, "media": format!("127.0.0.1:{}", free()), "machines": [machine]})
+        json!({"interface": room.card, "media": format!("127.0.0.1:{}", media.number), "machines": [machine]})
             .to_string()
     };
     for (file, password) in [("right", "secret\n"), ("wrong", "guess\n")] {
@@ -197,7 +194,11 @@ fn a_single_node_is_installed_on_a_machine_that_its_management_controller_starts
     assert!(String::from_utf8_lossy(&refused.stderr).contains("virtual machines alone"), "{refused:?}");
 
     std::fs::write(&list, machines("right")).unwrap();
-    let up = lab(&["--fault", "service-restart"]);
+    let programs = dir.path().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    std::fs::copy(built_for_hosts().unwrap(), programs.join("assisted-host-x86_64")).unwrap();
+    let image = ["--iso", "minimal", "--static-network", "--host-programs", text(&programs)];
+    let up = lab(&[&["--fault", "service-restart"], &image[..]].concat());
     let said = String::from_utf8_lossy(&up.stdout);
     let more =
         || std::fs::read_to_string(&emulator.log).unwrap_or_default() + &console(&dir.path().join("machine"));

@@ -13,7 +13,7 @@ fn lab(dir: &Path, words: &[&str]) -> Output {
 }
 
 #[test]
-fn a_control_plane_of_three_is_installed_from_a_minimal_image_with_fixed_addresses() {
+fn everything_a_control_plane_of_three_is_installed_from_a_minimal_image_with_fixed_addresses() {
     let dir = tempfile::tempdir().unwrap();
     let shape = ["--topology", "compact", "--iso", "minimal", "--static-network"];
     let up = lab(dir.path(), &[&["up", "--once"], &shape[..]].concat());

@@ -30,7 +30,7 @@ const LONG: &str = "everything_";
 const MACHINES: &[&str] = &["assisted-lab", "assisted-lab-cluster"];
 
 /// Those of their tests that take longest begin first.
-const LONGEST: &[&str] = &["redfish::", "up::", "disk::", "discovery::"];
+const LONGEST: &[&str] = &["up::", "redfish::", "namespaces::", "disk::", "discovery::"];
 
 /// Stages that come before all others.
 const PACKAGES: &str = "packages";
