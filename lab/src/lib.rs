@@ -3,6 +3,7 @@
 
 pub mod image;
 pub mod machine;
+pub mod namespace;
 pub mod network;
 pub mod redfish;
 pub mod release;

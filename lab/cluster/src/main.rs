@@ -1,12 +1,14 @@
 //! The lab's OpenShift, one program: the installer of its releases, what lays the bootstrap's files, the temporary control
 //! plane, and the node. Which of them it is says its name, or its first argument. Etcd and Kubernetes are real; everything
-//! that OpenShift would run above them and that an installation waits for is here, as small as it can be.
+//! that OpenShift would run above them and that an installation waits for is here, as small as it can be; and so is the system
+//! of machines that are no more than namespaces.
 
 mod bootkube;
 mod cluster;
 mod control_plane;
 mod daemon;
 mod files;
+mod host;
 mod install;
 mod kinds;
 mod kube_api;
@@ -21,6 +23,7 @@ mod server;
 mod vip;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
@@ -49,7 +52,10 @@ enum Applet {
     /// The temporary control plane of a bootstrap host
     Bootkube(How),
     /// Lets nodes in until the temporary control plane has done its part
-    ApproveCsr,
+    ApproveCsr {
+        #[arg(long, env = "LAB_APPROVES", value_enum, default_value = "all")]
+        nodes: bootkube::Nodes,
+    },
     /// Waits until the cluster stands without its bootstrap host
     Progress,
     /// A node of the cluster
@@ -82,7 +88,7 @@ struct How {
     programs: Programs,
 }
 
-fn main() -> Result<()> {
+fn main() -> Result<ExitCode> {
     let mut args: Vec<_> = std::env::args_os().collect();
     let name = args.first().map(PathBuf::from).unwrap_or_default();
     let name = name.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
@@ -100,7 +106,12 @@ fn main() -> Result<()> {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
     assisted_client::install_crypto();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    runtime.block_on(run(Cli::parse_from(args).applet))
+    if host::NAMES.contains(&name.as_str()) {
+        let code = runtime.block_on(host::run(&name, args.get(1..).unwrap_or_default()))?;
+        return Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)));
+    }
+    runtime.block_on(run(Cli::parse_from(args).applet))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn run(applet: Applet) -> Result<()> {
@@ -110,7 +121,7 @@ async fn run(applet: Applet) -> Result<()> {
         }
         Applet::MachineConfigDaemon { command: Daemon::Start(options) } => daemon::start(&options),
         Applet::Bootkube(how) => bootkube::run(how.programs).await,
-        Applet::ApproveCsr => bootkube::approve_requests().await,
+        Applet::ApproveCsr { nodes } => bootkube::approve_requests(nodes).await,
         Applet::Progress => bootkube::progress().await,
         Applet::Node(how) => node::run(how.programs).await,
         Applet::NodeImage { step } => node_image::run(step).await,

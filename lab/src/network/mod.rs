@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
+use crate::namespace;
 pub use names::Names;
 pub use registry::REGISTRY;
 pub use running::Running;
@@ -36,7 +37,7 @@ pub const INGRESS_VIP: Ipv4Addr = Ipv4Addr::new(192, 168, 126, 6);
 /// Bits of the network's addresses that are the same.
 pub const PREFIX: u8 = 24;
 
-const BRIDGE: &str = "lab0";
+pub(crate) const BRIDGE: &str = "lab0";
 
 /// Why there is no network.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +78,8 @@ pub struct Member {
 pub enum Plugs<'a> {
     /// A tap for each of them.
     Taps,
+    /// None: each plugs itself in, under the name that its tap would have.
+    Own,
     /// A card of this computer that nothing else uses; it belongs to the network as long as that lasts.
     Card(&'a str),
 }
@@ -105,6 +108,7 @@ impl Network {
             return Err(NetworkError::NotRoot);
         }
         remove(name);
+        namespace::remove_all(name);
         ip(&["netns", "add", name])?;
         let mut network = Self { namespace: name.to_owned(), card: None, servers: Vec::new() };
         let resolver = settings(name).join("resolv.conf");
@@ -124,6 +128,7 @@ impl Network {
                     inside(&["link", "set", &tap, "master", BRIDGE, "up"])?;
                 }
             }
+            Plugs::Own => {}
             Plugs::Card(card) => {
                 must_be_free(card)?;
                 ip(&["link", "set", card, "netns", name])?;
@@ -243,7 +248,7 @@ pub fn remove(namespace: &str) {
     }
 }
 
-fn ip(words: &[&str]) -> Result<String, NetworkError> {
+pub(crate) fn ip(words: &[&str]) -> Result<String, NetworkError> {
     let command = format!("ip {}", words.join(" "));
     let mut wait = Wait::new(&command, "the kernel's log", COMMAND);
     let Output { status, stdout, stderr } = match child::output(Command::new("ip").args(words), &mut wait) {

@@ -23,6 +23,7 @@ use clap::ValueEnum;
 
 use crate::image::{Image, ImageError};
 use crate::machine::{Hypervisor, Machine, MachineError};
+use crate::namespace::{self, NamespaceError};
 use crate::network::{API_VIP, GATEWAY, INGRESS_VIP, Names, Network, NetworkError, Plugs};
 use crate::redfish::{Bmc, RedfishError};
 use crate::release::ReleaseError;
@@ -55,6 +56,8 @@ pub struct Plan {
     pub topology: Topology,
     /// Beside those that the topology has.
     pub workers: u32,
+    /// Whether the machines of a topology are namespaces of this computer instead of virtual ones.
+    pub namespaces: bool,
     /// Real machines, in place of virtual ones of a topology.
     pub room: Option<Room>,
     pub static_network: bool,
@@ -91,6 +94,8 @@ pub enum LabError {
     Network(#[from] NetworkError),
     #[error(transparent)]
     Machine(#[from] MachineError),
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
     #[error("interrupted")]
     Interrupted,
     #[error("KVM failed with {machine} in the middle of the installation; its logs are in {}", dir.display())]
@@ -148,6 +153,8 @@ pub struct Lab {
     cli: CommandLine,
     service: service::Service,
     network: Network,
+    /// What machines of namespaces run.
+    programs: Option<namespace::Programs>,
     phase: Phase,
     began: Instant,
     /// Where the time goes; `None` once that has been told.
@@ -162,7 +169,7 @@ impl Lab {
         let mut minutes = minutes::Sampler::start().map_err(LabError::io(Path::new("/proc")))?;
         minutes.begin("network, service, image");
         let image = Image::find()?;
-        if plan.room.is_none() {
+        if plan.room.is_none() && !plan.namespaces {
             let verdict = Hypervisor::here()?.verdict(say);
             say(&format!("machines are run by {}: {}", verdict.accelerator, verdict.why));
         }
@@ -186,9 +193,14 @@ impl Lab {
             api: single.unwrap_or(API_VIP),
             apps: single.unwrap_or(INGRESS_VIP),
         };
-        let plugs = plan.room.as_ref().map_or(Plugs::Taps, |room| Plugs::Card(&room.interface));
+        let plugs = match &plan.room {
+            Some(room) => Plugs::Card(&room.interface),
+            None if plan.namespaces => Plugs::Own,
+            None => Plugs::Taps,
+        };
         let network = Network::start(&record.namespace, &names, &members, plugs, &plan.dir)?;
         let record = record.write(&machines)?;
+        let programs = plan.namespaces.then(|| payload::programs(&plan)).transpose()?;
         let service = service::Service::start(&plan, &image, &payload::names(), &network)?;
         let cli = CommandLine::new(&plan.program, &plan.dir, &network);
         let mut lab = Self {
@@ -197,6 +209,7 @@ impl Lab {
             cli,
             service,
             network,
+            programs,
             phase: Phase::Before,
             began,
             minutes: Some(minutes),
@@ -327,8 +340,13 @@ impl Lab {
 
     /// Switches a virtual machine off, and empties its disks.
     fn wipe(&mut self, number: usize) -> Result<(), LabError> {
-        if let Some((planned, machine @ Some(Powered::Virtual(_)))) = self.machines.get_mut(number) {
+        if let Some((planned, machine @ Some(Powered::Virtual(_) | Powered::Namespace(_)))) =
+            self.machines.get_mut(number)
+        {
             *machine = None;
+            if matches!(planned.kind, Kind::Namespace { .. }) {
+                forget(&self.plan.dir.join(&planned.name))?;
+            }
             if let Some(spec) = topology::spec(planned, &self.plan) {
                 Machine::wipe(&spec, &self.plan.dir.join(&planned.name))?;
             }
@@ -391,8 +409,16 @@ impl Lab {
             let path = url["url"].as_str().and_then(|url| url.strip_prefix(&service::image_origin()));
             return Ok(bmc.boot_medium(&format!("http://{}{}", room.media, path.unwrap_or_default()))?);
         }
-        let Some(spec) = topology::spec(planned, &self.plan) else { return Ok(()) };
         let dir = self.plan.dir.join(&planned.name);
+        if let Some(programs) = &self.programs
+            && let Some(spec) = topology::namespace(planned, &self.plan, programs)
+        {
+            say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
+            let started = namespace::Machine::start(self.network.name(), spec, &dir)?;
+            *machine = Some(Powered::Namespace(started));
+            return Ok(());
+        }
+        let Some(spec) = topology::spec(planned, &self.plan) else { return Ok(()) };
         say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
         *machine = Some(Powered::Virtual(Machine::start_in(self.network.name(), &spec, &dir)?));
         Ok(())

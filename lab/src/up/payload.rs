@@ -7,6 +7,8 @@ use std::time::Duration;
 use assisted_lab_tools::kubernetes;
 
 use super::{LabError, Plan};
+use crate::image::ImageError;
+use crate::namespace;
 use crate::network::{Network, REGISTRY};
 use crate::release::{Programs, Pushed, push_release};
 use crate::wait::Wait;
@@ -64,6 +66,20 @@ pub(super) fn push(plan: &Plan, network: &Network) -> Result<Pushed, LabError> {
 
 fn cluster(plan: &Plan) -> PathBuf {
     plan.program.with_file_name("lab-cluster")
+}
+
+/// What machines of namespaces run: copies, since a program that runs can't be written over when the release is made.
+pub(super) fn programs(plan: &Plan) -> Result<namespace::Programs, LabError> {
+    let dir = plan.dir.join("machine-programs");
+    std::fs::create_dir_all(&dir).map_err(LabError::io(&dir))?;
+    for (program, name) in [(cluster(plan), "lab-cluster"), (plan.program.clone(), "assisted")] {
+        let (from, to) = (stripped(plan, &program, name)?, dir.join(name));
+        super::forget(&to)?;
+        std::fs::copy(&from, &to).map_err(LabError::io(&to))?;
+    }
+    let root = kubernetes::root().map_err(|_| LabError::NoKubernetes)?;
+    let coreos_installer = assisted_lab_tools::coreos_installer().map_err(ImageError::from)?;
+    Ok(namespace::Programs::make(&dir, root, coreos_installer)?)
 }
 
 /// A folder with the program for hosts under the name that the service looks for.

@@ -1,12 +1,15 @@
-//! A machine that was switched on, virtual or real.
+//! A machine that was switched on, virtual, of namespaces, or real.
 
 use super::LabError;
 use crate::machine::{Hypervisor, Machine};
+use crate::namespace;
 use crate::redfish::Bmc;
 
 pub(super) enum Powered {
     /// It goes when this is dropped.
     Virtual(Machine),
+    /// The same.
+    Namespace(namespace::Machine),
     /// It stays as it is: its owner may want to look at it.
     Real(Bmc),
 }
@@ -24,7 +27,11 @@ pub(super) enum Life {
 impl Powered {
     /// How the machine is, as far as that can be seen; fails when it can't do any more what is `wanted`.
     pub(super) fn life(&mut self, wanted: &str) -> Result<Life, LabError> {
-        let Self::Virtual(machine) = self else { return Ok(Life::GoesOn) };
+        let machine = match self {
+            Self::Virtual(machine) => machine,
+            Self::Namespace(machine) => return Ok(machine.must_live(wanted).map(|()| Life::GoesOn)?),
+            Self::Real(_) => return Ok(Life::GoesOn),
+        };
         let before = machine.accelerator();
         match machine.must_live(wanted) {
             Ok(()) if machine.accelerator() == before => Ok(Life::GoesOn),

@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 
 use super::topology::{Kind, Planned};
 use super::{LabError, service};
-use crate::network;
 use crate::wait::Wait;
+use crate::{namespace, network};
 
 /// How long a lab may take to end: it may be in the middle of a command.
 const END: Duration = Duration::from_secs(5 * 60);
@@ -62,7 +62,7 @@ impl Record {
             .map(|machine| {
                 let member = machine.member();
                 let console = match &machine.kind {
-                    Kind::Virtual { .. } => self.dir.join(&member.name).join("console.log").display().to_string(),
+                    Kind::Virtual { .. } | Kind::Namespace { .. } => self.dir.join(&member.name).join("console.log").display().to_string(),
                     Kind::Real(controller) => controller.system.clone(),
                 };
                 json!({
@@ -101,6 +101,7 @@ impl Record {
                 wait.pause(super::LOOK)?;
             }
         }
+        namespace::remove_all(&self.namespace);
         network::remove(&self.namespace);
         Ok(())
     }

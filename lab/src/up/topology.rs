@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::{Fault, Plan};
 use crate::machine::{Boot, Disk, Firmware, Link, Nic, Spec};
+use crate::namespace::{self, Programs};
 use crate::network::{GATEWAY, Member, PREFIX, tap};
 use crate::redfish::Controller;
 
@@ -54,6 +55,7 @@ pub(super) struct Planned {
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     Virtual { number: usize, id: Uuid, memory_mib: u32 },
+    Namespace { number: usize, id: Uuid },
     Real(Controller),
 }
 
@@ -104,7 +106,10 @@ pub(super) fn machines(plan: &Plan) -> Vec<Planned> {
             role,
             address,
             mac: format!("52:54:00:7e:00:{:02x}", number + 1),
-            kind: Kind::Virtual { number, id: Uuid::new_v4(), memory_mib },
+            kind: match plan.namespaces {
+                true => Kind::Namespace { number, id: Uuid::new_v4() },
+                false => Kind::Virtual { number, id: Uuid::new_v4(), memory_mib },
+            },
         })
         .collect()
 }
@@ -147,6 +152,22 @@ pub(super) fn spec(planned: &Planned, plan: &Plan) -> Option<Spec> {
     Some(spec)
 }
 
+/// A machine of namespaces.
+pub(super) fn namespace(planned: &Planned, plan: &Plan, programs: &Programs) -> Option<namespace::Spec> {
+    let Kind::Namespace { number, id } = planned.kind else { return None };
+    Some(namespace::Spec {
+        name: planned.name.clone(),
+        number,
+        uuid: id,
+        mac: planned.mac.clone(),
+        address: planned.address,
+        disk_bytes: DISK,
+        medium: plan.dir.join(ISO),
+        medium_first: plan.fault == Some(Fault::BootOrder) && number == 0,
+        programs: programs.clone(),
+    })
+}
+
 /// Fixed addresses for machines, as the service takes them.
 pub(super) fn networks<'a>(machines: impl Iterator<Item = &'a Planned>) -> String {
     let mut text = String::new();
@@ -172,6 +193,7 @@ mod tests {
         Plan {
             topology,
             workers,
+            namespaces: false,
             static_network: false,
             minimal: false,
             dir: "/x".into(),

@@ -5,6 +5,7 @@
 mod accelerator;
 mod discovery;
 mod disk;
+mod namespaces;
 mod network;
 mod redfish;
 mod service;

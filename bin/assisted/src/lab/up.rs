@@ -31,6 +31,9 @@ pub struct Up {
     /// Install real machines instead of virtual ones: a file that lists them (see docs/lab.md)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["topology", "workers"])]
     machines: Option<PathBuf>,
+    /// Machines that are namespaces of this computer: a few minutes instead of many, but no firmware, kernel or boot loader
+    #[arg(long, conflicts_with_all = ["machines", "static_network", "iso"])]
+    namespaces: bool,
     /// Give the machines fixed addresses instead of DHCP's
     #[arg(long)]
     static_network: bool,
@@ -124,9 +127,11 @@ impl Up {
         Ok(Plan {
             topology: self.topology,
             workers: self.workers,
+            namespaces: self.namespaces,
             room: self.machines.as_deref().map(Room::read).transpose()?,
             static_network: self.static_network,
-            minimal: matches!(self.iso, Iso::Minimal),
+            // They read nothing of it but the Ignition config.
+            minimal: self.namespaces || matches!(self.iso, Iso::Minimal),
             dir: self.place.dir(),
             program,
             host_programs: self.host_programs.unwrap_or(beside),

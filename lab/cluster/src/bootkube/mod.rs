@@ -15,7 +15,7 @@ use tracing::{info, warn};
 
 pub use hand_over::progress;
 pub use in_place::restore;
-pub use requests::{Which, approve, approve_until_done as approve_requests};
+pub use requests::{Nodes, Which, approve, approve_until_done as approve_requests};
 
 use crate::cluster::{BOOTSTRAP, Cluster, with_release};
 use crate::control_plane::{ControlPlane, peer_url};

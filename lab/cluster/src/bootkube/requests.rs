@@ -3,11 +3,15 @@
 use std::path::Path;
 
 use anyhow::Result;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use clap::ValueEnum;
 use jiff::Timestamp;
 use k8s_openapi::api::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::{ListParams, PostParams};
 use kube::{Api, Client, ResourceExt};
+use serde_json::Value;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
@@ -16,16 +20,37 @@ use crate::cluster::BOOTSTRAP;
 use crate::control_plane::names;
 use crate::kube_api::client;
 
+/// The reason that is written beside each approval.
+const REASON: &str = "LabBootstrap";
+/// How a node is called as a user.
+const USER: &str = "system:node:";
+
+/// Whose requests are approved until the temporary control plane has done its part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Nodes {
+    /// Everybody's, as in OpenShift
+    All,
+    /// Those of one control-plane node, on which the controller of the installation can then run; it decides about the others
+    FirstMaster,
+}
+
 /// Whose requests are approved.
 pub enum Which<'a> {
     All,
+    /// The first request of each kind that comes from one of these nodes.
+    First(&'a [String]),
     /// That of the node bootstrapper, or of the node itself, for this node.
     Of(&'a str),
 }
 
-/// Approves all requests until the temporary control plane has done its part.
-pub async fn approve_until_done() -> Result<()> {
+/// Approves requests until the temporary control plane has done its part.
+pub async fn approve_until_done(nodes: Nodes) -> Result<()> {
     let kubeconfig = Path::new(BOOTSTRAP).join(names::LOOPBACK);
+    let masters = masters(&super::manifests::read(Path::new(BOOTSTRAP))?);
+    let which = match nodes {
+        Nodes::All => Which::All,
+        Nodes::FirstMaster => Which::First(&masters),
+    };
     let mut kube = None;
     while !Path::new(DONE).exists() {
         let looked = async {
@@ -33,7 +58,7 @@ pub async fn approve_until_done() -> Result<()> {
                 Some(kube) => kube,
                 None => kube.insert(client(&kubeconfig, None).await?),
             };
-            approve(kube, &Which::All).await
+            approve(kube, &which).await
         };
         if let Err(error) = looked.await {
             warn!(error = format!("{error:#}"), "requests have to wait");
@@ -43,33 +68,142 @@ pub async fn approve_until_done() -> Result<()> {
     Ok(())
 }
 
+/// Names of the cluster's machines that will be masters.
+fn masters(manifests: &[Value]) -> Vec<String> {
+    let consumer =
+        |host: &Value| host["spec"]["consumerRef"]["name"].as_str().unwrap_or_default().contains("-master-");
+    let hosts = manifests.iter().filter(|object| object["kind"] == "BareMetalHost" && consumer(object));
+    hosts.filter_map(|host| Some(host["metadata"]["name"].as_str()?.to_owned())).collect()
+}
+
+/// The node that a request is for: its user, or the name in the request itself, which stands there as it is.
+fn node(request: &CertificateSigningRequest) -> String {
+    let user = request.spec.username.as_deref().unwrap_or_default();
+    if let Some(node) = user.strip_prefix(USER) {
+        return node.to_owned();
+    }
+    let text = pem_bytes(&request.spec.request.0);
+    let name = |at: usize| {
+        let rest = text.get(at + USER.len()..).unwrap_or_default();
+        rest.iter()
+            .take_while(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(byte))
+            .map(|byte| char::from(*byte))
+            .collect()
+    };
+    text.windows(USER.len()).position(|bytes| bytes == USER.as_bytes()).map(name).unwrap_or_default()
+}
+
+fn pem_bytes(pem: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(pem);
+    let body: String = text.lines().filter(|line| !line.starts_with("-----")).map(str::trim).collect();
+    STANDARD.decode(body).unwrap_or_default()
+}
+
+/// Which requests are approved now, by their places.
+fn wanted(all: &[CertificateSigningRequest], which: &Which<'_>) -> Vec<usize> {
+    let conditions = |request: &CertificateSigningRequest| {
+        request
+            .status
+            .iter()
+            .flat_map(|status| status.conditions.clone().unwrap_or_default())
+            .collect::<Vec<_>>()
+    };
+    let is_pending = |request: &CertificateSigningRequest| conditions(request).is_empty();
+    let is_own = |request: &CertificateSigningRequest| {
+        conditions(request).iter().any(|condition| condition.reason.as_deref() == Some(REASON))
+    };
+    let mut wanted = Vec::new();
+    for (place, request) in all.iter().enumerate().filter(|(_, request)| is_pending(request)) {
+        let user = request.spec.username.as_deref().unwrap_or_default();
+        let signer = &request.spec.signer_name;
+        let of_kind = |other: &CertificateSigningRequest| other.spec.signer_name == *signer;
+        let is_wanted = match which {
+            Which::All => true,
+            Which::Of(node) => user == crate::kinds::BOOTSTRAPPER || user == format!("{USER}{node}"),
+            Which::First(masters) => {
+                let is_first = !all.iter().any(|other| of_kind(other) && is_own(other))
+                    && !wanted.iter().any(|place: &usize| of_kind(&all[*place]));
+                is_first && masters.contains(&node(request))
+            }
+        };
+        if is_wanted {
+            wanted.push(place);
+        }
+    }
+    wanted
+}
+
 /// Approves what is pending now.
 pub async fn approve(kube: &Client, which: &Which<'_>) -> Result<()> {
     let requests = Api::<CertificateSigningRequest>::all(kube.clone());
-    for mut request in requests.list(&ListParams::default()).await?.items {
+    let mut all = requests.list(&ListParams::default()).await?.items;
+    for place in wanted(&all, which) {
+        let Some(request) = all.get_mut(place) else { continue };
         let status = request.status.get_or_insert_default();
         let conditions = status.conditions.get_or_insert_default();
-        if !conditions.is_empty() {
-            continue;
-        }
-        if let Which::Of(node) = which {
-            let user = request.spec.username.as_deref().unwrap_or_default();
-            if user != crate::kinds::BOOTSTRAPPER && user != format!("system:node:{node}") {
-                continue;
-            }
-        }
         conditions.push(CertificateSigningRequestCondition {
             type_: "Approved".to_owned(),
             status: "True".to_owned(),
-            reason: Some("LabBootstrap".to_owned()),
+            reason: Some(REASON.to_owned()),
             last_update_time: Some(Time(Timestamp::now())),
             ..CertificateSigningRequestCondition::default()
         });
         let name = request.name_any();
-        match requests.replace_subresource("approval", &name, &PostParams::default(), &request).await {
+        match requests.replace_subresource("approval", &name, &PostParams::default(), request).await {
             Ok(_) => info!(request = name, "approved"),
             Err(error) => warn!(request = name, %error, "not approved"),
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn request(name: &str, signer: &str, approved: bool) -> CertificateSigningRequest {
+        let user = format!("{USER}{name}");
+        let serving = signer.ends_with("serving");
+        let pem =
+            format!("-----BEGIN X-----\n{}\n-----END X-----\n", STANDARD.encode(format!("0A0{user}0\x01")));
+        let conditions = if approved {
+            json!([{"type": "Approved", "status": "True", "reason": REASON}])
+        } else {
+            json!([])
+        };
+        serde_json::from_value(json!({
+            "metadata": {}, "status": {"conditions": conditions},
+            "spec": {
+                "request": STANDARD.encode(pem), "signerName": signer,
+                "username": if serving { user.as_str() } else { crate::kinds::BOOTSTRAPPER },
+            },
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn one_master_is_let_in_and_the_others_are_left() {
+        const CLIENT: &str = "kubernetes.io/kube-apiserver-client-kubelet";
+        const SERVING: &str = "kubernetes.io/kubelet-serving";
+        let masters = ["m1".to_owned(), "m2".to_owned()];
+        let first = Which::First(&masters);
+        let asked =
+            [request("a0", CLIENT, false), request("m2", CLIENT, false), request("m1", CLIENT, false)];
+        assert_eq!(wanted(&asked, &first), [1]);
+        assert_eq!(wanted(&asked, &Which::All), [0, 1, 2]);
+        let later =
+            [request("m2", CLIENT, true), request("m1", CLIENT, false), request("m2", SERVING, false)];
+        assert_eq!(wanted(&later, &first), [2]);
+        let done = [request("m2", CLIENT, true), request("m2", SERVING, true), request("m1", SERVING, false)];
+        assert!(wanted(&done, &first).is_empty());
+    }
+
+    #[test]
+    fn masters_are_those_that_a_machine_of_masters_consumes() {
+        let host = |name: &str, machine: &str| json!({"kind": "BareMetalHost", "metadata": {"name": name}, "spec": {"consumerRef": {"name": machine}}});
+        let all = [host("m0", "lab-x-master-0"), host("a0", "lab-x-arbiter-0"), json!({"kind": "Secret"})];
+        assert_eq!(masters(&all), ["m0"]);
+    }
 }

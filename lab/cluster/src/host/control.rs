@@ -1,0 +1,104 @@
+//! `systemctl`, `systemd-run` and `shutdown`, as far as an installation calls them: each asks the machine's first program.
+
+use std::io::Write;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use super::init::{Answer, Request, ask};
+
+/// How long a minute of `shutdown -r +1` lasts here: the wait is for etcd to settle, and these machines are quick.
+const MINUTE: Duration = Duration::from_secs(5);
+
+pub async fn systemctl(args: &[&str]) -> Result<i32> {
+    let (verb, rest) = args.split_first().context("systemctl: what?")?;
+    let options = |known: &[&str]| match rest.iter().find(|arg| arg.starts_with('-') && !known.contains(arg))
+    {
+        Some(option) => bail!("the lab's systemctl {verb} does not know {option}"),
+        None => Ok(()),
+    };
+    let units =
+        || rest.iter().filter(|arg| !arg.starts_with('-')).map(|unit| service(unit)).collect::<Vec<_>>();
+    let state = |unit: &str| Request::State { unit: service(unit) };
+    match *verb {
+        // Units are read when they are started.
+        "daemon-reload" => Ok(0),
+        "start" => {
+            options(&["--no-block"])?;
+            told(ask(&Request::Start { units: units(), wait: !rest.contains(&"--no-block") }).await?)
+        }
+        "restart" => told(ask(&Request::Restart { units: units() }).await?),
+        "stop" => told(ask(&Request::Stop { units: units() }).await?),
+        "is-active" => {
+            options(&["--quiet"])?;
+            let unit = units().pop().context("is-active: which unit?")?;
+            let answer = ask(&state(&unit)).await?;
+            if !rest.contains(&"--quiet") {
+                writeln!(std::io::stdout(), "{}", answer.text)?;
+            }
+            Ok(answer.code)
+        }
+        "show" => match rest {
+            ["-P", "ActiveState", unit] => told(Answer { code: 0, ..ask(&state(unit)).await? }),
+            _ => bail!("the lab's systemctl shows the ActiveState of a unit alone"),
+        },
+        "status" => {
+            options(&["--no-pager"])?;
+            told(ask(&state(units().first().context("status: which unit?")?)).await?)
+        }
+        "list-units" => {
+            options(&["--all", "--no-legend"])?;
+            let answer = ask(&Request::List).await?;
+            let wanted: Vec<_> = rest.iter().filter(|arg| !arg.starts_with('-')).collect();
+            let is_wanted =
+                |line: &&str| wanted.is_empty() || wanted.iter().any(|unit| line.starts_with(**unit));
+            let text: Vec<_> = answer.text.lines().filter(is_wanted).collect();
+            told(Answer { code: 0, text: text.join("\n") })
+        }
+        _ => bail!("the lab's systemctl does not know {verb}"),
+    }
+}
+
+fn service(unit: &str) -> String {
+    if unit.contains('.') { unit.to_owned() } else { format!("{unit}.service") }
+}
+
+/// Says what was answered, where it is an answer and where it is a complaint.
+fn told(Answer { code, text }: Answer) -> Result<i32> {
+    match (code, text.is_empty()) {
+        (_, true) => {}
+        (0, false) => writeln!(std::io::stdout(), "{text}")?,
+        (_, false) => writeln!(std::io::stderr(), "{text}")?,
+    }
+    Ok(code)
+}
+
+pub async fn systemd_run(args: &[&str]) -> Result<i32> {
+    let (mut unit, mut wait, mut properties) = (None, false, Vec::new());
+    let mut rest = args.iter();
+    let words = loop {
+        let arg = rest.next().context("systemd-run: which program?")?;
+        match arg.split_once('=') {
+            Some(("--unit", name)) => unit = Some(service(name)),
+            Some(("--property", property)) => {
+                let (name, value) = property.split_once('=').context("a property without a value")?;
+                properties.push((name.to_owned(), value.to_owned()));
+            }
+            None if *arg == "--" => break rest.map(|word| (*word).to_owned()).collect(),
+            None if *arg == "--wait" => wait = true,
+            None if matches!(*arg, "--collect" | "--quiet") => {}
+            _ => bail!("the lab's systemd-run does not know {arg}"),
+        }
+    };
+    let unit = unit.context("the lab's systemd-run wants a name for the unit")?;
+    told(ask(&Request::Run { unit, properties, words, wait }).await?)
+}
+
+pub async fn shutdown(args: &[&str]) -> Result<i32> {
+    let after = match args {
+        ["-r", "now", ..] => Duration::ZERO,
+        ["-r", "+1", ..] => MINUTE,
+        _ => bail!("the lab's shutdown restarts the machine, now or +1"),
+    };
+    told(ask(&Request::Reboot { after }).await?)
+}

@@ -1,0 +1,266 @@
+//! Machines that are no more than namespaces: processes, a network, mounts and a name of their own, a disk, and a root folder.
+//! They start from the Ignition config that a discovery image carries, or from what was written onto their disk, by the real
+//! Ignition; what runs on them is the product's own. Kernel, firmware and boot loader are those that they don't have.
+
+mod hardware;
+mod programs;
+mod system;
+
+use std::fs::File;
+use std::io;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::network::{self, GATEWAY, NetworkError, PREFIX, tap};
+use hardware::Disk;
+pub use programs::Programs;
+use system::System;
+
+/// Between two looks at a program of a machine.
+const LOOK: Duration = Duration::from_millis(100);
+/// Bytes of a console that an error shows.
+const TAIL: usize = 3000;
+const CARD: &str = "eth0";
+
+/// Why a machine does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum NamespaceError {
+    #[error("{what} is missing: run `cargo xtask setup`")]
+    Missing { what: String },
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    #[error("{command} failed: {said}")]
+    Failed { command: String, said: String },
+    #[error("{name} ended before {wanted}: {why}\nthe end of its console:\n{tail}")]
+    Ended { name: String, wanted: String, why: String, tail: String },
+    #[error("{}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+impl NamespaceError {
+    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+}
+
+/// What a machine is made of.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub name: String,
+    /// Its place on the network.
+    pub number: usize,
+    /// Identity of the machine: its SMBIOS system UUID.
+    pub uuid: Uuid,
+    /// `52:54:00:…`
+    pub mac: String,
+    pub address: Ipv4Addr,
+    /// Sparse.
+    pub disk_bytes: u64,
+    /// The image in its drive.
+    pub medium: PathBuf,
+    /// Whether that is tried before the disk.
+    pub medium_first: bool,
+    pub programs: Programs,
+}
+
+/// A running machine, which restarts by itself. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct Machine {
+    name: String,
+    console: PathBuf,
+    namespace: String,
+    state: Arc<State>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    stop: AtomicBool,
+    /// Why it runs no more.
+    ended: Mutex<Option<String>>,
+}
+
+/// The namespace of a machine's network, by the name of the network that it is on.
+fn namespace(network: &str, number: usize) -> String {
+    format!("{network}-{number}")
+}
+
+/// Removes what machines on a network may have left.
+pub(crate) fn remove_all(network: &str) {
+    let prefix = namespace(network, 0);
+    let prefix = prefix.strip_suffix('0').unwrap_or(&prefix);
+    for entry in std::fs::read_dir("/run/netns").into_iter().flatten().flatten() {
+        if let Some(name) = entry.file_name().to_str().filter(|name| name.starts_with(prefix)) {
+            network::remove(name);
+        }
+    }
+}
+
+impl Machine {
+    /// Starts a machine on a network; its disk and `console.log` stand in `dir`, which is made. A disk that is there already is
+    /// kept: that is how a machine is started again.
+    pub fn start(network: &str, spec: Spec, dir: &Path) -> Result<Self, NamespaceError> {
+        std::fs::create_dir_all(dir).map_err(NamespaceError::io(dir))?;
+        let console = dir.join("console.log");
+        let log =
+            File::options().create(true).append(true).open(&console).map_err(NamespaceError::io(&console))?;
+        let namespace = namespace(network, spec.number);
+        plug_in(network, &namespace, &spec)?;
+        let (name, state) = (spec.name.clone(), Arc::new(State::default()));
+        let running = Running {
+            disk: Disk::open(dir, spec.disk_bytes)?,
+            system: System::new(dir, &spec)?,
+            spec,
+            namespace: namespace.clone(),
+            console: log,
+            state: Arc::clone(&state),
+        };
+        let thread = std::thread::Builder::new().name(name.clone()).spawn(move || running.live());
+        let thread = Some(thread.map_err(NamespaceError::io(dir))?);
+        Ok(Self { name, console, namespace, state, thread })
+    }
+
+    /// Fails when it runs no more, for whoever waits for what is `wanted`.
+    pub fn must_live(&mut self, wanted: &str) -> Result<(), NamespaceError> {
+        let ended = self.state.ended.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(why) = ended else { return Ok(()) };
+        let text = std::fs::read(&self.console).unwrap_or_default();
+        let tail = String::from_utf8_lossy(&text[text.len().saturating_sub(TAIL)..]).into_owned();
+        Err(NamespaceError::Ended { name: self.name.clone(), wanted: wanted.to_owned(), why, tail })
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.state.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        network::remove(&self.namespace);
+    }
+}
+
+/// Makes the machine's network: one card, plugged into the network.
+fn plug_in(network: &str, namespace: &str, spec: &Spec) -> Result<(), NamespaceError> {
+    let ip = |words: &[&str]| network::ip(words).map(drop);
+    network::remove(namespace);
+    ip(&["netns", "add", namespace])?;
+    let port = tap(spec.number);
+    let far = ["peer", "name", &port, "netns", network];
+    let card = ["link", "add", CARD, "address", &spec.mac, "netns", namespace, "type", "veth"];
+    ip(&[&card[..], &far].concat())?;
+    ip(&["-n", network, "link", "set", &port, "master", network::BRIDGE, "up"])?;
+    for link in ["lo", CARD] {
+        ip(&["-n", namespace, "link", "set", link, "up"])?;
+    }
+    Ok(())
+}
+
+/// How a start of a machine ended.
+enum End {
+    Restarts,
+    SwitchedOff,
+}
+
+struct Running {
+    spec: Spec,
+    namespace: String,
+    console: File,
+    disk: Disk,
+    system: System,
+    state: Arc<State>,
+}
+
+impl Running {
+    fn live(self) {
+        loop {
+            match self.once() {
+                Ok(End::Restarts) => {}
+                Ok(End::SwitchedOff) => return,
+                Err(error) => {
+                    let why = Some(error.to_string());
+                    *self.state.ended.lock().unwrap_or_else(PoisonError::into_inner) = why;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// One start, and all that runs until the next one.
+    fn once(&self) -> Result<End, NamespaceError> {
+        self.address()?;
+        let first = self.disk.read()?;
+        let from_disk = first.is_some() && !self.spec.medium_first;
+        let config = match first {
+            Some(config) if from_disk => config,
+            _ => Some(self.system.of_medium()?),
+        };
+        let root = self.system.root(from_disk);
+        if let Some(config) = config {
+            self.system.make(&root)?;
+            for stage in ["fetch", "files"] {
+                let mut command = self.system.ignition(&self.namespace, &root, stage, &config)?;
+                match self.run(&mut command)? {
+                    Some(status) if status.success() => {}
+                    Some(status) => return Err(failed("ignition", status)),
+                    None => return Ok(End::SwitchedOff),
+                }
+            }
+            if from_disk {
+                self.disk.forget_config()?;
+            }
+        }
+        let mut command = self.system.command(&self.namespace, &root, self.disk.device())?;
+        match self.run(&mut command)? {
+            Some(status) if status.success() => Ok(End::Restarts),
+            Some(status) => Err(failed("its first program", status)),
+            None => Ok(End::SwitchedOff),
+        }
+    }
+
+    /// Gives the machine the address that DHCP would give it, and nothing that an earlier start has added.
+    fn address(&self) -> Result<(), NamespaceError> {
+        let own = format!("{}/{PREFIX}", self.spec.address);
+        let gateway = GATEWAY.to_string();
+        for words in [
+            &["address", "flush", "dev", CARD, "scope", "global"][..],
+            &["address", "add", &own, "dev", CARD],
+            &["route", "replace", "default", "via", &gateway],
+        ] {
+            network::ip(&[&["-n", &self.namespace], words].concat())?;
+        }
+        Ok(())
+    }
+
+    /// Runs a program of the machine to its end; `None` when the machine was switched off meanwhile.
+    fn run(&self, command: &mut Command) -> Result<Option<ExitStatus>, NamespaceError> {
+        let program = PathBuf::from(command.get_program());
+        let io = || NamespaceError::io(&program);
+        let console = || self.console.try_clone().map_err(io());
+        command.stdin(Stdio::null()).stdout(console()?).stderr(console()?);
+        let mut child = command.spawn().map_err(io())?;
+        loop {
+            if let Some(status) = child.try_wait().map_err(io())? {
+                return Ok(Some(status));
+            }
+            if self.state.stop.load(Ordering::Relaxed) {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Ok(None);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+fn failed(what: &str, status: ExitStatus) -> NamespaceError {
+    NamespaceError::Failed { command: what.to_owned(), said: status.to_string() }
+}
