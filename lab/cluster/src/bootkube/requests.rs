@@ -83,14 +83,11 @@ fn node(request: &CertificateSigningRequest) -> String {
         return node.to_owned();
     }
     let text = pem_bytes(&request.spec.request.0);
-    let name = |at: usize| {
-        let rest = text.get(at + USER.len()..).unwrap_or_default();
-        rest.iter()
-            .take_while(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(byte))
-            .map(|byte| char::from(*byte))
-            .collect()
-    };
-    text.windows(USER.len()).position(|bytes| bytes == USER.as_bytes()).map(name).unwrap_or_default()
+    let found = text.windows(USER.len()).position(|bytes| bytes == USER.as_bytes());
+    // Behind its length, as DER has short texts.
+    let name = found.and_then(|at| text.get(at..at + usize::from(*text.get(at.checked_sub(1)?)?)));
+    let name = name.map(String::from_utf8_lossy).unwrap_or_default();
+    name.strip_prefix(USER).unwrap_or_default().to_owned()
 }
 
 fn pem_bytes(pem: &[u8]) -> Vec<u8> {
@@ -166,8 +163,8 @@ mod tests {
     fn request(name: &str, signer: &str, approved: bool) -> CertificateSigningRequest {
         let user = format!("{USER}{name}");
         let serving = signer.ends_with("serving");
-        let pem =
-            format!("-----BEGIN X-----\n{}\n-----END X-----\n", STANDARD.encode(format!("0A0{user}0\x01")));
+        let der = [&b"0\x0c"[..], &[u8::try_from(user.len()).unwrap()][..], user.as_bytes(), b"0Y"].concat();
+        let pem = format!("-----BEGIN X-----\n{}\n-----END X-----\n", STANDARD.encode(der));
         let conditions = if approved {
             json!([{"type": "Approved", "status": "True", "reason": REASON}])
         } else {
