@@ -30,14 +30,15 @@ const USER: &str = "system:node:";
 pub enum Nodes {
     /// Everybody's, as in OpenShift
     All,
-    /// Those of one control-plane node, on which the controller of the installation can then run; it decides about the others
+    /// That of one control-plane node as a client: the controller of the installation can then run on it, and decides about all
+    /// others
     FirstMaster,
 }
 
 /// Whose requests are approved.
 pub enum Which<'a> {
     All,
-    /// The first request of each kind that comes from one of these nodes.
+    /// The first request as a client that comes from one of these nodes.
     First(&'a [String]),
     /// That of the node bootstrapper, or of the node itself, for this node.
     Of(&'a str),
@@ -76,12 +77,8 @@ fn masters(manifests: &[Value]) -> Vec<String> {
     hosts.filter_map(|host| Some(host["metadata"]["name"].as_str()?.to_owned())).collect()
 }
 
-/// The node that a request is for: its user, or the name in the request itself, which stands there as it is.
+/// The node that a request is for: the name in it stands there as it is.
 fn node(request: &CertificateSigningRequest) -> String {
-    let user = request.spec.username.as_deref().unwrap_or_default();
-    if let Some(node) = user.strip_prefix(USER) {
-        return node.to_owned();
-    }
     let text = pem_bytes(&request.spec.request.0);
     let found = text.windows(USER.len()).position(|bytes| bytes == USER.as_bytes());
     // Behind its length, as DER has short texts.
@@ -112,15 +109,12 @@ fn wanted(all: &[CertificateSigningRequest], which: &Which<'_>) -> Vec<usize> {
     let mut wanted = Vec::new();
     for (place, request) in all.iter().enumerate().filter(|(_, request)| is_pending(request)) {
         let user = request.spec.username.as_deref().unwrap_or_default();
-        let signer = &request.spec.signer_name;
-        let of_kind = |other: &CertificateSigningRequest| other.spec.signer_name == *signer;
         let is_wanted = match which {
             Which::All => true,
             Which::Of(node) => user == crate::kinds::BOOTSTRAPPER || user == format!("{USER}{node}"),
             Which::First(masters) => {
-                let is_first = !all.iter().any(|other| of_kind(other) && is_own(other))
-                    && !wanted.iter().any(|place: &usize| of_kind(&all[*place]));
-                is_first && masters.contains(&node(request))
+                let is_first = wanted.is_empty() && !all.iter().any(is_own);
+                is_first && user == crate::kinds::BOOTSTRAPPER && masters.contains(&node(request))
             }
         };
         if is_wanted {
@@ -192,9 +186,7 @@ mod tests {
         assert_eq!(wanted(&asked, &Which::All), [0, 1, 2]);
         let later =
             [request("m2", CLIENT, true), request("m1", CLIENT, false), request("m2", SERVING, false)];
-        assert_eq!(wanted(&later, &first), [2]);
-        let done = [request("m2", CLIENT, true), request("m2", SERVING, true), request("m1", SERVING, false)];
-        assert!(wanted(&done, &first).is_empty());
+        assert!(wanted(&later, &first).is_empty());
     }
 
     #[test]
