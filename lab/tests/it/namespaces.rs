@@ -61,13 +61,16 @@ impl Installed {
 }
 
 #[test]
-fn a_control_plane_of_three_outlives_the_death_of_the_service() {
-    let names = ["master-0", "master-1", "master-2"];
-    let cluster = install(&["--topology", "compact", "--fault", "service-restart"], &names);
-    for line in ["the service is killed", "Waiting for bootkube", "Rebooting", "Joined"] {
+fn three_control_plane_nodes_and_a_worker_while_the_service_is_killed() {
+    let names = ["master-0", "master-1", "master-2", "worker-0"];
+    let options = ["--topology", "compact", "--workers", "1", "--fault", "service-restart"];
+    let cluster = install(&options, &names);
+    for line in
+        ["the service is killed", "Waiting for bootkube", "Waiting for control plane", "Rebooting", "Joined"]
+    {
         cluster.said(line);
     }
-    cluster.controller_let_in(3);
+    cluster.controller_let_in(names.len());
 }
 
 #[test]

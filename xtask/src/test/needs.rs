@@ -32,7 +32,7 @@ const fn as_root(package: &'static str, debian: &'static str, stages: &'static [
 pub const NEEDS: &[Needs] = &[
     as_root(
         "assisted-lab",
-        "QEMU, docker-registry, chrony, dnsmasq, xorriso and more",
+        "QEMU, bubblewrap, ignition, docker-registry, chrony, dnsmasq, xorriso and more",
         &[PYTHON, PROGRAMS, COREOS_INSTALLER, KUBERNETES, LAB_IMAGE, HOST_PROGRAM],
     ),
     as_root("assisted-lab-cluster", "bubblewrap, etcd, ignition-validate", &[PROGRAMS, KUBERNETES]),
