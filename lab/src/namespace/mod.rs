@@ -154,6 +154,8 @@ fn plug_in(network: &str, namespace: &str, spec: &Spec) -> Result<(), NamespaceE
     network::remove(namespace);
     ip(&["netns", "add", namespace])?;
     let port = tap(spec.number);
+    // The kernel takes the card of an earlier start away a while after its namespace; there may be none.
+    let _ = ip(&["-n", network, "link", "delete", &port]);
     let far = ["peer", "name", &port, "netns", network];
     let card = ["link", "add", CARD, "address", &spec.mac, "netns", namespace, "type", "veth"];
     ip(&[&card[..], &far].concat())?;
