@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use super::{CARD, NamespaceError, Spec};
+use super::{CARD, NamespaceError, Spec, answer};
 
 const SECTOR: u64 = 512;
 /// Where the lab's `coreos-installer` puts the config, behind its length: at the beginning of the partition.
@@ -120,11 +120,6 @@ impl Disk {
 }
 
 fn losetup(words: &[&str]) -> Result<String, NamespaceError> {
-    let run = Command::new("losetup").args(words).stdin(Stdio::null()).output();
-    let output = run.map_err(|_| NamespaceError::Missing { what: "losetup".to_owned() })?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(NamespaceError::Failed { command: format!("losetup {}", words.join(" ")), said })
+    let said = answer(Command::new("losetup").args(words), &format!("losetup {}", words.join(" ")))?;
+    Ok(String::from_utf8_lossy(&said).into_owned())
 }

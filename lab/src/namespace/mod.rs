@@ -19,12 +19,15 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::network::{self, GATEWAY, NetworkError, PREFIX, tap};
+use crate::wait::{Wait, child};
 use hardware::Disk;
 pub use programs::Programs;
 use system::System;
 
 /// Between two looks at a program of a machine.
 const LOOK: Duration = Duration::from_millis(100);
+/// How long a program of this computer may take that a machine needs to start.
+const COMMAND: Duration = Duration::from_secs(60);
 /// Bytes of a console that an error shows.
 const TAIL: usize = 3000;
 const CARD: &str = "eth0";
@@ -260,6 +263,17 @@ impl Running {
             }
             std::thread::sleep(LOOK);
         }
+    }
+}
+
+/// What a program of this computer answers.
+fn answer(command: &mut Command, what: &str) -> Result<Vec<u8>, NamespaceError> {
+    let failed = |said: String| NamespaceError::Failed { command: what.to_owned(), said };
+    let mut wait = Wait::new(what, "the kernel's log", COMMAND);
+    let output = child::output(command, &mut wait).map_err(|error| failed(error.to_string()))?;
+    match output.status.success() {
+        true => Ok(output.stdout),
+        false => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
     }
 }
 

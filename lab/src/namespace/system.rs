@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use uuid::Uuid;
 
 use super::programs::{COMPUTER, KUBERNETES, LAB};
-use super::{NamespaceError, Spec, hardware};
+use super::{NamespaceError, Spec, answer, hardware};
 use crate::network::{self, GATEWAY};
 
 /// Debian's Ignition, where its initramfs module keeps it.
@@ -122,13 +122,8 @@ impl System {
     pub(super) fn of_medium(&self) -> Result<Vec<u8>, NamespaceError> {
         let program = &self.spec.programs.coreos_installer;
         let mut command = Command::new(program);
-        command.args(["iso", "ignition", "show"]).arg(&self.spec.medium).stdin(Stdio::null());
-        let output = command.output().map_err(NamespaceError::io(program))?;
-        if output.status.success() {
-            return Ok(output.stdout);
-        }
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        Err(NamespaceError::Failed { command: "coreos-installer iso ignition show".to_owned(), said })
+        command.args(["iso", "ignition", "show"]).arg(&self.spec.medium);
+        answer(&mut command, "coreos-installer iso ignition show")
     }
 
     /// A stage of Ignition over a root folder, in the machine's network.

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use assisted_testkit::built;
 
-use crate::support::{console, has_node, text};
+use crate::support::{INSTALLATION, console, has_node, output, text};
 
 /// A cluster that was installed, and what it left in its folder.
 struct Installed {
@@ -19,7 +19,7 @@ fn install(options: &[&str], names: &[&str]) -> Installed {
     let dir = tempfile::tempdir().unwrap();
     let mut command = Command::new(built("assisted").unwrap());
     command.args(["lab", "up", "--namespaces", "--once"]).args(options).args(["--dir", text(dir.path())]);
-    let up = command.output().unwrap();
+    let up = output(&mut command, INSTALLATION);
     let told = String::from_utf8_lossy(&up.stdout).into_owned();
     if !up.status.success() {
         let consoles: String = names.iter().map(|name| console(&dir.path().join(name))).collect();
