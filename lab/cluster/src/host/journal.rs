@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn records_in_both_forms() {
-        let mut record = b"PRIORITY=6\nTAG=agent\nMESSAGE\n\x08\0\0\0\0\0\0\0two\nlineX\nA=b\n".to_vec();
+        let mut record = b"PRIORITY=6\nTAG=agent\nMESSAGE\n\x08\0\0\0\0\0\0\0two\nline\nA=b\n".to_vec();
         let told = fields(&record);
         assert_eq!(told[1], ("TAG".to_owned(), "agent".to_owned()));
         assert_eq!(told[2], ("MESSAGE".to_owned(), "two\nline".to_owned()));
