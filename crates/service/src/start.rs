@@ -181,7 +181,7 @@ impl Service {
             }
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(error = %chain(&error), "it is not known how full the file system is")
+                tracing::warn!(error = %chain(&error), "it is not known how full the file system is");
             }
         }
     }

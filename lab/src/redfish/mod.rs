@@ -83,7 +83,7 @@ impl Bmc {
         let wish = json!({ "Image": image, "Inserted": true, "WriteProtected": true });
         self.act(&drive, "VirtualMedia.InsertMedia", &wish)?;
         let boot = json!({ "BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "Once" });
-        self.request(Method::PATCH, &self.system, Some(&json!({ "Boot": boot })))?;
+        self.request(&Method::PATCH, &self.system, Some(&json!({ "Boot": boot })))?;
         self.power("On")
     }
 
@@ -145,22 +145,22 @@ impl Bmc {
 
     fn act(&self, resource: &Value, name: &str, wish: &Value) -> Result<(), RedfishError> {
         let target = action(resource, name).ok_or_else(|| self.missing(name))?;
-        self.request(Method::POST, target, Some(wish)).map(drop)
+        self.request(&Method::POST, target, Some(wish)).map(drop)
     }
 
     fn get(&self, path: &str) -> Result<Value, RedfishError> {
-        self.request(Method::GET, path, None).map(|(_, answer)| answer)
+        self.request(&Method::GET, path, None).map(|(_, answer)| answer)
     }
 
     fn request(
         &self,
-        method: Method,
+        method: &Method,
         path: &str,
         wish: Option<&Value>,
     ) -> Result<(HeaderMap, Value), RedfishError> {
         let mut more = HeaderMap::new();
-        if method == Method::PATCH
-            && let Some(etag) = self.request(Method::GET, path, None)?.0.remove(ETAG)
+        if *method == Method::PATCH
+            && let Some(etag) = self.request(&Method::GET, path, None)?.0.remove(ETAG)
         {
             // Some refuse a change that doesn't say what it changes.
             more.insert(IF_MATCH, etag);

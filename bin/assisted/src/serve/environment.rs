@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 
 use assisted_core::settings;
-use clap::{Args, Command, CommandFactory};
+use clap::{Command, CommandFactory};
 
-use super::Serve;
 use crate::Program;
-use crate::image_service::ImageService;
 
 /// Logs each variable that is set in vain.
 pub(super) fn report() {
@@ -31,8 +29,9 @@ pub(super) fn report() {
 
 /// Variables that only the image service reads when it runs apart.
 fn of_images_alone() -> BTreeSet<String> {
-    let here = of(&Serve::augment_args(Command::new("serve")));
-    let mut alone = of(&ImageService::augment_args(Command::new("image-service")));
+    let program = Program::command();
+    let subcommand = |name: &str| program.find_subcommand(name).map(of).unwrap_or_default();
+    let (here, mut alone) = (subcommand("serve"), subcommand("image-service"));
     alone.retain(|name| {
         !here.contains(name) && !settings::variables().iter().any(|variable| variable.name == name)
     });

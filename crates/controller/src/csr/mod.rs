@@ -84,7 +84,7 @@ async fn pass(
     for request in pending {
         match rules::check(&request.name_any(), &request.spec, &known) {
             Ok(()) => approve_one(requests, request).await,
-            Err(why) => refused.note(&request, why, Instant::now()),
+            Err(why) => refused.note(&request, &why, Instant::now()),
         }
     }
     tell(around, refused).await;

@@ -56,16 +56,16 @@ pub(super) enum Notice {
 impl Refused {
     /// Forgets the requests that are gone or decided.
     pub(super) fn keep(&mut self, pending: &[CertificateSigningRequest]) {
-        let pending: BTreeSet<_> = pending.iter().filter_map(|request| request.uid()).collect();
+        let pending: BTreeSet<_> = pending.iter().filter_map(ResourceExt::uid).collect();
         self.requests.retain(|uid, _| pending.contains(uid));
         self.full &= self.requests.len() >= REMEMBERED;
     }
 
     /// Notes that a request is refused. One that is for no kubelet is nobody's business here.
-    pub(super) fn note(&mut self, request: &CertificateSigningRequest, why: Refusal, now: Instant) {
+    pub(super) fn note(&mut self, request: &CertificateSigningRequest, why: &Refusal, now: Instant) {
         let (name, uid) = (request.name_any(), request.uid().unwrap_or_default());
         if !rules::is_of_kubelets(&request.spec)
-            || self.requests.get(&uid).is_some_and(|entry| entry.why == why)
+            || self.requests.get(&uid).is_some_and(|entry| entry.why == *why)
         {
             return;
         }
@@ -215,9 +215,9 @@ mod tests {
     fn a_refused_request_is_told_once() {
         let (mut refused, start) = (Refused::default(), Instant::now());
         let request = kubelets("1", "csr-x7k2p");
-        refused.note(&request, Refusal::NoNode { name: "w".to_owned() }, start);
+        refused.note(&request, &Refusal::NoNode { name: "w".to_owned() }, start);
         assert!(all(&mut refused, start + GRACE / 2).is_empty(), "it may resolve itself");
-        refused.note(&request, unknown("w"), start + GRACE / 2);
+        refused.note(&request, &unknown("w"), start + GRACE / 2);
         let told = all(&mut refused, start + GRACE);
         let texts: Vec<_> = told.iter().map(|event| event.message.as_str()).collect();
         assert_eq!(
@@ -229,12 +229,12 @@ mod tests {
         );
         let props: Value = serde_json::from_str(&told[0].props).unwrap();
         assert_eq!(props["command"], "oc adm certificate approve csr-x7k2p");
-        refused.note(&request, Refusal::NoNames, start + GRACE);
+        refused.note(&request, &Refusal::NoNames, start + GRACE);
         assert!(all(&mut refused, start + GRACE * 9).is_empty(), "it was told");
 
         // Decided, and asked again under the same name.
         refused.keep(&[]);
-        refused.note(&kubelets("2", "csr-x7k2p"), unknown("w"), start + GRACE * 9);
+        refused.note(&kubelets("2", "csr-x7k2p"), &unknown("w"), start + GRACE * 9);
         assert_eq!(all(&mut refused, start + GRACE * 10).len(), 1);
     }
 
@@ -242,7 +242,7 @@ mod tests {
     fn requests_for_others_are_not_told() {
         let (mut refused, start) = (Refused::default(), Instant::now());
         for signer in ["kubernetes.io/kube-apiserver-client", "network.openshift.io/signer"] {
-            refused.note(&request(signer, "ovn", signer), Refusal::Organizations, start);
+            refused.note(&request(signer, "ovn", signer), &Refusal::Organizations, start);
         }
         assert!(all(&mut refused, start + GRACE).is_empty());
     }
@@ -253,7 +253,7 @@ mod tests {
         let pending: Vec<_> =
             (0..2000).map(|number| kubelets(&number.to_string(), &format!("csr-{number}"))).collect();
         for request in &pending {
-            refused.note(request, unknown("w"), start);
+            refused.note(request, &unknown("w"), start);
         }
         assert_eq!(refused.requests.len(), REMEMBERED);
         let told = all(&mut refused, start + GRACE);
@@ -272,7 +272,7 @@ mod tests {
             ["$(reboot)", "--all", "a b", "a;reboot", "a\nb", "a\u{202e}b", "\u{1b}[2J", "?dryRun=All", &long]
         {
             let (mut refused, start) = (Refused::default(), Instant::now());
-            refused.note(&kubelets("1", name), unknown(&long), start);
+            refused.note(&kubelets("1", name), &unknown(&long), start);
             let told = all(&mut refused, start + GRACE);
             let event = &told[0];
             assert!(!event.message.contains("oc adm"), "{}", event.message);

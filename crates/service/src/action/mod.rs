@@ -119,7 +119,7 @@ impl Service {
     async fn perform(&self, asked: &Asked) -> Result<(), Error> {
         match asked.action {
             Action::Generate { cluster_id, attempt } => {
-                return self.generate(asked, cluster_id, attempt).await;
+                return Box::pin(self.generate(asked, cluster_id, attempt)).await;
             }
             Action::DeleteGenerated { cluster_id } => self.delete_generated(cluster_id).await?,
             Action::DeleteLogs { cluster_id } => self.delete_logs(cluster_id).await?,

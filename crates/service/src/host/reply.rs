@@ -62,7 +62,7 @@ impl Service {
         if told {
             work.mark_due();
         }
-        work.commit(self).await?;
+        Box::pin(work.commit(self)).await?;
         Ok(())
     }
 }

@@ -50,7 +50,7 @@ impl Service {
                 let name = format!("{}_{cluster_id}_controller.tar.gz", plain(&cluster.name));
                 self.open_logs(&cluster_key(cluster_id, LogsType::Controller)?, &name, query).await
             }
-            _ => self.bundle_logs(&work).await,
+            _ => Box::pin(self.bundle_logs(&work)).await,
         }
     }
 

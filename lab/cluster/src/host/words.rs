@@ -25,7 +25,7 @@ fn split_with(line: &str, doubled: bool) -> Result<Vec<String>> {
             }
             '\\' => word.get_or_insert_default().extend(rest.next()),
             '%' | '$' if doubled && rest.next_if_eq(&letter).is_some() => {
-                word.get_or_insert_default().push(letter)
+                word.get_or_insert_default().push(letter);
             }
             '%' if doubled => bail!("{line:?}: the lab fills in nothing for %"),
             letter if letter.is_whitespace() && quote.is_none() => words.extend(word.take()),
