@@ -127,7 +127,7 @@ fn has_three_members(site: &Site) {
 }
 
 #[test]
-fn two_control_plane_hosts_and_an_arbiter() {
+fn everything_two_control_plane_hosts_and_an_arbiter() {
     let site = Site::new(2, 1);
     let (mut first, _others) = stand(&site, [("m1", "master"), ("a0", "arbiter")]);
     first.wipe();
