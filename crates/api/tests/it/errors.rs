@@ -104,7 +104,7 @@ async fn an_operation_without_a_use_case_is_found() {
             loop {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 let mut request = [0; 4096];
-                stream.read(&mut request).await.unwrap();
+                assert_ne!(stream.read(&mut request).await.unwrap(), 0, "no request");
                 let length = body.len();
                 let answer =
                     format!("HTTP/1.1 {head}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}");

@@ -224,7 +224,7 @@ impl Lab {
             output: output.to_string(),
             ..StepReply::default()
         };
-        self.service.post_step_reply(&self.caller, host, reply).await
+        Box::pin(self.service.post_step_reply(&self.caller, host, reply)).await
     }
 
     /// Tells all that a sufficient host tells.
