@@ -206,7 +206,7 @@ fn a_single_node_is_installed_on_a_machine_that_its_management_controller_starts
     for line in [
         "master-0: its management controller boots the image",
         "known",
-        "s  the cluster is ready",
+        "hosts are checked",
         "fault in cluster lab: the service is killed",
         "cluster lab: installed 100%",
     ] {

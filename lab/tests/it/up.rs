@@ -32,7 +32,7 @@ fn everything_a_control_plane_of_three_is_installed_from_a_minimal_image_with_fi
     }
     // The bootstrap host gave way to the others, and became one of them.
     for line in
-        ["Waiting for bootkube", "Rebooting", "Joined", "cluster lab: installed 100%", "s  all together"]
+        ["Waiting for bootkube", "Rebooting", "Joined", "cluster lab: installed 100%", "  all together"]
     {
         assert!(told.contains(line), "no {line:?} in:\n{told}");
     }
