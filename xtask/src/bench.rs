@@ -62,6 +62,10 @@ impl Bench {
             const REFRESH: [&str; 5] = ["bench", "--package", "assisted-core", "--bench", "refresh"];
             step("decisions about one cluster", &mut cargo(&REFRESH))?;
         }
+        if self.name == Name::Images {
+            const KEYFILES: [&str; 5] = ["bench", "--package", "assisted-netconf", "--bench", "keyfiles"];
+            step("static networks", &mut cargo(&KEYFILES))?;
+        }
         if self.name == Name::Generate {
             build("the load", &[&["bench", "--no-run"], &GENERATIONS[..]].concat())?;
             let generations = [&["bench", "--quiet"], &GENERATIONS[..]].concat();

@@ -168,7 +168,6 @@ impl Setup {
 pub fn tools() -> Result<()> {
     packages()?;
     python()?;
-    nmstatectl()?;
     coreos_installer()?;
     build_kubernetes()
 }
@@ -178,15 +177,10 @@ pub fn packages() -> Result<()> {
     install(PACKAGES)
 }
 
-/// What judges keyfiles, with nothing but what makes them.
-pub fn nmstatectl() -> Result<()> {
-    cargo_install("nmstatectl", NMSTATECTL, &["--debug", "--no-default-features", "--features", "gen_conf"])
-}
-
-/// What judges discovery images, and writes disks in the lab. Optimised it takes twice as long to build and is no faster:
-/// libraries in C do the work.
+/// What judges discovery images, and writes disks in the lab. Most of its build would be spent on optimising libraries that it
+/// hardly uses.
 pub fn coreos_installer() -> Result<()> {
-    let quickly = ["--debug", "--config", "profile.dev.debug=false", "--config", "profile.dev.strip=true"];
+    let quickly = ["--config", "profile.release.opt-level=1"];
     cargo_install("coreos-installer", COREOS_INSTALLER, &quickly)
 }
 
@@ -250,9 +244,6 @@ fn locked(path: &Path, limit: Duration) -> Result<File> {
 pub fn lab_image(programs: &Path) -> Result<()> {
     step("lab image", tied(programs.join("assisted")).args(["lab", "image", "build"]))
 }
-
-/// Version of nmstatectl that judges our keyfiles: that of the library in `Cargo.lock`.
-const NMSTATECTL: &str = "2.2.62";
 
 /// Builds a program of others from its crate, once for each version.
 fn cargo_install(name: &str, version: &str, options: &[&str]) -> Result<()> {

@@ -19,7 +19,7 @@ use clap::Args;
 use crate::run::{cache, cargo, programs, root, step, target_dir};
 use crate::{check_deps, check_shell, contract, dist, docs, setup};
 use binaries::{Binary, What};
-use needs::{COREOS_INSTALLER, HOST_PROGRAM, KUBERNETES, LAB_IMAGE, NMSTATECTL, PROGRAMS, PYTHON};
+use needs::{COREOS_INSTALLER, HOST_PROGRAM, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON};
 use results::{Skip, Sum};
 use stage::{End, Ended, Kind, Stage};
 
@@ -121,7 +121,6 @@ impl Run {
             }),
             self.stage(HOST_PROGRAM, &[PROGRAMS], Kind::Other, move || dist::try_out(&host)),
             self.stage(KUBERNETES, &[first], Kind::Other, setup::build_kubernetes),
-            self.stage(NMSTATECTL, &[first], Kind::Other, setup::nmstatectl),
         ]);
         if !whole {
             let wanted: Vec<_> = self.packages.iter().flat_map(|package| needs::stages(package)).collect();

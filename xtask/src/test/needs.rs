@@ -3,7 +3,6 @@
 /// Stages that make something that tests run.
 pub const PYTHON: &str = "python";
 pub const PROGRAMS: &str = "programs";
-pub const NMSTATECTL: &str = "nmstatectl";
 pub const COREOS_INSTALLER: &str = "coreos-installer";
 pub const KUBERNETES: &str = "kubernetes";
 pub const LAB_IMAGE: &str = "lab image";
@@ -48,7 +47,6 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-isokit", "xorriso", &[COREOS_INSTALLER]),
     of("assisted-imageserver", "xorriso", &[]),
     of("assisted-ignition", "ignition-validate", &[]),
-    of("assisted-netconf", "", &[NMSTATECTL]),
     of("assisted-base", "openssl", &[]),
 ];
 

@@ -4,7 +4,7 @@ use assisted_netconf::{keyfile, policy};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 
-use crate::nmstatectl::NETWORKS;
+use crate::keyfiles::NETWORKS;
 
 /// A known text with some of its bytes replaced, or a piece of it repeated.
 fn mangled() -> impl Strategy<Value = String> {

@@ -1,7 +1,7 @@
-//! The keyfiles against nmstate's own command line, and the script on machines made of folders.
+//! The keyfiles against what nmstate's own command line told, and the script on machines made of folders.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by a panic")]
 
 mod hostile;
-mod nmstatectl;
+mod keyfiles;
 mod script;
