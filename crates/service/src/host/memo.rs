@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use assisted_core::facts::HostFacts;
@@ -10,7 +11,7 @@ use assisted_core::host::steps::{HostView, prompt_steps, steps, view, views};
 use assisted_store::Deleted;
 use assisted_wire::host::MediaStatus;
 use assisted_wire::id::ClusterId;
-use assisted_wire::step::{StepReply, StepType};
+use assisted_wire::step::{StepReply, StepType, Steps};
 use bytes::Bytes;
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -24,6 +25,9 @@ use crate::{Error, Service};
 /// Longest answer that is kept, in bytes. In a large cluster each host is told of all others.
 const LONGEST_ANSWER: usize = 8 * 1024;
 
+/// Number of the next memo.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
 /// A host as polls and replies see it. It is dropped when anything changes the host or what it is told.
 #[derive(Debug)]
 pub(crate) struct HostMemo {
@@ -32,6 +36,10 @@ pub(crate) struct HostMemo {
     pub(crate) check_in: Arc<CheckIn>,
     /// The answer to a poll, made at the first one, unless it is too long to be kept for each host.
     answer: OnceLock<Option<Answer>>,
+    /// The answer without steps, of a host that polls again soon.
+    nothing: OnceLock<Bytes>,
+    /// No other memo has it.
+    number: u64,
     media_connected: bool,
     /// Replies that changed nothing, by step: the same again changes nothing either.
     replies: Mutex<HashMap<StepType, u64>>,
@@ -47,17 +55,35 @@ impl HostMemo {
             media_connected: fields.media_status != Some(MediaStatus::Disconnected),
             check_in: service.memory().check_ins.entry(view.key),
             answer: OnceLock::new(),
+            nothing: OnceLock::new(),
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             view,
             replies: Mutex::default(),
             hasher: RandomState::new(),
         }
     }
 
+    /// The answer to a poll of a host that polls again soon, when nothing is due for it.
+    fn nothing(&self) -> Result<Bytes, Error> {
+        if let Some(body) = self.nothing.get() {
+            return Ok(body.clone());
+        }
+        let answer = Steps { instructions: Some(Vec::new()), ..prompt_steps(&self.view, 0) };
+        let body = serde_json::to_vec(&answer).map(Bytes::from).map_err(Error::internal)?;
+        Ok(self.nothing.get_or_init(|| body).clone())
+    }
+
     /// The answer to a poll.
     pub(crate) fn answer(&self, now: Timestamp) -> Result<Bytes, Error> {
         let (random, handed_out) = (rand::random::<u32>, &self.check_in.handed_out);
         if self.view.is_prompt(now) {
-            let answer = prompt_steps(&self.view, random(), |step| handed_out.is_due(step, now));
+            if handed_out.nothing_is_due(self.number, now) {
+                return self.nothing();
+            }
+            let mut answer = prompt_steps(&self.view, random());
+            if let Some(steps) = &mut answer.instructions {
+                handed_out.keep_due(self.number, steps, now);
+            }
             return serde_json::to_vec(&answer).map(Bytes::from).map_err(Error::internal);
         }
         handed_out.clear();

@@ -160,17 +160,11 @@ pub fn steps(view: &HostView, tag: u32) -> Steps {
     }
 }
 
-/// The answer to a poll of a host that polls again soon. Of the steps only those stand in it that are due: the others were
-/// handed out a moment ago.
-pub fn prompt_steps(view: &HostView, tag: u32, is_due: impl FnMut(&Step) -> bool) -> Steps {
-    let mut answer = steps(view, tag);
-    if let Some(prompt) = view.prompt {
-        answer.next_instruction_seconds = prompt.seconds;
-    }
-    if let Some(steps) = &mut answer.instructions {
-        steps.retain(is_due);
-    }
-    answer
+/// The answer to a poll of a host that polls again soon, with all steps: it is for the caller to leave out those that were
+/// handed out a moment ago ([`super::repeat_after`]).
+pub fn prompt_steps(view: &HostView, tag: u32) -> Steps {
+    let seconds = view.prompt.map_or(view.seconds, |prompt| prompt.seconds);
+    Steps { next_instruction_seconds: seconds, ..steps(view, tag) }
 }
 
 /// The list of all peers but the host itself.
