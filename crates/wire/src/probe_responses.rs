@@ -147,7 +147,7 @@ pub struct DiskSpeedCheckResponse {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline, extend("required" = ["domain_name"]))]
+#[schemars(inline, extend("required" = ["domain_name"]), transform = crate::lenient::without_defaults)]
 pub struct DomainResolution {
     #[serde(default)]
     pub domain_name: String,
