@@ -99,7 +99,9 @@ async fn events(travel: &mut Travel, shape: &Shape, id: &str, hosts: &[Value]) {
         let once =
             matches!(name.as_str(), "host_install_progress_updated" | "cluster_finalizing_stage_updated")
                 || name == "host_status_updated"
-                    && (message.contains("installing") || message.contains("installed"))
+                    && [" from installing", " to installing", " to installed"]
+                        .iter()
+                        .any(|change| message.contains(change))
                 || name == "cluster_status_updated" && message.contains("install");
         assert!(!once || *times == 1, "{times} x {name} {host} {message}");
     }
