@@ -68,32 +68,35 @@ impl Sampler {
         self.phases.sort_by(|one, other| one.0.total_cmp(&other.0));
     }
 
-    /// Ends the measurement: a line for each phase, and one for all.
-    pub(super) fn table(self) -> String {
+    /// Ends the measurement: a line for each phase, and one for all. What real machines do is not seen here: for them nothing
+    /// is told of waiting.
+    pub(super) fn table(self, machines_are_real: bool) -> String {
         drop(self.stop);
         let samples = self.thread.join().unwrap_or_default();
-        table(&self.phases, &samples, now())
+        table(&self.phases, (!machines_are_real).then_some(&*samples), now())
     }
 }
 
-fn table(phases: &[(f64, String)], samples: &[Sample], end: f64) -> String {
+fn table(phases: &[(f64, String)], samples: Option<&[Sample]>, end: f64) -> String {
+    let waited = |waiting: f64| samples.map_or_else(|| "-".to_owned(), |_| clock(waiting));
     let mut text = format!("{:>8} {:>8}\n", "minutes", "waiting");
     let ends = phases.iter().skip(1).map(|(at, _)| *at).chain([end]);
     let mut sum = (0.0, 0.0);
     for ((begin, what), end) in phases.iter().zip(ends) {
-        let inside = samples.iter().filter(|sample| sample.at > *begin && sample.at <= end);
+        let inside = samples.into_iter().flatten().filter(|sample| sample.at > *begin && sample.at <= end);
         let idle = inside.filter(|sample| sample.processors < IDLE);
         let (took, waiting) = (end - begin, idle.map(|sample| sample.lasted).sum::<f64>());
         sum = (sum.0 + took, sum.1 + waiting);
-        text.push_str(&format!("{:>8} {:>8}  {what}\n", clock(took), clock(waiting)));
+        text.push_str(&format!("{:>8} {:>8}  {what}\n", clock(took), waited(waiting)));
     }
-    text.push_str(&format!("{:>8} {:>8}  all together\n", clock(sum.0), clock(sum.1)));
+    text.push_str(&format!("{:>8} {:>8}  all together\n", clock(sum.0), waited(sum.1)));
     text
 }
 
 /// Minutes and seconds.
 fn clock(seconds: f64) -> String {
-    let seconds = seconds.max(0.0).round();
+    // The sum of nothing is a negative zero.
+    let seconds = seconds.max(0.0).round() + 0.0;
     format!("{}:{:02}", (seconds / 60.0).floor(), seconds % 60.0)
 }
 
@@ -178,7 +181,7 @@ mod tests {
             (1..=100).map(|at| sample(f64::from(at), if at % 4 == 0 { 0.1 } else { 1.5 })).collect();
         let phases = [(0.0, "one".to_owned()), (60.0, "two".to_owned())];
         assert_eq!(
-            table(&phases, &samples, 100.0),
+            table(&phases, Some(&samples), 100.0),
             " minutes  waiting\n    1:00     0:15  one\n    0:40     0:10  two\n    1:40     0:25  all together\n"
         );
     }

@@ -374,7 +374,7 @@ impl Lab {
             // Without the events the minutes are told less finely.
             let events = self.cli.json(&["event", "list", "--cluster", NAME]).unwrap_or_default();
             minutes.add(minutes::of_events(&events));
-            text = minutes.table();
+            text = minutes.table(self.plan.room.is_some());
         }
         let dir = self.plan.dir.display();
         text.push_str(&format!(

@@ -49,6 +49,10 @@ impl Request {
         if given.len() > LONGEST {
             return Err(Unreadable::TooLong);
         }
+        // A reader of PEM passes over what else stands there; who signs it might not.
+        if pem::blocks(given).count() != 1 {
+            return Err(Unreadable::Encoding);
+        }
         let der = pem::certificate_request(given).map_err(|_| Unreadable::Encoding)?;
         let read = CertReq::from_der(&der).map_err(|_| Unreadable::Encoding)?;
         let mut request = Self::default();

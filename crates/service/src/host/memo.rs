@@ -82,7 +82,7 @@ impl HostMemo {
             }
             let mut answer = prompt_steps(&self.view, random());
             if let Some(steps) = &mut answer.instructions {
-                handed_out.keep_due(self.number, steps, now);
+                handed_out.keep_due(self.number, self.view.since, steps, now);
             }
             return serde_json::to_vec(&answer).map(Bytes::from).map_err(Error::internal);
         }

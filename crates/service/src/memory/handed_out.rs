@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use assisted_core::host::steps::repeat_after;
 use assisted_wire::step::{Step, StepType};
+use assisted_wire::time::DateTime;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
@@ -15,6 +16,8 @@ pub(crate) struct HandedOut(Mutex<State>);
 struct State {
     /// The arguments are kept as a hash.
     steps: Vec<(StepType, u64, Timestamp)>,
+    /// When the host came into the state in which it was handed them: another state calls for them anew.
+    since: DateTime,
     /// Nothing of this memo is due until then.
     nothing_due: Option<(u64, Timestamp)>,
 }
@@ -25,9 +28,13 @@ impl HandedOut {
         self.0.lock().nothing_due.is_some_and(|(known, until)| known == memo && now < until)
     }
 
-    /// Keeps those steps of a memo that are to be handed out now, and notes that they are.
-    pub(crate) fn keep_due(&self, memo: u64, steps: &mut Vec<Step>, now: Timestamp) {
+    /// Keeps those steps of a memo that are to be handed out now, and notes that they are. `since` is when the host came into
+    /// its state.
+    pub(crate) fn keep_due(&self, memo: u64, since: DateTime, steps: &mut Vec<Step>, now: Timestamp) {
         let mut state = self.0.lock();
+        if state.since != since {
+            *state = State { since, ..State::default() };
+        }
         let mut next: Option<Timestamp> = None;
         steps.retain(|step| {
             let Some(kind) = step.step_type else { return true };
@@ -84,7 +91,7 @@ mod tests {
         let at = |seconds| now + Duration::from_secs(seconds);
         let due = |kind, argument, seconds| {
             let mut steps = vec![step(kind, argument)];
-            handed_out.keep_due(7, &mut steps, at(seconds));
+            handed_out.keep_due(7, DateTime::ZERO, &mut steps, at(seconds));
             !steps.is_empty()
         };
         assert!(due(StepType::Inventory, "a", 0));
@@ -102,11 +109,16 @@ mod tests {
         let at = |seconds| now + Duration::from_secs(seconds);
         assert!(!handed_out.nothing_is_due(7, now));
         let mut steps = vec![step(StepType::Inventory, "a"), step(StepType::NtpSynchronizer, "a")];
-        handed_out.keep_due(7, &mut steps, now);
+        handed_out.keep_due(7, DateTime::ZERO, &mut steps, now);
         assert_eq!(steps.len(), 2);
         assert!(handed_out.nothing_is_due(7, at(14)));
         assert!(!handed_out.nothing_is_due(7, at(15)));
         assert!(!handed_out.nothing_is_due(8, at(1)), "what another memo tells may be new");
+        handed_out.keep_due(8, DateTime::ZERO, &mut steps, at(1));
+        assert_eq!(steps.len(), 0, "the same steps in the same state");
+        let mut steps = vec![step(StepType::Inventory, "a")];
+        handed_out.keep_due(9, at(1).into(), &mut steps, at(1));
+        assert_eq!(steps.len(), 1, "another state");
         handed_out.clear();
         assert!(!handed_out.nothing_is_due(7, at(1)));
     }

@@ -7,6 +7,7 @@ use assisted_wire::host::HostStatus;
 use assisted_wire::id::HostId;
 use assisted_wire::probe_requests::UpgradeAgentRequest;
 use assisted_wire::step::{PostStepAction, Step, StepType, Steps};
+use assisted_wire::time::DateTime;
 
 use jiff::Timestamp;
 
@@ -25,6 +26,8 @@ type Peers = Arc<[(HostId, String)]>;
 pub struct HostView {
     pub key: HostKey,
     pub status: HostStatus,
+    /// Since when the host has been in its state.
+    pub since: DateTime,
     /// Version of the agent as it is stored: a poll that tells another one changes the host.
     pub discovery_agent_version: String,
     /// Offset of the host's clock as it is stored, seconds.
@@ -101,6 +104,7 @@ fn make(facts: &Facts, host: &HostFacts, peers: &Peers) -> HostView {
     let mut view = HostView {
         key: host.key(),
         status: fields.status,
+        since: fields.status_updated_at,
         discovery_agent_version: fields.discovery_agent_version.clone(),
         clock_ahead_seconds: host.record.clock_ahead_seconds,
         wakes_on_check_in: check_in::wakes_on_check_in(host),
