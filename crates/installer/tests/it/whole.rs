@@ -107,12 +107,12 @@ impl Cluster {
             }
             let path = format!("{}/actions/install", self.path);
             self.connection.json(Method::POST, &path, &Value::Null).await.unwrap();
-            loop {
-                let asked = self.poll().await;
-                if asked.len() == self.hosts.len() {
-                    break asked;
-                }
+            // Each host is told once when its turn comes, not with every poll.
+            let mut asked = Vec::new();
+            while asked.len() < self.hosts.len() {
+                asked.extend(self.poll().await);
             }
+            asked
         };
         let begun = tokio::time::timeout(PATIENCE, begin).await;
         let mut asked = match begun {
