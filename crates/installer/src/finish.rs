@@ -61,8 +61,9 @@ impl Installer {
         self.service.report(HostStage::Rebooting, "").await;
         // From here on the disk must not be touched: the machine may go down at any moment.
         attempt.note_restarting()?;
-        // The bootstrap host has been a member of etcd: a minute lets the others settle that it goes (ADR 13).
-        let delay = if self.config.is_bootstrap() { "+1" } else { "now" };
+        // A minute lets etcd settle that this host goes; a single node has none that could. It also lets the agent hear that
+        // this program has ended well: one that a restart ends has failed, as far as the agent knows.
+        let delay = if self.config.is_single_node() { "now" } else { "+1" };
         self.host.run("shutdown", &["-r", delay, MESSAGE]).await?;
         Ok(())
     }

@@ -46,7 +46,7 @@ async fn a_master_writes_its_disk_and_restarts() {
         "umount /mnt",
         r"efibootmgr -v -d /dev/sda -p 2 -c -L Red Hat Enterprise Linux -l \EFI\redhat\shimx64.efi",
         "efibootmgr -v --delete-bootnum --bootnum 0007",
-        "shutdown -r now 'Installation completed, server is going to reboot.'",
+        "shutdown -r +1 'Installation completed, server is going to reboot.'",
     ];
     let places: Vec<_> = order.iter().map(|begin| position(begin)).collect();
     assert!(places.is_sorted(), "{places:?} {asked:#?}");
@@ -57,7 +57,7 @@ async fn a_master_writes_its_disk_and_restarts() {
     std::fs::write(machine.path("asked"), "").unwrap();
     machine.installer(config(&service.url, HostRole::Master, 3), LONGEST).run().await.unwrap();
     let again = machine.asked();
-    assert!(again.len() == 2 && again[1].starts_with("shutdown -r now"), "{again:?}");
+    assert!(again.len() == 2 && again[1].starts_with("shutdown -r +1"), "{again:?}");
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn a_control_plane_host_that_joins_a_single_node_bootstraps_nothing() {
         !asked.iter().any(|line| line.starts_with("podman") || line.starts_with("systemctl start")),
         "{asked:#?}"
     );
-    assert!(asked.last().unwrap().starts_with("shutdown -r now"), "{asked:#?}");
+    assert!(asked.last().unwrap().starts_with("shutdown -r +1"), "{asked:#?}");
 }
 
 #[tokio::test]
