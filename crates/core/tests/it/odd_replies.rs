@@ -233,7 +233,7 @@ fn what_is_not_the_form_of_an_answer_is_refused() {
         (StepType::DomainResolution, addresses("\"1.2.3.4\"")),
         (StepType::DomainResolution, addresses("[1]")),
         (StepType::DomainResolution, addresses("[[\"1.2.3.4\"]]")),
-        (StepType::DomainResolution, r#"{"resolutions":[[]]}"#.to_owned()),
+        (StepType::DomainResolution, r#"{"resolutions":["a"]}"#.to_owned()),
         (StepType::FreeNetworkAddresses, r#"[{"free_addresses":{}}]"#.to_owned()),
         (StepType::FreeNetworkAddresses, "{}".to_owned()),
         (StepType::VerifyVips, "[5]".to_owned()),

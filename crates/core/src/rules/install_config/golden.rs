@@ -222,7 +222,7 @@ fn shapes() -> Vec<Shape> {
         over("overrides-os-stream", r#"{"osImageStream":"rhel-10"}"#),
         over(
             "overrides-layering",
-            r#"{"onClusterLayering":{"mode":"Enabled","registry":{"type":"External","pushRepository":"quay.io/lab/os"},"pools":[{"name":"master","containerFile":"FROM configs AS final\n"}]}}"#,
+            r#"{"onClusterLayering":{"mode":"Disabled","registry":{"type":"External","pushRepository":"quay.io/lab/os"}}}"#,
         ),
         over(
             "overrides-platform",
