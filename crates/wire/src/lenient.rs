@@ -154,7 +154,7 @@ impl Bounded for i32 {
 
 /// Takes defaults out of the schema of an object: that an absent member is read as an empty one is no part of the contract.
 pub(crate) fn without_defaults(schema: &mut schemars::Schema) {
-    let properties = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut);
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     for property in properties.into_iter().flat_map(serde_json::Map::values_mut) {
         property.as_object_mut().map(|property| property.remove("default"));
     }
