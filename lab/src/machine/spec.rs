@@ -105,8 +105,9 @@ impl Spec {
         all.add("-device", "virtio-rng-pci");
         self.firmware(&mut all, dir)?;
         self.disks(&mut all, dir);
-        self.boot(&mut all);
+        // Before the medium: a stick brings a controller, and without it the cards would stand elsewhere and be named otherwise.
         self.nics(&mut all);
+        self.boot(&mut all);
         Ok(all.0)
     }
 
