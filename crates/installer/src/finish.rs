@@ -9,6 +9,12 @@ use crate::flow::Installer;
 use crate::host::Attempt;
 
 const MESSAGE: &str = "'Installation completed, server is going to reboot.'";
+/// How long after this program's end the bootstrap host of several masters restarts: etcd on the others settles that it goes.
+const ETCD_SETTLES: &str = "60s";
+/// How long after this program's end any other host restarts: its agent tells the service that the program has ended well.
+const AGENT_REPORTS: &str = "8s";
+/// A timer of systemd is late by up to a minute unless it is told otherwise.
+const ACCURACY: &str = "--timer-property=AccuracySec=100ms";
 /// What manages machines by their board controllers, where it runs, and restarts them itself.
 const IRONIC: &str = "ironic-agent.service";
 
@@ -61,10 +67,12 @@ impl Installer {
         self.service.report(HostStage::Rebooting, "").await;
         // From here on the disk must not be touched: the machine may go down at any moment.
         attempt.note_restarting()?;
-        // A minute lets etcd settle that this host goes; a single node has none that could. It also lets the agent hear that
-        // this program has ended well: one that a restart ends has failed, as far as the agent knows.
-        let delay = if self.config.is_single_node() { "now" } else { "+1" };
-        self.host.run("shutdown", &["-r", delay, MESSAGE]).await?;
+        // The timer is the machine's, not this program's: it ends well before the restart ends everything. A program that the
+        // restart ends has failed, as far as the agent knows.
+        let delay = if self.config.is_bootstrap() { ETCD_SETTLES } else { AGENT_REPORTS };
+        info!("the machine restarts in {delay}");
+        let delay = format!("--on-active={delay}");
+        self.host.run("systemd-run", &[&delay, ACCURACY, "--", "shutdown", "-r", "now", MESSAGE]).await?;
         Ok(())
     }
 }

@@ -19,7 +19,6 @@ const STAND_INS: &[&str] = &[
     "machine-config-daemon",
     "podman",
     "pvs",
-    "shutdown",
     "systemctl",
     "systemd-run",
     "vgs",

@@ -160,9 +160,11 @@ async fn a_bootstrap_hands_over_to_the_cluster_that_forms() {
     );
     assert!(told("Starting installation / bootstrap") && told("Installing / master"));
     let asked = machine.asked();
-    for begin in
-        ["ssh-keygen -q -f /root/.ssh/id_rsa", "systemctl restart NetworkManager.service", "shutdown -r +1"]
-    {
+    for begin in [
+        "ssh-keygen -q -f /root/.ssh/id_rsa",
+        "systemctl restart NetworkManager.service",
+        "systemd-run --on-active=60s",
+    ] {
         assert!(asked.iter().any(|line| line.starts_with(begin)), "{begin}: {asked:#?}");
     }
     let key = machine

@@ -46,7 +46,7 @@ async fn a_master_writes_its_disk_and_restarts() {
         "umount /mnt",
         r"efibootmgr -v -d /dev/sda -p 2 -c -L Red Hat Enterprise Linux -l \EFI\redhat\shimx64.efi",
         "efibootmgr -v --delete-bootnum --bootnum 0007",
-        "shutdown -r +1 'Installation completed, server is going to reboot.'",
+        "systemd-run --on-active=8s --timer-property=AccuracySec=100ms -- shutdown -r now 'Installation completed, server is going to reboot.'",
     ];
     let places: Vec<_> = order.iter().map(|begin| position(begin)).collect();
     assert!(places.is_sorted(), "{places:?} {asked:#?}");
@@ -57,7 +57,7 @@ async fn a_master_writes_its_disk_and_restarts() {
     std::fs::write(machine.path("asked"), "").unwrap();
     machine.installer(config(&service.url, HostRole::Master, 3), LONGEST).run().await.unwrap();
     let again = machine.asked();
-    assert!(again.len() == 2 && again[1].starts_with("shutdown -r +1"), "{again:?}");
+    assert!(again.len() == 2 && again[1].starts_with("systemd-run --on-active=8s"), "{again:?}");
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn a_control_plane_host_that_joins_a_single_node_bootstraps_nothing() {
         !asked.iter().any(|line| line.starts_with("podman") || line.starts_with("systemctl start")),
         "{asked:#?}"
     );
-    assert!(asked.last().unwrap().starts_with("shutdown -r +1"), "{asked:#?}");
+    assert!(asked.last().unwrap().starts_with("systemd-run --on-active=8s"), "{asked:#?}");
 }
 
 #[tokio::test]
@@ -139,7 +139,7 @@ async fn a_single_node_bootstraps_itself() {
     let has = |begin: &str| asked.iter().any(|line| line.starts_with(begin));
     assert!(!has("ssh-keygen") && !has("systemctl restart NetworkManager"), "{asked:#?}");
     assert!(has("coreos-installer install --insecure -i /opt/install-dir/single-node.ign"), "{asked:#?}");
-    assert!(has("shutdown -r now"), "{asked:#?}");
+    assert!(has("systemd-run --on-active=8s"), "{asked:#?}");
     let podman = asked.iter().find(|line| line.starts_with("podman run --net host")).unwrap();
     assert_eq!(
         podman,
@@ -208,7 +208,7 @@ async fn metal_managers_restart_machines_themselves() {
     assert_eq!(service.reports().last().unwrap(), "Rebooting / Ironic will reboot the node shortly");
     let asked = machine.asked();
     assert!(asked.contains(&"systemctl stop agent.service".to_owned()), "{asked:#?}");
-    assert!(!asked.iter().any(|line| line.starts_with("shutdown")), "{asked:#?}");
+    assert!(!asked.iter().any(|line| line.starts_with("systemd-run")), "{asked:#?}");
 }
 
 #[tokio::test]
@@ -231,7 +231,7 @@ async fn a_pretended_bootstrap_sees_pretended_nodes() {
     let peers = service.told.lock().unwrap().peers.clone();
     assert!(peers.contains(&"1 Joined".to_owned()) && peers.contains(&"2 Joined".to_owned()), "{peers:?}");
     assert!(machine.path("own-rebooted").exists());
-    let touched = ["wipefs", "coreos-installer", "efibootmgr", "shutdown", "podman", "systemctl start"];
+    let touched = ["wipefs", "coreos-installer", "efibootmgr", "systemd-run", "podman", "systemctl start"];
     let asked = machine.asked();
     assert!(!asked.iter().any(|line| touched.iter().any(|begin| line.starts_with(begin))), "{asked:#?}");
     assert_eq!(std::fs::read(machine.path("dev/sdb")).unwrap(), b"other");

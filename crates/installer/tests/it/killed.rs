@@ -85,7 +85,7 @@ const MOMENTS: [(&str, When, Who); 22] = [
     ("collecting logs", Runs("journalctl "), Who::All),
     ("looking for other managers", Runs("systemctl list-units"), Who::Single),
     ("telling *Rebooting*", Tells("Rebooting / "), Who::All),
-    ("ordering the restart", Runs("shutdown "), Who::All),
+    ("ordering the restart", Runs("systemd-run "), Who::All),
 ];
 
 impl Who {
@@ -175,7 +175,7 @@ async fn outcome(kind: Kind, what: &'static str, when: When, kubeconfig: &[u8]) 
     assert_eq!(service.reports().last().unwrap(), "Rebooting / ", "{label}");
     assert!(!service.reports().iter().any(|report| report.starts_with("Failed")), "{label}");
     assert_eq!(std::fs::read_to_string(machine.path("dev/sda")).unwrap(), "image\n", "{label}");
-    assert!(after.last().unwrap().starts_with("shutdown -r "), "{label}: {after:?}");
+    assert!(after.last().unwrap().starts_with("systemd-run "), "{label}: {after:?}");
     format!("| {} | {what} | {bootstrap} | {disk} |", kind.name)
 }
 

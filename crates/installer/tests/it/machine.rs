@@ -32,7 +32,7 @@ const PROGRAMS: [&str; 34] = [
     "ssh-keygen",
     "systemctl",
     "hostnamectl",
-    "shutdown",
+    "systemd-run",
     "uname",
     "growpart",
     "xfs_growfs",

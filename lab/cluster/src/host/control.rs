@@ -1,4 +1,4 @@
-//! `systemctl`, `systemd-run` and `shutdown`, as far as an installation calls them: each asks the machine's first program.
+//! `systemctl` and `systemd-run`, as far as an installation calls them: each asks the machine's first program.
 
 use std::io::Write;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 
 use super::init::{Answer, Request, ask};
 
-/// How long a minute of `shutdown -r +1` lasts here: the wait is for etcd to settle, and these machines are quick.
-const MINUTE: Duration = Duration::from_secs(5);
+/// How long a timer before a restart lasts here at most: it is for etcd to settle, and these machines are quick.
+const LONGEST_TIMER: Duration = Duration::from_secs(5);
 
 pub async fn systemctl(args: &[&str]) -> Result<i32> {
     let (verb, rest) = args.split_first().context("systemctl: what?")?;
@@ -74,12 +74,14 @@ fn told(Answer { code, text }: Answer) -> Result<i32> {
 }
 
 pub async fn systemd_run(args: &[&str]) -> Result<i32> {
-    let (mut unit, mut wait, mut properties) = (None, false, Vec::new());
+    let (mut unit, mut wait, mut timer, mut properties) = (None, false, None, Vec::new());
     let mut rest = args.iter();
-    let words = loop {
+    let words: Vec<_> = loop {
         let arg = rest.next().context("systemd-run: which program?")?;
         match arg.split_once('=') {
             Some(("--unit", name)) => unit = Some(service(name)),
+            Some(("--on-active", after)) => timer = Some(seconds(after)?),
+            Some(("--timer-property", _)) => {}
             Some(("--property", property)) => {
                 let (name, value) = property.split_once('=').context("a property without a value")?;
                 properties.push((name.to_owned(), value.to_owned()));
@@ -90,15 +92,21 @@ pub async fn systemd_run(args: &[&str]) -> Result<i32> {
             _ => bail!("the lab's systemd-run does not know {arg}"),
         }
     };
+    if let Some(after) = timer {
+        let restart = ["shutdown", "-r", "now"];
+        if !words.iter().take(restart.len()).eq(restart.iter()) {
+            bail!("the lab's systemd-run has a timer for a restart alone, not for {}", words.join(" "));
+        }
+        return told(ask(&Request::Reboot { after: after.min(LONGEST_TIMER) }).await?);
+    }
     let unit = unit.context("the lab's systemd-run wants a name for the unit")?;
     told(ask(&Request::Run { unit, properties, words, wait }).await?)
 }
 
-pub async fn shutdown(args: &[&str]) -> Result<i32> {
-    let after = match args {
-        ["-r", "now", ..] => Duration::ZERO,
-        ["-r", "+1", ..] => MINUTE,
-        _ => bail!("the lab's shutdown restarts the machine, now or +1"),
-    };
-    told(ask(&Request::Reboot { after }).await?)
+/// A time as the installer gives it to systemd: `8s`.
+fn seconds(text: &str) -> Result<Duration> {
+    let seconds = text.strip_suffix('s').and_then(|seconds| seconds.parse().ok());
+    Ok(Duration::from_secs(
+        seconds.with_context(|| format!("the lab's systemd-run reads seconds, not {text}"))?,
+    ))
 }

@@ -23,7 +23,6 @@ pub const NAMES: &[&str] = &[
     "lab-init",
     "podman",
     "pvs",
-    "shutdown",
     "systemctl",
     "systemd-run",
     "vgs",
@@ -38,7 +37,6 @@ pub async fn run(name: &str, args: &[OsString]) -> Result<i32> {
         "journalctl" => journal::show(&args),
         "lab-init" => init::run().await,
         "podman" => podman::run(&args).await,
-        "shutdown" => control::shutdown(&args).await,
         "systemctl" => control::systemctl(&args).await,
         "systemd-run" => control::systemd_run(&args).await,
         // The machine has no volume groups, and no device mapper.
