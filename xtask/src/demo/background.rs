@@ -28,7 +28,8 @@ const TAIL: usize = 15;
 /// What is made one after the other: the estimates are seconds on two cores with the other queues beside it.
 const MACHINES: &[(Part, u64)] = &[(Part::Packages, 20), (Part::CoreosInstaller, 180), (Part::LabImage, 130)];
 const PROGRAMS: &[(Part, u64)] = &[(Part::Programs, 30), (Part::HostProgram, 200)];
-/// What machines don't wait for: `assisted lab up` does, when a cluster is to be installed.
+/// What machines don't wait for: `assisted lab up` does, when a cluster is to be installed. It begins once machines can start,
+/// and beside them: before, it would only keep them from that.
 const LATER: &[(Part, u64)] = &[(Part::Kubernetes, 500)];
 
 /// Parts that are made one after the other.
@@ -74,7 +75,7 @@ impl Background {
             nice,
         };
         let mut background = Self {
-            queues: vec![queue(MACHINES, true, "15"), queue(PROGRAMS, true, "15"), queue(LATER, false, "19")],
+            queues: vec![queue(MACHINES, true, "15"), queue(PROGRAMS, true, "15"), queue(LATER, false, "0")],
             ..Self::none()
         };
         if !is_root() {
@@ -119,6 +120,7 @@ impl Background {
             std::thread::sleep(Duration::from_millis(200));
             self.look(true);
         }
+        // Also begins with what machines don't wait for.
         self.look(true);
         self.failed.is_none()
     }
@@ -145,6 +147,7 @@ impl Background {
     }
 
     fn look_at(&mut self, number: usize) -> Result<()> {
+        let is_ready = self.is_ready();
         let Some(queue) = self.queues.get_mut(number) else { return Ok(()) };
         if let Some(mut running) = queue.running.take() {
             let took = running.since.elapsed();
@@ -166,7 +169,7 @@ impl Background {
         }
         if let Some((part, _)) = queue.parts.front() {
             let needs_programs = matches!(part, Part::Programs | Part::HostProgram | Part::LabImage);
-            if !needs_programs || self.is_built {
+            if (queue.is_awaited || is_ready) && (!needs_programs || self.is_built) {
                 queue.begin()?;
             }
         }
