@@ -173,7 +173,10 @@ impl Images {
             let mut answer = match &route {
                 Route::Artifact(path) => service.artifact(head, path),
                 _ => match service.place().await {
-                    None => Answer::later(BUSY),
+                    None => Answer::later(
+                        BUSY,
+                        "too many images are being served: see --help of the image service",
+                    ),
                     Some(taken) => {
                         place = Some(taken);
                         record = begin();
@@ -369,7 +372,7 @@ impl Service {
         match self.bases.find(&key) {
             Ok(medium) => Ok(Some(medium)),
             Err(Unready::Unknown) => Ok(None),
-            Err(Unready::Later(seconds)) => Err(Answer::later(seconds).into()),
+            Err(Unready::Later { seconds, why }) => Err(Answer::later(seconds, &why).into()),
         }
     }
 }

@@ -94,8 +94,8 @@ pub(crate) struct Bases(Arc<BTreeMap<BaseKey, Arc<Base>>>);
 pub(crate) enum Unready {
     /// There is none.
     Unknown,
-    /// It is not here yet; it may be after some seconds.
-    Later(u32),
+    /// It is not here yet, for the reason that is told; it may be after some seconds.
+    Later { seconds: u32, why: String },
 }
 
 /// How far a base image is, for people and programs.
@@ -151,19 +151,24 @@ impl Bases {
     /// What images of a base are made from; asks for it when it is not here.
     pub fn find(&self, key: &BaseKey) -> Result<Arc<Medium>, Unready> {
         let base = self.0.get(key).ok_or(Unready::Unknown)?;
-        let later = match &base.progress.lock().stage {
+        let progress = base.progress.lock();
+        let (seconds, why) = match &progress.stage {
             Stage::Ready(medium) | Stage::Fetching(Some(medium)) => return Ok(Arc::clone(medium)),
-            Stage::Failed { again, .. } => {
+            Stage::Failed { again, reason } => {
                 let left = again.saturating_duration_since(Instant::now()).as_secs();
-                u32::try_from(left).unwrap_or(u32::MAX).clamp(1, 300)
+                let seconds = u32::try_from(left).unwrap_or(u32::MAX).clamp(1, 300);
+                (seconds, format!("can't be fetched: {reason}; it is tried again in {seconds} s"))
             }
             Stage::Idle => {
                 base.wanted.notify_one();
-                5
+                (5, "is going to be fetched".to_owned())
             }
-            Stage::Queued | Stage::Fetching(None) => 5,
+            Stage::Queued => (5, "waits for others to be fetched".to_owned()),
+            Stage::Fetching(None) => {
+                (5, format!("is being fetched: {} of {} bytes", progress.received, progress.length))
+            }
         };
-        Err(Unready::Later(later))
+        Err(Unready::Later { seconds, why: format!("the base image {} {why}", base.label) })
     }
 
     /// Whether each image is here or has failed, and at least one is here.

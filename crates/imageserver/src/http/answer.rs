@@ -50,9 +50,9 @@ impl Answer {
         Self::line(StatusCode::NOT_FOUND, "404 page not found")
     }
 
-    /// Says to come again after some seconds.
-    pub fn later(seconds: u32) -> Self {
-        let mut answer = Self::bare(StatusCode::SERVICE_UNAVAILABLE);
+    /// Says to come again after some seconds, and why.
+    pub fn later(seconds: u32, why: &str) -> Self {
+        let mut answer = Self::line(StatusCode::SERVICE_UNAVAILABLE, why);
         answer.headers.insert(RETRY_AFTER, seconds.into());
         answer
     }

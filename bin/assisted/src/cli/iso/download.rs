@@ -19,11 +19,16 @@ use super::cause;
 use super::remote::{total, validator};
 use crate::cli::Failure;
 use crate::cli::common::Context;
+use crate::cli::output::printable;
 
 /// Attempts in a row that bring nothing.
 const ATTEMPTS: u32 = 6;
-/// How long a server may ask to wait that is still getting the image ready.
-const LONGEST_WAIT: Duration = Duration::from_secs(120);
+/// How long a server may ask to wait each time, while it is still getting the image ready.
+const LONGEST_PAUSE: Duration = Duration::from_secs(120);
+/// How long it may go on asking.
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+/// Longest text of an answer that is shown.
+const LONGEST_TEXT: usize = 500;
 /// Longest note; an entity tag is far shorter.
 const LONGEST_NOTE: usize = 1024;
 
@@ -43,13 +48,23 @@ impl Download {
         let bar = ProgressBar::new(0).with_style(style());
         let mut part = Part::open(&path)?;
         let http = super::http(context)?;
-        let mut idle = 0;
+        let (mut idle, mut waited, mut told) = (0, Duration::ZERO, String::new());
         let size = loop {
             let before = part.len;
             let pause = match attempt(context, &http, id, &mut part, &bar).await? {
                 Outcome::Done(size) => break size,
-                Outcome::Later(pause) => {
-                    bar.set_message("the image is being prepared");
+                Outcome::Later(pause, why) => {
+                    bar.set_message(why.clone());
+                    if waited >= LONGEST_WAIT {
+                        return Err(Failure::Unreachable(format!(
+                            "the image was not ready within an hour: {why}; look into the image service's log"
+                        )));
+                    }
+                    waited += pause;
+                    if bar.is_hidden() && told != why {
+                        let _ = writeln!(std::io::stderr(), "waiting: {why}");
+                        told = why;
+                    }
                     pause
                 }
                 Outcome::Broken(reason) => {
@@ -79,8 +94,8 @@ fn style() -> ProgressStyle {
 
 enum Outcome {
     Done(u64),
-    /// The server wants some time.
-    Later(Duration),
+    /// The server wants some time, and says why.
+    Later(Duration, String),
     Broken(String),
 }
 
@@ -116,13 +131,18 @@ async fn attempt(
             return Ok(Outcome::Broken("the server sends another part than it was asked for".into()));
         }
         StatusCode::SERVICE_UNAVAILABLE if response.headers().contains_key(RETRY_AFTER) => {
-            return Ok(Outcome::Later(retry_after(&response)));
+            let pause = retry_after(&response);
+            return Ok(Outcome::Later(pause, text_of(response).await));
         }
         status if status.is_server_error() => {
-            return Ok(Outcome::Broken(format!("the server answers {status}")));
+            let text = text_of(response).await;
+            return Ok(Outcome::Broken(format!("the server answers {status}: {text}")));
         }
         status => {
-            return Err(Failure::Refused(format!("can't download the image: the server answers {status}")));
+            let text = text_of(response).await;
+            return Err(Failure::Refused(format!(
+                "can't download the image: the server answers {status}: {text}"
+            )));
         }
     };
     let Some(size) = size else {
@@ -164,7 +184,21 @@ fn starts_at(response: &Response, at: u64) -> bool {
 
 fn retry_after(response: &Response) -> Duration {
     let seconds = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(5)).clamp(Duration::from_secs(1), LONGEST_WAIT)
+    Duration::from_secs(seconds.unwrap_or(5)).clamp(Duration::from_secs(1), LONGEST_PAUSE)
+}
+
+/// What an answer that is no image says, on one line.
+async fn text_of(mut response: Response) -> String {
+    let mut bytes = Vec::new();
+    while bytes.len() < LONGEST_TEXT
+        && let Ok(Some(piece)) = response.chunk().await
+    {
+        bytes.extend_from_slice(&piece);
+    }
+    bytes.truncate(LONGEST_TEXT);
+    let text = String::from_utf8_lossy(&bytes);
+    let line = printable(text.trim());
+    if line.is_empty() { "no reason is given".to_owned() } else { line }
 }
 
 /// What has arrived so far.
