@@ -24,7 +24,8 @@ impl Turns {
 
     /// A turn, unless it does not come soon. Each report has the whole cluster judged: when a very large cluster reports at once,
     /// the last ones are written alone, and the scheduler judges once for all of them.
-    pub(crate) async fn take_soon(&self, id: ClusterId) -> Option<MutexGuard<'_, ()>> {
-        timeout(SOON, self.take(id)).await.ok()
+    /// There is none where there is no cluster.
+    pub(crate) async fn take_soon(&self, id: Option<ClusterId>) -> Option<MutexGuard<'_, ()>> {
+        timeout(SOON, self.take(id?)).await.ok()
     }
 }

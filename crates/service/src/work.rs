@@ -77,7 +77,7 @@ impl Work {
 
     /// A host of the work.
     pub(crate) fn host(&self, key: HostKey) -> Option<&HostFacts> {
-        self.facts.hosts.iter().find(|host| host.key() == key)
+        self.facts.host(key).ok()
     }
 
     /// The infra-env of a host of the work.

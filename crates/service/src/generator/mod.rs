@@ -135,8 +135,7 @@ fn cluster(facts: &Facts) -> Result<&ClusterRecord, GenerateError> {
 
 /// The host that a config is made for; it may have gone since.
 fn host(facts: &Facts, key: HostKey) -> Result<&HostFacts, GenerateError> {
-    let found = facts.hosts.iter().find(|each| each.key() == key);
-    found.ok_or_else(|| GenerateError::Refused("the host is gone".to_owned()))
+    facts.host(key).map_err(|_| GenerateError::Refused("the host is gone".to_owned()))
 }
 
 /// Name of a host's Ignition config; the bootstrap host becomes a master.

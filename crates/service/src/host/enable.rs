@@ -41,7 +41,7 @@ impl Service {
         work.absorb(outcome);
         work.refresh_and_mark();
         let facts = work.commit(self).await?;
-        let host = facts.hosts.iter().find(|host| host.key() == key).ok_or_else(|| no_host(key))?;
+        let host = facts.host(key)?;
         Ok(raw_host(host))
     }
 }

@@ -46,7 +46,7 @@ impl Service {
             self.blob().put(&file, ignition).await.map_err(Error::from)?;
         }
         let facts = work.commit(self).await?;
-        let host = facts.hosts.iter().find(|host| host.key() == host_key).ok_or_else(missing)?;
+        let host = facts.host(host_key)?;
         Ok(raw_host(host))
     }
 
@@ -75,10 +75,7 @@ impl Service {
         // With another stage the cluster is further, too, and whoever reads it after the answer finds it so. How much of a stage
         // is done only puts off what the clock would do: then the cluster is looked at when that was due.
         let cluster_id = work.cluster().map(|record| record.cluster.id);
-        let turn = match cluster_id.filter(|_| progressed.stage_changed) {
-            Some(id) => self.0.reports.take_soon(id).await,
-            None => None,
-        };
+        let turn = self.0.reports.take_soon(cluster_id.filter(|_| progressed.stage_changed)).await;
         let mut is_whole = false;
         if let (Some(_), Some(id)) = (&turn, cluster_id)
             && let Some(whole) = self.load_cluster(id, Deleted::Hidden).await?

@@ -74,10 +74,7 @@ impl Service {
         let deleted = row.as_ref().is_some_and(|row| row.record.host.deleted_at.is_some());
         let bound = row.as_ref().filter(|_| !deleted).and_then(|row| row.record.host.cluster_id);
         let cluster_id = infra_env.record.infra_env.cluster_id.or(bound);
-        let turn = match cluster_id {
-            Some(id) => self.0.reports.take_soon(id).await,
-            None => None,
-        };
+        let turn = self.0.reports.take_soon(cluster_id).await;
         let mut work = match cluster_id {
             Some(id) => self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?,
             None => self.blank_work(),
