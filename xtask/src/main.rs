@@ -1,6 +1,7 @@
 //! `cargo xtask …`: everything that is done to the project rather than by it.
 
 mod bench;
+mod check_citations;
 mod check_deps;
 mod check_shell;
 mod contract;
@@ -38,6 +39,8 @@ enum Task {
     CheckDeps,
     /// Check that no shell is run, and programs in one place alone
     CheckShell,
+    /// Check that what sources cite of docs/reference is there
+    CheckCitations,
     /// Compare our OpenAPI document with the REST contract
     Contract {
         /// Ask a running API for each operation instead, and tell which have a use case behind them
@@ -61,6 +64,7 @@ fn main() -> anyhow::Result<()> {
         Task::Dist(dist) => dist.run(),
         Task::CheckDeps => check_deps::run(),
         Task::CheckShell => check_shell::run(),
+        Task::CheckCitations => check_citations::run(),
         Task::Contract { status } => contract::run(&run::programs()?, status),
         Task::Docs { check } => docs::run(&run::programs()?, check),
     }
