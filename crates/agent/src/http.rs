@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use assisted_base::error::chain;
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
@@ -32,18 +33,6 @@ pub enum HttpError {
     Url(String),
     #[error("request failed: the answer is longer than {0} bytes")]
     TooLong(usize),
-}
-
-/// The whole chain of causes: the first says only that something failed.
-fn chain(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        text.push_str(": ");
-        text.push_str(&inner.to_string());
-        cause = inner.source();
-    }
-    text
 }
 
 /// A client with that trust. Only the time to connect is limited: what is asked may be large.

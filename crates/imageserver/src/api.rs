@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assisted_base::error::chain;
 use bytes::{Bytes, BytesMut};
 use http::header::LAST_MODIFIED;
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -181,12 +182,6 @@ fn authorise(request: RequestBuilder, credential: &Credential) -> RequestBuilder
 
 fn broken(reason: String) -> Refused {
     Refused { status: StatusCode::INTERNAL_SERVER_ERROR, reason }
-}
-
-/// An error with its causes.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 fn expect(response: &Response, good: bool) -> Result<(), Refused> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use assisted_base::error::chain;
 use assisted_isokit::pxe::Thresholds;
 use bytes::BytesMut;
 use http::header::{ACCEPT_ENCODING, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, RANGE};
@@ -18,7 +19,6 @@ use url::Url;
 
 use super::StoreError;
 use super::part::{Origin, Part, discard};
-use crate::api::chain;
 use crate::trust::certificates;
 
 /// Bytes that are written at a time.

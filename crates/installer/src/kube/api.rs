@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use assisted_base::error::chain;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, Method, Url};
 use secrecy::ExposeSecret;
@@ -38,17 +39,6 @@ pub enum KubeError {
     TooLong { path: String },
     #[error("the cluster's answer to {path} can't be read: {source}")]
     Malformed { path: String, source: serde_json::Error },
-}
-
-/// The whole chain of causes: the first says only that something failed.
-fn chain(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        text = format!("{text}: {inner}");
-        cause = inner.source();
-    }
-    text
 }
 
 /// A cluster's API.

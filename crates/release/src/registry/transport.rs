@@ -1,8 +1,8 @@
 //! HTTP to registries: trust, proxies, time limits, redirects; and what its failures mean.
 
-use std::io;
 use std::time::Duration;
 
+use assisted_base::error::{find, root_cause};
 use assisted_base::pem;
 use http::StatusCode;
 use reqwest::redirect::{Attempt, Policy};
@@ -98,7 +98,7 @@ fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
 
 /// What a request that got no answer failed of.
 pub(super) fn failure(error: &reqwest::Error) -> Problem {
-    match tls(error) {
+    match find(error) {
         Some(rustls::Error::InvalidCertificate(reason)) => Problem::Certificate(match reason {
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => Certificate::Expired,
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
@@ -139,26 +139,5 @@ pub(super) fn cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "nothing arrived in time".to_owned();
     }
-    let mut last: &dyn std::error::Error = error;
-    while let Some(source) = last.source() {
-        last = source;
-    }
-    last.to_string()
-}
-
-/// The TLS error inside of an error.
-fn tls<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e rustls::Error> {
-    let mut current = Some(error);
-    while let Some(error) = current {
-        if let Some(found) = error.downcast_ref() {
-            return Some(found);
-        }
-        // An error of input and output passes over what it holds when it is asked for its source.
-        let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        if let Some(found) = held.and_then(|held| tls(held)) {
-            return Some(found);
-        }
-        current = error.source();
-    }
-    None
+    root_cause(error)
 }

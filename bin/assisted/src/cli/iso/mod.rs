@@ -6,6 +6,7 @@ mod remote;
 
 use std::time::Duration;
 
+use assisted_base::error::chain;
 use clap::Subcommand;
 
 use super::Failure;
@@ -61,14 +62,7 @@ fn http(context: &Context) -> Result<reqwest::Client, Failure> {
 
 /// What reqwest says, with the causes below it, and without the address, which may hold a token.
 fn cause(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(&error);
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
+    chain(&error.without_url())
 }
 
 fn saved(path: &std::path::Path, size: u64) -> Result<(), Failure> {
