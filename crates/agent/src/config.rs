@@ -52,7 +52,7 @@ impl Config {
 
     pub(crate) fn client(&self) -> Result<Client, BuildError> {
         let mut builder = Client::builder(&self.url)
-            .user_agent(concat!("assisted-agent/", env!("CARGO_PKG_VERSION")))
+            .user_agent(crate::USER_AGENT)
             .insecure(self.insecure)
             .proxy_from_env(self.proxy_from_env)
             .longest_answer(LONGEST_ANSWER)

@@ -12,7 +12,6 @@ mod bmc;
 mod cmd;
 mod config;
 mod dry_run;
-pub mod http;
 mod image;
 mod instruction;
 mod media;
@@ -32,3 +31,6 @@ pub use media::Media;
 pub use reply::Outcome;
 pub use step::{HostSteps, Installer, LogDirs, LogsRequest, Steps, gather_logs, inventory};
 pub use upgrade::{UpgradeError, program_of};
+
+/// What servers are told about who asks.
+pub(crate) const USER_AGENT: &str = concat!("assisted-agent/", env!("CARGO_PKG_VERSION"));

@@ -2,4 +2,6 @@
 
 pub mod error;
 pub mod hex;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod pem;

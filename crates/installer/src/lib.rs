@@ -25,3 +25,6 @@ pub use config::{Config, DryRun, Pace};
 pub use error::InstallError;
 pub use flow::Installer;
 pub use host::Host;
+
+/// What servers are told about who asks.
+pub(crate) const USER_AGENT: &str = concat!("assisted-installer/", env!("CARGO_PKG_VERSION"));

@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assisted_base::http;
 use assisted_wire::probe_requests::{DownloadBootArtifactsRequest, RebootForReclaimRequest};
 use tokio::io::AsyncWriteExt;
 use tracing::warn;
@@ -15,7 +16,6 @@ use tracing::warn;
 use super::{ended, only_arg};
 use crate::cmd::Tools;
 use crate::config::Config;
-use crate::http::{self, Trust};
 use crate::reply::Outcome;
 use crate::task::blocking;
 
@@ -133,8 +133,7 @@ async fn lay(
             tries.again(fault).await?;
         }
     }
-    let trust = ca.map_or(Trust::System, Trust::Only);
-    let client = http::client(&trust)
+    let client = http::client(crate::USER_AGENT, ca.as_deref())
         .map_err(|error| Fault::Download { url: request.kernel_url.clone(), reason: error.to_string() })?;
     let mut files = vec![(write_entry(work.path(), &request.rootfs_url)?, node.entry())];
     for (url, name, target) in

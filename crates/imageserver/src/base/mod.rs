@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use assisted_base::http::TrustError;
 pub use fetch::FetchOptions;
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -27,7 +28,6 @@ use url::Url;
 use crate::catalog::{BaseKey, BaseKind, Catalog, OsImage};
 use crate::image::{Medium, Support};
 use crate::metrics::Metrics;
-use crate::trust::TrustError;
 
 /// Why there are no base images at all.
 #[derive(Debug, thiserror::Error)]

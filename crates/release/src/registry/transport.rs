@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assisted_base::error::{find, root_cause};
-use assisted_base::pem;
+use assisted_base::http::{Proxies, Trust, builder, certificates};
 use http::StatusCode;
 use reqwest::redirect::{Attempt, Policy};
 use rustls::CertificateError;
@@ -13,16 +13,6 @@ use crate::problem::{Certificate, Problem};
 
 /// What a registry redirects through, at the most.
 const MOST_REDIRECTS: usize = 5;
-
-/// Which way requests take.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Proxies {
-    /// `HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY` of this process.
-    #[default]
-    FromEnvironment,
-    /// These; an empty text is none.
-    Given { http: String, https: String, none_for: String },
-}
 
 /// How registries are reached.
 #[derive(Clone, Debug)]
@@ -51,36 +41,22 @@ impl Transport {
     /// A client; one that checks no certificates if `insecure`.
     pub(crate) fn client(&self, insecure: bool) -> Result<reqwest::Client, Problem> {
         let failed = |error: reqwest::Error| Problem::Settings(cause(&error));
-        // rustls wants one provider per process; whoever comes first has chosen.
-        if rustls::crypto::CryptoProvider::get_default().is_none() {
-            let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut authorities = Vec::new();
+        for bundle in &self.trusted {
+            let found = certificates(bundle.as_bytes());
+            authorities.extend(found.map_err(|error| Problem::Settings(error.to_string()))?);
         }
-        let mut client = reqwest::Client::builder()
-            .user_agent(concat!("assisted/", env!("CARGO_PKG_VERSION")))
+        let trust = if insecure { Trust::Any } else { Trust::Also(authorities) };
+        let client = builder(concat!("assisted/", env!("CARGO_PKG_VERSION")), trust, &self.proxies);
+        let client = client
+            .map_err(failed)?
             .connect_timeout(self.connect)
             .read_timeout(self.silence)
             .pool_idle_timeout(Duration::from_secs(60))
-            .danger_accept_invalid_certs(insecure)
             .redirect(Policy::custom(follow))
             // Layers come as they are; and one big download is quicker on a connection of its own.
             .no_gzip()
             .http1_only();
-        for bundle in &self.trusted {
-            let found = pem::certificates(bundle.as_bytes());
-            for der in found.map_err(|error| Problem::Settings(error.to_string()))? {
-                client = client.add_root_certificate(reqwest::Certificate::from_der(&der).map_err(failed)?);
-            }
-        }
-        if let Proxies::Given { http, https, none_for } = &self.proxies {
-            client = client.no_proxy();
-            let around = || reqwest::NoProxy::from_string(none_for);
-            if !http.is_empty() {
-                client = client.proxy(reqwest::Proxy::http(http).map_err(failed)?.no_proxy(around()));
-            }
-            if !https.is_empty() {
-                client = client.proxy(reqwest::Proxy::https(https).map_err(failed)?.no_proxy(around()));
-            }
-        }
         client.build().map_err(failed)
     }
 }
