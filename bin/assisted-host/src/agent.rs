@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use assisted_agent::{Agent, Cmd, Config, End, HostSteps, Installer, Media, TOKEN_VARIABLE, Tools};
+use assisted_agent::{Agent, Config, End, HostSteps, Installer, Media};
+use assisted_base::process::{Cmd, TOKEN_VARIABLE, Tools};
 use assisted_hostinfo::Root;
 use assisted_wire::id::{HostId, InfraEnvId};
 use clap::ArgAction;

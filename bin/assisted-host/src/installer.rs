@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use assisted_agent::{Cmd, TOKEN_VARIABLE};
+use assisted_base::process::{Cmd, TOKEN_VARIABLE};
 use assisted_installer::{Config, DryRun, Host, Installer, Pace};
 use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};

@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 use std::process::ExitCode;
 
-use assisted_agent::{LogDirs, LogsRequest, Tools, gather_logs};
+use assisted_agent::{LogDirs, LogsRequest, gather_logs};
+use assisted_base::process::Tools;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use clap::ArgAction;
 use secrecy::SecretString;

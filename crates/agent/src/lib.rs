@@ -9,7 +9,6 @@
 
 mod agent;
 mod bmc;
-mod cmd;
 mod config;
 mod dry_run;
 mod image;
@@ -23,7 +22,6 @@ mod task;
 mod upgrade;
 
 pub use agent::{Agent, End};
-pub use cmd::{Cmd, CmdError, CmdOutput, TOKEN_VARIABLE, Tools, is_contained};
 pub use config::{Config, Limits};
 pub use dry_run::DryRun;
 pub use instruction::Instruction;

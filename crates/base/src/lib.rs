@@ -5,3 +5,5 @@ pub mod hex;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod pem;
+#[cfg(feature = "process")]
+pub mod process;

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assisted_base::http;
+use assisted_base::process::Tools;
 use assisted_wire::probe_requests::{DownloadBootArtifactsRequest, RebootForReclaimRequest};
 use tokio::io::AsyncWriteExt;
 use tracing::warn;
 
 use super::{ended, only_arg};
-use crate::cmd::Tools;
 use crate::config::Config;
 use crate::reply::Outcome;
 use crate::task::blocking;
@@ -223,7 +223,7 @@ async fn make_room(files: &[(PathBuf, PathBuf)], boot: &Path, tools: &Tools) -> 
     let cleanup = tools.cmd("rpm-ostree").args(["cleanup", "--os=rhcos", "-r"]);
     match cleanup.timeout(Duration::from_secs(600)).run().await {
         Ok(done) if done.success() => {}
-        Ok(done) => warn!(code = done.code, error = done.complaint(), "no room made"),
+        Ok(done) => warn!(code = done.code(), error = done.complaint(), "no room made"),
         Err(error) => warn!(%error, "no room made"),
     }
     let free = free()?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assisted_agent::Tools;
+use assisted_base::process::Tools;
 use assisted_installer::{Config, Host, Installer, Pace};
 use assisted_wire::host::HostRole;
 use secrecy::SecretString;

@@ -11,13 +11,13 @@ mod request;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assisted_base::process::{Cmd, TOKEN_VARIABLE, Tools};
 use assisted_wire::probe_requests::InstallCmdRequest;
 use secrecy::ExposeSecret;
 use tracing::{info, warn};
 
 use super::container_image_availability::is_here;
 use super::{Guard, ended, only_arg};
-use crate::cmd::{Cmd, TOKEN_VARIABLE, Tools};
 use crate::config::Config;
 use crate::reply::Outcome;
 use environment::Environment;
@@ -113,7 +113,9 @@ async fn pulled(image: &str, tools: &Tools) -> bool {
     for attempt in 1..=PULLS {
         match tools.cmd("podman").args(["pull", image]).timeout(PULL_LIMIT).run().await {
             Ok(done) if done.success() => return true,
-            Ok(done) => warn!(image, attempt, code = done.code, error = done.complaint(), "image not pulled"),
+            Ok(done) => {
+                warn!(image, attempt, code = done.code(), error = done.complaint(), "image not pulled")
+            }
             Err(error) => warn!(image, attempt, %error, "image not pulled"),
         }
     }
