@@ -7,3 +7,5 @@ pub mod http;
 pub mod pem;
 #[cfg(feature = "process")]
 pub mod process;
+#[cfg(feature = "retry")]
+pub mod retry;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use assisted_base::http;
 use assisted_base::process::Tools;
+use assisted_base::retry::{Attempts, Backoff};
 use assisted_wire::probe_requests::{DownloadBootArtifactsRequest, RebootForReclaimRequest};
 use tokio::io::AsyncWriteExt;
 use tracing::warn;
@@ -126,11 +127,12 @@ async fn lay(
     }
     let work =
         tempfile::tempdir().map_err(|source| Fault::Io { what: "temporary directory".into(), source })?;
+    let backoff = Backoff::constant(pause);
     let entries = node.boot().join("loader/entries");
     for dir in [node.discovery(), entries] {
-        let mut tries = Tries::new(pause);
+        let mut attempts = Attempts::new(TRIES, backoff);
         while let Err(fault) = fs::create_dir_all(&dir).map_err(io_fault(&dir)) {
-            tries.again(fault).await?;
+            attempts.again(fault).await?;
         }
     }
     let client = http::client(crate::USER_AGENT, ca.as_deref())
@@ -140,37 +142,14 @@ async fn lay(
         [(&request.kernel_url, "vmlinuz", kernel), (&request.initrd_url, "initrd", initrd)]
     {
         let path = work.path().join(name);
-        let mut tries = Tries::new(pause);
+        let mut attempts = Attempts::new(TRIES, backoff);
         while let Err(fault) = fetch(&client, url, &path).await {
-            tries.again(fault).await?;
+            attempts.again(fault).await?;
         }
         files.push((path, target));
     }
     make_room(&files, &boot, tools).await?;
     blocking(move || files.iter().try_for_each(|(from, to)| install(from, to).map_err(io_fault(to)))).await
-}
-
-/// How often something may fail before it counts.
-struct Tries {
-    left: u32,
-    pause: Duration,
-}
-
-impl Tries {
-    fn new(pause: Duration) -> Self {
-        Self { left: TRIES, pause }
-    }
-
-    /// Waits before the next try; the fault where there is none left.
-    async fn again(&mut self, fault: Fault) -> Result<(), Fault> {
-        self.left -= 1;
-        if self.left == 0 {
-            return Err(fault);
-        }
-        warn!(%fault, left = self.left, "trying again");
-        tokio::time::sleep(self.pause).await;
-        Ok(())
-    }
 }
 
 async fn fetch(client: &reqwest::Client, url: &str, path: &Path) -> Result<(), Fault> {
