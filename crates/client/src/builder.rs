@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use assisted_base::http::{self, Proxies, Trust, TrustError};
 use assisted_wire::operation::{OperationId, Scheme};
+use assisted_wire::secret::Secret;
 use reqwest::header::HeaderValue;
-use secrecy::{ExposeSecret, SecretString};
 
 use crate::base_url::BaseUrl;
 use crate::call::Call;
@@ -38,7 +38,7 @@ pub struct Client {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) base: BaseUrl,
-    pub(crate) credentials: Vec<(Scheme, SecretString)>,
+    pub(crate) credentials: Vec<(Scheme, Secret)>,
     pub(crate) retry: RetryPolicy,
     pub(crate) longest_answer: usize,
 }
@@ -81,7 +81,7 @@ pub struct ClientBuilder {
     connect_timeout: Duration,
     timeout: Duration,
     user_agent: String,
-    credentials: Vec<(Scheme, SecretString)>,
+    credentials: Vec<(Scheme, Secret)>,
     retry: RetryPolicy,
     longest_answer: usize,
 }
@@ -137,24 +137,24 @@ impl ClientBuilder {
 
     /// A credential for one scheme; it is sent with the operations that accept the scheme. Where an operation accepts
     /// several, the first in the contract's order that is known is sent.
-    pub fn credential(mut self, scheme: Scheme, token: SecretString) -> Self {
+    pub fn credential(mut self, scheme: Scheme, token: Secret) -> Self {
         self.credentials.retain(|(known, _)| *known != scheme);
         self.credentials.push((scheme, token));
         self
     }
 
     /// Token of a person or a user interface.
-    pub fn user_token(self, token: SecretString) -> Self {
+    pub fn user_token(self, token: Secret) -> Self {
         self.credential(Scheme::User, token)
     }
 
     /// Token of an agent, an installer or a controller.
-    pub fn agent_token(self, token: SecretString) -> Self {
+    pub fn agent_token(self, token: Secret) -> Self {
         self.credential(Scheme::Agent, token)
     }
 
     /// Token of a monitor.
-    pub fn watcher_token(self, token: SecretString) -> Self {
+    pub fn watcher_token(self, token: Secret) -> Self {
         self.credential(Scheme::Watcher, token)
     }
 
@@ -174,7 +174,7 @@ impl ClientBuilder {
     pub fn build(self) -> Result<Client, BuildError> {
         let base: BaseUrl = self.base_url.parse()?;
         for (scheme, token) in &self.credentials {
-            if HeaderValue::from_str(token.expose_secret()).is_err() {
+            if HeaderValue::from_str(token.expose()).is_err() {
                 return Err(BuildError::Token { scheme: scheme.name() });
             }
         }
@@ -216,10 +216,10 @@ mod tests {
 
     #[test]
     fn tokens_stay_out_of_sight() {
-        let token = SecretString::from("very-secret");
+        let token = Secret::from("very-secret");
         let client = Client::builder("http://host").user_token(token).build().unwrap();
         assert!(!format!("{client:?}").contains("very-secret"));
-        let broken = Client::builder("http://host").agent_token(SecretString::from("very\nsecret")).build();
+        let broken = Client::builder("http://host").agent_token(Secret::from("very\nsecret")).build();
         let error = broken.unwrap_err().to_string();
         assert!(error.contains("agentAuth") && !error.contains("very"), "{error}");
     }

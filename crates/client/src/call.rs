@@ -11,7 +11,6 @@ use reqwest::header::{
     CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER,
 };
 use reqwest::{Response, Url};
-use secrecy::ExposeSecret;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::debug;
@@ -225,8 +224,8 @@ impl<'a> Call<'a> {
             .find_map(|accepted| known.iter().find(|(scheme, _)| *scheme == accepted.scheme))?;
         let (location, name) = scheme.carrier();
         let text = match scheme {
-            Scheme::User => format!("Bearer {}", token.expose_secret()),
-            _ => token.expose_secret().to_owned(),
+            Scheme::User => format!("Bearer {}", token.expose()),
+            _ => token.expose().to_owned(),
         };
         Some((location, name, text))
     }

@@ -9,7 +9,6 @@ use bytes::Bytes;
 use http::header::LAST_MODIFIED;
 use http::{HeaderName, HeaderValue, StatusCode};
 use reqwest::{Client, RequestBuilder, Response};
-use secrecy::ExposeSecret;
 use serde::Deserialize;
 use url::Url;
 use uuid::Uuid;
@@ -168,8 +167,8 @@ impl ApiService {
 fn authorise(request: RequestBuilder, credential: &Credential) -> RequestBuilder {
     match credential {
         Credential::None => request,
-        Credential::ApiKey(key) => request.query(&[("api_key", key.expose_secret())]),
-        Credential::ImageToken(token) => request.header(IMAGE_TOKEN, token.expose_secret()),
+        Credential::ApiKey(key) => request.query(&[("api_key", key.expose())]),
+        Credential::ImageToken(token) => request.header(IMAGE_TOKEN, token.expose()),
         Credential::Authorization(value) => request.header(http::header::AUTHORIZATION, value),
     }
 }

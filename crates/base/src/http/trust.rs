@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use assisted_wire::secret::Secret;
 use reqwest::{Certificate, ClientBuilder, Identity};
-use secrecy::{ExposeSecret, SecretString};
 
 use crate::pem::{self, PemError};
 
@@ -89,8 +89,8 @@ pub fn authorities_of_file(path: &Path) -> Result<Vec<Certificate>, TrustError> 
 /// When the text is broken, or lacks one of the two.
 pub fn identity(text: &[u8]) -> Result<Identity, TrustError> {
     // The library reads PEM only, and less of it.
-    let written = SecretString::from(pem::identity(text)?);
-    Ok(Identity::from_pem(written.expose_secret().as_bytes())?)
+    let written = Secret::from(pem::identity(text)?);
+    Ok(Identity::from_pem(written.expose().as_bytes())?)
 }
 
 #[cfg(test)]

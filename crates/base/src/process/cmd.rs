@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
+use assisted_wire::secret::Secret;
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
-use secrecy::{ExposeSecret, SecretString};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::process::{Child, ChildStdout, Command};
@@ -28,7 +28,7 @@ pub struct Cmd {
     args: Vec<OsString>,
     timeout: Duration,
     output_limit: usize,
-    token: Option<SecretString>,
+    token: Option<Secret>,
     env: Vec<(OsString, OsString)>,
     on_host: bool,
     with_processes: bool,
@@ -60,7 +60,7 @@ impl Cmd {
     }
 
     /// Hands it the token of this process, which programs don't get otherwise.
-    pub fn token(mut self, token: &SecretString) -> Self {
+    pub fn token(mut self, token: &Secret) -> Self {
         self.token = Some(token.clone());
         self
     }
@@ -249,7 +249,7 @@ impl Cmd {
         }
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         if let Some(token) = &self.token {
-            command.env(TOKEN_VARIABLE, token.expose_secret());
+            command.env(TOKEN_VARIABLE, token.expose());
         }
         if let Some(dir) = &self.dir {
             command.current_dir(dir);
@@ -443,7 +443,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_program_gets_the_token_unless_it_is_handed_over() {
-        let token = SecretString::from("not for everybody");
+        let token = Secret::from("not for everybody");
         let ask = || sh(&format!("printf %s \"${TOKEN_VARIABLE}\""));
         assert_eq!(ask().run().await.unwrap().text(), "");
         assert_eq!(ask().token(&token).run().await.unwrap().text(), "not for everybody");

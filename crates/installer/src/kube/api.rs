@@ -7,7 +7,6 @@ use assisted_base::error::chain;
 use assisted_base::http::{BodyError, Proxies, Trust, TrustError, authorities, builder, identity, read};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, Method, Url};
-use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -60,9 +59,9 @@ impl Api {
         let trust = Trust::Only(authorities(&config.authority)?);
         let builder = builder(crate::USER_AGENT, trust, &Proxies::FromEnvironment)?.timeout(LIMIT);
         let builder = match &config.user {
-            User::Certificate(pem) => builder.identity(identity(pem.expose_secret())?),
+            User::Certificate(pem) => builder.identity(identity(pem.expose().as_bytes())?),
             User::Token(token) => {
-                let value = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()));
+                let value = HeaderValue::from_str(&format!("Bearer {}", token.expose()));
                 let mut value = value.map_err(|_| KubeconfigError::Missing("credential"))?;
                 value.set_sensitive(true);
                 builder.default_headers(HeaderMap::from_iter([(AUTHORIZATION, value)]))

@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use assisted_base::process::{Cmd, TOKEN_VARIABLE, Tools};
 use assisted_wire::probe_requests::InstallCmdRequest;
-use secrecy::ExposeSecret;
 use tracing::{info, warn};
 
 use super::container_image_availability::is_here;
@@ -85,7 +84,7 @@ pub(super) async fn run(
             if is_active(tools).await {
                 return running();
             }
-            let token = (TOKEN_VARIABLE, service.token.expose_secret());
+            let token = (TOKEN_VARIABLE, service.token.expose());
             let written = match Environment::write(runtime_dir, token) {
                 Ok(written) => written,
                 Err(error) => return Outcome::failed(format!("install: {}: {error}", runtime_dir.display())),
