@@ -36,6 +36,10 @@ const ORDER: &[&str] = &[
     "assisted-lab-tools",
 ];
 
+/// Crates that know no network and start no program: they have no use for the features of `assisted-base`.
+const PURE: &[&str] =
+    &["assisted-isokit", "assisted-ignition", "assisted-netconf", "assisted-core", "assisted-wire"];
+
 /// For tests and tasks only: linked into nothing that is shipped.
 const TOOLS: &[&str] = &["assisted-testkit", "xtask"];
 
@@ -84,6 +88,12 @@ fn order(metadata: &Value) -> Result<Vec<String>> {
             let dev = dependency["kind"] == "dev";
             if TOOLS.contains(&used) && !dev {
                 wrong.push(format!("{name} links {used}, which is for tests"));
+            }
+            let asked = dependency["features"].as_array().is_some_and(|features| !features.is_empty());
+            if used == "assisted-base" && asked && !dev && PURE.contains(&name) {
+                wrong.push(format!(
+                    "{name} asks for features of {used}: it knows no network and starts nothing"
+                ));
             }
             if place(used).is_some_and(|below| below <= own) && !dev {
                 wrong.push(format!("{name} uses {used}, which is not below it"));

@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use assisted_agent::{Agent, Cmd, Config, End, HostSteps, Installer, Media, TOKEN_VARIABLE, Tools};
+use assisted_agent::{Agent, Config, End, HostSteps, Installer, Media};
+use assisted_base::process::{Cmd, TOKEN_VARIABLE, Tools};
 use assisted_hostinfo::Root;
 use assisted_wire::id::{HostId, InfraEnvId};
+use assisted_wire::secret::Secret;
 use clap::ArgAction;
-use secrecy::{ExposeSecret, SecretString};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 
@@ -97,13 +98,13 @@ impl TrustArgs {
     }
 
     /// Settings with this trust; the token is that of the environment unless one is given.
-    pub(crate) fn config(&self, url: &str, infra_env_id: InfraEnvId, token: Option<SecretString>) -> Config {
+    pub(crate) fn config(&self, url: &str, infra_env_id: InfraEnvId, token: Option<Secret>) -> Config {
         let mut config = Config::new(url, infra_env_id);
         config.ca_file = self.ca_file();
         config.insecure = self.insecure;
         config.token =
-            token.unwrap_or_else(|| SecretString::from(std::env::var(TOKEN_VARIABLE).unwrap_or_default()));
-        if config.token.expose_secret().is_empty() {
+            token.unwrap_or_else(|| Secret::from(std::env::var(TOKEN_VARIABLE).unwrap_or_default()));
+        if config.token.expose().is_empty() {
             warn!("{TOKEN_VARIABLE} is empty: the service must accept hosts without a token");
         }
         config

@@ -5,12 +5,12 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use assisted_agent::{Cmd, TOKEN_VARIABLE};
+use assisted_base::process::{Cmd, TOKEN_VARIABLE};
 use assisted_installer::{Config, DryRun, Host, Installer, Pace};
 use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use assisted_wire::secret::Secret;
 use clap::ArgAction;
-use secrecy::{ExposeSecret, SecretString};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 
@@ -182,8 +182,8 @@ impl Args {
     }
 
     fn config(self, dry_run: Option<DryRun>) -> Config {
-        let token = SecretString::from(std::env::var(TOKEN_VARIABLE).unwrap_or_default());
-        if token.expose_secret().is_empty() {
+        let token = Secret::from(std::env::var(TOKEN_VARIABLE).unwrap_or_default());
+        if token.expose().is_empty() {
             warn!("{TOKEN_VARIABLE} is empty: the service must accept hosts without a token");
         }
         Config {

@@ -3,10 +3,11 @@
 use std::net::IpAddr;
 use std::process::ExitCode;
 
-use assisted_agent::{LogDirs, LogsRequest, Tools, gather_logs};
+use assisted_agent::{LogDirs, LogsRequest, gather_logs};
+use assisted_base::process::Tools;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use assisted_wire::secret::Secret;
 use clap::ArgAction;
-use secrecy::SecretString;
 
 use crate::agent::TrustArgs;
 use crate::args::truth;
@@ -32,7 +33,7 @@ pub(crate) struct Args {
     infra_env_id: InfraEnvId,
     /// Token for the service; one in the environment shows in no list of processes
     #[arg(long)]
-    pull_secret_token: Option<SecretString>,
+    pull_secret_token: Option<Secret>,
     /// This host plays bootstrap
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, value_parser = truth,
           default_value = "false", default_missing_value = "true")]

@@ -9,6 +9,7 @@ mod serve;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use assisted_base::error::chain;
 use clap::{CommandFactory, Parser, Subcommand};
 
 /// Installs OpenShift on bare-metal machines without a spare bootstrap node.
@@ -58,12 +59,12 @@ fn main() -> ExitCode {
 
 fn run(program: Program) -> Result<(), cli::Failure> {
     match program.command {
-        Command::Serve(serve) => serve.run().map_err(|error| cli::Failure::Refused(format!("{error:#}"))),
+        Command::Serve(serve) => serve.run().map_err(|error| cli::Failure::Refused(chain(error.as_ref()))),
         Command::ImageService(service) => {
-            service.run().map_err(|error| cli::Failure::Refused(format!("{error:#}")))
+            service.run().map_err(|error| cli::Failure::Refused(chain(error.as_ref())))
         }
         Command::Controller(controller) => {
-            controller.run().map_err(|error| cli::Failure::Refused(format!("{error:#}")))
+            controller.run().map_err(|error| cli::Failure::Refused(chain(error.as_ref())))
         }
         Command::Client(command) => {
             let runtime = tokio::runtime::Builder::new_current_thread()

@@ -6,10 +6,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assisted_base::process::Cmd;
 use assisted_hostinfo::bmc::{lan_address, lan6_address, lan6_enabled};
 use tracing::debug;
-
-use crate::cmd::Cmd;
 
 /// The kernel's names for the first controller.
 const DEVICES: [&str; 3] = ["/dev/ipmi0", "/dev/ipmi/0", "/dev/ipmidev/0"];
@@ -92,7 +91,7 @@ impl Ipmi {
                 Some(output.text())
             }
             Ok(output) => {
-                debug!(?args, code = output.code, "the management controller doesn't say");
+                debug!(?args, code = output.code(), "the management controller doesn't say");
                 None
             }
             Err(error) => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assisted_client::{BuildError, Client};
 use assisted_wire::id::InfraEnvId;
-use secrecy::SecretString;
+use assisted_wire::secret::Secret;
 
 /// Longest answer of the service that is read, in bytes: lists of all other hosts' interfaces are what is large.
 const LONGEST_ANSWER: usize = 16 << 20;
@@ -25,7 +25,7 @@ pub struct Config {
     /// Whether any certificate is accepted.
     pub insecure: bool,
     /// Token; may be empty where the service asks for none.
-    pub token: SecretString,
+    pub token: Secret,
     /// Whether the proxy variables of the environment count.
     pub proxy_from_env: bool,
     pub limits: Limits,
@@ -43,7 +43,7 @@ impl Config {
             interval: Duration::from_secs(60),
             ca_file: None,
             insecure: false,
-            token: SecretString::from(""),
+            token: Secret::from(""),
             proxy_from_env: true,
             limits: Limits::default(),
             reboot_marker: None,
@@ -52,7 +52,7 @@ impl Config {
 
     pub(crate) fn client(&self) -> Result<Client, BuildError> {
         let mut builder = Client::builder(&self.url)
-            .user_agent(concat!("assisted-agent/", env!("CARGO_PKG_VERSION")))
+            .user_agent(crate::USER_AGENT)
             .insecure(self.insecure)
             .proxy_from_env(self.proxy_from_env)
             .longest_answer(LONGEST_ANSWER)

@@ -9,10 +9,8 @@
 
 mod agent;
 mod bmc;
-mod cmd;
 mod config;
 mod dry_run;
-pub mod http;
 mod image;
 mod instruction;
 mod media;
@@ -24,7 +22,6 @@ mod task;
 mod upgrade;
 
 pub use agent::{Agent, End};
-pub use cmd::{Cmd, CmdError, CmdOutput, TOKEN_VARIABLE, Tools, is_contained};
 pub use config::{Config, Limits};
 pub use dry_run::DryRun;
 pub use instruction::Instruction;
@@ -32,3 +29,6 @@ pub use media::Media;
 pub use reply::Outcome;
 pub use step::{HostSteps, Installer, LogDirs, LogsRequest, Steps, gather_logs, inventory};
 pub use upgrade::{UpgradeError, program_of};
+
+/// What servers are told about who asks.
+pub(crate) const USER_AGENT: &str = concat!("assisted-agent/", env!("CARGO_PKG_VERSION"));

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::cmd::{CmdError, Tools};
+use assisted_base::process::{Cmd, CmdError, Tools};
 
 /// Where images of agents have the program (agent-protocol §1.1).
 const PROGRAM: &str = "/usr/bin/agent";
@@ -33,7 +33,7 @@ pub async fn program_of(image: &str, path: &Path, tools: &Tools) -> Result<(), U
         if done.success() {
             return Ok(());
         }
-        Err(UpgradeError::Podman { what, code: done.code, text: done.complaint() })
+        Err(UpgradeError::Podman { what, code: done.code(), text: done.complaint() })
     };
     let new = path.with_extension("new");
     let words = |text: &str| std::ffi::OsString::from(text);
@@ -46,7 +46,7 @@ pub async fn program_of(image: &str, path: &Path, tools: &Tools) -> Result<(), U
     copied?;
     let fault = |source| UpgradeError::Io { path: new.clone(), source };
     std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o755)).map_err(fault)?;
-    let shown = crate::Cmd::new(&new).arg("--help").run().await?;
+    let shown = Cmd::new(&new).arg("--help").run().await?;
     if !shown.success() {
         let _ = std::fs::remove_file(&new);
         return Err(UpgradeError::Broken { image: image.to_owned(), text: shown.complaint() });

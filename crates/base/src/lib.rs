@@ -1,3 +1,11 @@
 //! What all other crates need and none of them owns.
 
+pub mod error;
+pub mod hex;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod pem;
+#[cfg(feature = "process")]
+pub mod process;
+#[cfg(feature = "retry")]
+pub mod retry;

@@ -4,16 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use assisted_base::http::{self, Proxies, Trust, TrustError};
 use assisted_wire::operation::{OperationId, Scheme};
+use assisted_wire::secret::Secret;
 use reqwest::header::HeaderValue;
-use reqwest::redirect::Policy;
-use reqwest::{NoProxy, Proxy};
-use secrecy::{ExposeSecret, SecretString};
 
 use crate::base_url::BaseUrl;
 use crate::call::Call;
 use crate::retry::RetryPolicy;
-use crate::trust::{TrustError, authorities_of_file};
 
 /// Why a client can't be made.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +38,7 @@ pub struct Client {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) base: BaseUrl,
-    pub(crate) credentials: Vec<(Scheme, SecretString)>,
+    pub(crate) credentials: Vec<(Scheme, Secret)>,
     pub(crate) retry: RetryPolicy,
     pub(crate) longest_answer: usize,
 }
@@ -52,8 +50,7 @@ impl Client {
             base_url: base_url.to_owned(),
             ca_file: None,
             insecure: false,
-            proxy_from_env: true,
-            proxies: Default::default(),
+            proxies: Proxies::default(),
             connect_timeout: Duration::from_secs(30),
             timeout: Duration::from_secs(300),
             user_agent: concat!("assisted-client/", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -80,12 +77,11 @@ pub struct ClientBuilder {
     base_url: String,
     ca_file: Option<PathBuf>,
     insecure: bool,
-    proxy_from_env: bool,
-    proxies: [String; 3],
+    proxies: Proxies,
     connect_timeout: Duration,
     timeout: Duration,
     user_agent: String,
-    credentials: Vec<(Scheme, SecretString)>,
+    credentials: Vec<(Scheme, Secret)>,
     retry: RetryPolicy,
     longest_answer: usize,
 }
@@ -105,14 +101,19 @@ impl ClientBuilder {
 
     /// Whether `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` count; they do unless told otherwise.
     pub fn proxy_from_env(mut self, on: bool) -> Self {
-        self.proxy_from_env = on;
+        if !matches!(self.proxies, Proxies::Given { .. }) {
+            self.proxies = if on { Proxies::FromEnvironment } else { Proxies::None };
+        }
         self
     }
 
     /// Proxies instead of those of the environment: for plain HTTP, for HTTPS, and what is reached without one, in the form
     /// of `NO_PROXY`. Those that are empty change nothing.
     pub fn proxies(mut self, http: &str, https: &str, except: &str) -> Self {
-        self.proxies = [http, https, except].map(str::to_owned);
+        if !(http.is_empty() && https.is_empty()) {
+            let [http, https, none_for] = [http, https, except].map(str::to_owned);
+            self.proxies = Proxies::Given { http, https, none_for };
+        }
         self
     }
 
@@ -136,24 +137,24 @@ impl ClientBuilder {
 
     /// A credential for one scheme; it is sent with the operations that accept the scheme. Where an operation accepts
     /// several, the first in the contract's order that is known is sent.
-    pub fn credential(mut self, scheme: Scheme, token: SecretString) -> Self {
+    pub fn credential(mut self, scheme: Scheme, token: Secret) -> Self {
         self.credentials.retain(|(known, _)| *known != scheme);
         self.credentials.push((scheme, token));
         self
     }
 
     /// Token of a person or a user interface.
-    pub fn user_token(self, token: SecretString) -> Self {
+    pub fn user_token(self, token: Secret) -> Self {
         self.credential(Scheme::User, token)
     }
 
     /// Token of an agent, an installer or a controller.
-    pub fn agent_token(self, token: SecretString) -> Self {
+    pub fn agent_token(self, token: Secret) -> Self {
         self.credential(Scheme::Agent, token)
     }
 
     /// Token of a monitor.
-    pub fn watcher_token(self, token: SecretString) -> Self {
+    pub fn watcher_token(self, token: Secret) -> Self {
         self.credential(Scheme::Watcher, token)
     }
 
@@ -173,38 +174,23 @@ impl ClientBuilder {
     pub fn build(self) -> Result<Client, BuildError> {
         let base: BaseUrl = self.base_url.parse()?;
         for (scheme, token) in &self.credentials {
-            if HeaderValue::from_str(token.expose_secret()).is_err() {
+            if HeaderValue::from_str(token.expose()).is_err() {
                 return Err(BuildError::Token { scheme: scheme.name() });
             }
         }
-        install_crypto();
-        let mut http = reqwest::Client::builder()
-            .user_agent(self.user_agent)
+        // A certificate that any would do for is still read: a file that is named has to be there.
+        let authorities = self.ca_file.as_deref().map(http::authorities_of_file).transpose()?;
+        let trust = match authorities {
+            _ if self.insecure => Trust::Any,
+            Some(authorities) => Trust::Also(authorities),
+            None => Trust::System,
+        };
+        let http = http::builder(&self.user_agent, trust, &self.proxies)
+            .map_err(BuildError::Proxy)?
             .connect_timeout(self.connect_timeout)
             .timeout(self.timeout)
             .pool_idle_timeout(Duration::from_secs(90))
-            .tcp_keepalive(Duration::from_secs(30))
-            .danger_accept_invalid_certs(self.insecure)
-            .redirect(Policy::none());
-        if !self.proxy_from_env {
-            http = http.no_proxy();
-        }
-        let [plain, secure, except] = &self.proxies;
-        let of = |address: &String, proxy: fn(&str) -> reqwest::Result<Proxy>| {
-            (!address.is_empty()).then(|| proxy(address.as_str())).transpose()
-        };
-        let proxies =
-            [of(plain, |address| Proxy::http(address)), of(secure, |address| Proxy::https(address))];
-        for proxy in proxies {
-            if let Some(proxy) = proxy.map_err(BuildError::Proxy)? {
-                http = http.proxy(proxy.no_proxy(NoProxy::from_string(except)));
-            }
-        }
-        if let Some(path) = self.ca_file {
-            for certificate in authorities_of_file(&path)? {
-                http = http.add_root_certificate(certificate);
-            }
-        }
+            .tcp_keepalive(Duration::from_secs(30));
         Ok(Client {
             http: http.build().map_err(BuildError::Http)?,
             shared: Arc::new(Shared {
@@ -214,14 +200,6 @@ impl ClientBuilder {
                 longest_answer: self.longest_answer,
             }),
         })
-    }
-}
-
-/// Chooses the cryptography of TLS for this process, unless that is done: rustls wants one provider per process. Whoever
-/// builds an HTTP client of another kind calls this first.
-pub fn install_crypto() {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        let _ = rustls::crypto::ring::default_provider().install_default();
     }
 }
 
@@ -238,10 +216,10 @@ mod tests {
 
     #[test]
     fn tokens_stay_out_of_sight() {
-        let token = SecretString::from("very-secret");
+        let token = Secret::from("very-secret");
         let client = Client::builder("http://host").user_token(token).build().unwrap();
         assert!(!format!("{client:?}").contains("very-secret"));
-        let broken = Client::builder("http://host").agent_token(SecretString::from("very\nsecret")).build();
+        let broken = Client::builder("http://host").agent_token(Secret::from("very\nsecret")).build();
         let error = broken.unwrap_err().to_string();
         assert!(error.contains("agentAuth") && !error.contains("very"), "{error}");
     }

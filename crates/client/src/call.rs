@@ -4,13 +4,13 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assisted_base::http::{BodyError, read};
 use assisted_wire::operation::{Location, Method, Operation, Scheme};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use reqwest::header::{
     CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER,
 };
 use reqwest::{Response, Url};
-use secrecy::ExposeSecret;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::debug;
@@ -125,16 +125,10 @@ impl<'a> Call<'a> {
         self.send_bytes().await.map(drop)
     }
 
-    async fn send_bytes(self) -> Result<(Bytes, HeaderMap), Error> {
-        let (operation, client) = (self.operation, self.client);
+    async fn send_bytes(self) -> Result<(Vec<u8>, HeaderMap), Error> {
+        let (operation, shared) = (self.operation.name, &self.client.shared);
         let mut response = self.execute(true).await?;
-        let limit = client.shared.longest_answer;
-        let body = read(&mut response, limit).await.map_err(|error| match error {
-            ReadError::TooLong => Error::TooLong { operation: operation.name, limit },
-            ReadError::Broken(error) => {
-                Error::unreachable(operation.name, client.shared.base.authority(), error)
-            }
-        })?;
+        let body = whole(&mut response, shared.longest_answer, operation, shared.base.authority()).await?;
         Ok((body, std::mem::take(response.headers_mut())))
     }
 
@@ -230,8 +224,8 @@ impl<'a> Call<'a> {
             .find_map(|accepted| known.iter().find(|(scheme, _)| *scheme == accepted.scheme))?;
         let (location, name) = scheme.carrier();
         let text = match scheme {
-            Scheme::User => format!("Bearer {}", token.expose_secret()),
-            _ => token.expose_secret().to_owned(),
+            Scheme::User => format!("Bearer {}", token.expose()),
+            _ => token.expose().to_owned(),
         };
         Some((location, name, text))
     }
@@ -298,23 +292,17 @@ async fn attempt(
     })))
 }
 
-enum ReadError {
-    TooLong,
-    Broken(reqwest::Error),
-}
-
-async fn read(response: &mut Response, limit: usize) -> Result<Bytes, ReadError> {
-    if response.content_length().is_some_and(|length| length > limit as u64) {
-        return Err(ReadError::TooLong);
-    }
-    let mut body = BytesMut::new();
-    while let Some(chunk) = response.chunk().await.map_err(ReadError::Broken)? {
-        if body.len() + chunk.len() > limit {
-            return Err(ReadError::TooLong);
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body.freeze())
+/// The whole body of an answer.
+async fn whole(
+    response: &mut Response,
+    longest: usize,
+    operation: &'static str,
+    authority: &str,
+) -> Result<Vec<u8>, Error> {
+    read(response, longest).await.map_err(|error| match error {
+        BodyError::TooLong(limit) => Error::TooLong { operation, limit },
+        BodyError::Broken(error) => Error::unreachable(operation, authority, error),
+    })
 }
 
 /// An answer that is a file.
@@ -349,6 +337,11 @@ impl Download {
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
         let chunk = self.response.chunk().await;
         chunk.map_err(|error| Error::unreachable(self.operation, &self.authority, error))
+    }
+
+    /// The whole file, if it is not longer than `longest` bytes.
+    pub async fn bytes(mut self, longest: usize) -> Result<Vec<u8>, Error> {
+        whole(&mut self.response, longest, self.operation, &self.authority).await
     }
 
     /// The error of a caller that has waited too long for the next piece.

@@ -1,10 +1,10 @@
 //! What can go wrong with a request, told so that a person knows what to do next.
 
-use std::error::Error as _;
 use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use assisted_base::error::{causes, chain, find};
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
@@ -72,16 +72,7 @@ impl Error {
         // The query of an address may hold a token.
         let error = error.without_url();
         let failure = Failure::of(&error);
-        let mut cause = error.to_string();
-        let mut source = error.source();
-        while let Some(error) = source {
-            let text = error.to_string();
-            if !cause.ends_with(&text) {
-                cause = format!("{cause}: {text}");
-            }
-            source = error.source();
-        }
-        Self::Unreachable { operation, authority: authority.to_owned(), failure, cause }
+        Self::Unreachable { operation, authority: authority.to_owned(), failure, cause: chain(&error) }
     }
 }
 
@@ -106,11 +97,10 @@ impl Failure {
         if error.is_timeout() {
             return Self::Timeout;
         }
-        let mut source = error.source();
-        while let Some(cause) = source {
-            if is_of_tls(cause) {
-                return Self::Certificate;
-            }
+        if find::<rustls::Error>(error).is_some() {
+            return Self::Certificate;
+        }
+        for cause in causes(error) {
             if let Some(cause) = cause.downcast_ref::<io::Error>() {
                 match cause.kind() {
                     io::ErrorKind::ConnectionRefused => return Self::Refused,
@@ -125,20 +115,9 @@ impl Failure {
             if cause.to_string() == "dns error" {
                 return Self::Name;
             }
-            source = cause.source();
         }
         if error.is_connect() { Self::Other } else { Self::Dropped }
     }
-}
-
-/// Whether an error is one of TLS, however often it was wrapped on its way: an error of I/O names as its source not what
-/// it wraps, but the source of that.
-fn is_of_tls(error: &(dyn std::error::Error + 'static)) -> bool {
-    if error.is::<rustls::Error>() {
-        return true;
-    }
-    let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    wrapped.is_some_and(|wrapped| is_of_tls(wrapped))
 }
 
 /// An answer that is no success.

@@ -14,11 +14,10 @@ mod error;
 mod form;
 mod operation;
 mod retry;
-mod trust;
 mod watch;
 
 pub use base_url::BaseUrl;
-pub use builder::{BuildError, Client, ClientBuilder, install_crypto};
+pub use builder::{BuildError, Client, ClientBuilder};
 pub use call::{Call, Download};
 pub use error::{Error, ErrorBody, Failure, Refusal};
 pub use operation::clusters::ClusterFilter;
@@ -27,5 +26,4 @@ pub use operation::hosts::ClusterHostFilter;
 pub use operation::infra_envs::{InfraEnvFile, InfraEnvFilter};
 pub use operation::versions::{SupportFilter, VersionFilter};
 pub use retry::RetryPolicy;
-pub use trust::{TrustError, authorities, authorities_of_file, identity};
 pub use watch::{Change, Changes};

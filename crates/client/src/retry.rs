@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use assisted_base::retry::{Backoff, Jitter};
 use assisted_wire::operation::{Method, Operation, OperationId};
-use rand::Rng;
 
 use crate::error::{Error, Failure};
 
@@ -56,8 +56,8 @@ impl RetryPolicy {
         if let Some(asked) = asked {
             return Some(asked.min(self.longest_pause));
         }
-        let limit = self.first_pause.saturating_mul(1 << repetition.min(16)).min(self.longest_pause);
-        Some(limit.mul_f64(rand::rng().random::<f64>()))
+        let backoff = Backoff { first: self.first_pause, longest: self.longest_pause, jitter: Jitter::Full };
+        Some(backoff.pause(repetition + 1))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use assisted_wire::id::ClusterId;
-use secrecy::SecretString;
+use assisted_wire::secret::Secret;
 
 use crate::pace::Pace;
 
@@ -77,7 +77,7 @@ pub struct Config {
     pub approve_all_csrs: bool,
     /// Whether nodes are only pretended.
     pub dry_run: bool,
-    pub token: SecretString,
+    pub token: Secret,
     pub paths: Paths,
     pub pace: Pace,
 }
@@ -131,7 +131,7 @@ fn parse<T: FromStr<Err: std::fmt::Display>>(
 }
 
 /// A file that is there counts, even when it is empty.
-fn token(paths: &Paths, otherwise: String) -> Result<SecretString, ConfigError> {
+fn token(paths: &Paths, otherwise: String) -> Result<Secret, ConfigError> {
     let path = &paths.token;
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -143,7 +143,6 @@ fn token(paths: &Paths, otherwise: String) -> Result<SecretString, ConfigError> 
 
 #[cfg(test)]
 mod tests {
-    use secrecy::ExposeSecret;
 
     use super::*;
 
@@ -178,7 +177,7 @@ mod tests {
         for (file, expected) in
             [(None, "of the environment"), (Some(" of the file\n"), "of the file"), (Some(" \n"), "")]
         {
-            assert_eq!(read(&[], file).unwrap().token.expose_secret(), expected);
+            assert_eq!(read(&[], file).unwrap().token.expose(), expected);
         }
     }
 

@@ -29,3 +29,6 @@ pub use config::{Config, ConfigError, Paths};
 pub use error::Error;
 pub use pace::Pace;
 pub use run::{Exit, run};
+
+/// What servers are told about who asks.
+pub(crate) const USER_AGENT: &str = concat!("assisted-controller/", env!("CARGO_PKG_VERSION"));

@@ -31,8 +31,6 @@ const LONGEST: usize = 32 << 20;
 pub(crate) enum FileError {
     #[error(transparent)]
     Service(#[from] Error),
-    #[error("it is longer than {LONGEST} bytes")]
-    TooLong,
     #[error("it can't be kept: {0}")]
     Keep(#[from] std::io::Error),
 }
@@ -47,7 +45,7 @@ pub(crate) struct Service {
 impl Service {
     pub(crate) fn new(config: &Config, proxies: &Proxies) -> Result<Self, assisted_client::BuildError> {
         let builder = Client::builder(&config.service_url)
-            .user_agent(concat!("assisted-controller/", env!("CARGO_PKG_VERSION")))
+            .user_agent(crate::USER_AGENT)
             .insecure(config.skip_cert_verification)
             .agent_token(config.token.clone())
             .proxies(&proxies.http, &proxies.https, &proxies.except)
@@ -125,29 +123,19 @@ impl Service {
 
     /// A file made for the cluster.
     pub(crate) async fn file(&self, name: &str) -> Result<Vec<u8>, FileError> {
-        whole(self.client.download_cluster_file(self.cluster, name).await?).await
+        Ok(self.client.download_cluster_file(self.cluster, name).await?.bytes(LONGEST).await?)
     }
 
     /// The administrator's kubeconfig, in a file that only this process's user can read; downloaded once.
     pub(crate) async fn kubeconfig(&self) -> Result<&NamedTempFile, FileError> {
         let download = async || {
             let name = "kubeconfig-noingress";
-            let bytes = whole(self.client.download_cluster_credentials(self.cluster, name).await?).await?;
+            let download = self.client.download_cluster_credentials(self.cluster, name).await?;
+            let bytes = download.bytes(LONGEST).await?;
             let file = NamedTempFile::with_prefix("kubeconfig-")?;
             std::fs::write(file.path(), bytes)?;
             Ok(file)
         };
         self.kubeconfig.get_or_try_init(download).await
     }
-}
-
-async fn whole(mut download: assisted_client::Download) -> Result<Vec<u8>, FileError> {
-    let mut bytes = Vec::new();
-    while let Some(piece) = download.chunk().await? {
-        if bytes.len() + piece.len() > LONGEST {
-            return Err(FileError::TooLong);
-        }
-        bytes.extend_from_slice(&piece);
-    }
-    Ok(bytes)
 }

@@ -3,18 +3,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use assisted_base::error::chain;
+use assisted_base::http::{BodyError, Proxies, Trust, TrustError, authorities_of_file, builder, read};
+use bytes::Bytes;
 use http::header::LAST_MODIFIED;
 use http::{HeaderName, HeaderValue, StatusCode};
-use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Response};
-use secrecy::ExposeSecret;
 use serde::Deserialize;
 use url::Url;
 use uuid::Uuid;
 
 use crate::credential::Credential;
-use crate::trust::{TrustError, certificates};
 
 const IMAGE_TOKEN: HeaderName = HeaderName::from_static("image-token");
 
@@ -92,26 +91,21 @@ impl ApiService {
     ///
     /// When the address is none, or TLS can't be set up.
     pub fn new(address: &ApiAddress) -> Result<Self, ApiError> {
-        crate::provider();
         let base = format!("{}://{}/api/assisted-install/v2/infra-envs/", address.scheme, address.host);
         let base = Url::parse(&base)?;
-        // A redirect could carry the credential to somebody else.
-        let mut http = Client::builder()
-            .user_agent(concat!("assisted-image-service/", env!("CARGO_PKG_VERSION")))
-            .redirect(Policy::none())
-            .connect_timeout(Duration::from_secs(30))
-            .timeout(PATIENCE);
-        // Without TLS there is nobody to trust, and the system's certificates take a while to read.
-        if address.ca_file.is_some() || address.scheme == "http" {
-            http = http.tls_built_in_root_certs(false);
-        }
-        if address.ca_file.is_some() || !address.proxies {
-            http = http.no_proxy();
-        }
-        for certificate in certificates(address.ca_file.as_deref())? {
-            http = http.add_root_certificate(certificate);
-        }
-        Ok(Self { http: http.build().map_err(ApiError::Http)?, base })
+        let trust = match &address.ca_file {
+            Some(path) => Trust::Only(authorities_of_file(path)?),
+            // Without TLS there is nobody to trust, and the system's certificates take a while to read.
+            None if address.scheme == "http" => Trust::Only(Vec::new()),
+            None => Trust::System,
+        };
+        let proxies = match address.proxies && address.ca_file.is_none() {
+            true => Proxies::FromEnvironment,
+            false => Proxies::None,
+        };
+        let http =
+            builder(crate::USER_AGENT, trust, &proxies).and_then(|http| http.timeout(PATIENCE).build());
+        Ok(Self { http: http.map_err(ApiError::Http)?, base })
     }
 
     /// The Ignition config of an infra-env; `kind` is the type of image it is for, else the infra-env's own.
@@ -173,20 +167,14 @@ impl ApiService {
 fn authorise(request: RequestBuilder, credential: &Credential) -> RequestBuilder {
     match credential {
         Credential::None => request,
-        Credential::ApiKey(key) => request.query(&[("api_key", key.expose_secret())]),
-        Credential::ImageToken(token) => request.header(IMAGE_TOKEN, token.expose_secret()),
+        Credential::ApiKey(key) => request.query(&[("api_key", key.expose())]),
+        Credential::ImageToken(token) => request.header(IMAGE_TOKEN, token.expose()),
         Credential::Authorization(value) => request.header(http::header::AUTHORIZATION, value),
     }
 }
 
 fn broken(reason: String) -> Refused {
     Refused { status: StatusCode::INTERNAL_SERVER_ERROR, reason }
-}
-
-/// An error with its causes.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 fn expect(response: &Response, good: bool) -> Result<(), Refused> {
@@ -203,14 +191,10 @@ fn expect(response: &Response, good: bool) -> Result<(), Refused> {
 }
 
 async fn body(mut response: Response) -> Result<Bytes, Refused> {
-    let mut all = BytesMut::new();
-    loop {
-        match response.chunk().await {
-            Ok(None) => return Ok(all.freeze()),
-            Ok(Some(chunk)) if all.len() + chunk.len() <= LONGEST => all.extend_from_slice(&chunk),
-            Ok(Some(_)) => return Err(broken(format!("an answer is longer than {LONGEST} bytes"))),
-            Err(error) => return Err(broken(chain(&error.without_url()))),
-        }
+    match read(&mut response, LONGEST).await {
+        Ok(body) => Ok(body.into()),
+        Err(BodyError::TooLong(longest)) => Err(broken(format!("an answer is longer than {longest} bytes"))),
+        Err(BodyError::Broken(error)) => Err(broken(chain(&error.without_url()))),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The credential of a request, as it is handed on to the API service (image-service §1.10).
 
+use assisted_wire::secret::Secret;
 use http::HeaderValue;
 use http::header::AUTHORIZATION;
-use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
 use crate::http::{Head, query};
@@ -12,9 +12,9 @@ use crate::http::{Head, query};
 pub(crate) enum Credential {
     None,
     /// Query parameter `api_key`.
-    ApiKey(SecretString),
+    ApiKey(Secret),
     /// Header `Image-Token`.
-    ImageToken(SecretString),
+    ImageToken(Secret),
     /// Header `Authorization`.
     Authorization(HeaderValue),
 }
@@ -54,8 +54,8 @@ impl Credential {
     pub fn digest(&self) -> [u8; 32] {
         let (kind, value) = match self {
             Self::None => (0, [].as_slice()),
-            Self::ApiKey(key) => (1, key.expose_secret().as_bytes()),
-            Self::ImageToken(token) => (2, token.expose_secret().as_bytes()),
+            Self::ApiKey(key) => (1, key.expose().as_bytes()),
+            Self::ImageToken(token) => (2, token.expose().as_bytes()),
             Self::Authorization(value) => (3, value.as_bytes()),
         };
         Sha256::new().chain_update([kind]).chain_update(value).finalize().into()
@@ -70,8 +70,8 @@ mod tests {
     fn told(credential: &Credential) -> String {
         match credential {
             Credential::None => "none".to_owned(),
-            Credential::ApiKey(key) => format!("key {}", key.expose_secret()),
-            Credential::ImageToken(token) => format!("token {}", token.expose_secret()),
+            Credential::ApiKey(key) => format!("key {}", key.expose()),
+            Credential::ImageToken(token) => format!("token {}", token.expose()),
             Credential::Authorization(value) => format!("header {}", value.to_str().unwrap()),
         }
     }

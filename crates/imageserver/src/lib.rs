@@ -14,22 +14,11 @@ mod images;
 mod metrics;
 mod route;
 mod token;
-mod trust;
-
-use std::sync::Once;
 
 pub use api::{ApiAddress, ApiError};
 pub use base::{FetchOptions, StoreError};
 pub use catalog::{Catalog, CatalogError, OsImage};
 pub use images::{Background, Images, Options, StartError};
-pub use trust::TrustError;
 
-/// rustls wants one provider per process; whoever comes first has chosen.
-fn provider() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        if rustls::crypto::CryptoProvider::get_default().is_none() {
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        }
-    });
-}
+/// What other servers are told about who asks.
+const USER_AGENT: &str = concat!("assisted-image-service/", env!("CARGO_PKG_VERSION"));

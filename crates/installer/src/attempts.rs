@@ -1,8 +1,9 @@
 //! Trying again what fails now and then (installer-and-controller §E20).
 
 use std::fmt::Display;
+use std::time::Duration;
 
-use tracing::warn;
+use assisted_base::retry::{Attempts, Backoff};
 
 use crate::config::Pace;
 
@@ -24,15 +25,13 @@ pub(crate) async fn attempts<T, E: std::error::Error + Display>(
     pace: Pace,
     mut work: impl AsyncFnMut() -> Result<T, E>,
 ) -> Result<T, Exhausted<E>> {
-    let mut attempt = 1;
+    let backoff = Backoff::constant(pace.of(Duration::from_secs(pause)));
+    let mut left = Attempts::new(attempts, backoff);
     loop {
         match work().await {
             Ok(done) => return Ok(done),
-            Err(last) if attempt >= attempts => return Err(Exhausted { attempts, last }),
-            Err(error) => warn!(attempt, %error, "trying again"),
+            Err(error) => left.again(error).await.map_err(|last| Exhausted { attempts, last })?,
         }
-        attempt += 1;
-        pace.pause(pause).await;
     }
 }
 

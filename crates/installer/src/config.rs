@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
-use secrecy::SecretString;
+use assisted_wire::secret::Secret;
 
 /// The installer's settings.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub struct Config {
     /// A JSON array of arguments for the tool that writes the image; may be empty.
     pub installer_args: String,
     /// Token; may be empty where the service asks for none.
-    pub token: SecretString,
+    pub token: Secret,
     /// Set where the host is pretended.
     pub dry_run: Option<DryRun>,
     pub pace: Pace,

@@ -2,7 +2,7 @@
 //! (installer-and-controller §A).
 //!
 //! [`Installer`] goes the way of the host's role. The [`host`] is injectable: its files, and its programs, all of which are run
-//! through the agent's `Cmd`. [`service`] is what it reports to and gets its files from, [`kube`] the cluster that forms.
+//! through [`assisted_base::process::Cmd`]. [`service`] is what it reports to and gets its files from, [`kube`] the cluster that forms.
 
 mod attempts;
 mod bootstrap;
@@ -25,3 +25,6 @@ pub use config::{Config, DryRun, Pace};
 pub use error::InstallError;
 pub use flow::Installer;
 pub use host::Host;
+
+/// What servers are told about who asks.
+pub(crate) const USER_AGENT: &str = concat!("assisted-installer/", env!("CARGO_PKG_VERSION"));

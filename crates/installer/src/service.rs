@@ -33,8 +33,6 @@ pub enum ServiceError {
     Client(#[from] Error),
     #[error(transparent)]
     File(#[from] FileError),
-    #[error("{file} is longer than {LONGEST_FILE} bytes")]
-    TooLong { file: String },
     #[error("a host needs an id to have an Ignition config: give --host-id")]
     NoHostId,
 }
@@ -67,7 +65,7 @@ impl Service {
     pub fn new(config: &Config) -> Result<Self, BuildError> {
         let retries = if config.dry_run.is_some() { DRY_RETRIES } else { RETRIES };
         let mut builder = Client::builder(&config.url)
-            .user_agent(concat!("assisted-installer/", env!("CARGO_PKG_VERSION")))
+            .user_agent(crate::USER_AGENT)
             .insecure(config.insecure)
             .agent_token(config.token.clone())
             .longest_answer(LONGEST_ANSWER)
@@ -216,14 +214,8 @@ fn stage(host: &WireHost) -> Option<HostStage> {
     host.progress.as_ref()?.current_stage
 }
 
-async fn save(mut download: Download, host: &Host, to: &str) -> Result<(), ServiceError> {
-    let mut bytes = Vec::new();
-    while let Some(piece) = download.chunk().await? {
-        if bytes.len() + piece.len() > LONGEST_FILE {
-            return Err(ServiceError::TooLong { file: to.to_owned() });
-        }
-        bytes.extend_from_slice(&piece);
-    }
+async fn save(download: Download, host: &Host, to: &str) -> Result<(), ServiceError> {
+    let bytes = download.bytes(LONGEST_FILE).await?;
     // Ignition configs hold tokens and pull secrets.
     Ok(host.write(to, 0o600, bytes)?)
 }

@@ -12,6 +12,7 @@ pub mod pull_secret;
 pub mod reference;
 pub mod registry;
 
+pub use assisted_base::http::Proxies;
 pub use cache::{Bounds, Cache, CacheError, Key, Lease};
 pub use catalogue::{Catalogue, CatalogueError, Origins};
 pub use installer::{Extracted, Program, extract};
@@ -20,4 +21,4 @@ pub use payload::{Release, component};
 pub use problem::{Problem, PullError};
 pub use pull_secret::PullSecret;
 pub use reference::{Digest, Reference};
-pub use registry::{Proxies, Registries, Retry, Session, Transport};
+pub use registry::{Registries, Retry, Session, Transport};

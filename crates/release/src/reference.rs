@@ -5,6 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use assisted_base::hex;
 use sha2::{Digest as _, Sha256};
 
 /// Longest name that is read, in bytes.
@@ -47,12 +48,7 @@ impl Digest {
 
     /// The hexadecimal digits alone.
     pub fn hex(&self) -> String {
-        use fmt::Write;
-        self.0.iter().fold(String::with_capacity(64), |mut text, byte| {
-            // Writing to a string can't fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        hex::encode(&self.0)
     }
 }
 

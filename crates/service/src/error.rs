@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 
+use assisted_base::error::chain;
 use assisted_core::refusal::Refusal;
 use assisted_store::WriteError;
 use uuid::Uuid;
@@ -84,18 +85,6 @@ impl From<assisted_blob::Error> for Error {
     fn from(error: assisted_blob::Error) -> Self {
         if error.is_full() { Self::passing(507, FILES_FULL, &error) } else { Self::internal(error) }
     }
-}
-
-/// An error's text with those of its causes.
-pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

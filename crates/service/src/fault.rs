@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use assisted_base::retry::{Backoff, Jitter};
 use assisted_core::host::rejection::Rejection;
 use assisted_core::refusal::Refusal;
 use assisted_store::{Subject, WriteError};
@@ -67,15 +68,18 @@ pub(crate) struct Tries(u32);
 /// One writer always wins a conflict, so this many losses in a row mean that something is wrong.
 const MOST: u32 = 50;
 
+/// At random, so that two writers do not keep meeting.
+const BACKOFF: Backoff =
+    Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(32), jitter: Jitter::Full };
+
 impl Tries {
-    /// Waits for the next try, longer each time, at random so that two writers do not keep meeting.
+    /// Waits for the next try, longer each time.
     pub(crate) async fn again(&mut self, what: Subject) -> Result<(), Error> {
         self.0 += 1;
         if self.0 >= MOST {
             return Err(Error::internal(format!("{what} keeps changing under {MOST} attempts")));
         }
-        let longest = 1 << self.0.min(6);
-        tokio::time::sleep(Duration::from_micros(rand::random_range(0..=longest * 500))).await;
+        tokio::time::sleep(BACKOFF.pause(self.0)).await;
         Ok(())
     }
 }

@@ -30,6 +30,7 @@ mod work;
 
 use std::sync::Arc;
 
+use assisted_base::error::chain;
 use assisted_blob::Blob;
 use assisted_core::host::rejection::Rejection;
 use assisted_core::settings::Settings;
@@ -142,7 +143,7 @@ impl Service {
         let told = self.write_told(Batch::new(), &rejection.events, Some(caller.request_id), self.now());
         if let Err(error) = told.await {
             // The refusal stands, told or not.
-            tracing::warn!(error = %error::chain(&error), "a refusal's events are lost");
+            tracing::warn!(error = %chain(&error), "a refusal's events are lost");
         }
         rejection.refusal.into()
     }

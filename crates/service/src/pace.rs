@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use assisted_base::retry::{Backoff, Jitter};
 use jiff::{SignedDuration, Timestamp};
 
 /// The longest rest: a wake-up that got lost costs no more than this.
@@ -12,8 +13,9 @@ pub(crate) const SHORTEST_REST: Duration = Duration::from_secs(1);
 pub(crate) const LEASE: SignedDuration = SignedDuration::from_secs(10);
 /// How often a lease is renewed where work may take longer.
 pub(crate) const KEEP: Duration = Duration::from_secs(3);
-/// The first pause after a failure; it doubles with each further one, up to about a minute.
-const FIRST_RETRY: SignedDuration = SignedDuration::from_secs(1);
+/// Between a failure and the next attempt.
+const BACKOFF: Backoff =
+    Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(64), jitter: Jitter::None };
 
 /// How long to rest until a moment; `None`: nothing is waited for.
 pub(crate) fn rest(now: Timestamp, next: Option<Timestamp>) -> Duration {
@@ -23,7 +25,7 @@ pub(crate) fn rest(now: Timestamp, next: Option<Timestamp>) -> Duration {
 
 /// When to try again what failed for the `attempts`th time.
 pub(crate) fn retry_at(now: Timestamp, attempts: u32) -> Timestamp {
-    now.checked_add(FIRST_RETRY * (1 << attempts.min(6))).unwrap_or(Timestamp::MAX)
+    now.checked_add(BACKOFF.pause(attempts)).unwrap_or(Timestamp::MAX)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use assisted_base::error::chain;
 use assisted_blob::Blob;
 use assisted_core::settings::Settings;
 use assisted_release::Catalogue;
@@ -12,7 +13,6 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::action::Worker;
-use crate::error::chain;
 use crate::event::limit::Limits;
 use crate::generator::Generator;
 use crate::infra_env::{Networks, Programs};

@@ -1,12 +1,13 @@
-//! Secrets that clients send: plain on the wire, never in a log.
+//! Secrets: plain on the wire, never in a log, and no longer in memory than they are needed.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroize;
 
-/// Text that `Debug` does not show.
+/// Text that `Debug` does not show. It is wiped when it is dropped; what was made of it, such as a body to be sent, is not.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Secret(String);
 
@@ -19,6 +20,12 @@ impl Secret {
     /// Whether there is no text.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+impl Drop for Secret {
+    fn drop(&mut self) {
+        self.0.zeroize();
     }
 }
 

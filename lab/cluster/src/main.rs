@@ -104,7 +104,7 @@ fn main() -> Result<ExitCode> {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
-    assisted_client::install_crypto();
+    assisted_base::http::install_crypto();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     if host::NAMES.contains(&name.as_str()) {
         let code = runtime.block_on(host::run(&name, args.get(1..).unwrap_or_default()))?;

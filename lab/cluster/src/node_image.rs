@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use assisted_agent::Cmd;
+use assisted_base::process::Cmd;
 use clap::Subcommand;
 use tracing::info;
 

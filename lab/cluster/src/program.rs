@@ -9,7 +9,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use assisted_agent::Cmd;
+use assisted_base::process::Cmd;
 use serde::Deserialize;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -123,11 +123,11 @@ impl Programs {
             let mut sink = tokio::fs::File::from_std(log.file.try_clone()?);
             let output = cmd.output_limit(LONGEST_OUTPUT).run_into(&mut sink).await?;
             log.write(&output.stderr);
-            return Ok(output.code);
+            return Ok(output.code());
         }
         // Servers write on standard error.
         let output = cmd.run_watched(|piece| log.write(piece)).await?;
-        Ok(output.code)
+        Ok(output.code())
     }
 
     /// Keeps a program running.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use assisted_agent::Cmd;
+use assisted_base::process::Cmd;
 use assisted_hostinfo::Root;
 use assisted_hostinfo::nic::Nic;
 use assisted_hostinfo::probe::{ArpAsk, Rounds, arp};

@@ -94,7 +94,7 @@ pub struct Exec {
 impl Up {
     /// Installs, shows, and waits.
     pub async fn run(self) -> Result<(), Failure> {
-        assisted_client::install_crypto();
+        assisted_base::http::install_crypto();
         let stop = Arc::new(AtomicBool::new(false));
         let once = self.once;
         let plan = self.plan(Arc::clone(&stop))?;

@@ -1,6 +1,7 @@
 //! Step `api-vip-connectivity-check`: whether an existing cluster gives its Ignition to a new node, and what stands in
 //! it (agent-protocol §2.4.5).
 
+use assisted_base::http;
 use assisted_wire::probe_requests::ApiVipConnectivityRequest;
 use assisted_wire::probe_responses::ApiVipConnectivityResponse;
 use base64::Engine;
@@ -9,7 +10,6 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue}
 use serde_json::Value;
 
 use super::{only_arg, output};
-use crate::http::{self, Trust};
 use crate::reply::Outcome;
 
 const MEDIA_TYPE: &str = "application/vnd.coreos.ignition+json; version=3.2.0";
@@ -73,16 +73,13 @@ async fn ignition(request: &ApiVipConnectivityRequest) -> Result<String, String>
 }
 
 async fn download(request: &ApiVipConnectivityRequest) -> Result<Vec<u8>, String> {
-    let trust = match request.ca_certificate.as_deref().filter(|text| !text.is_empty()) {
-        None => Trust::System,
-        Some(text) => Trust::Only(
-            STANDARD
-                .decode(text)
-                .map_err(|error| format!("ignition endpoint CA certificate is not valid base64: {error}"))?,
-        ),
-    };
+    let given = request.ca_certificate.as_deref().filter(|text| !text.is_empty());
+    let authority = given
+        .map(|text| STANDARD.decode(text))
+        .transpose()
+        .map_err(|error| format!("ignition endpoint CA certificate is not valid base64: {error}"))?;
     let headers = headers(request)?;
-    let client = http::client(&trust).map_err(|error| error.to_string())?;
+    let client = http::client(crate::USER_AGENT, authority.as_deref()).map_err(|error| error.to_string())?;
     let url = http::web_url(&request.url).map_err(|error| error.to_string())?;
     let (status, body) =
         http::get(&client, url, headers, LONGEST).await.map_err(|error| error.to_string())?;

@@ -8,14 +8,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assisted_base::http;
+use assisted_base::process::Tools;
+use assisted_base::retry::{Attempts, Backoff};
 use assisted_wire::probe_requests::{DownloadBootArtifactsRequest, RebootForReclaimRequest};
 use tokio::io::AsyncWriteExt;
 use tracing::warn;
 
 use super::{ended, only_arg};
-use crate::cmd::Tools;
 use crate::config::Config;
-use crate::http::{self, Trust};
 use crate::reply::Outcome;
 use crate::task::blocking;
 
@@ -126,52 +127,29 @@ async fn lay(
     }
     let work =
         tempfile::tempdir().map_err(|source| Fault::Io { what: "temporary directory".into(), source })?;
+    let backoff = Backoff::constant(pause);
     let entries = node.boot().join("loader/entries");
     for dir in [node.discovery(), entries] {
-        let mut tries = Tries::new(pause);
+        let mut attempts = Attempts::new(TRIES, backoff);
         while let Err(fault) = fs::create_dir_all(&dir).map_err(io_fault(&dir)) {
-            tries.again(fault).await?;
+            attempts.again(fault).await?;
         }
     }
-    let trust = ca.map_or(Trust::System, Trust::Only);
-    let client = http::client(&trust)
+    let client = http::client(crate::USER_AGENT, ca.as_deref())
         .map_err(|error| Fault::Download { url: request.kernel_url.clone(), reason: error.to_string() })?;
     let mut files = vec![(write_entry(work.path(), &request.rootfs_url)?, node.entry())];
     for (url, name, target) in
         [(&request.kernel_url, "vmlinuz", kernel), (&request.initrd_url, "initrd", initrd)]
     {
         let path = work.path().join(name);
-        let mut tries = Tries::new(pause);
+        let mut attempts = Attempts::new(TRIES, backoff);
         while let Err(fault) = fetch(&client, url, &path).await {
-            tries.again(fault).await?;
+            attempts.again(fault).await?;
         }
         files.push((path, target));
     }
     make_room(&files, &boot, tools).await?;
     blocking(move || files.iter().try_for_each(|(from, to)| install(from, to).map_err(io_fault(to)))).await
-}
-
-/// How often something may fail before it counts.
-struct Tries {
-    left: u32,
-    pause: Duration,
-}
-
-impl Tries {
-    fn new(pause: Duration) -> Self {
-        Self { left: TRIES, pause }
-    }
-
-    /// Waits before the next try; the fault where there is none left.
-    async fn again(&mut self, fault: Fault) -> Result<(), Fault> {
-        self.left -= 1;
-        if self.left == 0 {
-            return Err(fault);
-        }
-        warn!(%fault, left = self.left, "trying again");
-        tokio::time::sleep(self.pause).await;
-        Ok(())
-    }
 }
 
 async fn fetch(client: &reqwest::Client, url: &str, path: &Path) -> Result<(), Fault> {
@@ -224,7 +202,7 @@ async fn make_room(files: &[(PathBuf, PathBuf)], boot: &Path, tools: &Tools) -> 
     let cleanup = tools.cmd("rpm-ostree").args(["cleanup", "--os=rhcos", "-r"]);
     match cleanup.timeout(Duration::from_secs(600)).run().await {
         Ok(done) if done.success() => {}
-        Ok(done) => warn!(code = done.code, error = done.complaint(), "no room made"),
+        Ok(done) => warn!(code = done.code(), error = done.complaint(), "no room made"),
         Err(error) => warn!(%error, "no room made"),
     }
     let free = free()?;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use assisted_base::process::Tools;
 use assisted_wire::probe_requests::ContainerImageAvailabilityRequest;
 use assisted_wire::probe_responses::{
     ContainerImageAvailability, ContainerImageAvailabilityResponse, ContainerImageAvailabilityResult,
@@ -9,7 +10,6 @@ use assisted_wire::probe_responses::{
 use tracing::warn;
 
 use super::{Guard, only_arg, output};
-use crate::cmd::Tools;
 use crate::image::is_image_reference;
 use crate::reply::Outcome;
 
@@ -79,7 +79,7 @@ async fn check(name: String, tools: &Tools, end: Instant) -> ContainerImageAvail
     match tools.cmd("podman").args(["pull", &found.name]).timeout(left).run().await {
         Ok(done) if done.success() => {}
         Ok(done) => {
-            warn!(image = found.name, code = done.code, error = done.complaint(), "image not pulled");
+            warn!(image = found.name, code = done.code(), error = done.complaint(), "image not pulled");
             return found;
         }
         Err(error) => {
@@ -114,7 +114,12 @@ async fn size(tools: &Tools, image: &str) -> Option<f64> {
     let text = match tools.cmd("podman").args(inspect).run().await {
         Ok(done) if done.success() => done.text(),
         Ok(done) => {
-            warn!(image, code = done.code, error = done.complaint(), "podman doesn't tell the image's size");
+            warn!(
+                image,
+                code = done.code(),
+                error = done.complaint(),
+                "podman doesn't tell the image's size"
+            );
             return None;
         }
         Err(error) => {

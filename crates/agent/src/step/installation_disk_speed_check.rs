@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use assisted_base::process::{CmdError, Tools};
 use assisted_hostinfo::Root;
 use assisted_wire::probe_requests::DiskSpeedCheckRequest;
 use assisted_wire::probe_responses::DiskSpeedCheckResponse;
@@ -14,7 +15,6 @@ use serde_json::Value;
 use tracing::{info, warn};
 
 use super::{Guard, output, shown};
-use crate::cmd::{CmdError, Tools};
 use crate::reply::Outcome;
 use crate::task::blocking;
 
@@ -148,7 +148,7 @@ async fn fio(tools: &Tools, path: &str, limit: Duration) -> Tool {
             Some(latency) => Tool::Ended { code: 0, stderr: String::new(), latency: Some(latency) },
             None => Tool::Ended { code: 0, stderr: "its output says no latency".to_owned(), latency: None },
         },
-        Ok(done) => Tool::Ended { code: done.code.into(), stderr: done.complaint(), latency: None },
+        Ok(done) => Tool::Ended { code: done.code().into(), stderr: done.complaint(), latency: None },
         Err(CmdError::Start { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Tool::Absent,
         Err(CmdError::Timeout { .. }) => Tool::TimedOut,
         Err(error) => {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use assisted_base::process::{Cmd, is_contained};
 use assisted_hostinfo::Root;
 use assisted_wire::id::HostId;
 use assisted_wire::inventory::{Inventory, InventoryTruncation, InventoryTruncationType};
@@ -9,7 +10,6 @@ use tracing::warn;
 
 use super::{Guard, output, shown};
 use crate::bmc::{self, Ipmi};
-use crate::cmd::{Cmd, is_contained};
 use crate::dry_run::DryRun;
 use crate::reply::Outcome;
 use crate::task::blocking;
@@ -86,7 +86,7 @@ async fn of_host() -> Result<Inventory, String> {
     let cmd = Cmd::new(program).args(["inventory", "--with-journal-logging=false"]).output_limit(LONGEST);
     let done = cmd.on_host().run().await.map_err(|error| error.to_string())?;
     if !done.success() {
-        return Err(format!("exit code {}: {}", done.code, done.complaint()));
+        return Err(format!("exit code {}: {}", done.code(), done.complaint()));
     }
     serde_json::from_slice(&done.stdout).map_err(|error| error.to_string())
 }

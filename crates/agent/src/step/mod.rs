@@ -23,13 +23,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use assisted_base::process::{CmdError, CmdOutput, Tools};
 use assisted_hostinfo::Root;
 use assisted_wire::id::HostId;
 use assisted_wire::step::StepType;
 use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 
-use crate::cmd::{CmdError, CmdOutput, Tools};
 use crate::config::Config;
 use crate::dry_run::DryRun;
 use crate::instruction::Instruction;
@@ -237,11 +237,11 @@ fn unknown(step_type: &str) -> Outcome {
 fn ended(done: Result<CmdOutput, CmdError>) -> Outcome {
     match done {
         Ok(done) => Outcome {
-            exit_code: done.code.into(),
+            exit_code: done.code().into(),
             output: done.text(),
             error: match String::from_utf8_lossy(&done.stderr).into_owned() {
                 // A failure always has a text.
-                text if text.is_empty() && !done.success() => format!("exit status {}", done.code),
+                text if text.is_empty() && !done.success() => format!("exit status {}", done.code()),
                 text => text,
             },
         },

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assisted_base::process::{CmdError, Tools};
 use assisted_hostinfo::{dns, ntp};
 use assisted_wire::probe_requests::NtpSynchronizationRequest;
 use assisted_wire::probe_responses::{NtpSource, NtpSynchronizationResponse};
@@ -11,7 +12,6 @@ use tokio::time::timeout;
 use tracing::warn;
 
 use super::{only_arg, output};
-use crate::cmd::{CmdError, Tools};
 use crate::reply::Outcome;
 
 /// More sources than any cluster names.
@@ -94,7 +94,7 @@ impl Chrony {
             return Ok(output.text());
         }
         // Its refusals stand on standard output.
-        Err(ChronyError::Exit { code: output.code, text: output.complaint() })
+        Err(ChronyError::Exit { code: output.code(), text: output.complaint() })
     }
 
     async fn sources(&self, tools: &Tools) -> Result<Vec<NtpSource>, ChronyError> {

@@ -1,8 +1,9 @@
 //! Step `stop-installation`: ends an installer that still runs (agent-protocol §2.4.14).
 
+use assisted_base::process::Tools;
+
 use super::install::{CONTAINER, Installer, UNIT};
 use super::{ended, shown};
-use crate::cmd::Tools;
 use crate::reply::Outcome;
 
 pub(super) async fn run(args: &[String], tools: &Tools, installer: &Installer) -> Outcome {

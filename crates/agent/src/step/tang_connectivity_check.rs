@@ -1,12 +1,12 @@
 //! Step `tang-connectivity-check`: whether the servers that will unlock the disks answer (agent-protocol §2.4.6).
 
+use assisted_base::http;
 use assisted_wire::probe_requests::TangConnectivityRequest;
 use assisted_wire::probe_responses::{TangConnectivityResponse, TangServerResponse, TangServerSignature};
 use reqwest::header::HeaderMap;
 use serde::Deserialize;
 
 use super::{only_arg, output};
-use crate::http::{self, Trust};
 use crate::reply::Outcome;
 
 /// An advertisement is a few keys and signatures.
@@ -50,7 +50,7 @@ pub(super) async fn run(args: &[String]) -> Outcome {
     if servers.is_empty() || servers.len() > MOST_SERVERS {
         return failed(&[format!("{} tang servers; 1 to {MOST_SERVERS} can be asked", servers.len())]);
     }
-    let client = match http::client(&Trust::System) {
+    let client = match http::client(crate::USER_AGENT, None) {
         Ok(client) => client,
         Err(error) => return failed(&[error.to_string()]),
     };

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
+use assisted_base::process::Tools;
 use assisted_wire::probe_requests::UpgradeAgentRequest;
 use assisted_wire::probe_responses::{UpgradeAgentResponse, UpgradeAgentResult};
 use assisted_wire::step::StepType;
 use tracing::warn;
 
 use super::{Guard, only_arg, output};
-use crate::cmd::Tools;
 use crate::image::is_image_reference;
 use crate::instruction::Instruction;
 use crate::reply::Outcome;
@@ -31,7 +31,7 @@ pub(super) async fn run(args: &[String], tools: &Tools, guard: &Guard) -> Outcom
     let result = match tools.cmd("podman").args(["pull", &agent_image]).timeout(LIMIT).run().await {
         Ok(done) if done.success() => UpgradeAgentResult::Success,
         Ok(done) => {
-            warn!(agent_image, code = done.code, error = done.complaint(), "image not pulled");
+            warn!(agent_image, code = done.code(), error = done.complaint(), "image not pulled");
             UpgradeAgentResult::Failure
         }
         Err(error) => {

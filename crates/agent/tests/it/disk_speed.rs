@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use assisted_agent::{HostSteps, Instruction, Outcome, Steps, Tools};
+use assisted_agent::{HostSteps, Instruction, Outcome, Steps};
+use assisted_base::process::Tools;
 use assisted_hostinfo::Root;
 use serde_json::{Value, json};
 use tempfile::TempDir;

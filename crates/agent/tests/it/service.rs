@@ -10,12 +10,12 @@ use std::time::Duration;
 use assisted_agent::{Agent, Config, End, Instruction, Outcome, Steps};
 use assisted_client::BuildError;
 use assisted_wire::id::{HostId, InfraEnvId};
+use assisted_wire::secret::Secret;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method};
 use axum::response::Response;
-use secrecy::SecretString;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -166,7 +166,7 @@ impl Service {
     pub(crate) fn config(&self) -> Config {
         let mut config = Config::new(&self.url, INFRA_ENV.parse::<InfraEnvId>().unwrap());
         config.agent_version = "image:v1".into();
-        config.token = SecretString::from("token");
+        config.token = Secret::from("token");
         config.proxy_from_env = false;
         config.interval = Duration::from_millis(5);
         config.limits.pause = Duration::from_millis(5);

@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assisted_agent::{Config, HostSteps, Installer, Instruction, LogDirs, Outcome, Steps, Tools};
+use assisted_agent::{Config, HostSteps, Installer, Instruction, LogDirs, Outcome, Steps};
+use assisted_base::process::Tools;
 use assisted_hostinfo::Root;
 use assisted_wire::id::InfraEnvId;
 use axum::Router;

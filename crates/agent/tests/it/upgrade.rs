@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use assisted_agent::{End, Tools, UpgradeError, program_of};
+use assisted_agent::{End, UpgradeError, program_of};
+use assisted_base::process::Tools;
 use serde_json::json;
 
 use crate::script::script;

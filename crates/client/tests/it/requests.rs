@@ -5,10 +5,10 @@ use assisted_wire::event::EventSeverity;
 use assisted_wire::host_params::HostCreateParams;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::operation::{OperationId, Scheme};
+use assisted_wire::secret::Secret;
 use assisted_wire::step::StepReply;
 use axum::body::Body;
 use axum::response::Response;
-use secrecy::SecretString;
 
 use crate::server::Server;
 
@@ -66,7 +66,7 @@ async fn events_come_with_their_counts() {
 async fn an_agent_says_who_it_is() {
     let server = Server::start().await;
     server.then(201, Some("application/json"), "{}").then(200, None, "{}").then(204, None, "");
-    let client = server.builder().agent_token(SecretString::from("")).build().unwrap();
+    let client = server.builder().agent_token(Secret::from("")).build().unwrap();
     let (infra_env, host): (InfraEnvId, HostId) = (ID.parse().unwrap(), ID.parse().unwrap());
     let params = HostCreateParams { host_id: host, discovery_agent_version: "image:v1".into() };
     // The prepared answer is no host: what matters here is the request.
@@ -98,10 +98,10 @@ async fn each_operation_gets_a_credential_it_accepts() {
     let server = Server::start().await;
     let client = server
         .builder()
-        .agent_token(SecretString::from("agent"))
-        .user_token(SecretString::from("user"))
-        .watcher_token(SecretString::from("watcher"))
-        .credential(Scheme::ImageUrl, SecretString::from("a&b"))
+        .agent_token(Secret::from("agent"))
+        .user_token(Secret::from("user"))
+        .watcher_token(Secret::from("watcher"))
+        .credential(Scheme::ImageUrl, Secret::from("a&b"))
         .build()
         .unwrap();
     let id: ClusterId = ID.parse().unwrap();
@@ -120,7 +120,7 @@ async fn each_operation_gets_a_credential_it_accepts() {
             .collect();
         assert_eq!(sent, [(header, value)], "{operation:?}");
     }
-    let only_url = server.builder().credential(Scheme::ImageUrl, SecretString::from("a&b")).build().unwrap();
+    let only_url = server.builder().credential(Scheme::ImageUrl, Secret::from("a&b")).build().unwrap();
     server.then(204, None, "");
     only_url.call(OperationId::GetInfraEnv).path("infra_env_id", ID).send_empty().await.unwrap();
     assert!(server.asked()[0].line.ends_with(&format!("/{ID}?image_token=a%26b")));

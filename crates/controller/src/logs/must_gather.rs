@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assisted_agent::Cmd;
+use assisted_base::process::Cmd;
 use tracing::info;
 
 use super::archive;

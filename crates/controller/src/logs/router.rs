@@ -3,6 +3,8 @@
 use std::net::{IpAddr, UdpSocket};
 use std::time::Duration;
 
+use assisted_base::http::{Proxies, Trust, builder};
+use reqwest::redirect::Policy;
 use tokio::time::{Instant, sleep};
 use tracing::info;
 
@@ -13,8 +15,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// Asks the router every so often, as long as logs are collected.
 pub(super) async fn diagnose(around: &Around<'_>) {
     // Only whether it answers matters, not who it is.
-    let client =
-        reqwest::Client::builder().danger_accept_invalid_certs(true).no_proxy().timeout(LIMIT).build();
+    let client = builder(crate::USER_AGENT, Trust::Any, &Proxies::None)
+        .and_then(|client| client.redirect(Policy::default()).timeout(LIMIT).build());
     let (Ok(client), Ok(cluster)) = (client, around.service.cluster().await) else { return };
     let canary = format!(
         "https://canary-openshift-ingress-canary.apps.{}.{}/health",

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assisted_agent::Cmd;
+use assisted_base::process::Cmd;
 use assisted_wire::event::{Event, EventCategory, EventSeverity};
 use assisted_wire::host::Host;
 use futures::StreamExt;

@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use assisted_base::hex;
 use assisted_isokit::pxe::Thresholds;
 use assisted_isokit::{Image, Layout};
 use sha2::{Digest, Sha256};
@@ -27,7 +28,7 @@ pub(super) fn check(file: &Arc<File>, image: &OsImage, least: Thresholds) -> Res
     if let Some(expected) = image.sha256 {
         let found = digest(file)?;
         if found != expected {
-            return Err(CheckError::Digest { found: hex(&found), expected: hex(&expected) });
+            return Err(CheckError::Digest { found: hex::encode(&found), expected: hex::encode(&expected) });
         }
     }
     let layout = Layout::file(Arc::clone(file), file.metadata()?.len());
@@ -46,8 +47,4 @@ fn digest(file: &File) -> io::Result<[u8; 32]> {
             }
         }
     }
-}
-
-fn hex(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

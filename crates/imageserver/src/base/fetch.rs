@@ -7,19 +7,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use assisted_base::error::chain;
+use assisted_base::http::{Proxies, Trust, authorities_of_file, builder};
 use assisted_isokit::pxe::Thresholds;
 use bytes::BytesMut;
 use http::header::{ACCEPT_ENCODING, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use reqwest::{Certificate, Client, Response};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use url::Url;
 
 use super::StoreError;
 use super::part::{Origin, Part, discard};
-use crate::api::chain;
-use crate::trust::certificates;
 
 /// Bytes that are written at a time.
 const PIECE: usize = 1 << 20;
@@ -87,8 +88,7 @@ pub(crate) enum FetchError {
 #[derive(Debug)]
 pub(super) struct Fetcher {
     headers: HeaderMap,
-    trusted: Vec<Certificate>,
-    insecure: bool,
+    trust: Trust,
     query: Vec<(String, String)>,
     /// Made for the first fetch: the system's certificates take a while to read, and there may be nothing to fetch.
     http: OnceLock<Client>,
@@ -106,8 +106,11 @@ impl Fetcher {
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         Ok(Self {
             headers,
-            trusted: certificates(options.ca_file.as_deref())?,
-            insecure: options.insecure && options.ca_file.is_none(),
+            trust: match &options.ca_file {
+                Some(path) => Trust::Also(authorities_of_file(path)?),
+                None if options.insecure => Trust::Any,
+                None => Trust::System,
+            },
             query: options.query.clone(),
             http: OnceLock::new(),
         })
@@ -117,17 +120,11 @@ impl Fetcher {
         if let Some(http) = self.http.get() {
             return Ok(http);
         }
-        crate::provider();
-        let mut http = Client::builder()
-            .user_agent(concat!("assisted-image-service/", env!("CARGO_PKG_VERSION")))
-            .default_headers(self.headers.clone())
-            .no_gzip()
-            .connect_timeout(Duration::from_secs(30))
-            .danger_accept_invalid_certs(self.insecure);
-        for certificate in &self.trusted {
-            http = http.add_root_certificate(certificate.clone());
-        }
-        let http = http.build().map_err(|error| FetchError::Http(chain(&error)))?;
+        let http = builder(crate::USER_AGENT, self.trust.clone(), &Proxies::FromEnvironment)
+            .and_then(|http| {
+                http.default_headers(self.headers.clone()).no_gzip().redirect(Policy::default()).build()
+            })
+            .map_err(|error| FetchError::Http(chain(&error)))?;
         Ok(self.http.get_or_init(|| http))
     }
 

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::Instant;
 
+use assisted_base::error::chain;
 use assisted_isokit::Layout;
 use assisted_isokit::pxe::Thresholds;
 use tokio::sync::{Semaphore, watch};
@@ -81,7 +82,7 @@ pub(super) async fn keep(base: Arc<Base>, shop: Arc<Shop>) {
             let mut progress = base.progress.lock();
             progress.failures += 1;
             let wait = pause(progress.failures, error.is_of_content());
-            let reason = crate::api::chain(&error);
+            let reason = chain(&error);
             tracing::error!(image = base.label, reason, retry = ?wait, "a base image is not available");
             progress.stage = Stage::Failed { reason, again: Instant::now() + wait };
             wait

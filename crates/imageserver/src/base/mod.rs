@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use assisted_base::http::TrustError;
+use assisted_base::retry::{Backoff, Jitter};
 pub use fetch::FetchOptions;
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -27,7 +29,6 @@ use url::Url;
 use crate::catalog::{BaseKey, BaseKind, Catalog, OsImage};
 use crate::image::{Medium, Support};
 use crate::metrics::Metrics;
-use crate::trust::TrustError;
 
 /// Why there are no base images at all.
 #[derive(Debug, thiserror::Error)]
@@ -278,9 +279,8 @@ fn clean<'a>(dir: &Path, bases: impl Iterator<Item = &'a Arc<Base>>) -> std::io:
 
 /// How long to wait after so many failures: doubling from a second; longer where trying again helps less.
 fn pause(failures: u32, bad_content: bool) -> Duration {
-    let (first, longest) = if bad_content { (60, 3600) } else { (1, 300) };
-    let seconds = 1u64.checked_shl(failures.saturating_sub(1)).unwrap_or(u64::MAX).saturating_mul(first);
-    Duration::from_secs(seconds.min(longest))
+    let [first, longest] = if bad_content { [60, 3600] } else { [1, 300] }.map(Duration::from_secs);
+    Backoff { first, longest, jitter: Jitter::None }.pause(failures)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use assisted_base::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use url::Url;
@@ -36,7 +37,7 @@ impl Origin {
 }
 
 fn digest(url: &Url) -> String {
-    Sha256::digest(url.as_str()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&Sha256::digest(url.as_str()))
 }
 
 /// A file on its way. Whoever has it has it alone: services may share a folder.

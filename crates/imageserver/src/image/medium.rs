@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
+use assisted_base::hex;
 use assisted_core::version::Version;
 use assisted_isokit::{Architecture, Archive, Image, Layout};
 use bytes::Bytes;
@@ -217,8 +218,7 @@ impl Medium {
                 digest.chain_update((part.len() as u64).to_be_bytes()).chain_update(part)
             })
             .finalize();
-        let digits: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        format!("\"{digits}\"")
+        format!("\"{}\"", hex::encode(&digest[..16]))
     }
 
     pub fn arrival(&self) -> Option<Arrival> {

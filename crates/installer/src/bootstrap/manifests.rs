@@ -1,7 +1,6 @@
 //! What the cluster needs to run the controller, laid where the temporary control plane takes manifests from
 //! (installer-and-controller §B2).
 
-use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use super::DIR;
@@ -99,7 +98,7 @@ fn settings(config: &Config) -> Value {
 }
 
 fn secret(config: &Config) -> Value {
-    let data = json!({"pull-secret-token": config.token.expose_secret()});
+    let data = json!({"pull-secret-token": config.token.expose()});
     let mut secret = named("v1", "Secret", json!({"type": "Opaque", "stringData": data}));
     secret["metadata"]["name"] = json!("assisted-installer-controller-secret");
     secret

@@ -164,7 +164,7 @@ fn arrays(scan: &str) -> Vec<Array> {
 
 #[cfg(test)]
 mod tests {
-    use assisted_agent::Tools;
+    use assisted_base::process::Tools;
 
     use super::*;
 

@@ -30,7 +30,7 @@ fn wipe(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use assisted_agent::Tools;
+    use assisted_base::process::Tools;
 
     use super::*;
 

@@ -45,7 +45,7 @@ pub async fn write(
 
 #[cfg(test)]
 mod tests {
-    use assisted_agent::Tools;
+    use assisted_base::process::Tools;
 
     use super::*;
 

@@ -112,7 +112,7 @@ impl Attempt {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use assisted_agent::Tools;
+    use assisted_base::process::Tools;
 
     use super::*;
 

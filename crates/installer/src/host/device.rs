@@ -57,7 +57,7 @@ fn flat(path: &Path) -> PathBuf {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use assisted_agent::Tools;
+    use assisted_base::process::Tools;
 
     use super::*;
 

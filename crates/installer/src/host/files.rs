@@ -88,7 +88,7 @@ impl Host {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use assisted_agent::Tools;
+    use assisted_base::process::Tools;
 
     use super::*;
 

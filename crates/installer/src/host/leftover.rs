@@ -71,7 +71,7 @@ mod tests {
     use std::os::unix::process::{CommandExt, ExitStatusExt};
     use std::process::{Child, Command, Stdio};
 
-    use assisted_agent::Tools;
+    use assisted_base::process::Tools;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! The machine that is installed: its files, its programs, and what an earlier attempt has left on it.
 //!
 //! Files are read and written natively, also from a container: there the machine's tree lies below the first process's
-//! root. Programs go through [`assisted_agent::Cmd`] alone. Both are injectable, so that a test is a machine of its own.
+//! root. Programs go through [`assisted_base::process::Cmd`] alone. Both are injectable, so that a test is a machine of its own.
 
 mod attempt;
 mod device;
@@ -12,7 +12,7 @@ mod run;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assisted_agent::Tools;
+use assisted_base::process::Tools;
 
 pub use attempt::{Attempt, AttemptError};
 pub use files::FileError;
@@ -37,7 +37,7 @@ impl Host {
     /// The machine that this program runs on, also where it does so in a container; programs get these variables in
     /// addition.
     pub fn live(env: impl IntoIterator<Item = (String, String)>) -> Self {
-        let contained = assisted_agent::is_contained();
+        let contained = assisted_base::process::is_contained();
         Self {
             root: if contained { "/proc/1/root" } else { "/" }.into(),
             tools: Tools::default().with_processes().env(env),

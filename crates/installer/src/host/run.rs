@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::time::Duration;
 
-use assisted_agent::{Cmd, CmdError, CmdOutput};
+use assisted_base::process::{Cmd, CmdError, CmdOutput};
 use tracing::info;
 
 use super::Host;
@@ -30,7 +30,7 @@ impl RunError {
     pub(crate) fn new(what: &str, done: Result<&CmdOutput, &CmdError>) -> Self {
         let (program, args) = what.split_once(' ').unwrap_or((what, ""));
         let (cause, output) = match done {
-            Ok(done) => (format!("exit status {}", done.code), last(done)),
+            Ok(done) => (format!("exit status {}", done.code()), last(done)),
             Err(error) => (error.to_string(), String::new()),
         };
         Self { program: program.to_owned(), args: args.to_owned(), cause, output }
@@ -102,11 +102,18 @@ pub(crate) fn finish(what: &str, done: Result<CmdOutput, CmdError>) -> Result<Cm
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
     use super::*;
 
     #[test]
     fn errors_name_the_program_and_its_last_words() {
-        let done = CmdOutput { code: 255, stdout: b"begun\n".into(), stderr: b"Error: busy\n".into() };
+        let done = CmdOutput {
+            status: ExitStatus::from_raw(255 << 8),
+            stdout: b"begun\n".into(),
+            stderr: b"Error: busy\n".into(),
+        };
         assert_eq!(
             RunError::new("wipefs --all /dev/sda", Ok(&done)).to_string(),
             "failed executing wipefs [--all /dev/sda], Error exit status 255, LastOutput \"begun\n\nError: busy\""

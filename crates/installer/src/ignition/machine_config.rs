@@ -1,7 +1,7 @@
 //! The machine config that a host will get, found before it first starts: it names the release's own system
 //! (installer-and-controller §A12).
 
-use assisted_agent::http::{HttpError, Trust, client, get, web_url};
+use assisted_base::http::{HttpError, client, get, web_url};
 use assisted_ignition::Config;
 use assisted_ignition::resource::Resource;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
@@ -80,13 +80,13 @@ pub async fn find(config: &[u8]) -> Result<OsImage, MachineConfigError> {
 
 async fn fetch(source: &str, authority: Option<Vec<u8>>) -> Result<Vec<u8>, MachineConfigError> {
     let url = web_url(source)?;
-    let trust = match (url.scheme(), authority) {
-        ("https", Some(pem)) => Trust::Only(pem),
+    let authority = match (url.scheme(), authority) {
+        ("https", Some(pem)) => Some(pem),
         ("https", None) => return Err(MachineConfigError::NoCertificate(source.to_owned())),
-        _ => Trust::System,
+        _ => None,
     };
     let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(WANTED))]);
-    Ok(get(&client(&trust)?, url, headers, LONGEST).await?.1)
+    Ok(get(&client(crate::USER_AGENT, authority.as_deref())?, url, headers, LONGEST).await?.1)
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use assisted_base::error::chain;
+use assisted_base::http::{BodyError, Proxies, Trust, TrustError, authorities, builder, identity, read};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, Method, Url};
-use secrecy::ExposeSecret;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -29,7 +30,7 @@ pub enum KubeError {
     #[error("the cluster's address {0:?} can't be used")]
     Address(String),
     #[error("the certificates or the key of the kubeconfig can't be used: {0}")]
-    Trust(#[from] assisted_client::TrustError),
+    Trust(#[from] TrustError),
     #[error("can't speak with the cluster: {}", chain(.0))]
     Http(#[from] reqwest::Error),
     #[error("the cluster refuses {path}: status {status}: {text}")]
@@ -38,17 +39,6 @@ pub enum KubeError {
     TooLong { path: String },
     #[error("the cluster's answer to {path} can't be read: {source}")]
     Malformed { path: String, source: serde_json::Error },
-}
-
-/// The whole chain of causes: the first says only that something failed.
-fn chain(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        text = format!("{text}: {inner}");
-        cause = inner.source();
-    }
-    text
 }
 
 /// A cluster's API.
@@ -66,20 +56,12 @@ impl Api {
     pub fn new(config: &Kubeconfig) -> Result<Self, KubeError> {
         let server = Url::parse(&config.server).ok().filter(|url| url.scheme() == "https" && url.has_host());
         let server = server.ok_or_else(|| KubeError::Address(config.server.clone()))?;
-        assisted_client::install_crypto();
-        let mut builder = Client::builder()
-            .user_agent(concat!("assisted-installer/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(Duration::from_secs(30))
-            .timeout(LIMIT)
-            .redirect(reqwest::redirect::Policy::none())
-            .tls_built_in_root_certs(false);
-        for certificate in assisted_client::authorities(&config.authority)? {
-            builder = builder.add_root_certificate(certificate);
-        }
-        builder = match &config.user {
-            User::Certificate(pem) => builder.identity(assisted_client::identity(pem.expose_secret())?),
+        let trust = Trust::Only(authorities(&config.authority)?);
+        let builder = builder(crate::USER_AGENT, trust, &Proxies::FromEnvironment)?.timeout(LIMIT);
+        let builder = match &config.user {
+            User::Certificate(pem) => builder.identity(identity(pem.expose().as_bytes())?),
             User::Token(token) => {
-                let value = HeaderValue::from_str(&format!("Bearer {}", token.expose_secret()));
+                let value = HeaderValue::from_str(&format!("Bearer {}", token.expose()));
                 let mut value = value.map_err(|_| KubeconfigError::Missing("credential"))?;
                 value.set_sensitive(true);
                 builder.default_headers(HeaderMap::from_iter([(AUTHORIZATION, value)]))
@@ -159,13 +141,10 @@ impl Api {
 
     async fn answer(&self, path: &str, request: reqwest::RequestBuilder) -> Result<Vec<u8>, KubeError> {
         let mut answer = request.send().await?;
-        let mut body = Vec::new();
-        while let Some(piece) = answer.chunk().await? {
-            if body.len() + piece.len() > LONGEST {
-                return Err(KubeError::TooLong { path: path.to_owned() });
-            }
-            body.extend_from_slice(&piece);
-        }
+        let body = read(&mut answer, LONGEST).await.map_err(|error| match error {
+            BodyError::TooLong(_) => KubeError::TooLong { path: path.to_owned() },
+            BodyError::Broken(error) => KubeError::Http(error),
+        })?;
         if answer.status().is_success() {
             return Ok(body);
         }

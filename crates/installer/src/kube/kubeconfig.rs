@@ -1,7 +1,7 @@
 //! Where a cluster's API is, whom to trust there, and as whom to speak.
 
+use assisted_wire::secret::Secret;
 use base64::prelude::{BASE64_STANDARD, Engine};
-use secrecy::SecretString;
 use serde::Deserialize;
 
 /// Why a kubeconfig can't be used.
@@ -28,8 +28,8 @@ pub struct Kubeconfig {
 #[derive(Debug)]
 pub enum User {
     /// Certificate and key (PEM), one after the other.
-    Certificate(secrecy::SecretSlice<u8>),
-    Token(SecretString),
+    Certificate(Secret),
+    Token(Secret),
 }
 
 #[derive(Deserialize)]
@@ -70,7 +70,7 @@ struct NamedUser {
 struct UserData {
     client_certificate_data: Option<String>,
     client_key_data: Option<String>,
-    token: Option<SecretString>,
+    token: Option<Secret>,
 }
 
 #[derive(Deserialize)]
@@ -105,7 +105,10 @@ impl Kubeconfig {
         let key = decoded("client-key-data", user.client_key_data)?;
         let user = match (certificate, key, user.token) {
             (Some(certificate), Some(key), _) => {
-                User::Certificate([certificate, b"\n".to_vec(), key].concat().into())
+                let pem = String::from_utf8([certificate, b"\n".to_vec(), key].concat());
+                // What stands around the blocks doesn't count.
+                let pem = pem.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+                User::Certificate(pem.into())
             }
             (_, _, Some(token)) => User::Token(token),
             _ => return Err(KubeconfigError::Missing("credential")),

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use assisted_agent::Tools;
+use assisted_base::process::Tools;
 use assisted_installer::{Config, Host, Installer, Pace};
 use assisted_wire::host::HostRole;
-use secrecy::SecretString;
+use assisted_wire::secret::Secret;
 use tempfile::TempDir;
 
 use crate::script::script;
@@ -178,7 +178,7 @@ pub(crate) fn config(url: &str, role: HostRole, masters: u32) -> Config {
         approve_all_csrs: false,
         coreos_image: String::new(),
         installer_args: r#"["--append-karg","ip=dhcp"]"#.to_owned(),
-        token: SecretString::from("token"),
+        token: Secret::from("token"),
         dry_run: None,
         pace: Pace::faster(1_000),
     }

@@ -12,6 +12,7 @@ mod transport;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use assisted_base::http::{BodyError, read};
 use http::header::{ACCEPT, AUTHORIZATION, HeaderValue, RANGE};
 use http::{HeaderMap, StatusCode};
 use parking_lot::Mutex;
@@ -25,7 +26,7 @@ use authorize::Challenge;
 
 pub(crate) use manifest::{Descriptor, Found, Manifest};
 pub use retry::Retry;
-pub use transport::{Proxies, Transport};
+pub use transport::Transport;
 
 /// The way to all registries: what is trusted, which mirrors there are, how patient one is.
 #[derive(Clone, Debug)]
@@ -238,16 +239,8 @@ pub(crate) async fn fetch(
 
 /// The body of an answer, if it is not too long.
 async fn body(mut answer: Response, what: &'static str, limit: u64) -> Result<Vec<u8>, Problem> {
-    let too_large = || Problem::TooLarge { what, limit };
-    if answer.content_length().is_some_and(|length| length > limit) {
-        return Err(too_large());
-    }
-    let mut all = Vec::new();
-    while let Some(chunk) = answer.chunk().await.map_err(|error| transport::failure(&error))? {
-        if (all.len() + chunk.len()) as u64 > limit {
-            return Err(too_large());
-        }
-        all.extend_from_slice(&chunk);
-    }
-    Ok(all)
+    read(&mut answer, usize::try_from(limit).unwrap_or(usize::MAX)).await.map_err(|error| match error {
+        BodyError::TooLong(_) => Problem::TooLarge { what, limit },
+        BodyError::Broken(error) => transport::failure(&error),
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rand::Rng;
+use assisted_base::retry::{Backoff, Jitter};
 
 use crate::problem::Problem;
 
@@ -35,10 +35,8 @@ impl Retry {
         if failed >= self.attempts || asked.is_some_and(|asked| asked > self.longest) {
             return None;
         }
-        let doubled = self.first.saturating_mul(1 << (failed - 1).min(16)).min(self.longest);
-        // Many that failed together don't come back together.
-        let spread = doubled.mul_f64(rand::rng().random_range(0.5..=1.0));
-        Some(asked.map_or(spread, |asked| asked.max(spread)))
+        let backoff = Backoff { first: self.first, longest: self.longest, jitter: Jitter::Half };
+        Some(backoff.pause(failed).max(asked.unwrap_or_default()))
     }
 }
 

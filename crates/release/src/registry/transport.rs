@@ -1,9 +1,9 @@
 //! HTTP to registries: trust, proxies, time limits, redirects; and what its failures mean.
 
-use std::io;
 use std::time::Duration;
 
-use assisted_base::pem;
+use assisted_base::error::{find, root_cause};
+use assisted_base::http::{Proxies, Trust, builder, certificates};
 use http::StatusCode;
 use reqwest::redirect::{Attempt, Policy};
 use rustls::CertificateError;
@@ -13,16 +13,6 @@ use crate::problem::{Certificate, Problem};
 
 /// What a registry redirects through, at the most.
 const MOST_REDIRECTS: usize = 5;
-
-/// Which way requests take.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Proxies {
-    /// `HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY` of this process.
-    #[default]
-    FromEnvironment,
-    /// These; an empty text is none.
-    Given { http: String, https: String, none_for: String },
-}
 
 /// How registries are reached.
 #[derive(Clone, Debug)]
@@ -51,36 +41,22 @@ impl Transport {
     /// A client; one that checks no certificates if `insecure`.
     pub(crate) fn client(&self, insecure: bool) -> Result<reqwest::Client, Problem> {
         let failed = |error: reqwest::Error| Problem::Settings(cause(&error));
-        // rustls wants one provider per process; whoever comes first has chosen.
-        if rustls::crypto::CryptoProvider::get_default().is_none() {
-            let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut authorities = Vec::new();
+        for bundle in &self.trusted {
+            let found = certificates(bundle.as_bytes());
+            authorities.extend(found.map_err(|error| Problem::Settings(error.to_string()))?);
         }
-        let mut client = reqwest::Client::builder()
-            .user_agent(concat!("assisted/", env!("CARGO_PKG_VERSION")))
+        let trust = if insecure { Trust::Any } else { Trust::Also(authorities) };
+        let client = builder(concat!("assisted/", env!("CARGO_PKG_VERSION")), trust, &self.proxies);
+        let client = client
+            .map_err(failed)?
             .connect_timeout(self.connect)
             .read_timeout(self.silence)
             .pool_idle_timeout(Duration::from_secs(60))
-            .danger_accept_invalid_certs(insecure)
             .redirect(Policy::custom(follow))
             // Layers come as they are; and one big download is quicker on a connection of its own.
             .no_gzip()
             .http1_only();
-        for bundle in &self.trusted {
-            let found = pem::certificates(bundle.as_bytes());
-            for der in found.map_err(|error| Problem::Settings(error.to_string()))? {
-                client = client.add_root_certificate(reqwest::Certificate::from_der(&der).map_err(failed)?);
-            }
-        }
-        if let Proxies::Given { http, https, none_for } = &self.proxies {
-            client = client.no_proxy();
-            let around = || reqwest::NoProxy::from_string(none_for);
-            if !http.is_empty() {
-                client = client.proxy(reqwest::Proxy::http(http).map_err(failed)?.no_proxy(around()));
-            }
-            if !https.is_empty() {
-                client = client.proxy(reqwest::Proxy::https(https).map_err(failed)?.no_proxy(around()));
-            }
-        }
         client.build().map_err(failed)
     }
 }
@@ -98,7 +74,7 @@ fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
 
 /// What a request that got no answer failed of.
 pub(super) fn failure(error: &reqwest::Error) -> Problem {
-    match tls(error) {
+    match find(error) {
         Some(rustls::Error::InvalidCertificate(reason)) => Problem::Certificate(match reason {
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => Certificate::Expired,
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
@@ -139,26 +115,5 @@ pub(super) fn cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "nothing arrived in time".to_owned();
     }
-    let mut last: &dyn std::error::Error = error;
-    while let Some(source) = last.source() {
-        last = source;
-    }
-    last.to_string()
-}
-
-/// The TLS error inside of an error.
-fn tls<'e>(error: &'e (dyn std::error::Error + 'static)) -> Option<&'e rustls::Error> {
-    let mut current = Some(error);
-    while let Some(error) = current {
-        if let Some(found) = error.downcast_ref() {
-            return Some(found);
-        }
-        // An error of input and output passes over what it holds when it is asked for its source.
-        let held = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        if let Some(found) = held.and_then(|held| tls(held)) {
-            return Some(found);
-        }
-        current = error.source();
-    }
-    None
+    root_cause(error)
 }

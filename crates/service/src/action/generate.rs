@@ -1,5 +1,6 @@
 //! Generates what the hosts of a cluster are installed with.
 
+use assisted_base::error::chain;
 use assisted_core::action::Attempt;
 use assisted_core::cluster::record::PayloadImages;
 use assisted_core::facts::Facts;
@@ -9,7 +10,6 @@ use assisted_wire::id::ClusterId;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::error::chain;
 use crate::fault::{Fault, Tries, broken};
 use crate::file::key;
 use crate::generator::{Files, GenerateError};

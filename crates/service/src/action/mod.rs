@@ -9,6 +9,7 @@ mod list;
 
 use std::time::Duration;
 
+use assisted_base::error::chain;
 use assisted_core::action::Action;
 use assisted_store::{Asked, Batch, Subject, WriteError};
 use jiff::Timestamp;
@@ -16,7 +17,6 @@ use tokio::sync::Notify;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use crate::error::chain;
 use crate::pace::{KEEP, LEASE, LONGEST_REST, SHORTEST_REST, rest, retry_at};
 use crate::{Error, Service};
 

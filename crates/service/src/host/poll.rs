@@ -1,5 +1,6 @@
 //! A poll: the agent is heard, and told what to do next.
 
+use assisted_base::error::chain;
 use assisted_core::host::check_in::{Told, check_in};
 use assisted_core::host::record::HostKey;
 use assisted_core::refresh::HostChange;
@@ -70,7 +71,7 @@ impl Service {
         }
         let events = memo.view.event.as_slice();
         if let Err(error) = self.write_told(batch, events, Some(caller.request_id), now).await {
-            tracing::warn!(error = %crate::error::chain(&error), "what follows from a poll is not written");
+            tracing::warn!(error = %chain(&error), "what follows from a poll is not written");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Where an infra-env's discovery image is fetched (service-api §5.6).
 
+use assisted_base::hex;
 use assisted_core::infra_env::record::InfraEnvRecord;
 use assisted_core::refusal::Refusal;
 use assisted_core::version::os_image;
@@ -115,9 +116,7 @@ impl Service {
 
 /// 32 random bytes as hexadecimal.
 pub(super) fn new_key() -> Secret {
-    let bytes: [u8; 32] = rand::random();
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    hex.into()
+    hex::encode(&rand::random::<[u8; 32]>()).into()
 }
 
 #[cfg(test)]

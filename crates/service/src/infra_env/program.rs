@@ -1,13 +1,13 @@
 //! The programs for hosts that the service gives out, one for each architecture.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use assisted_base::hex;
 use assisted_core::refusal::Refusal;
 use assisted_wire::version::ImageCpuArchitecture;
 use futures::{StreamExt, TryStreamExt};
@@ -122,10 +122,7 @@ fn sha512(path: &Path, known: &Mutex<HashMap<PathBuf, (Mark, String)>>) -> std::
             len => hasher.update(&buffer[..len]),
         }
     }
-    let mut hash = String::with_capacity(128);
-    for byte in hasher.finalize() {
-        let _ = write!(hash, "{byte:02x}");
-    }
+    let hash = hex::encode(&hasher.finalize());
     known.lock().insert(path.to_path_buf(), (mark, hash.clone()));
     Ok(hash)
 }

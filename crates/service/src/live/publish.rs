@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 
+use assisted_base::error::chain;
 use assisted_core::host::record::HostKey;
 use assisted_core::host::report::ReportKind;
 use assisted_store::{Change, Deleted, HostRow, Subject};
@@ -16,7 +17,6 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::view::shown_alone;
-use crate::error::chain;
 use crate::event::shown_event;
 use crate::host::view::shown_host;
 use crate::{Error, Service};

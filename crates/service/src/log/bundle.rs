@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use assisted_base::error::chain;
 use assisted_blob::Key;
 use assisted_core::facts::HostFacts;
 use assisted_store::EventQuery;
@@ -15,7 +16,6 @@ use super::pack::{Entry, pack};
 use super::{plain, stem};
 use crate::cluster::no_cluster;
 use crate::cluster::view::shown_record;
-use crate::error::chain;
 use crate::file::{File, key};
 use crate::host::view::raw_host;
 use crate::manifest;

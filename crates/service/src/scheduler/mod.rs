@@ -7,6 +7,7 @@ mod quiet;
 
 use std::time::{Duration, Instant};
 
+use assisted_base::error::chain;
 use assisted_store::{Batch, Deleted, Due, Taken};
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -16,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::Service;
-use crate::error::chain;
 use crate::fault::{Fault, Tries};
 use crate::pace::{LEASE, SHORTEST_REST, rest, retry_at};
 use quiet::Quiet;

@@ -63,9 +63,9 @@ pub fn peer_url(address: IpAddr) -> String {
 
 impl Etcd {
     pub fn new(authority: &str, own: &Pair) -> Result<Self> {
-        let identity = assisted_client::identity(format!("{}\n{}", own.certificate, own.key).as_bytes())?;
+        let identity = assisted_base::http::identity(format!("{}\n{}", own.certificate, own.key).as_bytes())?;
         let builder = Client::builder().tls_built_in_root_certs(false).identity(identity);
-        let http = assisted_client::authorities(authority.as_bytes())?
+        let http = assisted_base::http::authorities(authority.as_bytes())?
             .into_iter()
             .fold(builder, reqwest::ClientBuilder::add_root_certificate)
             .timeout(LIMIT)

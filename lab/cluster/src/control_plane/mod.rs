@@ -211,7 +211,7 @@ impl ControlPlane<'_> {
 
     /// Waits until this machine's API says that it is ready; anybody may ask that.
     pub async fn await_api(&self) -> Result<()> {
-        let roots = assisted_client::authorities(files::text(self.path(names::ROOT))?.as_bytes())?;
+        let roots = assisted_base::http::authorities(files::text(self.path(names::ROOT))?.as_bytes())?;
         let builder = Client::builder().tls_built_in_root_certs(false);
         let client = roots
             .into_iter()

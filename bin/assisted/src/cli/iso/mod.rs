@@ -6,7 +6,10 @@ mod remote;
 
 use std::time::Duration;
 
+use assisted_base::error::chain;
+use assisted_base::http::{Proxies, Trust, authorities_of_file, builder};
 use clap::Subcommand;
+use reqwest::redirect::Policy;
 
 use super::Failure;
 use super::common::Context;
@@ -46,29 +49,22 @@ impl Command {
 /// A client for images. They are fetched as they are: compression would make ranges of something else.
 fn http(context: &Context) -> Result<reqwest::Client, Failure> {
     let usage = |error: &dyn std::fmt::Display| Failure::Usage(format!("can't set up HTTP: {error}"));
-    let mut builder = reqwest::Client::builder()
-        .user_agent(concat!("assisted/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT)
-        .read_timeout(STALL)
-        .no_gzip();
-    if let Some(path) = &context.ca_file {
-        for certificate in assisted_client::authorities_of_file(path).map_err(|error| usage(&error))? {
-            builder = builder.add_root_certificate(certificate);
-        }
-    }
-    builder.build().map_err(|error| usage(&error))
+    let trust = match &context.ca_file {
+        Some(path) => Trust::Also(authorities_of_file(path).map_err(|error| usage(&error))?),
+        None => Trust::System,
+    };
+    let agent = concat!("assisted/", env!("CARGO_PKG_VERSION"));
+    builder(agent, trust, &Proxies::FromEnvironment)
+        .and_then(|client| {
+            let client = client.connect_timeout(CONNECT).read_timeout(STALL);
+            client.redirect(Policy::default()).no_gzip().build()
+        })
+        .map_err(|error| usage(&error))
 }
 
 /// What reqwest says, with the causes below it, and without the address, which may hold a token.
 fn cause(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(&error);
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
+    chain(&error.without_url())
 }
 
 fn saved(path: &std::path::Path, size: u64) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 
+use assisted_base::http::{BodyError, read};
 use assisted_isokit::ReadAt;
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -104,13 +105,10 @@ async fn range(http: &Client, url: &str, number: u64, same: Option<&str>) -> req
 
 /// The answer's body, which is no longer than what was asked for.
 async fn body(mut response: Response) -> io::Result<Bytes> {
-    let mut body = Vec::new();
-    while let Some(piece) = response.chunk().await.map_err(|error| io::Error::other(cause(error)))? {
-        if (body.len() + piece.len()) as u64 > BLOCK {
-            return Err(io::Error::other("the server sends more than it was asked for"));
-        }
-        body.extend_from_slice(&piece);
-    }
+    let body = read(&mut response, BLOCK as usize).await.map_err(|error| match error {
+        BodyError::TooLong(_) => io::Error::other("the server sends more than it was asked for"),
+        BodyError::Broken(error) => io::Error::other(cause(error)),
+    })?;
     Ok(body.into())
 }
 

@@ -11,13 +11,12 @@ mod request;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assisted_base::process::{Cmd, TOKEN_VARIABLE, Tools};
 use assisted_wire::probe_requests::InstallCmdRequest;
-use secrecy::ExposeSecret;
 use tracing::{info, warn};
 
 use super::container_image_availability::is_here;
 use super::{Guard, ended, only_arg};
-use crate::cmd::{Cmd, TOKEN_VARIABLE, Tools};
 use crate::config::Config;
 use crate::reply::Outcome;
 use environment::Environment;
@@ -85,7 +84,7 @@ pub(super) async fn run(
             if is_active(tools).await {
                 return running();
             }
-            let token = (TOKEN_VARIABLE, service.token.expose_secret());
+            let token = (TOKEN_VARIABLE, service.token.expose());
             let written = match Environment::write(runtime_dir, token) {
                 Ok(written) => written,
                 Err(error) => return Outcome::failed(format!("install: {}: {error}", runtime_dir.display())),
@@ -113,7 +112,9 @@ async fn pulled(image: &str, tools: &Tools) -> bool {
     for attempt in 1..=PULLS {
         match tools.cmd("podman").args(["pull", image]).timeout(PULL_LIMIT).run().await {
             Ok(done) if done.success() => return true,
-            Ok(done) => warn!(image, attempt, code = done.code, error = done.complaint(), "image not pulled"),
+            Ok(done) => {
+                warn!(image, attempt, code = done.code(), error = done.complaint(), "image not pulled")
+            }
             Err(error) => warn!(image, attempt, %error, "image not pulled"),
         }
     }

@@ -4,12 +4,12 @@
 use std::net::IpAddr;
 use std::path::Path;
 
+use assisted_base::http::web_url;
 use assisted_wire::host::HostRole;
 use assisted_wire::infra_env::Proxy;
 use assisted_wire::probe_requests::InstallCmdRequest;
 use ipnet::IpNet;
 
-use crate::http::web_url;
 use crate::image::is_image_reference;
 
 /// Flags of `coreos-installer` that a user may set, and whether each takes a value.

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assisted_base::process::{Cmd, Tools};
 use jiff::Zoned;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
 
 use super::{GatherError, LogDirs, LogsRequest, archive};
-use crate::cmd::{Cmd, Tools};
 
 const JOURNAL: &str = "/var/log/journal/";
 /// Limit for one source; the bundle of the bootstrap host asks every master.
@@ -167,7 +167,9 @@ impl<'a> Collection<'a> {
         let shown = cmd.shown();
         match cmd.output_limit(LONGEST).run_into(file).await {
             Ok(done) if done.success() && done.stderr.is_empty() => {}
-            Ok(done) => self.failures.push(format!("{shown}: exit code {}: {}", done.code, done.complaint())),
+            Ok(done) => {
+                self.failures.push(format!("{shown}: exit code {}: {}", done.code(), done.complaint()))
+            }
             Err(error) => self.failures.push(format!("{shown}: {error}")),
         }
     }
@@ -177,7 +179,9 @@ impl<'a> Collection<'a> {
         let shown = cmd.shown();
         match cmd.run().await {
             Ok(done) if done.success() => return Some(done.text()),
-            Ok(done) => self.failures.push(format!("{shown}: exit code {}: {}", done.code, done.complaint())),
+            Ok(done) => {
+                self.failures.push(format!("{shown}: exit code {}: {}", done.code(), done.complaint()))
+            }
             Err(error) => self.failures.push(format!("{shown}: {error}")),
         }
         None

@@ -9,12 +9,12 @@ mod send;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assisted_base::process::Tools;
 use assisted_wire::cluster::LogsState;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::probe_requests::LogsGatherCmdRequest;
 
 use super::{Guard, only_arg};
-use crate::cmd::Tools;
 use crate::config::Config;
 use crate::reply::Outcome;
 use collect::Collection;

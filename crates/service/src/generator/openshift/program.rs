@@ -5,16 +5,10 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::io::Errno;
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
-use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::net::unix::pipe;
-use tokio::process::{Child, Command};
+use assisted_base::process::{Cmd, CmdError};
 
 /// How much of its output is kept, in bytes; it writes a few lines.
 const LONGEST: usize = 1 << 20;
@@ -77,100 +71,41 @@ pub struct Limits {
     pub memory: u64,
 }
 
-/// Kills a process and its children when it is dropped.
-struct Group(Option<Pid>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        if let Some(pid) = self.0 {
-            // Fails when all of them have ended.
-            let _ = kill_process_group(pid, Signal::KILL);
-        }
-    }
-}
-
 impl Run<'_> {
     /// Has something made in the folder.
     pub(super) async fn create(&self, target: Target) -> Result<(), ProgramError> {
         let command = target.name();
-        let making = self.run(target.verb(), command);
-        tokio::time::timeout(self.limits.time, making)
-            .await
-            .map_err(|_| ProgramError::TooSlow { command, after: self.limits.time })?
-    }
-
-    async fn run(&self, verb: &[&str], command: &'static str) -> Result<(), ProgramError> {
-        let (output, input) = io::pipe()?;
-        let mut program = Command::new(self.program);
-        program
-            .args(verb)
+        let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin"));
+        let program = Cmd::new(self.program)
+            .args(target.verb())
             .args([command, "--dir"])
             .arg(self.dir)
-            .current_dir(self.dir)
-            .env_clear()
+            .dir(self.dir)
+            .only_own_env()
             .env("HOME", self.dir)
-            .env("PATH", std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/bin:/bin")))
-            .envs(self.environment.iter().map(|(name, value)| (*name, value.as_str())))
-            .stdin(Stdio::null())
-            .stdout(input.try_clone()?)
-            .stderr(input)
-            .process_group(0)
-            .kill_on_drop(true);
-        let mut child = spawn(&mut program).await?;
-        // It holds the ends that are written to.
-        drop(program);
-        let pid = child.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-        let mut group = Group(pid);
-        if pid.is_some() {
-            let limit = Rlimit { current: Some(self.limits.memory), maximum: Some(self.limits.memory) };
-            match prlimit(pid, Resource::Data, limit) {
-                // It has ended already.
-                Ok(_) | Err(Errno::SRCH) => {}
-                Err(error) => return Err(io::Error::from(error).into()),
-            }
-        }
-        let output = kept(pipe::Receiver::from_owned_fd(OwnedFd::from(output))?).await?;
-        let status = child.wait().await?;
-        // Ended by itself; what it may have left behind is not its number any more.
-        group.0 = None;
-        let text = String::from_utf8_lossy(&output);
-        tracing::debug!(command, %status, output = %text, "openshift-install has ended");
-        if status.success() {
+            .env("PATH", path)
+            .timeout(self.limits.time)
+            .memory(self.limits.memory)
+            .output_limit(LONGEST)
+            .cut_output()
+            .merged();
+        let program =
+            self.environment.iter().fold(program, |program, (name, value)| program.env(name, value));
+        let done = program.run().await.map_err(|error| match error {
+            CmdError::Timeout { limit, .. } => ProgramError::TooSlow { command, after: limit },
+            CmdError::Start { source, .. } | CmdError::Io { source, .. } => source.into(),
+            error @ CmdError::TooLong { .. } => io::Error::other(error).into(),
+        })?;
+        let text = done.text();
+        tracing::debug!(command, status = %done.status, output = %text, "openshift-install has ended");
+        if done.success() {
             return Ok(());
         }
         Err(ProgramError::Failed {
             command,
             output: shown(&text),
-            end: status.to_string().replace("status: ", "status "),
+            end: done.status.to_string().replace("status: ", "status "),
         })
-    }
-}
-
-/// Starts a program that this process may have written itself a moment ago: whatever another thread starts meanwhile holds the
-/// file open for writing until it has become that other program.
-async fn spawn(program: &mut Command) -> io::Result<Child> {
-    const TRIES: u32 = 100;
-    for _ in 1..TRIES {
-        match program.spawn() {
-            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-            spawned => return spawned,
-        }
-    }
-    program.spawn()
-}
-
-/// The output, up to a limit; the rest is read and dropped, so that the program does not wait.
-async fn kept(mut output: impl AsyncRead + Unpin) -> io::Result<Vec<u8>> {
-    let (mut kept, mut buffer) = (Vec::new(), vec![0; 16 << 10]);
-    loop {
-        let read = output.read(&mut buffer).await?;
-        if read == 0 {
-            return Ok(kept);
-        }
-        let room = LONGEST.saturating_sub(kept.len()).min(read);
-        kept.extend_from_slice(buffer.get(..room).unwrap_or_default());
     }
 }
 

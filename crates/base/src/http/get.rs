@@ -4,22 +4,15 @@ use std::time::Duration;
 
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
-use reqwest::{Client, Response, Url};
+use reqwest::{Client, Url};
+
+use super::{BodyError, Proxies, Trust, authorities, builder, read};
+use crate::error::chain;
 
 /// Limit for a whole answer that is read into memory.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const MOST_REDIRECTS: usize = 10;
-
-/// Whose certificates count.
-#[derive(Clone, Debug, Default)]
-pub enum Trust {
-    /// The system's; proxies of the environment are used.
-    #[default]
-    System,
-    /// These alone (PEM); no proxy is used.
-    Only(Vec<u8>),
-}
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -34,40 +27,29 @@ pub enum HttpError {
     TooLong(usize),
 }
 
-/// The whole chain of causes: the first says only that something failed.
-fn chain(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        text.push_str(": ");
-        text.push_str(&inner.to_string());
-        cause = inner.source();
+impl From<BodyError> for HttpError {
+    fn from(error: BodyError) -> Self {
+        match error {
+            BodyError::TooLong(longest) => Self::TooLong(longest),
+            BodyError::Broken(error) => Self::Request(error),
+        }
     }
-    text
 }
 
-/// A client with that trust. Only the time to connect is limited: what is asked may be large.
+/// A client that trusts the certificates of a text alone (PEM) and uses no proxy; without such a text it trusts what the
+/// system does, and proxies of the environment are used. Only the time to connect is limited: what is asked may be large.
 ///
 /// # Errors
 /// When there are no certificates where some are needed.
-pub fn client(trust: &Trust) -> Result<Client, HttpError> {
-    assisted_client::install_crypto();
-    let builder = Client::builder()
-        .user_agent(concat!("assisted-agent/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(Duration::from_secs(30))
-        .redirect(Policy::limited(MOST_REDIRECTS));
-    let builder = match trust {
-        Trust::System => builder,
-        Trust::Only(pem) => {
-            let found = assisted_client::authorities(pem).map_err(|_| HttpError::NoCertificate)?;
-            found
-                .into_iter()
-                .fold(builder.no_proxy().tls_built_in_root_certs(false), |builder, certificate| {
-                    builder.add_root_certificate(certificate)
-                })
+pub fn client(user_agent: &str, authority: Option<&[u8]>) -> Result<Client, HttpError> {
+    let (trust, proxies) = match authority {
+        None => (Trust::System, Proxies::FromEnvironment),
+        Some(pem) => {
+            let only = authorities(pem).map_err(|_| HttpError::NoCertificate)?;
+            (Trust::Only(only), Proxies::None)
         }
     };
-    Ok(builder.build()?)
+    Ok(builder(user_agent, trust, &proxies)?.redirect(Policy::limited(MOST_REDIRECTS)).build()?)
 }
 
 /// An address of a web server; files and whatever else have no place in a question.
@@ -91,18 +73,7 @@ pub async fn get(
 ) -> Result<(u16, Vec<u8>), HttpError> {
     let mut answer = client.get(url).headers(headers).timeout(LIMIT).send().await?;
     let status = answer.status().as_u16();
-    Ok((status, body(&mut answer, longest).await?))
-}
-
-async fn body(answer: &mut Response, longest: usize) -> Result<Vec<u8>, HttpError> {
-    let mut bytes = Vec::new();
-    while let Some(chunk) = answer.chunk().await? {
-        if bytes.len() + chunk.len() > longest {
-            return Err(HttpError::TooLong(longest));
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(bytes)
+    Ok((status, read(&mut answer, longest).await?))
 }
 
 #[cfg(test)]
@@ -115,5 +86,10 @@ mod tests {
         for bad in ["", "tang:7500", "file:///etc/passwd", "http://", "ftp://h/x", "/x"] {
             assert!(web_url(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_is_to_be_trusted_must_be_there() {
+        assert!(matches!(client("tests", Some(b"nothing")), Err(HttpError::NoCertificate)));
     }
 }

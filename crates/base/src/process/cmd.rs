@@ -1,24 +1,25 @@
-//! The one way to run another program: argument list, time limit, output limit.
-//!
-//! The program gets its own process group, nothing to read, and no shell. When a limit is passed, or nobody waits any
-//! more, the whole group is killed, children included. It inherits the environment, but for the agent's token.
+//! A program to run, and its run.
 
 use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
-use secrecy::{ExposeSecret, SecretString};
+use assisted_wire::secret::Secret;
+use rustix::io::Errno;
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::process::Command;
+use tokio::net::unix::pipe;
+use tokio::process::{Child, ChildStdout, Command};
 
-/// Where the agent finds its token; no program that it runs is to find it too.
-pub const TOKEN_VARIABLE: &str = "PULL_SECRET_TOKEN";
+use super::{CmdError, CmdOutput, TOKEN_VARIABLE, is_contained};
 
-/// Longest text of a program that an error repeats, in bytes.
-const LONGEST_COMPLAINT: usize = 512;
+/// How often a program that is busy is tried, and how long is waited in between.
+const STARTS: u32 = 100;
+const START_PAUSE: Duration = Duration::from_millis(10);
 
 /// A program to run.
 #[derive(Clone, Debug)]
@@ -27,109 +28,15 @@ pub struct Cmd {
     args: Vec<OsString>,
     timeout: Duration,
     output_limit: usize,
-    token: Option<SecretString>,
+    token: Option<Secret>,
     env: Vec<(OsString, OsString)>,
     on_host: bool,
     with_processes: bool,
     cut: bool,
-}
-
-/// Whether this program runs in a container on the host, so that the host's files are elsewhere.
-pub fn is_contained() -> bool {
-    let mount_namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
-    match (mount_namespace("1"), mount_namespace("self")) {
-        (Some(host), Some(own)) => host != own,
-        _ => false,
-    }
-}
-
-/// Where the host's programs are found.
-#[derive(Clone, Debug, Default)]
-pub struct Tools {
     dir: Option<PathBuf>,
-    env: Vec<(OsString, OsString)>,
-    with_processes: bool,
-}
-
-impl Tools {
-    /// All in one directory, instead of where `PATH` says.
-    pub fn at(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: Some(dir.into()), ..Self::default() }
-    }
-
-    /// Variables that each program gets besides those of this one.
-    pub fn env(
-        mut self,
-        variables: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
-    ) -> Self {
-        self.env.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
-        self
-    }
-
-    /// Enters the host's namespace of processes too, and not that of its network, which containers of installers share
-    /// (installer-and-controller §0).
-    pub fn with_processes(mut self) -> Self {
-        self.with_processes = true;
-        self
-    }
-
-    /// A program of the host, in its namespaces.
-    pub fn cmd(&self, program: &str) -> Cmd {
-        let cmd = Cmd::new(self.path(program)).on_host();
-        Cmd { env: self.env.clone(), with_processes: self.with_processes, ..cmd }
-    }
-
-    /// A program beside the agent, in its own namespaces.
-    pub fn own(&self, program: &str) -> Cmd {
-        Cmd::new(self.path(program))
-    }
-
-    fn path(&self, program: &str) -> PathBuf {
-        match (&self.dir, Path::new(program).file_name()) {
-            (Some(dir), Some(name)) => dir.join(name),
-            _ => program.into(),
-        }
-    }
-}
-
-/// What a program left behind.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CmdOutput {
-    /// Exit status; -1 when a signal ended it.
-    pub code: i32,
-    pub stdout: Vec<u8>,
-    pub stderr: Vec<u8>,
-}
-
-impl CmdOutput {
-    /// Standard output as text; what is no UTF-8 is replaced.
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.stdout).into_owned()
-    }
-
-    /// What it says about itself for an error: standard error, or else standard output, cut where it is long.
-    pub fn complaint(&self) -> String {
-        let text = if self.stderr.is_empty() { &self.stdout } else { &self.stderr };
-        String::from_utf8_lossy(&text[..text.len().min(LONGEST_COMPLAINT)]).trim().to_owned()
-    }
-
-    /// Whether the program reported success.
-    pub fn success(&self) -> bool {
-        self.code == 0
-    }
-}
-
-/// Why a program brought no result.
-#[derive(Debug, thiserror::Error)]
-pub enum CmdError {
-    #[error("{program} can't be started: {source}")]
-    Start { program: String, source: std::io::Error },
-    #[error("{program} was timed out after {} seconds", limit.as_secs_f64())]
-    Timeout { program: String, limit: Duration },
-    #[error("{program} wrote more than {limit} bytes")]
-    TooLong { program: String, limit: usize },
-    #[error("{program}: {source}")]
-    Io { program: String, source: std::io::Error },
+    inherits: bool,
+    merged: bool,
+    memory: Option<u64>,
 }
 
 impl Cmd {
@@ -145,11 +52,15 @@ impl Cmd {
             on_host: false,
             with_processes: false,
             cut: false,
+            dir: None,
+            inherits: true,
+            merged: false,
+            memory: None,
         }
     }
 
-    /// Hands it the agent's token, which programs don't get otherwise.
-    pub fn token(mut self, token: &SecretString) -> Self {
+    /// Hands it the token of this process, which programs don't get otherwise.
+    pub fn token(mut self, token: &Secret) -> Self {
         self.token = Some(token.clone());
         self
     }
@@ -191,9 +102,39 @@ impl Cmd {
         self
     }
 
-    /// The same program in the namespaces of the host, where the agent runs in a container (agent-protocol §1.10).
+    /// The folder that it runs in, instead of this process's.
+    pub fn dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.dir = Some(dir.into());
+        self
+    }
+
+    /// Inherits no variable: it has those that it is given.
+    pub fn only_own_env(mut self) -> Self {
+        self.inherits = false;
+        self
+    }
+
+    /// Takes both of its outputs as one, in the order in which it writes.
+    pub fn merged(mut self) -> Self {
+        self.merged = true;
+        self
+    }
+
+    /// How much memory its data may take, in bytes.
+    pub fn memory(mut self, limit: u64) -> Self {
+        self.memory = Some(limit);
+        self
+    }
+
+    /// The same program in the namespaces of the host, where this one runs in a container (agent-protocol §1.10).
     pub fn on_host(mut self) -> Self {
         self.on_host = is_contained();
+        self
+    }
+
+    /// In the namespace of the host's processes, and not in that of its network.
+    pub(super) fn with_processes(mut self) -> Self {
+        self.with_processes = true;
         self
     }
 
@@ -219,7 +160,7 @@ impl Cmd {
 
     /// Becomes that program, called `name`, with the whole environment of this process: it is its successor. Comes back
     /// only where that fails.
-    pub fn take_over(self, name: &str) -> std::io::Error {
+    pub fn take_over(self, name: &str) -> io::Error {
         let mut successor = std::process::Command::new(&self.program);
         successor.arg0(name).args(&self.args).envs(self.env).exec()
     }
@@ -248,44 +189,108 @@ impl Cmd {
         sink: &mut (impl AsyncWrite + Unpin),
         watch: impl FnMut(&[u8]),
     ) -> Result<CmdOutput, CmdError> {
-        let program = self.program.to_string_lossy().into_owned();
-        let (first, args) = self.argv();
-        let mut command = Command::new(first);
-        command.env_remove(TOKEN_VARIABLE).envs(self.env.iter().map(|(name, value)| (name, value)));
-        if let Some(token) = &self.token {
-            command.env(TOKEN_VARIABLE, token.expose_secret());
+        let program = || self.program.to_string_lossy().into_owned();
+        let io = |source| CmdError::Io { program: program(), source };
+        let (mut command, merged) = self.command().map_err(io)?;
+        let spawned = spawn(&mut command).await;
+        // It holds the ends that are written to.
+        drop(command);
+        let mut child = spawned.map_err(|source| CmdError::Start { program: program(), source })?;
+        let mut group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
+        if let Some((pid, limit)) = group.0.zip(self.memory) {
+            limit_memory(pid, limit).map_err(io)?;
         }
-        let spawned = command
-            .args(args)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn();
-        let mut child = spawned.map_err(|source| CmdError::Start { program: program.clone(), source })?;
-        let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        let mut group = Group(id);
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let stdout = child.stdout.take();
+        let stdout = merged.map(Output::Merged).or(stdout.map(Output::Stdout));
+        let stderr = child.stderr.take();
         let limit = Limit { bytes: self.output_limit, cut: self.cut };
         let work = async {
             let mut errors = Vec::new();
             let ((), (), status) = tokio::try_join!(
-                copy(stdout, sink, limit, |_| {}),
-                copy(stderr, &mut errors, limit, watch),
+                async {
+                    match stdout {
+                        Some(Output::Merged(stream)) => copy(stream, sink, limit, |_| {}).await,
+                        Some(Output::Stdout(stream)) => copy(stream, sink, limit, |_| {}).await,
+                        None => Ok(()),
+                    }
+                },
+                async {
+                    match stderr {
+                        Some(stream) => copy(stream, &mut errors, limit, watch).await,
+                        None => Ok(()),
+                    }
+                },
                 async { child.wait().await.map_err(ReadError::Io) }
             )?;
             Ok((errors, status))
         };
         match tokio::time::timeout(self.timeout, work).await {
             Ok(Ok((stderr, status))) => {
+                // Ended by itself; what it may have left behind has not its number any more.
                 group.0 = None;
-                Ok(CmdOutput { code: status.code().unwrap_or(-1), stdout: Vec::new(), stderr })
+                Ok(CmdOutput { status, stdout: Vec::new(), stderr })
             }
-            Ok(Err(ReadError::TooLong)) => Err(CmdError::TooLong { program, limit: self.output_limit }),
-            Ok(Err(ReadError::Io(source))) => Err(CmdError::Io { program, source }),
-            Err(_) => Err(CmdError::Timeout { program, limit: self.timeout }),
+            Ok(Err(ReadError::TooLong)) => {
+                Err(CmdError::TooLong { program: program(), limit: self.output_limit })
+            }
+            Ok(Err(ReadError::Io(source))) => Err(io(source)),
+            Err(_) => Err(CmdError::Timeout { program: program(), limit: self.timeout }),
         }
+    }
+
+    /// The program as the system takes it, and where to read what it writes if that is one stream.
+    fn command(&self) -> io::Result<(Command, Option<pipe::Receiver>)> {
+        let (first, args) = self.argv();
+        let mut command = Command::new(first);
+        if self.inherits {
+            command.env_remove(TOKEN_VARIABLE);
+        } else {
+            command.env_clear();
+        }
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        if let Some(token) = &self.token {
+            command.env(TOKEN_VARIABLE, token.expose());
+        }
+        if let Some(dir) = &self.dir {
+            command.current_dir(dir);
+        }
+        command.args(args).stdin(Stdio::null()).process_group(0).kill_on_drop(true);
+        if !self.merged {
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            return Ok((command, None));
+        }
+        let (output, input) = io::pipe()?;
+        command.stdout(input.try_clone()?).stderr(input);
+        Ok((command, Some(pipe::Receiver::from_owned_fd(OwnedFd::from(output))?)))
+    }
+}
+
+/// Where what a program writes comes from.
+enum Output {
+    Stdout(ChildStdout),
+    Merged(pipe::Receiver),
+}
+
+/// Starts a program that this process may have written itself a moment ago: whatever another thread starts meanwhile holds the
+/// file open for writing until it has become that other program.
+async fn spawn(command: &mut Command) -> io::Result<Child> {
+    for _ in 1..STARTS {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                tokio::time::sleep(START_PAUSE).await;
+            }
+            spawned => return spawned,
+        }
+    }
+    command.spawn()
+}
+
+fn limit_memory(pid: Pid, bytes: u64) -> io::Result<()> {
+    let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
+    match prlimit(Some(pid), Resource::Data, limit) {
+        // It has ended already.
+        Ok(_) | Err(Errno::SRCH) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -295,6 +300,7 @@ struct Group(Option<Pid>);
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(id) = self.0 {
+            // Fails when all of them have ended.
             let _ = kill_process_group(id, Signal::KILL);
         }
     }
@@ -302,7 +308,7 @@ impl Drop for Group {
 
 enum ReadError {
     TooLong,
-    Io(std::io::Error),
+    Io(io::Error),
 }
 
 /// How much is kept, and whether more is thrown away or ends the program.
@@ -313,12 +319,11 @@ struct Limit {
 }
 
 async fn copy(
-    stream: Option<impl AsyncRead + Unpin>,
+    mut stream: impl AsyncRead + Unpin,
     sink: &mut (impl AsyncWrite + Unpin),
     limit: Limit,
     mut watch: impl FnMut(&[u8]),
 ) -> Result<(), ReadError> {
-    let Some(mut stream) = stream else { return Ok(()) };
     let mut piece = vec![0; 16 << 10];
     let mut copied = 0;
     loop {
@@ -357,8 +362,9 @@ mod tests {
     #[tokio::test]
     async fn both_outputs_and_the_status_come_back() {
         let output = sh("echo out; echo err >&2; exit 3").run().await.unwrap();
-        assert_eq!(output, CmdOutput { code: 3, stdout: b"out\n".into(), stderr: b"err\n".into() });
-        assert_eq!(sh("kill -9 $$").run().await.unwrap().code, -1);
+        let CmdOutput { stdout, stderr, .. } = &output;
+        assert_eq!((output.code(), stdout.as_slice(), stderr.as_slice()), (3, &b"out\n"[..], &b"err\n"[..]));
+        assert_eq!(sh("kill -9 $$").run().await.unwrap().code(), -1);
     }
 
     #[tokio::test]
@@ -402,12 +408,45 @@ mod tests {
     async fn what_is_too_long_can_be_thrown_away() {
         let script = "head -c 100000 /dev/zero; head -c 100000 /dev/zero >&2; exit 3";
         let output = sh(script).output_limit(1_000).cut_output().run().await.unwrap();
-        assert_eq!((output.code, output.stdout.len(), output.stderr.len()), (3, 1_000, 1_000));
+        assert_eq!((output.code(), output.stdout.len(), output.stderr.len()), (3, 1_000, 1_000));
     }
 
     #[tokio::test]
     async fn endless_output_is_cut_off() {
         let error = Cmd::new("yes").output_limit(10_000).run().await.unwrap_err();
         assert!(matches!(error, CmdError::TooLong { limit: 10_000, .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn both_outputs_can_be_one() {
+        let output = sh("echo a; echo b >&2; echo c").merged().run().await.unwrap();
+        assert_eq!((output.text().as_str(), output.stderr.as_slice()), ("a\nb\nc\n", &b""[..]));
+    }
+
+    #[tokio::test]
+    async fn place_and_environment_are_as_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let cmd = Cmd::new("/bin/sh").args(["-c", "pwd; env | sort"]).only_own_env().dir(dir.path());
+        let output = cmd.env("GIVEN", "yes").run().await.unwrap().text();
+        let mut lines = output.lines();
+        assert_eq!(lines.next(), dir.path().canonicalize().unwrap().to_str());
+        // What a shell sets itself.
+        let given: Vec<_> = lines.filter(|line| !line.starts_with(['P', 'O', 'S', '_'])).collect();
+        assert_eq!(given, ["GIVEN=yes"], "{output}");
+    }
+
+    #[tokio::test]
+    async fn memory_has_its_limit() {
+        let output = sh("until [ \"$(ulimit -d)\" = 4194304 ]; do :; done").memory(4 << 30).run().await;
+        assert!(output.unwrap().success());
+    }
+
+    #[tokio::test]
+    async fn no_program_gets_the_token_unless_it_is_handed_over() {
+        let token = Secret::from("not for everybody");
+        let ask = || sh(&format!("printf %s \"${TOKEN_VARIABLE}\""));
+        assert_eq!(ask().run().await.unwrap().text(), "");
+        assert_eq!(ask().token(&token).run().await.unwrap().text(), "not for everybody");
+        assert!(!format!("{:?}", ask().token(&token)).contains("everybody"));
     }
 }

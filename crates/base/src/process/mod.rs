@@ -1,0 +1,16 @@
+//! The one way to run another program: argument list, time limit, output limit.
+//!
+//! The program gets its own process group, nothing to read, and no shell. When a limit is passed, or nobody waits any
+//! more, the whole group is killed, children included. It inherits the environment unless it is told not to, but never the
+//! token of this process.
+
+mod cmd;
+mod output;
+mod tools;
+
+pub use cmd::Cmd;
+pub use output::{CmdError, CmdOutput};
+pub use tools::{Tools, is_contained};
+
+/// Where agents, installers and controllers find their token; no program that they run is to find it too.
+pub const TOKEN_VARIABLE: &str = "PULL_SECRET_TOKEN";
