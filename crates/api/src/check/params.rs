@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use assisted_wire::operation::name::Name;
 use assisted_wire::operation::{Kind, Location, Operation, Param};
 use http::HeaderMap;
 use uuid::Uuid;
@@ -57,37 +58,37 @@ impl Params {
     }
 
     /// A parameter of format `uuid`; of one that the path holds the id is always there.
-    pub(crate) fn uuid(&self, name: &str) -> Option<Uuid> {
-        match self.get(name) {
+    pub(crate) fn uuid(&self, name: Name<Uuid>) -> Option<Uuid> {
+        match self.get(name.as_str()) {
             Some(ParamValue::Uuid(id)) => Some(*id),
             _ => None,
         }
     }
 
     /// A text parameter.
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        match self.get(name) {
+    pub(crate) fn text(&self, name: Name<String>) -> Option<&str> {
+        match self.get(name.as_str()) {
             Some(ParamValue::Text(text)) => Some(text),
             _ => None,
         }
     }
 
     /// An integer parameter.
-    pub(crate) fn integer(&self, name: &str) -> Option<i64> {
-        match self.get(name) {
+    pub(crate) fn integer(&self, name: Name<i64>) -> Option<i64> {
+        match self.get(name.as_str()) {
             Some(ParamValue::Integer(number)) => Some(*number),
             _ => None,
         }
     }
 
     /// A boolean parameter; absent is false.
-    pub(crate) fn flag(&self, name: &str) -> bool {
-        matches!(self.get(name), Some(ParamValue::Boolean(true)))
+    pub(crate) fn flag(&self, name: Name<bool>) -> bool {
+        matches!(self.get(name.as_str()), Some(ParamValue::Boolean(true)))
     }
 
     /// A list parameter; `None`: absent.
-    pub(crate) fn list(&self, name: &str) -> Option<&[String]> {
-        match self.get(name) {
+    pub(crate) fn list(&self, name: Name<Vec<String>>) -> Option<&[String]> {
+        match self.get(name.as_str()) {
             Some(ParamValue::List(items)) => Some(items),
             _ => None,
         }

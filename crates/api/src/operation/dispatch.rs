@@ -1,197 +1,265 @@
-//! From an operation to its use case; a test holds that each has one.
+//! From an operation to its use case. The match has no wildcard: an operation without a use case does not compile.
 
 use assisted_service::event::EventPage;
 use assisted_service::host::Poll;
-use assisted_wire::operation::{Operation, OperationId};
+use assisted_wire::cluster_params::IngressCertParams;
+use assisted_wire::operation::{OperationId, name};
+use assisted_wire::support_level::FeatureSupportLevelId;
 use http::{HeaderName, HeaderValue, StatusCode};
-use serde::Serialize;
-use tokio_util::sync::CancellationToken;
 
-use super::{Input, install, query};
+use super::call::Call;
+use super::query;
 use crate::http::error::ApiError;
 use crate::http::live::live_answer;
-use crate::http::response::{Answer, bytes_answer, empty_answer, json_answer};
+use crate::http::response::{Answer, bytes_answer, empty_answer, file_answer, json_answer};
 
 /// Runs an operation's use case and words its outcome.
-pub(super) async fn dispatch(operation: &Operation, input: Input<'_>) -> Result<Answer, ApiError> {
+pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
     use OperationId as Id;
-    let Input { service, bodies, caller, params, body, stopping } = &input;
-    let id = operation.id;
-    let status = operation
-        .success
-        .first()
-        .and_then(|success| StatusCode::from_u16(success.status).ok())
-        .unwrap_or(StatusCode::OK);
-    let cluster_id = || query::cluster_id(params);
-    let infra_env_id = || query::infra_env_id(params);
-    let host = || query::host_key(params);
-
-    match id {
+    let Call { service, caller, params, .. } = call;
+    match call.operation.id {
         // The two that make up almost all requests.
-        Id::GetNextSteps => {
-            let poll = Poll {
-                host: host(),
-                timestamp: params.integer("timestamp").unwrap_or_default(),
-                agent_version: params.text("discovery_agent_version"),
-            };
-            let steps = service.get_next_steps(caller, poll).await?;
-            Ok(bytes_answer(status, "application/json", steps))
-        }
+        Id::GetNextSteps => get_next_steps(call).await,
         Id::PostStepReply => {
-            let reply = bodies.decode(id, body)?;
-            service.post_step_reply(caller, host(), reply).await?;
-            Ok(empty_answer(status))
+            service.post_step_reply(caller, call.host()?, call.body_or_default()?).await?;
+            Ok(empty_answer(call.status()))
         }
 
-        Id::RegisterCluster => {
-            let params = bodies.decode_required(id, body)?;
-            json(status, Box::pin(service.register_cluster(caller, params)).await)
-        }
+        Id::RegisterCluster => call.json(service.register_cluster(caller, call.body()?)).await,
         Id::RegisterDisconnectedCluster => {
-            let params = bodies.decode_required(id, body)?;
-            json(status, Box::pin(service.register_disconnected_cluster(caller, params)).await)
+            call.json(service.register_disconnected_cluster(caller, call.body()?)).await
         }
-        Id::ImportCluster => {
-            let params = bodies.decode_required(id, body)?;
-            json(status, Box::pin(service.import_cluster(caller, params)).await)
-        }
-        Id::ListClusters => {
-            json(status, Box::pin(service.list_clusters(caller, query::list_clusters(params))).await)
-        }
-        Id::GetCluster => {
-            json(status, Box::pin(service.get_cluster(caller, query::get_cluster(params))).await)
-        }
+        Id::ImportCluster => call.json(service.import_cluster(caller, call.body()?)).await,
+        Id::ListClusters => call.json(service.list_clusters(caller, query::list_clusters(params))).await,
+        Id::GetCluster => call.json(service.get_cluster(caller, query::get_cluster(call)?)).await,
         Id::UpdateCluster => {
-            let params = bodies.decode_required(id, body)?;
-            json(status, Box::pin(service.update_cluster(caller, cluster_id(), params)).await)
+            call.json(service.update_cluster(caller, call.cluster_id()?, call.body()?)).await
         }
-        Id::DeregisterCluster => empty(status, service.deregister_cluster(caller, cluster_id()).await),
+        Id::DeregisterCluster => call.empty(service.deregister_cluster(caller, call.cluster_id()?)).await,
         Id::ListClusterHosts => {
-            json(status, service.list_cluster_hosts(caller, query::list_cluster_hosts(params)).await)
+            call.json(service.list_cluster_hosts(caller, query::list_cluster_hosts(call)?)).await
         }
         Id::GetClusterSupportedPlatforms => {
-            json(status, service.get_cluster_supported_platforms(caller, cluster_id()).await)
+            call.json(service.get_cluster_supported_platforms(caller, call.cluster_id()?)).await
         }
-        Id::GetClusterDefaultConfig => json(status, service.get_cluster_default_config(caller).await),
+        Id::GetClusterDefaultConfig => call.json(service.get_cluster_default_config(caller)).await,
         Id::GetPreflightRequirements => {
-            json(status, service.get_preflight_requirements(caller, cluster_id()).await)
+            call.json(service.get_preflight_requirements(caller, call.cluster_id()?)).await
         }
         Id::GetIgnoredValidations => {
-            json(status, service.get_ignored_validations(caller, cluster_id()).await)
+            call.json(service.get_ignored_validations(caller, call.cluster_id()?)).await
         }
         Id::SetIgnoredValidations => {
-            let params = bodies.decode(id, body)?;
-            json(status, service.set_ignored_validations(caller, cluster_id(), params).await)
+            let ignored = call.body_or_default()?;
+            call.json(service.set_ignored_validations(caller, call.cluster_id()?, ignored)).await
         }
-        Id::GetClusterUISettings => json(status, service.get_cluster_ui_settings(caller, cluster_id()).await),
+        Id::GetClusterUISettings => {
+            call.json(service.get_cluster_ui_settings(caller, call.cluster_id()?)).await
+        }
         Id::UpdateClusterUISettings => {
-            let settings = bodies.decode(id, body)?;
-            json(status, service.update_cluster_ui_settings(caller, cluster_id(), settings).await)
+            let settings = call.body_or_default()?;
+            call.json(service.update_cluster_ui_settings(caller, call.cluster_id()?, settings)).await
         }
+        Id::ListClusterValidations => {
+            call.json(service.list_cluster_validations(caller, call.cluster_id()?)).await
+        }
+        Id::ListClusterActions => call.json(service.list_cluster_actions(caller, call.cluster_id()?)).await,
 
         Id::RegisterHost => {
-            let params = bodies.decode_required(id, body)?;
-            json(status, Box::pin(service.register_host(caller, infra_env_id(), params)).await)
+            call.json(service.register_host(caller, call.infra_env_id()?, call.body()?)).await
         }
-        Id::ListHosts => json(status, service.list_hosts(caller, infra_env_id()).await),
-        Id::GetHost => json(status, service.get_host(caller, host()).await),
-        Id::UpdateHost => {
-            let params = bodies.decode(id, body)?;
-            json(status, Box::pin(service.update_host(caller, host(), params)).await)
-        }
-        Id::DeregisterHost => empty(status, Box::pin(service.deregister_host(caller, host())).await),
-        Id::BindHost => {
-            let params = bodies.decode_required(id, body)?;
-            json(status, Box::pin(service.bind_host(caller, host(), params)).await)
-        }
-        Id::UnbindHost => json(status, Box::pin(service.unbind_host(caller, host())).await),
+        Id::ListHosts => call.json(service.list_hosts(caller, call.infra_env_id()?)).await,
+        Id::GetHost => call.json(service.get_host(caller, call.host()?)).await,
+        Id::UpdateHost => call.json(service.update_host(caller, call.host()?, call.body_or_default()?)).await,
+        Id::DeregisterHost => call.empty(service.deregister_host(caller, call.host()?)).await,
+        Id::BindHost => call.json(service.bind_host(caller, call.host()?, call.body()?)).await,
+        Id::UnbindHost => call.json(service.unbind_host(caller, call.host()?)).await,
         Id::ResetHostValidation => {
-            let validation = params.text("validation_id").unwrap_or_default();
-            empty(status, service.reset_host_validation(caller, host(), validation).await)
+            let validation = call.text(name::VALIDATION_ID);
+            call.empty(service.reset_host_validation(caller, call.host()?, validation)).await
         }
         Id::UpdateHostInstallerArgs => {
-            let params = bodies.decode(id, body)?;
-            json(status, service.update_host_installer_args(caller, host(), params).await)
+            let arguments = call.body_or_default()?;
+            call.json(service.update_host_installer_args(caller, call.host()?, arguments)).await
         }
+        Id::GetHostIgnition => call.json(service.get_host_ignition(caller, call.host()?)).await,
         Id::UpdateHostIgnition => {
-            let params = bodies.decode(id, body)?;
-            empty(status, service.update_host_ignition(caller, host(), params).await)
+            let ignition = call.body_or_default()?;
+            call.empty(service.update_host_ignition(caller, call.host()?, ignition)).await
         }
+        Id::DownloadHostIgnition => call.file(service.download_host_ignition(caller, call.host()?)).await,
+        Id::ListHostValidations => call.json(service.list_host_validations(caller, call.host()?)).await,
 
-        Id::RegisterInfraEnv => {
-            let params = bodies.decode_required(id, body)?;
-            json(status, Box::pin(service.register_infra_env(caller, params)).await)
-        }
-        Id::ListInfraEnvs => {
-            json(status, service.list_infra_envs(caller, query::list_infra_envs(params)).await)
-        }
-        Id::GetInfraEnv => json(status, service.get_infra_env(caller, infra_env_id()).await),
+        Id::RegisterInfraEnv => call.json(service.register_infra_env(caller, call.body()?)).await,
+        Id::ListInfraEnvs => call.json(service.list_infra_envs(caller, query::list_infra_envs(params))).await,
+        Id::GetInfraEnv => call.json(service.get_infra_env(caller, call.infra_env_id()?)).await,
         Id::UpdateInfraEnv => {
-            let params = bodies.decode(id, body)?;
-            json(status, Box::pin(service.update_infra_env(caller, infra_env_id(), params)).await)
+            let update = call.body_or_default()?;
+            call.json(service.update_infra_env(caller, call.infra_env_id()?, update)).await
         }
-        Id::DeregisterInfraEnv => empty(status, service.deregister_infra_env(caller, infra_env_id()).await),
+        Id::DeregisterInfraEnv => {
+            call.empty(service.deregister_infra_env(caller, call.infra_env_id()?)).await
+        }
         Id::GetInfraEnvDownloadURL => {
-            json(status, service.get_infra_env_download_url(caller, infra_env_id()).await)
+            call.json(service.get_infra_env_download_url(caller, call.infra_env_id()?)).await
         }
         Id::RegenerateInfraEnvSigningKey => {
-            empty(status, service.regenerate_infra_env_signing_key(caller, infra_env_id()).await)
+            call.empty(service.regenerate_infra_env_signing_key(caller, call.infra_env_id()?)).await
         }
+        Id::GetInfraEnvPresignedFileURL => {
+            let file = query::infra_env_file(call)?;
+            call.json(service.get_infra_env_presigned_file_url(caller, file)).await
+        }
+        Id::DownloadInfraEnvFiles => {
+            let file = query::download_infra_env_files(call)?;
+            call.file(service.download_infra_env_files(caller, file)).await
+        }
+        Id::DownloadMinimalInitrd => {
+            let ramdisk = service.download_minimal_initrd(caller, call.infra_env_id()?).await?;
+            let none = || empty_answer(StatusCode::NO_CONTENT);
+            Ok(ramdisk.map_or_else(none, |file| file_answer(call.status(), file)))
+        }
+
+        Id::InstallCluster => call.json(service.install_cluster(caller, call.cluster_id()?)).await,
+        Id::CancelInstallation => call.json(service.cancel_installation(caller, call.cluster_id()?)).await,
+        Id::ResetCluster => call.json(service.reset_cluster(caller, call.cluster_id()?)).await,
+        Id::TransformClusterToDay2 | Id::TransformClusterToAddingHosts => {
+            call.json(service.transform_cluster_to_adding_hosts(caller, call.cluster_id()?)).await
+        }
+        Id::UpdateClusterFinalizingProgress => {
+            let progress = call.body()?;
+            let cluster_id = call.cluster_id()?;
+            call.empty(service.update_cluster_finalizing_progress(caller, cluster_id, progress)).await
+        }
+        Id::CompleteInstallation => {
+            call.json(service.complete_installation(caller, call.cluster_id()?, call.body()?)).await
+        }
+        Id::InstallHost => call.json(service.install_host(caller, call.host()?)).await,
+        Id::ResetHost => call.json(service.reset_host(caller, call.host()?)).await,
+        Id::EnableHost => call.json(service.enable_host(caller, call.host()?)).await,
+        Id::DisableHost => call.json(service.disable_host(caller, call.host()?)).await,
+        Id::UpdateHostInstallProgress => {
+            call.empty(service.update_host_install_progress(caller, call.host()?, call.body()?)).await
+        }
+
+        Id::ListClusterManifests => {
+            let all = params.flag(name::INCLUDE_SYSTEM_GENERATED);
+            call.json(service.list_cluster_manifests(caller, call.cluster_id()?, all)).await
+        }
+        Id::CreateClusterManifest => {
+            call.json(service.create_cluster_manifest(caller, call.cluster_id()?, call.body()?)).await
+        }
+        Id::UpdateClusterManifest => {
+            call.json(service.update_cluster_manifest(caller, call.cluster_id()?, call.body()?)).await
+        }
+        Id::DeleteClusterManifest => {
+            call.empty(service.delete_cluster_manifest(caller, query::manifest_file(call)?)).await
+        }
+        Id::DownloadClusterManifest => {
+            call.file(service.download_cluster_manifest(caller, query::manifest_file(call)?)).await
+        }
+        Id::DownloadClusterFiles => {
+            let file = call.text(name::FILE_NAME);
+            call.file(service.download_cluster_files(caller, call.cluster_id()?, file)).await
+        }
+        Id::DownloadClusterCredentials => {
+            let file = call.text(name::FILE_NAME);
+            call.file(service.download_cluster_credentials(caller, call.cluster_id()?, file)).await
+        }
+        Id::RenderCluster => call.file(service.render_cluster(caller, call.cluster_id()?)).await,
+        Id::GetCredentials => call.json(service.get_credentials(caller, call.cluster_id()?)).await,
+        Id::GetPresignedForClusterFiles | Id::GetPresignedForClusterCredentials => {
+            call.json(service.get_presigned_for_cluster_files(caller)).await
+        }
+        Id::UploadClusterIngressCert => {
+            let IngressCertParams(ca) = call.body()?;
+            call.empty(service.upload_cluster_ingress_cert(caller, call.cluster_id()?, &ca)).await
+        }
+        Id::GetClusterInstallConfig => {
+            call.json(service.get_cluster_install_config(caller, call.cluster_id()?)).await
+        }
+        Id::UpdateClusterInstallConfig => {
+            let overrides: String = call.body()?;
+            call.empty(service.update_cluster_install_config(caller, call.cluster_id()?, &overrides)).await
+        }
+
+        Id::UpdateClusterLogsProgress => {
+            call.empty(service.update_cluster_logs_progress(caller, call.cluster_id()?, call.body()?)).await
+        }
+        Id::UpdateHostLogsProgress => {
+            call.empty(service.update_host_logs_progress(caller, call.host()?, call.body()?)).await
+        }
+        Id::DownloadClusterLogs => {
+            call.file(service.download_cluster_logs(caller, query::download_logs(call)?)).await
+        }
+        // Its body is too large to be held: it was passed on before anybody came here.
+        Id::UploadLogs => Err(ApiError::application(500, "an upload has no body to be held".to_owned())),
 
         Id::ListEvents => {
-            let page = service.list_events(caller, query::list_events(params)).await?;
-            Ok(events(status, &page))
+            Ok(events(call.status(), &service.list_events(caller, query::list_events(params)).await?))
         }
-        Id::TriggerEvent => {
-            let event = bodies.decode_required(id, body)?;
-            empty(status, service.trigger_event(caller, event).await)
-        }
-
+        Id::TriggerEvent => call.empty(service.trigger_event(caller, call.body()?)).await,
         Id::Watch => {
             let watcher = service.watch(caller, query::watch(params)).await?;
-            Ok(live_answer(status, watcher, CancellationToken::clone(stopping)))
+            Ok(live_answer(call.status(), watcher, call.stopping.clone()))
         }
 
-        Id::ListClusterValidations => {
-            json(status, service.list_cluster_validations(caller, cluster_id()).await)
+        Id::ListSupportedOperators => call.json(service.list_supported_operators(caller)).await,
+        Id::ListOperatorProperties => list_operator_properties(call).await,
+        Id::ListOfClusterOperators => {
+            let operator = params.text(name::OPERATOR_NAME);
+            call.json(service.list_of_cluster_operators(caller, call.cluster_id()?, operator)).await
         }
-        Id::ListHostValidations => json(status, service.list_host_validations(caller, host()).await),
+        Id::ReportMonitoredOperatorStatus => {
+            let report = call.body()?;
+            call.empty(service.report_monitored_operator_status(caller, call.cluster_id()?, report)).await
+        }
+        Id::ListBundles => {
+            let (query, features) = (query::feature_query(params), query::feature_ids(params));
+            call.json(service.list_bundles(caller, query, &features)).await
+        }
+        Id::GetBundle => {
+            let single_node = query::feature_ids(params).contains(&FeatureSupportLevelId::Sno);
+            call.json(service.get_bundle(caller, call.text(name::ID), single_node)).await
+        }
 
-        Id::ListManagedDomains => json(status, service.list_managed_domains(caller).await),
-        Id::ListComponentVersions => json(status, service.list_component_versions(caller).await),
+        Id::ListManagedDomains => call.json(service.list_managed_domains(caller)).await,
+        Id::ListComponentVersions => call.json(service.list_component_versions(caller)).await,
         Id::ListSupportedOpenshiftVersions => {
             let query = query::list_openshift_versions(params);
-            json(status, service.list_supported_openshift_versions(caller, query).await)
+            call.json(service.list_supported_openshift_versions(caller, query)).await
         }
-        Id::ListReleaseSources => json(status, service.list_release_sources(caller).await),
+        Id::ListReleaseSources => call.json(service.list_release_sources(caller)).await,
         Id::GetSupportedFeatures => {
-            json(status, service.get_supported_features(caller, query::feature_query(params)).await)
+            call.json(service.get_supported_features(caller, query::feature_query(params))).await
         }
         Id::GetDetailedSupportedFeatures => {
-            json(status, service.get_detailed_supported_features(caller, query::feature_query(params)).await)
+            call.json(service.get_detailed_supported_features(caller, query::feature_query(params))).await
         }
         Id::GetSupportedArchitectures => {
-            let version = params.text("openshift_version").unwrap_or_default();
-            json(status, service.get_supported_architectures(caller, version).await)
+            let version = call.text(name::OPENSHIFT_VERSION);
+            call.json(service.get_supported_architectures(caller, version)).await
         }
-
-        _ => install::dispatch(id, status, &input).await,
     }
 }
 
-pub(super) fn json<T: Serialize>(
-    status: StatusCode,
-    outcome: Result<T, assisted_service::Error>,
-) -> Result<Answer, ApiError> {
-    Ok(json_answer(status, &outcome?))
+async fn get_next_steps(call: &Call<'_>) -> Result<Answer, ApiError> {
+    let poll = Poll {
+        host: call.host()?,
+        timestamp: call.params.integer(name::TIMESTAMP).unwrap_or_default(),
+        agent_version: call.params.text(name::DISCOVERY_AGENT_VERSION),
+    };
+    let steps = call.service.get_next_steps(&call.caller, poll).await?;
+    Ok(bytes_answer(call.status(), "application/json", steps))
 }
 
-pub(super) fn empty(
-    status: StatusCode,
-    outcome: Result<(), assisted_service::Error>,
-) -> Result<Answer, ApiError> {
-    outcome?;
-    Ok(empty_answer(status))
+async fn list_operator_properties(call: &Call<'_>) -> Result<Answer, ApiError> {
+    let operator = call.text(name::OPERATOR_NAME);
+    match call.service.list_operator_properties(&call.caller, operator).await? {
+        Some(properties) => Ok(json_answer(call.status(), &properties)),
+        // Without a body (service-api §9).
+        None => Ok(empty_answer(StatusCode::NOT_FOUND)),
+    }
 }
 
 /// The counts travel in headers (service-api §11.2).

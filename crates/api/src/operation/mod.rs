@@ -1,8 +1,7 @@
 //! A request from its head to its answer.
 
+mod call;
 mod dispatch;
-mod files;
-mod install;
 mod query;
 mod upload;
 
@@ -12,14 +11,15 @@ use std::time::Instant;
 use ::http::header::CONTENT_TYPE;
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use assisted_core::settings::{Origins, SIMULATION, Settings};
+use assisted_service::Service;
 use assisted_service::infra_env::PROGRAM_PATH;
-use assisted_service::{Caller, Service};
 use assisted_wire::operation::{BASE_PATH, Operation, OperationId};
 use bytes::Bytes;
 use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use self::call::Call;
 use crate::Patience;
 use crate::auth::{Auth, AuthError};
 use crate::check::Bodies;
@@ -63,16 +63,6 @@ struct Parts {
     patience: Patience,
     /// Answers without an end end with this.
     stopping: CancellationToken,
-}
-
-/// What an operation gets to see of its request.
-struct Input<'a> {
-    service: &'a Service,
-    bodies: &'a Bodies,
-    caller: Caller,
-    params: Params,
-    body: Bytes,
-    stopping: &'a CancellationToken,
 }
 
 impl Api {
@@ -222,16 +212,16 @@ impl Api {
         check_content_type(operation, headers, has_body)?;
         let params = Params::read(operation, &path, query, headers)
             .map_err(|reason| ApiError::framework(400, reason))?;
+        let mut call = Call { operation, service, bodies, caller, params, body: Bytes::new(), stopping };
         // Too large to be held: it is passed on while it arrives.
         if operation.id == OperationId::UploadLogs {
-            return upload::upload_logs(service, &caller, &params, headers, body, patience).await;
+            return upload::upload_logs(&call, headers, body, patience).await;
         }
         // What an operation has no use for is not read.
-        let body = match operation.body {
-            Some(_) => body::read(headers, body, body::limit(operation.id), patience).await?,
-            None => Bytes::new(),
-        };
-        dispatch::dispatch(operation, Input { service, bodies, caller, params, body, stopping }).await
+        if operation.body.is_some() {
+            call.body = body::read(headers, body, body::limit(operation.id), patience).await?;
+        }
+        dispatch::dispatch(&call).await
     }
 }
 

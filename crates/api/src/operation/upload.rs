@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assisted_service::Caller;
-use assisted_service::Service;
 use assisted_service::log::UploadLogs;
 use assisted_wire::cluster::LogsType;
 use assisted_wire::id::{HostId, InfraEnvId};
+use assisted_wire::operation::name;
 use bytes::Bytes;
 use futures::{Stream, TryStreamExt, stream};
 use http::header::CONTENT_TYPE;
@@ -19,9 +18,8 @@ use hyper::body::Incoming;
 use multer::Multipart;
 use tokio::time::timeout;
 
-use super::query;
+use super::call::Call;
 use crate::Patience;
-use crate::check::params::Params;
 use crate::http::body;
 use crate::http::error::ApiError;
 use crate::http::response::{Answer, empty_answer};
@@ -34,14 +32,12 @@ const FILE: &str = "upfile";
 
 /// Keeps the logs that a request carries.
 pub(super) async fn upload_logs(
-    service: &Service,
-    caller: &Caller,
-    params: &Params,
+    call: &Call<'_>,
     headers: &HeaderMap,
     mut body: Incoming,
     patience: &Patience,
 ) -> Result<Answer, ApiError> {
-    let outcome = keep(service, caller, params, headers, &mut body, patience).await;
+    let outcome = keep(call, headers, &mut body, patience).await;
     if outcome.is_err() {
         // A client that still sends would not read the answer.
         body::discard(headers, &mut body, patience).await;
@@ -50,18 +46,17 @@ pub(super) async fn upload_logs(
 }
 
 async fn keep(
-    service: &Service,
-    caller: &Caller,
-    params: &Params,
+    call: &Call<'_>,
     headers: &HeaderMap,
     body: &mut Incoming,
     patience: &Patience,
 ) -> Result<(), ApiError> {
+    let Call { service, caller, params, .. } = call;
     let upload = UploadLogs {
-        cluster_id: query::cluster_id(params),
-        logs_type: params.text("logs_type").and_then(|kind| kind.parse().ok()).unwrap_or(LogsType::Empty),
-        infra_env_id: params.uuid("infra_env_id").map(InfraEnvId),
-        host_id: params.uuid("host_id").map(HostId),
+        cluster_id: call.cluster_id()?,
+        logs_type: params.text(name::LOGS_TYPE).and_then(|kind| kind.parse().ok()).unwrap_or(LogsType::Empty),
+        infra_env_id: params.uuid(name::INFRA_ENV_ID).map(InfraEnvId),
+        host_id: params.uuid(name::HOST_ID).map(HostId),
     };
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let boundary = multer::parse_boundary(content_type).map_err(|_| {

@@ -4,7 +4,7 @@
 use super::*;
 use crate::action::PendingActionList;
 use crate::host::Host;
-use crate::live::{EVENT_STREAM, LAST_EVENT_ID};
+use crate::live::EVENT_STREAM;
 use crate::validation::ValidationList;
 
 pub(super) const OPERATIONS: &[Operation] = &[
@@ -105,10 +105,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/watch",
         tags: &["events"],
         security: &[READER, URL, WATCHER],
-        params: &[
-            Param::query("cluster_id", Kind::String).format("uuid"),
-            Param::header(LAST_EVENT_ID, Kind::String),
-        ],
+        params: &[Param::query(name::CLUSTER_ID), Param::header(name::LAST_EVENT_ID)],
         body: None,
         success: &[Success { status: 200, payload: Some(Payload::Changes), headers: &[] }],
         errors: &[401, 403, 404, 405, 500, 503],

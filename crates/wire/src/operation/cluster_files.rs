@@ -3,7 +3,7 @@
 use super::*;
 use crate::cluster_params::{Credentials, IngressCertParams, LogsProgressParams, PresignedUrl};
 
-const CREDENTIAL_FILE: Param = Param::query("file_name", Kind::String)
+const CREDENTIAL_FILE: Param = Param::query(name::FILE_NAME)
     .one_of(&["kubeadmin-password", "kubeconfig", "kubeconfig-noingress"])
     .required();
 
@@ -47,7 +47,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         security: &[READER, AGENT, URL],
         params: &[
             CLUSTER_ID,
-            Param::query("file_name", Kind::String)
+            Param::query(name::FILE_NAME)
                 .one_of(&[
                     "bootstrap.ign",
                     "master.ign",
@@ -92,7 +92,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         security: &[READER],
         params: &[
             CLUSTER_ID,
-            Param::query("file_name", Kind::String)
+            Param::query(name::FILE_NAME)
                 .one_of(&[
                     "bootstrap.ign",
                     "master.ign",
@@ -103,9 +103,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
                     "manifests",
                 ])
                 .required(),
-            Param::query("logs_type", Kind::String).one_of(&["host", "controller", "all"]),
-            Param::query("host_id", Kind::String).format("uuid"),
-            Param::query("additional_name", Kind::String),
+            Param::query(name::LOGS_TYPE).one_of(&["host", "controller", "all"]),
+            Param::query(name::HOST_ID),
+            Param::query(name::ADDITIONAL_NAME),
         ],
         body: None,
         success: &[Success::json::<PresignedUrl>(200)],
@@ -183,8 +183,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
         security: &[READER, URL],
         params: &[
             CLUSTER_ID,
-            Param::query("logs_type", Kind::String).one_of(&["host", "controller", "all"]),
-            Param::query("host_id", Kind::String).format("uuid"),
+            Param::query(name::LOGS_TYPE).one_of(&["host", "controller", "all"]),
+            Param::query(name::HOST_ID),
         ],
         body: None,
         success: &[Success::file(200)],
@@ -202,10 +202,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         security: &[AGENT],
         params: &[
             CLUSTER_ID,
-            Param::form("upfile", Kind::File).max_length(262144000),
-            Param::query("logs_type", Kind::String).one_of(&["host", "controller"]).required(),
-            Param::query("infra_env_id", Kind::String).format("uuid"),
-            Param::query("host_id", Kind::String).format("uuid"),
+            Param::form(name::UPFILE).max_length(262144000),
+            Param::query(name::LOGS_TYPE).one_of(&["host", "controller"]).required(),
+            Param::query(name::INFRA_ENV_ID),
+            Param::query(name::HOST_ID),
         ],
         body: None,
         success: &[Success::empty(204)],

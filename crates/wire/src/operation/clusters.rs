@@ -9,7 +9,7 @@ use crate::cluster_params::{
 use crate::platform::PlatformType;
 use crate::requirements::PreflightHardwareRequirements;
 
-const UNREGISTERED_TOO: Param = Param::header("get_unregistered_clusters", Kind::Boolean).default("false");
+const UNREGISTERED_TOO: Param = Param::header(name::GET_UNREGISTERED_CLUSTERS).default("false");
 
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -36,10 +36,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         security: &[READER, WATCHER],
         params: &[
             UNREGISTERED_TOO,
-            Param::query("openshift_cluster_id", Kind::String).format("uuid"),
-            Param::query("ams_subscription_ids", Kind::Strings),
-            Param::query("with_hosts", Kind::Boolean).default("false"),
-            Param::query("owner", Kind::String),
+            Param::query(name::OPENSHIFT_CLUSTER_ID),
+            Param::query(name::AMS_SUBSCRIPTION_IDS),
+            Param::query(name::WITH_HOSTS).default("false"),
+            Param::query(name::OWNER),
         ],
         body: None,
         success: &[Success::json::<ClusterList>(200)],
@@ -55,7 +55,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/clusters/{cluster_id}",
         tags: &["installer"],
         security: &[READER, AGENT, WATCHER],
-        params: &[CLUSTER_ID, AGENT_VERSION, UNREGISTERED_TOO, Param::query("exclude-hosts", Kind::Boolean)],
+        params: &[CLUSTER_ID, AGENT_VERSION, UNREGISTERED_TOO, Param::query(name::EXCLUDE_HOSTS)],
         body: None,
         success: &[Success::json::<Cluster>(200)],
         errors: &[401, 403, 404, 405, 500, 503],

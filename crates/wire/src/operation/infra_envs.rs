@@ -5,7 +5,7 @@ use crate::cluster_params::PresignedUrl;
 use crate::infra_env::{InfraEnv, InfraEnvCreateParams, InfraEnvList, InfraEnvUpdateParams};
 
 const IPXE_SCRIPT_TYPE: Param =
-    Param::query("ipxe_script_type", Kind::String).one_of(&["discovery-image-always", "boot-order-control"]);
+    Param::query(name::IPXE_SCRIPT_TYPE).one_of(&["discovery-image-always", "boot-order-control"]);
 
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -30,10 +30,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/infra-envs",
         tags: &["installer"],
         security: &[READER, WATCHER],
-        params: &[
-            Param::query("cluster_id", Kind::String).format("uuid"),
-            Param::query("owner", Kind::String),
-        ],
+        params: &[Param::query(name::CLUSTER_ID), Param::query(name::OWNER)],
         body: None,
         success: &[Success::json::<InfraEnvList>(200)],
         errors: &[401, 403, 405, 500, 501, 503],
@@ -110,16 +107,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         security: &[READER, AGENT, URL, IMAGE, IMAGE_URL],
         params: &[
             INFRA_ENV_ID,
-            Param::query("file_name", Kind::String)
+            Param::query(name::FILE_NAME)
                 .one_of(&["discovery.ign", "ipxe-script", "static-network-config"])
                 .required(),
-            Param::query("mac", Kind::String).format("mac"),
+            Param::query(name::MAC).format("mac"),
             IPXE_SCRIPT_TYPE,
-            Param::query("discovery_iso_type", Kind::String).one_of(&[
-                "full-iso",
-                "minimal-iso",
-                "disconnected-iso",
-            ]),
+            Param::query(name::DISCOVERY_ISO_TYPE).one_of(&["full-iso", "minimal-iso", "disconnected-iso"]),
         ],
         body: None,
         success: &[Success::file(200)],
@@ -137,7 +130,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         security: &[WRITER],
         params: &[
             INFRA_ENV_ID,
-            Param::query("file_name", Kind::String).one_of(&["discovery.ign", "ipxe-script"]).required(),
+            Param::query(name::FILE_NAME).one_of(&["discovery.ign", "ipxe-script"]).required(),
             IPXE_SCRIPT_TYPE,
         ],
         body: None,

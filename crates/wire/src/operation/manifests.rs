@@ -4,7 +4,7 @@ use super::*;
 use crate::manifest::{CreateManifestParams, ListManifests, Manifest, UpdateManifestParams};
 
 const MANIFEST_FOLDER: Param =
-    Param::query("folder", Kind::String).one_of(&["manifests", "openshift"]).default("manifests");
+    Param::query(name::FOLDER).one_of(&["manifests", "openshift"]).default("manifests");
 
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -14,7 +14,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/clusters/{cluster_id}/manifests",
         tags: &["manifests"],
         security: &[USER],
-        params: &[CLUSTER_ID, Param::query("include_system_generated", Kind::Boolean).default("false")],
+        params: &[CLUSTER_ID, Param::query(name::INCLUDE_SYSTEM_GENERATED).default("false")],
         body: None,
         success: &[Success::json::<ListManifests>(200)],
         errors: &[401, 403, 404, 405, 409, 500],
@@ -59,7 +59,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/clusters/{cluster_id}/manifests",
         tags: &["manifests"],
         security: &[WRITER],
-        params: &[CLUSTER_ID, MANIFEST_FOLDER, Param::query("file_name", Kind::String).required()],
+        params: &[CLUSTER_ID, MANIFEST_FOLDER, Param::query(name::FILE_NAME).required()],
         body: None,
         success: &[Success::empty(200)],
         errors: &[401, 403, 404, 405, 409, 500],
@@ -74,7 +74,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/clusters/{cluster_id}/manifests/files",
         tags: &["manifests"],
         security: &[USER],
-        params: &[CLUSTER_ID, MANIFEST_FOLDER, Param::query("file_name", Kind::String).required()],
+        params: &[CLUSTER_ID, MANIFEST_FOLDER, Param::query(name::FILE_NAME).required()],
         body: None,
         success: &[Success::file(200)],
         errors: &[401, 403, 404, 405, 409, 500],

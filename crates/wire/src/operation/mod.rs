@@ -9,15 +9,17 @@ mod events;
 mod hosts;
 mod infra_envs;
 mod manifests;
+pub mod name;
 mod operators;
 mod versions;
 
+use name::{Name, Typed};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 /// Path below which every operation lives.
 pub const BASE_PATH: &str = "/api/assisted-install";
 
-/// An operation's typed name. A match over it is exhaustive: no operation can be forgotten.
+/// An operation's typed name. The API matches over it without a wildcard: no operation can be forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum OperationId {
     RegisterCluster,
@@ -280,30 +282,30 @@ pub struct Param {
 }
 
 impl Param {
-    const fn new(name: &'static str, location: Location, kind: Kind) -> Self {
+    const fn new<T: Typed>(name: Name<T>, location: Location) -> Self {
         Self {
-            name,
+            name: name.as_str(),
             location,
-            kind,
+            kind: T::KIND,
             required: matches!(location, Location::Path),
-            format: None,
+            format: T::FORMAT,
             one_of: &[],
             default: None,
             multi: false,
             max_length: None,
         }
     }
-    const fn path(name: &'static str, kind: Kind) -> Self {
-        Self::new(name, Location::Path, kind)
+    const fn path<T: Typed>(name: Name<T>) -> Self {
+        Self::new(name, Location::Path)
     }
-    const fn query(name: &'static str, kind: Kind) -> Self {
-        Self::new(name, Location::Query, kind)
+    const fn query<T: Typed>(name: Name<T>) -> Self {
+        Self::new(name, Location::Query)
     }
-    const fn header(name: &'static str, kind: Kind) -> Self {
-        Self::new(name, Location::Header, kind)
+    const fn header<T: Typed>(name: Name<T>) -> Self {
+        Self::new(name, Location::Header)
     }
-    const fn form(name: &'static str, kind: Kind) -> Self {
-        Self::new(name, Location::Form, kind)
+    const fn form<T: Typed>(name: Name<T>) -> Self {
+        Self::new(name, Location::Form)
     }
     const fn required(mut self) -> Self {
         self.required = true;
@@ -331,21 +333,16 @@ impl Param {
     }
 }
 
-const CLUSTER_ID: Param = Param::path("cluster_id", Kind::String).format("uuid");
-const INFRA_ENV_ID: Param = Param::path("infra_env_id", Kind::String).format("uuid");
-const HOST_ID: Param = Param::path("host_id", Kind::String).format("uuid");
-const AGENT_VERSION: Param = Param::header("discovery_agent_version", Kind::String);
-const CPU_ARCHITECTURE: Param = Param::query("cpu_architecture", Kind::String)
+const CLUSTER_ID: Param = Param::path(name::CLUSTER_ID);
+const INFRA_ENV_ID: Param = Param::path(name::INFRA_ENV_ID);
+const HOST_ID: Param = Param::path(name::HOST_ID);
+const AGENT_VERSION: Param = Param::header(name::DISCOVERY_AGENT_VERSION);
+const CPU_ARCHITECTURE: Param = Param::query(name::CPU_ARCHITECTURE)
     .one_of(&["x86_64", "aarch64", "arm64", "ppc64le", "s390x", "multi"])
     .default("x86_64");
-const PLATFORM_TYPE: Param = Param::query("platform_type", Kind::String).one_of(&[
-    "baremetal",
-    "none",
-    "nutanix",
-    "vsphere",
-    "external",
-]);
-const EXTERNAL_PLATFORM_NAME: Param = Param::query("external_platform_name", Kind::String);
+const PLATFORM_TYPE: Param =
+    Param::query(name::PLATFORM_TYPE).one_of(&["baremetal", "none", "nutanix", "vsphere", "external"]);
+const EXTERNAL_PLATFORM_NAME: Param = Param::query(name::EXTERNAL_PLATFORM_NAME);
 
 /// Makes the JSON schema of a type.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;

@@ -5,7 +5,7 @@ use crate::operator::{
     Bundle, MonitoredOperatorsList, OperatorMonitorReport, OperatorProperties, SupportedOperator,
 };
 
-const FEATURE_IDS: Param = Param::query("feature_ids", Kind::Strings).one_of(&["SNO"]).multi();
+const FEATURE_IDS: Param = Param::query(name::FEATURE_IDS).one_of(&["SNO"]).multi();
 
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -15,7 +15,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/supported-operators/{operator_name}",
         tags: &["operators"],
         security: &[READER],
-        params: &[Param::path("operator_name", Kind::String)],
+        params: &[Param::path(name::OPERATOR_NAME)],
         body: None,
         success: &[Success::json::<OperatorProperties>(200)],
         errors: &[401, 403, 404, 500],
@@ -46,7 +46,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         tags: &["operators"],
         security: &[WRITER],
         params: &[
-            Param::query("openshift_version", Kind::String),
+            Param::query(name::OPENSHIFT_VERSION),
             CPU_ARCHITECTURE,
             PLATFORM_TYPE,
             EXTERNAL_PLATFORM_NAME,
@@ -66,7 +66,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/operators/bundles/{id}",
         tags: &["operators"],
         security: &[WRITER],
-        params: &[Param::path("id", Kind::String), FEATURE_IDS],
+        params: &[Param::path(name::ID), FEATURE_IDS],
         body: None,
         success: &[Success::json::<Bundle>(200)],
         errors: &[400, 404, 500],
@@ -81,7 +81,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/clusters/{cluster_id}/monitored-operators",
         tags: &["operators", "installer"],
         security: &[AGENT],
-        params: &[CLUSTER_ID, Param::query("operator_name", Kind::String)],
+        params: &[CLUSTER_ID, Param::query(name::OPERATOR_NAME)],
         body: None,
         success: &[Success::json::<MonitoredOperatorsList>(200)],
         errors: &[401, 403, 404, 405, 500],

@@ -43,7 +43,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/openshift-versions",
         tags: &["versions"],
         security: &[READER],
-        params: &[Param::query("version", Kind::String), Param::query("only_latest", Kind::Boolean)],
+        params: &[Param::query(name::VERSION), Param::query(name::ONLY_LATEST)],
         body: None,
         success: &[Success::json::<OpenshiftVersions>(200)],
         errors: &[400, 500, 503],
@@ -74,7 +74,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         tags: &["installer"],
         security: &[READER],
         params: &[
-            Param::query("openshift_version", Kind::String).required(),
+            Param::query(name::OPENSHIFT_VERSION).required(),
             CPU_ARCHITECTURE,
             PLATFORM_TYPE,
             EXTERNAL_PLATFORM_NAME,
@@ -94,8 +94,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
         tags: &["installer"],
         security: &[READER],
         params: &[
-            Param::query("openshift_version", Kind::String).required(),
-            Param::query("cpu_architecture", Kind::String)
+            Param::query(name::OPENSHIFT_VERSION).required(),
+            Param::query(name::CPU_ARCHITECTURE)
                 .one_of(&["x86_64", "arm64", "ppc64le", "s390x", "multi"])
                 .default("x86_64"),
             PLATFORM_TYPE,
@@ -115,7 +115,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         path: "/v2/support-levels/architectures",
         tags: &["installer"],
         security: &[READER],
-        params: &[Param::query("openshift_version", Kind::String).required()],
+        params: &[Param::query(name::OPENSHIFT_VERSION).required()],
         body: None,
         success: &[Success::json::<SupportedArchitectures>(200)],
         errors: &[400, 401, 403, 404, 503],

@@ -1,0 +1,106 @@
+//! A request on its way to a use case, and the use case's outcome on its way to an answer.
+
+use std::future::Future;
+
+use assisted_core::host::record::HostKey;
+use assisted_service::file::File;
+use assisted_service::{Caller, Service};
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use assisted_wire::operation::Operation;
+use assisted_wire::operation::name::{self, Name};
+use bytes::Bytes;
+use http::StatusCode;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::check::Bodies;
+use crate::check::params::Params;
+use crate::http::error::ApiError;
+use crate::http::response::{Answer, empty_answer, file_answer, json_answer};
+
+/// What an operation gets to see of its request.
+pub(super) struct Call<'a> {
+    pub operation: &'static Operation,
+    pub service: &'a Service,
+    pub bodies: &'a Bodies,
+    pub caller: Caller,
+    pub params: Params,
+    pub body: Bytes,
+    /// Answers without an end end with this.
+    pub stopping: &'a CancellationToken,
+}
+
+impl Call<'_> {
+    /// The status of the operation's success.
+    pub(super) fn status(&self) -> StatusCode {
+        let first = self.operation.success.first();
+        first.and_then(|success| StatusCode::from_u16(success.status).ok()).unwrap_or(StatusCode::OK)
+    }
+
+    /// The cluster in the path.
+    pub(super) fn cluster_id(&self) -> Result<ClusterId, ApiError> {
+        Ok(ClusterId(self.id(name::CLUSTER_ID)?))
+    }
+
+    /// The infra-env in the path.
+    pub(super) fn infra_env_id(&self) -> Result<InfraEnvId, ApiError> {
+        Ok(InfraEnvId(self.id(name::INFRA_ENV_ID)?))
+    }
+
+    /// The host in the path, which has its infra-env before it.
+    pub(super) fn host(&self) -> Result<HostKey, ApiError> {
+        Ok(HostKey { infra_env_id: self.infra_env_id()?, host_id: HostId(self.id(name::HOST_ID)?) })
+    }
+
+    /// An id in the path. A path that has none is a mistake of this program.
+    fn id(&self, name: Name<Uuid>) -> Result<Uuid, ApiError> {
+        let missing = || {
+            let text = format!("operation {} has no {} in its path", self.operation.name, name.as_str());
+            ApiError::application(500, text)
+        };
+        self.params.uuid(name).ok_or_else(missing)
+    }
+
+    /// A text parameter; empty where there is none.
+    pub(super) fn text(&self, name: Name<String>) -> &str {
+        self.params.text(name).unwrap_or_default()
+    }
+
+    /// A body that there has to be.
+    pub(super) fn body<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
+        self.bodies.decode_required(self.operation.id, &self.body)
+    }
+
+    /// A body that may be absent.
+    pub(super) fn body_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, ApiError> {
+        self.bodies.decode(self.operation.id, &self.body)
+    }
+
+    /// An outcome that is told as JSON.
+    pub(super) async fn json<T: Serialize>(
+        &self,
+        outcome: impl Future<Output = Result<T, assisted_service::Error>>,
+    ) -> Result<Answer, ApiError> {
+        // The futures of use cases are large, and the one of the caller holds one of each.
+        Ok(json_answer(self.status(), &Box::pin(outcome).await?))
+    }
+
+    /// An outcome without a body.
+    pub(super) async fn empty(
+        &self,
+        outcome: impl Future<Output = Result<(), assisted_service::Error>>,
+    ) -> Result<Answer, ApiError> {
+        Box::pin(outcome).await?;
+        Ok(empty_answer(self.status()))
+    }
+
+    /// An outcome that is a file.
+    pub(super) async fn file(
+        &self,
+        outcome: impl Future<Output = Result<File, assisted_service::Error>>,
+    ) -> Result<Answer, ApiError> {
+        Ok(file_answer(self.status(), Box::pin(outcome).await?))
+    }
+}
