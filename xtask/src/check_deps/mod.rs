@@ -1,4 +1,7 @@
-//! The order of the crates: each may use only those below it. The order is that of docs/architecture.md, top first.
+//! The order of the crates: each may use only those below it. The order is that of docs/architecture.md, top first. Within
+//! `assisted-core` the modules have an order, too ([`storeys`]).
+
+mod storeys;
 
 use std::collections::BTreeMap;
 
@@ -56,6 +59,8 @@ pub fn run() -> Result<()> {
         bail!("the order of the crates is broken:\n  {}", wrong.join("\n  "));
     }
     say(&format!("crate order: {} crates, each uses only crates below it", ORDER.len()));
+    let storeys = storeys::check()?;
+    say(&format!("order of assisted-core: {storeys} modules, each uses only modules below it"));
     Ok(())
 }
 
@@ -76,7 +81,7 @@ fn order(metadata: &Value) -> Result<Vec<String>> {
             continue;
         }
         let Some(own) = place(name) else {
-            wrong.push(format!("{name} has no place in the order (xtask/src/check_deps.rs)"));
+            wrong.push(format!("{name} has no place in the order (xtask/src/check_deps/mod.rs)"));
             continue;
         };
         for dependency in package["dependencies"].as_array().context("no dependencies")? {
