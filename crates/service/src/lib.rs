@@ -31,7 +31,7 @@ mod work;
 use std::sync::Arc;
 
 use assisted_blob::Blob;
-use assisted_core::host::rejection::Rejection;
+use assisted_core::model::rejection::Rejection;
 use assisted_core::settings::Settings;
 use assisted_store::{Batch, Store};
 use jiff::Timestamp;

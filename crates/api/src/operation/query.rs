@@ -1,6 +1,6 @@
 //! Parameters in the form that the use cases take.
 
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use assisted_service::cluster::{GetCluster, ListClusterHosts, ListClusters};
 use assisted_service::event::ListEvents;
 use assisted_service::infra_env::ListInfraEnvs;

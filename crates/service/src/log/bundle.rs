@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use assisted_blob::Key;
-use assisted_core::facts::HostFacts;
+use assisted_core::model::facts::HostFacts;
 use assisted_store::EventQuery;
 use assisted_wire::id::{ClusterId, HostId};
 use bytes::Bytes;
