@@ -14,10 +14,10 @@ use std::hint::black_box;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use assisted_core::facts::Facts;
-use assisted_core::host::reply::reply;
-use assisted_core::host::steps::views;
-use assisted_core::refresh::refresh;
+use assisted_core::decide::host::reply::reply;
+use assisted_core::decide::host::steps::views;
+use assisted_core::decide::refresh::refresh;
+use assisted_core::model::facts::Facts;
 use assisted_wire::host::HostStage;
 use assisted_wire::step::{StepReply, StepType};
 use serde_json::{Value, json};

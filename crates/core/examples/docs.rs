@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use assisted_core::{refresh, settings};
+use assisted_core::decide::refresh;
+use assisted_core::settings;
 
 fn main() -> ExitCode {
     let text = match std::env::args().nth(1).as_deref() {

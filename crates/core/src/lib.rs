@@ -1,25 +1,19 @@
 //! The domain: what is true, what is allowed, what comes next.
 //!
-//! Pure: no clock, no network, no disk, no SQL. Time comes in as an argument ([`facts::Facts::now`]); what to do comes
-//! out as a value ([`refresh::Refresh`]).
+//! Pure: no clock, no network, no disk, no SQL. Time comes in as an argument ([`model::facts::Facts::now`]); what to do comes
+//! out as a value ([`decide::refresh::Refresh`]).
+//!
+//! The modules are storeys: each uses only those below it, which `cargo xtask check-deps` holds. From the bottom up, which is
+//! the reading order: [`version`], [`settings`], [`model`], [`catalogue`], [`network`], [`disk`], [`validation`], [`state`],
+//! [`admission`], [`decide`].
 
-pub mod action;
-pub mod cluster;
+pub mod admission;
+pub mod catalogue;
+pub mod decide;
 pub mod disk;
-pub mod event;
-pub mod facts;
-pub mod feature;
-pub mod hardware;
-pub mod host;
-pub mod infra_env;
-pub mod install;
-pub mod machine;
+pub mod model;
 pub mod network;
-mod operator;
-pub mod platform;
-pub mod refresh;
-pub mod refusal;
-pub mod rules;
 pub mod settings;
+pub mod state;
 pub mod validation;
 pub mod version;

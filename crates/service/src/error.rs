@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 
 use assisted_base::error::chain;
-use assisted_core::refusal::Refusal;
+use assisted_core::model::refusal::Refusal;
 use assisted_store::WriteError;
 use uuid::Uuid;
 

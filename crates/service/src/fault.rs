@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use assisted_base::retry::{Backoff, Jitter};
-use assisted_core::host::rejection::Rejection;
-use assisted_core::refusal::Refusal;
+use assisted_core::model::refusal::Refusal;
+use assisted_core::model::rejection::Rejection;
 use assisted_store::{Subject, WriteError};
 
 use crate::Error;

@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use assisted_base::error::chain;
 use assisted_blob::Blob;
-use assisted_core::host::rejection::Rejection;
+use assisted_core::model::rejection::Rejection;
 use assisted_core::settings::Settings;
 use assisted_store::{Batch, Store};
 use jiff::Timestamp;

@@ -1,8 +1,8 @@
 //! Operators that can be installed with a cluster, and bundles of them (service-api §9).
 
-use assisted_core::feature::{self, FeatureQuery, QueryError};
-use assisted_core::refusal::Refusal;
-use assisted_core::rules::operator::{bundle, catalogue};
+use assisted_core::catalogue::feature::{self, FeatureQuery, QueryError};
+use assisted_core::catalogue::operator::{bundle, catalogue};
+use assisted_core::model::refusal::Refusal;
 use assisted_wire::operator::{Bundle, OperatorProperties};
 use assisted_wire::support_level::FeatureSupportLevelId;
 

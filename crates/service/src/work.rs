@@ -4,15 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use assisted_core::cluster::record::ClusterRecord;
-use assisted_core::event::NewEvent;
-use assisted_core::facts::{Facts, HostFacts};
-use assisted_core::feature::usage::Usages;
-use assisted_core::host::record::{HostKey, HostRecord};
-use assisted_core::host::report::ReportKind;
-use assisted_core::host::reset::Outcome;
-use assisted_core::infra_env::record::InfraEnvRecord;
-use assisted_core::refresh::{HostChange, Refresh, refresh};
+use assisted_core::catalogue::feature::usage::Usages;
+use assisted_core::decide::host::reset::Outcome;
+use assisted_core::decide::refresh::{Refresh, refresh};
+use assisted_core::model::cluster::ClusterRecord;
+use assisted_core::model::decision::HostChange;
+use assisted_core::model::event::NewEvent;
+use assisted_core::model::facts::{Facts, HostFacts};
+use assisted_core::model::host::{HostKey, HostRecord};
+use assisted_core::model::infra_env::InfraEnvRecord;
+use assisted_core::model::report::ReportKind;
 use assisted_store::{Batch, Deleted, Due, HostRow, Stored, Version};
 use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, InfraEnvId};

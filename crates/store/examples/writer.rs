@@ -7,10 +7,10 @@
 use std::error::Error;
 use std::io::Write;
 
-use assisted_core::cluster::record::ClusterRecord;
-use assisted_core::event::NewEvent;
-use assisted_core::host::record::{HostKey, HostRecord};
-use assisted_core::host::report::ReportKind;
+use assisted_core::model::cluster::ClusterRecord;
+use assisted_core::model::event::NewEvent;
+use assisted_core::model::host::{HostKey, HostRecord};
+use assisted_core::model::report::ReportKind;
 use assisted_store::{Batch, Due, Store, Version};
 use assisted_wire::event::{EventCategory, EventSeverity};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};

@@ -4,7 +4,7 @@
 //! an action under a lease; when it dies, the lease runs out and the action is done again. Of each cluster only the action
 //! that was asked for first is given out.
 
-use assisted_core::action::Action;
+use assisted_core::model::action::Action;
 use assisted_wire::id::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 

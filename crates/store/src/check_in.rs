@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use jiff::Timestamp;
 
 use crate::batch::Batch;

@@ -1,7 +1,7 @@
 //! Clusters.
 
-use assisted_core::cluster::record::ClusterRecord;
-use assisted_core::infra_env::record::InfraEnvRecord;
+use assisted_core::model::cluster::ClusterRecord;
+use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_wire::id::ClusterId;
 use jiff::Timestamp;
 use uuid::Uuid;

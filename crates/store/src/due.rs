@@ -4,7 +4,7 @@
 //! it due, so neither can be lost without the other. A worker takes rows under a lease; when it dies, the lease runs out
 //! and the row is due again.
 
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
 

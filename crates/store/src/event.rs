@@ -1,6 +1,6 @@
 //! Events.
 
-use assisted_core::event::NewEvent;
+use assisted_core::model::event::NewEvent;
 use assisted_wire::event::{Event, EventCategory, EventSeverity};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::time::DateTime;

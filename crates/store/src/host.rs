@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use assisted_core::host::record::{HostKey, HostRecord};
-use assisted_core::host::report::ReportKind;
-use assisted_core::infra_env::record::InfraEnvRecord;
+use assisted_core::model::host::{HostKey, HostRecord};
+use assisted_core::model::infra_env::InfraEnvRecord;
+use assisted_core::model::report::ReportKind;
 use assisted_wire::host::{HostRole, HostStatus};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::Timestamp;

@@ -1,6 +1,6 @@
 //! Infra-envs. They are deleted for good at once.
 
-use assisted_core::infra_env::record::InfraEnvRecord;
+use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 
 use crate::batch::Batch;

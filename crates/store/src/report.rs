@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use assisted_core::host::record::HostKey;
-use assisted_core::host::report::ReportKind;
+use assisted_core::model::host::HostKey;
+use assisted_core::model::report::ReportKind;
 use sha2::{Digest, Sha256};
 
 use crate::batch::Batch;

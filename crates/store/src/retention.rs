@@ -1,6 +1,6 @@
 //! What has been kept long enough. Each query reads little more than what is to be removed, and no more than asked for.
 
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use jiff::Timestamp;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use uuid::Uuid;
 

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use assisted_service::file::File;
 use assisted_service::{Caller, Service};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};

@@ -7,10 +7,10 @@ use std::net::IpAddr;
 
 use assisted_wire::inventory::{Disk, DriveType, Inventory};
 
-use crate::facts::{Facts, HostFacts};
-use crate::hardware::{self, HardwareError, SelectionInput, bytes};
+use crate::catalogue::hardware::{self, HardwareError, SelectionInput, bytes};
+use crate::model::facts::{Facts, HostFacts};
 use crate::network::{address, route};
-use crate::version::number::at_least;
+use crate::version::at_least;
 
 const MULTIPATH_UNSUPPORTED: &str = "Multipath device has path of unsupported type. It must be FC, iSCSI";
 const MULTIPATH_MIXED: &str =

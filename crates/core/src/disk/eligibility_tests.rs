@@ -120,7 +120,7 @@ fn iscsi_networks() {
 
 #[test]
 fn by_the_host_s_requirements() {
-    let size = |facts: &crate::facts::Facts, gb| {
+    let size = |facts: &crate::model::facts::Facts, gb| {
         let mut inventory = inventory().disks(vec![disk("sda", DriveType::Hdd, gb)]).build();
         annotate(facts, &facts.hosts[0], &mut inventory).unwrap();
         reasons_of(&inventory).is_empty()

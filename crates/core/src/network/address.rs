@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use assisted_wire::inventory::{Interface, Inventory};
 use ipnet::IpNet;
 
-use crate::cluster::record::IpStack;
+use crate::model::cluster::IpStack;
 
 /// An address of an interface, with the network that it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Addresses that two machines answer for (validations §5.4).
 
-use crate::facts::Facts;
-use crate::host::report::ReportKind;
+use crate::model::facts::Facts;
+use crate::model::report::ReportKind;
 
 /// Collisions that the hosts saw, as the text of `ip_collisions`: from address to the two MACs, sorted.
 ///

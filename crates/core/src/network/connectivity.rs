@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::address::{self, of_inventory};
 use super::clique::{Graph, largest_clique};
-use super::heard::{Heard, Remote};
-use crate::cluster::record::IpStack;
-use crate::facts::Facts;
-use crate::host::report::ReportKind;
-use crate::validation::topology;
+use crate::model::cluster::IpStack;
+use crate::model::facts::Facts;
+use crate::model::heard::{Heard, Remote};
+use crate::model::report::ReportKind;
+use crate::model::topology;
 
 /// The groups of a cluster, as they are stored with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

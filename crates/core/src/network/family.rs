@@ -3,7 +3,7 @@
 use assisted_wire::cluster::Cluster;
 
 use super::address::{parse_net, stack_of_net};
-use crate::cluster::record::IpStack;
+use crate::model::cluster::IpStack;
 
 /// Texts of the cluster's machine networks.
 pub fn machine_networks(cluster: &Cluster) -> impl Iterator<Item = &str> {

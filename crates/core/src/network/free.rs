@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 
 use assisted_wire::probe_responses::FreeNetworkAddresses;
 
-use crate::facts::HostFacts;
-use crate::host::report::ReportKind;
+use crate::model::facts::HostFacts;
+use crate::model::report::ReportKind;
 
 /// By network, as the hosts spell it: the addresses that every host which looked found free.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

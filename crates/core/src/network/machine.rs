@@ -10,9 +10,9 @@ use ipnet::IpNet;
 use super::address::{canonical, of_inventory, stack_of_net};
 use super::host_networks::distinct_networks;
 use super::{family, route};
-use crate::cluster::record::IpStack;
-use crate::facts::Facts;
-use crate::validation::topology;
+use crate::model::cluster::IpStack;
+use crate::model::facts::Facts;
+use crate::model::topology;
 
 /// Why no machine network could be computed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

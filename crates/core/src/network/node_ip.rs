@@ -12,9 +12,9 @@ use ipnet::IpNet;
 use super::address::{self, InterfaceAddress};
 use super::connectivity::MajorityGroups;
 use super::{family, route};
-use crate::cluster::record::IpStack;
-use crate::facts::{Facts, HostFacts};
-use crate::validation::topology::{is_single_node, is_user_load_balanced, is_user_managed_networking};
+use crate::model::cluster::IpStack;
+use crate::model::facts::{Facts, HostFacts};
+use crate::model::topology::{is_single_node, is_user_load_balanced, is_user_managed_networking};
 
 /// Combinations that are looked at, at the most: hosts could make up networks for which there would be endless ones.
 const STEPS: usize = 100_000;

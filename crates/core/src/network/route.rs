@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use assisted_wire::inventory::{Inventory, Route};
 
 use super::address::stack_of;
-use crate::cluster::record::IpStack;
+use crate::model::cluster::IpStack;
 
 /// A route to everywhere.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,7 +9,7 @@ use assisted_wire::host::HostValidationId;
 
 use super::topic::topic;
 use super::value::{Value, excerpt};
-use crate::hardware::Requirements;
+use crate::settings::Requirements;
 
 topic! {
     /// Hosts, their checks and steps.

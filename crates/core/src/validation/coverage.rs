@@ -6,7 +6,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use super::{Outcome, ValidationId};
+use super::ValidationId;
+use crate::model::outcome::Outcome;
 
 /// Id, status and message.
 type Seen = (&'static str, &'static str, String);

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::ids::{Category, ValidationId};
-use super::outcome::{Status, Text};
 use super::results::Results;
+use crate::model::outcome::{Status, Text};
 
 /// How a validation changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ mod tests {
     use assisted_wire::host::HostValidationId as H;
 
     use super::*;
-    use crate::validation::outcome::Outcome;
+    use crate::model::outcome::Outcome;
     use crate::validation::settings::Ignored;
 
     fn results(entries: &[(H, Outcome)]) -> Results<H> {

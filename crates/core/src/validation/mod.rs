@@ -1,6 +1,6 @@
 //! Validations: every reason why a host or a cluster can or can't be installed.
 //!
-//! A validation is a pure function that returns an [`Outcome`]: status and message as the API shows them, and the facts
+//! A validation is a pure function that returns an [`Outcome`](crate::model::outcome::Outcome): status and message as the API shows them, and the facts
 //! behind them (what was measured, what is required, what to do). [`host::evaluate`] and [`cluster::evaluate`] run all
 //! of them in the fixed order and apply the rules on ignoring, disabling and leaving out; the state machines then ask
 //! [`Results::condition`].
@@ -12,16 +12,13 @@ mod diff;
 pub mod host;
 mod ids;
 mod operator;
-mod outcome;
 mod results;
 mod scope;
 pub mod settings;
 #[cfg(test)]
 pub(crate) mod testing;
-pub mod topology;
 
 pub use diff::{Change, ChangeKind, diff};
 pub use ids::{Category, ValidationId};
-pub use outcome::{Explanation, Outcome, Status};
 pub use results::{Entry, Results};
 pub use scope::Scope;

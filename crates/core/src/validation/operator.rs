@@ -2,9 +2,9 @@
 
 use assisted_wire::cluster::Cluster;
 
-use super::outcome::Outcome;
-use super::topology;
-use crate::operator::{ClusterView, HostView, Operator, Plugin, is_selected};
+use crate::catalogue::operator::{ClusterView, HostView, Operator, Plugin, is_selected};
+use crate::model::outcome::Outcome;
+use crate::model::topology;
 
 /// What is said of an operator and a host; `None` for the host: it joins an installed cluster.
 pub(super) fn of_host(operator: &Operator, cluster: &Cluster, host: Option<&HostView<'_>>) -> Outcome {

@@ -6,8 +6,8 @@ use assisted_wire::validation::{Validation, ValidationList};
 use serde::Serialize;
 
 use super::ids::{Category, ValidationId};
-use super::outcome::{Outcome, Status, Text};
 use super::settings::Ignored;
+use crate::model::outcome::{Outcome, Status, Text};
 
 /// The result of one validation.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use assisted_wire::id::HostId;
 use ipnet::IpNet;
 
 use super::settings::Ignored;
-use super::topology;
-use crate::facts::{Facts, HostFacts};
+use crate::model::facts::{Facts, HostFacts};
+use crate::model::topology;
 use crate::network::connectivity::MajorityGroups;
 use crate::network::free::FreeAddresses;
 use crate::network::{address, family};

@@ -18,10 +18,10 @@ use jiff::Timestamp;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::cluster::record::ClusterRecord;
-use crate::facts::{Facts, HostFacts};
+use crate::model::cluster::ClusterRecord;
+use crate::model::facts::{Facts, HostFacts};
+use crate::model::outcome::{Explanation, Outcome, Status};
 use crate::settings::Settings;
-use crate::validation::{Explanation, Outcome, Status};
 
 /// The moment of the tests.
 pub(crate) fn now() -> Timestamp {
@@ -168,7 +168,7 @@ impl Facts {
     }
 
     /// Gives the first host a report.
-    pub(crate) fn with_report(mut self, kind: crate::host::report::ReportKind, text: &str) -> Self {
+    pub(crate) fn with_report(mut self, kind: crate::model::report::ReportKind, text: &str) -> Self {
         self.hosts[0].put_report(kind, text.into());
         self
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use assisted_core::action::Action;
-use assisted_core::cluster::{day2, finalizing, kubeconfig, operators};
-use assisted_core::install::{self, Generated};
+use assisted_core::decide::cluster::{day2, finalizing, kubeconfig, operators};
+use assisted_core::decide::install::{self, Generated};
+use assisted_core::model::action::Action;
 use assisted_core::settings::Settings;
 use assisted_wire::cluster::InstallationPreparationStatus;
 use assisted_wire::cluster::{ClusterKind, ClusterProgressInfo, ClusterStatus, FinalizingStage};
@@ -31,7 +31,7 @@ fn to_the_end(mut world: World) -> World {
     let mut total = 10;
     for number in 1..=world.count() {
         assert_eq!(world.status(number), HostStatus::Installing);
-        for stage in assisted_core::host::stage::of(world.host(number), Some(world.cluster())) {
+        for stage in assisted_core::state::host::stage::of(world.host(number), Some(world.cluster())) {
             world.reach(number, stage).unwrap();
             let now = world.progress().total_percentage;
             assert!(now >= total, "{now} after {total}");
@@ -456,7 +456,7 @@ fn a_payload_is_known_before_everything_is_generated() {
     let mut world = World::ready(several(&json!({})), 3);
     world.install();
     let images =
-        assisted_core::cluster::record::PayloadImages { mco: "quay.io/mco".to_owned(), ..Default::default() };
+        assisted_core::model::cluster::PayloadImages { mco: "quay.io/mco".to_owned(), ..Default::default() };
     let decided = install::payload_read(&world.facts, images.clone());
     world.take(decided);
     assert_eq!(world.facts.cluster.as_ref().unwrap().payload, images);

@@ -1,6 +1,6 @@
 //! Answers that are odd and harm nobody are taken, whatever the step; what else they tell is not lost with what is odd.
 
-use assisted_core::host::report::ReportKind;
+use assisted_core::model::report::ReportKind;
 use assisted_wire::step::{StepReply, StepType};
 use serde_json::{Value, json};
 

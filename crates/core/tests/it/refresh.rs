@@ -1,7 +1,7 @@
 //! Every transition of a refresh.
 
-use assisted_core::host::report::ReportKind;
-use assisted_core::refresh::tables;
+use assisted_core::decide::refresh::tables;
+use assisted_core::model::report::ReportKind;
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::host::{HostRole, HostStatus};
 use assisted_wire::step::StepType;

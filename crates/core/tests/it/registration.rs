@@ -1,10 +1,10 @@
 //! Every row of the table of registrations.
 
-use assisted_core::host::binding::{bind_host, unbind_host};
-use assisted_core::host::disable::{disable_host, enable_host};
-use assisted_core::host::registration::next_step_runner;
-use assisted_core::host::report::ReportKind;
-use assisted_core::host::steps::{steps, view};
+use assisted_core::decide::host::binding::{bind_host, unbind_host};
+use assisted_core::decide::host::disable::{disable_host, enable_host};
+use assisted_core::decide::host::registration::next_step_runner;
+use assisted_core::decide::host::steps::{steps, view};
+use assisted_core::model::report::ReportKind;
 use assisted_core::settings::Settings;
 use assisted_wire::cluster::{ClusterStatus, InstallationPreparationStatus};
 use assisted_wire::host::{HostKind, HostRole, HostStage, HostStatus};

@@ -1,6 +1,6 @@
 //! What answers change, and which are refused.
 
-use assisted_core::host::report::ReportKind;
+use assisted_core::model::report::ReportKind;
 use assisted_wire::host::HostStatus;
 use assisted_wire::inventory::Inventory;
 use assisted_wire::step::{StepReply, StepType};

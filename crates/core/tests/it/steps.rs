@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assisted_core::host::steps::{steps, view, views};
+use assisted_core::decide::host::steps::{steps, view, views};
 use assisted_core::settings::Settings;
 use assisted_wire::host::{HostKind, HostStatus};
 use assisted_wire::step::{PostStepAction, StepType, Steps};
@@ -187,7 +187,7 @@ fn settings() {
     assert!(view(&world.facts, key(1)).unwrap().event.is_none(), "nothing to replace it with");
 }
 
-fn steps_of(view: &assisted_core::host::steps::HostView) -> Steps {
+fn steps_of(view: &assisted_core::decide::host::steps::HostView) -> Steps {
     steps(view, 1)
 }
 

@@ -1,8 +1,8 @@
 //! What users change of a host, and what they can't.
 
-use assisted_core::host::reset::reset_host;
-use assisted_core::host::update::update_host;
-use assisted_core::refusal::Refusal;
+use assisted_core::decide::host::reset::reset_host;
+use assisted_core::decide::host::update::update_host;
+use assisted_core::model::refusal::Refusal;
 use assisted_wire::host::{HostKind, HostRole, HostStatus};
 use assisted_wire::host_params::HostUpdateParams;
 use serde_json::{Value, json};

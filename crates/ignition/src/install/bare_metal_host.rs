@@ -1,6 +1,6 @@
 //! BareMetalHost manifests: what is known of a machine, so that the cluster needs not inspect it (install-generation §6.1).
 
-use assisted_core::facts::HostFacts;
+use assisted_core::model::facts::HostFacts;
 use assisted_core::network::address;
 use assisted_wire::host::HostRole;
 use ipnet::IpNet;
@@ -108,7 +108,7 @@ pub(super) fn describe(text: &str, left: &mut Vec<&Machine>) -> Result<Option<St
 
 #[cfg(test)]
 mod tests {
-    use assisted_core::host::report::ReportKind;
+    use assisted_core::model::report::ReportKind;
 
     use super::*;
 

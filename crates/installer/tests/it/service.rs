@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use assisted_core::host::stage;
+use assisted_core::state::host::stage;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::{Host, HostKind, HostProgress, HostRole, HostStage};
 use axum::Router;

@@ -1,10 +1,10 @@
 //! Generates what the hosts of a cluster are installed with.
 
 use assisted_base::error::chain;
-use assisted_core::action::Attempt;
-use assisted_core::cluster::record::PayloadImages;
-use assisted_core::facts::Facts;
-use assisted_core::install::{Generated, awaits, generated, payload_read};
+use assisted_core::decide::install::{Generated, awaits, generated, payload_read};
+use assisted_core::model::action::Attempt;
+use assisted_core::model::cluster::PayloadImages;
+use assisted_core::model::facts::Facts;
 use assisted_store::{Asked, Change, Deleted, Subject};
 use assisted_wire::id::ClusterId;
 use tokio::sync::broadcast::Receiver;

@@ -10,7 +10,7 @@ mod list;
 use std::time::Duration;
 
 use assisted_base::error::chain;
-use assisted_core::action::Action;
+use assisted_core::model::action::Action;
 use assisted_store::{Asked, Batch, Subject, WriteError};
 use jiff::Timestamp;
 use tokio::sync::Notify;

@@ -1,7 +1,7 @@
 //! The way of most requests about a cluster: loaded, decided by the domain, written.
 
-use assisted_core::facts::Facts;
-use assisted_core::refresh::Refresh;
+use assisted_core::decide::refresh::Refresh;
+use assisted_core::model::facts::Facts;
 use assisted_store::Deleted;
 use assisted_wire::id::ClusterId;
 

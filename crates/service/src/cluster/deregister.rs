@@ -1,10 +1,10 @@
 //! A cluster is removed (service-api §4.9).
 
-use assisted_core::cluster::gate::{Operation, check};
-use assisted_core::event::catalogue;
-use assisted_core::host::binding::release_host;
-use assisted_core::host::record::HostKey;
-use assisted_core::host::registration::deregistered;
+use assisted_core::admission::gate::{Operation, check};
+use assisted_core::decide::host::binding::release_host;
+use assisted_core::decide::host::registration::deregistered;
+use assisted_core::model::event::catalogue;
+use assisted_core::model::host::HostKey;
 use assisted_store::{Deleted, Due};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 
@@ -33,7 +33,8 @@ impl Service {
     pub(crate) async fn deregister(&self, mut work: Work, id: ClusterId) -> Result<(), Fault> {
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
         check(Operation::Deregister, &record.cluster)?;
-        let keys: Vec<HostKey> = work.facts.hosts.iter().map(assisted_core::facts::HostFacts::key).collect();
+        let keys: Vec<HostKey> =
+            work.facts.hosts.iter().map(assisted_core::model::facts::HostFacts::key).collect();
         for key in keys {
             let Some(host) = work.host(key) else { continue };
             let own = work.infra_env(key.infra_env_id).is_none_or(|own| own.infra_env.cluster_id == Some(id));

@@ -1,8 +1,9 @@
 //! The end of an installation, and what comes after it (service-api §4.11, §4.12).
 
-use assisted_core::cluster::{completion, day2, finalizing};
-use assisted_core::facts::Facts;
-use assisted_core::refusal::Refusal;
+use assisted_core::decide::cluster::{day2, finalizing};
+use assisted_core::model::facts::Facts;
+use assisted_core::model::refusal::Refusal;
+use assisted_core::state::cluster::completion;
 use assisted_store::Deleted;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::{ClusterFinalizingProgress, CompletionParams};

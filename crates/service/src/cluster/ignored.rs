@@ -1,7 +1,7 @@
 //! Validations that a user has chosen to ignore (service-api §4.13).
 
-use assisted_core::cluster::record::ClusterRecord;
-use assisted_core::refusal::Refusal;
+use assisted_core::model::cluster::ClusterRecord;
+use assisted_core::model::refusal::Refusal;
 use assisted_core::validation::ValidationId;
 use assisted_store::Deleted;
 use assisted_wire::cluster::ClusterStatus;

@@ -1,7 +1,7 @@
 //! A cluster's installation is started, cancelled, reset (service-api §4.11).
 
-use assisted_core::facts::Facts;
-use assisted_core::install;
+use assisted_core::decide::install;
+use assisted_core::model::facts::Facts;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::id::ClusterId;
 

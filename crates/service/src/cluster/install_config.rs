@@ -1,10 +1,10 @@
 //! The install config of a cluster, and what its user overrides in it (service-api §4.12).
 
-use assisted_core::event::catalogue;
-use assisted_core::facts::Facts;
-use assisted_core::refusal::Refusal;
-use assisted_core::rules::install_config::{Additions, apply, text};
-use assisted_core::validation::topology::is_day2;
+use assisted_core::admission::install_config::{Additions, apply, text};
+use assisted_core::model::event::catalogue;
+use assisted_core::model::facts::Facts;
+use assisted_core::model::refusal::Refusal;
+use assisted_core::model::topology::is_day2;
 use assisted_wire::id::ClusterId;
 use assisted_wire::secret::Secret;
 

@@ -17,7 +17,7 @@ mod update;
 mod validation;
 pub(crate) mod view;
 
-use assisted_core::refusal::Refusal;
+use assisted_core::model::refusal::Refusal;
 
 pub use hosts::ListClusterHosts;
 pub use read::{GetCluster, ListClusters};

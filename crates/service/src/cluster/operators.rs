@@ -1,8 +1,8 @@
 //! The operators of a cluster that is being installed, as its controller follows them (service-api §9).
 
-use assisted_core::cluster::operators;
-use assisted_core::facts::Facts;
-use assisted_core::refusal::Refusal;
+use assisted_core::decide::cluster::operators;
+use assisted_core::model::facts::Facts;
+use assisted_core::model::refusal::Refusal;
 use assisted_wire::id::ClusterId;
 use assisted_wire::operator::{MonitoredOperatorsList, OperatorMonitorReport};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assisted_core::refusal::Refusal;
+use assisted_core::model::refusal::Refusal;
 use assisted_store::{ClusterFilter, Deleted, HostFilter, Reports};
 use assisted_wire::cluster::{Cluster, ClusterList};
 use assisted_wire::host::{Host, HostStatus};

@@ -1,7 +1,7 @@
 //! Clusters are registered (service-api §4.2, §4.10).
 
-use assisted_core::rules::cluster::{Created, create, disconnected, import};
-use assisted_core::rules::{New, Owner};
+use assisted_core::admission::cluster::{Created, create, disconnected, import};
+use assisted_core::admission::{New, Owner};
 use assisted_store::Due;
 use assisted_wire::cluster::{Cluster, ClusterStatus};
 use assisted_wire::cluster_params::{

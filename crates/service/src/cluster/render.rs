@@ -1,6 +1,6 @@
 //! What a cluster would be installed with, for review: generated, shown, and not kept.
 
-use assisted_core::install;
+use assisted_core::decide::install;
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::id::ClusterId;
 use tar::{Builder, Header};

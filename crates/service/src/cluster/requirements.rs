@@ -1,8 +1,8 @@
 //! What a cluster requires, and what new clusters get by default (service-api §4.14).
 
-use assisted_core::hardware::preflight_requirements;
-use assisted_core::platform::supported;
-use assisted_core::rules::default_config::default_config;
+use assisted_core::admission::default_config::default_config;
+use assisted_core::catalogue::hardware::preflight_requirements;
+use assisted_core::catalogue::platform::supported;
 use assisted_store::Deleted;
 use assisted_wire::cluster::ClusterDefaultConfig;
 use assisted_wire::id::ClusterId;
@@ -12,7 +12,7 @@ use assisted_wire::requirements::PreflightHardwareRequirements;
 use super::no_cluster;
 use crate::fault::broken;
 use crate::{Caller, Error, Service};
-use assisted_core::refusal::Refusal;
+use assisted_core::model::refusal::Refusal;
 
 impl Service {
     /// What a new cluster gets where its creator asks for nothing.

@@ -1,6 +1,6 @@
 //! A cluster is changed (service-api §4.4).
 
-use assisted_core::rules::cluster::update;
+use assisted_core::admission::cluster::update;
 use assisted_store::Deleted;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::ClusterUpdateParams;

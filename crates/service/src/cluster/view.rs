@@ -1,8 +1,8 @@
 //! A cluster as the API shows it: the stored record, and what is computed when it is read (service-api §1.4, §4.7).
 
-use assisted_core::cluster::record::{ClusterRecord, IpStack};
-use assisted_core::facts::{Facts, HostFacts};
-use assisted_core::host::state::DISABLED;
+use assisted_core::model::cluster::{ClusterRecord, IpStack};
+use assisted_core::model::facts::DISABLED;
+use assisted_core::model::facts::{Facts, HostFacts};
 use assisted_core::network::host_networks::host_networks;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::HostStatus;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use assisted_core::event::NewEvent;
-use assisted_core::event::catalogue::PAUSES;
+use assisted_core::model::event::NewEvent;
+use assisted_core::model::event::catalogue::PAUSES;
 use assisted_core::settings::Settings;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
@@ -64,7 +64,7 @@ fn key(event: &NewEvent) -> Key {
 mod tests {
     use std::time::Duration;
 
-    use assisted_core::event::catalogue;
+    use assisted_core::model::event::catalogue;
     use assisted_core::settings::RateLimits;
 
     use super::*;

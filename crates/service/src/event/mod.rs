@@ -2,8 +2,8 @@
 
 pub(crate) mod limit;
 
-use assisted_core::event::NewEvent;
-use assisted_core::refusal::Refusal;
+use assisted_core::model::event::NewEvent;
+use assisted_core::model::refusal::Refusal;
 use assisted_store::{Batch, EventOrder, EventQuery, HostFilter, WriteError};
 use assisted_wire::event::{Event, EventCategory, EventList, EventSeverity};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};

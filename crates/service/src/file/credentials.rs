@@ -1,6 +1,6 @@
 //! How the administrator logs in first (service-api §7.4).
 
-use assisted_core::rules::credentials::{KUBEADMIN, KUBEADMIN_PASSWORD, console_url};
+use assisted_core::admission::credentials::{KUBEADMIN, KUBEADMIN_PASSWORD, console_url};
 use assisted_wire::cluster_params::Credentials;
 use assisted_wire::id::ClusterId;
 

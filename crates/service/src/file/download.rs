@@ -1,9 +1,9 @@
 //! Downloads of what was generated for a cluster and its hosts.
 
 use assisted_blob::Error as BlobError;
-use assisted_core::host::record::HostKey;
-use assisted_core::refusal::Refusal;
-use assisted_core::rules::credentials::{KUBECONFIG, KUBECONFIG_NOINGRESS, check_download};
+use assisted_core::admission::credentials::{KUBECONFIG, KUBECONFIG_NOINGRESS, check_download};
+use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::Refusal;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host_params::HostIgnitionParams;
 use assisted_wire::id::ClusterId;

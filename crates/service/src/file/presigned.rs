@@ -1,6 +1,6 @@
 //! URLs that carry their own permission (service-api §5.7, §7.5).
 
-use assisted_core::refusal::Refusal;
+use assisted_core::model::refusal::Refusal;
 use assisted_wire::cluster_params::PresignedUrl;
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::operation::BASE_PATH;

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assisted_blob::Blob;
-use assisted_core::cluster::record::{ClusterRecord, PayloadImages};
-use assisted_core::facts::{Facts, HostFacts};
-use assisted_core::host::record::HostKey;
-use assisted_core::infra_env::record::InfraEnvRecord;
-use assisted_core::refusal::Refusal;
-use assisted_core::rules::install_config::Additions;
+use assisted_core::admission::install_config::Additions;
+use assisted_core::model::cluster::{ClusterRecord, PayloadImages};
+use assisted_core::model::facts::{Facts, HostFacts};
+use assisted_core::model::host::HostKey;
+use assisted_core::model::infra_env::InfraEnvRecord;
+use assisted_core::model::refusal::Refusal;
 use assisted_core::settings::{self, Settings};
 use assisted_wire::host::HostRole;
 use bytes::Bytes;

@@ -4,9 +4,9 @@
 //! they are.
 
 use assisted_blob::Blob;
-use assisted_core::facts::{Facts, HostFacts};
-use assisted_core::host::record::HostKey;
-use assisted_core::rules::install_config;
+use assisted_core::admission::install_config;
+use assisted_core::model::facts::{Facts, HostFacts};
+use assisted_core::model::host::HostKey;
 use assisted_wire::cluster::Cluster;
 use bytes::Bytes;
 use futures::FutureExt;

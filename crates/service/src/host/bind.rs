@@ -1,8 +1,8 @@
 //! Hosts of a pool join a cluster and leave it again (service-api §6.5).
 
-use assisted_core::host::binding::{bind_host, unbind_host};
-use assisted_core::host::record::HostKey;
-use assisted_core::refusal::Refusal;
+use assisted_core::decide::host::binding::{bind_host, unbind_host};
+use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::Refusal;
 use assisted_store::Deleted;
 use assisted_wire::host::Host;
 use assisted_wire::host_params::BindHostParams;

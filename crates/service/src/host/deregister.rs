@@ -1,7 +1,7 @@
 //! A host is removed (service-api §6.3).
 
-use assisted_core::host::record::HostKey;
-use assisted_core::host::registration::deregistered;
+use assisted_core::decide::host::registration::deregistered;
+use assisted_core::model::host::HostKey;
 
 use crate::fault::{Fault, attempt};
 use crate::{Caller, Error, Service};
@@ -18,7 +18,7 @@ impl Service {
 
     async fn try_deregister_host(&self, caller: &Caller, key: HostKey) -> Result<(), Fault> {
         let Some(mut work) = self.load_host(key).await? else {
-            return Err(assisted_core::refusal::Refusal::new(500, "record not found").into());
+            return Err(assisted_core::model::refusal::Refusal::new(500, "record not found").into());
         };
         work.request_id = Some(caller.request_id);
         if let Some(host) = work.host(key) {

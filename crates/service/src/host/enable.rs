@@ -1,10 +1,10 @@
 //! A user takes a host out, or in again.
 
-use assisted_core::facts::HostFacts;
-use assisted_core::host::disable::{disable_host, enable_host};
-use assisted_core::host::record::HostKey;
-use assisted_core::host::rejection::Rejection;
-use assisted_core::host::reset::Outcome;
+use assisted_core::decide::host::disable::{disable_host, enable_host};
+use assisted_core::decide::host::reset::Outcome;
+use assisted_core::model::facts::HostFacts;
+use assisted_core::model::host::HostKey;
+use assisted_core::model::rejection::Rejection;
 use assisted_wire::host::Host;
 use jiff::Timestamp;
 

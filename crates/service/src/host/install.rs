@@ -1,10 +1,10 @@
 //! A host is installed into a cluster that runs already, and hosts tell how far their installation is (service-api §6.5, §6.8).
 
-use assisted_core::host::install::may_install;
-use assisted_core::host::progress::{Progressed, update};
-use assisted_core::host::record::HostKey;
-use assisted_core::install::install_host;
-use assisted_core::refusal::Refusal;
+use assisted_core::decide::host::install::may_install;
+use assisted_core::decide::host::progress::{Progressed, update};
+use assisted_core::decide::install::install_host;
+use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::Refusal;
 use assisted_store::Deleted;
 use assisted_wire::host::{Host, HostProgress};
 

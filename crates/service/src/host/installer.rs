@@ -1,11 +1,11 @@
 //! What a host's installer is told besides what the service decides (service-api §6.6).
 
-use assisted_core::event::{Spec, catalogue};
-use assisted_core::feature::usage::Overridden;
-use assisted_core::host::record::{HostKey, HostRecord};
-use assisted_core::refresh::HostChange;
-use assisted_core::refusal::Refusal;
-use assisted_core::rules::field::{ignition_config, installer_args};
+use assisted_core::admission::field::{ignition_config, installer_args};
+use assisted_core::catalogue::feature::usage::Overridden;
+use assisted_core::model::decision::HostChange;
+use assisted_core::model::event::{Spec, catalogue};
+use assisted_core::model::host::{HostKey, HostRecord};
+use assisted_core::model::refusal::Refusal;
 use assisted_wire::embedded;
 use assisted_wire::host::Host;
 use assisted_wire::host_params::{HostIgnitionParams, InstallerArgsParams};

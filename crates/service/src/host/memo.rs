@@ -5,9 +5,9 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use assisted_core::facts::HostFacts;
-use assisted_core::host::record::HostKey;
-use assisted_core::host::steps::{HostView, prompt_steps, steps, view, views};
+use assisted_core::decide::host::steps::{HostView, prompt_steps, steps, view, views};
+use assisted_core::model::facts::HostFacts;
+use assisted_core::model::host::HostKey;
 use assisted_store::Deleted;
 use assisted_wire::host::MediaStatus;
 use assisted_wire::id::ClusterId;

@@ -15,8 +15,8 @@ mod update;
 mod validation;
 pub(crate) mod view;
 
-use assisted_core::host::record::HostKey;
-use assisted_core::refusal::Refusal;
+use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::Refusal;
 
 pub use poll::Poll;
 

@@ -1,9 +1,9 @@
 //! A poll: the agent is heard, and told what to do next.
 
 use assisted_base::error::chain;
-use assisted_core::host::check_in::{Told, check_in};
-use assisted_core::host::record::HostKey;
-use assisted_core::refresh::HostChange;
+use assisted_core::model::decision::HostChange;
+use assisted_core::model::host::HostKey;
+use assisted_core::state::host::check_in::{Told, check_in};
 use assisted_store::{Batch, Due};
 use bytes::Bytes;
 use jiff::Timestamp;

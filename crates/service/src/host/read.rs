@@ -1,7 +1,7 @@
 //! Reading hosts.
 
-use assisted_core::facts::HostFacts;
-use assisted_core::host::record::HostKey;
+use assisted_core::model::facts::HostFacts;
+use assisted_core::model::host::HostKey;
 use assisted_store::{Deleted, HostFilter, Reports};
 use assisted_wire::host::{Host, HostList};
 use assisted_wire::id::InfraEnvId;

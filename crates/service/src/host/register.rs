@@ -1,8 +1,8 @@
 //! A host registers, for the first time or again (service-api §6.2).
 
-use assisted_core::host::record::HostKey;
-use assisted_core::host::registration::{Registered, next_step_runner, register_host};
-use assisted_core::refusal::Refusal;
+use assisted_core::decide::host::registration::{Registered, next_step_runner, register_host};
+use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::Refusal;
 use assisted_store::{Deleted, Due};
 use assisted_wire::host::HostRegistrationResponse;
 use assisted_wire::host_params::HostCreateParams;
@@ -134,7 +134,7 @@ impl Service {
 
     fn registration_response(
         &self,
-        host: &assisted_core::facts::HostFacts,
+        host: &assisted_core::model::facts::HostFacts,
     ) -> Result<HostRegistrationResponse, Fault> {
         let command = next_step_runner(self.settings(), host.key());
         Ok(HostRegistrationResponse { host: full_host(host), next_step_runner_command: Some(command) })
@@ -143,7 +143,7 @@ impl Service {
     async fn infra_env_of(
         &self,
         key: HostKey,
-    ) -> Result<std::sync::Arc<assisted_store::Stored<assisted_core::infra_env::record::InfraEnvRecord>>, Fault>
+    ) -> Result<std::sync::Arc<assisted_store::Stored<assisted_core::model::infra_env::InfraEnvRecord>>, Fault>
     {
         self.known_infra_env(key.infra_env_id)
             .await?

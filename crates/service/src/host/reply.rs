@@ -1,7 +1,7 @@
 //! A host answers a step (agent-protocol §2.3).
 
-use assisted_core::host::record::HostKey;
-use assisted_core::host::reply::reply;
+use assisted_core::decide::host::reply::reply;
+use assisted_core::model::host::HostKey;
 use assisted_wire::step::{StepReply, StepType};
 
 use super::no_host;

@@ -1,8 +1,8 @@
 //! A host starts over, or one of its checks does (service-api §6.5).
 
-use assisted_core::host::record::HostKey;
-use assisted_core::host::reset::{reset_host, reset_validation};
-use assisted_core::refusal::Refusal;
+use assisted_core::decide::host::reset::{reset_host, reset_validation};
+use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::Refusal;
 use assisted_wire::host::Host;
 
 use super::no_host;

@@ -1,8 +1,8 @@
 //! A user changes how a host is to be installed (service-api §6.4).
 
-use assisted_core::feature::usage::Usages;
-use assisted_core::host::record::HostKey;
-use assisted_core::host::update::update_host;
+use assisted_core::catalogue::feature::usage::Usages;
+use assisted_core::decide::host::update::update_host;
+use assisted_core::model::host::HostKey;
 use assisted_wire::host::Host;
 use assisted_wire::host_params::HostUpdateParams;
 

@@ -1,7 +1,7 @@
 //! A host's validations with the facts behind them.
 
-use assisted_core::host::record::HostKey;
-use assisted_core::refusal::Refusal;
+use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::Refusal;
 use assisted_core::validation::host::evaluate;
 use assisted_wire::validation::ValidationList;
 

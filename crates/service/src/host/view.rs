@@ -1,8 +1,8 @@
 //! A host as the API shows it: the stored record with its reports laid over it (service-api §1.4, §4.7, §6.3).
 
-use assisted_core::cluster::record::ClusterRecord;
-use assisted_core::facts::HostFacts;
-use assisted_core::host::stage;
+use assisted_core::model::cluster::ClusterRecord;
+use assisted_core::model::facts::HostFacts;
+use assisted_core::state::host::stage;
 use assisted_wire::host::Host;
 
 /// The host as it is stored, with its reports but the free addresses, which clients never see.

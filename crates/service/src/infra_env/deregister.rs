@@ -1,8 +1,8 @@
 //! An infra-env is removed (service-api §5.4).
 
-use assisted_core::event::catalogue;
-use assisted_core::host::rejection::Rejection;
-use assisted_core::refusal::Refusal;
+use assisted_core::model::event::catalogue;
+use assisted_core::model::refusal::Refusal;
+use assisted_core::model::rejection::Rejection;
 use assisted_store::{Batch, HostFilter};
 use assisted_wire::id::InfraEnvId;
 

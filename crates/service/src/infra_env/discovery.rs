@@ -3,8 +3,8 @@
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use assisted_core::infra_env::record::InfraEnvRecord;
-use assisted_core::refusal::Refusal;
+use assisted_core::model::infra_env::InfraEnvRecord;
+use assisted_core::model::refusal::Refusal;
 use assisted_core::settings::AgentDelivery;
 use assisted_ignition::discovery::{Agent, Delivery, Discovery, Mirrors, TimeSources, discovery};
 use assisted_ignition::{Config, MergeError, overlay};

@@ -1,7 +1,7 @@
 //! Files of an infra-env (service-api §5.7).
 
-use assisted_core::infra_env::record::InfraEnvRecord;
-use assisted_core::refusal::Refusal;
+use assisted_core::model::infra_env::InfraEnvRecord;
+use assisted_core::model::refusal::Refusal;
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::ImageType;
 

@@ -1,9 +1,9 @@
 //! Where an infra-env's discovery image is fetched (service-api §5.6).
 
 use assisted_base::hex;
-use assisted_core::infra_env::record::InfraEnvRecord;
-use assisted_core::refusal::Refusal;
-use assisted_core::version::os_image;
+use assisted_core::catalogue::release::os_image;
+use assisted_core::model::infra_env::InfraEnvRecord;
+use assisted_core::model::refusal::Refusal;
 use assisted_store::WriteError;
 use assisted_wire::cluster_params::PresignedUrl;
 use assisted_wire::id::InfraEnvId;

@@ -1,8 +1,8 @@
 //! Scripts with which iPXE boots the discovery image (image-service §5).
 
-use assisted_core::infra_env::record::InfraEnvRecord;
-use assisted_core::refusal::Refusal;
-use assisted_core::version::os_image;
+use assisted_core::catalogue::release::os_image;
+use assisted_core::model::infra_env::InfraEnvRecord;
+use assisted_core::model::refusal::Refusal;
 use assisted_wire::embedded;
 use assisted_wire::host::{Host, HostStage, HostStatus};
 use assisted_wire::infra_env::KernelArguments;

@@ -12,7 +12,7 @@ mod read;
 mod register;
 mod update;
 
-use assisted_core::refusal::Refusal;
+use assisted_core::model::refusal::Refusal;
 use assisted_wire::id::InfraEnvId;
 
 pub(crate) use discovery::names_registries;

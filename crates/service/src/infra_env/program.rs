@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use assisted_base::hex;
-use assisted_core::refusal::Refusal;
+use assisted_core::model::refusal::Refusal;
 use assisted_wire::version::ImageCpuArchitecture;
 use futures::{StreamExt, TryStreamExt};
 use parking_lot::Mutex;

@@ -1,10 +1,10 @@
 //! An infra-env is registered (service-api §5.2).
 
-use assisted_core::event::catalogue;
-use assisted_core::host::rejection::Rejection;
-use assisted_core::refusal::Refusal;
-use assisted_core::rules::New;
-use assisted_core::rules::infra_env::{NewInfraEnv, create};
+use assisted_core::admission::New;
+use assisted_core::admission::infra_env::{NewInfraEnv, create};
+use assisted_core::model::event::catalogue;
+use assisted_core::model::refusal::Refusal;
+use assisted_core::model::rejection::Rejection;
 use assisted_store::{Batch, Deleted};
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams};

@@ -1,6 +1,6 @@
 //! An infra-env is changed (service-api §5.3).
 
-use assisted_core::rules::infra_env::update;
+use assisted_core::admission::infra_env::update;
 use assisted_store::{Deleted, Due, HostFilter};
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::{InfraEnv, InfraEnvUpdateParams};

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 
 use assisted_base::error::chain;
-use assisted_core::host::record::HostKey;
-use assisted_core::host::report::ReportKind;
+use assisted_core::model::host::HostKey;
+use assisted_core::model::report::ReportKind;
 use assisted_store::{Change, Deleted, HostRow, Subject};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::Host;

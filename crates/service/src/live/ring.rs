@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use assisted_wire::id::ClusterId;
 use assisted_wire::live::ChangeKind;
 use bytes::Bytes;

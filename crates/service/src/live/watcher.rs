@@ -3,8 +3,8 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
-use assisted_core::host::record::HostKey;
-use assisted_core::refusal::Refusal;
+use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::Refusal;
 use assisted_store::{Deleted, HostFilter};
 use assisted_wire::id::ClusterId;
 use assisted_wire::live::ChangeKind;

@@ -5,7 +5,7 @@ use std::io;
 
 use assisted_base::error::chain;
 use assisted_blob::Key;
-use assisted_core::facts::HostFacts;
+use assisted_core::model::facts::HostFacts;
 use assisted_store::EventQuery;
 use assisted_wire::id::{ClusterId, HostId};
 use bytes::Bytes;

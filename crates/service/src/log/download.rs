@@ -1,7 +1,7 @@
 //! Downloads of logs, also those of deleted clusters.
 
 use assisted_blob::{Error as BlobError, Key};
-use assisted_core::refusal::Refusal;
+use assisted_core::model::refusal::Refusal;
 use assisted_store::Deleted;
 use assisted_wire::cluster::LogsType;
 

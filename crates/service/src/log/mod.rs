@@ -9,7 +9,7 @@ mod progress;
 mod upload;
 
 use assisted_blob::Key;
-use assisted_core::facts::HostFacts;
+use assisted_core::model::facts::HostFacts;
 use assisted_wire::cluster::LogsType;
 use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};

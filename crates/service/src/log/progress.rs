@@ -1,9 +1,9 @@
 //! How the collection of logs goes, as agents and controllers tell (state-machines §3.11, §4.10).
 
-use assisted_core::cluster::logs as cluster_logs;
-use assisted_core::facts::Facts;
-use assisted_core::host::logs as host_logs;
-use assisted_core::host::record::HostKey;
+use assisted_core::decide::cluster::controller_logs as cluster_logs;
+use assisted_core::decide::host::logs as host_logs;
+use assisted_core::model::facts::Facts;
+use assisted_core::model::host::HostKey;
 use assisted_wire::cluster::LogsState;
 use assisted_wire::cluster_params::LogsProgressParams;
 use assisted_wire::id::ClusterId;

@@ -3,11 +3,11 @@
 use std::io;
 
 use assisted_blob::{Error as BlobError, Key};
-use assisted_core::cluster::logs as cluster_logs;
-use assisted_core::facts::Facts;
-use assisted_core::host::logs as host_logs;
-use assisted_core::host::record::HostKey;
-use assisted_core::refusal::Refusal;
+use assisted_core::decide::cluster::controller_logs as cluster_logs;
+use assisted_core::decide::host::logs as host_logs;
+use assisted_core::model::facts::Facts;
+use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::Refusal;
 use assisted_store::Deleted;
 use assisted_wire::cluster::LogsType;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
@@ -62,7 +62,7 @@ impl Service {
     ) -> Result<HostKey, Error> {
         let work =
             self.load_cluster(cluster_id, Deleted::Hidden).await.map_err(broken)?.ok_or_else(no_cluster)?;
-        let mut keys = work.facts.hosts.iter().map(assisted_core::facts::HostFacts::key);
+        let mut keys = work.facts.hosts.iter().map(assisted_core::model::facts::HostFacts::key);
         let found = keys.find(|key| {
             key.host_id == host_id && infra_env_id.is_none_or(|infra_env_id| key.infra_env_id == infra_env_id)
         });

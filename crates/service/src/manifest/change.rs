@@ -1,12 +1,12 @@
 //! Manifests are uploaded, changed, moved and deleted.
 
 use assisted_blob::Error as BlobError;
-use assisted_core::feature::usage::Usages;
-use assisted_core::refusal::Refusal;
-use assisted_core::rules::manifest::{
+use assisted_core::admission::manifest::{
     LARGEST, MOST, Place, check, check_changeable, check_name, decode, no_cluster, not_distinct, other,
     too_many,
 };
+use assisted_core::catalogue::feature::usage::Usages;
+use assisted_core::model::refusal::Refusal;
 use assisted_store::Deleted;
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::{

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assisted_blob::{Blob, Key, KeyError};
-use assisted_core::rules::manifest::Place;
+use assisted_core::admission::manifest::Place;
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::{Manifest, ManifestFolder, ManifestSource};
 use bytes::Bytes;

@@ -8,8 +8,8 @@ mod read;
 
 use std::sync::Arc;
 
-use assisted_core::cluster::record::ClusterRecord;
-use assisted_core::rules::manifest::{Place, no_cluster};
+use assisted_core::admission::manifest::{Place, no_cluster};
+use assisted_core::model::cluster::ClusterRecord;
 use assisted_store::Stored;
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::ManifestFolder;

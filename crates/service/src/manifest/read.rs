@@ -1,6 +1,6 @@
 //! Reading manifests.
 
-use assisted_core::rules::manifest::no_manifest;
+use assisted_core::admission::manifest::no_manifest;
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::{ListManifests, ManifestSource};
 

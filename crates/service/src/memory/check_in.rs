@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 

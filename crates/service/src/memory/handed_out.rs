@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use assisted_core::host::steps::repeat_after;
+use assisted_core::decide::host::steps::repeat_after;
 use assisted_wire::step::{Step, StepType};
 use assisted_wire::time::DateTime;
 use jiff::Timestamp;

@@ -6,9 +6,9 @@ pub(crate) mod handed_out;
 pub(crate) mod parsed;
 pub(crate) mod views;
 
-use assisted_core::cluster::record::ClusterRecord;
-use assisted_core::host::record::HostKey;
-use assisted_core::infra_env::record::InfraEnvRecord;
+use assisted_core::model::cluster::ClusterRecord;
+use assisted_core::model::host::HostKey;
+use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_store::{Change, Stored, Subject};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use assisted_core::facts::{HostFacts, read_inventory};
-use assisted_core::host::report::ReportKind;
-use assisted_core::network::heard::Heard;
+use assisted_core::model::facts::{HostFacts, read_inventory};
+use assisted_core::model::heard::Heard;
+use assisted_core::model::report::ReportKind;
 use assisted_store::{Recent, Report, ReportHash};
 use assisted_wire::inventory::Inventory;
 

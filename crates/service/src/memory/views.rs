@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
 
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use parking_lot::{Mutex, RwLock};
 
 /// More shards than threads, so that they seldom meet; each change outdates only the reads of its own shard.

@@ -1,7 +1,7 @@
 //! Clusters that nobody touches are deregistered; clusters and hosts that were deregistered long ago are deleted for good.
 
-use assisted_core::action::Action;
-use assisted_core::event::catalogue;
+use assisted_core::model::action::Action;
+use assisted_core::model::event::catalogue;
 use assisted_store::{Batch, Deleted};
 use assisted_wire::id::ClusterId;
 use jiff::Timestamp;

@@ -1,8 +1,8 @@
 //! Infra-envs that nobody touches and no cluster uses are removed, with their hosts.
 
-use assisted_core::event::catalogue;
-use assisted_core::facts::HostFacts;
-use assisted_core::host::registration::deregistered;
+use assisted_core::decide::host::registration::deregistered;
+use assisted_core::model::event::catalogue;
+use assisted_core::model::facts::HostFacts;
 use assisted_store::HostFilter;
 use assisted_wire::id::InfraEnvId;
 use jiff::Timestamp;

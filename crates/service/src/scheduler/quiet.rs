@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use assisted_core::facts::Facts;
-use assisted_core::host::check_in::disconnects_at;
-use assisted_core::host::clock::due_at;
-use assisted_core::host::surroundings::Surroundings;
+use assisted_core::model::facts::Facts;
+use assisted_core::state::host::check_in::disconnects_at;
+use assisted_core::state::host::clock::due_at;
+use assisted_core::state::host::surroundings::Surroundings;
 use assisted_store::{Due, Taken};
 use assisted_wire::cluster::ClusterStatus::{AddingHosts, Insufficient, PendingForInput, Ready};
 use jiff::{SignedDuration, Timestamp};

@@ -2,14 +2,14 @@
 
 mod catalogue;
 
-use assisted_core::feature::{self, QueryError};
-use assisted_core::refusal::Refusal;
-use assisted_core::version;
+use assisted_core::catalogue::feature::{self, QueryError};
+use assisted_core::catalogue::release;
+use assisted_core::model::refusal::Refusal;
 use assisted_wire::network::ListManagedDomains;
 use assisted_wire::support_level::{DetailedSupportedFeatures, SupportedArchitectures, SupportedFeatures};
 use assisted_wire::version::{ListVersions, OpenshiftVersions, ReleaseSources};
 
-pub use assisted_core::feature::FeatureQuery;
+pub use assisted_core::catalogue::feature::FeatureQuery;
 pub(crate) use catalogue::Offered;
 pub use catalogue::catalogue;
 
@@ -30,7 +30,7 @@ impl Service {
     ///
     /// None.
     pub async fn list_component_versions(&self, _: &Caller) -> Result<ListVersions, Error> {
-        Ok(version::component_versions(self.settings()))
+        Ok(release::component_versions(self.settings()))
     }
 
     /// Versions of OpenShift that can be installed.
@@ -43,11 +43,11 @@ impl Service {
         _: &Caller,
         query: ListOpenshiftVersions,
     ) -> Result<OpenshiftVersions, Error> {
-        let query = version::VersionQuery {
+        let query = release::VersionQuery {
             version: query.version.unwrap_or_default(),
             only_latest: query.only_latest,
         };
-        Ok(version::openshift_versions(&self.offered(), &query))
+        Ok(release::openshift_versions(&self.offered(), &query))
     }
 
     /// Where releases come from.
@@ -56,7 +56,7 @@ impl Service {
     ///
     /// None.
     pub async fn list_release_sources(&self, _: &Caller) -> Result<ReleaseSources, Error> {
-        Ok(version::release_sources(self.settings()))
+        Ok(release::release_sources(self.settings()))
     }
 
     /// The support level of each feature.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use assisted_testkit::oci;
 use assisted_wire::cluster::{ClusterStatus, InstallationPreparationStatus};
 use assisted_wire::host::{HostRole, HostStatus};

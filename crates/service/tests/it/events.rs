@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use assisted_core::settings::RateLimits;
 use assisted_service::event::ListEvents;
 use assisted_service::{Caller, TokenResource};

@@ -1,7 +1,7 @@
 //! Files that were generated, credentials, and the ingress's certificate.
 
 use assisted_blob::Key;
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use assisted_service::Error;
 use assisted_service::file::{File, InfraEnvFile};
 use assisted_wire::cluster::ClusterStatus;

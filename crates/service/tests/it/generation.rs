@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use assisted_blob::Blob;
-use assisted_core::facts::Facts;
-use assisted_core::host::record::HostKey;
+use assisted_core::model::facts::Facts;
+use assisted_core::model::host::HostKey;
 use assisted_service::Error;
 use assisted_service::generator::{Files, GenerateError, Generator, Payload, Simulation};
 use assisted_wire::cluster::{Cluster, ClusterStatus, InstallationPreparationStatus};

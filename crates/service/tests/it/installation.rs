@@ -1,8 +1,8 @@
 //! Whole installations of three nodes through the service's own methods.
 
 use assisted_blob::Key;
-use assisted_core::host::record::HostKey;
-use assisted_core::rules::field::ignition_config;
+use assisted_core::admission::field::ignition_config;
+use assisted_core::model::host::HostKey;
 use assisted_core::settings::Generator;
 use assisted_service::event::ListEvents;
 use assisted_wire::cluster::{Cluster, ClusterKind, ClusterStatus, FinalizingStage};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use assisted_blob::Blob;
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use assisted_core::settings::Settings;
 use assisted_service::cluster::GetCluster;
 use assisted_service::event::{EventPage, ListEvents};

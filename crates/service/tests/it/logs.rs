@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use assisted_service::Error;
 use assisted_service::file::File;
 use assisted_service::log::{DownloadLogs, UploadLogs};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use assisted_core::rules::install_config::Additions;
+use assisted_core::admission::install_config::Additions;
 use assisted_release::mirror::{Mirror, Pull, Rule};
 use assisted_release::{Bounds, Cache, CacheError, Mirrors, Proxies, Registries, Retry, Transport};
 use assisted_service::event::ListEvents;

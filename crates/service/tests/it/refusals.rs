@@ -1,6 +1,6 @@
 //! What is refused, and what it leaves behind: nothing but its event.
 
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use assisted_service::cluster::GetCluster;
 use assisted_service::{Caller, TokenResource};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};

@@ -1,6 +1,6 @@
 //! Answers of hosts: in any order, twice, of strangers, broken.
 
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use assisted_wire::host::HostStatus;
 use assisted_wire::id::HostId;
 use assisted_wire::step::{StepReply, StepType};

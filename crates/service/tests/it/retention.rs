@@ -1,7 +1,7 @@
 //! What was kept long enough goes; what is in use stays.
 
 use assisted_blob::Key;
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use assisted_service::event::ListEvents;
 use assisted_store::{Deleted, Store};
 use assisted_wire::cluster::ClusterStatus;

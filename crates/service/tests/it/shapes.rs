@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assisted_blob::{Blob, Key};
-use assisted_core::cluster::record::ClusterRecord;
-use assisted_core::facts::{Facts, HostFacts};
-use assisted_core::host::record::HostRecord;
-use assisted_core::host::report::ReportKind;
+use assisted_core::model::cluster::ClusterRecord;
+use assisted_core::model::facts::{Facts, HostFacts};
+use assisted_core::model::host::HostRecord;
+use assisted_core::model::report::ReportKind;
 use assisted_core::settings::Settings;
 use assisted_service::generator::{Files, Generator, Payload};
 use assisted_testkit::ignition_validate;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assisted_blob::Blob;
-use assisted_core::facts::Facts;
-use assisted_core::host::record::HostKey;
+use assisted_core::model::facts::Facts;
+use assisted_core::model::host::HostKey;
 use assisted_service::generator::{Files, GenerateError, Generator, Payload};
 use assisted_simhost::fault::Faults;
 use assisted_simhost::plan::{Plan, Shape};

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use jiff::Timestamp;
 
 use crate::batch::Batch;

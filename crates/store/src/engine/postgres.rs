@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assisted_blob::failpoint;
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use deadpool_postgres::{Client, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
 use futures::TryStreamExt;
 use jiff::Timestamp;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assisted_core::host::record::HostKey;
+use assisted_core::model::host::HostKey;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use rusqlite::functions::FunctionFlags;

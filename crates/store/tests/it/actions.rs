@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assisted_core::action::Action;
+use assisted_core::model::action::Action;
 use assisted_store::{Asked, Batch, Store, Subject, WriteError};
 use assisted_wire::id::ClusterId;
 use jiff::{SignedDuration, Timestamp};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use assisted_core::host::report::ReportKind;
+use assisted_core::model::report::ReportKind;
 use assisted_store::{Batch, ClusterFilter, Deleted, Due, EventQuery, Store};
 use assisted_testkit::built;
 use jiff::{SignedDuration, Timestamp};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use assisted_core::action::Action;
-use assisted_core::host::record::HostKey;
+use assisted_core::model::action::Action;
+use assisted_core::model::host::HostKey;
 use assisted_store::{Batch, Due, Store, Taken};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};

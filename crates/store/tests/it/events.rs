@@ -1,6 +1,6 @@
 //! Events: every filter, the counts, paging.
 
-use assisted_core::event::NewEvent;
+use assisted_core::model::event::NewEvent;
 use assisted_store::{Batch, EventOrder, EventPage, EventQuery, NewEvents, Store, Version};
 use assisted_wire::event::{Event, EventCategory, EventSeverity};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assisted_core::host::report::ReportKind;
+use assisted_core::model::report::ReportKind;
 use assisted_store::{
     Batch, ClusterFilter, Deleted, HostFilter, InfraEnvFilter, Reports, Stored, Subject, Version, WriteError,
 };

@@ -1,6 +1,6 @@
 //! Reports of hosts.
 
-use assisted_core::host::report::ReportKind;
+use assisted_core::model::report::ReportKind;
 use assisted_store::{Batch, ReportHash};
 
 use crate::support::{self, Database, on_both};

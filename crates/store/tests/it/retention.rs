@@ -1,8 +1,8 @@
 //! What has been kept long enough: found in bounded pieces, and deleted with all that belongs to it.
 
-use assisted_core::action::Action;
-use assisted_core::event::NewEvent;
-use assisted_core::host::report::ReportKind;
+use assisted_core::model::action::Action;
+use assisted_core::model::event::NewEvent;
+use assisted_core::model::report::ReportKind;
 use assisted_store::{Batch, Deleted, EventQuery, HostRow, Store, Version, WriteError};
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::event::{EventCategory, EventSeverity};
@@ -135,7 +135,7 @@ async fn infra_envs_in_use_are_not_found(database: Database) {
         batch.insert_host(&lent).insert_host(&stays).insert_host(&came_back)
     })
     .await;
-    let id = |record: &assisted_core::infra_env::record::InfraEnvRecord| record.infra_env.id;
+    let id = |record: &assisted_core::model::infra_env::InfraEnvRecord| record.infra_env.id;
     let found: Vec<InfraEnvId> = store.unused_infra_envs(at(50), 10).await.unwrap();
     assert_eq!(found, [id(&of_gone), id(&of_nobody), id(&pool), id(&lent_once)]);
     assert_eq!(store.unused_infra_envs(at(50), 1).await.unwrap(), [id(&of_gone)]);

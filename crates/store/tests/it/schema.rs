@@ -2,9 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use assisted_core::action::Action;
-use assisted_core::host::record::HostKey;
-use assisted_core::host::report::ReportKind;
+use assisted_core::model::action::Action;
+use assisted_core::model::host::HostKey;
+use assisted_core::model::report::ReportKind;
 use assisted_store::{Deleted, EventQuery, OpenError, Store};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};

@@ -1,8 +1,8 @@
 //! Databases and records for the tests.
 
-use assisted_core::cluster::record::ClusterRecord;
-use assisted_core::host::record::{HostKey, HostRecord};
-use assisted_core::infra_env::record::InfraEnvRecord;
+use assisted_core::model::cluster::ClusterRecord;
+use assisted_core::model::host::{HostKey, HostRecord};
+use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_store::Store;
 use assisted_testkit::Postgres;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};

@@ -2,8 +2,8 @@
 
 use super::View;
 use super::cidr_overlap::undefined;
+use crate::model::outcome::Outcome;
 use crate::network::family::{self, families};
-use crate::validation::Outcome;
 
 /// The networks, as they are given.
 fn networks_of(view: &View<'_>) -> String {

@@ -1,8 +1,8 @@
 //! `no-cidrs-overlapping`: machine, cluster and service networks are apart.
 
 use super::View;
+use crate::model::outcome::Outcome;
 use crate::network::{address, family};
-use crate::validation::Outcome;
 
 const SET_ALL: &str = "Set the cluster's networks; the machine network follows from the virtual IPs.";
 const SET_TWO: &str = "Set the cluster's cluster_networks and service_networks.";

@@ -1,8 +1,8 @@
 //! `cluster-cidr-defined`, `service-cidr-defined`, `dns-domain-defined`, `pull-secret-set`: what must be given is.
 
 use super::View;
+use crate::model::outcome::Outcome;
 use crate::network::family;
-use crate::validation::Outcome;
 
 fn given(is: bool, success: &'static str, failure: &'static str, remedy: &'static str) -> Outcome {
     if is {

@@ -3,7 +3,7 @@
 use assisted_wire::host::HostStatus;
 
 use super::View;
-use crate::validation::Outcome;
+use crate::model::outcome::Outcome;
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let hosts = &view.facts.hosts;

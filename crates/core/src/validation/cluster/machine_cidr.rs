@@ -2,9 +2,9 @@
 //! the VIPs and the hosts call for.
 
 use super::View;
+use crate::model::outcome::Outcome;
+use crate::model::refusal::collected;
 use crate::network::{address, family, machine};
-use crate::rules::network::collected;
-use crate::validation::Outcome;
 
 const SET_VIPS: &str = "Set the API and Ingress virtual IPs of the cluster.";
 const SET_NETWORK: &str = "Set the cluster's machine network.";

@@ -3,7 +3,7 @@
 use assisted_wire::host::HostRole;
 
 use super::View;
-use crate::validation::Outcome;
+use crate::model::outcome::Outcome;
 use crate::validation::host::fits_role;
 
 /// How many hosts play, or will play, each role.

@@ -10,7 +10,7 @@ mod network_prefix;
 mod network_type;
 mod ntp;
 mod platform;
-mod vips;
+pub(crate) mod vips;
 
 use assisted_wire::cluster::ClusterValidationId::{self as Id, *};
 use assisted_wire::cluster::{Cluster, ClusterStatus};
@@ -18,12 +18,12 @@ use assisted_wire::inventory::Inventory;
 
 use super::ids::Category::{self, Configuration, HostsData, Network, Operators};
 use super::operator;
-use super::outcome::{Outcome, Status};
 use super::results::Results;
 use super::scope::Scope;
-use super::topology;
-use crate::facts::Facts;
-use crate::operator::{ClusterView, OPERATORS};
+use crate::catalogue::operator::{ClusterView, OPERATORS};
+use crate::model::facts::Facts;
+use crate::model::outcome::{Outcome, Status};
+use crate::model::topology;
 
 /// What a check of a cluster looks at.
 struct View<'a> {

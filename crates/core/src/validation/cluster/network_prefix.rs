@@ -5,8 +5,8 @@ use ipnet::IpNet;
 
 use super::View;
 use super::network_type::effective_network_type;
+use crate::model::outcome::Outcome;
 use crate::network::address;
-use crate::validation::Outcome;
 
 /// Bits of the addresses that each host must have at the least: 128 of them.
 const LEAST_HOST_BITS: i64 = 7;

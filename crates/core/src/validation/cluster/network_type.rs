@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::View;
+use crate::model::outcome::Outcome;
 use crate::network::family;
-use crate::validation::Outcome;
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let sdn = view.cluster.network_type == Some(NetworkType::OpenShiftSDN);

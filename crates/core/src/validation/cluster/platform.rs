@@ -2,7 +2,8 @@
 
 use super::View;
 use super::network_type::{has_custom_manifest, unreadable_usage};
-use crate::validation::{Outcome, topology};
+use crate::model::outcome::Outcome;
+use crate::model::topology;
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
     if !view.cluster.platform.as_ref().is_some_and(topology::is_oci) {

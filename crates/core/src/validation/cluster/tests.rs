@@ -14,11 +14,12 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::evaluate;
-use crate::facts::Facts;
-use crate::host::report::ReportKind;
+use crate::model::facts::Facts;
+use crate::model::outcome::Status;
+use crate::model::report::ReportKind;
 use crate::settings::Settings;
+use crate::validation::coverage;
 use crate::validation::testing::{self, explains_itself, facts, inventory};
-use crate::validation::{Status, coverage};
 
 fn shown(facts: &Facts, id: Id) -> (Status, String) {
     let results = evaluate(facts);

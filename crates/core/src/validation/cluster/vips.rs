@@ -1,14 +1,19 @@
 //! `api-vips-defined`, `api-vips-valid`, `ingress-vips-defined`, `ingress-vips-valid`: the addresses at which the
 //! cluster is reached.
 
+use std::time::Duration;
+
 use assisted_wire::network::VipVerification;
 
 use super::View;
 use super::machine_cidr::undiscovered;
-use crate::cluster::timeouts;
+use crate::model::deadline;
+use crate::model::outcome::Outcome;
 use crate::network::family;
 use crate::network::vip::{self, FreeCheck};
-use crate::validation::Outcome;
+
+/// How long DHCP servers may take to lease the VIPs.
+pub(crate) const LEASES: Duration = Duration::from_secs(2 * 60);
 
 const SET: &str = "Choose free addresses in the machine network, and set them as the cluster's virtual IPs.";
 
@@ -112,7 +117,7 @@ fn vips_timed_out(view: &View<'_>) -> bool {
     let record = view.facts.cluster.as_ref();
     record
         .and_then(|record| record.machine_network_cidr_updated_at)
-        .is_some_and(|since| view.facts.now > timeouts::end(since.into(), timeouts::VIP_LEASES))
+        .is_some_and(|since| view.facts.now > deadline::after(since, LEASES))
 }
 
 fn check_valid(view: &View<'_>, kind: &Kind) -> Outcome {

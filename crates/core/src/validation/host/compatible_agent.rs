@@ -1,7 +1,7 @@
 //! `compatible-agent`: the agent is the one that this service wants.
 
 use super::View;
-use crate::validation::Outcome;
+use crate::model::outcome::Outcome;
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let images = &view.facts.settings.images;

@@ -5,9 +5,9 @@ use assisted_wire::time::DateTime;
 use jiff::{SignedDuration, Timestamp};
 
 use super::View;
-use crate::facts::HostFacts;
+use crate::model::facts::HostFacts;
+use crate::model::outcome::Outcome;
 use crate::settings::Settings;
-use crate::validation::Outcome;
 
 /// How much longer the bootstrap host may be silent: it is busy.
 const BOOTSTRAP_ALLOWANCE: SignedDuration = SignedDuration::from_mins(2);

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use assisted_wire::probe_responses::{ContainerImageAvailability, ContainerImageAvailabilityResult};
 
 use super::View;
-use crate::hardware::MIN_IMAGE_RATE_MB_S;
-use crate::host::report::ReportKind;
-use crate::validation::Outcome;
+use crate::catalogue::hardware::MIN_IMAGE_RATE_MB_S;
+use crate::model::outcome::Outcome;
+use crate::model::report::ReportKind;
 
 /// Names of images that can't be pulled, out of the text of `images_status`, sorted; `None` when it can't be read.
 pub fn invalid_images(images_status: &str) -> Option<Vec<String>> {

@@ -1,7 +1,7 @@
 //! `has-min-cpu-cores`, `has-cpu-cores-for-role`: enough CPU cores for any role, and for the role it has.
 
 use super::View;
-use crate::validation::Outcome;
+use crate::model::outcome::Outcome;
 
 pub(super) fn check_minimum(view: &View<'_>) -> Outcome {
     let Some(cores) = cores(view) else { return Outcome::awaits_inventory("Missing inventory") };

@@ -1,8 +1,8 @@
 //! `has-default-route`: the host knows the way to everywhere.
 
 use super::View;
+use crate::model::outcome::Outcome;
 use crate::network::route;
-use crate::validation::Outcome;
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let Some(inventory) = view.inventory else {

@@ -8,9 +8,10 @@ use assisted_wire::probe_responses::{ApiVipConnectivityResponse, TangConnectivit
 use serde::Deserialize;
 
 use super::View;
-use crate::host::report::ReportKind;
+use crate::model::outcome::Outcome;
+use crate::model::report::ReportKind;
+use crate::model::topology;
 use crate::validation::scope::Report;
-use crate::validation::{Outcome, topology};
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let Some(cluster) = view.cluster else { return Outcome::suppressed() };

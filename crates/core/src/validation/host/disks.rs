@@ -1,9 +1,9 @@
 //! `has-min-valid-disks`: a disk that can be installed on.
 
 use super::View;
-use crate::hardware::bytes;
-use crate::host::report::ReportKind;
-use crate::validation::Outcome;
+use crate::catalogue::hardware::bytes;
+use crate::model::outcome::Outcome;
+use crate::model::report::ReportKind;
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let Some(inventory) = view.inventory else {

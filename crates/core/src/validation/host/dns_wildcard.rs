@@ -3,8 +3,8 @@
 use assisted_wire::probe_responses::{DomainResolution, DomainResolutionResponse};
 
 use super::View;
-use crate::host::report::ReportKind;
-use crate::validation::Outcome;
+use crate::model::outcome::Outcome;
+use crate::model::report::ReportKind;
 use crate::validation::scope::Report;
 
 pub(super) fn check(view: &View<'_>) -> Outcome {

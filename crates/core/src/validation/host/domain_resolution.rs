@@ -8,11 +8,12 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
 use super::{View, dns_wildcard};
-use crate::facts::HostFacts;
-use crate::host::report::ReportKind;
+use crate::model::facts::HostFacts;
+use crate::model::outcome::Outcome;
+use crate::model::report::ReportKind;
+use crate::model::topology;
 use crate::network::address;
 use crate::validation::scope::{Report, Scope};
-use crate::validation::{Outcome, topology};
 
 struct Domain {
     /// What stands before the cluster's domain in the name that is resolved.

@@ -1,8 +1,8 @@
 //! `hostname-unique`, `hostname-valid`: a name that no other host of the cluster has, and that a node can have.
 
 use super::View;
-use crate::rules::field::hostname;
-use crate::validation::{Outcome, Status};
+use crate::model::outcome::{Outcome, Status};
+use crate::network::hostname;
 
 const REMEDY: &str = "Give the host a name of its own, by its settings or by DHCP.";
 

@@ -3,7 +3,7 @@
 use assisted_wire::inventory::{InventoryTruncation, InventoryTruncationType as Type};
 
 use super::View;
-use crate::validation::{Outcome, Status};
+use crate::model::outcome::{Outcome, Status};
 
 const REMEDY: &str =
     "Remove disks or interfaces that the host does not need, or raise AGENT_INVENTORY_MAX_SIZE.";

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use super::View;
+use crate::model::outcome::Outcome;
+use crate::model::topology;
 use crate::network::address;
 use crate::validation::scope::Report;
-use crate::validation::{Outcome, topology};
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let Some(cluster) = view.cluster else {

@@ -4,9 +4,10 @@
 use assisted_wire::inventory::{Disk, DriveType, Interface, Inventory};
 
 use super::View;
-use crate::disk;
+use crate::disk::paths;
+use crate::model::outcome::{Outcome, Status};
+use crate::model::{disk, topology};
 use crate::network::address;
-use crate::validation::{Outcome, Status, topology};
 
 const IN_MACHINE_NETWORK: &str =
     "Network interface connected to iSCSI disk cannot belong to machine network CIDRs";
@@ -57,7 +58,7 @@ fn of_disk(view: &View<'_>, disk: &Disk, inventory: &Inventory) -> Outcome {
 fn of_multipath(view: &View<'_>, device: &Disk, inventory: &Inventory) -> Outcome {
     let mut last = Outcome::success("");
     let mut failed = Vec::new();
-    for path in disk::paths(device, inventory).filter(|path| path.drive_type == Some(DriveType::ISCSI)) {
+    for path in paths(device, inventory).filter(|path| path.drive_type == Some(DriveType::ISCSI)) {
         last = of_disk(view, path, inventory);
         match last.status {
             Status::Error => return last,

@@ -9,10 +9,11 @@ use assisted_wire::id::HostId;
 use assisted_wire::inventory::{Interface, Inventory};
 
 use super::View;
-use crate::host::report::ReportKind;
-use crate::network::heard::{Heard, Link};
+use crate::model::heard::{Heard, Link};
+use crate::model::outcome::Outcome;
+use crate::model::report::ReportKind;
+use crate::model::topology;
 use crate::validation::scope::Report;
-use crate::validation::{Outcome, topology};
 
 /// Offenders that are named; one more is followed by "and others".
 const NAMED: usize = 5;

@@ -1,7 +1,8 @@
 //! `machine-cidr-defined`, `belongs-to-machine-cidr`: the cluster has a machine network, and the host is in it.
 
 use super::View;
-use crate::validation::{Outcome, topology};
+use crate::model::outcome::Outcome;
+use crate::model::topology;
 
 pub(super) fn check_defined(view: &View<'_>) -> Outcome {
     let Some(cluster) = view.cluster else { return Outcome::suppressed() };

@@ -3,9 +3,10 @@
 use assisted_wire::cluster::Cluster;
 
 use super::View;
+use crate::model::outcome::Outcome;
+use crate::model::topology;
 use crate::network::{address, family};
 use crate::validation::scope::Report;
-use crate::validation::{Outcome, topology};
 
 const CONNECTED: &str = "Host has connectivity to the majority of hosts in the cluster";
 

@@ -3,8 +3,8 @@
 use assisted_wire::inventory::{Memory, MemoryMethod};
 
 use super::View;
-use crate::hardware::{MEMORY_TOLERANCE_MIB, bytes};
-use crate::validation::Outcome;
+use crate::catalogue::hardware::{MEMORY_TOLERANCE_MIB, bytes};
+use crate::model::outcome::Outcome;
 
 const MIB: i64 = 1 << 20;
 

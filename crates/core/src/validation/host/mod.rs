@@ -36,12 +36,12 @@ pub use self::container_images::invalid_images;
 use self::view::View;
 use super::ids::Category::{self, Hardware, Network, Operators};
 use super::operator;
-use super::outcome::Outcome;
 use super::results::Results;
 use super::scope::Scope;
-use crate::facts::{Facts, HostFacts};
-use crate::hardware::{HardwareError, SelectionInput};
-use crate::operator::{HostView, OPERATORS, Operator};
+use crate::catalogue::hardware::{HardwareError, SelectionInput};
+use crate::catalogue::operator::{HostView, OPERATORS, Operator};
+use crate::model::facts::{Facts, HostFacts};
+use crate::model::outcome::Outcome;
 
 /// Why a host can't be judged at all: nothing of it is refreshed then (validations §1.2).
 #[derive(Debug, thiserror::Error)]

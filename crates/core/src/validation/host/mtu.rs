@@ -3,9 +3,10 @@
 use assisted_wire::probe_responses::MtuReport;
 
 use super::View;
+use crate::model::outcome::Outcome;
+use crate::model::topology;
 use crate::network::address;
 use crate::validation::scope::Report;
-use crate::validation::{Outcome, topology};
 
 const FINE: &str = "MTU is ok";
 

@@ -4,8 +4,8 @@ use assisted_wire::host::HostStatus;
 use assisted_wire::probe_responses::{NtpSource, SourceState};
 
 use super::View;
-use crate::host::report::ReportKind;
-use crate::validation::Outcome;
+use crate::model::outcome::Outcome;
+use crate::model::report::ReportKind;
 use crate::validation::scope::Report;
 
 pub(super) fn check(view: &View<'_>) -> Outcome {

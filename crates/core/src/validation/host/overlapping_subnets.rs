@@ -3,10 +3,10 @@
 use assisted_wire::inventory::Inventory;
 
 use super::View;
-use crate::cluster::record::IpStack;
+use crate::model::cluster::IpStack;
+use crate::model::outcome::Outcome;
 use crate::network::address::{self, InterfaceAddress};
 use crate::network::family;
-use crate::validation::Outcome;
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let Some(inventory) = view.inventory else { return Outcome::awaits_inventory("Missing inventory") };

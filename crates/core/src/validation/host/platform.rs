@@ -3,8 +3,9 @@
 use assisted_wire::inventory::Inventory;
 
 use super::View;
-use crate::platform::host_support;
-use crate::validation::{Outcome, topology};
+use crate::catalogue::platform::host_support;
+use crate::model::outcome::Outcome;
+use crate::model::topology;
 
 const OPENSTACK_PRODUCT: &str = "OpenStack Compute";
 

@@ -1,8 +1,8 @@
 //! `no-skip-installation-disk`, `no-skip-missing-disk`: disks that are not to be wiped are there, and not installed on.
 
 use super::View;
-use crate::host::report::ReportKind;
-use crate::validation::Outcome;
+use crate::model::outcome::Outcome;
+use crate::model::report::ReportKind;
 
 pub(super) fn check_installation_disk(view: &View<'_>) -> Outcome {
     let id = &view.record().installation_disk_id;

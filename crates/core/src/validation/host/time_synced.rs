@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::View;
-use crate::hardware::{MAX_CLOCK_AHEAD_MINUTES, MAX_CLOCK_BEHIND_MINUTES};
-use crate::validation::Outcome;
+use crate::catalogue::hardware::{MAX_CLOCK_AHEAD_MINUTES, MAX_CLOCK_BEHIND_MINUTES};
+use crate::model::outcome::Outcome;
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let Some(ahead) = view.host.record.clock_ahead_seconds else {

@@ -7,12 +7,12 @@ use assisted_wire::requirements::ClusterHostRequirementsDetails;
 use ipnet::IpNet;
 
 use super::EvaluationError;
-use crate::facts::{Facts, HostFacts};
-use crate::hardware::{self, Minimum, SelectionInput};
-use crate::host::report::ReportKind;
-use crate::network::heard::Heard;
+use crate::catalogue::hardware::{self, Minimum, SelectionInput};
+use crate::model::facts::{Facts, HostFacts};
+use crate::model::heard::Heard;
+use crate::model::report::ReportKind;
+use crate::model::topology;
 use crate::validation::scope::{Report, Scope};
-use crate::validation::topology;
 
 /// A host among the others, with what is required of it.
 pub(super) struct View<'a> {

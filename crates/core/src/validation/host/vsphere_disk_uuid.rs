@@ -2,9 +2,9 @@
 
 use super::View;
 use super::platform::manufacturer;
+use crate::catalogue::platform::host_support::VMWARE;
 use crate::disk::Policy;
-use crate::platform::host_support::VMWARE;
-use crate::validation::Outcome;
+use crate::model::outcome::Outcome;
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
     // Without an inventory nobody knows whose machine it is, so it is none of VMware's.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use assisted_core::event::NewEvent;
-use assisted_core::refresh::refresh;
+use assisted_core::decide::refresh::refresh;
+use assisted_core::model::event::NewEvent;
 use assisted_wire::cluster::ClusterProgressInfo;
 use assisted_wire::cluster::ClusterStatus::{
     self, AddingHosts, Cancelled, Error, Finalizing, Installed, Installing, InstallingPendingUserAction,
@@ -193,7 +193,7 @@ pub fn leads_back(mut walk: Walk) -> Result<(), TestCaseError> {
                 walk.remove(number);
             }
         }
-        let decided = assisted_core::install::reset(&walk.world.facts);
+        let decided = assisted_core::decide::install::reset(&walk.world.facts);
         prop_assert!(decided.is_ok(), "{decided:?}");
         walk.world.take(decided.unwrap());
     }

@@ -13,7 +13,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use assisted_core::host::binding::{bind_host, release_host};
+use assisted_core::decide::host::binding::{bind_host, release_host};
 use assisted_wire::host::HostStatus;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use assisted_core::cluster::record::ClusterRecord;
+use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::settings::Settings;
 use assisted_wire::host::HostRole;
 use assisted_wire::step::StepType;

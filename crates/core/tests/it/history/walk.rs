@@ -4,17 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use assisted_core::action::Attempt;
-use assisted_core::cluster::record::PayloadImages;
-use assisted_core::cluster::{day2, finalizing, kubeconfig, logs, operators};
-use assisted_core::facts::HostFacts;
-use assisted_core::host;
-use assisted_core::host::binding::{bind_host, reclaim_host, release_host};
-use assisted_core::host::disable::{disable_host, enable_host};
-use assisted_core::host::reset::{Outcome, reset_host, reset_validation};
-use assisted_core::host::update::update_host;
-use assisted_core::install::{self, Generated};
-use assisted_core::rules;
+use assisted_core::admission;
+use assisted_core::decide::cluster::{controller_logs, day2, finalizing, kubeconfig, operators};
+use assisted_core::decide::host::binding::{bind_host, reclaim_host, release_host};
+use assisted_core::decide::host::disable::{disable_host, enable_host};
+use assisted_core::decide::host::logs;
+use assisted_core::decide::host::reset::{Outcome, reset_host, reset_validation};
+use assisted_core::decide::host::update::update_host;
+use assisted_core::decide::install::{self, Generated};
+use assisted_core::model::action::Attempt;
+use assisted_core::model::cluster::PayloadImages;
+use assisted_core::model::facts::HostFacts;
+use assisted_core::state::host::stage;
 use assisted_wire::cluster::ClusterStatus::{
     AddingHosts, Finalizing, Insufficient, PendingForInput, PreparingForInstallation, Ready,
 };
@@ -71,8 +72,8 @@ impl Walk {
                 operators::report(facts, &OperatorMonitorReport { name, status, ..Default::default() }).ok()
             }
             Act::Kubeconfig => (self.world.at() == Finalizing).then(|| kubeconfig::stored(facts)),
-            Act::Logs(state) => Some(logs::progress(facts, *state)),
-            Act::UploadLogs => Some(logs::uploaded(facts)),
+            Act::Logs(state) => Some(controller_logs::progress(facts, *state)),
+            Act::UploadLogs => Some(controller_logs::uploaded(facts)),
             Act::Transform => day2::transform(facts).ok(),
             Act::Heal => return self.heal(),
             Act::Prepare => return self.prepare(),
@@ -159,7 +160,7 @@ impl Walk {
 
     fn change(&mut self, params: &str) {
         let params = serde_json::from_str(params).unwrap();
-        if let Ok(updated) = rules::cluster::update(&self.world.facts, &[], &params) {
+        if let Ok(updated) = admission::cluster::update(&self.world.facts, &[], &params) {
             self.world.write(None, updated.changed.then_some(updated.record));
             self.world.told.extend(updated.events);
         }
@@ -276,7 +277,7 @@ impl Walk {
             }
             HostAct::Next => {
                 let cluster = part.facts.cluster.as_ref().map(|record| &record.cluster);
-                let stages = host::stage::of(&facts.record.host, cluster);
+                let stages = stage::of(&facts.record.host, cluster);
                 let now = facts.record.host.progress.as_ref().and_then(|progress| progress.current_stage);
                 let next = stages.iter().position(|stage| Some(*stage) == now).map_or(0, |place| place + 1);
                 if let Some(stage) = stages.get(next) {
@@ -313,8 +314,8 @@ impl Walk {
             HostAct::Enable => enable_host(facts, now).ok(),
             HostAct::Reset => reset_host(facts, now).ok(),
             HostAct::Repeat(id) => reset_validation(facts, id, now).ok(),
-            HostAct::Logs(state) => Some(host::logs::progress(facts, *state, now)),
-            HostAct::UploadLogs => Some(host::logs::uploaded(facts, now)),
+            HostAct::Logs(state) => Some(logs::progress(facts, *state, now)),
+            HostAct::UploadLogs => Some(logs::uploaded(facts, now)),
             HostAct::Bind => {
                 self.bind(number);
                 None

@@ -1,13 +1,13 @@
 //! A world in which clusters are installed.
 
-use assisted_core::action::{Action, Attempt};
-use assisted_core::cluster::record::ClusterRecord;
-use assisted_core::cluster::{finalizing, kubeconfig, operators};
-use assisted_core::event::NewEvent;
-use assisted_core::host::progress::update;
-use assisted_core::install::{self, Generated};
-use assisted_core::refresh::Refresh;
-use assisted_core::refusal::Refusal;
+use assisted_core::decide::cluster::{finalizing, kubeconfig, operators};
+use assisted_core::decide::host::progress::update;
+use assisted_core::decide::install::{self, Generated};
+use assisted_core::decide::refresh::Refresh;
+use assisted_core::model::action::{Action, Attempt};
+use assisted_core::model::cluster::ClusterRecord;
+use assisted_core::model::event::NewEvent;
+use assisted_core::model::refusal::Refusal;
 use assisted_wire::cluster::{Cluster, ClusterProgressInfo, ClusterStatus, FinalizingStage};
 use assisted_wire::host::{HostProgress, HostRole, HostStage};
 use assisted_wire::operator::{OperatorMonitorReport, OperatorStatus};
@@ -138,7 +138,7 @@ impl World {
 
     /// A host goes through its stages up to one.
     pub fn advance(&mut self, number: u16, last: HostStage) {
-        let stages = assisted_core::host::stage::of(self.host(number), Some(self.cluster()));
+        let stages = assisted_core::state::host::stage::of(self.host(number), Some(self.cluster()));
         for stage in stages {
             self.reach(number, stage).unwrap();
             if stage == last {

@@ -1,6 +1,6 @@
 //! Disks that are encrypted as nodes first boot.
 
-use assisted_core::rules::field::disk_encryption::TangServer;
+use assisted_core::admission::field::disk_encryption::TangServer;
 use assisted_wire::host::HostRole;
 use serde_json::{Value, json};
 

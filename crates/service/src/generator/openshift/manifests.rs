@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use assisted_blob::Blob;
-use assisted_core::rules::manifest::LARGEST;
+use assisted_core::admission::manifest::LARGEST;
 use assisted_ignition::install::manifest::Manifest;
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::{ManifestFolder, ManifestSource};

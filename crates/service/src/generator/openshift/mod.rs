@@ -16,14 +16,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assisted_blob::Blob;
-use assisted_core::cluster::record::{ClusterRecord, PayloadImages};
-use assisted_core::facts::Facts;
-use assisted_core::host::record::HostKey;
-use assisted_core::infra_env::record::InfraEnvRecord;
+use assisted_core::admission::install_config::{self, Additions};
+use assisted_core::model::cluster::{ClusterRecord, PayloadImages};
+use assisted_core::model::facts::Facts;
+use assisted_core::model::host::HostKey;
+use assisted_core::model::infra_env::InfraEnvRecord;
+use assisted_core::model::topology;
 use assisted_core::network::{address, node_ip};
-use assisted_core::rules::install_config::{self, Additions};
-use assisted_core::validation::topology;
-use assisted_core::version::number;
+use assisted_core::version;
 use assisted_release::{
     Cache, Key, Lease, Mirrors, Program, PullSecret, Reference, Registries, Release, Session, component,
     extract, image,
@@ -184,7 +184,7 @@ impl Openshift {
 
     /// The installer program of a release.
     async fn program(&self, Opened { session, release }: &Opened) -> Result<Lease, GenerateError> {
-        let base = number::base(&release.version)
+        let base = version::base(&release.version)
             .ok_or_else(|| refused(format!("{} is no version of OpenShift", release.version)))?;
         let program = Program::of(base.0, base.1, is_fips());
         let key = Key { release: release.pinned(), program, host: image::host() };
@@ -367,7 +367,7 @@ fn is_fips() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use assisted_core::cluster::record::MirrorRegistry;
+    use assisted_core::model::cluster::MirrorRegistry;
     use serde_json::json;
 
     use super::*;

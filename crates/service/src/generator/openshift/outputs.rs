@@ -3,14 +3,14 @@
 use std::io;
 use std::path::Path;
 
-use assisted_core::cluster::record::ClusterRecord;
-use assisted_core::facts::{Facts, HostFacts};
-use assisted_core::host::boots_persistently;
-use assisted_core::host::steps::vip_mac;
+use assisted_core::catalogue::operator::subscription::{self, Objects};
+use assisted_core::decide::host::steps::vip_mac;
+use assisted_core::model::cluster::ClusterRecord;
+use assisted_core::model::facts::{Facts, HostFacts};
+use assisted_core::model::topology;
 use assisted_core::network::{address, node_ip};
-use assisted_core::rules::operator::subscription::{self, Objects};
-use assisted_core::validation::topology;
-use assisted_core::version::number;
+use assisted_core::state::host::boots_persistently;
+use assisted_core::version;
 use assisted_ignition::install::bare_metal_host::Machine;
 use assisted_ignition::install::bootstrap::{self, Bootstrap};
 use assisted_ignition::install::host::Host;
@@ -172,7 +172,7 @@ impl Known {
         Role {
             authority: self.authority.clone(),
             ipv6: !hosts.is_empty() && hosts.iter().all(|host| has_ipv6(host)),
-            merges_connections: number::below(&cluster.openshift_version, 4, 10),
+            merges_connections: version::below(&cluster.openshift_version, 4, 10),
             vips: leased.then(vips),
         }
     }

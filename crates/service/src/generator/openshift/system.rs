@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use assisted_core::facts::HostFacts;
-use assisted_core::host::report::ReportKind;
-use assisted_core::host::steps::time_sources;
-use assisted_core::rules::field::disk_encryption::tang_servers;
-use assisted_core::rules::field::ntp;
-use assisted_core::rules::operator::subscription;
-use assisted_core::validation::topology;
+use assisted_core::admission::field::disk_encryption::tang_servers;
+use assisted_core::admission::field::ntp;
+use assisted_core::catalogue::operator::subscription;
+use assisted_core::decide::host::steps::time_sources;
+use assisted_core::model::facts::HostFacts;
+use assisted_core::model::report::ReportKind;
+use assisted_core::model::topology;
 use assisted_ignition::install::manifest::{self, Lock, Manifest, Names, TimeSources};
 use assisted_wire::cluster::{Cluster, DiskEncryptionMode};
 use assisted_wire::host::HostRole;

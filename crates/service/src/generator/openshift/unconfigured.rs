@@ -4,7 +4,7 @@
 use std::io;
 use std::path::Path;
 
-use assisted_core::infra_env::record::InfraEnvRecord;
+use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_ignition::install::NewFile;
 use assisted_wire::embedded;
 use assisted_wire::infra_env::{HostStaticNetworkConfig, InfraEnv};

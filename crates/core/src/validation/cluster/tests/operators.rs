@@ -5,7 +5,7 @@ use assisted_wire::host::HostRole::{Arbiter, AutoAssign, Master, Worker};
 use assisted_wire::inventory::{Disk, DriveType};
 
 use super::*;
-use crate::operator::OPERATORS;
+use crate::catalogue::operator::OPERATORS;
 use crate::validation::testing::disk;
 
 fn of_version(facts: Facts, version: &str) -> Facts {

@@ -6,7 +6,7 @@ use assisted_wire::inventory::{
 use serde_json::json;
 
 use super::*;
-use crate::host::report::ReportKind;
+use crate::model::report::ReportKind;
 use crate::validation::testing::disk;
 
 #[test]
@@ -181,7 +181,7 @@ pub(super) fn host_names() {
         facts.with_host(|host| host.record.host.requested_hostname.clear())
     };
     success(&named("node-1.example.com"), HostnameValid, "Hostname node-1.example.com is allowed");
-    for forbidden in crate::rules::field::hostname::FORBIDDEN {
+    for forbidden in crate::network::hostname::FORBIDDEN {
         failure(&named(forbidden), HostnameValid, &format!("The host name {forbidden} is forbidden"));
     }
     for bad in [&"a".repeat(64), "Node", "", "a b", "../../etc"] {
@@ -368,9 +368,9 @@ fn edge_workers_need_smaller_disks() {
         inventory.system_vendor.as_mut().unwrap().product_name = "Blue field SoC".to_owned();
     });
     let size = |facts: &Facts| {
-        let table = crate::hardware::Requirements::built_in();
-        let input = crate::hardware::SelectionInput::of(facts, &facts.hosts[0]);
-        crate::hardware::total(&table, &input).unwrap().disk_size_gb
+        let table = crate::settings::Requirements::built_in();
+        let input = crate::catalogue::hardware::SelectionInput::of(facts, &facts.hosts[0]);
+        crate::catalogue::hardware::total(&table, &input).unwrap().disk_size_gb
     };
     assert_eq!(size(&role(with(&soc), HostRole::Worker)), 15);
     assert_eq!(size(&role(with(&soc), HostRole::Master)), 100);

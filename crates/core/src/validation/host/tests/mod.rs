@@ -11,10 +11,11 @@ use assisted_wire::host::HostValidationId::{self as Id, *};
 use assisted_wire::host::{HostKind, HostProgressInfo, HostRole, HostStage};
 
 use super::evaluate;
-use crate::facts::Facts;
+use crate::model::facts::Facts;
+use crate::model::outcome::Status;
 use crate::settings::Settings;
+use crate::validation::coverage;
 use crate::validation::testing::{self, InventoryBuilder, explains_itself, facts, inventory, unbound};
-use crate::validation::{Status, coverage};
 
 /// What the API shows of a validation of the first host: status and message; `None`: nothing.
 fn shown(facts: &Facts, id: Id) -> Option<(Status, String)> {

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::*;
-use crate::host::report::ReportKind;
+use crate::model::report::ReportKind;
 use crate::validation::testing::disk;
 
 #[test]

@@ -4,8 +4,9 @@ use assisted_wire::host::HostRole::{Arbiter, AutoAssign, Master, Worker};
 use assisted_wire::inventory::{Disk, DriveType};
 
 use super::*;
-use crate::hardware::{Requirements, SelectionInput, total};
-use crate::operator::OPERATORS;
+use crate::catalogue::hardware::{SelectionInput, total};
+use crate::catalogue::operator::OPERATORS;
+use crate::settings::Requirements;
 use crate::validation::Scope;
 use crate::validation::host::{fits_role, fits_role_and_operators};
 use crate::validation::testing::disk;
@@ -178,7 +179,7 @@ fn data_foundation_takes() {
 #[test]
 fn storage_decides_on_control_plane_nodes() {
     let strong = inventory().cores(64).memory_mib(256 << 10);
-    let fits = |further: &[Disk], fits: fn(&Scope<'_>, &crate::facts::HostFacts, HostRole) -> bool| {
+    let fits = |further: &[Disk], fits: fn(&Scope<'_>, &crate::model::facts::HostFacts, HostRole) -> bool| {
         let disks = [&[disk("sda", DriveType::Ssd, 120)], further].concat();
         let mut facts = stored(&["odf"], &[AutoAssign; 3], &[]);
         facts = facts.with_inventory(&strong.clone().disks(disks));
@@ -194,7 +195,7 @@ fn storage_decides_on_control_plane_nodes() {
             let inventory = strong.clone().disks(vec![disk("sda", DriveType::Ssd, 120)]).build();
             host.inventory = Some(Arc::new(inventory));
         });
-    let suggested: Vec<_> = crate::refresh::refresh(&one_without)
+    let suggested: Vec<_> = crate::decide::refresh::refresh(&one_without)
         .hosts
         .iter()
         .map(|change| change.record.as_ref().unwrap().host.suggested_role.unwrap())

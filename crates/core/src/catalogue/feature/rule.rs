@@ -1,0 +1,208 @@
+//! What a rule about a feature says, and how it is judged for a version, an architecture and a platform.
+
+use assisted_wire::cluster_params::CpuArchitecture;
+use assisted_wire::platform::PlatformType;
+use assisted_wire::support_level::{
+    ArchitectureSupportLevelId, FeatureSupportLevelId, IncompatibilityReason, SupportLevel,
+};
+
+use super::{operator_rules, rules};
+use crate::catalogue::release::architecture::normal;
+use crate::model::topology::OCI;
+use crate::version::{Base, base};
+
+/// What a feature is judged for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    pub version: &'a str,
+    pub architecture: CpuArchitecture,
+    /// `None`: the platform is not considered.
+    pub platform: Option<PlatformType>,
+    /// Name of an external platform; empty: any.
+    pub external_platform: &'a str,
+}
+
+impl<'a> Target<'a> {
+    /// A version on an architecture, on whatever platform.
+    pub fn new(version: &'a str, architecture: CpuArchitecture) -> Self {
+        Self { version, architecture: normal(architecture), platform: None, external_platform: "" }
+    }
+
+    pub(crate) fn is_oci(&self) -> bool {
+        self.platform == Some(PlatformType::External) && self.external_platform == OCI
+    }
+}
+
+/// A level, with the reason when it is not supported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    pub level: SupportLevel,
+    pub reason: Option<IncompatibilityReason>,
+}
+
+impl Judgement {
+    pub(crate) const fn level(level: SupportLevel) -> Self {
+        Self { level, reason: None }
+    }
+
+    pub(crate) const fn unavailable(reason: IncompatibilityReason) -> Self {
+        Self { level: SupportLevel::Unavailable, reason: Some(reason) }
+    }
+}
+
+/// Platforms that a feature is not available on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Not {
+    On(PlatformType),
+    OnOci,
+    /// Available only on these.
+    Except(&'static [PlatformType]),
+}
+
+/// What is known about a feature. Lists name what it does not go with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule {
+    pub(crate) id: FeatureSupportLevelId,
+    /// Name in texts.
+    pub(crate) name: &'static str,
+    /// From which version on it has which level, ascending; before the first it is unavailable.
+    pub(crate) levels: &'static [(Base, SupportLevel)],
+    /// From which version on it is gone.
+    pub(crate) until: Option<Base>,
+    pub(crate) platforms: &'static [Not],
+    pub(crate) architectures: &'static [CpuArchitecture],
+    /// Further architectures, below a version.
+    pub(crate) architectures_below: Option<(Base, &'static [CpuArchitecture])>,
+    pub(crate) features: &'static [FeatureSupportLevelId],
+    /// Further features, each below a version.
+    pub(crate) features_below: &'static [(Base, FeatureSupportLevelId)],
+}
+
+/// From the first version on, and for one that can't be read.
+pub(crate) const ALWAYS: Base = Base(0, 0);
+
+impl Rule {
+    pub(crate) const fn new(id: FeatureSupportLevelId, name: &'static str) -> Self {
+        Self {
+            id,
+            name,
+            levels: &[(ALWAYS, SupportLevel::Supported)],
+            until: None,
+            platforms: &[],
+            architectures: &[],
+            architectures_below: None,
+            features: &[],
+            features_below: &[],
+        }
+    }
+
+    /// Whether the feature can't be used on the architecture.
+    pub(crate) fn excludes_architecture(&self, target: &Target<'_>) -> bool {
+        let version = base(target.version);
+        let below =
+            self.architectures_below.filter(|(bound, _)| version.is_some_and(|version| version < *bound));
+        self.architectures.contains(&target.architecture)
+            || below.is_some_and(|(_, architectures)| architectures.contains(&target.architecture))
+    }
+
+    /// The features that this one does not go with.
+    pub(crate) fn excluded_features(&self, version: &str) -> impl Iterator<Item = FeatureSupportLevelId> {
+        let version = base(version);
+        let below = self.features_below.iter();
+        let below = below.filter(move |(bound, _)| version.is_some_and(|version| version < *bound));
+        self.features.iter().copied().chain(below.map(|(_, id)| *id))
+    }
+
+    fn of_version(&self, version: &str) -> Judgement {
+        let by_version = Judgement::unavailable(IncompatibilityReason::OpenshiftVersion);
+        let version = base(version);
+        if let Some(until) = self.until
+            && version.is_none_or(|version| version >= until)
+        {
+            return by_version;
+        }
+        let version = version.unwrap_or(ALWAYS);
+        let reached = self.levels.iter().rev().find(|(from, _)| version >= *from);
+        reached.map_or(by_version, |(_, level)| Judgement::level(*level))
+    }
+
+    fn excludes_platform(&self, target: &Target<'_>) -> bool {
+        let Some(platform) = target.platform else { return false };
+        self.platforms.iter().any(|not| match not {
+            Not::On(excluded) => *excluded == platform,
+            Not::OnOci => target.is_oci(),
+            Not::Except(allowed) => !allowed.contains(&platform),
+        })
+    }
+}
+
+/// Every rule, in a fixed order.
+pub(crate) fn all() -> impl Iterator<Item = &'static Rule> {
+    rules::RULES.iter().chain(operator_rules::RULES)
+}
+
+/// The rule of a feature.
+pub(crate) fn of(id: FeatureSupportLevelId) -> Option<&'static Rule> {
+    all().find(|rule| rule.id == id)
+}
+
+/// The feature's name in texts.
+pub fn name(id: FeatureSupportLevelId) -> &'static str {
+    of(id).map_or(id.as_str(), |rule| rule.name)
+}
+
+/// Whether a feature can't be used on the target's architecture, whatever the rest.
+pub fn excludes_architecture(id: FeatureSupportLevelId, target: &Target<'_>) -> bool {
+    of(id).is_some_and(|rule| rule.excludes_architecture(target))
+}
+
+/// The level of a feature.
+pub fn level(id: FeatureSupportLevelId, target: &Target<'_>) -> Judgement {
+    let Some(rule) = of(id) else { return Judgement::unavailable(IncompatibilityReason::OpenshiftVersion) };
+    if rule.excludes_architecture(target) {
+        return Judgement::unavailable(IncompatibilityReason::CpuArchitecture);
+    }
+    if let Some(special) = rules::special(id, target) {
+        return special;
+    }
+    if rule.excludes_platform(target) {
+        return Judgement::unavailable(IncompatibilityReason::Platform);
+    }
+    rule.of_version(target.version)
+}
+
+/// Whether a feature can be used.
+pub fn is_available(id: FeatureSupportLevelId, target: &Target<'_>) -> bool {
+    level(id, target).level != SupportLevel::Unavailable
+}
+
+/// The id under which an architecture is listed.
+pub const fn architecture_id(architecture: CpuArchitecture) -> ArchitectureSupportLevelId {
+    match architecture {
+        CpuArchitecture::X8664 => ArchitectureSupportLevelId::X8664Architecture,
+        CpuArchitecture::Aarch64 | CpuArchitecture::Arm64 => ArchitectureSupportLevelId::Arm64Architecture,
+        CpuArchitecture::Ppc64le => ArchitectureSupportLevelId::Ppc64leArchitecture,
+        CpuArchitecture::S390x => ArchitectureSupportLevelId::S390xArchitecture,
+        CpuArchitecture::Multi => ArchitectureSupportLevelId::MultiarchReleaseImage,
+    }
+}
+
+/// The level of an architecture.
+pub fn architecture_level(id: ArchitectureSupportLevelId, version: &str) -> SupportLevel {
+    let since = |from: Base, level| match base(version) {
+        Some(version) if version >= from => level,
+        _ => SupportLevel::Unavailable,
+    };
+    match id {
+        ArchitectureSupportLevelId::X8664Architecture => SupportLevel::Supported,
+        ArchitectureSupportLevelId::Arm64Architecture => since(Base(4, 10), SupportLevel::Supported),
+        ArchitectureSupportLevelId::S390xArchitecture | ArchitectureSupportLevelId::Ppc64leArchitecture => {
+            if base(version) == Some(Base(4, 12)) {
+                SupportLevel::TechPreview
+            } else {
+                since(Base(4, 13), SupportLevel::Supported)
+            }
+        }
+        ArchitectureSupportLevelId::MultiarchReleaseImage => since(Base(4, 11), SupportLevel::TechPreview),
+    }
+}

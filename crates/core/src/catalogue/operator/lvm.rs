@@ -1,0 +1,109 @@
+//! The logical volume manager: storage out of disks of the node itself (validations §8.3).
+
+use assisted_wire::cluster::Cluster;
+use assisted_wire::host::HostRole;
+
+use super::disks::{Candidates, engine_gb};
+use super::{ClusterView, Extra, HostView, Plugin, Preflight, RolePreflight};
+use crate::model::outcome::Outcome;
+use crate::model::topology;
+use crate::settings;
+use crate::version::{at_least, below};
+
+pub(super) struct Lvm;
+
+impl Plugin for Lvm {
+    fn requirements(&self, host: &HostView<'_>) -> Extra {
+        let stores = match host.role {
+            HostRole::Arbiter => false,
+            HostRole::Master | HostRole::Bootstrap => host.masters_schedulable_forced(),
+            HostRole::Worker | HostRole::AutoAssign => true,
+        };
+        if stores { extra(host.cluster, host.settings()) } else { Extra::default() }
+    }
+
+    fn preflight(&self, cluster: &Cluster, settings: &settings::Operators) -> Preflight {
+        let extra = extra(cluster, settings);
+        Preflight::of_both(RolePreflight::new(
+            extra,
+            &[
+                "At least 1 non-boot disk per host",
+                &format!("{} MiB of additional RAM", extra.ram_mib),
+                &format!("{} additional CPUs for each non-boot disk", extra.cpu_cores),
+            ],
+        ))
+    }
+
+    fn check_host(&self, host: &HostView<'_>) -> Outcome {
+        let Some(inventory) = host.inventory else {
+            return Outcome::awaits_inventory("Missing Inventory in the host");
+        };
+        let stores = match host.role {
+            HostRole::Worker => true,
+            HostRole::Arbiter => false,
+            HostRole::Master | HostRole::Bootstrap | HostRole::AutoAssign => {
+                host.masters_schedulable_forced()
+            }
+        };
+        if !stores {
+            return if host.role == HostRole::AutoAssign {
+                Outcome::failure(
+                    "For Logical Volume Manager Standard Mode, host role must be assigned to master or worker.",
+                )
+                .measured("a role that is left to the service")
+                .required("master or worker")
+                .remedy("Give the host a role.")
+            } else {
+                Outcome::success("")
+            };
+        }
+        let least_gb = engine_gb(host.cluster);
+        let disks = Candidates::of(&host.host.record.host, inventory, least_gb);
+        let minimum = if least_gb > 0 { format!(" of {least_gb}GB minimum") } else { String::new() };
+        let outcome = if disks.large_enough > 0 {
+            Outcome::success("")
+        } else {
+            Outcome::failure(format!(
+                "Logical Volume Manager requires at least one non-installation HDD/SSD disk{minimum} on the host"
+            ))
+            .remedy("Attach one more disk to the machine.")
+        };
+        outcome
+            .measured(format!("{} disks to store on, {} too small", disks.large_enough, disks.too_small))
+            .required(format!("1 disk{minimum}"))
+    }
+
+    fn check_cluster(&self, view: &ClusterView<'_>) -> Outcome {
+        let version = &view.cluster.openshift_version;
+        let refused = |text, least: &'static str| {
+            Outcome::failure(text)
+                .measured(version.clone())
+                .required(least)
+                .remedy("Install a newer version, or without this operator.")
+        };
+        if below(version, 4, 11) {
+            return refused(
+                "Logical Volume Manager is only supported for openshift versions 4.11.0 and above",
+                "4.11.0",
+            );
+        }
+        if below(version, 4, 15) && !topology::is_single_node(view.cluster) {
+            return refused(
+                "Logical Volume Manager is only supported for highly available openshift with version 4.15.0 or above",
+                "4.15.0",
+            );
+        }
+        Outcome::success("")
+    }
+}
+
+/// What it takes of each host that it stores on: newer ones need less memory, and one setting overrides all.
+fn extra(cluster: &Cluster, settings: &settings::Operators) -> Extra {
+    let by_version = match cluster.openshift_version.as_str() {
+        version if at_least(version, 4, 16) => 100,
+        version if at_least(version, 4, 13) => 400,
+        _ => 1200,
+    };
+    let memory = settings.lvm_memory_per_host_mib.parse().unwrap_or(by_version);
+    Extra::new(settings.lvm_cpu_per_host, memory)
+}

@@ -1,0 +1,194 @@
+//! Data foundation: storage spread over disks of at least three nodes (validations §8.3).
+
+use assisted_wire::cluster::Cluster;
+use assisted_wire::host::HostRole;
+
+use super::disks::{Candidates, engine_gb};
+use super::view::RoleCount;
+use super::{ClusterView, Extra, HostView, Plugin, Preflight, RolePreflight};
+use crate::model::outcome::Outcome;
+use crate::model::report::ReportKind;
+use crate::settings;
+
+pub(super) struct Odf;
+
+/// The nodes that it runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// The control plane, when there are no others.
+    Compact,
+    /// Workers, when there are enough.
+    Standard,
+}
+
+impl Mode {
+    /// The mode of a cluster whose users gave these roles; `None`: they go with none.
+    fn of(roles: RoleCount, settings: &settings::Operators) -> Option<Self> {
+        let RoleCount { masters, arbiters, workers, auto_assign } = roles;
+        let three = masters + auto_assign == 3;
+        let enough = auto_assign == 0 && masters + arbiters >= settings.odf_num_minimum_host;
+        if workers == 0 && (three || enough) {
+            Some(Self::Compact)
+        } else if (masters >= 3 || (masters >= 2 && arbiters > 0)) && workers >= 3 {
+            Some(Self::Standard)
+        } else {
+            None
+        }
+    }
+
+    fn runs_on(self, role: HostRole) -> bool {
+        (role == HostRole::Worker) == (self == Self::Standard)
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Compact => "Compact",
+            Self::Standard => "Standard",
+        }
+    }
+
+    /// What it takes of a host that it runs on, disks apart.
+    fn base(self, settings: &settings::Operators) -> Extra {
+        match self {
+            Self::Compact => Extra::with_gib(
+                settings.odf_per_host_cpu_compact_mode,
+                settings.odf_per_host_memory_gib_compact_mode,
+            ),
+            Self::Standard => Extra::with_gib(
+                settings.odf_per_host_cpu_standard_mode,
+                settings.odf_per_host_memory_gib_standard_mode,
+            ),
+        }
+    }
+
+    fn insufficient(self, settings: &settings::Operators, least_gb: i64) -> Outcome {
+        Outcome::failure(format!(
+            "Insufficient resources to deploy ODF in {} mode. ODF requires a minimum of {} hosts. Each host must have \
+             at least 1 additional disk of {least_gb} GB minimum and an installation disk.",
+            self.title().to_lowercase(),
+            settings.odf_num_minimum_host
+        ))
+        .required(format!("{} hosts with a disk of {least_gb} GB", settings.odf_num_minimum_host))
+        .remedy("Attach further disks to the machines, or add machines that have some.")
+    }
+}
+
+impl Plugin for Odf {
+    fn requirements(&self, host: &HostView<'_>) -> Extra {
+        let settings = host.settings();
+        let mode = Mode::of(host.assigned_of_all(), settings);
+        let Some(mode) = mode.filter(|mode| mode.runs_on(host.assigned)) else { return Extra::default() };
+        let least_gb = settings.odf_min_disk_size_gb;
+        let disks = host
+            .inventory
+            .map_or(0, |inventory| Candidates::of(&host.host.record.host, inventory, least_gb).large_enough);
+        let disks = if mode == Mode::Compact { disks.max(1) } else { disks };
+        let base = mode.base(settings);
+        let each = Extra::with_gib(settings.odf_per_disk_cpu_count, settings.odf_per_disk_ram_gib);
+        Extra {
+            cpu_cores: base.cpu_cores.saturating_add(each.cpu_cores.saturating_mul(disks)),
+            ram_mib: base.ram_mib.saturating_add(each.ram_mib.saturating_mul(disks)),
+        }
+    }
+
+    fn preflight(&self, _: &Cluster, settings: &settings::Operators) -> Preflight {
+        let hosts = settings.odf_num_minimum_host;
+        let master = RolePreflight::new(
+            Mode::Compact.base(settings),
+            &[
+                "Requirements apply only for master-only clusters",
+                &format!("At least {hosts} hosts"),
+                &format!("At least 1 non-boot SSD or HDD disk on {hosts} hosts"),
+            ],
+        );
+        let worker = RolePreflight::new(
+            Mode::Standard.base(settings),
+            &[
+                "Requirements apply only for clusters with workers",
+                &format!("{} GiB of additional RAM for each non-boot disk", settings.odf_per_disk_ram_gib),
+                &format!("{} additional CPUs for each non-boot disk", settings.odf_per_disk_cpu_count),
+                &format!("At least {hosts} workers"),
+                &format!("At least 1 non-boot SSD or HDD disk on {hosts} workers"),
+            ],
+        );
+        Preflight { master, worker }
+    }
+
+    fn check_host(&self, host: &HostView<'_>) -> Outcome {
+        let Some(inventory) = host.inventory else {
+            return Outcome::awaits_inventory("Missing Inventory in the host.");
+        };
+        let roles = host.assigned_of_all();
+        if host.assigned == HostRole::AutoAssign && roles.total() != 3 {
+            return Outcome::pending(
+                "Auto-assigning roles for hosts with ODF is allowed only for clusters with exactly three hosts. For \
+                 other scenarios, please manually assign the host role as either a control plane node or a worker.",
+            )
+            .measured(format!("{} hosts", roles.total()))
+            .remedy("Give each host a role.");
+        }
+        let settings = host.settings();
+        let Some(mode) = Mode::of(roles, settings).filter(|mode| mode.runs_on(host.assigned)) else {
+            return Outcome::success("");
+        };
+        let least_gb = settings.odf_min_disk_size_gb.saturating_add(engine_gb(host.cluster));
+        let disks = Candidates::of(&host.host.record.host, inventory, least_gb);
+        match disks {
+            Candidates { large_enough: 1.., .. } => {
+                Outcome::success("").measured(format!("{} disks to store on", disks.large_enough))
+            }
+            Candidates { too_small: 1.., .. } => {
+                let measured = format!("{} disks, all too small", disks.too_small);
+                mode.insufficient(settings, least_gb).measured(measured)
+            }
+            _ => Outcome::failure(format!(
+                "Insufficient disks, ODF requires at least one non-installation SSD or HDD disk on each host in {} mode.",
+                mode.title().to_lowercase()
+            ))
+            .measured("no disk besides the one that is installed on")
+            .required(format!("a disk of {least_gb} GB"))
+            .remedy("Attach one more disk to the machine."),
+        }
+    }
+
+    fn check_cluster(&self, view: &ClusterView<'_>) -> Outcome {
+        let settings = view.settings();
+        let Some(mode) = Mode::of(view.assigned(), settings) else {
+            return Outcome::failure(
+                "The cluster must either have no dedicated worker nodes or at least three. Add or remove hosts, or \
+                 change their roles configurations to meet the requirement.",
+            )
+            .measured(format!("{} dedicated workers", view.assigned().workers))
+            .required("none, or at least three")
+            .remedy("Add or remove hosts, or change their roles.");
+        };
+        let least_gb = settings.odf_min_disk_size_gb;
+        let (mut hosts, mut disks) = (0, 0);
+        let mut has_small_ones_only = false;
+        for host in view.facts.hosts.iter().filter(|host| mode.runs_on(host.effective_role())) {
+            let Some(inventory) = host.inventory.as_deref() else {
+                return if host.report(ReportKind::Inventory).is_empty() {
+                    Outcome::awaits_inventory("Missing Inventory in some of the hosts")
+                } else {
+                    Outcome::failure("Failed to parse the inventory of some of the hosts")
+                        .measured("an inventory that can't be read")
+                        .required("an inventory")
+                        .remedy("Boot the host from a new discovery image, whose agent fits this service.")
+                };
+            };
+            let found = Candidates::of(&host.record.host, inventory, least_gb);
+            has_small_ones_only |= found.large_enough == 0 && found.too_small > 0;
+            hosts += i64::from(found.large_enough > 0);
+            disks += found.large_enough;
+        }
+        let measured = format!("{disks} disks on {hosts} hosts");
+        if has_small_ones_only
+            || hosts < settings.odf_num_minimum_host
+            || disks < settings.odf_num_minimum_disk
+        {
+            return mode.insufficient(settings, least_gb).measured(measured);
+        }
+        Outcome::success(format!("ODF Requirements for {} Deployment are satisfied.", mode.title()))
+            .measured(measured)
+    }
+}

@@ -1,0 +1,103 @@
+//! What an operator looks at.
+
+use assisted_wire::cluster::Cluster;
+use assisted_wire::host::HostRole;
+use assisted_wire::inventory::Inventory;
+
+use crate::catalogue::hardware::SelectionInput;
+use crate::model::facts::{Facts, HostFacts};
+use crate::model::topology;
+use crate::settings;
+
+/// A cluster with its hosts.
+#[derive(Clone, Copy)]
+pub(crate) struct ClusterView<'a> {
+    pub cluster: &'a Cluster,
+    pub facts: &'a Facts,
+}
+
+impl<'a> ClusterView<'a> {
+    pub fn settings(&self) -> &'a settings::Operators {
+        &self.facts.settings.operators
+    }
+
+    /// How many hosts have been given each role by the user.
+    pub fn assigned(&self) -> RoleCount {
+        RoleCount::of(self.facts.hosts.iter().map(SelectionInput::assigned_role))
+    }
+}
+
+/// A host of a cluster, in the role that it is judged in.
+#[derive(Clone, Copy)]
+pub(crate) struct HostView<'a> {
+    pub cluster: &'a Cluster,
+    pub facts: &'a Facts,
+    pub host: &'a HostFacts,
+    pub inventory: Option<&'a Inventory>,
+    /// The effective role.
+    pub role: HostRole,
+    /// The role that the user gave the host, or that is being tried on it.
+    pub assigned: HostRole,
+}
+
+impl<'a> HostView<'a> {
+    /// The host of a selection; `None` when it has no cluster, or joins an installed one, which gets no operators.
+    pub fn of(input: &SelectionInput<'a>) -> Option<Self> {
+        let SelectionInput { facts, host, inventory, role, assigned } = *input;
+        let cluster = &facts.cluster.as_ref()?.cluster;
+        (!topology::is_day2(cluster)).then_some(Self { cluster, facts, host, inventory, role, assigned })
+    }
+
+    pub fn settings(&self) -> &'a settings::Operators {
+        &self.facts.settings.operators
+    }
+
+    /// How many hosts have been given each role by the user, this one included.
+    pub fn assigned_of_all(&self) -> RoleCount {
+        RoleCount::of(self.of_all(SelectionInput::assigned_role, self.assigned))
+    }
+
+    /// Whether workloads must run on the control plane, for want of workers.
+    pub fn masters_schedulable_forced(&self) -> bool {
+        let roles = self.of_all(HostFacts::effective_role, self.role);
+        topology::masters_forced_by(self.cluster, roles.filter(|role| *role == HostRole::Worker).count())
+    }
+
+    /// Roles of all hosts of the cluster, of which this one has its own.
+    fn of_all(
+        &self,
+        of: impl Fn(&HostFacts) -> HostRole + 'a,
+        own: HostRole,
+    ) -> impl Iterator<Item = HostRole> + 'a {
+        let id = self.host.record.host.id;
+        self.facts.hosts.iter().map(move |host| if host.record.host.id == id { own } else { of(host) })
+    }
+}
+
+/// How many hosts have each role.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RoleCount {
+    pub masters: i64,
+    pub arbiters: i64,
+    pub workers: i64,
+    pub auto_assign: i64,
+}
+
+impl RoleCount {
+    fn of(roles: impl Iterator<Item = HostRole>) -> Self {
+        let mut count = Self::default();
+        for role in roles {
+            *match role {
+                HostRole::Master | HostRole::Bootstrap => &mut count.masters,
+                HostRole::Arbiter => &mut count.arbiters,
+                HostRole::Worker => &mut count.workers,
+                HostRole::AutoAssign => &mut count.auto_assign,
+            } += 1;
+        }
+        count
+    }
+
+    pub fn total(&self) -> i64 {
+        self.masters + self.arbiters + self.workers + self.auto_assign
+    }
+}

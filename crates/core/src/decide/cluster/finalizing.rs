@@ -1,0 +1,30 @@
+//! The controller tells the finalizing stage (state-machines §3.9).
+
+use assisted_wire::cluster::FinalizingStage;
+
+use crate::admission::gate::{self, Operation};
+use crate::decide::refresh::{Draft, Refresh};
+use crate::model::event::catalogue;
+use crate::model::facts::Facts;
+use crate::model::refusal::Refusal;
+use crate::state::cluster::{effect, progress};
+
+/// Notes the stage. Any may follow any; the one that is noted already changes nothing.
+///
+/// # Errors
+///
+/// 400 when the cluster is not being installed.
+pub fn report(facts: &Facts, stage: FinalizingStage) -> Result<Refresh, Refusal> {
+    let mut draft = Draft::new(facts);
+    if let Some(record) = &mut draft.facts.cluster {
+        let cluster = &mut record.cluster;
+        gate::check(Operation::FinalizingStage, cluster)?;
+        if progress::stage(cluster) != Some(stage) {
+            cluster.progress.get_or_insert_default().finalizing_stage = Some(stage);
+            effect::restart_stage(cluster, facts.now.into());
+            let spec = catalogue::CLUSTER_FINALIZING_STAGE_UPDATED;
+            draft.events.push(spec.of_cluster(cluster.id, &[("finalizing_stage", &stage)]));
+        }
+    }
+    Ok(draft.settled())
+}

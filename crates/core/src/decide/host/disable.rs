@@ -1,0 +1,49 @@
+//! A user takes a host out, or in again. A disabled host is heard, but takes part in nothing.
+
+use jiff::Timestamp;
+
+use super::reset::Outcome;
+use crate::model::decision;
+use crate::model::facts::HostFacts;
+use crate::model::refusal::Refusal;
+use crate::model::rejection::Rejection;
+use crate::state::host::forget;
+use crate::state::host::transition::{DISABLE, ENABLE, Effect, HostRule, follow, rule_of};
+
+/// Takes a host out.
+///
+/// # Errors
+///
+/// 409 unless the host waits for an installation.
+pub fn disable_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Rejection> {
+    run(DISABLE, host, "disabled", now)
+}
+
+/// Takes a disabled host in again: it is discovered anew.
+///
+/// # Errors
+///
+/// 409 unless the host is disabled.
+pub fn enable_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Rejection> {
+    run(ENABLE, host, "enabled", now)
+}
+
+fn run(
+    table: &'static [HostRule],
+    host: &HostFacts,
+    what: &str,
+    now: Timestamp,
+) -> Result<Outcome, Rejection> {
+    let (id, status) = (host.record.host.id, host.record.host.status);
+    let rule = rule_of(table, host)
+        .ok_or_else(|| Refusal::conflict(format!("Host {id} is in {status} state, it cannot be {what}")))?;
+    let (mut after, mut events) = (host.clone(), Vec::new());
+    if rule.effects.contains(&Effect::Forget) {
+        forget::forget(&mut after, false);
+    }
+    if rule.effects.contains(&Effect::GiveUpBootstrap) {
+        after.record.host.bootstrap = false;
+    }
+    follow(rule, &mut after, now, &mut events);
+    Ok(Outcome { host: decision::change(host, after, now), events })
+}

@@ -1,0 +1,30 @@
+//! Logs of a host: asked for, on their way, there (state-machines §4.10).
+
+use assisted_wire::cluster::LogsState;
+use jiff::Timestamp;
+
+use super::reset::Outcome;
+use crate::model::decision;
+use crate::model::event::catalogue;
+use crate::model::facts::HostFacts;
+
+/// Whoever collects the logs of a host tells how far that is.
+pub fn progress(host: &HostFacts, state: LogsState, now: Timestamp) -> Outcome {
+    let mut after = host.clone();
+    let fields = &mut after.record.host;
+    fields.logs_info = Some(state);
+    if state == LogsState::Requested {
+        fields.logs_started_at = now.into();
+    }
+    Outcome { host: decision::change(host, after, now), events: Vec::new() }
+}
+
+/// Logs of a host were stored, perhaps not the last ones.
+pub fn uploaded(host: &HostFacts, now: Timestamp) -> Outcome {
+    let mut after = host.clone();
+    let fields = &mut after.record.host;
+    fields.logs_info = Some(LogsState::Collecting);
+    fields.logs_collected_at = now.into();
+    let events = vec![catalogue::HOST_LOGS_UPLOADED.of_host(&after, &[])];
+    Outcome { host: decision::change(host, after, now), events }
+}

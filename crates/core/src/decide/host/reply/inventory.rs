@@ -1,0 +1,61 @@
+//! A host told its inventory: disks are judged, and one is chosen to install on (state-machines §4.15).
+
+use std::sync::Arc;
+
+use assisted_wire::host::HostRole;
+use assisted_wire::inventory::Inventory;
+use assisted_wire::step::StepType;
+
+use super::Draft;
+use crate::disk::annotate;
+use crate::model::disk;
+use crate::model::event::catalogue;
+use crate::model::facts::{Facts, HostFacts};
+use crate::model::refusal::Refusal;
+use crate::model::report::ReportKind;
+use crate::state::host::state::{self, UPDATABLE};
+
+/// Types of interfaces that are kept; agents that tell no type tell only physical ones.
+const REAL: [&str; 4] = ["", "physical", "vlan", "bond"];
+
+pub(super) fn received(draft: &mut Draft<'_>, output: &str) -> Result<(), Refusal> {
+    let status = draft.host.record.host.status;
+    if !UPDATABLE.contains(&status) {
+        let reason = format!(
+            "Host is in {status} state, host can be updated only in one of {} states",
+            state::list(UPDATABLE)
+        );
+        return Err(Refusal::new(500, reason));
+    }
+    let mut inventory: Inventory = draft.read(StepType::Inventory, output)?;
+    let hosts = &draft.facts.settings.hosts;
+    if !hosts.enable_virtual_interfaces
+        && let Some(interfaces) = &mut inventory.interfaces
+    {
+        interfaces.retain(|interface| REAL.contains(&interface.r#type.as_str()));
+    }
+    if !hosts.bootstrap_host_mac.is_empty() {
+        let mut macs = inventory.interfaces.iter().flatten().map(|interface| interface.mac_address.as_str());
+        let fields = &mut draft.host.record.host;
+        if macs.any(|mac| mac.eq_ignore_ascii_case(&hosts.bootstrap_host_mac)) && !fields.bootstrap {
+            (fields.role, fields.bootstrap) = (Some(HostRole::Master), true);
+            draft.events.push(catalogue::HOST_BOOTSTRAP_SET.of_host(&draft.host, &[]));
+        }
+    }
+    judge(draft.facts, &mut draft.host, inventory)
+}
+
+/// Judges the disks of an inventory anew, keeps it, and chooses the disks that follow from it.
+pub(crate) fn judge(facts: &Facts, host: &mut HostFacts, mut inventory: Inventory) -> Result<(), Refusal> {
+    disk::fill_ids(&mut inventory);
+    annotate(facts, host, &mut inventory).map_err(|error| Refusal::new(500, error))?;
+    let text = serde_json::to_string(&inventory).map_err(|error| Refusal::new(500, error))?;
+    let (path, id) = disk::installation_disk(&host.record.host, &inventory)
+        .map_or_else(Default::default, |disk| (format!("/dev/{}", disk.name), disk.id.clone()));
+    let fields = &mut host.record.host;
+    (fields.installation_disk_path, fields.installation_disk_id) = (path, id);
+    fields.disks_to_be_formatted = disk::to_be_formatted(&inventory);
+    host.reports.insert(ReportKind::Inventory, text.into());
+    host.inventory = Some(Arc::new(inventory));
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Hosts through an installation: each with its cluster in a state, looked at as time goes by.
+
+mod installation;
+mod leaving;
+mod preparation;
+mod progress;
+mod replies;
+mod steps;
+
+use assisted_wire::cluster::ClusterStatus;
+use assisted_wire::host::{Host, HostProgressInfo, HostRole, HostStage, HostStatus};
+use assisted_wire::inventory::{DriveType, Inventory};
+use assisted_wire::step::{StepReply, StepType};
+use jiff::{SignedDuration, Timestamp};
+
+use super::reply;
+use crate::model::event::NewEvent;
+use crate::model::facts::{Facts, HostFacts};
+use crate::settings::Settings;
+use crate::state::host::surroundings::Surroundings;
+use crate::state::host::{clock, refresh};
+use crate::validation::Scope;
+use crate::validation::host::evaluate_in;
+use crate::validation::testing::{self, disk, inventory, now};
+
+/// The disk that hosts are installed on.
+const DISK: &str = "/dev/disk/by-id/sda";
+
+/// A worker of a cluster of three control plane nodes, in a state since now, with a disk to install on.
+pub(in crate::decide::host) fn host_in(status: HostStatus, cluster: ClusterStatus) -> Facts {
+    let machine = inventory()
+        .address("10.0.0.5/24")
+        .disks(vec![disk("sda", DriveType::Ssd, 120), disk("sdb", DriveType::Ssd, 120)]);
+    let facts = testing::facts(1).with_inventory(&machine).with_machine_networks(&["10.0.0.0/24"]);
+    facts.with_cluster(|own| own.status = cluster).with_host(|host| {
+        let fields = &mut host.record.host;
+        fields.status = status;
+        fields.status_updated_at = now().into();
+        fields.role = Some(HostRole::Worker);
+        DISK.clone_into(&mut fields.installation_disk_id);
+        "/dev/sda".clone_into(&mut fields.installation_disk_path);
+        fields.progress = Some(HostProgressInfo::default());
+        fields.discovery_agent_version = Settings::default().images.agent;
+    })
+}
+
+/// The same while it is installed, in a stage since now.
+fn in_stage(stage: HostStage, cluster: ClusterStatus) -> Facts {
+    host_in(HostStatus::InstallingInProgress, cluster).with_host(|host| {
+        let progress = host.record.host.progress.get_or_insert_default();
+        progress.current_stage = Some(stage);
+        progress.stage_started_at = now().into();
+        progress.stage_updated_at = now().into();
+    })
+}
+
+impl Facts {
+    fn first(&self) -> &Host {
+        &self.hosts[0].record.host
+    }
+
+    fn told(&self) -> (HostStatus, &str) {
+        (self.first().status, &self.first().status_info)
+    }
+
+    fn with_settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        let mut settings = (*self.settings).clone();
+        change(&mut settings);
+        self.settings = settings.into();
+        self
+    }
+
+    /// Time limits only warn.
+    fn soft(self) -> Self {
+        self.with_settings(|settings| settings.hosts.enable_soft_timeouts = true)
+            .with_cluster(|cluster| cluster.org_soft_timeouts_enabled = true)
+    }
+
+    fn with_machine(self, change: impl FnOnce(&mut Inventory)) -> Self {
+        self.with_host(|host| {
+            let mut machine = (**host.inventory.as_ref().unwrap()).clone();
+            change(&mut machine);
+            host.inventory = Some(machine.into());
+        })
+    }
+
+    fn wait(&mut self, seconds: i64) {
+        self.now += SignedDuration::from_secs(seconds);
+    }
+
+    /// The agent is heard now.
+    fn hear(&mut self) {
+        self.hosts[0].checked_in_at = self.now;
+    }
+
+    /// Looks at the first host once, and holds that it comes to rest after a few more looks.
+    fn look(&mut self) -> Vec<NewEvent> {
+        let mut events = Vec::new();
+        self.glance(&mut events);
+        let mut later = self.clone();
+        let mut looks = (0..4).map(|_| later.glance(&mut Vec::new()));
+        assert!(looks.any(|changed| !changed), "never comes to rest: {:?}", self.told());
+        events.retain(|event| !event.name.starts_with("host_validation_"));
+        events
+    }
+
+    fn glance(&mut self, events: &mut Vec<NewEvent>) -> bool {
+        let results = evaluate_in(&Scope::new(self), &self.hosts[0]).unwrap();
+        let around = Surroundings::of(self);
+        refresh::note(&mut self.hosts[0], &results, events);
+        refresh::refresh(&mut self.hosts[0], &results, &around, events)
+    }
+
+    fn next_check(&self) -> Option<Timestamp> {
+        clock::next_check(&self.hosts[0], &Surroundings::of(self))
+    }
+
+    /// Holds that nothing changes up to a limit but at the first moment after it, for which a look was asked; then
+    /// looks.
+    fn changes_after(&mut self, seconds: i64) -> Vec<NewEvent> {
+        let limit = now() + SignedDuration::from_secs(seconds);
+        self.look();
+        let next = limit + SignedDuration::from_millis(1);
+        assert_eq!(self.next_check(), Some(next));
+        let before = self.first().clone();
+        self.now = limit;
+        self.look();
+        assert_eq!(*self.first(), before);
+        self.now = next;
+        let events = self.look();
+        assert_ne!(*self.first(), before);
+        events
+    }
+
+    /// The first host answers a step; what changes is taken over.
+    fn answer(&mut self, step: StepType, exit_code: i64, output: &str, error: &str) -> Vec<NewEvent> {
+        let answer = StepReply {
+            step_type: Some(step),
+            exit_code,
+            output: output.to_owned(),
+            error: error.to_owned(),
+            ..StepReply::default()
+        };
+        let effect = reply::reply(self, self.hosts[0].key(), &answer).unwrap();
+        if let Some(change) = effect.host {
+            let host: &mut HostFacts = &mut self.hosts[0];
+            change.record.into_iter().for_each(|record| host.record = record);
+            for (kind, text) in change.reports {
+                host.put_report(kind, text.into());
+            }
+        }
+        self.cluster = effect.cluster.or(self.cluster.take());
+        effect.events
+    }
+}
+
+fn names(events: &[NewEvent]) -> Vec<&str> {
+    events.iter().map(|event| event.name).collect()
+}

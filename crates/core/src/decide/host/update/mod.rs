@@ -1,0 +1,104 @@
+//! A user changes how a host is to be installed (service-api §6.4).
+
+mod disks;
+mod role;
+
+pub(crate) use role::{suits_arbiter, suits_fencing};
+
+use std::collections::BTreeMap;
+
+use assisted_wire::host::HostStatus;
+use assisted_wire::host_params::HostUpdateParams;
+
+use super::reply::judge_inventory;
+use super::reset::Outcome;
+use crate::admission::field::node_label;
+use crate::model::decision;
+use crate::model::facts::Facts;
+use crate::model::host::HostKey;
+use crate::model::refusal::Refusal;
+use crate::network::hostname;
+use crate::state::host::state::{self, DISCOVERY, UPDATABLE};
+
+/// Changes a host. The caller writes the outcome and looks at host and cluster again.
+///
+/// # Errors
+///
+/// The first member that can't be applied; then nothing is changed.
+pub fn update_host(facts: &Facts, key: HostKey, params: &HostUpdateParams) -> Result<Outcome, Refusal> {
+    let before = facts.host(key)?;
+    let mut after = before.clone();
+    if let Some(role) = params.host_role {
+        role::set(facts, &mut after, role)?;
+    }
+    if let Some(name) = &params.host_name {
+        gate(after.record.host.status, 409, "host name")?;
+        hostname::check(name).map_err(Refusal::bad_request)?;
+        after.record.host.requested_hostname.clone_from(name);
+    }
+    if let Some(selected) = &params.disks_selected_config {
+        gate(after.record.host.status, 409, "installation disk path")?;
+        disks::select(&mut after, selected)?;
+    }
+    if let Some(pool) = &params.machine_config_pool_name {
+        gate(after.record.host.status, 409, "host machine config pool")?;
+        after.record.host.machine_config_pool_name.clone_from(pool);
+    }
+    if let Some(token) = &params.ignition_endpoint_token {
+        if !token.is_empty() {
+            gate(after.record.host.status, 409, "host ignition endpoint token")?;
+        }
+        after.record.host.ignition_endpoint_token_set = !token.is_empty();
+        after.record.ignition_endpoint_token = token.clone();
+    }
+    if let Some(headers) = &params.ignition_endpoint_http_headers {
+        gate(after.record.host.status, 500, "ignition endpoint HTTP headers")?;
+        let headers: BTreeMap<&str, &str> =
+            headers.iter().map(|header| (header.key.as_str(), header.value.as_str())).collect();
+        after.record.ignition_endpoint_http_headers = text(&headers)?;
+    }
+    if let Some(labels) = &params.node_labels {
+        gate(after.record.host.status, 500, "labels")?;
+        for label in labels {
+            node_label::check(&label.key, &label.value).map_err(Refusal::bad_request)?;
+        }
+        let labels: BTreeMap<&str, &str> =
+            labels.iter().map(|label| (label.key.as_str(), label.value.as_str())).collect();
+        after.record.host.node_labels = text(&labels)?;
+    }
+    if let Some(skipped) = &params.disks_skip_formatting {
+        gate(after.record.host.status, 500, "skip disk formatting")?;
+        disks::skip_formatting(&mut after, skipped)?;
+    }
+    if let Some(credentials) = &params.fencing_credentials {
+        gate(after.record.host.status, 500, "fencing credentials")?;
+        role::set_fencing(facts, &mut after, credentials)?;
+    }
+    if let Some(inventory) = after.inventory.clone() {
+        let status = after.record.host.status;
+        if after.record.host.cluster_id.is_some() && !UPDATABLE.contains(&status) {
+            return Err(Refusal::conflict(format!(
+                "Host is in {status} state, host can be updated only in one of {} states",
+                state::list(UPDATABLE)
+            )));
+        }
+        judge_inventory(facts, &mut after, (*inventory).clone())?;
+    }
+    Ok(Outcome { host: decision::change(before, after, facts.now), events: Vec::new() })
+}
+
+/// Refuses a change when the installation has begun.
+fn gate(status: HostStatus, refusal: u16, what: &str) -> Result<(), Refusal> {
+    if state::before_installation(status) {
+        return Ok(());
+    }
+    let reason = format!(
+        "Host is in {status} state, {what} can be set only in one of {} states",
+        state::list(DISCOVERY)
+    );
+    Err(Refusal::new(refusal, reason))
+}
+
+fn text<T: serde::Serialize>(value: &T) -> Result<String, Refusal> {
+    serde_json::to_string(value).map_err(|error| Refusal::new(500, error))
+}

@@ -1,0 +1,41 @@
+//! A user cancels the installation (state-machines §3.5).
+
+use crate::decide::host;
+use crate::decide::refresh::{Draft, Refresh};
+use crate::model::event::catalogue;
+use crate::model::facts::Facts;
+use crate::model::refusal::Refusal;
+use crate::model::rejection::Rejection;
+use crate::state::cluster::refresh::request;
+use crate::state::cluster::transition::CANCEL;
+
+use super::wrong_state;
+
+/// Cancels the installation of the cluster and of each host.
+///
+/// # Errors
+///
+/// 409 when cluster or any host is in another state. Nothing is changed then, but what was tried is told
+/// (state-machines §11).
+pub fn cancel(facts: &Facts) -> Result<Refresh, Rejection> {
+    let mut draft = Draft::new(facts);
+    match attempt(&mut draft) {
+        Ok(()) => Ok(draft.unsettled()),
+        Err(refusal) => {
+            let mut events = draft.events;
+            if let Some(record) = &facts.cluster {
+                let spec = catalogue::CANCEL_INSTALLATION_FAILED;
+                events.push(spec.of_cluster(record.cluster.id, &[("error", &refusal.reason)]));
+            }
+            Err(Rejection { refusal, events })
+        }
+    }
+}
+
+fn attempt(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if !request(&mut draft.facts, CANCEL, &mut draft.events) {
+        return Err(wrong_state(&draft.facts, "cancelled"));
+    }
+    let (now, events) = (draft.facts.now, &mut draft.events);
+    draft.facts.hosts.iter_mut().try_for_each(|host| host::cancel::cancel(host, now, events))
+}

@@ -1,0 +1,31 @@
+//! A host is installed into a cluster that runs already (state-machines §8.3).
+
+use crate::decide::host;
+use crate::decide::refresh::{Draft, Refresh};
+use crate::model::event::catalogue;
+use crate::model::facts::Facts;
+use crate::model::host::HostKey;
+use crate::model::refusal::Refusal;
+
+/// Begins the installation of one host; its Ignition config must be stored before this is.
+///
+/// # Errors
+///
+/// 404 when the host is not among the facts or not bound, 409 when it joins no installed cluster, is not
+/// ready, or is real and the service only simulates.
+pub fn install_host(facts: &Facts, key: HostKey) -> Result<Refresh, Refusal> {
+    let mut draft = Draft::new(facts);
+    let unknown = || Refusal::not_found(format!("Host {} not found", key.host_id));
+    let place = draft.facts.hosts.iter().position(|host| host.key() == key).ok_or_else(unknown)?;
+    host::install::may_install(&draft.facts.hosts[place])?;
+    host::simulated::check(facts, &draft.facts.hosts[place])?;
+    if let Some(cluster_id) = draft.facts.hosts[place].record.host.cluster_id
+        && facts.settings.generation.is_simulated()
+    {
+        draft.events.push(catalogue::INSTALLATION_SIMULATED.of_cluster(cluster_id, &[]));
+    }
+    draft.settle();
+    let (settings, now) = (&facts.settings, facts.now);
+    host::install::install_day2(&mut draft.facts.hosts[place], settings, now, &mut draft.events)?;
+    Ok(draft.settled())
+}

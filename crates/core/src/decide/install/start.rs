@@ -1,0 +1,77 @@
+//! A user starts the installation (state-machines §8.1).
+
+use assisted_wire::host::{HostRole, HostStatus};
+
+use crate::admission::gate::{self, Operation};
+use crate::catalogue::feature::usage::Usages;
+use crate::decide::host;
+use crate::decide::refresh::{Draft, Refresh};
+use crate::model::action::Action;
+use crate::model::cluster::ClusterRecord;
+use crate::model::event::{NewEvent, catalogue};
+use crate::model::facts::Facts;
+use crate::model::refusal::Refusal;
+use crate::state::cluster::refresh::request;
+use crate::state::cluster::transition::INSTALL;
+
+/// Of so many hosts or fewer, all become masters anyway.
+const FEW_HOSTS: usize = 3;
+
+/// Starts the installation: fixes the roles that were left to the service, looks whether everything is ready with them,
+/// and begins to prepare.
+///
+/// # Errors
+///
+/// 400 when a host is not ready, 409 when the cluster is not, or when the service only simulates and a host is real, 500 when no master can be bootstrap. Nothing is changed
+/// then.
+pub fn install(facts: &Facts) -> Result<Refresh, Refusal> {
+    let mut draft = Draft::new(facts);
+    let left_open = draft.facts.hosts.iter().any(|host| host.record.host.role == Some(HostRole::AutoAssign));
+    if host::role::fix(&mut draft.facts, &mut draft.events) {
+        for host in draft.facts.hosts.iter().filter(|host| !host.is_day2()) {
+            let status = host.record.host.status;
+            if status != HostStatus::Known {
+                let name = host.name();
+                let reason = format!("Host {name} is in status {status} and not ready for install");
+                return Err(Refusal::bad_request(reason));
+            }
+        }
+        draft.settle();
+    }
+    let many = draft.facts.hosts.len() > FEW_HOSTS;
+    let Some(record) = &mut draft.facts.cluster else {
+        return Err(Refusal::not_found("record not found"));
+    };
+    draft.events.extend(note(record, left_open && many));
+    gate::check(Operation::Install, &record.cluster)?;
+    let cluster_id = record.cluster.id;
+    for host in draft.facts.hosts.iter().filter(|host| !host.is_day2()) {
+        host::simulated::check(facts, host)?;
+    }
+    if facts.settings.generation.is_simulated() {
+        draft.events.push(catalogue::INSTALLATION_SIMULATED.of_cluster(cluster_id, &[]));
+    }
+    request(&mut draft.facts, INSTALL, &mut draft.events);
+    host::bootstrap::choose(&mut draft.facts.hosts, &mut draft.events)?;
+    let attempt = draft.facts.cluster.as_ref().map(|record| record.cluster.install_started_at.0.into());
+    draft.actions.push(Action::DeleteLogs { cluster_id });
+    draft.actions.extend(attempt.map(|attempt| Action::Generate { cluster_id, attempt }));
+    Ok(draft.settled())
+}
+
+/// Notes which features an installation uses, and tells if the user does without some validations.
+fn note(record: &mut ClusterRecord, roles_assigned: bool) -> Option<NewEvent> {
+    let any = |list: &str| serde_json::from_str(list).is_ok_and(|ids: Vec<String>| !ids.is_empty());
+    let ignored = any(&record.ignored_host_validations) || any(&record.ignored_cluster_validations);
+    if roles_assigned || ignored {
+        let mut usages = Usages::read(&record.cluster.feature_usage);
+        if roles_assigned {
+            usages.set("auto assign role", true);
+        }
+        if ignored {
+            usages.set("Validations have been ignored for this cluster", true);
+        }
+        record.cluster.feature_usage = usages.write();
+    }
+    ignored.then(|| catalogue::VALIDATIONS_IGNORED.of_cluster(record.cluster.id, &[]))
+}

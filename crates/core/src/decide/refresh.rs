@@ -1,0 +1,161 @@
+//! The decision: looks at a cluster with its hosts, or at a host of a pool, and says what to write, what to tell, what to
+//! do, and when to look again.
+
+use assisted_wire::host::HostValidationId;
+use jiff::Timestamp;
+
+use crate::decide::host;
+use crate::model::action::Action;
+use crate::model::cluster::ClusterRecord;
+use crate::model::decision::{self, HostChange};
+use crate::model::event::NewEvent;
+use crate::model::facts::{Facts, takes_part};
+use crate::model::host::HostKey;
+use crate::state::cluster;
+use crate::state::cluster::refresh::Changed;
+use crate::state::host::surroundings::Surroundings;
+use crate::state::host::{clock, refresh as host_refresh, transition as host_transition};
+use crate::state::machine::Table;
+use crate::validation::host::evaluate_in;
+use crate::validation::{Results, Scope};
+
+/// What a decision wants done. Empty when nothing changed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Refresh {
+    /// Hosts that changed.
+    pub hosts: Vec<HostChange>,
+    /// The cluster, if it changed.
+    pub cluster: Option<ClusterRecord>,
+    /// Events, in order.
+    pub events: Vec<NewEvent>,
+    /// What is to be done outside, in order.
+    pub actions: Vec<Action>,
+    /// The earliest moment at which the clock alone could change anything; `None`: never.
+    pub next_check: Option<Timestamp>,
+    /// Hosts that could not be judged, which are as before, and why; for the log.
+    pub problems: Vec<(HostKey, String)>,
+}
+
+/// What one look changes may change what the next look sees: a role changes what hardware is required, a host that is
+/// ready makes its cluster ready. Hosts and cluster agree after three or four looks; the limit is there for the case
+/// that they never do.
+const MOST_LOOKS: usize = 12;
+
+/// Decides. Without side effects, and settled: a second call on what the first has left changes nothing.
+pub fn refresh(facts: &Facts) -> Refresh {
+    Draft::new(facts).settled()
+}
+
+/// Facts that are being changed, and what the changes bring about.
+pub(crate) struct Draft<'f> {
+    before: &'f Facts,
+    /// The facts as they will be, without hosts that take no part.
+    pub(crate) facts: Facts,
+    pub(crate) events: Vec<NewEvent>,
+    pub(crate) actions: Vec<Action>,
+    problems: Vec<(HostKey, String)>,
+    /// What the last look found out about each host; `None`: it must be found out anew.
+    judged: Vec<Option<Judged>>,
+}
+
+type Judged = Result<Results<HostValidationId>, String>;
+
+impl<'f> Draft<'f> {
+    /// Nothing is changed yet.
+    pub(crate) fn new(before: &'f Facts) -> Self {
+        let facts = before.clone().without_disabled();
+        let (problems, judged) = (Vec::new(), Vec::new());
+        Self { before, facts, events: Vec::new(), actions: Vec::new(), problems, judged }
+    }
+
+    /// Looks until hosts and cluster agree.
+    pub(crate) fn settle(&mut self) {
+        self.judge_all_anew();
+        for _ in 0..MOST_LOOKS {
+            if !self.look() {
+                break;
+            }
+        }
+        let judged = self.facts.hosts.iter().zip(&self.judged);
+        let failed =
+            judged.filter_map(|(host, judged)| Some((host.key(), judged.as_ref()?.as_ref().err()?.clone())));
+        self.problems = failed.collect();
+    }
+
+    fn judge_all_anew(&mut self) {
+        self.judged = vec![None; self.facts.hosts.len()];
+    }
+
+    /// Judges the hosts that must be; tells which.
+    fn judge(&mut self, order: &[usize]) -> Vec<bool> {
+        let scope = Scope::new(&self.facts);
+        let open: Vec<bool> = self.judged.iter().map(Option::is_none).collect();
+        for &place in order.iter().filter(|place| open[**place]) {
+            let results = evaluate_in(&scope, &self.facts.hosts[place]);
+            self.judged[place] = Some(results.map_err(|error| error.to_string()));
+        }
+        open
+    }
+
+    /// Looks once at everything, weakest host first; whether anything changed that another look could see.
+    fn look(&mut self) -> bool {
+        if cluster::refresh::derive(&mut self.facts) {
+            self.judge_all_anew();
+        }
+        let order = host::role::weakest_first(&self.facts.hosts);
+        let judged_now = self.judge(&order);
+        let Self { facts, events, judged, .. } = self;
+        let around = Surroundings::of(facts);
+        let mut changed = false;
+        for place in order.iter().copied() {
+            let (host, Some(Ok(results))) = (&mut facts.hosts[place], &judged[place]) else { continue };
+            if judged_now[place] {
+                host_refresh::note(host, results, events);
+            }
+            if host_refresh::refresh(host, results, &around, events) {
+                judged[place] = None;
+                changed = true;
+            }
+        }
+        let suggested = host::role::suggest(facts, &order, events);
+        let of_cluster = cluster::refresh::refresh(facts, events);
+        // Hosts are judged neither by the state of their cluster nor by those of the others.
+        if suggested || of_cluster == Changed::More {
+            self.judge_all_anew();
+        }
+        changed || suggested || of_cluster != Changed::Nothing
+    }
+
+    /// What is to be done, once everything settled.
+    pub(crate) fn settled(mut self) -> Refresh {
+        self.settle();
+        let around = Surroundings::of(&self.facts);
+        let hosts = self.facts.hosts.iter().filter_map(|host| clock::next_check(host, &around));
+        let next_check = hosts.chain(cluster::refresh::next_check(&self.facts)).min();
+        self.finish(next_check)
+    }
+
+    /// What is to be done at once; what follows from it is left to a look that is due now. For requests whose answer
+    /// shows what was asked for, not what soon becomes of it.
+    pub(crate) fn unsettled(self) -> Refresh {
+        let now = self.facts.now;
+        self.finish(Some(now))
+    }
+
+    fn finish(self, next_check: Option<Timestamp>) -> Refresh {
+        let Self { before, facts, events, actions, problems, .. } = self;
+        let hosts = before.hosts.iter().filter(|host| takes_part(host)).zip(facts.hosts);
+        let hosts = hosts.filter_map(|(before, after)| decision::change(before, after, facts.now)).collect();
+        let cluster =
+            facts.cluster.filter(|after| Some(after) != before.cluster.as_ref()).map(|mut record| {
+                record.cluster.updated_at = facts.now.into();
+                record
+            });
+        Refresh { hosts, cluster, events, actions, next_check, problems }
+    }
+}
+
+/// Every table of every machine, in words, for the documentation.
+pub fn tables() -> Vec<Table> {
+    [host_transition::tables(), cluster::transition::tables()].concat()
+}

@@ -1,3 +1,0 @@
-//! Infra-envs.
-
-pub mod record;

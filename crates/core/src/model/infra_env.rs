@@ -1,0 +1,23 @@
+//! What is kept of an infra-env.
+
+use assisted_wire::infra_env::InfraEnv;
+use assisted_wire::secret::Secret;
+use serde::{Deserialize, Serialize};
+
+use crate::model::cluster::MirrorRegistry;
+
+/// An infra-env as it is stored: what the API shows, and what it never shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InfraEnvRecord {
+    /// What the API shows.
+    pub infra_env: InfraEnv,
+    /// The pull secret; the API only tells whether there is one.
+    #[serde(default)]
+    pub pull_secret: Secret,
+    /// Key that signs the URLs of its images; hexadecimal.
+    #[serde(default)]
+    pub image_token_key: Secret,
+    /// Registries that stand in for others for its hosts, in the place of the service's; `None`: the service's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mirror_registry: Option<MirrorRegistry>,
+}

@@ -1,0 +1,17 @@
+//! What decisions are made from, and what they are made of: records, reports, facts; outcomes, events, actions, refusals.
+
+pub mod action;
+pub mod cluster;
+pub mod deadline;
+pub mod decision;
+pub mod disk;
+pub mod event;
+pub mod facts;
+pub mod heard;
+pub mod host;
+pub mod infra_env;
+pub mod outcome;
+pub mod refusal;
+pub mod rejection;
+pub mod report;
+pub mod topology;

@@ -1,0 +1,26 @@
+//! A refusal that leaves a trace: the events are stored although nothing else is.
+
+use crate::model::event::NewEvent;
+use crate::model::refusal::Refusal;
+
+/// Why a request on a host is refused, and the events that tell of it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{refusal}")]
+pub struct Rejection {
+    pub refusal: Refusal,
+    /// Events to store all the same.
+    pub events: Vec<NewEvent>,
+}
+
+impl Rejection {
+    /// A refusal that is told.
+    pub fn told(refusal: Refusal, event: NewEvent) -> Self {
+        Self { refusal, events: vec![event] }
+    }
+}
+
+impl From<Refusal> for Rejection {
+    fn from(refusal: Refusal) -> Self {
+        Self { refusal, events: Vec::new() }
+    }
+}

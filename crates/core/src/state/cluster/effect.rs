@@ -1,0 +1,152 @@
+//! What a rule of the cluster's machine changes besides state and text.
+
+use std::fmt;
+
+use assisted_wire::cluster::{Cluster, InstallationPreparationStatus as Preparation, LogsState};
+use assisted_wire::time::DateTime;
+use jiff::Timestamp;
+
+use super::{completion, logs, preparation, progress, single_node, timeouts};
+use crate::model::cluster::ClusterRecord;
+use crate::model::event::{NewEvent, catalogue};
+use crate::model::facts::HostFacts;
+use crate::model::topology;
+use crate::settings::Settings;
+
+/// What a rule changes besides state and text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// An installation begins.
+    Begin,
+    /// The preparation failed because it took too long.
+    FailPreparation,
+    /// The preparation succeeded.
+    FinishPreparation,
+    /// The address of a single node becomes the VIPs.
+    SetNodeVips,
+    /// The finalizing stage has all its time again.
+    RestartStage,
+    /// It is told that the finalizing stage takes too long.
+    TellStageTimeout,
+    /// It is told that the installation failed.
+    TellFailure,
+    /// The installation is complete.
+    Complete,
+    /// The logs are given up.
+    GiveUpLogs,
+    /// It is told that the installation was cancelled.
+    TellCancelled,
+    /// What the installation left is forgotten.
+    Forget,
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Begin => "an attempt begins; logs and the last preparation are forgotten",
+            Self::FailPreparation => "the preparation failed",
+            Self::FinishPreparation => "the preparation succeeded",
+            Self::SetNodeVips => "a single node's address becomes the VIPs",
+            Self::RestartStage => "the stage begins anew",
+            Self::TellStageTimeout => "told once per stage",
+            Self::TellFailure => "the failure is told",
+            Self::Complete => "complete",
+            Self::GiveUpLogs => "logs given up",
+            Self::TellCancelled => "the end is told",
+            Self::Forget => "what the installation left is forgotten",
+        })
+    }
+}
+
+/// What effects work on.
+pub(crate) struct Change<'a> {
+    pub(crate) record: &'a mut ClusterRecord,
+    pub(crate) hosts: &'a [HostFacts],
+    pub(crate) settings: &'a Settings,
+    pub(crate) now: Timestamp,
+    pub(crate) events: &'a mut Vec<NewEvent>,
+}
+
+impl Change<'_> {
+    /// Works an effect; state and text are the new ones already.
+    pub(crate) fn apply(&mut self, effect: Effect) {
+        let now: DateTime = self.now.into();
+        let cluster = &mut self.record.cluster;
+        match effect {
+            Effect::Begin => {
+                // As exact as it is stored, so that the attempt is known again.
+                let started_at = Timestamp::from_millisecond(self.now.as_millisecond()).unwrap_or(self.now);
+                cluster.install_started_at = started_at.into();
+                logs::forget(cluster);
+                preparation::restart(cluster);
+            }
+            Effect::FailPreparation => {
+                preparation::set(cluster, Preparation::Failed, preparation::TIMED_OUT);
+                let reason: &dyn fmt::Display = &preparation::TIMED_OUT;
+                let spec = catalogue::INSTALLATION_PREPARING_TIMED_OUT;
+                self.events.push(spec.of_cluster(cluster.id, &[("reason", reason)]));
+            }
+            Effect::FinishPreparation => {
+                preparation::set(cluster, Preparation::Success, preparation::SUCCEEDED);
+                progress::prepared(cluster);
+            }
+            Effect::SetNodeVips => {
+                if topology::is_single_node(cluster) {
+                    single_node::set_vips(self.record, self.hosts);
+                }
+            }
+            Effect::RestartStage => restart_stage(cluster, now),
+            Effect::TellStageTimeout => self.tell_stage_timeout(),
+            Effect::TellFailure => {
+                let reason: &dyn fmt::Display = &cluster.status_info;
+                let spec = catalogue::CLUSTER_INSTALLATION_FAILED;
+                self.events.push(spec.of_cluster(cluster.id, &[("failure_reason", reason)]));
+            }
+            Effect::Complete => {
+                progress::completed(cluster);
+                self.events.extend(completion::degraded(cluster));
+                self.events.push(catalogue::CLUSTER_INSTALLATION_COMPLETED.of_cluster(cluster.id, &[]));
+            }
+            Effect::GiveUpLogs => cluster.logs_info = Some(LogsState::Timeout),
+            Effect::TellCancelled => {
+                self.events.push(catalogue::CLUSTER_INSTALLATION_CANCELED.of_cluster(cluster.id, &[]));
+            }
+            Effect::Forget => {
+                forget(self.record);
+                let spec = catalogue::CLUSTER_INSTALLATION_RESET;
+                self.events.push(spec.of_cluster(self.record.cluster.id, &[]));
+            }
+        }
+    }
+
+    fn tell_stage_timeout(&mut self) {
+        let cluster = &mut self.record.cluster;
+        let Some(stage) = progress::stage(cluster) else { return };
+        let minutes = timeouts::minutes(timeouts::of_stage(stage, cluster, self.settings));
+        cluster.progress.get_or_insert_default().finalizing_stage_timed_out = true;
+        let values: &[(&str, &dyn fmt::Display)] = &[("stage", &stage), ("minutes", &minutes)];
+        self.events.push(catalogue::FINALIZING_STAGE_TIMED_OUT.of_cluster(cluster.id, values));
+    }
+}
+
+/// Gives the finalizing stage all its time again.
+pub(crate) fn restart_stage(cluster: &mut Cluster, now: DateTime) {
+    let progress = cluster.progress.get_or_insert_default();
+    progress.finalizing_stage_started_at = now;
+    progress.finalizing_stage_timed_out = false;
+}
+
+/// Forgets what an installation left. Networks and the hosts' roles stay.
+fn forget(record: &mut ClusterRecord) {
+    record.generated_for = None;
+    record.kubeconfig_stored = false;
+    let cluster = &mut record.cluster;
+    progress::forget(cluster);
+    logs::forget(cluster);
+    preparation::restart(cluster);
+    cluster.openshift_cluster_id = None;
+    if topology::is_single_node(cluster) {
+        cluster.api_vips = Some(Vec::new());
+        cluster.ingress_vips = Some(Vec::new());
+    }
+}

@@ -1,0 +1,129 @@
+//! Time limits of a cluster's installation, and when they pass (state-machines §3.3, §3.9).
+
+use std::time::Duration;
+
+use assisted_wire::cluster::{Cluster, FinalizingStage};
+use assisted_wire::operator::OperatorType;
+use assisted_wire::time::DateTime;
+use jiff::Timestamp;
+
+use crate::model::deadline;
+use crate::settings::{FinalizingStageTimeouts, Settings};
+use crate::state::host::limits;
+
+/// How much longer than the checks of its hosts a cluster's preparation may take.
+const PREPARATION_MARGIN: Duration = Duration::from_secs(2 * 60);
+
+/// Time limit of the first finalizing stage where limits only warn: the full one would say nothing for hours.
+const SOFT_CLUSTER_OPERATORS: Duration = Duration::from_secs(70 * 60);
+
+/// Whether passed limits only warn: the service and the cluster's organisation must both want that.
+pub(crate) fn are_soft(cluster: &Cluster, settings: &Settings) -> bool {
+    settings.hosts.enable_soft_timeouts && cluster.org_soft_timeouts_enabled
+}
+
+/// Time limit of a cluster's preparation: never shorter than what its hosts may take for their checks.
+pub(crate) fn preparation(settings: &Settings) -> Duration {
+    let checks = limits::checks(settings);
+    settings.timeouts.prepare_for_installation.max(checks.saturating_add(PREPARATION_MARGIN))
+}
+
+/// Time limit of a finalizing stage: those that wait for operators last as long as the slowest operator may.
+pub(crate) fn of_stage(stage: FinalizingStage, cluster: &Cluster, settings: &Settings) -> Duration {
+    let own = settings.finalizing_stages.of(stage);
+    match stage {
+        FinalizingStage::WaitingForClusterOperators if are_soft(cluster, settings) => {
+            // A limit that somebody set holds either way.
+            let default = FinalizingStageTimeouts::default().waiting_for_cluster_operators;
+            if own == default { SOFT_CLUSTER_OPERATORS } else { own }
+        }
+        FinalizingStage::WaitingForOlmOperatorsCsvInitialization
+        | FinalizingStage::WaitingForOlmOperatorsCsv
+        | FinalizingStage::WaitingForOLMOperatorSetupJobs => {
+            let operators = cluster.monitored_operators.iter().flatten();
+            let olm = operators.filter(|each| each.operator_type == Some(OperatorType::Olm));
+            let seconds = olm.filter_map(|each| u64::try_from(each.timeout_seconds).ok()).max().unwrap_or(0);
+            own.max(Duration::from_secs(seconds))
+        }
+        _ => own,
+    }
+}
+
+/// Whether a stage that takes too long is only told of: what it waits for does not make the cluster unusable.
+pub(crate) const fn is_tolerant(stage: FinalizingStage) -> bool {
+    matches!(
+        stage,
+        FinalizingStage::ApplyingOlmManifests
+            | FinalizingStage::WaitingForOlmOperatorsCsvInitialization
+            | FinalizingStage::WaitingForOlmOperatorsCsv
+    )
+}
+
+/// The last moment within a limit that began at some moment.
+pub(crate) fn end(began: DateTime, limit: Duration) -> Timestamp {
+    deadline::after(began.0, limit)
+}
+
+/// A limit in whole minutes, as texts tell it.
+pub(crate) const fn minutes(limit: Duration) -> u64 {
+    limit.as_secs() / 60
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::validation::testing::facts;
+
+    const fn mins(count: u64) -> Duration {
+        Duration::from_secs(count * 60)
+    }
+
+    #[test]
+    fn preparation_outlasts_the_checks() {
+        let mut settings = Settings::default();
+        assert_eq!(preparation(&settings), mins(18));
+        settings.timeouts.prepare_for_installation = mins(30);
+        assert_eq!(preparation(&settings), mins(30));
+        settings.hosts.disk_check_timeout = mins(40);
+        assert_eq!(preparation(&settings), mins(42));
+    }
+
+    #[test]
+    fn stages() {
+        use FinalizingStage as S;
+        let mut facts = facts(0);
+        let mut settings = Settings::default();
+        let cluster = facts.test_cluster();
+        let limits = |cluster: &Cluster, settings: &Settings| {
+            FinalizingStage::ALL
+                .iter()
+                .map(|stage| minutes(of_stage(*stage, cluster, settings)))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(limits(cluster, &settings), [600, 70, 10, 70, 70, 10, 70]);
+        cluster.monitored_operators = serde_json::from_value(serde_json::json!([
+            {"name": "console", "operator_type": "builtin", "timeout_seconds": 36_000},
+            {"name": "lso", "operator_type": "olm", "timeout_seconds": 4_260},
+            {"name": "odd", "operator_type": "olm", "timeout_seconds": -1},
+        ]))
+        .unwrap();
+        assert_eq!(limits(cluster, &settings), [600, 70, 10, 71, 71, 71, 70]);
+        settings.hosts.enable_soft_timeouts = true;
+        assert_eq!(
+            minutes(of_stage(S::WaitingForClusterOperators, cluster, &settings)),
+            600,
+            "both must want it"
+        );
+        cluster.org_soft_timeouts_enabled = true;
+        assert_eq!(minutes(of_stage(S::WaitingForClusterOperators, cluster, &settings)), 70);
+        settings.finalizing_stages.waiting_for_cluster_operators = mins(180);
+        assert_eq!(minutes(of_stage(S::WaitingForClusterOperators, cluster, &settings)), 180);
+    }
+
+    #[test]
+    fn limits_beyond_the_calendar_never_end() {
+        let began = DateTime("2026-01-01T00:00:00Z".parse().unwrap());
+        assert_eq!(end(began, Duration::MAX), Timestamp::MAX);
+        assert_eq!(end(began, mins(1)).to_string(), "2026-01-01T00:01:00Z");
+    }
+}

@@ -1,0 +1,213 @@
+//! What the rules of the host's machine ask: validations by their id, named groups of them, and predicates.
+
+use std::fmt;
+use std::time::Duration;
+
+use assisted_wire::cluster::ClusterStatus;
+use assisted_wire::host::HostValidationId::{self, *};
+use assisted_wire::host::{HostRole, HostStage};
+
+use super::limits;
+use super::situation::Situation;
+use crate::catalogue::operator::OPERATORS;
+use crate::model::deadline;
+use crate::settings::Settings;
+
+/// A question about a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// The validation passes, or does not apply, or is disabled or ignored.
+    Passes(HostValidationId),
+    /// Every validation of the group passes.
+    All(Group),
+    /// The host joins an installed cluster.
+    Day2,
+    /// The host's role was decided upon.
+    HasRole,
+    /// The host came back from the discovery image although it should have booted its disk.
+    BootedWrongDevice,
+    /// The installer said that the host is in a stage.
+    Stage(HostStage),
+    /// The stage takes longer than its limit.
+    StageOverdue,
+    /// That the stage takes too long was told.
+    StageOverdueTold,
+    /// The host waits only because a person must help another one.
+    StageHeldBack,
+    /// That the host is silent was told.
+    SilenceTold,
+    /// Time limits only warn.
+    SoftTimeouts,
+    /// The host's cluster is in a state.
+    Cluster(ClusterStatus),
+    /// The cluster would succeed without the hosts that wait for a person.
+    Dispensable,
+    /// The installation disk was measured, or need not be.
+    DiskTested,
+    /// Images were pulled, and none of them failed.
+    ImagesPulled,
+    /// The host was in its state for longer than a limit.
+    Overdue(Limit),
+    /// Logs of the failed host were awaited for too long.
+    LogsOverdue,
+}
+
+/// How long a host may be in a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    Preparation,
+    Start,
+    UserAction,
+    Reclaim,
+}
+
+impl Limit {
+    /// The limit as it is set.
+    pub fn of(self, settings: &Settings) -> Duration {
+        match self {
+            Self::Preparation => limits::preparation(settings),
+            Self::Start => limits::START,
+            Self::UserAction => settings.timeouts.host_installing_pending_user_action,
+            Self::Reclaim => limits::RECLAIM,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Preparation => "to prepare",
+            Self::Start => "to start",
+            Self::UserAction => "for a person to help",
+            Self::Reclaim => "to be reclaimed",
+        }
+    }
+}
+
+/// A named group of validations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    ValidInventory,
+    MinimalHardware,
+    InputDefined,
+    Sufficient,
+    Bindable,
+}
+
+impl Group {
+    /// The validations of the group.
+    pub fn members(self) -> impl Iterator<Item = HostValidationId> {
+        let own: &[_] = match self {
+            Self::ValidInventory => &[HasInventory, InventoryNotFullyTruncated],
+            Self::MinimalHardware => &[
+                HasMinValidDisks,
+                HasMinCpuCores,
+                HasMinMemory,
+                CompatibleWithClusterPlatform,
+                DiskEncryptionRequirementsSatisfied,
+            ],
+            Self::InputDefined => &[MachineCidrDefined],
+            Self::Sufficient => SUFFICIENT,
+            Self::Bindable => &[HasMinValidDisks, HasMinCpuCores, HasMinMemory, HostnameValid],
+        };
+        let operators = if self == Self::Sufficient { OPERATORS } else { &[] };
+        own.iter().copied().chain(operators.iter().map(|operator| operator.host))
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::ValidInventory => "valid inventory",
+            Self::MinimalHardware => "minimal hardware",
+            Self::InputDefined => "input defined",
+            Self::Sufficient => "sufficient",
+            Self::Bindable => "bindable",
+        }
+    }
+}
+
+/// What a host needs besides minimal hardware, input, and what each operator asks (state-machines §4.9).
+const SUFFICIENT: &[HostValidationId] = &[
+    HasMemoryForRole,
+    HasCpuCoresForRole,
+    BelongsToMachineCidr,
+    HostnameUnique,
+    HostnameValid,
+    IgnitionDownloadable,
+    BelongsToMajorityGroup,
+    SufficientNetworkLatencyRequirementForRole,
+    SufficientPacketLossRequirementForRole,
+    HasDefaultRoute,
+    ApiDomainNameResolvedCorrectly,
+    ApiIntDomainNameResolvedCorrectly,
+    AppsDomainNameResolvedCorrectly,
+    DnsWildcardNotConfigured,
+    ValidPlatformNetworkSettings,
+    SufficientInstallationDiskSpeed,
+    NonOverlappingSubnets,
+    CompatibleAgent,
+    TimeSyncedBetweenHostAndService,
+    NoSkipInstallationDisk,
+    NoSkipMissingDisk,
+    NoIpCollisionsInNetwork,
+    NoIscsiNicBelongsToMachineCidr,
+];
+
+impl Condition {
+    /// Answers the question.
+    pub(crate) fn holds(self, situation: &Situation<'_>) -> bool {
+        let host = &situation.host.record.host;
+        let passes = |id| situation.results.is_some_and(|results| results.condition(id));
+        let progress = host.progress.as_ref();
+        match self {
+            Self::Passes(id) => passes(id),
+            Self::All(group) => group.members().all(passes),
+            Self::Day2 => situation.host.is_day2(),
+            Self::HasRole => {
+                matches!(host.role, Some(HostRole::Master | HostRole::Arbiter | HostRole::Worker))
+            }
+            Self::BootedWrongDevice => match situation.stage() {
+                Some(HostStage::Rebooting) => true,
+                Some(HostStage::Done) => situation.host.is_day2(),
+                _ => false,
+            },
+            Self::Stage(stage) => situation.stage() == Some(stage),
+            Self::StageOverdue => situation.is_stage_overdue(),
+            Self::StageOverdueTold => progress.is_some_and(|progress| progress.stage_timed_out),
+            Self::StageHeldBack => situation.is_stage_held_back(),
+            Self::SilenceTold => host.connection_timed_out,
+            Self::SoftTimeouts => situation.around.is_some_and(|around| around.soft_timeouts),
+            Self::Cluster(status) => {
+                situation.around.and_then(|around| around.cluster_status) == Some(status)
+            }
+            Self::Dispensable => situation.around.is_some_and(|around| around.would_succeed),
+            Self::DiskTested => situation.is_disk_tested(),
+            Self::ImagesPulled => situation.are_images_pulled(),
+            Self::Overdue(limit) => situation.around.is_some_and(|around| {
+                around.now > deadline::after(host.status_updated_at.0, limit.of(&around.settings))
+            }),
+            Self::LogsOverdue => situation.are_logs_overdue(),
+        }
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Passes(id) => id.fmt(f),
+            Self::All(group) => f.write_str(group.name()),
+            Self::Day2 => f.write_str("day-2"),
+            Self::HasRole => f.write_str("has a role"),
+            Self::BootedWrongDevice => f.write_str("booted from the wrong device"),
+            Self::Stage(stage) => write!(f, "stage is {stage}"),
+            Self::StageOverdue => f.write_str("stage takes too long"),
+            Self::StageOverdueTold => f.write_str("that was told"),
+            Self::StageHeldBack => f.write_str("waits for a host that a person must help"),
+            Self::SilenceTold => f.write_str("silence was told"),
+            Self::SoftTimeouts => f.write_str("soft time limits"),
+            Self::Cluster(status) => write!(f, "cluster is {status}"),
+            Self::Dispensable => f.write_str("the cluster would succeed without it"),
+            Self::DiskTested => f.write_str("disk tested"),
+            Self::ImagesPulled => f.write_str("images pulled"),
+            Self::Overdue(limit) => write!(f, "takes too long {}", limit.name()),
+            Self::LogsOverdue => f.write_str("logs take too long"),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Looks at one host again: validations, then the table.
+
+use std::borrow::Cow;
+
+use assisted_wire::cluster::LogsState;
+use assisted_wire::host::HostValidationId;
+use assisted_wire::time::DateTime;
+
+use super::situation::Situation;
+use super::surroundings::Surroundings;
+use super::transition::{Effect, HostRule, REFRESH, REFRESH_POOL};
+use super::{forget, format, limits, state, status_info};
+use crate::model::deadline;
+use crate::model::event::{NewEvent, catalogue, cut};
+use crate::model::facts::HostFacts;
+use crate::model::report::ReportKind;
+use crate::state::machine::choose;
+use crate::validation::host::invalid_images;
+use crate::validation::{Change, ChangeKind, Results, diff};
+
+/// Looks at a host again, given the results of its validations; whether it changed in a way that others, or another
+/// look, could see. Texts for people are no such change, and the results themselves were noted before ([`note`]).
+pub fn refresh(
+    host: &mut HostFacts,
+    results: &Results<HostValidationId>,
+    around: &Surroundings,
+    events: &mut Vec<NewEvent>,
+) -> bool {
+    let situation = Situation { host, results: Some(results), around: Some(around) };
+    let table = REFRESH.iter().chain(REFRESH_POOL);
+    // A state without a rule for its situation stays.
+    let Some(rule) = choose(table, &host.record.host.status, &|condition| condition.holds(&situation)) else {
+        return false;
+    };
+    let info = rule.info.map(|info| status_info::fill(info, &situation));
+    apply(host, rule, info, around, events)
+}
+
+/// Does what a rule says; whether anything but the text changed.
+fn apply(
+    host: &mut HostFacts,
+    rule: &HostRule,
+    info: Option<Cow<'static, str>>,
+    around: &Surroundings,
+    events: &mut Vec<NewEvent>,
+) -> bool {
+    let status = host.record.host.status;
+    let mut changed = false;
+    if let (Some(to), Some(info)) = (rule.to, info) {
+        if to == status && host.record.host.status_info == cut(&info, state::LONGEST_INFO) {
+            return false;
+        }
+        if rule.effects.contains(&Effect::LeaveCluster) {
+            forget::leave_cluster(host);
+        }
+        state::enter(host, to, &info, around.now, events);
+        changed = to != status;
+    }
+    for effect in rule.effects {
+        changed |= run(*effect, host, around, events);
+    }
+    changed
+}
+
+/// Brings an effect about; whether anything changed.
+fn run(effect: Effect, host: &mut HostFacts, around: &Surroundings, events: &mut Vec<NewEvent>) -> bool {
+    match effect {
+        Effect::ForgetLogs => {
+            forget::forget_logs(host);
+            true
+        }
+        Effect::ForgetFailedImages => {
+            let status = host.report(ReportKind::ImagesStatus);
+            let fine = invalid_images(status).is_some_and(|invalid| invalid.is_empty());
+            !fine && host.reports.remove(&ReportKind::ImagesStatus).is_some()
+        }
+        Effect::BeginInstallation => {
+            format::begin(host, &around.settings, events);
+            true
+        }
+        Effect::NoteSilence | Effect::NoteVoice => {
+            host.record.host.connection_timed_out = effect == Effect::NoteSilence;
+            true
+        }
+        Effect::HoldStageBack => hold_stage_back(host, around),
+        Effect::NoteStageOverdue => {
+            note_stage_overdue(host, around, events);
+            true
+        }
+        Effect::GiveUpLogs => {
+            host.record.host.logs_info = Some(LogsState::Timeout);
+            true
+        }
+        // Done before, or by those who know the request.
+        Effect::LeaveCluster
+        | Effect::GiveUpBootstrap
+        | Effect::Forget
+        | Effect::ForgetButInventory
+        | Effect::RestartPreparation
+        | Effect::DemandDiskBoot
+        | Effect::LoseMedia
+        | Effect::FailWithMedia
+        | Effect::RefuseInstalled => false,
+    }
+}
+
+fn hold_stage_back(host: &mut HostFacts, around: &Surroundings) -> bool {
+    let Some(progress) = &mut host.record.host.progress else { return false };
+    if around.now <= deadline::after(progress.stage_updated_at.0, limits::HELD_BACK) {
+        return false;
+    }
+    set_stage_updated_at(host, around.now.into());
+    true
+}
+
+/// Sets the clock of the stage, in both places that show it.
+pub(crate) fn set_stage_updated_at(host: &mut HostFacts, at: DateTime) {
+    let fields = &mut host.record.host;
+    fields.stage_updated_at = at;
+    if let Some(progress) = &mut fields.progress {
+        progress.stage_updated_at = at;
+    }
+}
+
+fn note_stage_overdue(host: &mut HostFacts, around: &Surroundings, events: &mut Vec<NewEvent>) {
+    let Some(progress) = &mut host.record.host.progress else { return };
+    progress.stage_timed_out = true;
+    let Some(stage) = progress.current_stage else { return };
+    let minutes = around.settings.host_stages.of(Some(stage)).as_secs() / 60;
+    events.push(catalogue::HOST_STAGE_TIMED_OUT.of_host(host, &[("stage", &stage), ("minutes", &minutes)]));
+}
+
+/// Stores new results and tells what changed.
+pub fn note(host: &mut HostFacts, results: &Results<HostValidationId>, events: &mut Vec<NewEvent>) {
+    let old = host.report(ReportKind::ValidationsInfo);
+    if results.is_empty() || results.is_stored_as(old) {
+        return;
+    }
+    events.extend(diff(old, results).iter().filter_map(|change| event(host, change)));
+    host.reports.insert(ReportKind::ValidationsInfo, results.to_info().into());
+}
+
+fn event(host: &HostFacts, change: &Change<HostValidationId>) -> Option<NewEvent> {
+    let id = change.id;
+    if let Some(failure) = change.failure_message() {
+        let values: &[(&str, &dyn std::fmt::Display)] =
+            &[("validation_id", &id), ("failure_message", &failure)];
+        return Some(catalogue::HOST_VALIDATION_FAILED.of_host(host, values));
+    }
+    (change.kind == ChangeKind::Fixed)
+        .then(|| catalogue::HOST_VALIDATION_FIXED.of_host(host, &[("validation_id", &id)]))
+}

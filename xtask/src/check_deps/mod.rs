@@ -1,0 +1,145 @@
+//! The order of the crates: each may use only those below it. The order is that of docs/architecture.md, top first. Within
+//! `assisted-core` the modules have an order, too ([`storeys`]).
+
+mod storeys;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::run::{cargo, say};
+
+/// Crates from the top down.
+const ORDER: &[&str] = &[
+    "assisted",
+    "assisted-host",
+    "assisted-lab",
+    "assisted-lab-cluster",
+    "assisted-simhost",
+    "assisted-controller",
+    "assisted-installer",
+    "assisted-agent",
+    "assisted-hostinfo",
+    "assisted-imageserver",
+    "assisted-api",
+    "assisted-service",
+    "assisted-client",
+    "assisted-release",
+    "assisted-store",
+    "assisted-blob",
+    "assisted-isokit",
+    "assisted-ignition",
+    "assisted-netconf",
+    "assisted-core",
+    "assisted-base",
+    "assisted-wire",
+    "assisted-lab-kinds",
+    "assisted-lab-oci",
+    "assisted-lab-tools",
+];
+
+/// Crates that know no network and start no program: they have no use for the features of `assisted-base`.
+const PURE: &[&str] =
+    &["assisted-isokit", "assisted-ignition", "assisted-netconf", "assisted-core", "assisted-wire"];
+
+/// For tests and tasks only: linked into nothing that is shipped.
+const TOOLS: &[&str] = &["assisted-testkit", "xtask"];
+
+/// Crates that what goes onto hosts must not link: no SQL, no Kubernetes, no TLS library but rustls.
+const HEAVY: &[&str] = &["rusqlite", "libsqlite3-sys", "tokio-postgres", "kube", "openssl-sys", "native-tls"];
+const LEAN: &[&str] = &["assisted-host", "assisted-installer", "assisted-agent", "assisted-hostinfo"];
+
+/// Checks the order, and what the crates for hosts link.
+pub fn run() -> Result<()> {
+    let output = cargo(&["metadata", "--format-version", "1"]).output()?;
+    if !output.status.success() {
+        bail!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let metadata: Value = serde_json::from_slice(&output.stdout)?;
+    let mut wrong = order(&metadata)?;
+    wrong.extend(heavy(&metadata)?);
+    if !wrong.is_empty() {
+        bail!("the order of the crates is broken:\n  {}", wrong.join("\n  "));
+    }
+    say(&format!("crate order: {} crates, each uses only crates below it", ORDER.len()));
+    let storeys = storeys::check()?;
+    say(&format!("order of assisted-core: {storeys} modules, each uses only modules below it"));
+    Ok(())
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> Result<&'a str> {
+    value[key].as_str().with_context(|| format!("cargo metadata has no {key}"))
+}
+
+fn order(metadata: &Value) -> Result<Vec<String>> {
+    let place = |name: &str| ORDER.iter().position(|other| *other == name);
+    let members: Vec<_> = metadata["workspace_members"].as_array().context("no members")?.iter().collect();
+    let mut wrong = Vec::new();
+    for package in metadata["packages"].as_array().context("no packages")? {
+        if !members.contains(&&package["id"]) {
+            continue;
+        }
+        let name = text(package, "name")?;
+        if TOOLS.contains(&name) {
+            continue;
+        }
+        let Some(own) = place(name) else {
+            wrong.push(format!("{name} has no place in the order (xtask/src/check_deps/mod.rs)"));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().context("no dependencies")? {
+            let used = text(dependency, "name")?;
+            let dev = dependency["kind"] == "dev";
+            if TOOLS.contains(&used) && !dev {
+                wrong.push(format!("{name} links {used}, which is for tests"));
+            }
+            let asked = dependency["features"].as_array().is_some_and(|features| !features.is_empty());
+            if used == "assisted-base" && asked && !dev && PURE.contains(&name) {
+                wrong.push(format!(
+                    "{name} asks for features of {used}: it knows no network and starts nothing"
+                ));
+            }
+            if place(used).is_some_and(|below| below <= own) && !dev {
+                wrong.push(format!("{name} uses {used}, which is not below it"));
+            }
+        }
+    }
+    Ok(wrong)
+}
+
+fn heavy(metadata: &Value) -> Result<Vec<String>> {
+    let nodes = metadata["resolve"]["nodes"].as_array().context("no resolve graph")?;
+    let names: BTreeMap<&str, &str> = metadata["packages"]
+        .as_array()
+        .context("no packages")?
+        .iter()
+        .filter_map(|package| Some((package["id"].as_str()?, package["name"].as_str()?)))
+        .collect();
+    let edges: BTreeMap<&str, Vec<&str>> = nodes
+        .iter()
+        .filter_map(|node| {
+            let normal = |dep: &&Value| {
+                dep["dep_kinds"]
+                    .as_array()
+                    .is_some_and(|kinds| kinds.iter().any(|kind| kind["kind"].is_null()))
+            };
+            let deps = node["deps"].as_array()?.iter().filter(normal).filter_map(|dep| dep["pkg"].as_str());
+            Some((node["id"].as_str()?, deps.collect()))
+        })
+        .collect();
+    let mut wrong = Vec::new();
+    for (id, name) in names.iter().filter(|(_, name)| LEAN.contains(name)) {
+        let mut seen = std::collections::BTreeSet::new();
+        let mut queue = vec![*id];
+        while let Some(next) = queue.pop() {
+            if seen.insert(next) {
+                queue.extend(edges.get(next).into_iter().flatten());
+            }
+        }
+        for linked in seen.iter().filter_map(|id| names.get(id)).filter(|linked| HEAVY.contains(linked)) {
+            wrong.push(format!("{name} links {linked}, which is too much for a host"));
+        }
+    }
+    Ok(wrong)
+}

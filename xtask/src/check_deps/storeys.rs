@@ -1,0 +1,294 @@
+//! The order of the modules of `assisted-core`: each may use only those below it.
+//!
+//! Read from the tokens of the sources, so that comments and texts don't count; what is compiled for tests alone doesn't
+//! either.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+
+use crate::run::root;
+
+/// Modules of the crate, from the top down.
+const STOREYS: &[&str] = &[
+    "decide",
+    "admission",
+    "state",
+    "validation",
+    "disk",
+    "network",
+    "catalogue",
+    "model",
+    "settings",
+    "version",
+];
+
+/// Arrows that run back up and are still to be turned: who uses what.
+const EXCEPTIONS: &[(&str, &str)] = &[];
+
+/// Where the crate's sources are, from the root of the workspace.
+const SOURCES: &str = "crates/core/src";
+
+/// Checks the order; tells how many modules there are.
+pub fn check() -> Result<usize> {
+    let mut crate_root = Source { file: root().join(SOURCES).join("lib.rs"), module: Vec::new() };
+    let mut arrows = Vec::new();
+    crate_root.read(&mut arrows)?;
+    let wrong = judge(STOREYS, EXCEPTIONS, &arrows);
+    if !wrong.is_empty() {
+        bail!("the order within {SOURCES} is broken:\n  {}", wrong.join("\n  "));
+    }
+    Ok(STOREYS.len())
+}
+
+/// One module that uses another one of the crate.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Arrow {
+    from: String,
+    to: String,
+    /// `path:line`.
+    place: String,
+}
+
+/// What is wrong: modules without a place, arrows back up, exceptions that nothing needs.
+fn judge(order: &[&str], exceptions: &[(&str, &str)], arrows: &[Arrow]) -> Vec<String> {
+    let place = |name: &str| order.iter().position(|other| *other == name);
+    let mut wrong = BTreeSet::new();
+    let mut upward: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for Arrow { from, to, place: at } in arrows {
+        match (place(from), place(to)) {
+            (Some(own), Some(used)) if used < own => upward.entry((from, to)).or_default().push(at),
+            (Some(_), Some(_)) => {}
+            (None, _) => {
+                wrong.insert(format!("{at}: {from} has no place in the order ({})", file!()));
+            }
+            (_, None) => {
+                wrong.insert(format!("{at}: {to} has no place in the order ({})", file!()));
+            }
+        }
+    }
+    for (arrow, places) in &upward {
+        if !exceptions.contains(arrow) {
+            let (from, to) = arrow;
+            wrong.extend(places.iter().map(|at| format!("{at}: {from} uses {to}, which is not below it")));
+        }
+    }
+    for (from, to) in exceptions.iter().filter(|arrow| !upward.contains_key(*arrow)) {
+        wrong.insert(format!("{from} uses {to} no longer: take it from the exceptions ({})", file!()));
+    }
+    wrong.into_iter().collect()
+}
+
+/// A file of the crate.
+struct Source {
+    file: PathBuf,
+    /// Names of its module, from the root of the crate.
+    module: Vec<String>,
+}
+
+impl Source {
+    /// Reads the file and those of the modules that it declares.
+    fn read(&mut self, arrows: &mut Vec<Arrow>) -> Result<()> {
+        let text = fs::read_to_string(&self.file).with_context(|| self.file.display().to_string())?;
+        let tokens: TokenStream =
+            text.parse().map_err(|error| anyhow::anyhow!("{}: {error}", self.file.display()))?;
+        let mut children = Vec::new();
+        self.walk(tokens, arrows, &mut children);
+        for name in children {
+            let file = self.file_of(&name)?;
+            let module = [self.module.as_slice(), &[name]].concat();
+            Source { file, module }.read(arrows)?;
+        }
+        Ok(())
+    }
+
+    /// The file of a module that this one declares.
+    fn file_of(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.file.parent().context("a file in no folder")?;
+        let is_folder_head = self.file.ends_with("mod.rs") || self.module.is_empty();
+        let folder = if is_folder_head { folder.to_owned() } else { self.file.with_extension("") };
+        let candidates = [folder.join(format!("{name}.rs")), folder.join(name).join("mod.rs")];
+        let found = candidates.iter().find(|file| file.is_file()).cloned();
+        found.with_context(|| format!("{}: module {name} has no file", self.file.display()))
+    }
+
+    fn walk(&mut self, tokens: TokenStream, arrows: &mut Vec<Arrow>, children: &mut Vec<String>) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut at = 0;
+        while at < tokens.len() {
+            if is_for_tests(&tokens[at..]) {
+                at += length_of_item(&tokens[at..]);
+                continue;
+            }
+            match &tokens[at..] {
+                [TokenTree::Ident(word), TokenTree::Ident(name), TokenTree::Punct(end), ..]
+                    if word == "mod" && end.as_char() == ';' =>
+                {
+                    children.push(name.to_string());
+                    at += 3;
+                }
+                [TokenTree::Ident(word), TokenTree::Ident(name), TokenTree::Group(body), ..]
+                    if word == "mod" =>
+                {
+                    self.module.push(name.to_string());
+                    self.walk(body.stream(), arrows, &mut Vec::new());
+                    self.module.pop();
+                    at += 3;
+                }
+                [TokenTree::Ident(word), ..] if word == "crate" || word == "super" => {
+                    at += self.path(&tokens[at..], arrows);
+                }
+                [TokenTree::Group(group), ..] => {
+                    self.walk(group.stream(), arrows, children);
+                    at += 1;
+                }
+                _ => at += 1,
+            }
+        }
+    }
+
+    /// Follows a path to the top module that it leads into; tells how many tokens its head has.
+    fn path(&self, tokens: &[TokenTree], arrows: &mut Vec<Arrow>) -> usize {
+        let mut depth = self.module.len();
+        let mut at = 0;
+        while let Some(TokenTree::Ident(word)) = tokens.get(at) {
+            match word.to_string().as_str() {
+                "crate" => depth = 0,
+                "super" => depth = depth.saturating_sub(1),
+                _ => break,
+            }
+            at += 1;
+            if !is_path_separator(&tokens[at..]) {
+                return at;
+            }
+            at += 2;
+        }
+        if depth == 0 {
+            self.into_module(&tokens[at..], arrows);
+        }
+        at
+    }
+
+    /// Notes the modules of the crate's root that stand at the head of a path, or of each in a group.
+    fn into_module(&self, tokens: &[TokenTree], arrows: &mut Vec<Arrow>) {
+        match tokens.first() {
+            Some(TokenTree::Ident(name)) => self.note(name, arrows),
+            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => {
+                let members: Vec<TokenTree> = group.stream().into_iter().collect();
+                let is_comma =
+                    |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ',');
+                for member in members.split(is_comma) {
+                    self.into_module(member, arrows);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note(&self, name: &Ident, arrows: &mut Vec<Arrow>) {
+        let to = name.to_string();
+        // The root itself only lists its modules.
+        let Some(from) = self.module.first().filter(|from| **from != to) else { return };
+        let file = self.file.strip_prefix(root()).unwrap_or(&self.file);
+        let place = format!("{}:{}", file.display(), name.span().start().line);
+        arrows.push(Arrow { from: from.clone(), to, place });
+    }
+}
+
+fn is_path_separator(tokens: &[TokenTree]) -> bool {
+    matches!(tokens, [TokenTree::Punct(a), TokenTree::Punct(b), ..] if a.as_char() == ':' && b.as_char() == ':')
+}
+
+/// Whether an item for tests alone begins here.
+fn is_for_tests(tokens: &[TokenTree]) -> bool {
+    let [TokenTree::Punct(mark), TokenTree::Group(attribute), ..] = tokens else { return false };
+    mark.as_char() == '#' && attribute.stream().to_string().replace(' ', "") == "cfg(test)"
+}
+
+/// How many tokens an item has that begins here with its attributes: it ends with a semicolon or a block.
+fn length_of_item(tokens: &[TokenTree]) -> usize {
+    let ends = |token: &TokenTree| match token {
+        TokenTree::Punct(mark) => mark.as_char() == ';',
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        _ => false,
+    };
+    let is_use = tokens
+        .iter()
+        .take_while(|token| !ends(token))
+        .any(|token| matches!(token, TokenTree::Ident(word) if word == "use"));
+    let ends = |token: &TokenTree| ends(token) && !(is_use && matches!(token, TokenTree::Group(_)));
+    tokens.iter().position(ends).map_or(tokens.len(), |end| end + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrows_of(module: &[&str], text: &str) -> Vec<(String, String)> {
+        let module = module.iter().map(|name| (*name).to_owned()).collect();
+        let (mut arrows, mut children) = (Vec::new(), Vec::new());
+        let mut source = Source { file: PathBuf::from("a.rs"), module };
+        source.walk(text.parse().unwrap(), &mut arrows, &mut children);
+        arrows.into_iter().map(|arrow| (arrow.to, arrow.place)).collect()
+    }
+
+    fn arrow(from: &str, to: &str) -> Arrow {
+        Arrow { from: from.to_owned(), to: to.to_owned(), place: "a.rs:1".to_owned() }
+    }
+
+    #[test]
+    fn every_way_to_name_a_module() {
+        let text = "
+            use crate::low::Thing;
+            use crate::{one, two::{Three, Four}};
+            use super::super::far::Away;
+            fn f() -> crate::inline::Type { crate::call::it(super::near::by()) }
+            mod inner { use super::super::super::deep; }
+            macro_rules! m { () => { $crate::made::it() } }
+        ";
+        let found = arrows_of(&["own", "part"], text);
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["low", "one", "two", "far", "inline", "call", "deep", "made"]);
+        assert_eq!(found[0].1, "a.rs:2");
+    }
+
+    #[test]
+    fn tests_comments_and_texts_do_not_count() {
+        let text = r#"
+            //! See [`crate::doc`].
+            /// See [`crate::doc::Thing`].
+            const TEXT: &str = "crate::text"; // crate::comment
+            #[cfg(test)]
+            use crate::{helper, other};
+            #[cfg(test)]
+            mod checks;
+            #[cfg(test)]
+            mod tests { use crate::tested::Thing; }
+            #[cfg(test)]
+            impl Thing { fn f() { crate::tested::f() } }
+            use crate::own::Thing;
+            use crate::real;
+        "#;
+        assert_eq!(arrows_of(&["own"], text), [("real".to_owned(), "a.rs:14".to_owned())]);
+    }
+
+    #[test]
+    fn arrows_up_are_wrong_unless_excepted() {
+        let order = ["top", "bottom"];
+        assert_eq!(judge(&order, &[], &[arrow("top", "bottom")]), Vec::<String>::new());
+        let up = [arrow("bottom", "top")];
+        assert_eq!(judge(&order, &[], &up), ["a.rs:1: bottom uses top, which is not below it"]);
+        assert_eq!(judge(&order, &[("bottom", "top")], &up), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_not_listed_or_not_needed_is_wrong() {
+        let wrong = judge(&["top", "bottom"], &[("bottom", "top")], &[arrow("top", "cellar")]);
+        assert_eq!(wrong.len(), 2, "{wrong:?}");
+        assert!(wrong[0].starts_with("a.rs:1: cellar has no place"), "{wrong:?}");
+        assert!(wrong[1].starts_with("bottom uses top no longer"), "{wrong:?}");
+    }
+}
