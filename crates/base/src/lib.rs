@@ -1,6 +1,7 @@
 //! What all other crates need and none of them owns.
 
 pub mod error;
+pub mod failpoint;
 pub mod hex;
 #[cfg(feature = "http")]
 pub mod http;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use assisted_base::failpoint;
 use bytes::Bytes;
 use futures::{Stream, StreamExt};
 use jiff::Timestamp;
@@ -16,7 +17,6 @@ use tokio_util::io::ReaderStream;
 use uuid::Uuid;
 
 use crate::error::Error;
-use crate::failpoint;
 use crate::key::{Key, UNFINISHED};
 use crate::walk;
 
@@ -236,7 +236,7 @@ impl Unfinished {
         }
         self.published = true;
         walk::sync_folders(&self.root, &target).map_err(failed)?;
-        failpoint::passed(|| format!("put {}", key.name()));
+        failpoint::passed(|| vec![format!("put {}", key.name())]);
         Ok(())
     }
 }
@@ -276,7 +276,7 @@ fn remove(root: &Path, key: &Key) -> Result<bool, Error> {
     match fs::remove_file(&path) {
         Ok(()) => {
             walk::prune(root, &path);
-            failpoint::passed(|| format!("delete {}", key.name()));
+            failpoint::passed(|| vec![format!("delete {}", key.name())]);
             Ok(true)
         }
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {

@@ -4,7 +4,6 @@
 
 mod blob;
 mod error;
-pub mod failpoint;
 mod key;
 mod walk;
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use assisted_wire::cluster::ClusterStatus;
-use assisted_wire::host::HostStage;
+use assisted_wire::host::{HostRole, HostStage};
 
 /// How far a wrong clock is off, in seconds: by more than the hour that a service bears.
 pub const CLOCK_OFF: i64 = 3900;
@@ -68,6 +68,8 @@ pub enum Mishap {
 enum When {
     /// All the time.
     Always,
+    /// While the agent is given steps to run: until the installer runs.
+    Before,
     /// While the installer runs.
     Installer,
     /// From the discovery on, until the machine restarts.
@@ -78,7 +80,7 @@ enum When {
     Installation,
 }
 
-use When::{Agent, Always, Installation, Installer, Machine};
+use When::{Agent, Always, Before, Installation, Installer, Machine};
 
 /// Every mishap: its name on the command line, and when it can happen.
 const ALL: &[(Mishap, &str, When)] = &[
@@ -86,7 +88,7 @@ const ALL: &[(Mishap, &str, When)] = &[
     (Mishap::Fail, "fail", Installer),
     (Mishap::Silence, "silence", Agent),
     (Mishap::Restart, "restart", Agent),
-    (Mishap::Media, "media", Agent),
+    (Mishap::Media, "media", Before),
     (Mishap::Cancel, "cancel", Installation),
     (Mishap::Reset, "reset", Installation),
     (Mishap::Double, "double", Always),
@@ -106,9 +108,33 @@ const ALL: &[(Mishap, &str, When)] = &[
 ];
 
 impl Mishap {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        ALL.iter().map(|(mishap, ..)| *mishap)
+    }
+
     /// Its name on the command line.
     pub fn as_str(self) -> &'static str {
         self.row().1
+    }
+
+    /// Whether it happens at a certain moment, not all the time.
+    pub fn has_moment(self) -> bool {
+        self.row().2 != Always
+    }
+
+    /// Whether it strikes a cluster, and no host of it.
+    pub fn is_of_cluster(self) -> bool {
+        matches!(self, Self::OlmOperator | Self::ClusterOperator)
+    }
+
+    /// The moment at which what happens all the time is noticed first.
+    fn begins(self) -> Moment {
+        match self {
+            Self::SlowDisk | Self::BrokenDisk | Self::ImagePull => Moment::Preparing,
+            Self::WrongStage | Self::WrongBoot => Moment::Stage(HostStage::StartingInstallation),
+            _ => Moment::Discovery,
+        }
     }
 
     fn row(self) -> (Self, &'static str, When) {
@@ -116,13 +142,14 @@ impl Mishap {
     }
 
     /// Whether it can happen at a moment.
-    fn can_happen(self, moment: Moment) -> bool {
+    pub fn can_happen(self, moment: Moment) -> bool {
         let of_installer = matches!(moment, Moment::Stage(stage) if is_of_installer(stage));
         let before = matches!(moment, Moment::Discovery | Moment::Preparing);
         let restarts = moment == Moment::Stage(HostStage::Rebooting);
         let of_node = matches!(moment, Moment::Stage(stage) if is_of_node(stage));
         match self.row().2 {
             Always => false,
+            Before => before,
             Installer => of_installer,
             Agent => before || of_installer && !restarts,
             Machine => before || of_installer || of_node && moment != Moment::Stage(HostStage::Done),
@@ -205,11 +232,13 @@ pub enum Victim {
     Drawn,
     /// The one at this place in its cluster.
     Place(u32),
-    /// The one that the service makes the bootstrap.
-    Bootstrap,
+    /// The bootstrap, or the first of those of another role that gets so far. A master is not the bootstrap, unless it is
+    /// struck before the service has chosen that.
+    Role(HostRole),
 }
 
-const BOOTSTRAP: &str = "bootstrap";
+/// Roles by which a victim can be named.
+const ROLES: [HostRole; 4] = [HostRole::Bootstrap, HostRole::Master, HostRole::Worker, HostRole::Arbiter];
 
 /// A mishap, when it happens, and on which host; text form `NAME[@MOMENT][:HOST]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,6 +266,12 @@ impl Fault {
         }
     }
 
+    /// Whether it strikes before the service has chosen a bootstrap: when an installation begins.
+    pub fn is_early(&self) -> bool {
+        let moment = if self.mishap.has_moment() { self.moment } else { self.mishap.begins() };
+        moment == Moment::Discovery && !self.mishap.is_of_cluster()
+    }
+
     /// Whether it strikes before there is an installation, and stays.
     pub fn keeps_from_being_ready(&self) -> bool {
         matches!(self.mishap, Mishap::Clock | Mishap::ClockBehind | Mishap::WrongHost)
@@ -258,13 +293,7 @@ impl FromStr for Fault {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (text, victim) = match text.rsplit_once(':') {
-            Some((text, BOOTSTRAP)) => (text, Victim::Bootstrap),
-            Some((text, place)) => {
-                let place = place.parse().map_err(|_| {
-                    format!("{place:?} is neither a host's number, the first being 0, nor {BOOTSTRAP}")
-                })?;
-                (text, Victim::Place(place))
-            }
+            Some((text, whom)) => (text, whom.parse()?),
             None => (text, Victim::Drawn),
         };
         let (name, moment) = match text.split_once('@') {
@@ -288,11 +317,21 @@ impl FromStr for Fault {
                 })?
             }
         };
-        let known_late = !matches!(moment, Moment::Stage(_)) || when == Always;
-        if victim == Victim::Bootstrap && known_late && when != Installation {
-            return Err(format!("which host is the {BOOTSTRAP} is known only when it is installed"));
-        }
         Ok(Self { mishap, moment, victim })
+    }
+}
+
+impl FromStr for Victim {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(role) = ROLES.iter().find(|role| role.as_str() == text) {
+            return Ok(Self::Role(*role));
+        }
+        text.parse().map(Self::Place).map_err(|_| {
+            let roles = ROLES.map(HostRole::as_str).join(", ");
+            format!("{text:?} is neither a host's number, the first being 0, nor one of {roles}")
+        })
     }
 }
 
@@ -306,7 +345,7 @@ impl fmt::Display for Fault {
         match self.victim {
             Victim::Drawn => Ok(()),
             Victim::Place(place) => write!(f, ":{place}"),
-            Victim::Bootstrap => write!(f, ":{BOOTSTRAP}"),
+            Victim::Role(role) => write!(f, ":{}", role.as_str()),
         }
     }
 }
@@ -363,7 +402,13 @@ mod tests {
         assert_eq!("die@Waiting for bootkube".parse(), Ok(fault));
         let placed: Fault = "cancel@finalizing:4".parse().unwrap();
         assert_eq!((placed.moment, placed.victim), (Moment::Finalizing, Victim::Place(4)));
-        for text in ["die@waiting-for-bootkube:bootstrap", "cancel@finalizing:4", "clock", "wrong-boot:0"] {
+        for text in [
+            "die@waiting-for-bootkube:bootstrap",
+            "cancel@finalizing:4",
+            "clock",
+            "wrong-boot:0",
+            "die@joined:worker",
+        ] {
             assert_eq!(text.parse::<Fault>().unwrap().to_string(), text);
         }
         let both: Faults = "die@joined:3+clock:4".parse().unwrap();
@@ -376,13 +421,13 @@ mod tests {
             ("die@lunch", "rebooting"),
             ("fail@joined", "installing, writing-image-to-disk"),
             ("silence@rebooting", "preparing"),
+            ("media@installing", "preparing"),
             ("die@done", "joined"),
             ("cancel@discovery", "finalizing"),
             ("clock@rebooting", "no certain moment"),
             ("explode", "wrong-boot"),
             ("die:first", "0"),
-            ("die@preparing:bootstrap", "only when it is installed"),
-            ("clock:bootstrap", "only when it is installed"),
+            ("die:auto-assign", "bootstrap, master, worker, arbiter"),
             ("die@waiting-for-ignition", "configuring"),
             ("", "die"),
         ] {

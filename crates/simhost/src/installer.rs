@@ -11,7 +11,7 @@ use assisted_wire::step::StepType;
 use hyper::Method;
 use serde::Deserialize;
 
-use crate::fault::{Fault, Mishap, Moment, Victim};
+use crate::fault::{Fault, Mishap, Moment};
 use crate::host::{self, SimHost};
 use crate::kube::Kube;
 use crate::logs;
@@ -169,11 +169,8 @@ impl Installer {
             HostRole::Worker | HostRole::AutoAssign => WORKER,
             HostRole::Master | HostRole::Arbiter => CONTROL_PLANE,
         };
-        let cluster_id = command.cluster_id;
-        let fault =
-            fault.filter(|fault| fault.victim != Victim::Bootstrap || command.role == HostRole::Bootstrap);
         Self {
-            cluster_id,
+            cluster_id: command.cluster_id,
             role: command.role,
             tasks,
             place: 0,

@@ -4,13 +4,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
+use assisted_wire::host::HostRole;
 use assisted_wire::host_params::HostCreateParams;
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::probe_requests::{InstallCmdRequest, LogsGatherCmdRequest, UpgradeAgentRequest};
 use assisted_wire::step::{PostStepAction, Step, StepReply, StepType, Steps};
 use hyper::Method;
 
-use crate::fault::{BOOT_REPAIR, CLOCK_OFF, Fault, LATENESS, Mishap, Moment, SILENCE, is_of_node};
+use crate::fault::{BOOT_REPAIR, CLOCK_OFF, Fault, LATENESS, Mishap, Moment, SILENCE, Victim, is_of_node};
 use crate::host::{self, SimHost};
 use crate::installer::{Around, Installer, Outcome};
 use crate::kube::Kube;
@@ -19,12 +20,13 @@ use crate::outbox::{Alarm, Answer, Call, Outbox, Process};
 use crate::plan::Plan;
 use crate::random::Random;
 use crate::step;
+use crate::topology::Build;
 use crate::world::Site;
 
 /// Machines are switched on within this time.
 const SWITCHED_ON: Duration = Duration::from_secs(120);
-/// From a restart to a running system.
-const BOOT: Duration = Duration::from_secs(180);
+/// From a restart to a running system: with a pause between two polls before it, less than a service takes for silence.
+const BOOT: Duration = Duration::from_secs(90);
 /// After a registration that failed.
 const REGISTER_AGAIN: Duration = Duration::from_secs(60);
 /// After a poll that failed: so long at first, half as long again each time, never longer than the last.
@@ -47,6 +49,8 @@ pub struct Neighbourhood<'a> {
     pub agent: &'a mut Arc<str>,
     /// Set when the owner is to interfere now.
     pub calls_owner: &'a mut bool,
+    /// Index of the host that a fault has struck whose victim is known by its role.
+    pub victim: &'a mut Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,10 +87,13 @@ pub struct Machine {
     /// The discovery image can't be read.
     unreadable: bool,
     /// What happens at a moment has happened.
-    struck: bool,
+    has_struck: bool,
     installer: Option<Box<Installer>>,
     random: Random,
+    /// What may strike it.
     fault: Option<Fault>,
+    /// The role that it has in the installation, as soon as that is known.
+    role: Option<HostRole>,
 }
 
 impl Machine {
@@ -102,15 +109,37 @@ impl Machine {
             stray_until: None,
             silent_until: None,
             unreadable: false,
-            struck: false,
+            has_struck: false,
             installer: None,
             random,
             fault,
+            role: None,
         }
     }
 
-    fn mishap(&self) -> Option<Mishap> {
-        self.fault.map(|fault| fault.mishap)
+    /// It is to be installed in this role.
+    pub fn gets(&mut self, role: HostRole) {
+        self.role = Some(role);
+    }
+
+    /// What strikes it, if it is the one that is struck.
+    fn struck(&self, around: &mut Neighbourhood<'_>) -> Option<Fault> {
+        let fault = self.fault?;
+        let Victim::Role(wanted) = fault.victim else { return Some(fault) };
+        let role = self.role.or(match self.host.build {
+            Build::Worker => Some(HostRole::Worker),
+            Build::Arbiter => Some(HostRole::Arbiter),
+            Build::ControlPlane if around.plan.shape.hosts == 1 => Some(HostRole::Bootstrap),
+            Build::ControlPlane => fault.is_early().then_some(HostRole::Master),
+        });
+        if around.victim.is_none() && role == Some(wanted) {
+            *around.victim = Some(self.host.index);
+        }
+        Some(fault).filter(|_| *around.victim == Some(self.host.index))
+    }
+
+    fn mishap(&self, around: &mut Neighbourhood<'_>) -> Option<Mishap> {
+        self.struck(around).map(|fault| fault.mishap)
     }
 
     fn agent(&self) -> Process {
@@ -131,7 +160,7 @@ impl Machine {
     /// Restarts from the discovery image.
     fn restart(&mut self, delay: Duration, out: &mut Outbox) {
         self.phase = Phase::Off;
-        self.installer = None;
+        (self.installer, self.role) = (None, None);
         (self.stray_until, self.silent_until) = (None, None);
         self.sleep(delay, out);
     }
@@ -142,10 +171,12 @@ impl Machine {
 
     /// A moment comes at which something may go wrong; false if the machine does nothing more.
     fn comes(&mut self, moment: Moment, around: &mut Neighbourhood<'_>, out: &mut Outbox) -> bool {
-        // Whether it is the bootstrap host that is struck, its installer knows.
-        let fault = self.installer.as_ref().map_or(self.fault, |installer| installer.fault());
-        let Some(fault) = fault.filter(|fault| fault.moment == moment && !self.struck) else { return true };
-        self.struck = true;
+        let comes = self.fault.is_some_and(|fault| fault.mishap.has_moment() && fault.moment == moment);
+        if self.has_struck || !comes {
+            return true;
+        }
+        let Some(fault) = self.struck(around) else { return true };
+        self.has_struck = true;
         match fault.mishap {
             Mishap::Die => {
                 self.phase = Phase::Dead;
@@ -177,7 +208,7 @@ impl Machine {
         }
         match self.phase {
             Phase::Off | Phase::Registering | Phase::Leaving => self.register(around.agent, out),
-            Phase::Pausing => self.poll(out),
+            Phase::Pausing => self.poll(around, out),
             Phase::Polling | Phase::Stopped | Phase::Node | Phase::Dead => {}
         }
     }
@@ -189,9 +220,9 @@ impl Machine {
         out.send(Call::json(self.agent(), Method::POST, self.host.hosts_path(), &body));
     }
 
-    fn poll(&mut self, out: &mut Outbox) {
+    fn poll(&mut self, around: &mut Neighbourhood<'_>, out: &mut Outbox) {
         self.phase = Phase::Polling;
-        let ahead = match self.mishap() {
+        let ahead = match self.mishap(around) {
             Some(Mishap::Clock) => CLOCK_OFF,
             Some(Mishap::ClockBehind) => -CLOCK_OFF,
             _ => 0,
@@ -205,7 +236,7 @@ impl Machine {
         match (self.phase, answer.status) {
             (Phase::Registering, 201) => {
                 self.told = [0; _];
-                self.poll(out);
+                self.poll(around, out);
             }
             (Phase::Registering, 401 | 403 | 404 | 409) | (Phase::Polling, 404) => {
                 self.phase = Phase::Stopped;
@@ -260,7 +291,8 @@ impl Machine {
             return false;
         }
         let argument = step.args.iter().flatten().next().map_or("", String::as_str);
-        let mut reply = step::reply(&self.host, around.site, self.mishap(), step);
+        let mishap = self.mishap(around);
+        let mut reply = step::reply(&self.host, around.site, mishap, step);
         match kind {
             StepType::Install if self.installer.is_some() => {
                 reply.exit_code = 125;
@@ -270,7 +302,8 @@ impl Machine {
             }
             StepType::Install => match serde_json::from_str::<InstallCmdRequest>(argument) {
                 Ok(command) => {
-                    let mut installer = Installer::new(&command, self.fault);
+                    self.role = Some(command.role);
+                    let mut installer = Installer::new(&command, self.struck(around));
                     installer.start(&self.host, out);
                     self.installer = Some(Box::new(installer));
                     // The step lasts as long as the installer: it has no reply before the restart.
@@ -296,10 +329,10 @@ impl Machine {
             StepType::RebootForReclaim => self.restart(BOOT, out),
             _ => {}
         }
-        if self.mishap() == Some(Mishap::WrongHost) && kind == StepType::ConnectivityCheck {
+        if mishap == Some(Mishap::WrongHost) && kind == StepType::ConnectivityCheck {
             self.pose(argument, around, out);
         }
-        self.tell(kind, reply, out);
+        self.tell(kind, reply, mishap, out);
         true
     }
 
@@ -308,10 +341,10 @@ impl Machine {
         let place = (self.host.index - around.first + 1) % around.plan.shape.hosts;
         let peer = host::path(self.host.infra_env_id, around.first + place);
         let known = peer.rsplit('/').next().is_some_and(|id| peers.contains(id));
-        if self.struck || !known {
+        if self.has_struck || !known {
             return;
         }
-        self.struck = true;
+        self.has_struck = true;
         if let Ok(reply) = self.host.inventory_reply(0) {
             let from = Process::Step(self.host.index, StepType::Inventory);
             out.send(Call::json(from, Method::POST, peer + "/instructions", &reply));
@@ -319,7 +352,7 @@ impl Machine {
     }
 
     /// Sends a reply, unless the last one of its type said the same.
-    fn tell(&mut self, kind: StepType, mut reply: StepReply, out: &mut Outbox) {
+    fn tell(&mut self, kind: StepType, mut reply: StepReply, mishap: Option<Mishap>, out: &mut Outbox) {
         if self.silent_until.is_some_and(|until| until > out.now) {
             return;
         }
@@ -331,7 +364,6 @@ impl Machine {
         let mut hasher = DefaultHasher::new();
         reply.output.hash(&mut hasher);
         let told = u32::try_from(hasher.finish() >> 32).unwrap_or_default() | 1;
-        let mishap = self.mishap();
         let Some(known) = self.told.get_mut(kind as usize) else { return };
         if reply.exit_code == 0 && *known == told {
             return;
@@ -397,7 +429,7 @@ impl Machine {
         };
         match outcome {
             Outcome::Going | Outcome::Failed => {}
-            Outcome::Reboots(delay) if self.mishap() == Some(Mishap::WrongBoot) => {
+            Outcome::Reboots(delay) if self.mishap(around) == Some(Mishap::WrongBoot) => {
                 self.phase = Phase::Off;
                 self.sleep(delay + BOOT, out);
                 self.stray_until = Some(out.now + delay + BOOT + BOOT_REPAIR);
@@ -440,6 +472,7 @@ mod tests {
         kube: Kube,
         agent: Arc<str>,
         calls_owner: bool,
+        victim: Option<u32>,
         now: Duration,
     }
 
@@ -453,7 +486,8 @@ mod tests {
             let mut out = Outbox::new(Duration::ZERO, 0);
             machine.switch_on(InfraEnvId::default(), &mut out);
             let now = out.take()[0].0;
-            Self { machine, plan, kube: Kube::new(3), agent: "sim".into(), calls_owner: false, now }
+            let kube = Kube::new(3);
+            Self { machine, plan, kube, agent: "sim".into(), calls_owner: false, victim: None, now }
         }
 
         fn act(
@@ -468,6 +502,7 @@ mod tests {
                 kube: &mut self.kube,
                 agent: &mut self.agent,
                 calls_owner: &mut self.calls_owner,
+                victim: &mut self.victim,
             };
             act(&mut self.machine, &mut around, &mut out);
             out.take()
@@ -570,6 +605,35 @@ mod tests {
         let mut bench = Bench::new(Some("clock"));
         bench.wake();
         assert!(calls(&bench.answer(201, &json!({})))[0].1.ends_with("timestamp=1003900"));
+    }
+
+    #[test]
+    fn one_of_a_role_is_struck() {
+        let clock = |bench: &mut Bench| {
+            bench.wake();
+            calls(&bench.answer(201, &json!({})))[0].1.rsplit('=').next().unwrap().to_owned()
+        };
+        let mut first = Bench::new(Some("clock:master"));
+        assert_eq!((clock(&mut first), first.victim), ("1003900".to_owned(), Some(1)));
+        let mut later = Bench { victim: Some(0), ..Bench::new(Some("clock:master")) };
+        assert_eq!((clock(&mut later), later.victim), ("1000000".to_owned(), Some(0)));
+        let mut other = Bench::new(Some("clock:worker"));
+        assert_eq!((clock(&mut other), other.victim), ("1000000".to_owned(), None));
+    }
+
+    #[test]
+    fn a_master_is_told_from_the_bootstrap_as_soon_as_there_is_one() {
+        let prepare = || json!({"instructions": [{"step_type": "installation-disk-speed-check", "step_id": "x", "args": ["{}"]}]});
+        for (role, dies) in
+            [(None, false), (Some(HostRole::Master), false), (Some(HostRole::Bootstrap), true)]
+        {
+            let mut bench = Bench::new(Some("die@preparing:bootstrap"));
+            if let Some(role) = role {
+                bench.machine.gets(role);
+            }
+            bench.polled(&prepare());
+            assert_eq!(bench.machine.phase == Phase::Dead, dies, "{role:?}");
+        }
     }
 
     #[test]

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use assisted_wire::cluster::{ClusterProgressInfo, ClusterStatus};
-use assisted_wire::host::{HostStage, HostStatus};
-use assisted_wire::id::{ClusterId, InfraEnvId};
+use assisted_wire::host::{HostRole, HostStage, HostStatus};
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::operation::BASE_PATH;
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::fault::{Fault, Mishap, Moment};
+use crate::fault::{Fault, Mishap, Moment, Victim};
 use crate::host;
 use crate::network::{Network, networks};
 use crate::outbox::{Alarm, Answer, Call, Outbox, Process, patience};
@@ -50,9 +50,24 @@ struct Seen {
 
 #[derive(Deserialize)]
 struct SeenHost {
+    id: HostId,
     status: HostStatus,
     #[serde(default)]
+    role: Option<HostRole>,
+    #[serde(default)]
+    bootstrap: bool,
+    #[serde(default)]
     progress: Option<SeenProgress>,
+}
+
+impl SeenHost {
+    fn role(&self) -> Option<HostRole> {
+        if self.bootstrap { Some(HostRole::Bootstrap) } else { self.role }
+    }
+
+    fn stage(&self) -> Option<HostStage> {
+        self.progress.as_ref()?.current_stage
+    }
 }
 
 #[derive(Deserialize)]
@@ -66,7 +81,7 @@ impl From<Seen> for Look {
         let (mut hosts, mut stages) = (BTreeMap::new(), BTreeMap::new());
         for host in seen.hosts.into_iter().flatten() {
             *hosts.entry(host.status).or_default() += 1;
-            if let Some(stage) = host.progress.and_then(|progress| progress.current_stage) {
+            if let Some(stage) = host.stage() {
                 *stages.entry(stage).or_default() += 1;
             }
         }
@@ -99,13 +114,13 @@ enum Phase {
 }
 
 /// What the answer that an owner got means for the machines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
     None,
     /// The machines can be switched on.
     InfraEnv(InfraEnvId),
-    /// The cluster is being installed.
-    Installing,
+    /// The cluster is being installed; the roles that its hosts have in it.
+    Installing(Vec<(HostId, HostRole)>),
     /// The machines must boot the discovery image again.
     Reset(InfraEnvId),
     /// The machines that are added can be switched on.
@@ -147,12 +162,12 @@ pub struct Around<'a> {
 impl Around<'_> {
     /// The owner's own fault.
     fn fault(&self, index: u32) -> Option<Fault> {
-        let mut faults = self.plan.strikes(index).map(|(_, fault)| fault);
+        let mut faults = self.plan.strikes(index);
         faults.find(|fault| matches!(fault.mishap, Mishap::Cancel | Mishap::Reset))
     }
 
     fn strikes(&self, index: u32, mishap: Mishap) -> bool {
-        self.plan.strikes(index).any(|(_, fault)| fault.mishap == mishap)
+        self.plan.strikes(index).any(|fault| fault.mishap == mishap)
     }
 }
 
@@ -290,7 +305,7 @@ impl Owner {
                 // The answer was lost, and who asks once more is refused: it has begun all the same.
                 if begun && !self.installing && self.attempts > 0 {
                     self.installing = true;
-                    return News::Installing;
+                    return News::Installing(roles(answer));
                 }
             }
             Phase::SetsHost(place) => {
@@ -313,7 +328,7 @@ impl Owner {
                 self.installing = answer.is_success();
                 if self.installing {
                     self.look_later(around, out);
-                    return News::Installing;
+                    return News::Installing(roles(answer));
                 }
                 self.attempts += 1;
                 if self.attempts >= ATTEMPTS || answer.status == 501 {
@@ -354,10 +369,11 @@ impl Owner {
         if answer.status == 404 {
             return self.end(Some("the cluster was deleted".to_owned()), out);
         }
-        let look = match serde_json::from_slice::<Seen>(&answer.body) {
-            Ok(seen) => Look::from(seen),
-            Err(_) => return self.look_later(around, out),
+        let Ok(seen) = serde_json::from_slice::<Seen>(&answer.body) else {
+            return self.look_later(around, out);
         };
+        let interferes = self.is_to_interfere(around, &seen);
+        let look = Look::from(seen);
         if look != self.look {
             self.look = look;
             self.quiet_since = out.now;
@@ -368,7 +384,7 @@ impl Owner {
         let judged = hosts >= around.plan.shape.hosts && known(HostStatus::Discovering) == 0;
         let all_known = known(HostStatus::Known) == hosts;
         let quiet = out.now.saturating_sub(self.quiet_since) > around.plan.settle;
-        if self.installing && self.is_to_interfere(around, status) {
+        if self.installing && interferes {
             return self.interfere(around, out);
         }
         let grows = around.plan.shape.hosts < around.plan.all_hosts();
@@ -414,13 +430,20 @@ impl Owner {
     }
 
     /// Whether it is time to cancel or reset the installation, as far as the cluster shows it.
-    fn is_to_interfere(&self, around: &Around<'_>, status: ClusterStatus) -> bool {
-        let Some(Fault { moment, .. }) = around.fault(self.index) else { return false };
+    fn is_to_interfere(&self, around: &Around<'_>, seen: &Seen) -> bool {
+        let Some(Fault { moment, victim, .. }) = around.fault(self.index) else { return false };
+        let waited_for = |host: &SeenHost| match victim {
+            Victim::Role(role) => host.role() == Some(role),
+            Victim::Drawn | Victim::Place(_) => true,
+        };
         let comes = match moment {
             Moment::Discovery => false,
-            Moment::Preparing => status == ClusterStatus::PreparingForInstallation,
-            Moment::Stage(stage) => self.look.stages.contains_key(&stage),
-            Moment::Finalizing => status == ClusterStatus::Finalizing,
+            Moment::Preparing => seen.status == ClusterStatus::PreparingForInstallation,
+            Moment::Stage(stage) => {
+                let mut hosts = seen.hosts.iter().flatten().filter(|host| waited_for(host));
+                hosts.any(|host| host.stage() == Some(stage))
+            }
+            Moment::Finalizing => seen.status == ClusterStatus::Finalizing,
         };
         !self.has_interfered && (comes || self.interferes)
     }
@@ -495,6 +518,13 @@ impl Owner {
         self.phase = Phase::Installs;
         self.send(Method::POST, "/actions/install", &json!({}), out);
     }
+}
+
+/// The roles of the hosts of the cluster in an answer.
+fn roles(answer: &Answer) -> Vec<(HostId, HostRole)> {
+    let seen = serde_json::from_slice::<Seen>(&answer.body).ok();
+    let hosts = seen.into_iter().flat_map(|seen| seen.hosts.unwrap_or_default());
+    hosts.filter_map(|host| Some((host.id, host.role()?))).collect()
 }
 
 fn merge(into: &mut Value, fields: Value) {
@@ -596,7 +626,8 @@ mod tests {
         }
 
         fn sees(&mut self, status: &str, host: &str) -> Option<(String, Value)> {
-            let hosts = vec![json!({"status": host}); self.plan.shape.hosts as usize];
+            let hosts =
+                vec![json!({"id": HostId::default(), "status": host}); self.plan.shape.hosts as usize];
             self.next(Some((200, json!({"status": status, "hosts": hosts}))))
         }
     }
@@ -665,7 +696,7 @@ mod tests {
         bench.plan.faults = vec!["reset@joined".parse().unwrap()];
         let mut bench = bench.create();
         let joined = json!({"status": "installing", "hosts": [
-            {"status": "installing-in-progress", "progress": {"current_stage": "Joined"}}
+            {"id": HostId::default(), "status": "installing-in-progress", "progress": {"current_stage": "Joined"}}
         ]});
         assert!(bench.sees("ready", "known").unwrap().0.ends_with("/actions/install"));
         assert!(bench.next(Some((202, json!({})))).unwrap().0.starts_with("GET"));

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use assisted_wire::cluster::ClusterStatus;
+use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 
 use crate::fault::{Fault, Faults, Victim};
@@ -44,6 +45,12 @@ pub enum PlanError {
     Network { topology: Topology, network: Network },
     #[error("{fault} strikes host {place}, but the hosts are numbered from 0 to {last}")]
     Place { fault: Fault, place: u32, last: u32 },
+    #[error("{fault} strikes a host of a role that clusters of topology {topology} do not have")]
+    Role { fault: Fault, topology: Topology },
+    #[error("{0} strikes before the service has chosen the bootstrap host")]
+    Early(Fault),
+    #[error("of the faults of a cluster one may name its victim by a role, not {0}")]
+    Roles(Faults),
     #[error("there must be a cluster")]
     NoCluster,
     #[error("{clusters} clusters of {hosts} hosts are more than there are addresses for")]
@@ -103,6 +110,16 @@ impl Shape {
     pub fn needs(&self) -> Option<Needs> {
         let dual = self.network == Network::DualStack;
         Some(Needs { hosts: self.all_hosts()?, vips: self.topology.has_vips(), dual })
+    }
+
+    /// Whether the machine at a place may get a role.
+    fn may_be(&self, place: u32, role: HostRole) -> bool {
+        match self.build(place) {
+            Build::ControlPlane if self.topology == Topology::Sno => role == HostRole::Bootstrap,
+            Build::ControlPlane => matches!(role, HostRole::Bootstrap | HostRole::Master),
+            Build::Worker => role == HostRole::Worker,
+            Build::Arbiter => role == HostRole::Arbiter,
+        }
     }
 
     fn check(&self) -> Result<(), PlanError> {
@@ -198,11 +215,22 @@ impl Plan {
     pub fn with_faults(mut self, faults: Vec<Faults>) -> Result<Self, PlanError> {
         let last = self.all_hosts - 1;
         for fault in faults.iter().flat_map(|faults| &faults.0) {
-            if let Victim::Place(place) = fault.victim
-                && place > last
-            {
-                return Err(PlanError::Place { fault: *fault, place, last });
+            match fault.victim {
+                Victim::Place(place) if place > last => {
+                    return Err(PlanError::Place { fault: *fault, place, last });
+                }
+                Victim::Role(HostRole::Bootstrap) if fault.is_early() && self.shape.hosts > 1 => {
+                    return Err(PlanError::Early(*fault));
+                }
+                Victim::Role(role) if !(0..=last).any(|place| self.shape.may_be(place, role)) => {
+                    return Err(PlanError::Role { fault: *fault, topology: self.shape.topology });
+                }
+                _ => {}
             }
+        }
+        let by_role = |fault: &&Fault| matches!(fault.victim, Victim::Role(_));
+        if let Some(several) = faults.iter().find(|faults| faults.0.iter().filter(by_role).count() > 1) {
+            return Err(PlanError::Roles(several.clone()));
         }
         self.faults = faults;
         Ok(self)
@@ -223,19 +251,19 @@ impl Plan {
         cluster * self.all_hosts
     }
 
-    /// What strikes a cluster, and the place of each host that it may strike.
-    pub fn strikes(&self, cluster: u32) -> impl Iterator<Item = (u32, Fault)> {
-        let drawn = Random::of(self.seed ^ 0xfa17, cluster).below(self.shape.hosts);
-        let masters = self.shape.topology.control_plane();
+    /// What strikes a cluster.
+    pub fn strikes(&self, cluster: u32) -> impl Iterator<Item = Fault> {
         let faults = self.faults.get(cluster as usize % self.faults.len().max(1));
-        faults.into_iter().flat_map(|faults| &faults.0).flat_map(move |fault| {
-            let places = match fault.victim {
-                Victim::Drawn => drawn..drawn + 1,
-                Victim::Place(place) => place..place + 1,
-                Victim::Bootstrap => 0..masters,
-            };
-            places.map(|place| (place, *fault))
-        })
+        faults.into_iter().flat_map(|faults| &faults.0).copied()
+    }
+
+    /// Whether a fault may strike the host at a place of a cluster.
+    pub fn may_strike(&self, cluster: u32, fault: Fault, place: u32) -> bool {
+        match fault.victim {
+            Victim::Drawn => place == Random::of(self.seed ^ 0xfa17, cluster).below(self.shape.hosts),
+            Victim::Place(wanted) => place == wanted,
+            Victim::Role(role) => self.shape.may_be(place, role),
+        }
     }
 
     /// Where a cluster is to end.
@@ -250,7 +278,12 @@ impl Plan {
         let workers = self.shape.hosts - self.shape.topology.least_hosts();
         let single = self.shape.topology == Topology::Sno;
         let mut lost = 0;
-        for (place, fault) in self.strikes(cluster) {
+        for fault in self.strikes(cluster) {
+            // Those who may be struck are all alike.
+            let Some(place) = (0..self.all_hosts).find(|place| self.may_strike(cluster, fault, *place))
+            else {
+                continue;
+            };
             if self.goal == Goal::Ready {
                 if fault.keeps_from_being_ready() {
                     return fault.outcome(single);
@@ -317,12 +350,33 @@ mod tests {
         let mut plan = plan(Topology::Ha, 100, 7).unwrap();
         plan.faults = faults(&["fail"]);
         for cluster in 0..100 {
-            let (place, _) = plan.strikes(cluster).next().unwrap();
+            let fault = plan.strikes(cluster).next().unwrap();
+            let place = (0..7).find(|place| plan.may_strike(cluster, fault, *place)).unwrap();
             let outcome = if place < 3 { Error } else { Installed };
             assert_eq!(plan.outcome(cluster), outcome);
         }
         plan.faults = faults(&["fail:3+fail:4", "fail:3+fail:4+fail:5", "die@preparing:3"]);
         assert_eq!([0, 1, 2].map(|cluster| plan.outcome(cluster)), [Installed, Error, Insufficient]);
+        plan.faults = faults(&["fail:worker", "fail:master", "fail:bootstrap"]);
+        assert_eq!([0, 1, 2].map(|cluster| plan.outcome(cluster)), [Installed, Error, Error]);
+    }
+
+    #[test]
+    fn victims_have_a_role_that_there_is() {
+        let refused = |topology: Topology, fault: &str| {
+            let plan = plan(topology, 1, topology.usual_hosts()).unwrap();
+            plan.with_faults(faults(&[fault])).err()
+        };
+        assert!(refused(Topology::Arbiter, "die@preparing:arbiter").is_none());
+        assert!(matches!(refused(Topology::Compact, "fail:worker"), Some(PlanError::Role { .. })));
+        assert!(matches!(refused(Topology::Sno, "fail:master"), Some(PlanError::Role { .. })));
+        for early in ["die@discovery:bootstrap", "clock:bootstrap"] {
+            assert!(matches!(refused(Topology::Compact, early), Some(PlanError::Early(_))), "{early}");
+            assert!(refused(Topology::Sno, early).is_none(), "a single node is the bootstrap from the start");
+        }
+        assert!(refused(Topology::Compact, "slow-disk:bootstrap").is_none());
+        let both = "fail:master+die@joined:bootstrap";
+        assert!(matches!(refused(Topology::Compact, both), Some(PlanError::Roles(_))));
     }
 
     #[test]

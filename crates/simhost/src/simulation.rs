@@ -32,6 +32,8 @@ struct Cluster {
     controller: Controller,
     kube: Kube,
     mishaps: Vec<Mishap>,
+    /// Index of the host that was struck for its role.
+    victim: Option<u32>,
 }
 
 /// A simulation.
@@ -75,7 +77,8 @@ impl Simulation {
                 owner: Owner::new(index),
                 controller: Controller::new(index),
                 kube: Kube::new(plan.shape.hosts),
-                mishaps: plan.strikes(index).map(|(_, fault)| fault.mishap).collect(),
+                mishaps: plan.strikes(index).map(|fault| fault.mishap).collect(),
+                victim: None,
             })
             .collect();
         let machines = clusters
@@ -83,10 +86,10 @@ impl Simulation {
             .zip(0..)
             .flat_map(|(cluster, number)| {
                 let plan = &plan;
-                let strikes: Vec<(u32, Fault)> = plan.strikes(number).collect();
+                let strikes: Vec<Fault> = plan.strikes(number).collect();
                 (0..plan.all_hosts()).map(move |place| {
                     let index = plan.first_host(number) + place;
-                    let fault = strikes.iter().find(|(struck, _)| *struck == place).map(|(_, fault)| *fault);
+                    let fault = strikes.iter().copied().find(|fault| plan.may_strike(number, *fault, place));
                     let build = plan.shape.build(place);
                     let host = SimHost::at(InfraEnvId::default(), index, cluster.site.host(place), build);
                     let host = SimHost { platform: plan.shape.platform, ..host };
@@ -195,7 +198,13 @@ impl Simulation {
                     self.start_controller(index, out);
                 }
             }
-            News::Installing => {
+            News::Installing(roles) => {
+                let first = self.plan.first_host(index) as usize;
+                for machine in self.machines.iter_mut().skip(first).take(all as usize) {
+                    if let Some((_, role)) = roles.iter().find(|(id, _)| *id == machine.host.id) {
+                        machine.gets(*role);
+                    }
+                }
                 if self.plan.existing.is_none() {
                     self.start_controller(index, out);
                 }
@@ -281,6 +290,7 @@ impl Simulation {
             kube: &mut cluster.kube,
             agent: &mut self.agent,
             calls_owner: &mut calls_owner,
+            victim: &mut cluster.victim,
         };
         act(machine, &mut around, out);
         if calls_owner {
@@ -327,15 +337,24 @@ impl Simulation {
             .collect()
     }
 
+    /// The place of the host that a cluster's fault has struck for its role.
+    pub fn victim(&self, cluster: u32) -> Option<u32> {
+        Some(self.clusters.get(cluster as usize)?.victim? - self.plan.first_host(cluster))
+    }
+
     /// What struck a cluster, and where.
     fn struck(&self, cluster: u32) -> Option<String> {
         let first = self.plan.first_host(cluster);
-        let told = self.plan.strikes(cluster).map(|(place, fault)| match fault.victim {
-            Victim::Bootstrap => fault.to_string(),
-            Victim::Drawn | Victim::Place(_) => format!("{fault} on sim-{}", first + place),
+        let told = self.plan.strikes(cluster).map(|fault| {
+            let place = match fault.victim {
+                Victim::Role(_) => self.victim(cluster),
+                Victim::Drawn | Victim::Place(_) => {
+                    (0..self.plan.all_hosts()).find(|place| self.plan.may_strike(cluster, fault, *place))
+                }
+            };
+            place.map_or_else(|| fault.to_string(), |place| format!("{fault} on sim-{}", first + place))
         });
-        let mut told: Vec<_> = told.collect();
-        told.dedup();
-        Some(told.join(", ")).filter(|told| !told.is_empty())
+        let told = told.collect::<Vec<_>>().join(", ");
+        Some(told).filter(|told| !told.is_empty())
     }
 }

@@ -42,8 +42,8 @@ impl Batch {
         self.broken = self.broken.take().or(other.broken);
     }
 
-    /// What the batches do to which tables, for people.
-    pub(crate) fn describe(batches: &[Self]) -> String {
+    /// What the batches do to which tables.
+    pub(crate) fn describe(batches: &[Self]) -> Vec<String> {
         let statements = batches.iter().flat_map(|batch| &batch.statements);
         let deeds = statements.filter_map(|statement| {
             let words: Vec<_> = statement.sql.split_whitespace().collect();
@@ -55,7 +55,7 @@ impl Batch {
                 _ => None,
             })
         });
-        deeds.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
+        deeds.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     pub(crate) fn push(&mut self, statement: Statement) -> &mut Self {

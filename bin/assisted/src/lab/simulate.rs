@@ -65,8 +65,9 @@ pub struct Simulate {
     /// die, fail, silence, restart, media, cancel and reset happen at a MOMENT: discovery, preparing, a stage of the
     /// installation (such as writing-image-to-disk) or finalizing. double, delay, disorder, wrong-type, wrong-host,
     /// wrong-stage, clock, clock-behind, slow-disk, broken-disk, image-pull, wrong-boot, olm-operator and
-    /// cluster-operator happen all the time. HOST is the host's number in its cluster, from 0, or bootstrap; by
-    /// default the seed chooses. With + between them several happen in one cluster.
+    /// cluster-operator happen all the time. HOST is the host's number in its cluster, from 0, or bootstrap, master,
+    /// worker or arbiter: the first of that role that gets so far; by default the seed chooses. With + between them
+    /// several happen in one cluster.
     #[arg(long = "fault", value_name = "NAME[@MOMENT][:HOST]")]
     faults: Vec<Faults>,
     /// The same seed gives the same hosts

@@ -5,6 +5,7 @@ mod command_line;
 mod crash;
 mod discovery;
 mod documents;
+mod every_state;
 mod images;
 mod infra_env;
 mod iso;

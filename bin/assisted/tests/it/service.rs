@@ -44,9 +44,18 @@ impl Service {
         })
     }
 
+    /// A service with the data that another has left.
+    pub fn on(dir: tempfile::TempDir) -> Self {
+        Self::launch_in(dir, |_| ())
+    }
+
     fn launch(more: impl FnOnce(&mut Command)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("pull-secret.json"), PULL_SECRET).unwrap();
+        Self::launch_in(dir, more)
+    }
+
+    fn launch_in(dir: tempfile::TempDir, more: impl FnOnce(&mut Command)) -> Self {
         let program = Path::new(env!("CARGO_BIN_EXE_assisted"));
         let server = Server::start(program, dir.path(), more).unwrap();
         Self { url: server.url(), server, dir }

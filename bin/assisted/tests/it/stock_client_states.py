@@ -1,8 +1,9 @@
-"""Reads every object of a cluster through the published client, in each state that it goes through.
+"""Reads every object of clusters and infra-envs through the published client, in each state.
 
-Arguments: address of the service, id of the cluster, id of its infra-env, and the state that is the last to be read, such
-as "cluster installed" or "host added-to-existing-cluster". The client checks what it reads against its own models; lists, which it leaves as they are, are put through the models here. Prints each
-state when it was read for the first time, one a line.
+Arguments: address of the service, and either id of a cluster, id of its infra-env, and the state that is the last to be
+read, such as "cluster installed" or "host added-to-existing-cluster", or nothing more: then everything that there is is
+read once. The client checks what it reads against its own models; lists, which it leaves as they are, are put through the
+models here. Prints each state when it was read for the first time, one a line.
 """
 
 import json
@@ -12,7 +13,7 @@ import time
 from assisted_service_client import ApiClient, Configuration, api, models
 from assisted_service_client.rest import ApiException
 
-url, cluster_id, infra_env_id, end = sys.argv[1:5]
+url = sys.argv[1]
 configuration = Configuration()
 configuration.host = url + "/api/assisted-install"
 client = ApiClient(configuration)
@@ -39,25 +40,13 @@ def maybe(call, *args, refusals=(400, 404, 409), **kwargs):
         return None
 
 
-def read_all():
+def read_cluster(cluster_id):
     cluster = installer.v2_get_cluster(cluster_id)
-    for one in installer.v2_list_clusters(with_hosts=True):
-        as_model("Cluster", one)
     installer.v2_get_cluster(cluster_id, exclude_hosts=True)
-    installer.get_infra_env(infra_env_id)
-    for one in installer.list_infra_envs():
-        as_model("InfraEnv", one)
-    for one in installer.v2_list_hosts(infra_env_id):
-        as_model("Host", one)
-        installer.v2_get_host(infra_env_id, one["id"])
-        # By contract the config that a host does not have yet, while its cluster has others, is a 500.
-        host = {"infra_env_id": infra_env_id, "host_id": one["id"], "refusals": (404, 409, 500)}
-        maybe(installer.v2_get_host_ignition, **host)
-        maybe(installer.v2_download_host_ignition, **host, _preload_content=False)
     for one in installer.list_cluster_hosts(cluster_id, with_inventory=True, with_connectivity=True):
         as_model("Host", one)
-    for one in api.EventsApi(client).v2_list_events(cluster_id=cluster_id, categories=["user", "metrics"]):
-        as_model("Event", one)
+    listed = api.EventsApi(client).v2_list_events(cluster_id=cluster_id, categories=["user", "metrics"])
+    events = [as_model("Event", one) for one in listed]
     for one in operators.v2_list_of_cluster_operators(cluster_id):
         as_model("MonitoredOperator", one)
     for one in api.ManifestsApi(client).v2_list_cluster_manifests(cluster_id, include_system_generated=True):
@@ -73,7 +62,57 @@ def read_all():
     for file_name in ("bootstrap.ign", "master.ign", "worker.ign", "metadata.json", "install-config.yaml"):
         maybe(installer.v2_download_cluster_files, cluster_id, file_name, _preload_content=False)
     maybe(installer.v2_download_cluster_logs, cluster_id, _preload_content=False)
-    return cluster
+    return cluster, events
+
+
+def read_infra_env(infra_env_id):
+    infra_env = installer.get_infra_env(infra_env_id)
+    hosts = []
+    for one in installer.v2_list_hosts(infra_env_id):
+        as_model("Host", one)
+        hosts.append(installer.v2_get_host(infra_env_id, one["id"]))
+        # By contract the config that a host does not have yet, while its cluster has others, is a 500.
+        host = {"infra_env_id": infra_env_id, "host_id": one["id"], "refusals": (400, 404, 409, 500)}
+        maybe(installer.v2_get_host_ignition, **host)
+        maybe(installer.v2_download_host_ignition, **host, _preload_content=False)
+    return infra_env, hosts
+
+
+def lists():
+    clusters = [as_model("Cluster", one) for one in installer.v2_list_clusters(with_hosts=True)]
+    return clusters, [as_model("InfraEnv", one) for one in installer.list_infra_envs()]
+
+
+def read_once():
+    """What is read of everything that there is: name and value of each field that has some few."""
+    clusters, infra_envs = lists()
+    for one in clusters:
+        cluster, events = read_cluster(one.id)
+        yield from (("cluster", cluster.status), ("cluster kind", cluster.kind), ("cluster logs", cluster.logs_info))
+        yield "preparation", cluster.last_installation_preparation.status
+        yield "finalizing", cluster.progress.finalizing_stage
+        yield from (("operator", operator.status) for operator in cluster.monitored_operators)
+        yield from (("severity", event.severity) for event in events)
+    for one in infra_envs:
+        infra_env, hosts = read_infra_env(one.id)
+        yield "image", infra_env.type
+        for host in hosts:
+            yield from (("host", host.status), ("host kind", host.kind), ("host logs", host.logs_info))
+            yield from (("role", host.role), ("media", host.media_status), ("stage", host.progress.current_stage))
+
+
+if len(sys.argv) == 2:
+    for what, value in sorted({read for read in read_once() if read[1] is not None}):
+        print(what, value)
+    sys.exit()
+
+cluster_id, infra_env_id, end = sys.argv[2:5]
+
+
+def read_all():
+    lists()
+    read_infra_env(infra_env_id)
+    return read_cluster(cluster_id)[0]
 
 
 def states(cluster):

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use assisted_testkit::python;
 
+use crate::every_state;
 use crate::service::{Following, Service, follow, text};
 
 const SSH_KEY: &str =
@@ -133,7 +134,7 @@ fn holds_all(seen: &BTreeSet<String>, states: &[&str]) {
 }
 
 #[test]
-fn the_published_python_client_reads_every_object_in_every_state() {
+fn the_published_python_client_reads_an_installation_while_it_goes_on() {
     let service = Service::simulating();
     // Read while it happens, up to a state that lasts.
     let reads = |name: &str, last: &str, more: &[&str]| {
@@ -161,6 +162,28 @@ fn the_published_python_client_reads_every_object_in_every_state() {
     let added = "host added-to-existing-cluster";
     let seen = reads("grows", added, &["--speed", "600", "--add-workers", "1"]);
     holds_all(&seen, &["cluster adding-hosts", added]);
+}
+
+/// Whatever can be stored, whether or not a simulation brings it about.
+#[test]
+fn the_published_python_client_reads_every_object_in_every_state() {
+    let service = Service::simulating();
+    let (cluster, infra_env) = service.cluster("demo");
+    let (hosts, report) = simulated_hosts(&service, &cluster, &infra_env, &["--speed", "600"]);
+    report.for_each(drop);
+    let (code, told) = hosts.end();
+    assert_eq!(code, Some(0), "{told}\n{}", service.log());
+    // Nobody has marked what is written now as due: it stays as it is.
+    let dir = service.stop();
+    let written = every_state::write(dir.path());
+    let service = Service::on(dir);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/stock_client_states.py");
+    let output = Command::new(python().unwrap()).args([script, &service.url]).output().unwrap();
+    assert!(output.status.success(), "{}\n{}", text(&output.stderr), service.log());
+    let read: BTreeSet<_> = text(&output.stdout).lines().map(str::to_owned).collect();
+    let missing: Vec<_> = written.difference(&read).collect();
+    let foreign: Vec<_> = read.difference(&written).collect();
+    assert!(missing.is_empty() && foreign.is_empty(), "not read: {missing:?}; not written: {foreign:?}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ impl Service {
     ) -> Result<usize, Fault> {
         let found = self.store().inactive_clusters(before, limit).await?;
         for id in &found {
-            or_told(id, self.deregister_inactive(*id, before).await);
+            self.let_go(id, || self.deregister_inactive(*id, before)).await;
         }
         Ok(found.len())
     }

@@ -7,7 +7,6 @@ use assisted_store::HostFilter;
 use assisted_wire::id::InfraEnvId;
 use jiff::Timestamp;
 
-use super::or_told;
 use crate::Service;
 use crate::fault::Fault;
 
@@ -20,7 +19,7 @@ impl Service {
     ) -> Result<usize, Fault> {
         let found = self.store().unused_infra_envs(before, limit).await?;
         for id in &found {
-            or_told(id, self.remove_infra_env(*id, before).await);
+            self.let_go(id, || self.remove_infra_env(*id, before)).await;
         }
         Ok(found.len())
     }

@@ -280,25 +280,25 @@ impl Model {
 
     fn cluster(&mut self, index: usize) -> Value {
         let cluster = &mut self.clusters[index];
-        let hosts: Vec<_> = cluster.hosts.iter().map(|id| &self.hosts[id]).collect();
-        if cluster.status == "installing" && hosts.iter().all(|host| host.stage == Some(Done)) {
+        let hosts: Vec<_> = cluster.hosts.iter().map(|id| (id, &self.hosts[id])).collect();
+        if cluster.status == "installing" && hosts.iter().all(|(_, host)| host.stage == Some(Done)) {
             cluster.status = "finalizing";
         }
         if cluster.status == "finalizing" && cluster.completed && cluster.certificate && cluster.operators > 1
         {
             cluster.status = "installed";
         }
-        if hosts.iter().any(|host| host.failed) {
+        if hosts.iter().any(|(_, host)| host.failed) {
             cluster.status = "error";
         }
-        let hosts = hosts.iter().map(|host| {
+        let hosts = hosts.iter().map(|(id, host)| {
             let status = match (host.has_inventory, host.stage) {
                 (false, _) => "discovering",
                 (_, None) => "known",
                 (_, Some(Done)) => "installed",
                 (_, Some(_)) => "installing-in-progress",
             };
-            json!({"status": status, "progress": {"current_stage": host.stage}})
+            json!({"id": id, "status": status, "progress": {"current_stage": host.stage}})
         });
         json!({"status": cluster.status, "kind": "Cluster", "hosts": hosts.collect::<Vec<_>>()})
     }

@@ -15,6 +15,7 @@ use assisted_wire::operation::BASE_PATH;
 use hyper::Method;
 use jiff::Timestamp;
 use serde_json::Value;
+use tokio::sync::watch;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -76,6 +77,8 @@ pub(crate) struct Travel {
     connection: Connection,
     time: Time,
     warnings: Warnings,
+    /// Change when there is something to do that there was not: else nothing has to come to rest.
+    marks: [watch::Receiver<u64>; 2],
     _log: tracing::subscriber::DefaultGuard,
 }
 
@@ -97,7 +100,8 @@ impl Travel {
         });
         let server = Server::with(data, Otherwise { clock, ..otherwise }).await;
         let connection = Connection::open(server.address).await.unwrap();
-        Self { server, connection, time, warnings, _log: log }
+        let marks = [server.store.due_marks(), server.store.action_marks()];
+        Self { server, connection, time, warnings, marks, _log: log }
     }
 
     /// Runs a simulation until everyone is content, and a while longer.
@@ -138,7 +142,7 @@ impl Travel {
                     Deed::Send(call) => {
                         let answer = self.connection.call(&call).await.unwrap();
                         simulation.answered(call.from, &answer, &mut out);
-                        if changes_nothing(&call) {
+                        if !self.marks.iter().any(|marks| marks.has_changed().unwrap()) {
                             continue;
                         }
                     }
@@ -154,8 +158,9 @@ impl Travel {
 
     /// Waits until the service has done everything that it has to do now; tells when it has something to do of itself, in
     /// simulated time.
-    async fn settle(&self) -> Option<Duration> {
+    async fn settle(&mut self) -> Option<Duration> {
         let since = Instant::now();
+        self.marks.iter_mut().for_each(watch::Receiver::mark_unchanged);
         while !self.server.store.is_idle(self.time.now()).await.unwrap() {
             assert!(since.elapsed() < PATIENCE, "the service does not come to rest: {}", self.warnings());
             tokio::time::sleep(Duration::from_micros(200)).await;
@@ -187,9 +192,4 @@ impl Travel {
     pub(crate) async fn stop(self) {
         self.server.stop().await;
     }
-}
-
-/// Whether the service only answers: there is nothing that would have to come to rest.
-fn changes_nothing(call: &Call) -> bool {
-    call.method == Method::GET && !call.path.contains("/instructions")
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assisted_blob::failpoint;
+use assisted_base::failpoint;
 use assisted_core::model::host::HostKey;
 use deadpool_postgres::{Client, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Timeouts};
 use futures::TryStreamExt;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::thread;
 
-use assisted_blob::failpoint;
+use assisted_base::failpoint;
 use rusqlite::Connection;
 
 use super::sqlite_value;

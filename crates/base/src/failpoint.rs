@@ -1,0 +1,121 @@
+//! Where a process can be made to die, so that tests can judge what it leaves behind.
+//!
+//! [`passed`] is called whenever something has come to last: a file, a transaction. In builds for development two environment
+//! variables speak of these steps: [`KINDS`] writes down which kinds of them there are, and [`DIE_AFTER`] ends the process right
+//! after one of them, before anybody is told. Other builds know nothing of it.
+
+/// `N` or `N KIND|KIND…`: the process ends after so many steps, all of them counted or those of these kinds. Unset: it never
+/// does.
+pub const DIE_AFTER: &str = "ASSISTED_DIE_AFTER";
+
+/// A file to which each kind of steps is added, one a line, when it is seen for the first time in the life of a process.
+pub const KINDS: &str = "ASSISTED_STEP_KINDS";
+
+/// What the last line begins with that a process prints which ends so; the kind of the step follows.
+pub const DIED: &str = "died after: ";
+
+/// A step has come to last; `describe` tells what was done in it, from which ids and numbers are taken to get its kinds:
+/// `put 5f0c…/host-12.log` is of the kind `put */host-#.log`.
+#[cfg(debug_assertions)]
+pub fn passed(describe: impl FnOnce() -> Vec<String>) {
+    imp::passed(describe);
+}
+
+/// A step has come to last.
+#[cfg(not(debug_assertions))]
+#[inline(always)]
+pub fn passed(_: impl FnOnce() -> Vec<String>) {}
+
+#[cfg(debug_assertions)]
+mod imp {
+    use std::collections::BTreeSet;
+    use std::fs::File;
+    use std::io::Write;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::{LazyLock, Mutex, PoisonError};
+
+    use super::{DIE_AFTER, DIED, KINDS};
+
+    /// The death that is due: after so many steps, of all kinds or of some.
+    struct Death {
+        left: AtomicU64,
+        kinds: Option<BTreeSet<String>>,
+    }
+
+    static DEATH: LazyLock<Option<Death>> = LazyLock::new(|| {
+        let value = std::env::var(DIE_AFTER).ok()?;
+        let (count, kinds) =
+            value.split_once(' ').map_or((&*value, None), |(count, kinds)| (count, Some(kinds)));
+        let kinds = kinds.map(|kinds| kinds.split('|').map(ToOwned::to_owned).collect());
+        Some(Death { left: AtomicU64::new(count.parse().ok()?), kinds })
+    });
+
+    /// The file of kinds, and those that are in it.
+    static SEEN: LazyLock<Option<Mutex<(File, BTreeSet<String>)>>> = LazyLock::new(|| {
+        let path = std::env::var_os(KINDS)?;
+        let file = File::options().create(true).append(true).open(path).ok()?;
+        Some(Mutex::new((file, BTreeSet::new())))
+    });
+
+    pub(super) fn passed(describe: impl FnOnce() -> Vec<String>) {
+        if DEATH.is_none() && SEEN.is_none() {
+            return;
+        }
+        let kinds: BTreeSet<String> = describe().iter().map(|deed| kind(deed)).collect();
+        if let Some(seen) = &*SEEN {
+            let (file, known) = &mut *seen.lock().unwrap_or_else(PoisonError::into_inner);
+            for kind in &kinds {
+                if known.insert(kind.clone()) {
+                    // Whoever reads the file misses what could not be written.
+                    let _ = writeln!(file, "{kind}");
+                }
+            }
+        }
+        let Some(death) = &*DEATH else { return };
+        let counts = |kind: &&String| death.kinds.as_ref().is_none_or(|kinds| kinds.contains(*kind));
+        let Some(kind) = kinds.iter().find(counts) else { return };
+        if death.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            // Past the log, of which something may be buffered.
+            let _ = writeln!(std::io::stderr(), "{DIED}{kind}");
+            std::process::abort();
+        }
+    }
+
+    /// What is done, without ids (`*`) and numbers (`#`).
+    fn kind(deed: &str) -> String {
+        let mut kind = String::with_capacity(deed.len());
+        let mut rest = deed;
+        while let Some(next) = rest.chars().next() {
+            let digits = rest.len() - rest.trim_start_matches(|next: char| next.is_ascii_digit()).len();
+            let (sign, length) = match rest.get(..36) {
+                Some(id) if is_id(id) => ('*', 36),
+                _ if digits > 0 => ('#', digits),
+                _ => (next, next.len_utf8()),
+            };
+            kind.push(sign);
+            rest = &rest[length..];
+        }
+        kind
+    }
+
+    fn is_id(text: &str) -> bool {
+        text.bytes().zip(0..).all(|(byte, place)| match place {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn kinds_have_no_ids_and_no_numbers() {
+            let id = "5f0cbb7e-91f4-4d4e-9a1b-0123456789ab";
+            assert_eq!(kind(&format!("put {id}/logs/{id}/host-12.tar.gz")), "put */logs/*/host-#.tar.gz");
+            assert_eq!(kind("update hosts"), "update hosts");
+            assert_eq!(kind(&format!("{id}é5f0cbb7e-91f4")), "*é#f#cbb#e-#f#");
+            assert_eq!(kind(""), "");
+        }
+    }
+}
