@@ -1,6 +1,7 @@
 //! `cargo xtask …`: everything that is done to the project rather than by it.
 
 mod bench;
+mod bless;
 mod check_citations;
 mod check_deps;
 mod check_shell;
@@ -28,6 +29,8 @@ enum Task {
     Setup(setup::Setup),
     /// Set up, then format, lint, check crate order, licences, contract and docs, and run the tests
     Test(test::Test),
+    /// Write the golden files anew that tests compare with: read what changed before you keep it
+    Bless(bless::Bless),
     /// Show the system at work: clusters on simulated hosts while the rest is set up, then one on virtual machines; Ctrl-C stops
     /// everything
     Demo(demo::Demo),
@@ -59,6 +62,7 @@ fn main() -> anyhow::Result<()> {
     match Cli::parse().task {
         Task::Setup(setup) => setup.run(),
         Task::Test(test) => test::run(test),
+        Task::Bless(bless) => bless.run(),
         Task::Demo(demo) => demo.run(),
         Task::Bench(bench) => bench.run(),
         Task::Dist(dist) => dist.run(),

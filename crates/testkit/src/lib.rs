@@ -2,7 +2,9 @@
 
 mod built;
 mod docker_registry;
+mod golden;
 mod ignition;
+pub mod install_config;
 pub mod kube;
 pub mod oci;
 mod port;
@@ -17,6 +19,7 @@ mod tls;
 pub use assisted_lab_tools::{Missing, cache, coreos_installer, installed, kubernetes, python};
 pub use built::{NotBuilt, built, built_for_hosts};
 pub use docker_registry::{Access, Auth, DockerRegistry};
+pub use golden::{BLESS, golden};
 pub use ignition::ignition_validate;
 pub use port::Port;
 pub use postgres::{Durability, Error, Postgres};

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::results::{Skip, Sum, skips, sum};
+use crate::bless::VARIABLE;
 use crate::run::{cargo, say, status};
 
 /// A test program.
@@ -76,8 +77,8 @@ impl Binary {
         Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
     }
 
-    /// Runs tests of it, in a thread that writes into this log; their results, and what skipped itself.
-    pub fn run(&self, what: &What, python: &Path, log: &Path) -> Result<(Sum, Vec<Skip>)> {
+    /// Runs tests of it, in a thread that writes into this log; their results, and what skipped itself. `bless`: they write golden files.
+    pub fn run(&self, what: &What, python: &Path, bless: bool, log: &Path) -> Result<(Sum, Vec<Skip>)> {
         let skipped = log.with_extension("skipped");
         drop(std::fs::remove_file(&skipped));
         let mut command = self.command(python);
@@ -93,6 +94,9 @@ impl Binary {
             }
         }
         command.env("ASSISTED_SKIPPED", &skipped);
+        if bless {
+            command.env(VARIABLE, "1");
+        }
         let status = status(&mut command, None);
         let output = String::from_utf8_lossy(&std::fs::read(log)?).into_owned();
         let skips = skips(&skipped);

@@ -60,6 +60,16 @@ pub struct Test {
     /// With -p: run the tests whose names hold one of these
     #[arg(requires = "packages", value_name = "NAME")]
     names: Vec<String>,
+    /// Tests write golden files
+    #[arg(skip)]
+    bless: bool,
+}
+
+impl Test {
+    /// The tests of these crates that write golden files.
+    pub fn blessing(packages: Vec<String>, names: Vec<String>) -> Self {
+        Self { only_tests: false, everything: true, packages, names, bless: true }
+    }
 }
 
 /// What came out so far.
@@ -74,6 +84,7 @@ struct Run {
     everything: bool,
     packages: Vec<String>,
     names: Vec<String>,
+    bless: bool,
     python: PathBuf,
     logs: PathBuf,
     outcome: Arc<Mutex<Outcome>>,
@@ -87,6 +98,7 @@ pub fn run(test: Test) -> Result<()> {
         everything: test.everything,
         packages: test.packages,
         names: test.names,
+        bless: test.bless,
         python: cache()?.join("python/bin/python"),
         logs: target.join("xtask"),
         outcome: Arc::default(),
@@ -200,7 +212,7 @@ impl Run {
     fn tests(self: &Arc<Self>, name: &str, binary: &Arc<Binary>, what: What) -> Stage {
         let (run, binary, log) = (Arc::clone(self), Arc::clone(binary), stage::log(&self.logs, name));
         self.stage(name, needs::stages(&binary.package), Kind::Other, move || {
-            match binary.run(&what, &run.python, &log) {
+            match binary.run(&what, &run.python, run.bless, &log) {
                 Ok((sum, skips)) => {
                     run.add(sum, skips);
                     match sum.failed {

@@ -37,6 +37,7 @@ pub const NEEDS: &[Needs] = &[
     as_root("assisted-lab-cluster", "bubblewrap, etcd, ignition-validate", &[PROGRAMS, KUBERNETES]),
     of("assisted-simhost", "PostgreSQL", &[PROGRAMS]),
     as_root("assisted", "PostgreSQL, docker-registry, xorriso, bubblewrap", &[PYTHON, PROGRAMS]),
+    as_root("assisted-host", "podman, bubblewrap, docker-registry", &[]),
     of("assisted-controller", "etcd", &[KUBERNETES]),
     of("assisted-installer", "etcd", &[PROGRAMS, KUBERNETES]),
     of("assisted-service", "PostgreSQL, docker-registry, ignition-validate", &[]),

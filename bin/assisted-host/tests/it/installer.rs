@@ -1,50 +1,17 @@
 //! The installer as a process, with a machine's `/opt` and `/var/log` of its own, pretending.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
 
+use crate::service::{self, Asked, stages};
 use crate::{ID, PROGRAM};
 
 const TOKEN: &str = "eyJhbGciOi-very-secret";
 
 /// A service that takes everything; what it was asked, with bodies.
-fn service() -> (String, Arc<Mutex<Vec<String>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let kept = Arc::clone(&asked);
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            // A client that goes away in the middle is no fault of the service.
-            let _ = answer(stream, &kept);
-        }
-    });
-    (url, asked)
-}
-
-fn answer(mut stream: TcpStream, asked: &Mutex<Vec<String>>) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let (mut first, mut length) = (String::new(), 0);
-    reader.read_line(&mut first)?;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line)?;
-        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    let text = if length < 1_000 { String::from_utf8_lossy(&body).into_owned() } else { String::new() };
-    asked.lock().unwrap().push(format!("{} {text}", first.trim()));
-    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
+fn service() -> (String, Asked) {
+    service::start(|_| (200, "{}".to_owned()))
 }
 
 /// Starts the installer as the first process of a namespace; `tool` is what stands for the one that writes the image.
@@ -85,11 +52,6 @@ fn start(dir: &Path, url: &str, tool: &str, more: &[&str]) -> Child {
     command.env_clear().env("PATH", format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", dir.display()));
     command.env("PULL_SECRET_TOKEN", TOKEN);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
-fn stages(asked: &[String]) -> Vec<&str> {
-    let stage = |line: &'_ str| line.contains("/progress HTTP").then(|| line.find("current_stage")).flatten();
-    asked.iter().filter_map(|line| line[stage(line)? + 16..].split('"').next()).collect()
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are tests too
 
+mod container;
 mod installer;
+mod service;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;

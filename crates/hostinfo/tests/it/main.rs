@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are tests too
 
 mod dns;
+mod facts;
 mod hostile;
 mod live;
 mod machines;

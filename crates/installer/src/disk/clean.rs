@@ -2,6 +2,7 @@
 //!
 //! Everything is attempted, whatever failed before: what is left standing shows when the image is written.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::host::{Host, RunError};
@@ -38,6 +39,13 @@ struct Array {
     members: Vec<PathBuf>,
 }
 
+/// A device-mapper device, and the names of what it is made of.
+#[derive(Debug)]
+struct Mapped {
+    name: String,
+    made_of: Vec<String>,
+}
+
 impl Cleaning<'_> {
     /// Volume groups, physical volumes and device-mapper devices on a device.
     async fn holders(&mut self, device: &Path) {
@@ -63,21 +71,13 @@ impl Cleaning<'_> {
     /// Device-mapper devices, those that others are made of last.
     async fn mapped(&mut self, device: &Path) {
         let Some(list) = self.run("dmsetup", &["ls"]).await else { return };
-        let mut selected = Vec::new();
+        let mut all = Vec::new();
         for name in list.lines().filter_map(|line| line.split_once('\t')).map(|(name, _)| name) {
-            let Some(deps) = self.run("dmsetup", &["deps", "-o", "devname", name]).await else { return };
-            if depends_on(&deps, device) {
-                // A thin pool's parts are held by the pool.
-                if let Some(pool) = name.strip_suffix("_tdata") {
-                    selected.push(pool.to_owned());
-                }
-                selected.push(name.to_owned());
-            }
+            // One that doesn't tell what it is made of, or is gone already, keeps nobody from the others.
+            let Some(deps) = self.run("dmsetup", &["deps", "-o", "devname", name]).await else { continue };
+            all.push(Mapped { name: name.to_owned(), made_of: made_of(&deps) });
         }
-        selected.dedup();
-        let is_part = |name: &String| name.ends_with("_tdata") || name.ends_with("_tmeta");
-        selected.sort_by_key(is_part);
-        for name in selected {
+        for name in standing_on(&all, device) {
             self.run("dmsetup", &["remove", "--retry", &name]).await;
         }
     }
@@ -95,12 +95,10 @@ impl Cleaning<'_> {
         }
         for array in arrays.iter().filter(of_disk) {
             if self.run("mdadm", &["--stop".as_ref(), array.device.as_os_str()]).await.is_none() {
-                return;
+                continue;
             }
             for member in array.members.iter().filter(is_member) {
-                if self.run("mdadm", &["--zero-superblock".as_ref(), member.as_os_str()]).await.is_none() {
-                    return;
-                }
+                self.run("mdadm", &["--zero-superblock".as_ref(), member.as_os_str()]).await;
             }
         }
     }
@@ -139,11 +137,40 @@ fn is_on(path: &str, device: &Path) -> bool {
     number.bytes().all(|c| c.is_ascii_digit())
 }
 
-/// Whether `1 dependencies : (sda2)` names the device or a partition of it.
-fn depends_on(deps: &str, device: &Path) -> bool {
-    let names = deps.split('(').skip(1).filter_map(|rest| rest.split_once(')')).map(|(name, _)| name);
+/// The names in `2 dependencies : (sda2) (vg-pool_tmeta)`.
+fn made_of(deps: &str) -> Vec<String> {
+    let names = deps.split('(').skip(1).filter_map(|rest| rest.split_once(')'));
+    names.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// What stands on a device or a partition of it, be it on top of others: each comes before what it is made of.
+fn standing_on(all: &[Mapped], device: &Path) -> Vec<String> {
     let dir = device.parent().unwrap_or(Path::new("/dev"));
-    names.map(|name| dir.join(name)).any(|path| is_on(&path.to_string_lossy(), device))
+    // How far each is from the device.
+    let mut heights: BTreeMap<&str, usize> = BTreeMap::new();
+    for _ in all {
+        for mapped in all {
+            let below = mapped.made_of.iter().filter_map(|name| {
+                let direct = is_on(&dir.join(name).to_string_lossy(), device);
+                if direct { Some(0) } else { heights.get(name.as_str()).map(|height| height + 1) }
+            });
+            if let Some(height) = below.max() {
+                heights.insert(&mapped.name, height.min(all.len()));
+            }
+        }
+    }
+    // A thin pool holds its parts, even where it isn't listed.
+    let part = |name: &str| name.ends_with("_tdata") || name.ends_with("_tmeta");
+    let pools: Vec<_> = heights
+        .iter()
+        .filter_map(|(name, height)| Some((name.strip_suffix("_tdata")?, height + 1)))
+        .collect();
+    for (pool, height) in pools {
+        heights.entry(pool).or_insert(height);
+    }
+    let mut found: Vec<_> = heights.into_iter().collect();
+    found.sort_by_key(|(name, height)| (std::cmp::Reverse(*height), part(name)));
+    found.into_iter().map(|(name, _)| name.to_owned()).collect()
 }
 
 /// Entries of two lines: `ARRAY <device> …`, then `   devices=<a>,<b>`.
@@ -184,9 +211,35 @@ mod tests {
         ] {
             assert_eq!(is_on(path, Path::new(disk)), on, "{path} {disk}");
         }
-        assert!(depends_on("2 dependencies\t: (sdb) (sda2)", Path::new("/dev/sda")));
-        assert!(!depends_on("1 dependencies\t: (sdaa2)", Path::new("/dev/sda")));
-        assert!(!depends_on("0 dependencies", Path::new("/dev/sda")));
+    }
+
+    #[test]
+    fn what_stands_on_a_disk_comes_before_what_it_is_made_of() {
+        let mapped = |list: &[(&str, &str)]| -> Vec<Mapped> {
+            list.iter()
+                .map(|(name, deps)| Mapped { name: (*name).to_owned(), made_of: made_of(deps) })
+                .collect()
+        };
+        let of_sda = |list: &[(&str, &str)]| standing_on(&mapped(list), Path::new("/dev/sda"));
+        assert_eq!(of_sda(&[("x", "2 dependencies\t: (sdb) (sda2)")]), ["x"]);
+        assert_eq!(of_sda(&[("x", "1 dependencies\t: (sdaa2)"), ("y", "0 dependencies")]), [""; 0]);
+        // One on the other, whatever their order; what they don't hold stays.
+        let stack = [
+            ("low", "1 dependencies  : (sda1)"),
+            ("top", "1 dependencies  : (middle)"),
+            ("middle", "2 dependencies  : (sdb) (low)"),
+            ("other", "1 dependencies  : (sdb)"),
+        ];
+        assert_eq!(of_sda(&stack), ["top", "middle", "low"]);
+        let pool = [
+            ("vg-pool_tdata", "1 dependencies  : (sda)"),
+            ("vg-pool_tmeta", "1 dependencies  : (sda)"),
+            ("vg-pool-tpool", "2 dependencies  : (vg-pool_tdata) (vg-pool_tmeta)"),
+            ("vg-thin", "1 dependencies  : (vg-pool-tpool)"),
+        ];
+        assert_eq!(of_sda(&pool), ["vg-thin", "vg-pool", "vg-pool-tpool", "vg-pool_tdata", "vg-pool_tmeta"]);
+        // What can't be ends all the same.
+        assert_eq!(of_sda(&[("a", "(b) (sda)"), ("b", "(a)")]).len(), 2);
     }
 
     /// A disk with a volume group, a thin pool and an array, as the tools would tell; they note what they are asked.
@@ -197,7 +250,8 @@ mod tests {
 case "${0##*/} $*" in
   "vgs "*) printf '  data /dev/sdq2\n  other /dev/sdqq1\n  data /dev/sdq3\n  root /dev/md77\n' ;;
   "pvs "*) printf '  /dev/sdq2\n  /dev/sdqq1\n  /dev/md77\n' ;;
-  "dmsetup ls") printf 'pool_tdata\t(254:1)\npool_tmeta\t(254:2)\ndata-home\t(254:3)\nother\t(254:4)\n' ;;
+  "dmsetup ls") printf 'gone\t(254:0)\npool_tdata\t(254:1)\npool_tmeta\t(254:2)\ndata-home\t(254:3)\nother\t(254:4)\n' ;;
+  "dmsetup deps -o devname gone") echo 'no such device' >&2; exit 1 ;;
   "dmsetup deps -o devname other") echo '1 dependencies  : (sdqq1)' ;;
   "dmsetup deps "*) echo '1 dependencies  : (sdq2)' ;;
   "mdadm -v --query"*) printf 'ARRAY /dev/md77 level=raid1\n   devices=/dev/sdq4,/dev/sdr4\n' ;;
@@ -211,8 +265,10 @@ esac
         }
         let error =
             clean(Path::new("/dev/sdq"), &Host::at(dir.path(), Tools::at(dir.path()))).await.unwrap_err();
-        // The second attempt at the signatures went well; only the volume group stays a fault.
-        assert_eq!(error.faults.len(), 1, "{error}");
+        // The second attempt at the signatures went well; the volume group stays a fault, and what couldn't be asked twice: for the disk,
+        // and for the array.
+        assert_eq!(error.faults.len(), 3, "{error}");
+        assert!(error.to_string().contains("dmsetup [deps -o devname gone]"), "{error}");
         let told = "vgremove [data -y], Error exit status 5, LastOutput \"held\"";
         assert!(error.to_string().ends_with(told), "{error}");
         let asked = std::fs::read_to_string(dir.path().join("asked")).unwrap();

@@ -31,7 +31,7 @@ on_both_engines![
 const SSH_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZfG1KaT0PtFDJ/XFSqti user@example.com";
 
-const RELEASES: &str = "quay.io/openshift-release-dev/ocp-release";
+pub const RELEASES: &str = "quay.io/openshift-release-dev/ocp-release";
 
 /// A registry on this machine that mirrors releases.
 pub struct Site {
@@ -49,6 +49,11 @@ impl Site {
         let dir = tempfile::tempdir().unwrap();
         let registry = DockerRegistry::start(&dir.path().join("images"), &Access::default()).unwrap();
         Self { registry, dir }
+    }
+
+    /// Where it has the releases.
+    pub fn releases(&self) -> String {
+        format!("{}/ocp/release", self.registry.name())
     }
 
     /// Pushes a release under the tag of the lab's clusters, with an installer program.
@@ -238,7 +243,7 @@ async fn generated_by(program: &[u8], database: Database) {
     assert!(file(&host, "/etc/hostname").is_some());
     assert!(file(&host, "/etc/assisted-service/service-ca-cert.crt").is_some());
     let config = lab.json(id, "install-config.yaml").await;
-    let mirrors = json!([{"source": RELEASES, "mirrors": [format!("{}/ocp/release", site.registry.name())]}]);
+    let mirrors = json!([{"source": RELEASES, "mirrors": [site.releases()]}]);
     assert_eq!(config["imageDigestSources"], mirrors);
     let shown = lab.service.get_cluster_install_config(&lab.caller, id).await.unwrap();
     assert_eq!(serde_json::from_str::<Value>(shown.expose()).unwrap()["imageDigestSources"], mirrors);

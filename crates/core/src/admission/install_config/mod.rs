@@ -6,10 +6,12 @@ mod common;
 mod document;
 mod effects;
 #[cfg(test)]
-mod golden;
+mod judged;
 mod layering;
 mod overrides;
 mod platform;
+#[cfg(test)]
+mod shapes;
 #[cfg(test)]
 mod tests;
 

@@ -1,0 +1,313 @@
+//! The agent and the installer as existing images deliver them: in container images, which a real podman pulls from a real registry and
+//! runs by the very command lines of the discovery config and of the agent, on a machine that is no more than namespaces.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use assisted_ignition::discovery::{Agent, Delivery, Discovery, TimeSources, discovery};
+use assisted_testkit::oci::{Image, Layer, push};
+use assisted_testkit::{Access, DockerRegistry, tied};
+use assisted_wire::id::InfraEnvId;
+use assisted_wire::secret::Secret;
+use serde_json::{Value, json};
+
+use crate::service::{self, Asked, stages};
+use crate::{ID, PROGRAM};
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What a machine has of the one that the test runs on; all else is empty and its own, devices included.
+const FOLDERS: &str = "--ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/sbin /sbin --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
+    --tmpfs /etc --ro-bind /etc/passwd /etc/passwd --ro-bind /etc/group /etc/group --ro-bind-try /etc/alternatives /etc/alternatives \
+    --ro-bind-try /etc/ld.so.cache /etc/ld.so.cache --dir /etc/pki --dir /etc/containers --proc /proc --dev /dev --bind /sys /sys \
+    --tmpfs /run --dir /run/systemd/journal --tmpfs /tmp --tmpfs /var --dir /var/log --dir /var/tmp --tmpfs /opt --tmpfs /root \
+    --dir /root/.docker --unshare-pid --unshare-uts --hostname lab-host --cap-add ALL --die-with-parent";
+
+/// Makes the machine one in which podman runs: it asks for no control groups that it could be without, and for no more than this machine may
+/// give.
+const CONTAINERS: &str =
+    "[containers]\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=4096:4096\"]\npids_limit = 0\n";
+
+struct Machine {
+    dir: tempfile::TempDir,
+    running: Mutex<Vec<Child>>,
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        for child in self.running.get_mut().unwrap() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Machine {
+    fn new(registry: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for folder in ["containers", "storage", "bin"] {
+            std::fs::create_dir(dir.path().join(folder)).unwrap();
+        }
+        for (name, text) in [
+            ("containers.conf", CONTAINERS.to_owned()),
+            ("storage.conf", "[storage]\ndriver = \"vfs\"\ngraphroot = \"/var/lib/containers\"\nrunroot = \"/run/containers\"\n".to_owned()),
+            ("registries.conf", format!("[[registry]]\nlocation = \"{registry}\"\ninsecure = true\n")),
+            ("policy.json", r#"{"default": [{"type": "insecureAcceptAnything"}]}"#.to_owned()),
+        ] {
+            std::fs::write(dir.path().join("containers").join(name), text).unwrap();
+        }
+        Self { dir, running: Mutex::default() }
+    }
+
+    /// Starts the machine with a script as its first process; what that writes goes into a file.
+    fn start(&self, script: &str) {
+        // Real hosts have control groups of the second version alone.
+        let groups = "mount -t tmpfs none /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup\ntouch /run/systemd/journal/socket\n";
+        let bind = |from: &str, to: &str| {
+            ["--bind".to_owned(), self.dir.path().join(from).display().to_string(), to.to_owned()]
+        };
+        let mut command = tied(Path::new("bwrap"));
+        command.args(FOLDERS.split_whitespace());
+        command.args(bind("containers", "/etc/containers"));
+        command.args(["--dir", "/var/lib"]).args(bind("storage", "/var/lib/containers"));
+        command.args(bind("bin", "/usr/local/bin"));
+        command.args(["--as-pid-1", "--", "sh", "-c", &format!("{groups}{script}")]);
+        command.env_clear().env("PATH", "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", "/root");
+        let log = File::options().create(true).append(true).open(self.log()).unwrap();
+        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        let child = command.spawn().unwrap_or_else(|error| panic!("bwrap: {error}: run `cargo xtask setup`"));
+        self.running.lock().unwrap().push(child);
+    }
+
+    fn log(&self) -> PathBuf {
+        self.dir.path().join("log")
+    }
+
+    /// Looks until something is there.
+    fn until<T>(&self, what: &str, asked: &Asked, mut look: impl FnMut(&[String]) -> Option<T>) -> T {
+        let begin = Instant::now();
+        loop {
+            if let Some(found) = look(&asked.lock().unwrap()) {
+                return found;
+            }
+            let told = || std::fs::read_to_string(self.log()).unwrap_or_default();
+            assert!(
+                begin.elapsed() < PATIENCE,
+                "it never came: {what}\n{}\n{:#?}",
+                told(),
+                asked.lock().unwrap()
+            );
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+/// The libraries of programs, by their paths.
+fn libraries(programs: &[&Path]) -> BTreeSet<PathBuf> {
+    let output = Command::new("ldd").args(programs).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.split_whitespace()
+        .filter(|word| word.starts_with('/') && !word.ends_with(':'))
+        .map(PathBuf::from)
+        .collect()
+}
+
+/// Images of the agent and of the installer: the program under its names, the two programs that the command lines want besides, and what all
+/// of them are linked with.
+async fn images(registry: &DockerRegistry) -> (String, String) {
+    let found = ["cp", "nsenter"].map(|name| {
+        let places = ["/usr/bin", "/bin"].map(|dir| Path::new(dir).join(name));
+        places.into_iter().find(|path| path.is_file()).unwrap_or_else(|| panic!("no {name}"))
+    });
+    let programs = [Path::new(PROGRAM), &found[0], &found[1]];
+    let mut layer = Layer::new().unwrap();
+    let mut add = |path: &str, from: &Path| {
+        let file = File::open(from).unwrap();
+        let size = file.metadata().unwrap().len();
+        let layer_before = std::mem::replace(&mut layer, Layer::new().unwrap());
+        layer = layer_before.file_from(path, file, size).unwrap();
+    };
+    add("usr/bin/agent", programs[0]);
+    add("usr/bin/cp", programs[1]);
+    add("usr/bin/nsenter", programs[2]);
+    for library in libraries(&programs) {
+        add(library.to_str().unwrap().trim_start_matches('/'), &library);
+    }
+    let layer = layer.symlink("usr/bin/assisted-installer", "agent").unwrap().finish().unwrap();
+    let agent = Image::new("amd64", vec![layer.clone()]).unwrap();
+    let installer = Image::running("amd64", vec![layer], &["/usr/bin/assisted-installer"]).unwrap();
+    push(registry, "lab/agent", Some("1"), &agent).await.unwrap();
+    push(registry, "lab/installer", Some("1"), &installer).await.unwrap();
+    let name = registry.name();
+    (format!("{name}/lab/agent:1"), format!("{name}/lab/installer:1"))
+}
+
+/// A script that does what systemd does with the agent's unit of a discovery config, after Ignition has laid its files.
+fn delivered(url: &str, image: &str) -> String {
+    let (pull_secret, token) =
+        (Secret::from(r#"{"auths":{}}"#.to_owned()), Secret::from("a token".to_owned()));
+    let config = discovery(&Discovery {
+        infra_env_id: InfraEnvId::default(),
+        agent: Agent {
+            service_url: url,
+            version: image,
+            delivery: Delivery::Image(image),
+            start_timeout: Duration::from_secs(600),
+            token: Some(&token),
+            service_ca: None,
+            skip_cert_verification: false,
+        },
+        ssh_keys: "",
+        pull_secret: &pull_secret,
+        proxy: None,
+        trust_bundle: "",
+        mirrors: None,
+        time: TimeSources::Own,
+        network: &[],
+        okd_rpms_image: None,
+    });
+    let mut script = "set -e\n".to_owned();
+    for file in config
+        .storage
+        .files
+        .iter()
+        .filter(|file| file.path.starts_with("/usr/local/bin/agent") || file.path.starts_with("/root/"))
+    {
+        let content = String::from_utf8(file.contents.data().unwrap()).unwrap();
+        let path = &file.path;
+        write!(
+            script,
+            "cat > {path} << 'END OF FILE'\n{content}\nEND OF FILE\nchmod {:o} {path}\n",
+            file.mode.unwrap()
+        )
+        .unwrap();
+    }
+    let unit = config.systemd.units.iter().find(|unit| unit.name == "agent.service").unwrap();
+    let unit = unit.contents.as_deref().unwrap();
+    let of = |key: &'static str| unit.lines().filter_map(move |line| line.strip_prefix(key));
+    of("Environment=").for_each(|value| writeln!(script, "export {value}").unwrap());
+    of("ExecStartPre=").for_each(|line| writeln!(script, "{line}").unwrap());
+    of("ExecStart=").for_each(|line| writeln!(script, "{line} --with-journal-logging=false").unwrap());
+    script
+}
+
+/// A service that gives these steps once each, in their order, and is content with the agent's version.
+fn service(agent: &str, steps: Vec<Value>) -> (String, Asked) {
+    let agent = agent.to_owned();
+    let left = Mutex::new(std::collections::VecDeque::from(steps));
+    service::start(move |line| {
+        if line.starts_with("POST ") && line.contains("/hosts HTTP") {
+            let args = json!({"infra_env_id": InfraEnvId::default(), "host_id": ID, "agent_version": agent})
+                .to_string();
+            return (
+                201,
+                json!({"kind": "Host", "id": ID, "next_step_runner_command": {"args": [args]}}).to_string(),
+            );
+        }
+        if line.starts_with("GET ") && line.contains("/instructions") {
+            let step: Vec<Value> = left.lock().unwrap().pop_front().into_iter().collect();
+            return (
+                200,
+                json!({"instructions": step, "next_instruction_seconds": 1, "post_step_action": "continue"})
+                    .to_string(),
+            );
+        }
+        (200, "{}".to_owned())
+    })
+}
+
+/// What the agent replied to a step.
+fn reply(asked: &[String], step: &str) -> Option<Value> {
+    let replies =
+        asked.iter().filter(|line| line.starts_with("POST ") && line.contains("/instructions HTTP"));
+    let mut bodies =
+        replies.filter_map(|line| serde_json::from_str::<Value>(line.split_once(" HTTP/1.1 ")?.1).ok());
+    bodies.find(|body| body["step_type"] == step)
+}
+
+fn registry() -> (tempfile::TempDir, DockerRegistry) {
+    let dir = tempfile::tempdir().unwrap();
+    let registry = DockerRegistry::start(dir.path(), &Access::default()).unwrap();
+    (dir, registry)
+}
+
+/// The agent comes out of its image, registers, tells what the host is, and hands it over to the installer, which runs in a container and
+/// works on the host from there.
+#[tokio::test]
+async fn agent_and_installer_come_in_images() {
+    let (_dir, registry) = registry();
+    let (agent, installer) = images(&registry).await;
+    // No disk is there that could be written.
+    let install = json!({
+        "cluster_id": ID, "infra_env_id": InfraEnvId::default(), "host_id": ID, "role": "master", "boot_device": "/dev/full",
+        "controller_image": installer, "installer_image": installer, "control_plane_count": 3, "check_cvo": true,
+    });
+    let (url, asked) = service(
+        &agent,
+        vec![
+            json!({"step_type": "inventory", "step_id": "inventory-1", "args": [ID]}),
+            json!({"step_type": "install", "step_id": "install-1", "args": [install.to_string()]}),
+        ],
+    );
+    let machine = Machine::new(&registry.name());
+    machine.start(&delivered(&url, &agent));
+    let registered = machine.until("registration", &asked, |asked| {
+        asked.iter().find(|line| line.starts_with("POST ") && line.contains("/hosts HTTP")).cloned()
+    });
+    assert!(registered.contains(&agent), "{registered}");
+    let inventory = machine.until("inventory", &asked, |asked| reply(asked, "inventory"));
+    assert!(inventory["exit_code"].is_null(), "{inventory:#}");
+    let inventory: Value = serde_json::from_str(inventory["output"].as_str().unwrap()).unwrap();
+    assert_eq!(inventory["hostname"], "lab-host");
+    let installed = machine.until("the end of the installer", &asked, |asked| reply(asked, "install"));
+    assert_ne!(installed["exit_code"], 0, "{installed:#}");
+    let told = asked.lock().unwrap();
+    let told = stages(&told);
+    assert_eq!(
+        (told.first(), told.last()),
+        (Some(&"Starting installation"), Some(&"Failed")),
+        "{told:?} {installed:#}"
+    );
+    // It ran in a container of that name, and what it had to run was sought on the host, whose podman it found.
+    assert!(machine.dir.path().join("storage/vfs-containers/containers.json").exists());
+    let containers =
+        std::fs::read_to_string(machine.dir.path().join("storage/vfs-containers/containers.json")).unwrap();
+    assert!(containers.contains("\"assisted-installer\""), "{containers}");
+}
+
+/// An agent that runs in a container does its steps on the host: the image has no podman, and yet it tells which images podman has.
+#[tokio::test]
+async fn a_contained_agent_works_on_the_host() {
+    let (_dir, registry) = registry();
+    let (agent, installer) = images(&registry).await;
+    let (url, asked) = service(
+        &agent,
+        vec![
+            json!({"step_type": "container-image-availability", "step_id": "images-1",
+               "args": [json!({"images": [installer], "timeout": 100}).to_string()]}),
+            json!({"step_type": "inventory", "step_id": "inventory-1", "args": [ID]}),
+        ],
+    );
+    let machine = Machine::new(&registry.name());
+    let infra_env = InfraEnvId::default();
+    machine.start(&format!(
+        "set -e\npodman run --privileged --pid=host --net=host --uts=host --name=agent --env=PULL_SECRET_TOKEN {agent} /usr/bin/agent \
+         --url {url} --infra-env-id {infra_env} --agent-version {agent} --with-journal-logging=false\n"
+    ));
+    let images = machine.until("images", &asked, |asked| reply(asked, "container-image-availability"));
+    assert!(images["exit_code"].is_null(), "{images:#}");
+    let told: Value = serde_json::from_str(images["output"].as_str().unwrap()).unwrap();
+    assert_eq!(
+        (&told["images"][0]["name"], &told["images"][0]["result"]),
+        (&json!(installer), &json!("success")),
+        "{told:#}"
+    );
+    let inventory = machine.until("inventory", &asked, |asked| reply(asked, "inventory"));
+    assert!(inventory["exit_code"].is_null(), "{inventory:#}");
+}
