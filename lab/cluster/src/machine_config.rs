@@ -25,7 +25,7 @@ use tracing::info;
 use crate::cluster::{CONFIG_PORT, Cluster, NODE};
 use crate::control_plane::{KUBELET, names, pair};
 use crate::files;
-use crate::kinds::MACHINE_CONFIG_NAMESPACE;
+use crate::foundation::MACHINE_CONFIG_NAMESPACE;
 use crate::program::LOGS;
 
 /// Where this program is on each machine.
