@@ -22,6 +22,8 @@ const FILE: &str = "lab.json";
 /// Ports that everyone knows.
 pub const API_PORT: u16 = 6443;
 pub const CONFIG_PORT: u16 = 22623;
+/// That of the same server without TLS, for hosts that have no authority of the cluster: those that are added later.
+pub const PLAIN_CONFIG_PORT: u16 = 22624;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

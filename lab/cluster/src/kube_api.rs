@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::core::GroupVersionKind;
+use kube::core::{GroupVersionKind, TypeMeta};
 use kube::discovery::{Scope, pinned_kind};
-use kube::{Api, Client, Config, ResourceExt};
+use kube::{Api, Client, Config};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::files;
 
@@ -44,10 +44,28 @@ pub async fn of(kubeconfig: Kubeconfig) -> Result<Client> {
     Ok(Client::try_from(config)?)
 }
 
+/// Which fields an object may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fields {
+    /// Those of its kind.
+    Known,
+    /// Others as well, which are left out.
+    Any,
+}
+
+/// A kind as the API has it.
+#[derive(Clone)]
+struct Known {
+    resource: ApiResource,
+    scope: Scope,
+    /// Whether its status has a place of its own.
+    has_status: bool,
+}
+
 /// Applies objects; kinds are looked up once.
 pub struct Applier {
     client: Client,
-    known: HashMap<GroupVersionKind, (ApiResource, Scope)>,
+    known: HashMap<GroupVersionKind, Known>,
 }
 
 impl Applier {
@@ -55,29 +73,70 @@ impl Applier {
         Self { client, known: HashMap::new() }
     }
 
-    pub async fn apply(&mut self, object: Value) -> Result<()> {
-        let object: DynamicObject = serde_json::from_value(object).context("it is no object")?;
-        let types = object.types.as_ref().context("it has no kind")?;
+    /// Makes an object so; its status too, where that has a place of its own.
+    pub async fn apply(&mut self, mut object: Value, fields: Fields) -> Result<()> {
+        let (kind, objects) = self.objects(&object).await?;
+        let status = object.as_object_mut().filter(|_| kind.has_status).and_then(|all| all.remove("status"));
+        let name = name(&object);
+        let params = checked(PatchParams::apply(MANAGER).force(), fields);
+        objects.patch(&name, &params, &Patch::Apply(&object)).await?;
+        match status {
+            Some(status) => write_status(&objects, &name, &status, fields).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the status of an object that is there.
+    pub async fn tell(&mut self, object: &Value) -> Result<()> {
+        let (_, objects) = self.objects(object).await?;
+        write_status(&objects, &name(object), &object["status"], Fields::Known).await
+    }
+
+    /// The kind of an object, and the objects of that kind beside it.
+    async fn objects(&mut self, object: &Value) -> Result<(Known, Api<DynamicObject>)> {
+        let types: TypeMeta = serde_json::from_value(object.clone()).context("it has no kind")?;
         let kind = GroupVersionKind::try_from(types)?;
-        let (resource, scope) = match self.known.get(&kind) {
+        let known = match self.known.get(&kind) {
             Some(known) => known.clone(),
             None => {
                 let (resource, capabilities) = pinned_kind(&self.client, &kind).await?;
-                self.known.insert(kind, (resource.clone(), capabilities.scope.clone()));
-                (resource, capabilities.scope)
+                let has_status = capabilities.subresources.iter().any(|(one, _)| one.plural == "status");
+                let known = Known { resource, scope: capabilities.scope, has_status };
+                self.known.insert(kind, known.clone());
+                known
             }
         };
-        let objects: Api<DynamicObject> = match scope {
-            Scope::Cluster => Api::all_with(self.client.clone(), &resource),
+        let (client, resource) = (self.client.clone(), &known.resource);
+        let objects = match known.scope {
+            Scope::Cluster => Api::all_with(client, resource),
             Scope::Namespaced => {
-                let namespace = object.namespace().unwrap_or_else(|| "default".to_owned());
-                Api::namespaced_with(self.client.clone(), &namespace, &resource)
+                let namespace = object["metadata"]["namespace"].as_str().unwrap_or("default");
+                Api::namespaced_with(client, namespace, resource)
             }
         };
-        let params = PatchParams::apply(MANAGER).force();
-        objects.patch(&object.name_any(), &params, &Patch::Apply(&object)).await?;
-        Ok(())
+        Ok((known, objects))
     }
+}
+
+fn name(object: &Value) -> String {
+    object["metadata"]["name"].as_str().unwrap_or_default().to_owned()
+}
+
+/// The API refuses fields that it does not know, where only known ones may be there.
+fn checked(params: PatchParams, fields: Fields) -> PatchParams {
+    if fields == Fields::Known { params.validation_strict() } else { params }
+}
+
+async fn write_status(
+    objects: &Api<DynamicObject>,
+    name: &str,
+    status: &Value,
+    fields: Fields,
+) -> Result<()> {
+    let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+    let status = json!({"status": status});
+    objects.patch_status(name, &checked(params, fields), &Patch::Merge(&status)).await?;
+    Ok(())
 }
 
 /// The objects of a YAML text.

@@ -22,11 +22,12 @@ use sha2::{Digest, Sha256, Sha512};
 use tokio::sync::Mutex;
 use tracing::info;
 
-use crate::cluster::{CONFIG_PORT, Cluster, NODE};
+use crate::cluster::{CONFIG_PORT, Cluster, NODE, PLAIN_CONFIG_PORT};
 use crate::control_plane::{KUBELET, names, pair};
 use crate::files;
-use crate::kinds::MACHINE_CONFIG_NAMESPACE;
+use crate::foundation::MACHINE_CONFIG_NAMESPACE;
 use crate::program::LOGS;
+use crate::server;
 
 /// Where this program is on each machine.
 pub const PROGRAM: &str = "/usr/local/bin/lab-cluster";
@@ -98,7 +99,8 @@ fn of_role(cluster: &Cluster, folder: &str, role: &str) -> Result<Config> {
     for name in laid {
         config.add_file(&to(&name), 0o600, Resource::bytes(files::read(path(&name))?));
     }
-    let url = format!("https://{}:{CONFIG_PORT}/program", cluster.config_server());
+    // Plain for all: whoever came without TLS knows no authority, and the digest proves it to the others.
+    let url = format!("http://{}:{PLAIN_CONFIG_PORT}/program", cluster.config_server());
     let digest = hex(&Sha512::digest(files::read_program()?));
     config.add_file(PROGRAM, 0o755, Resource::fetched(&url, &digest));
     config.add_unit("lab-node.service", UNIT);
@@ -147,7 +149,7 @@ struct Server {
     log: Mutex<std::fs::File>,
 }
 
-/// Serves configs, by the certificates in a folder, until it is dropped. Who asked stands in its log.
+/// Serves configs, with TLS by the certificates in a folder and without, until it is dropped. Who asked stands in its log.
 pub async fn serve(folder: &str, source: Source) -> Result<()> {
     let certificate = pair(folder, names::CONFIG_SERVER)?;
     std::fs::create_dir_all(LOGS)?;
@@ -158,7 +160,11 @@ pub async fn serve(folder: &str, source: Source) -> Result<()> {
         .route("/program", get(program))
         .route("/healthz", get(async || ""))
         .with_state(state);
-    crate::server::serve(CONFIG_PORT, &certificate, None, routes).await
+    tokio::try_join!(
+        server::serve(CONFIG_PORT, &certificate, None, routes.clone()),
+        server::serve_plain(PLAIN_CONFIG_PORT, routes),
+    )?;
+    Ok(())
 }
 
 async fn config(

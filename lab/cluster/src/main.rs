@@ -8,9 +8,9 @@ mod cluster;
 mod control_plane;
 mod daemon;
 mod files;
+mod foundation;
 mod host;
 mod install;
-mod kinds;
 mod kube_api;
 mod lease;
 mod machine_config;
@@ -26,6 +26,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use assisted_lab_tools::STAND_INS;
 use clap::{Args, Parser, Subcommand};
 
 use crate::program::Programs;
@@ -106,7 +107,7 @@ fn main() -> Result<ExitCode> {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
     assisted_base::http::install_crypto();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    if host::NAMES.contains(&name.as_str()) {
+    if applet.is_none() && STAND_INS.contains(&name.as_str()) {
         let code = runtime.block_on(host::run(&name, args.get(1..).unwrap_or_default()))?;
         return Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)));
     }

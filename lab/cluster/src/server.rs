@@ -1,4 +1,4 @@
-//! HTTPS as the cluster's own servers speak it, by the certificates in files.
+//! HTTP as the cluster's own servers speak it: with TLS by the certificates in files, or plain.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -46,7 +47,15 @@ pub async fn serve(port: u16, own: &Pair, clients: Option<&str>, routes: Router)
     };
     let mut config = builder.with_single_cert(certificates, key)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    connections(port, Some(TlsAcceptor::from(Arc::new(config))), routes).await
+}
+
+/// Serves without TLS on a port of all addresses, until it is dropped.
+pub async fn serve_plain(port: u16, routes: Router) -> Result<()> {
+    connections(port, None, routes).await
+}
+
+async fn connections(port: u16, tls: Option<TlsAcceptor>, routes: Router) -> Result<()> {
     let listener = TcpListener::bind(SocketAddr::from(([0, 0, 0, 0], port)))
         .await
         .with_context(|| format!("port {port} is not free"))?;
@@ -54,20 +63,24 @@ pub async fn serve(port: u16, own: &Pair, clients: Option<&str>, routes: Router)
     loop {
         let Ok(place) = room.clone().acquire_owned().await else { return Ok(()) };
         let Ok((stream, peer)) = listener.accept().await else { continue };
-        let (acceptor, routes) = (acceptor.clone(), routes.clone());
+        let (tls, routes) = (tls.clone(), routes.clone());
         tokio::spawn(async move {
             let _place = place;
-            let stream = match timeout(GREETING, acceptor.accept(stream)).await {
-                Ok(Ok(stream)) => stream,
-                failed => return debug!(%peer, error = ?failed.err(), "no TLS"),
-            };
-            let service = service_fn(move |mut request: Request<Incoming>| {
-                request.extensions_mut().insert(ConnectInfo(peer));
-                routes.clone().oneshot(request)
-            });
-            if let Err(error) = Builder::new().serve_connection(TokioIo::new(stream), service).await {
-                debug!(%peer, %error, "connection ended");
+            let Some(acceptor) = tls else { return talk(stream, peer, routes).await };
+            match timeout(GREETING, acceptor.accept(stream)).await {
+                Ok(Ok(stream)) => talk(stream, peer, routes).await,
+                failed => debug!(%peer, error = ?failed.err(), "no TLS"),
             }
         });
+    }
+}
+
+async fn talk(stream: impl AsyncRead + AsyncWrite + Unpin, peer: SocketAddr, routes: Router) {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(ConnectInfo(peer));
+        routes.clone().oneshot(request)
+    });
+    if let Err(error) = Builder::new().serve_connection(TokioIo::new(stream), service).await {
+        debug!(%peer, %error, "connection ended");
     }
 }

@@ -1,4 +1,4 @@
-//! The kinds of objects that an OpenShift cluster has beside Kubernetes' own. Tests define them at a real API, so that it
+//! The kinds of objects that an OpenShift cluster has beside Kubernetes' own. Tests and the lab's cluster define them at a real API, so that it
 //! refuses what a real cluster's would: a wrong type, a missing member, a status in the wrong place.
 //!
 //! They are written here, in the fields that this project writes and reads; the published definitions are not copied.

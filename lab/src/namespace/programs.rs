@@ -3,6 +3,8 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use assisted_lab_tools::STAND_INS;
+
 use super::NamespaceError;
 
 /// Where each machine has this computer's programs, the lab's, and Kubernetes.
@@ -10,19 +12,7 @@ pub(super) const COMPUTER: &str = "/opt/computer";
 pub(super) const LAB: &str = "/opt/lab";
 pub(super) const KUBERNETES: &str = "/opt/kube";
 
-/// Programs that are the lab's in place of this computer's.
-const STAND_INS: &[&str] = &[
-    "coreos-installer",
-    "dmsetup",
-    "journalctl",
-    "lab-init",
-    "machine-config-daemon",
-    "podman",
-    "pvs",
-    "systemctl",
-    "systemd-run",
-    "vgs",
-];
+/// Programs of the release.
 const RELEASE: &[&str] = &["kube-apiserver", "kube-controller-manager", "kubectl"];
 
 /// Scripts: the release's client, and what the image of the controller is for.

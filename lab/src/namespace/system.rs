@@ -89,10 +89,15 @@ impl System {
         self.dir.join(if from_disk { "root" } else { "live" })
     }
 
-    /// Makes a root folder as no Ignition has touched it.
+    /// Makes a root folder as no Ignition has touched it. That of an earlier start stays beside it, as `live.before`.
     pub(super) fn make(&self, root: &Path) -> Result<(), NamespaceError> {
         if root.exists() {
-            std::fs::remove_dir_all(root).map_err(NamespaceError::io(root))?;
+            // A system in memory would be gone; somebody may want to read its logs.
+            let before = root.with_extension("before");
+            if before.exists() {
+                std::fs::remove_dir_all(&before).map_err(NamespaceError::io(&before))?;
+            }
+            std::fs::rename(root, &before).map_err(NamespaceError::io(root))?;
         }
         for folder in FOLDERS {
             let path = root.join(folder);

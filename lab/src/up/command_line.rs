@@ -45,15 +45,21 @@ impl CommandLine {
 
     /// What a command answers.
     pub(super) fn json(&self, words: &[&str]) -> Result<Value, LabError> {
-        let failed = |said: String| LabError::Command { command: words.join(" "), said };
-        let mut wait = Wait::new(format_args!("assisted {}", words.join(" ")), self.dir.display(), COMMAND);
-        let output = child::output(self.command(words).args(["-o", "json"]), &mut wait)
-            .map_err(|error| LabError::child(&self.program, error))?;
-        if !output.status.success() {
-            return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
-        }
-        serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
+        json(&words.join(" "), &mut self.command(words), &self.dir)
     }
+}
+
+/// What a command answers that can speak JSON.
+pub(super) fn json(what: &str, command: &mut Command, dir: &Path) -> Result<Value, LabError> {
+    let program = PathBuf::from(command.get_program());
+    let failed = |said: String| LabError::Command { command: what.to_owned(), said };
+    let mut wait = Wait::new(what, dir.display(), COMMAND);
+    let output = child::output(command.args(["-o", "json"]), &mut wait)
+        .map_err(|error| LabError::child(&program, error))?;
+    if !output.status.success() {
+        return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
 }
 
 /// Runs a command to its end, before everybody's eyes.

@@ -9,55 +9,43 @@ use super::topology::{Kind, Planned, Role};
 use super::{Lab, LabError, NAME, Powered, say};
 
 /// Between two looks at the hosts.
-const LOOK: Duration = Duration::from_secs(5);
-/// How long a network is cut.
+const LOOK: Duration = Duration::from_secs(3);
+/// How long a network is cut: disks of virtual machines are slow, those of namespaces are written in ten seconds.
 const CUT: Duration = Duration::from_secs(120);
+const SHORT_CUT: Duration = Duration::from_secs(60);
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Fault {
-    /// The first machine is reset while its disk is written
+    /// A master is reset while its disk is written
     ResetWhileWriting,
-    /// The first machine boots the medium again instead of its disk, until that is mended
+    /// A master boots the medium again instead of its disk, until that is mended
     BootOrder,
-    /// The service is killed in the middle, and started again
+    /// The service is killed while a master's disk is written, and started again
     ServiceRestart,
-    /// The first machine has no network for two minutes while its disk is written
+    /// A master has no network for a while, in the middle of writing its disk
     NetworkCut,
-    /// The first worker is switched off when it should start from its disk, until the service asks where it is
+    /// A worker is switched off when it should start from its disk, until the service asks where it is
     MissingWorker,
 }
 
 impl Fault {
-    /// The role of the machine that it happens to, the first of them.
+    /// The role of the machine that it happens to.
     fn role(self) -> Role {
         if self == Self::MissingWorker { Role::Worker } else { Role::Master }
-    }
-
-    /// Which of these machines it happens to.
-    fn victim<'a>(self, mut machines: impl Iterator<Item = &'a Planned>) -> Option<usize> {
-        machines.position(|machine| machine.role == self.role())
-    }
-
-    /// Fails where it can't be made to happen.
-    pub(super) fn can_happen(self, machines: &[Planned]) -> Result<(), LabError> {
-        let victim = self.victim(machines.iter()).and_then(|number| machines.get(number));
-        let hardware = !matches!(self, Self::ResetWhileWriting | Self::ServiceRestart);
-        match victim.map(|machine| &machine.kind) {
-            None => Err(LabError::NoVictim(self.role().name())),
-            Some(Kind::Real(_)) if hardware => Err(LabError::OnlyVirtual),
-            Some(_) => Ok(()),
-        }
     }
 }
 
 /// A fault on its way.
+#[derive(Clone, Debug)]
 pub(super) struct Happening {
-    fault: Fault,
+    pub(super) fault: Fault,
+    /// The machine that it happens to.
+    pub(super) victim: usize,
     state: State,
-    looked: Instant,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Awaited,
     CutSince(Instant),
@@ -65,69 +53,75 @@ enum State {
     Over,
 }
 
-impl Happening {
-    pub(super) fn new(fault: Fault) -> Self {
-        Self { fault, state: State::Awaited, looked: Instant::now() }
+/// Chooses whom each happens to: the first machine of its role that nothing else happens to. Fails where one can't be made to
+/// happen.
+pub(super) fn all(faults: &[Fault], machines: &[Planned]) -> Result<Vec<Happening>, LabError> {
+    if faults.contains(&Fault::ResetWhileWriting) && faults.len() > 1 {
+        return Err(LabError::NotWithOthers);
     }
+    let mut all: Vec<Happening> = Vec::new();
+    for fault in faults.iter().copied() {
+        let is_free = |number: usize| all.iter().all(|other| other.victim != number);
+        let mut machines = machines.iter().enumerate();
+        let victim = machines
+            .find(|(number, machine)| machine.role == fault.role() && !machine.is_late && is_free(*number));
+        let hardware = !matches!(fault, Fault::ResetWhileWriting | Fault::ServiceRestart);
+        match victim {
+            None => return Err(LabError::NoVictim(fault.role().name())),
+            Some((_, Planned { kind: Kind::Real(_), .. })) if hardware => return Err(LabError::OnlyVirtual),
+            Some((victim, _)) => all.push(Happening { fault, victim, state: State::Awaited }),
+        }
+    }
+    Ok(all)
+}
 
-    /// Lets it happen when its time has come.
-    pub(super) fn look(&mut self, lab: &mut Lab) -> Result<(), LabError> {
-        if matches!(self.state, State::Over) || self.looked.elapsed() < LOOK {
-            return Ok(());
-        }
-        self.looked = Instant::now();
-        if let State::CutSince(since) = self.state {
-            if since.elapsed() >= CUT {
-                lab.network.connect(0, true)?;
-                tell("the network of the first machine is back");
-                self.state = State::Over;
-            }
-            return Ok(());
-        }
-        let hosts = lab.cli.json(&["host", "list"])?;
-        let mut hosts = hosts.as_array().into_iter().flatten();
-        let planned = lab.machines.iter().map(|(planned, _)| planned);
-        let Some(victim) = self.fault.victim(planned) else { return Ok(()) };
-        let Some((planned, _)) = lab.machines.get(victim) else { return Ok(()) };
-        let Some(host) = hosts.find(|host| planned.is(host)) else { return Ok(()) };
+impl Happening {
+    /// Lets it happen when its time has come: what the hosts are now says whether it has.
+    fn look(&mut self, lab: &mut Lab, hosts: &[Value]) -> Result<(), LabError> {
+        let Some((planned, _)) = lab.machines.get(self.victim) else { return Ok(()) };
+        let name = planned.name.clone();
+        let Some(host) = hosts.iter().find(|host| planned.is(host)) else { return Ok(()) };
+        let cut = if lab.plan.namespaces { SHORT_CUT } else { CUT };
         let is_asked_for = host["status"] == "installing-pending-user-action";
-        self.state = match self.fault {
-            Fault::ResetWhileWriting if is_writing(host) => {
-                tell("the first machine is reset");
-                lab.reset(victim)?;
+        self.state = match (self.fault, self.state) {
+            (_, State::Over) => State::Over,
+            (Fault::ResetWhileWriting, _) if is_writing(host) => {
+                tell(&format!("{name} is reset"));
+                lab.reset(self.victim)?;
                 State::Over
             }
-            Fault::NetworkCut if is_writing(host) => {
-                tell("the first machine loses its network for two minutes");
-                lab.network.connect(0, false)?;
+            (Fault::NetworkCut, State::CutSince(since)) if since.elapsed() >= cut => {
+                lab.network.connect(self.victim, true)?;
+                tell(&format!("the network of {name} is back"));
+                State::Over
+            }
+            (Fault::NetworkCut, State::Awaited) if is_writing(host) => {
+                tell(&format!("{name} loses its network for {} s", cut.as_secs()));
+                lab.network.connect(self.victim, false)?;
                 State::CutSince(Instant::now())
             }
-            Fault::ServiceRestart if is_writing(host) => {
+            (Fault::ServiceRestart, _) if is_writing(host) => {
                 tell("the service is killed, and started again");
                 lab.restart_service()?;
                 State::Over
             }
-            Fault::BootOrder if is_asked_for => {
-                tell("the first machine is told to boot its disk, and started again");
-                lab.mend_boot_order()?;
+            (Fault::BootOrder, _) if is_asked_for => {
+                tell(&format!("{name} is told to boot its disk, and started again"));
+                lab.boots_medium.retain(|number| *number != self.victim);
+                lab.reset(self.victim)?;
                 State::Over
             }
-            Fault::MissingWorker if matches!(self.state, State::SwitchedOff) => match is_asked_for {
-                true => {
-                    tell("the worker is switched on");
-                    lab.power_on(victim)?;
-                    State::Over
-                }
-                false => State::SwitchedOff,
-            },
-            Fault::MissingWorker if host["progress"]["current_stage"] == "Rebooting" => {
-                tell("a worker is switched off; the service waits for it ten minutes");
-                if let Some((_, machine)) = lab.machines.get_mut(victim) {
-                    *machine = None;
-                }
+            (Fault::MissingWorker, State::SwitchedOff) if is_asked_for => {
+                tell(&format!("{name} is switched on"));
+                lab.power_on(self.victim)?;
+                State::Over
+            }
+            (Fault::MissingWorker, State::Awaited) if host["progress"]["current_stage"] == "Rebooting" => {
+                tell(&format!("{name} is switched off; the service waits for it a while"));
+                lab.switch_off(self.victim);
                 State::SwitchedOff
             }
-            _ => State::Awaited,
+            (_, state) => state,
         };
         Ok(())
     }
@@ -146,26 +140,80 @@ fn tell(what: &str) {
 }
 
 impl Lab {
+    /// Lets faults happen whose time has come; looks at the hosts now and then.
+    pub(super) fn look_for_faults(&mut self) -> Result<(), LabError> {
+        let over = self.faults.iter().all(|fault| fault.state == State::Over);
+        if over || self.looked.elapsed() < LOOK {
+            return Ok(());
+        }
+        self.looked = Instant::now();
+        let hosts = self.cli.json(&["host", "list"])?;
+        let hosts = hosts.as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut faults = std::mem::take(&mut self.faults);
+        let looked = faults.iter_mut().try_for_each(|fault| fault.look(self, hosts));
+        self.faults = faults;
+        looked
+    }
+
+    /// Before another installation: what was on its way begins anew.
+    pub(super) fn await_faults(&mut self) -> Result<(), LabError> {
+        for fault in &mut self.faults {
+            if let State::CutSince(_) = fault.state {
+                self.network.connect(fault.victim, true)?;
+            }
+            if fault.state != State::Over {
+                fault.state = State::Awaited;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the installation is to fail, and has.
+    pub(super) fn fails_by_fault(&self) -> bool {
+        self.faults.iter().any(|fault| fault.fault == Fault::ResetWhileWriting && fault.state == State::Over)
+    }
+
     fn restart_service(&mut self) -> Result<(), LabError> {
         self.service.restart(&self.plan, &self.network)
     }
 
-    /// Starts a machine anew without having asked it.
-    fn reset(&mut self, number: usize) -> Result<(), LabError> {
-        match self.machines.get_mut(number).map(|(_, machine)| machine) {
-            Some(Some(Powered::Real(bmc))) => Ok(bmc.reset()?),
-            Some(machine) => {
-                // A reset of emulated processors that run sometimes leaves them with half of it.
-                *machine = None;
-                self.power_on(number)
-            }
-            None => Ok(()),
+    fn switch_off(&mut self, number: usize) {
+        if let Some((_, machine)) = self.machines.get_mut(number) {
+            *machine = None;
         }
     }
 
-    /// Starts the first machine again, this time with its disk before the medium.
-    fn mend_boot_order(&mut self) -> Result<(), LabError> {
-        self.plan.fault = None;
-        self.reset(0)
+    /// Starts a machine anew without having asked it.
+    fn reset(&mut self, number: usize) -> Result<(), LabError> {
+        if let Some((_, Some(Powered::Real(bmc)))) = self.machines.get_mut(number) {
+            return Ok(bmc.reset()?);
+        }
+        // A reset of emulated processors that run sometimes leaves them with half of it.
+        self.switch_off(number);
+        self.power_on(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::up::topology::{self, Topology};
+
+    fn victims(topology: Topology, faults: &[Fault]) -> Result<Vec<String>, String> {
+        let machines = topology::machines(&topology::tests::plan(topology, 0));
+        let all = all(faults, &machines).map_err(|error| error.to_string())?;
+        Ok(all.iter().map(|fault| machines[fault.victim].name.clone()).collect())
+    }
+
+    #[test]
+    fn each_fault_happens_to_a_machine_of_its_own() {
+        let both = [Fault::NetworkCut, Fault::MissingWorker, Fault::BootOrder];
+        assert_eq!(victims(Topology::Ha, &both).unwrap(), ["master-0", "worker-0", "master-1"]);
+        assert!(victims(Topology::Compact, &both).unwrap_err().contains("worker"));
+        assert!(
+            victims(Topology::Sno, &[Fault::NetworkCut, Fault::BootOrder]).unwrap_err().contains("master")
+        );
+        let reset = [Fault::ResetWhileWriting, Fault::NetworkCut];
+        assert!(victims(Topology::Ha, &reset).unwrap_err().contains("alone"));
     }
 }

@@ -3,6 +3,9 @@
 //! Everything is done with the product's own command line, as a person would do it; only the computer room is the lab's.
 
 mod command_line;
+mod day2;
+mod define;
+mod error;
 mod fault;
 mod minutes;
 mod payload;
@@ -14,22 +17,25 @@ mod topology;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use assisted_lab_tools::kubernetes;
 use clap::ValueEnum;
+use serde_json::Value;
 
-use crate::image::{Image, ImageError};
-use crate::machine::{Hypervisor, Machine, MachineError};
-use crate::namespace::{self, NamespaceError};
-use crate::network::{API_VIP, GATEWAY, INGRESS_VIP, Names, Network, NetworkError, Plugs};
-use crate::redfish::{Bmc, RedfishError};
-use crate::release::ReleaseError;
-use crate::wait::{Late, Wait};
+use crate::image::Image;
+use crate::machine::{Hypervisor, Machine};
+use crate::namespace;
+use crate::network::{API_VIP, INGRESS_VIP, Names, Network, Plugs};
+use crate::redfish::Bmc;
+use crate::wait::Wait;
 use command_line::CommandLine;
+pub use error::LabError;
 pub use fault::Fault;
+use fault::Happening;
 use powered::{Life, Powered};
 pub use record::Record;
 pub use room::Room;
@@ -56,6 +62,8 @@ pub struct Plan {
     pub topology: Topology,
     /// Beside those that the topology has.
     pub workers: u32,
+    /// Workers that are added once the cluster is installed.
+    pub day2_workers: u32,
     /// Whether the machines of a topology are namespaces of this computer instead of virtual ones.
     pub namespaces: bool,
     /// Real machines, in place of virtual ones of a topology.
@@ -68,7 +76,7 @@ pub struct Plan {
     pub program: PathBuf,
     /// A folder with the program for hosts, `assisted-host-x86_64`, or `assisted-host` as it was built.
     pub host_programs: PathBuf,
-    pub fault: Option<Fault>,
+    pub faults: Vec<Fault>,
     /// End once the cluster has this status.
     pub until: Until,
     /// How long all of that may take.
@@ -83,56 +91,6 @@ pub enum Until {
     Ready,
     Installing,
     Installed,
-}
-
-/// Why there is no cluster.
-#[derive(Debug, thiserror::Error)]
-pub enum LabError {
-    #[error(transparent)]
-    Image(#[from] ImageError),
-    #[error(transparent)]
-    Network(#[from] NetworkError),
-    #[error(transparent)]
-    Machine(#[from] MachineError),
-    #[error(transparent)]
-    Namespace(#[from] NamespaceError),
-    #[error("interrupted")]
-    Interrupted,
-    #[error("KVM failed with {machine} in the middle of the installation; its logs are in {}", dir.display())]
-    KvmFailed { machine: String, dir: PathBuf },
-    #[error("a lab runs in {} (process {pid}): end it with `assisted lab down`, or choose another folder with --dir", dir.display())]
-    Running { dir: PathBuf, pid: i32 },
-    #[error("there is no lab in {}: start one with `assisted lab up`", .0.display())]
-    None(PathBuf),
-    #[error("Kubernetes has not been built: run `cargo xtask setup`")]
-    NoKubernetes,
-    #[error(transparent)]
-    Release(#[from] ReleaseError),
-    #[error(transparent)]
-    Redfish(#[from] RedfishError),
-    #[error("{} lists no machines for a lab: {reason}", path.display())]
-    Room { path: PathBuf, reason: String },
-    #[error(
-        "this can go wrong with virtual machines alone: their boot order and their network are the lab's"
-    )]
-    OnlyVirtual,
-    #[error("this goes wrong with a machine whose role is {0}, and there is none: add one")]
-    NoVictim(&'static str),
-    #[error("{0} is missing: build it (`cargo build --bins`), or say where it is")]
-    NoProgram(PathBuf),
-    #[error("{command} failed: {said}")]
-    Command { command: String, said: String },
-    #[error(transparent)]
-    Late(#[from] Late),
-    #[error("{path}: {source}")]
-    Io { path: PathBuf, source: std::io::Error },
-}
-
-impl LabError {
-    fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io { path, source }
-    }
 }
 
 /// How far it has come: what a machine loses when it starts again depends on it.
@@ -155,6 +113,11 @@ pub struct Lab {
     network: Network,
     /// What machines of namespaces run.
     programs: Option<namespace::Programs>,
+    faults: Vec<Happening>,
+    /// When faults were last looked for.
+    looked: Instant,
+    /// Machines whose medium comes before their disk.
+    boots_medium: Vec<usize>,
     phase: Phase,
     began: Instant,
     /// Where the time goes; `None` once that has been told.
@@ -176,7 +139,7 @@ impl Lab {
         std::fs::create_dir_all(&plan.dir).map_err(LabError::io(&plan.dir))?;
         let record = Record::new(&plan.dir)?;
         let machines = topology::machines(&plan);
-        plan.fault.map_or(Ok(()), |fault| fault.can_happen(&machines))?;
+        let faults = fault::all(&plan.faults, &machines)?;
         payload::must_come(&plan)?;
         // An earlier lab has left its disks, its clusters, and a service that was ready.
         for name in machines.iter().map(|machine| machine.name.as_str()).chain([service::DATA, service::LOG])
@@ -210,6 +173,13 @@ impl Lab {
             service,
             network,
             programs,
+            boots_medium: faults
+                .iter()
+                .filter(|one| one.fault == Fault::BootOrder)
+                .map(|one| one.victim)
+                .collect(),
+            faults,
+            looked: began,
             phase: Phase::Before,
             began,
             minutes: Some(minutes),
@@ -223,57 +193,17 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Describes the cluster, and fetches its discovery image.
-    fn define(&self, masters: usize) -> Result<(), LabError> {
-        heading("A cluster and an infra-env");
-        let secret = service::pull_secret(&self.plan.dir)?;
-        let (count, gateway) = (masters.to_string(), GATEWAY.to_string());
-        let common = [
-            "--pull-secret-file",
-            &secret,
-            "--openshift-version",
-            payload::VERSION,
-            "--ntp-source",
-            &gateway,
-        ];
-        let (api, ingress) = (API_VIP.to_string(), INGRESS_VIP.to_string());
-        let mut create =
-            vec!["cluster", "create", NAME, "--base-domain", DOMAIN, "--control-plane-count", &count];
-        create.extend(common);
-        if masters == 1 {
-            create.extend(["--machine-network", "192.168.126.0/24", "--user-managed-networking", "true"]);
-        } else {
-            create.extend(["--api-vip", &api, "--ingress-vip", &ingress]);
-        }
-        self.cli.show(&create)?;
-        let kind = if self.plan.minimal { "minimal-iso" } else { "full-iso" };
-        let mut create = vec!["infra-env", "create", NAME, "--cluster", NAME, "--image-type", kind];
-        create.extend(common);
-        if self.plan.static_network {
-            let networks = self.plan.dir.join("networks.yaml");
-            let planned = self.machines.iter().map(|(planned, _)| planned);
-            std::fs::write(&networks, topology::networks(planned)).map_err(LabError::io(&networks))?;
-            create.extend(["--static-network-file", "networks.yaml"]);
-        }
-        self.cli.show(&create)?;
-        match self.plan.room {
-            // Their controllers fetch it.
-            Some(_) => self.cli.show(&["iso", "url", NAME]),
-            None => self.cli.show(&["iso", "download", NAME, "--to", topology::ISO]),
-        }
-    }
-
     /// Does the whole of it.
     pub fn run(&mut self) -> Result<(), LabError> {
         heading("Machines boot the discovery image");
         self.begins("machines boot, and are discovered");
-        for number in 0..self.machines.len() {
+        for number in self.numbers(false) {
             self.power_on(number)?;
         }
-        self.await_hosts()?;
+        self.await_hosts(false)?;
         heading("The hosts, and every reason why they can or can't be installed");
         self.begins("hosts are checked");
-        self.watch("ready", None)?;
+        self.watch("ready")?;
         self.cli.show(&["host", "list"])?;
         if self.plan.until == Until::Ready {
             return Ok(());
@@ -283,23 +213,29 @@ impl Lab {
         self.await_kubernetes()?;
         payload::push(&self.plan, &self.network)?;
         let until = if self.plan.until == Until::Installing { "installing" } else { "installed" };
-        let mut fault = self.plan.fault;
-        let mut installed = self.install(until, fault);
+        let mut installed = self.install(until);
         loop {
             match installed {
                 // Whoever is reset in mid-write has no disk and no memory of it: the installation fails, and says why.
-                Err(LabError::Command { .. }) if fault == Some(Fault::ResetWhileWriting) => fault = None,
+                Err(LabError::Command { .. }) if self.fails_by_fault() => self.faults.clear(),
                 // That happens once: afterwards every machine is emulated.
                 Err(error @ LabError::KvmFailed { .. }) => say(&format!("\n--- {error}")),
                 installed => break installed?,
             }
-            installed = self.begin_again(until, fault);
+            installed = self.begin_again(until);
         }
         self.phase = Phase::Installed;
         if self.plan.until == Until::Installed {
             self.show_cluster()?;
+            self.add_workers()?;
         }
         Ok(())
+    }
+
+    /// The machines of the installation, or those that are added later, by their places.
+    fn numbers(&self, is_late: bool) -> Vec<usize> {
+        let machines = self.machines.iter().enumerate();
+        machines.filter(|(_, (planned, _))| planned.is_late == is_late).map(|(number, _)| number).collect()
     }
 
     /// The demo builds Kubernetes while machines boot: they need it from here on.
@@ -314,28 +250,29 @@ impl Lab {
     }
 
     /// Takes back an installation that has failed, and begins another.
-    fn begin_again(&mut self, until: &str, fault: Option<Fault>) -> Result<(), LabError> {
+    fn begin_again(&mut self, until: &str) -> Result<(), LabError> {
         heading("The hosts after the failure, and the installation taken back");
         self.begins("the installation has failed, and begins again");
         self.phase = Phase::Before;
+        self.await_faults()?;
         self.cli.show(&["host", "list"])?;
         self.cli.show(&["cluster", "reset", NAME])?;
         heading("The machines boot the discovery image again");
-        for number in 0..self.machines.len() {
+        for number in self.numbers(false) {
             // Some of the disks would start already.
             self.wipe(number)?;
             self.power_on(number)?;
         }
-        self.watch("ready", None)?;
+        self.watch("ready")?;
         heading("The installation, once more");
-        self.install(until, fault)
+        self.install(until)
     }
 
     /// Installs the cluster.
-    fn install(&mut self, until: &str, fault: Option<Fault>) -> Result<(), LabError> {
+    fn install(&mut self, until: &str) -> Result<(), LabError> {
         self.cli.show(&["cluster", "install", NAME])?;
         self.phase = Phase::Installing;
-        self.watch(until, fault)
+        self.watch(until)
     }
 
     /// Switches a virtual machine off, and empties its disks.
@@ -347,7 +284,7 @@ impl Lab {
             if matches!(planned.kind, Kind::Namespace { .. }) {
                 forget(&self.plan.dir.join(&planned.name))?;
             }
-            if let Some(spec) = topology::spec(planned, &self.plan) {
+            if let Some(spec) = topology::spec(planned, &self.plan, false) {
                 Machine::wipe(&spec, &self.plan.dir.join(&planned.name))?;
             }
         }
@@ -358,13 +295,25 @@ impl Lab {
         heading("The cluster");
         self.cli.show(&["cluster", "show", NAME])?;
         self.cli.show(&["cluster", "download", NAME, "kubeconfig", "--to", "kubeconfig"])?;
-        let Some(kubectl) = kubernetes::find("kubectl") else { return Ok(()) };
-        say("\n$ kubectl get nodes -o wide");
+        self.show_kubectl(&["get", "nodes", "-o", "wide"])
+    }
+
+    /// Kubernetes' own command line, with the cluster's kubeconfig.
+    fn kubectl(&self, words: &[&str]) -> Result<Command, LabError> {
+        let kubectl = kubernetes::find("kubectl").ok_or(LabError::NoKubernetes)?;
         let mut command = self.network.command(&kubectl);
-        command
-            .args(["--kubeconfig", "kubeconfig", "get", "nodes", "-o", "wide"])
-            .current_dir(&self.plan.dir);
-        command_line::run("kubectl get nodes", &mut command, &self.plan.dir)
+        command.args(["--kubeconfig", "kubeconfig"]).args(words).current_dir(&self.plan.dir);
+        Ok(command)
+    }
+
+    fn kubectl_json(&self, words: &[&str]) -> Result<Value, LabError> {
+        command_line::json(&format!("kubectl {}", words.join(" ")), &mut self.kubectl(words)?, &self.plan.dir)
+    }
+
+    fn show_kubectl(&self, words: &[&str]) -> Result<(), LabError> {
+        let words_told = words.join(" ");
+        say(&format!("\n$ kubectl {words_told}"));
+        command_line::run(&format!("kubectl {words_told}"), &mut self.kubectl(words)?, &self.plan.dir)
     }
 
     /// Where the time went, and what can be looked at.
@@ -402,6 +351,7 @@ impl Lab {
     }
 
     fn power_on(&mut self, number: usize) -> Result<(), LabError> {
+        let medium_first = self.boots_medium.contains(&number);
         let Some((planned, machine)) = self.machines.get_mut(number) else { return Ok(()) };
         if let (Some(Powered::Real(bmc)), Some(room)) = (&*machine, &self.plan.room) {
             say(&format!("{}: its management controller boots the image", planned.name));
@@ -411,26 +361,26 @@ impl Lab {
         }
         let dir = self.plan.dir.join(&planned.name);
         if let Some(programs) = &self.programs
-            && let Some(spec) = topology::namespace(planned, &self.plan, programs)
+            && let Some(spec) = topology::namespace(planned, &self.plan, medium_first, programs)
         {
             say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
             let started = namespace::Machine::start(self.network.name(), spec, &dir)?;
             *machine = Some(Powered::Namespace(started));
             return Ok(());
         }
-        let Some(spec) = topology::spec(planned, &self.plan) else { return Ok(()) };
+        let Some(spec) = topology::spec(planned, &self.plan, medium_first) else { return Ok(()) };
         say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
         *machine = Some(Powered::Virtual(Machine::start_in(self.network.name(), &spec, &dir)?));
         Ok(())
     }
 
     /// Waits for each host, and gives it its name and its role as soon as it is there.
-    fn await_hosts(&mut self) -> Result<(), LabError> {
+    fn await_hosts(&mut self, is_late: bool) -> Result<(), LabError> {
         let mut wait = self.wait_for("the hosts' discovery", DISCOVERY);
         let mut awaited: Vec<_> = self
             .machines
             .iter()
-            .filter(|(_, machine)| machine.is_some())
+            .filter(|(planned, machine)| machine.is_some() && planned.is_late == is_late)
             .map(|(planned, _)| planned.clone())
             .collect();
         while !awaited.is_empty() {
@@ -469,12 +419,11 @@ impl Lab {
     }
 
     /// Shows the cluster until it has a status; what goes wrong with a machine ends it as well.
-    fn watch(&mut self, until: &str, fault: Option<Fault>) -> Result<(), LabError> {
+    fn watch(&mut self, until: &str) -> Result<(), LabError> {
         let words = ["cluster", "watch", NAME, "--until", until];
         let limit = if until == "ready" { READY } else { self.plan.limit };
         let mut wait = self.wait_for(&format!("cluster {NAME}, which is not {until} yet,"), limit);
         let mut child = self.cli.start(&words)?;
-        let mut fault = fault.map(fault::Happening::new);
         loop {
             if let Some(status) = child.try_wait().map_err(LabError::io(&self.plan.program))? {
                 return match status.success() {
@@ -482,10 +431,7 @@ impl Lab {
                     false => Err(LabError::Command { command: words.join(" "), said: status.to_string() }),
                 };
             }
-            let looked = match &mut fault {
-                Some(fault) => fault.look(self),
-                None => Ok(()),
-            };
+            let looked = if until == "ready" { Ok(()) } else { self.look_for_faults() };
             let paused = looked.and_then(|()| self.pause()).and_then(|()| Ok(wait.go_on()?));
             if let Err(error) = paused {
                 let _ = child.kill();

@@ -91,6 +91,7 @@ impl Room {
                 role,
                 address,
                 mac: machine.mac.to_ascii_lowercase(),
+                is_late: false,
                 kind: Kind::Real(machine.bmc.clone()),
             })
         };

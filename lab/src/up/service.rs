@@ -77,9 +77,9 @@ impl Service {
             .env("ENABLE_SKIP_MCO_REBOOT", "false")
             .env("CONTROLLER_IMAGE", &pushed.controller)
             .env("LOG_LEVEL", "info");
-        if plan.fault == Some(Fault::MissingWorker) {
+        if plan.faults.contains(&Fault::MissingWorker) {
             // It need not be long until it is asked for; the others need their time to start.
-            command.env("HOST_STAGE_REBOOTING_TIMEOUT", "10m");
+            command.env("HOST_STAGE_REBOOTING_TIMEOUT", if plan.namespaces { "1m" } else { "10m" });
         }
         let running = Running::start("the service", &mut command, &log)?;
         Ok(Self { running, log, image: image.clone(), pushed: pushed.clone() })

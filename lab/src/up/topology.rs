@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Fault, Plan};
+use super::Plan;
 use crate::machine::{Boot, Disk, Firmware, Link, Nic, Spec};
 use crate::namespace::{self, Programs};
 use crate::network::{GATEWAY, Member, PREFIX, tap};
@@ -49,6 +49,8 @@ pub(super) struct Planned {
     pub(super) address: Ipv4Addr,
     /// `52:54:00:…`, by which its host is known.
     pub(super) mac: String,
+    /// Whether it is added once the cluster is installed.
+    pub(super) is_late: bool,
     pub(super) kind: Kind,
 }
 
@@ -96,12 +98,14 @@ pub(super) fn machines(plan: &Plan) -> Vec<Planned> {
             .enumerate()
             .map(move |(index, address)| (format!("{}-{index}", role.name()), role, address, memory_mib))
     };
+    let (masters, workers) = (topology.masters(), topology.workers() + plan.workers as usize);
     let arbiters = usize::from(topology == Topology::Arbiter);
-    group(Role::Master, topology.masters(), memory)
+    group(Role::Master, masters, memory)
         .chain(group(Role::Arbiter, arbiters, 3072))
-        .chain(group(Role::Worker, topology.workers() + plan.workers as usize, 3072))
+        .chain(group(Role::Worker, workers + plan.day2_workers as usize, 3072))
         .enumerate()
         .map(|(number, (name, role, address, memory_mib))| Planned {
+            is_late: number >= masters + arbiters + workers,
             name,
             role,
             address,
@@ -141,19 +145,24 @@ impl Planned {
 }
 
 /// A machine of a kind that this computer can be.
-pub(super) fn spec(planned: &Planned, plan: &Plan) -> Option<Spec> {
+pub(super) fn spec(planned: &Planned, plan: &Plan, medium_first: bool) -> Option<Spec> {
     let Kind::Virtual { number, id, memory_mib } = planned.kind else { return None };
     let mut spec = Spec::new(&planned.name, Firmware::Bios, Boot::Cd(plan.dir.join(ISO)));
     spec.uuid = id;
     spec.memory_mib = memory_mib;
     spec.disks = vec![Disk { bytes: DISK }];
     spec.nics = vec![Nic { mac: planned.mac.clone(), link: Link::Tap(tap(number)) }];
-    spec.medium_first = plan.fault == Some(Fault::BootOrder) && number == 0;
+    spec.medium_first = medium_first;
     Some(spec)
 }
 
 /// A machine of namespaces.
-pub(super) fn namespace(planned: &Planned, plan: &Plan, programs: &Programs) -> Option<namespace::Spec> {
+pub(super) fn namespace(
+    planned: &Planned,
+    plan: &Plan,
+    medium_first: bool,
+    programs: &Programs,
+) -> Option<namespace::Spec> {
     let Kind::Namespace { number, id } = planned.kind else { return None };
     Some(namespace::Spec {
         name: planned.name.clone(),
@@ -163,7 +172,7 @@ pub(super) fn namespace(planned: &Planned, plan: &Plan, programs: &Programs) -> 
         address: planned.address,
         disk_bytes: DISK,
         medium: plan.dir.join(ISO),
-        medium_first: plan.fault == Some(Fault::BootOrder) && number == 0,
+        medium_first,
         programs: programs.clone(),
     })
 }
@@ -186,20 +195,21 @@ pub(super) fn networks<'a>(machines: impl Iterator<Item = &'a Planned>) -> Strin
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn plan(topology: Topology, workers: u32) -> Plan {
+    pub(in crate::up) fn plan(topology: Topology, workers: u32) -> Plan {
         Plan {
             topology,
             workers,
+            day2_workers: 0,
             namespaces: false,
             static_network: false,
             minimal: false,
             dir: "/x".into(),
             program: "/x".into(),
             host_programs: "/x".into(),
-            fault: None,
+            faults: Vec::new(),
             room: None,
             until: super::super::Until::Installed,
             limit: std::time::Duration::ZERO,
@@ -217,6 +227,14 @@ mod tests {
         let networks = networks(machines.iter());
         assert!(networks.contains("mac_address: '52:54:00:7e:00:06'"), "{networks}");
         assert!(networks.contains("\n    - name: nic0\n      type: ethernet\n"), "{networks}");
+    }
+
+    #[test]
+    fn workers_that_are_added_later_follow_the_others() {
+        let machines = machines(&Plan { day2_workers: 1, ..plan(Topology::Compact, 1) });
+        let late: Vec<_> = machines.iter().map(|machine| (machine.name.as_str(), machine.is_late)).collect();
+        assert_eq!(late[3..], [("worker-0", false), ("worker-1", true)]);
+        assert!(late[..3].iter().all(|(_, is_late)| !is_late));
     }
 
     #[test]

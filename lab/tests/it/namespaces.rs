@@ -1,51 +1,169 @@
-//! Whole installations on machines that are namespaces: the product's agent, installer and controller, a real etcd and a real
-//! Kubernetes, without an emulated processor.
+//! `assisted lab up --namespaces`: whole clusters in minutes, on machines that are no more than namespaces. The product's agent,
+//! installer and controller run on them, against real etcd and API servers; what goes wrong ends as docs/lab.md says it does.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
-use assisted_testkit::built;
+use assisted_lab::wait::Wait;
+use assisted_testkit::{built, tied};
+use serde_json::Value;
 
-use crate::support::{INSTALLATION, console, has_node, output, text};
+use crate::support::{console, has_node, output, run, text};
 
-/// A cluster that was installed, and what it left in its folder.
-struct Installed {
+/// How long an installation may take. Each takes two to four minutes where nothing else runs.
+const LIMIT: u64 = 20;
+/// How long the lab may take for anything else.
+const COMMAND: Duration = Duration::from_secs(5 * 60);
+const LOOK: Duration = Duration::from_millis(500);
+
+/// A cluster that is being installed, or was; its lab ends when this is dropped.
+struct Cluster {
     dir: tempfile::TempDir,
-    told: String,
+    lab: Child,
+    names: Vec<String>,
 }
 
-/// Installs a cluster, whose machines have these names.
-fn install(options: &[&str], names: &[&str]) -> Installed {
-    let dir = tempfile::tempdir().unwrap();
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if matches!(self.lab.try_wait(), Ok(None)) {
+            let _ = lab("down", self.dir.path()).status();
+        }
+        let _ = self.lab.kill();
+        let _ = self.lab.wait();
+    }
+}
+
+fn lab(verb: &str, dir: &Path) -> Command {
     let mut command = Command::new(built("assisted").unwrap());
-    command.args(["lab", "up", "--namespaces", "--once"]).args(options).args(["--dir", text(dir.path())]);
-    let up = output(&mut command, INSTALLATION);
-    let told = String::from_utf8_lossy(&up.stdout).into_owned();
-    if !up.status.success() {
-        let consoles: String = names.iter().map(|name| console(&dir.path().join(name))).collect();
-        panic!("{told}\n{}{consoles}", String::from_utf8_lossy(&up.stderr));
-    }
-    for name in names {
-        assert!(has_node(&told, name), "no {name} that is ready in:\n{told}");
-    }
-    assert!(told.contains("cluster lab: installed 100%"), "{told}");
-    Installed { dir, told }
+    command.args(["lab", verb, "--dir", text(dir)]);
+    command
 }
 
-impl Installed {
-    fn said(&self, line: &str) {
-        assert!(self.told.contains(line), "no {line:?} in:\n{}", self.told);
+impl Cluster {
+    /// Installs a cluster whose machines have these names, and leaves it running.
+    fn install(options: &[&str], names: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut command = tied(&built("assisted").unwrap());
+        command.args(["lab", "up", "--namespaces", "--limit", &LIMIT.to_string(), "--dir"]);
+        command.arg(dir.path()).args(options);
+        let file = |name: &str| std::fs::File::create(dir.path().join(name)).unwrap();
+        command.stdin(Stdio::null()).stdout(file("told")).stderr(file("complaints"));
+        let mut cluster = Self { lab: command.spawn().unwrap(), dir, names };
+        // Longer than the lab's own limit, which says more.
+        let limit = Duration::from_secs((LIMIT + 2) * 60);
+        let mut wait = Wait::new("the installation", cluster.dir.path().join("told").display(), limit);
+        while !cluster.told().contains("ends it.") {
+            if let Some(status) = cluster.lab.try_wait().unwrap() {
+                panic!("{status}\n{}", cluster.everything());
+            }
+            wait.pause(LOOK).unwrap();
+        }
+        for name in &cluster.names {
+            assert!(has_node(&cluster.told(), name), "no {name} that is ready:\n{}", cluster.everything());
+        }
+        cluster.said(&["cluster lab: installed 100%"]);
+        cluster.all_was_taken();
+        cluster
+    }
+
+    fn read(&self, name: &str) -> String {
+        let bytes = std::fs::read(self.dir.path().join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn told(&self) -> String {
+        self.read("told")
+    }
+
+    /// For whoever reads why a test failed.
+    fn everything(&self) -> String {
+        let consoles: String = self.names.iter().map(|name| console(&self.dir.path().join(name))).collect();
+        format!("{}\n{}{consoles}", self.told(), self.read("complaints"))
+    }
+
+    /// These were told, in this order.
+    fn said(&self, texts: &[&str]) {
+        let told = self.told();
+        let mut rest = told.as_str();
+        for text in texts {
+            rest = match rest.split_once(text) {
+                Some((_, rest)) => rest,
+                None => panic!("no {text:?} in its place among {texts:?}:\n{told}"),
+            };
+        }
+    }
+
+    /// What was told between two texts.
+    fn between(&self, begin: &str, end: &str) -> String {
+        let told = self.told();
+        let found = told.split_once(begin).and_then(|(_, rest)| rest.split_once(end));
+        found.unwrap_or_else(|| panic!("not between {begin:?} and {end:?}:\n{told}")).0.to_owned()
+    }
+
+    /// A program in the lab's network.
+    fn exec(&self, words: &[&str]) -> Command {
+        let mut command = lab("exec", self.dir.path());
+        command.arg("--").args(words).current_dir(self.dir.path());
+        command
+    }
+
+    fn kubectl(&self, words: &[&str]) -> Command {
+        let kubectl = assisted_testkit::kubernetes::find("kubectl").unwrap();
+        self.exec(&[&[text(&kubectl), "--kubeconfig", "kubeconfig", "--request-timeout=20s"], words].concat())
+    }
+
+    fn object(&self, words: &[&str]) -> Value {
+        let output = run(self.kubectl(words).args(["-o", "json"]));
+        serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// The API took every manifest: of the service, of its user, of the installer.
+    fn all_was_taken(&self) {
+        let log = self.live_logs("bootkube.service.log");
+        assert!(log.contains("what=\"manifests\""), "{log}");
+        assert!(!log.contains("left out"), "{log}");
     }
 
     /// What was decided about the nodes' certificates: by the lab about one node as a client, on which the controller can
-    /// then run, and by the controller about all others.
-    fn controller_let_in(&self, nodes: usize) {
-        let by_lab = self.logs("live/run/log/lab", "approve-csr.service.log");
+    /// then run, and by the controller about all others of the installation. About those that come later a person decides, or
+    /// the controller, if it is still there.
+    fn controller_let_in(&self, nodes: usize, later: usize) {
+        let by_lab = self.live_logs("approve-csr.service.log");
         let approved = |text: &str| text.lines().filter(|line| line.contains(" approved ")).count();
         assert_eq!(approved(&by_lab), 1, "{by_lab}");
         let by_controller = self.logs("root/var/log/containers", "assisted-installer-controller");
         // One as a client and one as a server each.
-        assert_eq!(approved(&by_controller), 2 * nodes - 1, "{by_controller}");
+        let all = 2 * nodes - 1..=2 * (nodes + later) - 1;
+        assert!(all.contains(&approved(&by_controller)), "{all:?}: {by_controller}");
+    }
+
+    /// Every node runs a config that the cluster has.
+    fn has_configs(&self) {
+        for name in &self.names {
+            let node = self.object(&["get", "node", name]);
+            let config = &node["metadata"]["annotations"]["machineconfiguration.openshift.io/currentConfig"];
+            let config = config.as_str().unwrap_or_else(|| panic!("{node}"));
+            assert_eq!(self.object(&["get", "machineconfig", config])["metadata"]["name"], config);
+        }
+    }
+
+    /// The version of the cluster is available, and etcd has these members.
+    fn stands_on(&self, members: &[&str]) {
+        let version = self.object(&["get", "clusterversion", "version"]);
+        let conditions = version["status"]["conditions"].as_array().unwrap();
+        let available = conditions.iter().find(|condition| condition["type"] == "Available").unwrap();
+        assert_eq!(available["status"], "True", "{version}");
+        assert_eq!(version["status"]["desired"]["version"], "4.20.1");
+        let map = self.object(&["--namespace", "openshift-etcd", "get", "configmap", "etcd-endpoints"]);
+        let found: Vec<_> = map["data"].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(found, members);
+    }
+
+    /// The logs of the live systems that have this name, those of an earlier start as well.
+    fn live_logs(&self, name: &str) -> String {
+        ["live.before/run/log/lab", "live/run/log/lab"].map(|folder| self.logs(folder, name)).concat()
     }
 
     /// The logs of all machines in a folder whose names begin so.
@@ -61,21 +179,111 @@ impl Installed {
 }
 
 #[test]
-fn three_control_plane_nodes_and_a_worker_while_the_service_is_killed() {
-    let names = ["master-0", "master-1", "master-2", "worker-0"];
-    let options = ["--topology", "compact", "--workers", "1", "--fault", "service-restart"];
-    let cluster = install(&options, &names);
-    for line in
-        ["the service is killed", "Waiting for bootkube", "Waiting for control plane", "Rebooting", "Joined"]
-    {
-        cluster.said(line);
+fn a_worker_is_missing_and_another_is_added_while_the_service_is_killed() {
+    let names = ["master-0", "master-1", "master-2", "worker-0", "worker-1"];
+    let shape = ["--topology", "compact", "--workers", "1", "--day2-workers", "1"];
+    let faults = ["--fault", "service-restart", "--fault", "missing-worker"];
+    let cluster = Cluster::install(&[&shape[..], &faults].concat(), &names);
+    cluster.said(&["Waiting for bootkube", "Rebooting", "Joined"]);
+    cluster.said(&["Waiting for control plane"]);
+
+    // Nobody notices.
+    let told = cluster.between("the service is killed, and started again", "cluster lab: installed");
+    assert!(!told.contains("the cluster has failed") && !told.contains(" error"), "{told}");
+
+    cluster.said(&[
+        "worker-0 is switched off",
+        "host worker-0: worker installing-pending-user-action",
+        "Host timed out when pulling the configuration files. Verify in the host console that the host boots from the \
+         OpenShift installation disk (vdx, /dev/vdx) and has network access to the cluster API",
+        "worker-0 is switched on",
+        "Host worker-0: updated status from installing-in-progress to installed (Done)",
+        "cluster lab: installed 100%",
+    ]);
+    // The control plane doesn't wait for it.
+    let told = cluster.told();
+    let (told, _) = told.split_once("worker-0 is switched on").unwrap();
+    for name in &names[..3] {
+        assert!(
+            told.lines().any(|line| line.contains(&format!("host {name}: ")) && line.contains(" installed ")),
+            "{name}: {told}"
+        );
     }
-    cluster.controller_let_in(names.len());
+
+    cluster.said(&[
+        "cluster lab: installed 100%",
+        "assisted cluster add-hosts lab",
+        "cluster lab: adding-hosts",
+        "assisted host install worker-1",
+        "worker-1 is added-to-existing-cluster: Host has rebooted and no further updates will be posted. Please check console \
+         for progress and to possibly approve pending CSRs",
+    ]);
+    let requests = cluster.logs("root/var/log/containers", "machine-config-server.log");
+    assert!(requests.contains("Pool worker requested by address:\"192.168.126.21:"), "{requests}");
+    cluster.controller_let_in(4, 1);
+    cluster.has_configs();
+    cluster.stands_on(&names[..3]);
 }
 
 #[test]
-fn two_control_plane_nodes_and_an_arbiter() {
-    let cluster = install(&["--topology", "arbiter"], &["master-0", "master-1", "arbiter-0"]);
-    cluster.said("arbiter");
-    cluster.controller_let_in(3);
+fn an_arbiter_and_two_masters_one_without_network_for_a_while_and_one_with_a_wrong_boot_order() {
+    let names = ["master-0", "master-1", "arbiter-0"];
+    let faults = ["--fault", "network-cut", "--fault", "boot-order"];
+    let cluster = Cluster::install(&[&["--topology", "arbiter"], &faults[..]].concat(), &names);
+
+    // The disk is written to its end, which is told once there is somebody to tell it.
+    let written = "Host: master-0, reached installation stage Writing image to disk: 100%";
+    cluster.said(&["master-0 loses its network", "the network of master-0 is back", written]);
+    let told = cluster.between("master-0 loses its network", "the network of master-0 is back");
+    assert!(!told.contains(written), "{told}");
+
+    cluster.said(&[
+        "host master-1: master",
+        "installing-pending-user-action",
+        "Expected the host to boot from disk, but it booted the installation image - please reboot and fix boot order to \
+         boot from disk (vdx, /dev/vdx)",
+        "cluster lab: installing-pending-user-action",
+        "Cluster has hosts pending user action",
+        "master-1 is told to boot its disk, and started again",
+        "installing-in-progress",
+        "cluster lab: installed 100%",
+    ]);
+    cluster.controller_let_in(3, 0);
+    cluster.has_configs();
+    cluster.stands_on(&["arbiter-0", "master-0", "master-1"]);
+    let arbiter = cluster.object(&["get", "node", "arbiter-0"]);
+    assert!(arbiter["metadata"]["labels"].get("node-role.kubernetes.io/arbiter").is_some(), "{arbiter}");
+}
+
+#[test]
+fn everything_a_master_is_reset_while_it_writes_and_later_another_has_the_api() {
+    let names = ["master-0", "master-1", "master-2"];
+    let cluster = Cluster::install(&["--topology", "compact", "--fault", "reset-while-writing"], &names);
+    cluster.said(&[
+        "master-0 is reset",
+        "The host unexpectedly restarted during the installation",
+        "cluster lab: error",
+        "assisted cluster reset lab",
+        "The machines boot the discovery image again",
+        "The installation, once more",
+        "cluster lab: installed 100%",
+    ]);
+    cluster.controller_let_in(3, 0);
+    cluster.stands_on(&names);
+
+    // Whoever has the API's address is gone: another one takes it.
+    let lease = cluster.object(&["--namespace", "kube-system", "get", "lease", "lab-api-vip"]);
+    let holder = lease["spec"]["holderIdentity"].as_str().unwrap();
+    let place = names.iter().position(|name| *name == holder).unwrap_or_else(|| panic!("{lease}"));
+    run(&mut cluster.exec(&["ip", "link", "set", &format!("tap{place}"), "down"]));
+    let mut wait = Wait::new("the API at another host", "nowhere", COMMAND);
+    loop {
+        let nodes = output(&mut cluster.kubectl(&["get", "nodes"]), COMMAND);
+        if nodes.status.success() {
+            let told = String::from_utf8_lossy(&nodes.stdout).into_owned();
+            assert!(names.iter().all(|name| told.contains(name)), "{told}");
+            break;
+        }
+        wait.pause(LOOK).unwrap();
+    }
 }

@@ -46,6 +46,7 @@ fn what_a_lab_cannot_do_is_said() {
         (&["down"], "assisted lab up"),
         (&["up", "--topology", "sno", "--fault", "missing-worker"], "whose role is worker"),
         (&["up", "--machines", "nowhere.yaml"], "nowhere.yaml"),
+        (&["up", "--fault", "reset-while-writing", "--fault", "network-cut"], "has to go wrong alone"),
     ] {
         let output = lab(dir.path(), words);
         let said = String::from_utf8_lossy(&output.stderr);

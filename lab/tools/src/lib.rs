@@ -2,10 +2,12 @@
 //! and kept in the cache, outside the checkout.
 
 pub mod kubernetes;
+mod stand_ins;
 mod system;
 
 use std::path::PathBuf;
 
+pub use stand_ins::STAND_INS;
 pub use system::{docker_registry, on_path, postgres};
 
 /// Version of coreos-installer that judges our images and goes into the lab's.

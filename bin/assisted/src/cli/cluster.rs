@@ -37,6 +37,11 @@ pub enum Command {
         /// Id, beginning of an id, or name
         cluster: String,
     },
+    /// Turn an installed cluster into one that hosts are added to: whatever boots its discovery image now becomes a worker
+    AddHosts {
+        /// Id, beginning of an id, or name
+        cluster: String,
+    },
     /// Follow a cluster: its state, its hosts with stages and progress, what happens
     ///
     /// On a terminal the picture is drawn anew in the same place; elsewhere each change is a line, with -o json an object.
@@ -177,6 +182,10 @@ impl Command {
             Self::Install { cluster } => {
                 let id = context.cluster(&cluster).await?.id;
                 display(context, &context.client.install_cluster(id).await?).await
+            }
+            Self::AddHosts { cluster } => {
+                let id = context.cluster(&cluster).await?.id;
+                display(context, &context.client.transform_cluster_to_adding_hosts(id).await?).await
             }
             Self::Watch(watch) => watch.run(context).await,
             Self::Download(download) => download.run(context).await,

@@ -36,6 +36,11 @@ pub enum Command {
         /// Id, beginning of an id, or host name
         host: String,
     },
+    /// Install a host that is added to an installed cluster
+    Install {
+        /// Id, beginning of an id, or host name
+        host: String,
+    },
     /// Leave a host out: it takes no part in validations, roles and the installation until it is enabled
     Disable {
         /// Id, beginning of an id, or host name
@@ -114,6 +119,10 @@ impl Command {
             Self::Unbind { host } => {
                 let host = context.host(&host).await?;
                 display(context, &context.client.unbind_host(infra_env(&host), host.id).await?).await
+            }
+            Self::Install { host } => {
+                let host = context.host(&host).await?;
+                display(context, &context.client.install_host(infra_env(&host), host.id).await?).await
             }
             Self::Disable { host } => {
                 let host = context.host(&host).await?;

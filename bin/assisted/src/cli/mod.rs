@@ -41,7 +41,7 @@ pub struct Global {
 /// What can be done to the service's objects.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Clusters: create, list, show, update, install, watch, download, cancel, reset, delete
+    /// Clusters: create, list, show, update, install, add hosts, watch, download, cancel, reset, delete
     #[command(subcommand)]
     Cluster(cluster::Command),
     /// Infra-envs: what discovery images are made from, and where hosts register
@@ -50,7 +50,7 @@ pub enum Command {
     /// Discovery images: address, download, inspect
     #[command(subcommand)]
     Iso(iso::Command),
-    /// Hosts: list, show, update, bind, unbind, disable, enable, delete, watch
+    /// Hosts: list, show, update, bind, unbind, install, disable, enable, delete, watch
     #[command(subcommand)]
     Host(host::Command),
     /// Events: what happened

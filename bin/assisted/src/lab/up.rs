@@ -28,8 +28,11 @@ pub struct Up {
     /// Workers beside those of the shape
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10))]
     workers: u32,
+    /// Workers that are added to the cluster once it is installed
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10))]
+    day2_workers: u32,
     /// Install real machines instead of virtual ones: a file that lists them (see docs/lab.md)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["topology", "workers"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["topology", "workers", "day2_workers"])]
     machines: Option<PathBuf>,
     /// Machines that are namespaces of this computer: a few minutes instead of many, but no firmware, kernel or boot loader
     #[arg(long, conflicts_with_all = ["machines", "static_network", "iso"])]
@@ -40,9 +43,9 @@ pub struct Up {
     /// Which discovery image the machines boot
     #[arg(long, value_enum, default_value = "full")]
     iso: Iso,
-    /// Let something go wrong
-    #[arg(long, value_enum)]
-    fault: Option<Fault>,
+    /// Let something go wrong; several times, each with a machine of its own
+    #[arg(long = "fault", value_enum)]
+    faults: Vec<Fault>,
     /// How far to go
     #[arg(long, value_enum, default_value = "installed", value_name = "STATUS")]
     until: Until,
@@ -127,6 +130,7 @@ impl Up {
         Ok(Plan {
             topology: self.topology,
             workers: self.workers,
+            day2_workers: self.day2_workers,
             namespaces: self.namespaces,
             room: self.machines.as_deref().map(Room::read).transpose()?,
             static_network: self.static_network,
@@ -135,7 +139,7 @@ impl Up {
             dir: self.place.dir(),
             program,
             host_programs: self.host_programs.unwrap_or(beside),
-            fault: self.fault,
+            faults: self.faults,
             until: self.until,
             limit: Duration::from_secs(self.limit * 60),
             stop,

@@ -14,7 +14,7 @@ use tracing::{info, warn};
 use super::{DONE, LOOK, NAME};
 use crate::cluster::{BOOTSTRAP, Cluster};
 use crate::control_plane::{ControlPlane, Member, names};
-use crate::kube_api::{Applier, client};
+use crate::kube_api::{Applier, Fields, client};
 
 /// Waits until others are voting members of etcd, and serve the API.
 pub async fn await_others(here: &ControlPlane<'_>, kube: &Client) {
@@ -145,7 +145,7 @@ async fn stands_alone(cluster: &Cluster) -> Result<()> {
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bootstrap", "namespace": "kube-system"},
         "data": {"status": "complete"},
     });
-    Applier::new(kube).apply(complete).await?;
+    Applier::new(kube).apply(complete, Fields::Known).await?;
     info!("the cluster stands without its bootstrap host");
     Ok(())
 }

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use assisted_lab_kinds::definitions;
 use serde_json::Value;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
 use super::LOOK;
-use crate::kinds;
-use crate::kube_api::{Applier, documents};
+use crate::foundation;
+use crate::kube_api::{Applier, Fields, documents};
 
 /// Looks after which an object that the API doesn't take is left out.
 const LOOKS: u32 = 60;
@@ -42,22 +43,23 @@ pub fn read(folder: &Path) -> Result<Vec<Value>> {
 
 /// Applies what the cluster stands on, what was given and what was made, until all is there. What the API won't take is
 /// told and left out in the end: a manifest of a user's must not stop everything.
-pub async fn apply(applier: &mut Applier, given: Vec<Value>, made: Vec<Value>) {
-    let first = kinds::definitions().collect();
-    all(applier, first, "kinds").await;
-    all(applier, kinds::foundation().collect(), "foundation").await;
-    all(applier, made, "made").await;
-    all(applier, given, "manifests").await;
+pub async fn apply(applier: &mut Applier, given: Vec<Value>, made: Vec<Value>) -> Result<()> {
+    all(applier, definitions()?, Fields::Known, "kinds").await;
+    all(applier, foundation::objects().collect(), Fields::Known, "foundation").await;
+    all(applier, made, Fields::Known, "made").await;
+    // A user's manifest may have fields that the lab's kinds don't.
+    all(applier, given, Fields::Any, "manifests").await;
+    Ok(())
 }
 
-async fn all(applier: &mut Applier, mut left: Vec<Value>, what: &str) {
+async fn all(applier: &mut Applier, mut left: Vec<Value>, fields: Fields, what: &str) {
     // Namespaces before what stands in them.
     left.sort_by_key(|object| object["kind"] != "Namespace");
     let count = left.len();
     for _ in 0..LOOKS {
         let mut failed = Vec::new();
         for object in left {
-            if let Err(error) = applier.apply(object.clone()).await {
+            if let Err(error) = applier.apply(object.clone(), fields).await {
                 warn!(object = %name(&object), error = format!("{error:#}"), "not applied yet");
                 failed.push(object);
             }

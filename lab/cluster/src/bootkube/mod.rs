@@ -63,10 +63,11 @@ pub async fn run(programs: Programs) -> Result<()> {
     let made = rendered.objects.iter().cloned().chain([rendered.secret(), endpoints(&here)]);
     let mut applier = Applier::new(kube.clone());
     let work = async {
-        manifests::apply(&mut applier, given, made.collect()).await;
+        manifests::apply(&mut applier, given, made.collect()).await?;
         if !cluster.is_single() {
             hand_over::await_others(&here, &kube).await;
         }
+        anyhow::Ok(())
     };
     let configs = async {
         match cluster.is_single() {
@@ -76,7 +77,7 @@ pub async fn run(programs: Programs) -> Result<()> {
         }
     };
     tokio::select! {
-        () = work => {}
+        done = work => done?,
         () = renewing => {}
         ended = configs => ended?,
     }

@@ -111,10 +111,10 @@ fn wanted(all: &[CertificateSigningRequest], which: &Which<'_>) -> Vec<usize> {
         let user = request.spec.username.as_deref().unwrap_or_default();
         let is_wanted = match which {
             Which::All => true,
-            Which::Of(node) => user == crate::kinds::BOOTSTRAPPER || user == format!("{USER}{node}"),
+            Which::Of(node) => user == crate::foundation::BOOTSTRAPPER || user == format!("{USER}{node}"),
             Which::First(masters) => {
                 let is_first = wanted.is_empty() && !all.iter().any(is_own);
-                is_first && user == crate::kinds::BOOTSTRAPPER && masters.contains(&node(request))
+                is_first && user == crate::foundation::BOOTSTRAPPER && masters.contains(&node(request))
             }
         };
         if is_wanted {
@@ -168,7 +168,7 @@ mod tests {
             "metadata": {}, "status": {"conditions": conditions},
             "spec": {
                 "request": STANDARD.encode(pem), "signerName": signer,
-                "username": if serving { user.as_str() } else { crate::kinds::BOOTSTRAPPER },
+                "username": if serving { user.as_str() } else { crate::foundation::BOOTSTRAPPER },
             },
         }))
         .unwrap()

@@ -239,8 +239,10 @@ pub fn make(cluster: &Cluster) -> Result<Vec<(String, u32, String)>> {
     let api = root.server("kube-apiserver", &names, &addresses)?;
     let configs = root.server("machine-config-server", &[cluster.api_int()], &cluster.api_vips)?;
     let admin = clients.client(Subject { name: "system:admin", groups: &["system:masters"] })?;
-    let kubelets = clients.client(Subject { name: crate::kinds::API_CLIENT, groups: &["kube-master"] })?;
-    let nodes = Subject { name: crate::kinds::BOOTSTRAPPER, groups: crate::kinds::BOOTSTRAPPER_GROUPS };
+    let kubelets =
+        clients.client(Subject { name: crate::foundation::API_CLIENT, groups: &["kube-master"] })?;
+    let nodes =
+        Subject { name: crate::foundation::BOOTSTRAPPER, groups: crate::foundation::BOOTSTRAPPER_GROUPS };
     let nodes = clients.client(nodes)?;
     let kubeconfig = |server: &str, user, own| crate::pki::kubeconfig(server, root.certificate(), user, own);
     let local = format!("https://localhost:{API_PORT}");

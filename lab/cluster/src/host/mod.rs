@@ -15,19 +15,6 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 
-/// The names under which this program is one of them.
-pub const NAMES: &[&str] = &[
-    "coreos-installer",
-    "dmsetup",
-    "journalctl",
-    "lab-init",
-    "podman",
-    "pvs",
-    "systemctl",
-    "systemd-run",
-    "vgs",
-];
-
 /// Runs the program of a name; gives its exit status.
 pub async fn run(name: &str, args: &[OsString]) -> Result<i32> {
     let args: Vec<_> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();

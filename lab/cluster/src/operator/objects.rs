@@ -1,15 +1,19 @@
 //! The objects by which a cluster says how far it is: its operators, its version, its router's certificates.
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tracing::info;
 
 use super::Seen;
 use crate::cluster::Cluster;
-use crate::kube_api::{Applier, is_absent};
+use crate::kube_api::{Applier, Fields, is_absent};
+use crate::machine_config::hex;
 use crate::pki::Authority;
 
 /// Operators, and which nodes they need.
@@ -38,7 +42,11 @@ enum Needs {
 
 /// What was told already, without its times.
 #[derive(Debug, Default)]
-pub struct Told(std::collections::BTreeMap<String, Value>);
+pub struct Told {
+    statuses: BTreeMap<String, Value>,
+    /// Since when this one tells.
+    began: Option<Timestamp>,
+}
 
 /// Tells what has changed.
 pub async fn tell(
@@ -65,7 +73,9 @@ pub async fn tell(
     };
     let status = json!({
         "conditions": conditions(&why, &format!("Done applying {}", cluster.version)),
+        "observedGeneration": 1, "versionHash": hex(&Sha256::digest(&cluster.release_image)[..8]),
         "desired": {"version": cluster.version, "image": cluster.release_image},
+        "availableUpdates": [],
         "history": [{
             "version": cluster.version, "image": cluster.release_image, "verified": false,
             "state": if why.is_empty() { "Completed" } else { "Partial" },
@@ -106,29 +116,45 @@ fn conditions(missing: &str, done: &str) -> Value {
 }
 
 impl Told {
+    /// Tells a status, unless it was told. Operators are made by this; the version is there from the beginning.
     async fn tell(&mut self, applier: &mut Applier, kind: &str, name: &str, status: Value) -> Result<()> {
         let key = format!("{kind}/{name}");
-        if self.0.get(&key) == Some(&status) {
+        if self.statuses.get(&key) == Some(&status) {
             return Ok(());
         }
-        let mut timed = status.clone();
-        for condition in timed["conditions"].as_array_mut().into_iter().flatten() {
-            condition["lastTransitionTime"] = Timestamp::now().to_string().into();
+        let now = Timestamp::now();
+        let timed = timed(status.clone(), *self.began.get_or_insert(now), now);
+        let mut object =
+            json!({"apiVersion": "config.openshift.io/v1", "kind": kind, "metadata": {"name": name}});
+        if kind == "ClusterOperator" {
+            object["spec"] = json!({});
+            applier.apply(object.clone(), Fields::Known).await?;
         }
-        let object = json!({
-            "apiVersion": "config.openshift.io/v1", "kind": kind, "metadata": {"name": name}, "status": timed,
-        });
-        applier.apply(object).await?;
+        object["status"] = timed;
+        applier.tell(&object).await?;
         info!(object = key, message = %status["conditions"][0]["message"], "told");
-        self.0.insert(key, status);
+        self.statuses.insert(key, status);
         Ok(())
     }
+}
+
+/// A status with its times.
+fn timed(mut status: Value, began: Timestamp, now: Timestamp) -> Value {
+    for condition in status["conditions"].as_array_mut().into_iter().flatten() {
+        condition["lastTransitionTime"] = now.to_string().into();
+    }
+    for step in status.get_mut("history").and_then(Value::as_array_mut).into_iter().flatten() {
+        step["startedTime"] = began.to_string().into();
+        let is_complete = step["state"] == "Completed";
+        step["completionTime"] = if is_complete { now.to_string().into() } else { Value::Null };
+    }
+    status
 }
 
 /// The router's authority, made once, and the way to the console.
 async fn router(cluster: &Cluster, kube: &Client, applier: &mut Applier, told: &mut Told) -> Result<()> {
     const CERTIFICATES: (&str, &str) = ("openshift-config-managed", "default-ingress-cert");
-    if told.0.contains_key(CERTIFICATES.1) {
+    if told.statuses.contains_key(CERTIFICATES.1) {
         return Ok(());
     }
     let maps = Api::<ConfigMap>::namespaced(kube.clone(), CERTIFICATES.0);
@@ -140,7 +166,7 @@ async fn router(cluster: &Cluster, kube: &Client, applier: &mut Applier, told: &
                 "metadata": {"namespace": CERTIFICATES.0, "name": CERTIFICATES.1},
                 "data": {"ca-bundle.crt": authority.certificate()},
             });
-            applier.apply(object).await?;
+            applier.apply(object, Fields::Known).await?;
         }
         found => drop(found?),
     }
@@ -149,8 +175,8 @@ async fn router(cluster: &Cluster, kube: &Client, applier: &mut Applier, told: &
         "apiVersion": "route.openshift.io/v1", "kind": "Route",
         "metadata": {"namespace": "openshift-console", "name": "console"}, "spec": {"host": host},
     });
-    applier.apply(route).await?;
-    told.0.insert(CERTIFICATES.1.to_owned(), Value::Null);
+    applier.apply(route, Fields::Known).await?;
+    told.statuses.insert(CERTIFICATES.1.to_owned(), Value::Null);
     Ok(())
 }
 

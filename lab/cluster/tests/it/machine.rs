@@ -121,11 +121,6 @@ impl Machine {
         self.root.path().join(path.trim_start_matches('/'))
     }
 
-    /// A program of this machine's network, with this computer's files.
-    pub(crate) fn outside(&self, program: impl AsRef<Path>) -> Command {
-        self.space.command(program)
-    }
-
     /// A program on this machine.
     fn command(&self, program: &str) -> Command {
         let mut command = self.space.command("bwrap");
@@ -160,12 +155,6 @@ impl Machine {
 
     pub(crate) fn log(&self, unit: &str) -> String {
         std::fs::read_to_string(self.log_path(unit)).unwrap_or_default()
-    }
-
-    /// How a unit has ended, if it has.
-    pub(crate) fn ended(&mut self, unit: &str) -> Option<bool> {
-        let (_, child) = self.running.iter_mut().find(|(name, _)| name == unit).unwrap();
-        child.try_wait().unwrap().map(|status| status.success())
     }
 
     /// Everything on the machine stops at once.

@@ -1,19 +1,15 @@
-//! A cluster as its installer makes it, and its API.
+//! A single node as its installer makes it, and its API.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use assisted_testkit::kubernetes;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha512};
 use tempfile::TempDir;
 
 use crate::machine::{Machine, Network, PROGRAM, ended, run};
 
-pub(crate) const VIP: &str = "192.168.126.5";
 const NAMES: &str = "api.lab.example.com api-int.lab.example.com";
 
 pub(crate) struct Site {
@@ -23,27 +19,15 @@ pub(crate) struct Site {
 
 impl Site {
     /// Runs the installer.
-    pub(crate) fn new(masters: usize, arbiters: usize) -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let mut config = json!({
+        let config = json!({
             "apiVersion": "v1", "baseDomain": "example.com", "metadata": {"name": "lab"},
             "networking": {"machineNetwork": [{"cidr": "192.168.126.0/24"}], "serviceNetwork": ["172.30.0.0/16"]},
-            "controlPlane": {"name": "master", "replicas": masters}, "compute": [{"name": "worker", "replicas": 0}],
+            "controlPlane": {"name": "master", "replicas": 1}, "compute": [{"name": "worker", "replicas": 0}],
             "pullSecret": "{\"auths\":{}}", "sshKey": "",
+            "platform": {"none": {}}, "bootstrapInPlace": {"installationDisk": "/dev/vda"},
         });
-        match masters {
-            1 => {
-                config["platform"] = json!({"none": {}});
-                config["bootstrapInPlace"] = json!({"installationDisk": "/dev/vda"});
-            }
-            _ => {
-                config["platform"] =
-                    json!({"baremetal": {"apiVIPs": [VIP], "ingressVIPs": ["192.168.126.6"], "hosts": []}});
-            }
-        }
-        if arbiters > 0 {
-            config["arbiter"] = json!({"name": "arbiter", "replicas": arbiters});
-        }
         std::fs::write(dir.path().join("install-config.yaml"), config.to_string()).unwrap();
         let program = dir.path().join("openshift-install");
         std::os::unix::fs::symlink(PROGRAM, &program).unwrap();
@@ -57,7 +41,7 @@ impl Site {
             run(command.env("OPENSHIFT_INSTALL_INVOKER", "assisted-installer"));
         };
         create("manifests");
-        create(if masters == 1 { "single-node-ignition-config" } else { "ignition-configs" });
+        create("single-node-ignition-config");
         Self { network: Network::new(), dir }
     }
 
@@ -121,37 +105,4 @@ impl Site {
         let nodes = nodes["items"].as_array().unwrap().iter().filter(|node| is_ready(node));
         nodes.map(|node| node["metadata"]["name"].as_str().unwrap().to_owned()).collect()
     }
-}
-
-/// What Ignition does on a machine that starts for the first time: it fetches what its config points to, proves it, and
-/// lays it.
-pub(crate) fn first_start(machine: &Machine, pointer: &str) {
-    let pointer: Value = serde_json::from_str(pointer).unwrap();
-    let url = pointer["ignition"]["config"]["merge"][0]["source"].as_str().unwrap();
-    let authority = &pointer["ignition"]["security"]["tls"]["certificateAuthorities"][0]["source"];
-    let authority = STANDARD.decode(authority.as_str().unwrap().split_once(',').unwrap().1).unwrap();
-    let root = machine.path("/tmp/root-ca.crt");
-    std::fs::write(&root, authority).unwrap();
-    let mut config: Value = serde_json::from_slice(&fetch(machine, &root, url)).unwrap();
-    config["storage"]["files"].as_array_mut().unwrap().retain(|file| {
-        let source = file["contents"]["source"].as_str().unwrap();
-        if source.starts_with("data:") {
-            return true;
-        }
-        let content = fetch(machine, &root, source);
-        let digest: String = Sha512::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(file["contents"]["verification"]["hash"], format!("sha512-{digest}"));
-        std::fs::write(machine.path("/var/usrlocal/bin/lab-cluster"), content).unwrap();
-        false
-    });
-    machine.lay(&config.to_string());
-}
-
-fn fetch(machine: &Machine, root: &Path, url: &str) -> Vec<u8> {
-    let mut command = machine.outside("curl");
-    command.args(["--silent", "--show-error", "--fail", "--user-agent", "Ignition/2.14.0", "--cacert"]);
-    let output =
-        ended(command.arg(root).args(["--retry", "60", "--retry-all-errors", "--retry-delay", "1", url]));
-    assert!(output.status.success(), "{url}: {}", String::from_utf8_lossy(&output.stderr));
-    output.stdout
 }

@@ -17,7 +17,7 @@ use tracing::{info, warn};
 
 use self::sandbox::Sandbox;
 use super::{LOOK, Node};
-use crate::kinds::MACHINE_CONFIG_NAMESPACE;
+use crate::foundation::MACHINE_CONFIG_NAMESPACE;
 use crate::machine_config::LOG;
 use crate::program::Program;
 

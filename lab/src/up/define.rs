@@ -1,0 +1,46 @@
+//! The cluster and the infra-env, as the service is told of them.
+
+use super::{DOMAIN, Lab, LabError, NAME, heading, payload, service, topology};
+use crate::network::{API_VIP, GATEWAY, INGRESS_VIP};
+
+impl Lab {
+    /// Describes the cluster, and fetches its discovery image.
+    pub(super) fn define(&self, masters: usize) -> Result<(), LabError> {
+        heading("A cluster and an infra-env");
+        let secret = service::pull_secret(&self.plan.dir)?;
+        let (count, gateway) = (masters.to_string(), GATEWAY.to_string());
+        let common = [
+            "--pull-secret-file",
+            &secret,
+            "--openshift-version",
+            payload::VERSION,
+            "--ntp-source",
+            &gateway,
+        ];
+        let (api, ingress) = (API_VIP.to_string(), INGRESS_VIP.to_string());
+        let mut create =
+            vec!["cluster", "create", NAME, "--base-domain", DOMAIN, "--control-plane-count", &count];
+        create.extend(common);
+        if masters == 1 {
+            create.extend(["--machine-network", "192.168.126.0/24", "--user-managed-networking", "true"]);
+        } else {
+            create.extend(["--api-vip", &api, "--ingress-vip", &ingress]);
+        }
+        self.cli.show(&create)?;
+        let kind = if self.plan.minimal { "minimal-iso" } else { "full-iso" };
+        let mut create = vec!["infra-env", "create", NAME, "--cluster", NAME, "--image-type", kind];
+        create.extend(common);
+        if self.plan.static_network {
+            let networks = self.plan.dir.join("networks.yaml");
+            let planned = self.machines.iter().map(|(planned, _)| planned);
+            std::fs::write(&networks, topology::networks(planned)).map_err(LabError::io(&networks))?;
+            create.extend(["--static-network-file", "networks.yaml"]);
+        }
+        self.cli.show(&create)?;
+        match self.plan.room {
+            // Their controllers fetch it.
+            Some(_) => self.cli.show(&["iso", "url", NAME]),
+            None => self.cli.show(&["iso", "download", NAME, "--to", topology::ISO]),
+        }
+    }
+}

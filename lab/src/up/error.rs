@@ -1,0 +1,65 @@
+//! Why a lab ends.
+
+use std::path::{Path, PathBuf};
+
+use crate::image::ImageError;
+use crate::machine::MachineError;
+use crate::namespace::NamespaceError;
+use crate::network::NetworkError;
+use crate::redfish::RedfishError;
+use crate::release::ReleaseError;
+use crate::wait::Late;
+
+/// Why there is no cluster.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    #[error("interrupted")]
+    Interrupted,
+    #[error("KVM failed with {machine} in the middle of the installation; its logs are in {}", dir.display())]
+    KvmFailed { machine: String, dir: PathBuf },
+    #[error("a lab runs in {} (process {pid}): end it with `assisted lab down`, or choose another folder with --dir", dir.display())]
+    Running { dir: PathBuf, pid: i32 },
+    #[error("there is no lab in {}: start one with `assisted lab up`", .0.display())]
+    None(PathBuf),
+    #[error("Kubernetes has not been built: run `cargo xtask setup`")]
+    NoKubernetes,
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
+    #[error(transparent)]
+    Redfish(#[from] RedfishError),
+    #[error("{} lists no machines for a lab: {reason}", path.display())]
+    Room { path: PathBuf, reason: String },
+    #[error(
+        "this can go wrong with virtual machines alone: their boot order and their network are the lab's"
+    )]
+    OnlyVirtual,
+    #[error("this goes wrong with a machine whose role is {0}, and there is none left: add one")]
+    NoVictim(&'static str),
+    #[error("an installation that a reset ends has to go wrong alone: nothing else would come to its end")]
+    NotWithOthers,
+    #[error("{host} is no node of the cluster: it is {status}: {why}")]
+    NotAdded { host: String, status: String, why: String },
+    #[error("{0} is missing: build it (`cargo build --bins`), or say where it is")]
+    NoProgram(PathBuf),
+    #[error("{command} failed: {said}")]
+    Command { command: String, said: String },
+    #[error(transparent)]
+    Late(#[from] Late),
+    #[error("{path}: {source}")]
+    Io { path: PathBuf, source: std::io::Error },
+}
+
+impl LabError {
+    pub(super) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+}
