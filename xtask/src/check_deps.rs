@@ -29,6 +29,7 @@ const ORDER: &[&str] = &[
     "assisted-ignition",
     "assisted-netconf",
     "assisted-core",
+    "assisted-ignition-spec",
     "assisted-base",
     "assisted-wire",
     "assisted-lab-kinds",
