@@ -32,6 +32,7 @@ const ORDER: &[&str] = &[
     "assisted-ignition",
     "assisted-netconf",
     "assisted-core",
+    "assisted-ignition-spec",
     "assisted-base",
     "assisted-wire",
     "assisted-lab-kinds",

@@ -165,9 +165,7 @@ impl Tree {
 
     /// Lays over what is known to fit.
     pub(super) fn lay(&mut self, over: Value) {
-        let mut base = self.0.take();
-        merge::make_room(&mut base, &over);
-        self.0 = merge::merge("", base, over);
+        self.0 = merge::lay(self.0.take(), over);
     }
 }
 

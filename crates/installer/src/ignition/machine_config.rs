@@ -2,8 +2,8 @@
 //! (installer-and-controller §A12).
 
 use assisted_base::http::{HttpError, client, get, web_url};
-use assisted_ignition::Config;
-use assisted_ignition::resource::Resource;
+use assisted_ignition_spec::Config;
+use assisted_ignition_spec::resource::Resource;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use serde::Deserialize;
 

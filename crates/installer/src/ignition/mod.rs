@@ -5,9 +5,8 @@ mod single_node;
 
 use std::io::Read;
 
-use assisted_ignition::resource::Resource;
+use assisted_ignition_spec::Excerpt;
 use flate2::read::GzDecoder;
-use serde::Deserialize;
 
 pub use machine_config::{MachineConfigError, find};
 pub use single_node::{MergeError, merge};
@@ -26,34 +25,13 @@ pub enum ExtractError {
     Contents(&'static str),
 }
 
-/// Files of a config of any version 3: what else is in it doesn't matter.
-#[derive(Deserialize)]
-struct Seen {
-    #[serde(default)]
-    storage: Storage,
-}
-
-#[derive(Default, Deserialize)]
-struct Storage {
-    #[serde(default)]
-    files: Vec<File>,
-}
-
-#[derive(Deserialize)]
-struct File {
-    path: String,
-    #[serde(default)]
-    contents: Resource,
-}
-
 /// What a config lays at `path`.
 ///
 /// # Errors
 /// When it has no such file, or one whose contents come from elsewhere.
 pub fn file(config: &[u8], path: &'static str) -> Result<Vec<u8>, ExtractError> {
-    let seen: Seen = serde_json::from_slice(config)?;
-    let found = seen.storage.files.into_iter().find(|file| file.path == path);
-    let contents = found.ok_or(ExtractError::Missing(path))?.contents;
+    let config = Excerpt::read(config)?;
+    let contents = &config.file(path).ok_or(ExtractError::Missing(path))?.contents;
     let data = contents.data().ok_or(ExtractError::Contents(path))?;
     match contents.compression.as_deref() {
         Some("gzip") => unpacked(&data).ok_or(ExtractError::Contents(path)),

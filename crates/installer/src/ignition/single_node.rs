@@ -1,8 +1,8 @@
 //! The config of a single node: what its bootstrap made, with what the service has for this host on top
 //! (installer-and-controller §A8).
 
-use assisted_ignition::merge::VERSIONS;
-use assisted_ignition::{Config, overlay};
+use assisted_ignition_spec::merge::VERSIONS;
+use assisted_ignition_spec::{Config, overlay};
 
 /// Why two configs don't make one.
 #[derive(Debug, thiserror::Error)]
@@ -14,7 +14,7 @@ pub enum MergeError {
     #[error("the config that bootstrapping made has Ignition version {0:?}; 3.1.0 and 3.2.0 are known")]
     Version(String),
     #[error("this host's config can't be laid over the one that bootstrapping made: {0}")]
-    Overlay(#[from] assisted_ignition::MergeError),
+    Overlay(#[from] assisted_ignition_spec::MergeError),
 }
 
 /// Lays `host` over `base`. Where the host's config would get the rest from doesn't count: `base` is the rest.

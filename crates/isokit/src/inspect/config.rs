@@ -1,6 +1,7 @@
 //! What an Ignition config does, without its contents, which are secret.
 
-use serde::{Deserialize, Serialize};
+use assisted_ignition_spec::Excerpt;
+use serde::Serialize;
 
 use crate::error::{Error, Result};
 
@@ -22,51 +23,17 @@ pub struct Config {
     pub infra_env_id: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Document {
-    ignition: Head,
-    #[serde(default)]
-    storage: Storage,
-    #[serde(default)]
-    systemd: Systemd,
-}
-
-#[derive(Deserialize)]
-struct Head {
-    version: String,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Storage {
-    files: Vec<File>,
-}
-
-#[derive(Deserialize)]
-struct File {
-    path: String,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Systemd {
-    units: Vec<Unit>,
-}
-
-#[derive(Deserialize)]
-struct Unit {
-    name: String,
-    contents: Option<String>,
-}
-
 impl Config {
     /// Reads a config.
     ///
     /// # Errors
     /// When it is none.
     pub fn read(config: &[u8]) -> Result<Self> {
-        let document: Document = serde_json::from_slice(config)
-            .map_err(|error| Error::Archive(format!("config.ign is no Ignition config: {error}")))?;
+        let none = |why: &str| Error::Archive(format!("config.ign is no Ignition config: {why}"));
+        let document = Excerpt::read(config).map_err(|error| none(&error.to_string()))?;
+        if document.ignition.version.is_empty() {
+            return Err(none("it has no version"));
+        }
         let texts = || document.systemd.units.iter().filter_map(|unit| unit.contents.as_deref());
         let flag = |name| texts().find_map(|text| flag(text, name));
         Ok(Self {

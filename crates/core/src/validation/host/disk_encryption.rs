@@ -1,11 +1,11 @@
 //! `disk-encryption-requirements-satisfied`: what unlocks the encrypted disk is there (validations §2.4).
 
+use assisted_ignition_spec::Excerpt;
 use assisted_wire::cluster::{Cluster, DiskEncryptionMode as Mode};
 use assisted_wire::cluster_params::RoleSet;
 use assisted_wire::host::HostRole;
 use assisted_wire::inventory::{Inventory, TpmVersion};
 use assisted_wire::probe_responses::{ApiVipConnectivityResponse, TangConnectivityResponse};
-use serde::Deserialize;
 
 use super::View;
 use crate::model::outcome::Outcome;
@@ -51,7 +51,7 @@ fn of_day2(view: &View<'_>, encrypted: bool, inventory: &Inventory) -> Outcome {
         Report::Read(answer) => Some(answer),
         Report::Missing | Report::Broken => None,
     };
-    let ignition = answer.and_then(|answer| serde_json::from_str::<Ignition>(&answer.ignition).ok());
+    let ignition = answer.and_then(|answer| Excerpt::read(answer.ignition.as_bytes()).ok());
     let Some(ignition) = ignition else {
         return if encrypted {
             Outcome::awaits_report("Missing ignition information")
@@ -115,31 +115,4 @@ fn tang(view: &View<'_>) -> Outcome {
 
 fn encryptable(mode: Mode) -> Outcome {
     Outcome::success(format!("Installation disk can be encrypted using {mode}"))
-}
-
-/// As much of an Ignition configuration as tells how disks are unlocked.
-#[derive(Deserialize)]
-struct Ignition {
-    #[serde(default)]
-    storage: Storage,
-}
-
-#[derive(Default, Deserialize)]
-struct Storage {
-    #[serde(default)]
-    luks: Vec<Luks>,
-}
-
-#[derive(Deserialize)]
-struct Luks {
-    #[serde(default)]
-    clevis: Option<Clevis>,
-}
-
-#[derive(Deserialize)]
-struct Clevis {
-    #[serde(default)]
-    tpm2: bool,
-    #[serde(default)]
-    tang: Vec<serde::de::IgnoredAny>,
 }

@@ -1,10 +1,9 @@
 //! `api-`, `api-int-` and `apps-domain-name-resolved-correctly`: with user-managed networking the user's DNS knows the
 //! cluster's names (validations §2.6).
 
+use assisted_ignition_spec::Excerpt;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::probe_responses::{ApiVipConnectivityResponse, DomainResolutionResponse};
-use base64::prelude::{BASE64_STANDARD, Engine};
-use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
 use super::{View, dns_wildcard};
@@ -123,8 +122,8 @@ fn is_managed(scope: &Scope<'_>, cluster: &Cluster) -> Option<bool> {
     *scope.managed.get_or_init(|| {
         let mut answers = scope.facts.hosts.iter().filter_map(answer).peekable();
         answers.peek()?;
-        let first = answers.find_map(|answer| serde_json::from_str::<Ignition>(&answer.ignition).ok());
-        Some(first.is_none_or(|ignition| ignition.has_own_resolver()))
+        let first = answers.find_map(|answer| Excerpt::read(answer.ignition.as_bytes()).ok());
+        Some(first.is_none_or(|ignition| has_own_resolver(&ignition)))
     })
 }
 
@@ -132,46 +131,6 @@ fn answer(host: &HostFacts) -> Option<ApiVipConnectivityResponse> {
     match Report::<ApiVipConnectivityResponse>::read(host.report(ReportKind::ApiVipConnectivity)) {
         Report::Read(answer) if answer.is_success => Some(answer),
         _ => None,
-    }
-}
-
-/// As much of an Ignition configuration as tells whether the cluster serves its own names.
-#[derive(Deserialize)]
-struct Ignition {
-    #[serde(default)]
-    storage: Storage,
-}
-
-#[derive(Default, Deserialize)]
-struct Storage {
-    #[serde(default)]
-    files: Vec<File>,
-}
-
-#[derive(Deserialize)]
-struct File {
-    path: String,
-    #[serde(default)]
-    contents: Contents,
-}
-
-#[derive(Default, Deserialize)]
-struct Contents {
-    /// A `data:` URL.
-    #[serde(default)]
-    source: String,
-}
-
-impl Contents {
-    fn decoded(&self) -> Option<String> {
-        let (head, data) = self.source.strip_prefix("data:")?.split_once(',')?;
-        let data = percent_decode_str(data);
-        if head.ends_with(";base64") {
-            let bytes = BASE64_STANDARD.decode(data.collect::<Vec<u8>>()).ok()?;
-            String::from_utf8(bytes).ok()
-        } else {
-            data.decode_utf8().ok().map(Into::into)
-        }
     }
 }
 
@@ -200,15 +159,14 @@ impl Kubeconfig {
     }
 }
 
-impl Ignition {
-    fn has_own_resolver(&self) -> bool {
-        self.storage.files.iter().any(|file| match file.path.as_str() {
-            "/etc/kubernetes/manifests/coredns.yaml" | "/etc/kubernetes/manifests/keepalived.yaml" => true,
-            "/etc/kubernetes/kubeconfig" => {
-                let text = file.contents.decoded().unwrap_or_default();
-                serde_yaml_ng::from_str(&text).is_ok_and(|config: Kubeconfig| config.names_an_address())
-            }
-            _ => false,
-        })
-    }
+/// Whether the cluster of a config serves its own names.
+fn has_own_resolver(config: &Excerpt) -> bool {
+    config.storage.files.iter().any(|file| match file.path.as_str() {
+        "/etc/kubernetes/manifests/coredns.yaml" | "/etc/kubernetes/manifests/keepalived.yaml" => true,
+        "/etc/kubernetes/kubeconfig" => {
+            let text = file.contents.data().unwrap_or_default();
+            serde_yaml_ng::from_slice(&text).is_ok_and(|config: Kubeconfig| config.names_an_address())
+        }
+        _ => false,
+    })
 }

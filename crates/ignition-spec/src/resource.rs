@@ -66,17 +66,21 @@ impl Resource {
 
     /// What a data URL holds; `None` when there is no such URL or it can't be read.
     pub fn data(&self) -> Option<Vec<u8>> {
-        let (kind, data) = self.source.as_deref()?.strip_prefix("data:")?.split_once(',')?;
-        if kind.ends_with(";base64") {
-            return BASE64_STANDARD.decode(data).ok();
-        }
-        let bytes = data.as_bytes();
-        let escapes = |at: &usize| {
-            let digits = bytes.get(at + 1..at + 3);
-            bytes[*at] != b'%' || digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-        };
-        (0..bytes.len()).all(|at| escapes(&at)).then(|| percent_decode_str(data).collect())
+        data(self.source.as_deref()?)
     }
+}
+
+/// What a data URL holds; `None` when it is none or can't be read.
+pub(crate) fn data(url: &str) -> Option<Vec<u8>> {
+    let (kind, data) = url.strip_prefix("data:")?.split_once(',')?;
+    let bytes = data.as_bytes();
+    let escapes = |at: &usize| {
+        let digits = bytes.get(at + 1..at + 3);
+        bytes[*at] != b'%' || digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    let data: Vec<u8> =
+        (0..bytes.len()).all(|at| escapes(&at)).then(|| percent_decode_str(data).collect())?;
+    if kind.ends_with(";base64") { BASE64_STANDARD.decode(data).ok() } else { Some(data) }
 }
 
 #[cfg(test)]

@@ -67,18 +67,23 @@ pub fn overlay(base: &Config, text: &str) -> Result<Config, MergeError> {
     let newest = base.ignition.version.as_str().max(version).to_owned();
 
     let value = |config: &Config| serde_json::to_value(config).map_err(MergeError::Parse);
-    let (mut lower, upper) = (value(base)?, value(&upper)?);
-    make_room(&mut lower, &upper);
-    let mut merged: Config = serde_json::from_value(merge("", lower, upper)).map_err(MergeError::Parse)?;
+    let (lower, upper) = (value(base)?, value(&upper)?);
+    let mut merged: Config = serde_json::from_value(lay(lower, upper)).map_err(MergeError::Parse)?;
     merged.ignition.version = newest;
     validate(&merged)?;
     Ok(merged)
 }
 
+/// Lays one config over another that it is known to fit.
+pub fn lay(mut lower: Value, upper: Value) -> Value {
+    make_room(&mut lower, &upper);
+    merge("", lower, upper)
+}
+
 const NODES: [&str; 3] = ["files", "directories", "links"];
 
 /// A path is one thing: what the override makes a link is no file any more.
-pub(crate) fn make_room(lower: &mut Value, upper: &Value) {
+fn make_room(lower: &mut Value, upper: &Value) {
     for kind in NODES {
         for path in items(&upper["storage"], kind).iter().map(|node| &node["path"]) {
             for other in NODES.iter().filter(|other| **other != kind) {
@@ -94,7 +99,7 @@ fn items<'a>(parent: &'a Value, list: &str) -> &'a [Value] {
     parent.get(list).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-pub(crate) fn merge(name: &str, lower: Value, upper: Value) -> Value {
+fn merge(name: &str, lower: Value, upper: Value) -> Value {
     match (lower, upper) {
         (Value::Object(lower), Value::Object(upper)) => Value::Object(members(lower, upper)),
         (Value::Array(lower), Value::Array(upper)) => Value::Array(list(name, lower, upper)),
