@@ -51,10 +51,15 @@ mod imp {
     });
 
     /// The file of kinds, and those that are in it.
-    static SEEN: LazyLock<Option<Mutex<(File, BTreeSet<String>)>>> = LazyLock::new(|| {
+    struct Seen {
+        file: File,
+        kinds: BTreeSet<String>,
+    }
+
+    static SEEN: LazyLock<Option<Mutex<Seen>>> = LazyLock::new(|| {
         let path = std::env::var_os(KINDS)?;
         let file = File::options().create(true).append(true).open(path).ok()?;
-        Some(Mutex::new((file, BTreeSet::new())))
+        Some(Mutex::new(Seen { file, kinds: BTreeSet::new() }))
     });
 
     pub(super) fn passed(describe: impl FnOnce() -> Vec<String>) {
@@ -63,11 +68,11 @@ mod imp {
         }
         let kinds: BTreeSet<String> = describe().iter().map(|deed| kind(deed)).collect();
         if let Some(seen) = &*SEEN {
-            let (file, known) = &mut *seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             for kind in &kinds {
-                if known.insert(kind.clone()) {
+                if seen.kinds.insert(kind.clone()) {
                     // Whoever reads the file misses what could not be written.
-                    let _ = writeln!(file, "{kind}");
+                    let _ = writeln!(seen.file, "{kind}");
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Simulated hosts against a real service over HTTP.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests too")]
 
 mod discovery;
 mod guarded;

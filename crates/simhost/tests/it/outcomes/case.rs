@@ -103,7 +103,7 @@ pub(crate) fn all(topology: Topology) -> Vec<Case> {
             }
         }
     }
-    cases.retain(|case| case.can_be());
+    cases.retain(Case::can_be);
     cases
 }
 

@@ -15,7 +15,7 @@ use assisted_simhost::plan::{Plan, Shape};
 use assisted_simhost::simulation::{ClusterResult, Simulation};
 use assisted_simhost::topology::Topology;
 use assisted_wire::host::{HostRole, HostStage};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::service::{Data, Otherwise};
 use crate::travel::Travel;
@@ -119,7 +119,7 @@ async fn complaints(
 /// The messages of a host's validations that are not fulfilled.
 fn unfulfilled(host: &Value) -> Vec<String> {
     let validations: Value = serde_json::from_str(text(host, "validations_info")).unwrap_or_default();
-    let all = validations.as_object().into_iter().flat_map(|groups| groups.values());
+    let all = validations.as_object().into_iter().flat_map(Map::values);
     let all = all.flat_map(|group| group.as_array().into_iter().flatten());
     let unfulfilled = all.filter(|validation| validation["status"] != "success");
     unfulfilled.map(|validation| text(validation, "message").to_owned()).collect()
