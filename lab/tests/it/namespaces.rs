@@ -149,6 +149,21 @@ impl Cluster {
         }
     }
 
+    /// The API refuses what no cluster would take, and keeps a status apart from the rest.
+    fn refuses_wrong_writes(&self) {
+        let patch = |object: &[&str], patch: &str| {
+            let words = [&["patch"], object, &["--type", "merge", "--patch", patch]].concat();
+            output(&mut self.kubectl(&words), COMMAND)
+        };
+        let wrong = patch(&["clusterversion", "version"], r#"{"spec":{"clusterID":7}}"#);
+        let said = String::from_utf8_lossy(&wrong.stderr);
+        assert!(!wrong.status.success() && said.contains("spec.clusterID"), "{said}");
+        let elsewhere = patch(&["clusteroperator", "dns"], r#"{"status":{"conditions":[]}}"#);
+        assert!(elsewhere.status.success(), "{elsewhere:?}");
+        let operator = self.object(&["get", "clusteroperator", "dns"]);
+        assert_ne!(operator["status"]["conditions"], Value::Array(Vec::new()), "{operator}");
+    }
+
     /// The version of the cluster is available, and etcd has these members.
     fn stands_on(&self, members: &[&str]) {
         let version = self.object(&["get", "clusterversion", "version"]);
@@ -221,6 +236,7 @@ fn a_worker_is_missing_and_another_is_added_while_the_service_is_killed() {
     let requests = cluster.logs("root/var/log/containers", "machine-config-server.log");
     assert!(requests.contains("Pool worker requested by address:\"192.168.126.21:"), "{requests}");
     cluster.controller_let_in(4, 1);
+    cluster.refuses_wrong_writes();
     cluster.has_configs();
     cluster.stands_on(&names[..3]);
 }
