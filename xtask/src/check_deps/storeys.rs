@@ -167,13 +167,13 @@ impl Source {
             at += 2;
         }
         if depth == 0 {
-            self.into_module(&tokens[at..], arrows);
+            self.enter_module(&tokens[at..], arrows);
         }
         at
     }
 
     /// Notes the modules of the crate's root that stand at the head of a path, or of each in a group.
-    fn into_module(&self, tokens: &[TokenTree], arrows: &mut Vec<Arrow>) {
+    fn enter_module(&self, tokens: &[TokenTree], arrows: &mut Vec<Arrow>) {
         match tokens.first() {
             Some(TokenTree::Ident(name)) => self.note(name, arrows),
             Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => {
@@ -181,7 +181,7 @@ impl Source {
                 let is_comma =
                     |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ',');
                 for member in members.split(is_comma) {
-                    self.into_module(member, arrows);
+                    self.enter_module(member, arrows);
                 }
             }
             _ => {}

@@ -78,29 +78,34 @@ impl Call<'_> {
         self.bodies.decode(self.operation.id, &self.body)
     }
 
-    /// An outcome that is told as JSON.
-    pub(super) async fn json<T: Serialize>(
-        &self,
-        outcome: impl Future<Output = Result<T, assisted_service::Error>>,
-    ) -> Result<Answer, ApiError> {
-        // The futures of use cases are large, and the one of the caller holds one of each.
-        Ok(json_answer(self.status(), &Box::pin(outcome).await?))
+    /// An outcome that is told as JSON. The futures of use cases are large, and that of the caller has room for one of each: they are put
+    /// on the heap before it waits.
+    pub(super) fn json<'a, T: Serialize>(
+        &'a self,
+        outcome: impl Future<Output = Result<T, assisted_service::Error>> + 'a,
+    ) -> impl Future<Output = Result<Answer, ApiError>> + 'a {
+        let outcome = Box::pin(outcome);
+        async move { Ok(json_answer(self.status(), &outcome.await?)) }
     }
 
     /// An outcome without a body.
-    pub(super) async fn empty(
-        &self,
-        outcome: impl Future<Output = Result<(), assisted_service::Error>>,
-    ) -> Result<Answer, ApiError> {
-        Box::pin(outcome).await?;
-        Ok(empty_answer(self.status()))
+    pub(super) fn empty<'a>(
+        &'a self,
+        outcome: impl Future<Output = Result<(), assisted_service::Error>> + 'a,
+    ) -> impl Future<Output = Result<Answer, ApiError>> + 'a {
+        let outcome = Box::pin(outcome);
+        async move {
+            outcome.await?;
+            Ok(empty_answer(self.status()))
+        }
     }
 
     /// An outcome that is a file.
-    pub(super) async fn file(
-        &self,
-        outcome: impl Future<Output = Result<File, assisted_service::Error>>,
-    ) -> Result<Answer, ApiError> {
-        Ok(file_answer(self.status(), Box::pin(outcome).await?))
+    pub(super) fn file<'a>(
+        &'a self,
+        outcome: impl Future<Output = Result<File, assisted_service::Error>> + 'a,
+    ) -> impl Future<Output = Result<Answer, ApiError>> + 'a {
+        let outcome = Box::pin(outcome);
+        async move { Ok(file_answer(self.status(), outcome.await?)) }
     }
 }

@@ -96,7 +96,7 @@ impl Form {
                 text.split_once("://").is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty())
             }
             Self::Address => text.parse::<IpAddr>().is_ok(),
-            Self::Network => network(text).is_some_and(|net| net.is_first_address()),
+            Self::Network => network(text).is_some_and(Network::is_first_address),
             Self::Mac => text.split(':').count() == 6 && text.split(':').all(|part| is_hex(part, 2)),
             Self::Device => text.starts_with("/dev/"),
             Self::Path => text.starts_with('/') && !text.ends_with('/') && !text.contains("//"),

@@ -77,7 +77,7 @@ pub fn places(config: &Value) -> BTreeSet<String> {
                 open.extend(members.iter().map(|(name, member)| (format!("{path}{dot}{name}"), member)));
             }
             Value::Array(elements) => {
-                open.extend(elements.iter().map(|element| (format!("{path}[]"), element)))
+                open.extend(elements.iter().map(|element| (format!("{path}[]"), element)));
             }
             _ => {}
         }
@@ -101,7 +101,7 @@ fn leaves(value: &Value) -> BTreeMap<String, &Value> {
                 open.extend(members.iter().map(|(name, member)| {
                     let dot = if path.is_empty() { "" } else { "." };
                     (format!("{path}{dot}{name}"), member)
-                }))
+                }));
             }
             Value::Array(elements) if !elements.is_empty() => {
                 open.extend(

@@ -113,7 +113,7 @@ async fn pulled(image: &str, tools: &Tools) -> bool {
         match tools.cmd("podman").args(["pull", image]).timeout(PULL_LIMIT).run().await {
             Ok(done) if done.success() => return true,
             Ok(done) => {
-                warn!(image, attempt, code = done.code(), error = done.complaint(), "image not pulled")
+                warn!(image, attempt, code = done.code(), error = done.complaint(), "image not pulled");
             }
             Err(error) => warn!(image, attempt, %error, "image not pulled"),
         }

@@ -168,7 +168,7 @@ impl<'a> Collection<'a> {
         match cmd.output_limit(LONGEST).run_into(file).await {
             Ok(done) if done.success() && done.stderr.is_empty() => {}
             Ok(done) => {
-                self.failures.push(format!("{shown}: exit code {}: {}", done.code(), done.complaint()))
+                self.failures.push(format!("{shown}: exit code {}: {}", done.code(), done.complaint()));
             }
             Err(error) => self.failures.push(format!("{shown}: {error}")),
         }
@@ -180,7 +180,7 @@ impl<'a> Collection<'a> {
         match cmd.run().await {
             Ok(done) if done.success() => return Some(done.text()),
             Ok(done) => {
-                self.failures.push(format!("{shown}: exit code {}: {}", done.code(), done.complaint()))
+                self.failures.push(format!("{shown}: exit code {}: {}", done.code(), done.complaint()));
             }
             Err(error) => self.failures.push(format!("{shown}: {error}")),
         }

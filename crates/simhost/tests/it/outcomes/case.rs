@@ -125,7 +125,7 @@ impl Case {
 
     fn can_be(&self) -> bool {
         let chosen_later = self.role == Some(Bootstrap) && self.fault().is_early() && !self.is_alone();
-        !chosen_later && !(self.mishap == Mishap::WrongHost && self.is_alone())
+        !(chosen_later || self.mishap == Mishap::WrongHost && self.is_alone())
     }
 
     /// Whether the cluster can do without the host.
