@@ -91,8 +91,8 @@ impl Happening {
                 State::Over
             }
             (Fault::NetworkCut, State::CutSince(since)) if since.elapsed() >= cut => {
-                lab.network.connect(self.victim, true)?;
                 tell(&format!("the network of {name} is back"));
+                lab.network.connect(self.victim, true)?;
                 State::Over
             }
             (Fault::NetworkCut, State::Awaited) if is_writing(host) => {

@@ -206,12 +206,13 @@ fn a_worker_is_missing_and_another_is_added_while_the_service_is_killed() {
     let told = cluster.between("the service is killed, and started again", "cluster lab: installed");
     assert!(!told.contains("the cluster has failed") && !told.contains(" error"), "{told}");
 
+    // What the lab does and what the service tells come from two programs: each keeps its own order.
+    cluster.said(&["worker-0 is switched off", "worker-0 is switched on", "cluster lab: installed 100%"]);
     cluster.said(&[
         "worker-0 is switched off",
         "host worker-0: worker installing-pending-user-action",
         "Host timed out when pulling the configuration files. Verify in the host console that the host boots from the \
          OpenShift installation disk (vdx, /dev/vdx) and has network access to the cluster API",
-        "worker-0 is switched on",
         "Host worker-0: updated status from installing-in-progress to installed (Done)",
         "cluster lab: installed 100%",
     ]);
@@ -228,7 +229,7 @@ fn a_worker_is_missing_and_another_is_added_while_the_service_is_killed() {
     cluster.said(&[
         "cluster lab: installed 100%",
         "assisted cluster add-hosts lab",
-        "cluster lab: adding-hosts",
+        "adding-hosts: ",
         "assisted host install worker-1",
         "worker-1 is added-to-existing-cluster: Host has rebooted and no further updates will be posted. Please check console \
          for progress and to possibly approve pending CSRs",
@@ -260,10 +261,9 @@ fn an_arbiter_and_two_masters_one_without_network_for_a_while_and_one_with_a_wro
          boot from disk (vdx, /dev/vdx)",
         "cluster lab: installing-pending-user-action",
         "Cluster has hosts pending user action",
-        "master-1 is told to boot its disk, and started again",
-        "installing-in-progress",
         "cluster lab: installed 100%",
     ]);
+    cluster.said(&["master-1 is told to boot its disk, and started again", "cluster lab: installed 100%"]);
     cluster.controller_let_in(3, 0);
     cluster.has_configs();
     cluster.stands_on(&["arbiter-0", "master-0", "master-1"]);
