@@ -173,10 +173,7 @@ impl Images {
             let mut answer = match &route {
                 Route::Artifact(path) => service.artifact(head, path),
                 _ => match service.place().await {
-                    None => Answer::later(
-                        BUSY,
-                        "too many images are being served: see --help of the image service",
-                    ),
+                    None => Answer::later(BUSY, "as many images are being served as may be at a time"),
                     Some(taken) => {
                         place = Some(taken);
                         record = begin();
