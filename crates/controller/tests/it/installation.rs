@@ -24,7 +24,7 @@ use tokio::sync::Mutex;
 use tokio::task::{JoinHandle, spawn_local};
 
 use crate::service::{Files, Server};
-use crate::world::{World, until};
+use crate::world::{World, found, until};
 
 /// Simulated seconds per second.
 const SPEED: f64 = 300.0;
@@ -114,10 +114,23 @@ impl Installation {
         hosts
     }
 
-    /// Waits for a state of the cluster.
+    /// Waits for a state of the cluster; where it does not come, what keeps it away is told.
     pub(crate) async fn reaches(&self, status: ClusterStatus) -> Cluster {
         let reached = async || self.cluster().await.filter(|cluster| cluster.status == status);
-        until(&status.to_string(), reached).await
+        if let Some(cluster) = found(reached).await {
+            return cluster;
+        }
+        let cluster = self.cluster().await.unwrap();
+        let hosts = cluster.hosts.iter().flatten();
+        let hosts =
+            hosts.map(|host| format!("{} {}: {}", host.requested_hostname, host.status, host.status_info));
+        panic!(
+            "the cluster is {} ({}), not {status}; hosts: {:#?}\n{}",
+            cluster.status,
+            cluster.status_info,
+            hosts.collect::<Vec<_>>(),
+            cluster.validations_info
+        );
     }
 
     /// Waits until a host has reached a stage.

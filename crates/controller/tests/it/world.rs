@@ -86,16 +86,21 @@ pub(crate) async fn client(kubeconfig: Kubeconfig) -> Client {
 }
 
 /// Looks until something is there.
-pub(crate) async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    let found = tokio::time::timeout(PATIENCE, async {
+pub(crate) async fn until<T>(what: &str, look: impl AsyncFnMut() -> Option<T>) -> T {
+    found(look).await.unwrap_or_else(|| panic!("it never came: {what}"))
+}
+
+/// What is looked for; none when it does not come.
+pub(crate) async fn found<T>(mut look: impl AsyncFnMut() -> Option<T>) -> Option<T> {
+    let looking = async {
         loop {
             if let Some(found) = look().await {
                 return found;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-    });
-    found.await.unwrap_or_else(|_| panic!("it never came: {what}"))
+    };
+    tokio::time::timeout(PATIENCE, looking).await.ok()
 }
 
 /// A condition that holds.
