@@ -28,6 +28,9 @@ const MONITOR: &str = "unix:";
 /// How long QEMU may take until it connects to its monitor.
 const CONNECT: Duration = Duration::from_secs(60);
 
+/// How long an emulator may take to be gone.
+const GONE: Duration = Duration::from_secs(10);
+
 /// Marks the command that holds the machine: its answer is nobody else's.
 const HOLD: &str = "hold";
 
@@ -55,6 +58,8 @@ fn run() -> io::Result<ExitCode> {
     let mut words = std::env::args_os();
     let own = PathBuf::from(words.next().unwrap_or_default());
     let mut words: Vec<_> = words.collect();
+    let pid = own.with_extension(format!("{}.pid", name_of(&words)));
+    await_end(&pid);
     let Some(kvm) = words.windows(KVM.len()).position(|four| four == KVM) else {
         return Err(Command::new(QEMU).args(words).exec());
     };
@@ -69,6 +74,7 @@ fn run() -> io::Result<ExitCode> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     let mut child = command.spawn()?;
+    std::fs::write(pid, child.id().to_string())?;
     let link = monitor.connect(&mut child)?;
     if let (At::Disk(bytes), Some(disk)) = (&at, disk) {
         let (bytes, link) = (*bytes, link.clone());
@@ -84,6 +90,22 @@ fn run() -> io::Result<ExitCode> {
     }
     let status = child.wait()?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
+/// Waits until the emulator that this program had started for the same machine is gone: where this program is killed, that one is a
+/// little later, and until then its card of the network and its disk are taken.
+fn await_end(pid: &Path) {
+    let Ok(pid) = std::fs::read_to_string(pid) else { return };
+    let deadline = Instant::now() + GONE;
+    while Path::new("/proc").join(&pid).exists() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The name of the machine.
+fn name_of(words: &[OsString]) -> String {
+    let mut words = words.iter().skip_while(|word| *word != "-name").skip(1);
+    words.next().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 /// Passes on what the machine writes, and fails where that says so.
