@@ -59,25 +59,17 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-
-    fn sources(dir: &Path, found: &mut Vec<String>) {
-        for entry in std::fs::read_dir(dir).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                sources(&path, found);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                found.push(std::fs::read_to_string(&path).unwrap());
-            }
-        }
-    }
+    use crate::run::files;
 
     #[test]
     fn every_crate_that_compares_with_golden_files_is_in_the_list() {
         let (mut using, mut variable) = (BTreeSet::new(), false);
         for entry in std::fs::read_dir(root().join("crates")).unwrap() {
             let path = entry.unwrap().path();
-            let mut texts = Vec::new();
-            sources(&path, &mut texts);
+            let is_source = |path: &Path| path.is_dir() || path.extension().is_some_and(|kind| kind == "rs");
+            let sources = files(&path, &is_source).unwrap();
+            let texts: Vec<_> =
+                sources.iter().map(|source| std::fs::read_to_string(source).unwrap()).collect();
             let name = format!("assisted-{}", path.file_name().unwrap().to_str().unwrap());
             if name == "assisted-testkit" {
                 variable = texts.iter().any(|text| text.contains(&format!("BLESS: &str = {VARIABLE:?}")));

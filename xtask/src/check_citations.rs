@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::{root, say};
+use crate::run::{files, root, say};
 
 /// Where citations are looked for.
 const FOLDERS: [&str; 5] = ["bin", "crates", "docs", "lab", "xtask"];
@@ -24,12 +24,12 @@ type Citation<'a> = (usize, &'a str, String);
 /// Looks through the workspace.
 pub fn run() -> Result<()> {
     let documents = documents(&root().join(REFERENCE))?;
-    let mut files = Vec::new();
+    let mut citing = Vec::new();
     for folder in FOLDERS {
-        sources(&root().join(folder), &mut files)?;
+        citing.extend(files(&root().join(folder), &may_cite)?);
     }
     let (mut dead, mut count) = (Vec::new(), 0);
-    for file in &files {
+    for file in &citing {
         let text = fs::read_to_string(file).with_context(|| format!("can't read {}", file.display()))?;
         for (line, document, section) in citations(&text, &documents) {
             count += 1;
@@ -46,18 +46,12 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-fn sources(dir: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
-    for entry in fs::read_dir(dir).with_context(|| format!("can't read {}", dir.display()))? {
-        let path = entry?.path();
-        if path.is_dir() {
-            if !path.ends_with(REFERENCE) && !path.ends_with("target") {
-                sources(&path, found)?;
-            }
-        } else if path.extension().is_some_and(|kind| KINDS.iter().any(|known| kind == *known)) {
-            found.push(path);
-        }
+/// A folder but that of the documents themselves, and a file of a kind that may cite.
+fn may_cite(path: &Path) -> bool {
+    if path.is_dir() {
+        return !path.ends_with(REFERENCE) && !path.ends_with("target");
     }
-    Ok(())
+    path.extension().is_some_and(|kind| KINDS.iter().any(|known| kind == *known))
 }
 
 fn documents(dir: &Path) -> Result<Documents> {

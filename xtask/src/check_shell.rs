@@ -2,11 +2,11 @@
 //! by a list of arguments. This looks at the sources of all that is shipped, tests apart.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::run::say;
+use crate::run::{files, say};
 
 /// The place that may start programs.
 const RUNNERS: &[&str] = &["crates/base/src/process/cmd.rs"];
@@ -30,17 +30,17 @@ const FORBIDDEN: &[(&str, &str)] = &[
 /// Looks through the workspace.
 pub fn run() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask stands in the workspace")?;
-    let mut files = Vec::new();
+    let mut found = Vec::new();
     for dir in ["bin", "crates"] {
         for package in fs::read_dir(root.join(dir))? {
             let package = package?.path();
             if !TOOLS.iter().any(|tool| package.ends_with(tool)) {
-                sources(&package.join("src"), &mut files)?;
+                found.extend(files(&package.join("src"), &is_source)?);
             }
         }
     }
     let mut wrong = Vec::new();
-    for file in &files {
+    for file in &found {
         let name = file.strip_prefix(root).unwrap_or(file);
         if !RUNNERS.iter().any(|runner| name == Path::new(runner)) {
             let text = fs::read_to_string(file).with_context(|| format!("can't read {}", file.display()))?;
@@ -50,24 +50,14 @@ pub fn run() -> Result<()> {
     if !wrong.is_empty() {
         bail!("programs are started in {RUNNERS:?} alone, and never by a shell:\n  {}", wrong.join("\n  "));
     }
-    say(&format!("no shell: {} files, programs are started in {}", files.len(), RUNNERS.join(", ")));
+    say(&format!("no shell: {} files, programs are started in {}", found.len(), RUNNERS.join(", ")));
     Ok(())
 }
 
-fn sources(dir: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
-    let Ok(entries) = fs::read_dir(dir) else { return Ok(()) };
-    for entry in entries {
-        let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_dir() {
-            if name != "tests" {
-                sources(&path, found)?;
-            }
-        } else if name.ends_with(".rs") && !name.ends_with("tests.rs") {
-            found.push(path);
-        }
-    }
-    Ok(())
+/// A folder that is no test's, and a Rust file that is none.
+fn is_source(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if path.is_dir() { name != "tests" } else { name.ends_with(".rs") && !name.ends_with("tests.rs") }
 }
 
 /// Lines that do what they may not, before the tests of the file and outside of comments.

@@ -20,6 +20,20 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
+/// The files below a folder that are wanted; a folder that is not is not entered.
+pub fn files(dir: &Path, is_wanted: &impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).with_context(|| format!("can't read {}", dir.display()))? {
+        let path = entry?.path();
+        match (is_wanted(&path), path.is_dir()) {
+            (false, _) => {}
+            (true, true) => found.extend(files(&path, is_wanted)?),
+            (true, false) => found.push(path),
+        }
+    }
+    Ok(found)
+}
+
 /// Folder for what is made once and outlives checkouts, made if it is not there.
 pub fn cache() -> Result<PathBuf> {
     let dir = assisted_lab_tools::cache()?;

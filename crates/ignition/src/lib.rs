@@ -5,5 +5,3 @@
 
 pub mod discovery;
 pub mod install;
-
-pub use assisted_ignition_spec::{Config, MergeError, config, merge, overlay, resource, validate};

@@ -6,9 +6,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use assisted_ignition::Config;
-use assisted_ignition::config::{File, Unit};
-use assisted_ignition::resource::Resource;
+use assisted_ignition_spec::Config;
+use assisted_ignition_spec::config::{File, Unit};
+use assisted_ignition_spec::resource::Resource;
 use clap::Args;
 use flate2::read::GzDecoder;
 use tracing::info;

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use assisted_ignition::resource::Resource;
-use assisted_ignition::{Config, overlay};
+use assisted_ignition_spec::resource::Resource;
+use assisted_ignition_spec::{Config, overlay};
 use axum::Router;
 use axum::extract::{ConnectInfo, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};

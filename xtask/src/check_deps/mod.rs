@@ -41,8 +41,14 @@ const ORDER: &[&str] = &[
 ];
 
 /// Crates that know no network and start no program: they have no use for the features of `assisted-base`.
-const PURE: &[&str] =
-    &["assisted-isokit", "assisted-ignition", "assisted-netconf", "assisted-core", "assisted-wire"];
+const PURE: &[&str] = &[
+    "assisted-isokit",
+    "assisted-ignition",
+    "assisted-netconf",
+    "assisted-core",
+    "assisted-ignition-spec",
+    "assisted-wire",
+];
 
 /// For tests and tasks only: linked into nothing that is shipped.
 const TOOLS: &[&str] = &["assisted-testkit", "xtask"];

@@ -4,8 +4,8 @@ use assisted_base::pem;
 use std::fmt::Write;
 
 use super::{Agent, Delivery, Discovery, PULL_SECRET, given};
-use crate::config::{Config, Link};
-use crate::resource::Resource;
+use assisted_ignition_spec::config::{Config, Link};
+use assisted_ignition_spec::resource::Resource;
 
 /// Where the agent is.
 const PROGRAM: &str = "/usr/local/bin/agent";

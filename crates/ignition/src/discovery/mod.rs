@@ -16,8 +16,8 @@ use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::Proxy;
 use assisted_wire::secret::Secret;
 
-use crate::config::{Config, User};
-use crate::resource::Resource;
+use assisted_ignition_spec::config::{Config, User};
+use assisted_ignition_spec::resource::Resource;
 
 /// Version of a config without overrides.
 const VERSION: &str = "3.1.0";
@@ -93,7 +93,7 @@ pub enum TimeSources<'a> {
     Only(&'a str),
 }
 
-/// Makes the config; overrides are laid over it by [`crate::overlay`].
+/// Makes the config; overrides are laid over it by [`assisted_ignition_spec::overlay`].
 pub fn discovery(input: &Discovery<'_>) -> Config {
     let mut config = Config::new(VERSION);
     config.passwd.users = user(input.ssh_keys);

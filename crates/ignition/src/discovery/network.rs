@@ -2,8 +2,8 @@
 
 use assisted_netconf::{File, medium};
 
-use crate::config::Config;
-use crate::resource::Resource;
+use assisted_ignition_spec::config::Config;
+use assisted_ignition_spec::resource::Resource;
 
 pub(super) fn add(config: &mut Config, files: &[File]) {
     if files.is_empty() {

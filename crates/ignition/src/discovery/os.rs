@@ -1,8 +1,8 @@
 //! What every discovered host gets besides the agent: certificates, SELinux, multipath, iSCSI, and what OKD needs.
 
 use super::Discovery;
-use crate::config::{Config, Unit};
-use crate::resource::Resource;
+use assisted_ignition_spec::config::{Config, Unit};
+use assisted_ignition_spec::resource::Resource;
 
 pub(super) fn add(config: &mut Config, input: &Discovery<'_>) {
     config.add_file("/etc/motd", 0o644, Resource::text(include_str!("files/motd")));

@@ -6,8 +6,8 @@ use assisted_wire::infra_env::Proxy;
 
 use super::given;
 use super::os::shell_word;
-use crate::config::Config;
-use crate::resource::Resource;
+use assisted_ignition_spec::config::Config;
+use assisted_ignition_spec::resource::Resource;
 
 pub(super) fn add(config: &mut Config, proxy: Option<&Proxy>) {
     let Some(proxy) = proxy else { return };

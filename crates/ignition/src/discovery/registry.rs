@@ -1,8 +1,8 @@
 //! Registries that stand in for others.
 
 use super::Discovery;
-use crate::config::Config;
-use crate::resource::Resource;
+use assisted_ignition_spec::config::Config;
+use assisted_ignition_spec::resource::Resource;
 
 pub(super) fn add(config: &mut Config, input: &Discovery<'_>) {
     let Some(mirrors) = input.mirrors else { return };

@@ -2,8 +2,8 @@
 
 use super::TimeSources;
 use super::os::shell_word;
-use crate::config::Config;
-use crate::resource::Resource;
+use assisted_ignition_spec::config::Config;
+use assisted_ignition_spec::resource::Resource;
 
 pub(super) fn add(config: &mut Config, sources: TimeSources<'_>) {
     let (script, list) = match sources {

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::bare_metal_host::{Machine, describe};
 use super::edit::{EditError, NewFile, Tree};
-use crate::resource::Resource;
+use assisted_ignition_spec::resource::Resource;
 
 /// Tells the etcd operator that the third member comes once the bootstrap host has become a master.
 const MARKER: &str = "/opt/openshift/assisted-install-bootstrap";

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::config::Config;
-use crate::merge;
-use crate::resource::Resource;
-use crate::validate::{Invalid, validate};
+use assisted_ignition_spec::config::Config;
+use assisted_ignition_spec::merge;
+use assisted_ignition_spec::resource::Resource;
+use assisted_ignition_spec::validate::{Invalid, validate};
 
 /// Versions of the specification whose files and units are those that are edited here.
 const VERSIONS: [&str; 6] = ["3.1.0", "3.2.0", "3.3.0", "3.4.0", "3.5.0", "3.6.0"];

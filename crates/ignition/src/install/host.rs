@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::edit::{EditError, NewFile, Tree};
-use crate::resource::Resource;
+use assisted_ignition_spec::resource::Resource;
 
 const HOSTNAME: &str = "/etc/hostname";
 const NODE_IP: &str = "/etc/default/nodeip-configuration";

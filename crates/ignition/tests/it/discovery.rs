@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assisted_ignition::discovery::{Agent, Delivery, Discovery, Mirrors, TimeSources, discovery};
-use assisted_ignition::{Config, overlay};
+use assisted_ignition_spec::{Config, overlay};
 use assisted_netconf::medium;
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::{HostStaticNetworkConfig, MacInterfaceMap, MacInterfaceMapItem, Proxy};
@@ -65,7 +65,7 @@ fn file(config: &Config, path: &str) -> Option<String> {
 fn accepted(config: &Config) {
     let json = config.to_json().unwrap();
     assert_eq!(judge(&json), Ok(()), "{}", String::from_utf8_lossy(&json));
-    assisted_ignition::validate::validate(config).unwrap();
+    assisted_ignition_spec::validate::validate(config).unwrap();
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn nothing_that_is_given_breaks_out_of_its_place() {
         ..plain(&secret)
     };
     let config = discovery(&input);
-    assisted_ignition::validate::validate(&config).unwrap();
+    assisted_ignition_spec::validate::validate(&config).unwrap();
     let unit = unit(&config, "agent.service");
     assert_eq!(unit.lines().filter(|line| line.trim_start().starts_with("[Service]")).count(), 1, "{unit}");
     assert!(!unit.lines().any(|line| line.trim_start().starts_with("ExecStart=/bin/evil")), "{unit}");

@@ -1,6 +1,6 @@
 //! Our judgement of configs against Ignition's own, on overrides that somebody got wrong.
 
-use assisted_ignition::overlay;
+use assisted_ignition_spec::overlay;
 use serde_json::{Value, json};
 
 use crate::discovery::with;

@@ -7,7 +7,7 @@ use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::refusal::Refusal;
 use assisted_core::settings::AgentDelivery;
 use assisted_ignition::discovery::{Agent, Delivery, Discovery, Mirrors, TimeSources, discovery};
-use assisted_ignition::{Config, MergeError, overlay};
+use assisted_ignition_spec::{Config, MergeError, overlay};
 use assisted_isokit::ignition::Archive;
 use assisted_netconf::File;
 use assisted_wire::infra_env::{HostStaticNetworkConfig, ImageType, InfraEnv};

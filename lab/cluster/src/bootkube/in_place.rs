@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use assisted_ignition::Config;
-use assisted_ignition::resource::Resource;
+use assisted_ignition_spec::Config;
+use assisted_ignition_spec::resource::Resource;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;

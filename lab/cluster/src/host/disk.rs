@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use assisted_ignition::Config;
+use assisted_ignition_spec::Config;
 use tokio::time::sleep;
 
 use crate::files;

@@ -1,9 +1,9 @@
 //! The Ignition configs: the bootstrap's holds the cluster's beginning, the others point to where configs are served.
 
 use anyhow::Result;
-use assisted_ignition::Config;
-use assisted_ignition::config::{File, Unit};
-use assisted_ignition::resource::Resource;
+use assisted_ignition_spec::Config;
+use assisted_ignition_spec::config::{File, Unit};
+use assisted_ignition_spec::resource::Resource;
 
 use super::{FOLDERS, Run};
 use crate::cluster::{BOOTSTRAP, CONFIG_PORT, Cluster};

@@ -1,4 +1,4 @@
-use assisted_ignition::Config;
+use assisted_ignition_spec::Config;
 use assisted_testkit::ignition_validate;
 use serde_json::json;
 

@@ -12,7 +12,7 @@ mod telemetry;
 use assisted_wire::host::HostRole;
 use serde_json::{Value, json};
 
-use crate::resource::Resource;
+use assisted_ignition_spec::resource::Resource;
 
 pub use chrony::{TimeSources, chrony};
 pub use disk_encryption::{Lock, disk_encryption};
@@ -58,9 +58,9 @@ mod testing {
     use serde_json::Value;
 
     use super::Manifest;
-    use crate::config::Config;
-    use crate::resource::Resource;
-    use crate::validate::validate;
+    use assisted_ignition_spec::config::Config;
+    use assisted_ignition_spec::resource::Resource;
+    use assisted_ignition_spec::validate::validate;
 
     /// The object in a manifest; what it has of Ignition is valid.
     pub(super) fn read(manifest: &Manifest) -> Value {
