@@ -84,27 +84,34 @@ impl Tries {
     }
 }
 
-/// Tries until there is no conflict, then makes the end of it one that the caller understands.
-macro_rules! attempt {
-    ($service:expr, $caller:expr, $attempt:expr) => {{
+/// Tries until there is no conflict: how that ended, otherwise than by a conflict.
+macro_rules! retry_on_conflict {
+    ($service:expr, $attempt:expr) => {{
         let mut tries = $crate::fault::Tries::default();
         loop {
             match $attempt.await {
-                Ok(done) => break Ok(done),
                 Err($crate::fault::Fault::Conflict(what)) => {
                     // If it was decided on what is remembered, that is stale.
                     $service.memory().forget(assisted_store::Change::Elsewhere(what));
                     if let Err(error) = tries.again(what).await {
-                        break Err(error);
+                        break Err($crate::fault::Fault::Failed(error));
                     }
                 }
-                Err($crate::fault::Fault::Rejected(rejection)) => {
-                    break Err($service.reject(rejection, $caller).await);
-                }
-                Err($crate::fault::Fault::Failed(error)) => break Err(error),
+                end => break end,
             }
         }
     }};
 }
 
-pub(crate) use attempt;
+/// The same for a caller, who understands the end of it.
+macro_rules! attempt {
+    ($service:expr, $caller:expr, $attempt:expr) => {
+        match $crate::fault::retry_on_conflict!($service, $attempt) {
+            Ok(done) => Ok(done),
+            Err($crate::fault::Fault::Rejected(rejection)) => Err($service.reject(rejection, $caller).await),
+            Err(fault) => Err($crate::fault::broken(fault)),
+        }
+    };
+}
+
+pub(crate) use {attempt, retry_on_conflict};

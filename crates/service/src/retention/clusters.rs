@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::or_told;
 use crate::Service;
-use crate::fault::Fault;
+use crate::fault::{Fault, retry_on_conflict};
 
 impl Service {
     /// Deregisters clusters that were last changed before, as their users would; returns how many were found.
@@ -19,7 +19,8 @@ impl Service {
     ) -> Result<usize, Fault> {
         let found = self.store().inactive_clusters(before, limit).await?;
         for id in &found {
-            self.let_go(id, || self.deregister_inactive(*id, before)).await;
+            // Whoever changes it meanwhile, such as the scheduler that judges its hosts, does not keep it for that.
+            or_told(id, retry_on_conflict!(self, self.deregister_inactive(*id, before)));
         }
         Ok(found.len())
     }

@@ -7,8 +7,9 @@ use assisted_store::HostFilter;
 use assisted_wire::id::InfraEnvId;
 use jiff::Timestamp;
 
+use super::or_told;
 use crate::Service;
-use crate::fault::Fault;
+use crate::fault::{Fault, retry_on_conflict};
 
 impl Service {
     /// Removes infra-envs that were last changed before; returns how many were found.
@@ -19,7 +20,8 @@ impl Service {
     ) -> Result<usize, Fault> {
         let found = self.store().unused_infra_envs(before, limit).await?;
         for id in &found {
-            self.let_go(id, || self.remove_infra_env(*id, before)).await;
+            // Whoever changes it meanwhile, such as the scheduler that judges its hosts, does not keep it for that.
+            or_told(id, retry_on_conflict!(self, self.remove_infra_env(*id, before)));
         }
         Ok(found.len())
     }

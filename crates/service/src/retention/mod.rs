@@ -10,11 +10,11 @@ mod infra_envs;
 use std::time::Duration;
 
 use assisted_core::settings::Retention;
-use assisted_store::{Batch, Change, Due, Sweep, Taken};
+use assisted_store::{Batch, Due, Sweep, Taken};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::Service;
-use crate::fault::{Fault, Tries};
+use crate::fault::Fault;
 
 /// So many go at once.
 const STEP: usize = 20;
@@ -87,27 +87,6 @@ impl Service {
             }
         }
         Ok(self.store().write(batch).await?)
-    }
-
-    /// Lets something go. Whoever changes it meanwhile, such as the scheduler that judges its hosts, does not keep it for that: it
-    /// is looked at anew.
-    async fn let_go<F>(&self, what: impl std::fmt::Display, go: impl Fn() -> F)
-    where
-        F: Future<Output = Result<(), Fault>>,
-    {
-        let mut tries = Tries::default();
-        let gone = loop {
-            match go().await {
-                Err(Fault::Conflict(subject)) => {
-                    self.memory().forget(Change::Elsewhere(subject));
-                    if let Err(error) = tries.again(subject).await {
-                        break Err(Fault::Failed(error));
-                    }
-                }
-                gone => break gone,
-            }
-        };
-        or_told(what, gone);
     }
 
     /// Lets a few things of a kind go, and sets when to look again.
