@@ -14,7 +14,7 @@ use assisted_core::model::facts::{Facts, HostFacts};
 use assisted_core::model::host::{HostKey, HostRecord};
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::report::ReportKind;
-use assisted_store::{Batch, Deleted, Due, HostRow, Stored, Version};
+use assisted_store::{Batch, Deleted, Due, HostRow, Marks, Stored, Version};
 use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use jiff::Timestamp;
@@ -35,6 +35,8 @@ pub(crate) struct Work {
     /// Stands in the events; none for what the service does by itself.
     pub(crate) request_id: Option<Uuid>,
     cluster_version: Option<Version>,
+    /// How often the cluster had been marked due when it was loaded.
+    marks: Option<Marks>,
     host_versions: BTreeMap<HostKey, Version>,
     cluster_changed: bool,
     hosts_added: BTreeSet<HostKey>,
@@ -58,6 +60,7 @@ impl Work {
             batch: Batch::new(),
             request_id: None,
             cluster_version: None,
+            marks: None,
             host_versions: BTreeMap::new(),
             cluster_changed: false,
             hosts_added: BTreeSet::new(),
@@ -244,11 +247,17 @@ impl Work {
         self.apply_and_mark(decided);
     }
 
-    /// Takes over what the domain decided, and leaves it to the scheduler to look again when the time comes.
+    /// Takes over what the domain decided, and leaves it to the scheduler to look again when the time comes, or at once if
+    /// somebody else changed what it was decided on, though no row that is written here.
     pub(crate) fn apply_and_mark(&mut self, decided: Refresh) {
-        let next = self.apply(decided);
-        if let (Some(due), Some(next)) = (self.due(), next) {
-            self.batch.mark_due(due, next);
+        let (next, now) = (self.apply(decided), self.facts.now);
+        match self.due() {
+            Some(due @ Due::Cluster(_)) => {
+                self.batch.mark_decided(due, self.marks, next.unwrap_or(now), now);
+            }
+            // To decide once more about one host costs less than to know whether it is needed.
+            Some(due) => drop(self.batch.mark_due(due, now)),
+            None => {}
         }
     }
 
@@ -374,6 +383,7 @@ impl Service {
         let Some(row) = self.store().load_cluster(id, deleted).await? else { return Ok(None) };
         let mut work = Work::new(self.facts());
         work.cluster_version = Some(row.cluster.version);
+        work.marks = row.marks;
         work.facts.cluster = Some(row.cluster.record);
         work.facts.infra_envs = row.infra_envs.into_iter().map(by_id).collect();
         for host in row.hosts {

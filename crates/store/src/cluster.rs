@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::batch::Batch;
+use crate::due::{self, Due, Marks};
 use crate::error::Error;
 use crate::host::{self, HostFilter, HostRow};
 use crate::infra_env;
@@ -58,6 +59,8 @@ pub struct ClusterRow {
     pub hosts: Vec<HostRow>,
     /// The infra-envs of the hosts, and those bound to the cluster.
     pub infra_envs: Vec<Stored<InfraEnvRecord>>,
+    /// How often it had been marked due; `None`: it waits for nothing.
+    pub marks: Option<Marks>,
 }
 
 impl Batch {
@@ -120,23 +123,26 @@ impl Store {
         self.read(select.build()).await?.iter().map(Stored::read).collect()
     }
 
-    /// A cluster with its hosts, their reports and infra-envs: four queries, whatever the number of hosts.
+    /// A cluster with its hosts, their reports and infra-envs: five queries, whatever the number of hosts.
     pub async fn load_cluster(&self, id: ClusterId, deleted: Deleted) -> Result<Option<ClusterRow>, Error> {
         let filter =
             HostFilter { cluster_id: Some(id), deleted, reports: Reports::All, ..HostFilter::default() };
         let queries = [
+            // First: whoever changes the rest afterwards is noticed by their mark.
+            due::select_marks(Due::Cluster(id)),
             select(id, deleted),
             host::select(&filter),
             Statement::new(infra_env::SELECT_OF_CLUSTER, vec![id.0.into()]),
         ];
         let mut answers = self.read_with_reports(&filter, &queries).await?.into_iter();
         let mut next = || answers.next().unwrap_or_default();
-        let (clusters, hosts, infra_envs, reports) = (next(), next(), next(), next());
+        let (marks, clusters, hosts, infra_envs, reports) = (next(), next(), next(), next(), next());
         let Some(cluster) = clusters.first() else { return Ok(None) };
         Ok(Some(ClusterRow {
             cluster: Stored::read(cluster)?,
             hosts: host::join(&hosts, reports)?,
             infra_envs: infra_envs.iter().map(Stored::read).collect::<Result<_, _>>()?,
+            marks: due::read_marks(&marks)?,
         }))
     }
 }

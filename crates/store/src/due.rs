@@ -7,6 +7,7 @@
 use assisted_core::model::host::HostKey;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
+use uuid::Uuid;
 
 use crate::action;
 use crate::batch::Batch;
@@ -96,28 +97,49 @@ pub struct Taken {
     pub attempts: u32,
     /// What the last attempt failed with.
     pub last_error: Option<String>,
-    marks: i64,
+    marks: Marks,
     takes: i64,
 }
 
 impl Taken {
-    /// How often it had been marked when it was taken: the same number twice means that nobody marked it in between.
-    pub fn marks(&self) -> i64 {
+    /// How often it had been marked when it was taken.
+    pub fn marks(&self) -> Marks {
         self.marks
+    }
+}
+
+/// How often a row had been marked due when it was read: the same number twice means that nobody marked it in between.
+///
+/// Counting begins anywhere, so that a row that was deleted and made anew is not taken for the old one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks(i64);
+
+impl Marks {
+    fn first() -> Self {
+        let (high, _) = Uuid::new_v4().as_u64_pair();
+        Self(i64::from(u32::try_from(high >> 32).unwrap_or_default()) + 1)
     }
 }
 
 // The earliest time wins. While a lease runs, `at` is its end: a mark may pull it forward, but nobody takes the row
 // before the lease ends or is given back.
-const MARK: &str = "insert into due (what, key, at, marks, takes, attempts, lease_until) values ($1, $2, $3, 1, 0, 0, 0) \
+const MARK: &str = "insert into due (what, key, at, marks, takes, attempts, lease_until) values ($1, $2, $3, $4, 0, 0, 0) \
      on conflict (what, key) do update set marks = due.marks + 1, \
      at = case when excluded.at < due.at then excluded.at else due.at end";
 
 static MARK_BULK: Bulk = Bulk {
     table: "due",
-    columns: &[Column::Text, Column::Text, Column::Int],
+    columns: &[Column::Text, Column::Text, Column::Int, Column::Int],
     duplicates: Duplicates::Least(2),
 };
+
+// A row that is gone was marked and looked at meanwhile, unless there was none before.
+const MARK_DECIDED: &str = "insert into due (what, key, at, marks, takes, attempts, lease_until) \
+     values ($1, $2, $3, $4, 0, 0, 0) on conflict (what, key) do update set marks = due.marks + 1, \
+     at = case when due.marks = $5 then case when $6 < due.at then $6 else due.at end \
+     when $7 < due.at then $7 else due.at end";
+
+const MARKS: &str = "select marks from due where what = $1 and key = $2";
 
 const CLEAR: &str = "delete from due where what = $1 and key = $2";
 
@@ -158,8 +180,29 @@ impl Batch {
     /// Makes something due at a time, or earlier if it was; work that is under way will be done again.
     pub fn mark_due(&mut self, due: Due, at: Timestamp) -> &mut Self {
         let mut params = due.params();
-        params.push(nanoseconds(at));
+        params.extend([nanoseconds(at), Marks::first().0.into()]);
         self.push(Statement::new(MARK, params).bulk(&MARK_BULK)).touch(Subject::Due(due))
+    }
+
+    /// Makes what was just decided about due again at `next`, or at `now` if somebody marked it since `seen` was read:
+    /// what they wrote may touch no row that the decision writes, so that neither of the two knows of the other.
+    pub fn mark_decided(
+        &mut self,
+        due: Due,
+        seen: Option<Marks>,
+        next: Timestamp,
+        now: Timestamp,
+    ) -> &mut Self {
+        let mut params = due.params();
+        params.extend([
+            nanoseconds(if seen.is_none() { next } else { now }),
+            Marks::first().0.into(),
+            // No row counts like this.
+            seen.map_or(0, |seen| seen.0).into(),
+            nanoseconds(next),
+            nanoseconds(now),
+        ]);
+        self.push(Statement::new(MARK_DECIDED, params)).touch(Subject::Due(due))
     }
 
     /// Forgets due work: its object is gone.
@@ -175,12 +218,12 @@ impl Batch {
         params.push(taken.takes.into());
         match next_at {
             Some(at) => {
-                params.extend([taken.marks.into(), nanoseconds(at)]);
+                params.extend([taken.marks.0.into(), nanoseconds(at)]);
                 self.push(Statement::new(FINISH_UNTIL, params).bulk(&FINISH_UNTIL_BULK))
             }
             None => {
                 let again = params.clone();
-                params.push(taken.marks.into());
+                params.push(taken.marks.0.into());
                 self.push(Statement::new(FINISH, params)).push(Statement::new(FINISH_AGAIN, again))
             }
         }
@@ -191,7 +234,7 @@ impl Batch {
     /// The error is for people: it must hold no secret.
     pub fn fail_due(&mut self, taken: &Taken, error: impl Into<String>, retry_at: Timestamp) -> &mut Self {
         let mut params = taken.due.params();
-        params.extend([taken.takes.into(), taken.marks.into(), nanoseconds(retry_at), error.into().into()]);
+        params.extend([taken.takes.into(), taken.marks.0.into(), nanoseconds(retry_at), error.into().into()]);
         self.push(Statement::new(FAIL, params))
     }
 }
@@ -239,6 +282,16 @@ impl Store {
     }
 }
 
+/// Asks how often something has been marked due.
+pub(crate) fn select_marks(due: Due) -> Statement {
+    Statement::new(MARKS, due.params())
+}
+
+/// The answer to [`select_marks`]; `None`: it is not in the table.
+pub(crate) fn read_marks(rows: &[Row]) -> Result<Option<Marks>, Error> {
+    rows.first().map(|row| row.int(0).map(Marks)).transpose()
+}
+
 fn taken(row: &Row) -> Result<Taken, Error> {
     let due = Due::parse(row.text(0)?, row.text(1)?)
         .ok_or_else(|| Error::Corrupt("a row of due work has no key".to_owned()))?;
@@ -246,7 +299,7 @@ fn taken(row: &Row) -> Result<Taken, Error> {
         due,
         attempts: u32::try_from(row.int(2)?).unwrap_or(u32::MAX),
         last_error: row.optional_text(3)?.map(ToOwned::to_owned),
-        marks: row.int(4)?,
+        marks: Marks(row.int(4)?),
         takes: row.int(5)?,
     })
 }

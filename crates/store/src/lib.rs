@@ -35,7 +35,7 @@ mod value;
 pub use action::Asked;
 pub use batch::Batch;
 pub use cluster::{ClusterFilter, ClusterRow};
-pub use due::{Due, Sweep, Taken};
+pub use due::{Due, Marks, Sweep, Taken};
 pub use error::{Error, OpenError, WriteError};
 pub use event::{EventOrder, EventPage, EventQuery, NewEvents};
 pub use host::{HostFilter, HostRow};

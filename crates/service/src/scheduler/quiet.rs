@@ -7,7 +7,7 @@ use assisted_core::model::facts::Facts;
 use assisted_core::state::host::check_in::disconnects_at;
 use assisted_core::state::host::clock::due_at;
 use assisted_core::state::host::surroundings::Surroundings;
-use assisted_store::{Due, Taken};
+use assisted_store::{Due, Marks, Taken};
 use assisted_wire::cluster::ClusterStatus::{AddingHosts, Insufficient, PendingForInput, Ready};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -25,7 +25,7 @@ pub(crate) struct Quiet(Mutex<HashMap<Due, Calm>>);
 #[derive(Debug)]
 struct Calm {
     /// How often it had been marked due: once more, and something changed.
-    marks: i64,
+    marks: Marks,
     hosts: Vec<Watched>,
 }
 

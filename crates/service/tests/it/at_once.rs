@@ -10,6 +10,7 @@ use crate::lab::{Database, Lab, inventory, on_both_engines};
 
 on_both_engines![
     changes_of_users,
+    changes_at_the_same_time,
     hosts_that_come_and_go,
     progress_to_the_end,
     a_day2_host_starts_over,
@@ -69,6 +70,28 @@ async fn changes_of_users(database: Database) {
     assert_eq!((cluster.status, cluster.enabled_host_count), (ClusterStatus::Insufficient, 2));
     lab.service.enable_host(&lab.caller, hosts[0]).await.unwrap();
     assert_eq!(lab.get(hosts[0]).await.status, HostStatus::Discovering);
+}
+
+/// Each of two changes is decided on without the other, and neither writes what the other does: what only both together
+/// mean is found although no time passes.
+async fn changes_at_the_same_time(database: Database) {
+    let lab = Lab::simulating(&database).await;
+    let ready = lab.ready().await;
+    let rename = async |host: usize, name: String| {
+        let params = serde_json::from_value(json!({"host_name": name})).unwrap();
+        lab.service.update_host(&lab.caller, ready.hosts[host], params).await.unwrap();
+    };
+    for round in 0..10 {
+        let name = format!("same-{round}");
+        futures::join!(rename(0, name.clone()), rename(1, name));
+        for host in &ready.hosts[..2] {
+            lab.until(*host, HostStatus::Insufficient).await;
+        }
+        lab.until_status(ready.id, ClusterStatus::Insufficient).await;
+        rename(0, format!("other-{round}")).await;
+        lab.until_status(ready.id, ClusterStatus::Ready).await;
+    }
+    lab.stop().await;
 }
 
 async fn hosts_that_come_and_go(database: Database) {

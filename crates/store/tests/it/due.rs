@@ -4,15 +4,17 @@ use std::collections::BTreeSet;
 
 use assisted_core::model::action::Action;
 use assisted_core::model::host::HostKey;
-use assisted_store::{Batch, Due, Store, Taken};
+use assisted_store::{Batch, Deleted, Due, Marks, Store, Taken};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::support::{Database, at, on_both};
+use crate::support::{self, Database, at, on_both};
 
 on_both! {
     the_earliest_mark_wins,
     a_mark_under_a_lease_is_not_lost,
+    a_decision_is_made_again_when_somebody_else_marked,
+    a_row_made_anew_is_not_taken_for_the_old_one,
     a_lease_runs_out,
     leases_of_the_dead_are_freed,
     failures_are_kept_and_tried_again,
@@ -81,6 +83,53 @@ async fn a_mark_under_a_lease_is_not_lost(database: Database) {
         finish(&store, &again[0], None).await;
         assert_eq!(store.next_due_at().await.unwrap(), None);
     }
+}
+
+async fn a_decision_is_made_again_when_somebody_else_marked(database: Database) {
+    let store = database.open().await;
+    let record = support::cluster("decided", 1);
+    let id = record.cluster.id;
+    let due = Due::Cluster(id);
+    let mut batch = Batch::new();
+    batch.insert_cluster(&record);
+    store.write(batch).await.unwrap();
+    let marks = async || store.load_cluster(id, Deleted::Hidden).await.unwrap().unwrap().marks;
+    let decide = async |seen: Option<Marks>| {
+        let mut batch = Batch::new();
+        batch.mark_decided(due, seen, at(1000), at(1));
+        store.write(batch).await.unwrap();
+        store.next_due_at().await.unwrap()
+    };
+    let never = marks().await;
+    assert_eq!(never, None);
+    assert_eq!(decide(never).await, Some(at(1000)), "nobody else marked it");
+    assert_eq!(decide(never).await, Some(at(1)), "somebody did");
+    let taken = take(&store, at(1)).await;
+    let seen = marks().await;
+    assert_eq!(seen, Some(taken[0].marks()));
+    finish(&store, &taken[0], Some(at(2000))).await;
+    assert_eq!(decide(seen).await, Some(at(1000)), "to look is not to mark");
+    assert_eq!(decide(seen).await, Some(at(1)), "another decision is a mark");
+
+    let taken = take(&store, at(1)).await;
+    let seen = marks().await;
+    finish(&store, &taken[0], None).await;
+    assert_eq!(marks().await, None);
+    assert_eq!(decide(seen).await, Some(at(1)), "it was looked at, nobody knows with what in mind");
+}
+
+async fn a_row_made_anew_is_not_taken_for_the_old_one(database: Database) {
+    let store = database.open().await;
+    let due = cluster();
+    let taken = async || {
+        mark(&store, due, at(1)).await;
+        let taken = take(&store, at(1)).await.remove(0);
+        let mut batch = Batch::new();
+        batch.clear_due(due);
+        store.write(batch).await.unwrap();
+        taken
+    };
+    assert_ne!(taken().await.marks(), taken().await.marks());
 }
 
 async fn a_lease_runs_out(database: Database) {
