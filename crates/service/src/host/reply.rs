@@ -4,6 +4,7 @@ use assisted_core::decide::host::reply::reply;
 use assisted_core::model::host::HostKey;
 use assisted_wire::step::{StepReply, StepType};
 
+use super::memo::HostMemo;
 use super::no_host;
 use crate::fault::{Fault, attempt};
 use crate::{Caller, Error, Service};
@@ -20,16 +21,23 @@ impl Service {
         host: HostKey,
         reply: StepReply,
     ) -> Result<(), Error> {
-        if let Ok(memo) = self.memory().hosts.get(&host)
-            && memo.knows(&reply)
-        {
+        // A view from before the reading: one that was made after it may be of a host that has begun anew meanwhile, and must
+        // not learn what was known of the old one.
+        let memo = self.memory().hosts.get(&host).ok();
+        if let Some(memo) = memo.as_ref().filter(|memo| memo.knows(&reply)) {
             self.memory().check_ins.note(&memo.check_in, self.now());
             return Ok(());
         }
-        attempt!(self, caller, self.try_reply(caller, host, &reply))
+        attempt!(self, caller, self.try_reply(caller, host, memo.as_deref(), &reply))
     }
 
-    async fn try_reply(&self, caller: &Caller, key: HostKey, answer: &StepReply) -> Result<(), Fault> {
+    async fn try_reply(
+        &self,
+        caller: &Caller,
+        key: HostKey,
+        memo: Option<&HostMemo>,
+        answer: &StepReply,
+    ) -> Result<(), Fault> {
         let mut work = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
         let check_ins = &self.memory().check_ins;
         check_ins.note(&check_ins.entry(key), self.now());
@@ -46,7 +54,7 @@ impl Service {
         }
         if effect.is_empty() {
             // Only now: a reply that changes something makes the memo stale anyway.
-            if let Some(memo) = self.memo(key).await? {
+            if let Some(memo) = memo {
                 memo.learn(answer);
             }
             return Ok(());

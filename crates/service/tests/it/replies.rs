@@ -8,7 +8,14 @@ use serde_json::json;
 
 use crate::lab::{Database, Lab, inventory, on_both_engines, refusal, resolutions, time_sources};
 
-on_both_engines![in_any_order, twice, strange, of_hostile_machines, at_the_same_time];
+on_both_engines![
+    in_any_order,
+    twice,
+    strange,
+    of_hostile_machines,
+    at_the_same_time,
+    while_a_host_begins_anew
+];
 
 async fn in_any_order(database: Database) {
     let lab = Lab::start(&database).await;
@@ -140,5 +147,27 @@ async fn at_the_same_time(database: Database) {
     let known = lab.until(host, HostStatus::Known).await;
     assert!(known.requested_hostname.starts_with("host-"));
     assert!(lab.get_cluster(cluster.id).await.tags.starts_with("tag"));
+    lab.stop().await;
+}
+
+/// An answer that tells nothing new to the old host must not be taken for known by the new one.
+async fn while_a_host_begins_anew(database: Database) {
+    let mut lab = Lab::start(&database).await;
+    let pool = lab.infra_env(None).await;
+    let host = lab.host(pool.id).await;
+    lab.stop_background().await;
+    for round in 0..100 {
+        lab.tell_all(host, 1).await;
+        assert!(!lab.get(host).await.inventory.is_empty(), "round {round}");
+        let (service, caller) = (lab.service.clone(), lab.caller.clone());
+        let reply = StepReply {
+            step_type: Some(StepType::Inventory),
+            output: inventory(1).to_string(),
+            ..StepReply::default()
+        };
+        let reply = tokio::spawn(async move { service.post_step_reply(&caller, host, reply).await });
+        lab.register(pool.id, host.host_id).await.unwrap();
+        reply.await.unwrap().unwrap();
+    }
     lab.stop().await;
 }
