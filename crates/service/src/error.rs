@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 
 use assisted_base::error::chain;
-use assisted_core::model::refusal::Refusal;
+use assisted_core::model::refusal::{Refusal, RefusalKind};
 use assisted_store::WriteError;
 use uuid::Uuid;
 
@@ -16,8 +16,7 @@ pub enum Error {
     /// The caller may not; body `infra_error`.
     #[error("{message}")]
     Infra {
-        /// HTTP status.
-        status: u16,
+        kind: RefusalKind,
         /// Text for the client.
         message: String,
     },
@@ -40,18 +39,18 @@ impl Error {
     }
 
     /// What keeps records or files fails for now, for a reason that its keeper can mend: tells it, and logs the cause.
-    fn passing(status: u16, reason: &str, source: &(dyn StdError + 'static)) -> Self {
+    fn passing(kind: RefusalKind, reason: &str, source: &(dyn StdError + 'static)) -> Self {
         let id = Uuid::new_v4();
         tracing::error!(error_id = %id, error = %chain(source), reason, "a use case can't be served now");
-        Refusal::new(status, format!("{reason} (error {id})")).into()
+        Refusal::new(kind, format!("{reason} (error {id})")).into()
     }
 
-    /// HTTP status of the answer.
-    pub fn status(&self) -> u16 {
+    /// What kind of refusal it is.
+    pub fn kind(&self) -> RefusalKind {
         match self {
-            Self::Refused(refusal) => refusal.status,
-            Self::Infra { status, .. } => *status,
-            Self::Internal { .. } => 500,
+            Self::Refused(refusal) => refusal.kind,
+            Self::Infra { kind, .. } => *kind,
+            Self::Internal { .. } => RefusalKind::Internal,
         }
     }
 }
@@ -64,8 +63,8 @@ const AWAY: &str = "The service can't reach its database just now. Try again in 
 impl From<assisted_store::Error> for Error {
     fn from(error: assisted_store::Error) -> Self {
         match error {
-            full if full.is_full() => Self::passing(507, DATABASE_FULL, &full),
-            away if away.is_away() => Self::passing(503, AWAY, &away),
+            full if full.is_full() => Self::passing(RefusalKind::OutOfSpace, DATABASE_FULL, &full),
+            away if away.is_away() => Self::passing(RefusalKind::Unavailable, AWAY, &away),
             error => Self::internal(error),
         }
     }
@@ -83,7 +82,11 @@ impl From<WriteError> for Error {
 
 impl From<assisted_blob::Error> for Error {
     fn from(error: assisted_blob::Error) -> Self {
-        if error.is_full() { Self::passing(507, FILES_FULL, &error) } else { Self::internal(error) }
+        if error.is_full() {
+            Self::passing(RefusalKind::OutOfSpace, FILES_FULL, &error)
+        } else {
+            Self::internal(error)
+        }
     }
 }
 
@@ -96,6 +99,6 @@ mod tests {
         let error = Error::internal(std::io::Error::other("the disk is on fire"));
         let Error::Internal { id, .. } = &error else { panic!("{error:?}") };
         assert_eq!(error.to_string(), format!("internal error {id}"));
-        assert_eq!(error.status(), 500);
+        assert_eq!(error.kind(), RefusalKind::Internal);
     }
 }

@@ -42,7 +42,7 @@ impl Service {
         query: FeatureQuery,
         features: &[FeatureSupportLevelId],
     ) -> Result<Vec<Bundle>, Error> {
-        feature::bundles(&query, features).map_err(|error: QueryError| Refusal::bad_request(error).into())
+        feature::bundles(&query, features).map_err(|error: QueryError| Refusal::invalid(error).into())
     }
 
     /// One bundle.

@@ -1,5 +1,6 @@
 //! Error bodies (service-api §1.3).
 
+use assisted_core::model::refusal::RefusalKind;
 use assisted_service::Error;
 use http::header::ALLOW;
 use http::{HeaderValue, StatusCode};
@@ -65,10 +66,24 @@ impl ApiError {
 impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
         match error {
-            Error::Refused(refusal) => Self::application(refusal.status, refusal.reason),
-            Error::Infra { status, message } => Self::framework(status, message),
-            error => Self::application(error.status(), error.to_string()),
+            Error::Refused(refusal) => Self::application(status_of(refusal.kind), refusal.reason),
+            Error::Infra { kind, message } => Self::framework(status_of(kind), message),
+            error => Self::application(status_of(error.kind()), error.to_string()),
         }
+    }
+}
+
+/// The HTTP status of a kind of refusal.
+const fn status_of(kind: RefusalKind) -> u16 {
+    match kind {
+        RefusalKind::Invalid => 400,
+        RefusalKind::Forbidden => 403,
+        RefusalKind::NotFound => 404,
+        RefusalKind::Conflict => 409,
+        RefusalKind::Unprocessable => 422,
+        RefusalKind::Internal => 500,
+        RefusalKind::Unavailable => 503,
+        RefusalKind::OutOfSpace => 507,
     }
 }
 

@@ -5,7 +5,7 @@ use assisted_wire::cluster::ClusterStatus::{self, *};
 
 use crate::admission::credentials::AGENT_INSTALLER;
 use crate::model::event::fill;
-use crate::model::refusal::Refusal;
+use crate::model::refusal::{Refusal, RefusalKind};
 use crate::settings::Settings;
 use crate::state::cluster::state::list;
 
@@ -86,7 +86,7 @@ const DOWNLOAD: &str =
 /// In which states something may be done, and how it is refused in the others.
 struct Gate {
     states: &'static [ClusterStatus],
-    refused_with: u16,
+    refused_with: RefusalKind,
     /// Text with `{name}` where a value goes.
     text: &'static str,
     /// What a text about files calls them.
@@ -97,40 +97,46 @@ impl Operation {
     fn gate(self) -> Gate {
         let gate = |states, refused_with, text| Gate { states, refused_with, text, what: "files" };
         let credentials = |invoker, name| match invoker {
-            Invoker::AgentInstaller => Gate { what: name, ..gate(GENERATED_EARLY, 409, DOWNLOAD) },
-            Invoker::Service => gate(GENERATED, 409, DOWNLOAD),
+            Invoker::AgentInstaller => {
+                Gate { what: name, ..gate(GENERATED_EARLY, RefusalKind::Conflict, DOWNLOAD) }
+            }
+            Invoker::Service => gate(GENERATED, RefusalKind::Conflict, DOWNLOAD),
         };
         match self {
-            Self::AddHost => {
-                gate(HOSTS_JOIN, 409, "Host can register only in one of the following states: {states}")
-            }
+            Self::AddHost => gate(
+                HOSTS_JOIN,
+                RefusalKind::Conflict,
+                "Host can register only in one of the following states: {states}",
+            ),
             Self::Update => gate(
                 HOSTS_JOIN,
-                409,
+                RefusalKind::Conflict,
                 "Cluster {id} is in {status} state, cluster can be updated only in one of {states}",
             ),
             Self::Install => gate(
                 &[Ready],
-                409,
+                RefusalKind::Conflict,
                 "Cluster is not ready for installation, {status_info} validation_info={validations_info}",
             ),
-            Self::Kubeconfig => Gate { what: "kubeconfig", ..gate(INSTALLED_IN_PART, 409, DOWNLOAD) },
+            Self::Kubeconfig => {
+                Gate { what: "kubeconfig", ..gate(INSTALLED_IN_PART, RefusalKind::Conflict, DOWNLOAD) }
+            }
             Self::KubeadminPassword(invoker) => credentials(invoker, "kubeadmin-password"),
             Self::KubeconfigNoIngress(invoker) => credentials(invoker, "kubeconfig-noingress"),
-            Self::Files => gate(GENERATED, 409, DOWNLOAD),
+            Self::Files => gate(GENERATED, RefusalKind::Conflict, DOWNLOAD),
             Self::IngressCertificate => gate(
                 &[Finalizing, Installed],
-                400,
+                RefusalKind::Invalid,
                 "Cluster {id} is in {status} state, upload ingress ca can be done only in finalizing or installed state",
             ),
             Self::FinalizingStage => gate(
                 &[Installing, Finalizing, InstallingPendingUserAction],
-                400,
+                RefusalKind::Invalid,
                 "cluster is {status}, not in one of allowed statuses: {states}",
             ),
             Self::Deregister => gate(
                 NOT_INSTALLING,
-                409,
+                RefusalKind::Conflict,
                 "cluster {id} can not be removed while being installed, wait for the installation to timeout or reset the installation",
             ),
         }
@@ -141,7 +147,7 @@ impl Operation {
 ///
 /// # Errors
 ///
-/// 409, or 400 where clients know it so.
+/// `Conflict`, or `Invalid` where clients know it so.
 pub fn check(operation: Operation, cluster: &Cluster) -> Result<(), Refusal> {
     let Gate { states, refused_with, text, what } = operation.gate();
     if states.contains(&cluster.status) {
@@ -222,17 +228,20 @@ mod tests {
         };
         let told = |operation, cluster: &Cluster| {
             let refusal = check(operation, cluster).unwrap_err();
-            (refusal.status, refusal.reason)
+            (refusal.kind, refusal.reason)
         };
         let id = cluster.id;
         assert_eq!(
             told(Operation::Install, &cluster),
-            (409, "Cluster is not ready for installation, why validation_info={\"a\":1}".to_owned())
+            (
+                RefusalKind::Conflict,
+                "Cluster is not ready for installation, why validation_info={\"a\":1}".to_owned()
+            )
         );
         assert_eq!(
             told(Operation::Kubeconfig, &cluster),
             (
-                409,
+                RefusalKind::Conflict,
                 format!(
                     "cluster {id} is in installing state, kubeconfig can be downloaded only when status is one of: [finalizing installed error adding-hosts cancelled installing-pending-user-action]"
                 )
@@ -241,7 +250,7 @@ mod tests {
         assert_eq!(
             told(Operation::Update, &cluster),
             (
-                409,
+                RefusalKind::Conflict,
                 format!(
                     "Cluster {id} is in installing state, cluster can be updated only in one of [insufficient ready pending-for-input adding-hosts]"
                 )
@@ -250,7 +259,7 @@ mod tests {
         assert_eq!(
             told(Operation::IngressCertificate, &cluster),
             (
-                400,
+                RefusalKind::Invalid,
                 format!(
                     "Cluster {id} is in installing state, upload ingress ca can be done only in finalizing or installed state"
                 )
@@ -260,7 +269,7 @@ mod tests {
         assert_eq!(
             told(Operation::KubeadminPassword(Invoker::Service), &cluster),
             (
-                409,
+                RefusalKind::Conflict,
                 format!(
                     "cluster {id} is in insufficient state, files can be downloaded only when status is one of: [installing finalizing installed error adding-hosts cancelled installing-pending-user-action]"
                 )
@@ -268,7 +277,7 @@ mod tests {
         );
         assert_eq!(
             told(Operation::FinalizingStage, &cluster),
-            (400, "cluster is insufficient, not in one of allowed statuses: [installing finalizing installing-pending-user-action]".to_owned())
+            (RefusalKind::Invalid, "cluster is insufficient, not in one of allowed statuses: [installing finalizing installing-pending-user-action]".to_owned())
         );
         let mut settings = Settings::default();
         assert_eq!(Invoker::of(&settings), Invoker::Service);
@@ -277,7 +286,7 @@ mod tests {
         assert_eq!(
             told(Operation::KubeadminPassword(early), &cluster),
             (
-                409,
+                RefusalKind::Conflict,
                 format!(
                     "cluster {id} is in insufficient state, kubeadmin-password can be downloaded only when status is one of: [installing finalizing installed error adding-hosts cancelled installing-pending-user-action ready preparing-for-installation]"
                 )
@@ -288,7 +297,10 @@ mod tests {
         cluster.status = Installed;
         assert_eq!(
             told(Operation::AddHost, &cluster),
-            (409, "Cannot add hosts to an existing cluster using the original Discovery ISO.".to_owned())
+            (
+                RefusalKind::Conflict,
+                "Cannot add hosts to an existing cluster using the original Discovery ISO.".to_owned()
+            )
         );
     }
 }

@@ -26,7 +26,7 @@ pub fn check(
     settings: &Settings,
 ) -> Result<(), Refusal> {
     let clusters = &settings.clusters;
-    let refuse = |text: String| Err(Refusal::bad_request(text));
+    let refuse = |text: String| Err(Refusal::invalid(text));
     if mode == HighAvailabilityMode::None {
         return if count == 1 {
             Ok(())

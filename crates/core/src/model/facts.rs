@@ -43,7 +43,7 @@ impl Facts {
     ///
     /// # Errors
     ///
-    /// 404 when it is not among them.
+    /// `NotFound` when it is not among them.
     pub fn host(&self, key: HostKey) -> Result<&HostFacts, Refusal> {
         let found = self.hosts.iter().find(|host| host.key() == key);
         found.ok_or_else(|| Refusal::not_found(format!("Host {} not found", key.host_id)))

@@ -2,35 +2,64 @@
 
 use std::fmt;
 
-/// A refusal with the HTTP status and the text that the client sees.
+/// What kind of refusal it is. Each front end turns it into its own: the REST API into an HTTP status, others into the reason
+/// of a condition.
+///
+/// Existing clients know each refusal by its number, so that a rule gives the kind that clients expect, even where another
+/// would say more: some changes in the wrong state are [`RefusalKind::Internal`], most are [`RefusalKind::Conflict`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// The request contradicts a rule.
+    Invalid,
+    /// The caller may not do this.
+    Forbidden,
+    /// The object does not exist.
+    NotFound,
+    /// The object is in the wrong state.
+    Conflict,
+    /// The request can be read, and its content can't be processed.
+    Unprocessable,
+    /// The service can't do it, or clients know the refusal as a failure of the service.
+    Internal,
+    /// The service can't do it now, or not until an administrator changes its settings.
+    Unavailable,
+    /// There is no room left to store it.
+    OutOfSpace,
+}
+
+/// A refusal with the text that the client sees.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Refusal {
-    /// HTTP status, 400–599.
-    pub status: u16,
+    pub kind: RefusalKind,
     /// Text for the client; never holds a secret.
     pub reason: String,
 }
 
 impl Refusal {
-    /// A refusal with a status of its own.
-    pub fn new(status: u16, reason: impl fmt::Display) -> Self {
-        Self { status, reason: reason.to_string() }
+    /// A refusal of a kind.
+    pub fn new(kind: RefusalKind, reason: impl fmt::Display) -> Self {
+        Self { kind, reason: reason.to_string() }
     }
 
-    /// 400: the request contradicts a rule.
-    pub fn bad_request(reason: impl fmt::Display) -> Self {
-        Self::new(400, reason)
+    /// [`RefusalKind::Invalid`]: the request contradicts a rule.
+    pub fn invalid(reason: impl fmt::Display) -> Self {
+        Self::new(RefusalKind::Invalid, reason)
     }
 
-    /// 404: the object does not exist.
+    /// [`RefusalKind::NotFound`]: the object does not exist.
     pub fn not_found(reason: impl fmt::Display) -> Self {
-        Self::new(404, reason)
+        Self::new(RefusalKind::NotFound, reason)
     }
 
-    /// 409: the object is in the wrong state.
+    /// [`RefusalKind::Conflict`]: the object is in the wrong state.
     pub fn conflict(reason: impl fmt::Display) -> Self {
-        Self::new(409, reason)
+        Self::new(RefusalKind::Conflict, reason)
+    }
+
+    /// [`RefusalKind::Internal`]: the service can't do it, or clients know the refusal as a failure of the service.
+    pub fn internal(reason: impl fmt::Display) -> Self {
+        Self::new(RefusalKind::Internal, reason)
     }
 }
 

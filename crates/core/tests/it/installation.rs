@@ -1,5 +1,6 @@
 //! Whole installations: of every topology, to their good ends and to their bad ones.
 
+use assisted_core::model::refusal::RefusalKind;
 use std::sync::Arc;
 
 use assisted_core::decide::cluster::{day2, finalizing, kubeconfig, operators};
@@ -101,13 +102,13 @@ fn an_installation_is_refused_when_something_is_not_ready() {
     world.facts.hosts[0].record.host.status = HostStatus::Insufficient;
     let refusal = install::install(&world.facts).unwrap_err();
     assert_eq!(
-        (refusal.status, refusal.reason.as_str()),
-        (400, "Host node-1 is in status insufficient and not ready for install")
+        (refusal.kind, refusal.reason.as_str()),
+        (RefusalKind::Invalid, "Host node-1 is in status insufficient and not ready for install")
     );
 
     let world = World::new(Some(cluster(&json!({}))));
     let refusal = install::install(&world.facts).unwrap_err();
-    assert_eq!(refusal.status, 409);
+    assert_eq!(refusal.kind, RefusalKind::Conflict);
     assert!(refusal.reason.starts_with("Cluster is not ready for installation, "), "{}", refusal.reason);
 }
 
@@ -280,7 +281,7 @@ fn an_operator_fails() {
         let report = OperatorMonitorReport { name: name.to_owned(), ..Default::default() };
         operators::report(&world.facts, &report).unwrap_err()
     };
-    assert_eq!((report("").status, report("nobody").status), (400, 404));
+    assert_eq!((report("").kind, report("nobody").kind), (RefusalKind::Invalid, RefusalKind::NotFound));
 }
 
 #[test]
@@ -306,7 +307,7 @@ fn finalizing_stages() {
         "Cluster finalizing stage 'Adding router ca' has been timed out after timeout duration of 70 minutes"
     );
     let refusal = finalizing::report(&world.facts, FinalizingStage::Done).unwrap_err();
-    assert_eq!(refusal.status, 400);
+    assert_eq!(refusal.kind, RefusalKind::Invalid);
 }
 
 #[test]
@@ -357,7 +358,7 @@ fn cancelled_and_reset() {
     assert_eq!(world.cluster().status_info, "Installation was cancelled by user");
     assert!(world.facts.hosts.iter().all(|host| host.record.host.status == HostStatus::Cancelled));
     let again = install::cancel(&world.facts).unwrap_err();
-    assert_eq!(again.refusal.status, 409);
+    assert_eq!(again.refusal.kind, RefusalKind::Conflict);
     assert_eq!(names(&again.events), ["cancel_installation_failed"]);
 
     let decided = install::reset(&world.facts).unwrap();
@@ -404,7 +405,7 @@ fn one_host_that_refuses_refuses_for_all() {
     world.facts.hosts[2].record.host.status = HostStatus::Disconnected;
     let before = world.facts.clone();
     let refused = install::reset(&world.facts).unwrap_err();
-    assert_eq!(refused.refusal.status, 409);
+    assert_eq!(refused.refusal.kind, RefusalKind::Conflict);
     let told = names(&refused.events);
     assert_eq!(told.last(), Some(&"reset_installation_failed"));
     assert!(told.contains(&"host_installation_reset_failed") && told.contains(&"host_installation_reset"));
@@ -418,9 +419,9 @@ fn hosts_are_added_to_an_installed_cluster() {
     let refusal = day2::transform(&early.facts).unwrap_err();
     let id = early.cluster().id;
     assert_eq!(
-        (refusal.status, refusal.reason),
+        (refusal.kind, refusal.reason),
         (
-            400,
+            RefusalKind::Invalid,
             format!(
                 "cannot transform cluster {id} to day2. Expected cluster status: installed, but cluster status is: ready"
             )
@@ -442,7 +443,11 @@ fn hosts_are_added_to_an_installed_cluster() {
     world.tell(4, StepType::ApiVipConnectivityCheck, &reached).unwrap();
     world.look();
     assert_eq!(world.status(4), HostStatus::Known, "{}", world.host(4).status_info);
-    assert_eq!(install::install_host(&world.facts, key(1)).unwrap_err().status, 409, "installed already");
+    assert_eq!(
+        install::install_host(&world.facts, key(1)).unwrap_err().kind,
+        RefusalKind::Conflict,
+        "installed already"
+    );
     let decided = install::install_host(&world.facts, key(4)).unwrap();
     world.take(decided);
     assert_eq!(world.status(4), HostStatus::Installing);

@@ -1,5 +1,6 @@
 //! Answers that are odd and harm nobody are taken, whatever the step; what else they tell is not lost with what is odd.
 
+use assisted_core::model::refusal::RefusalKind;
 use assisted_core::model::report::ReportKind;
 use assisted_wire::step::{StepReply, StepType};
 use serde_json::{Value, json};
@@ -252,7 +253,7 @@ fn what_is_not_the_form_of_an_answer_is_refused() {
     ] {
         let answer = StepReply { step_type: Some(step), output: output.clone(), ..StepReply::default() };
         let refusal = world().answer(1, &answer).unwrap_err();
-        assert_eq!(refusal.status, 400, "{step} {output:.60}: {refusal}");
+        assert_eq!(refusal.kind, RefusalKind::Invalid, "{step} {output:.60}: {refusal}");
         assert!(refusal.reason.len() < 400, "{refusal}");
     }
     // What is deep and unknown is passed over, step by step.

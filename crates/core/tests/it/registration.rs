@@ -4,6 +4,7 @@ use assisted_core::decide::host::binding::{bind_host, unbind_host};
 use assisted_core::decide::host::disable::{disable_host, enable_host};
 use assisted_core::decide::host::registration::next_step_runner;
 use assisted_core::decide::host::steps::{steps, view};
+use assisted_core::model::refusal::RefusalKind;
 use assisted_core::model::report::ReportKind;
 use assisted_core::settings::Settings;
 use assisted_wire::cluster::{ClusterStatus, InstallationPreparationStatus};
@@ -58,7 +59,7 @@ fn a_cluster_that_takes_no_hosts() {
             Ok(_) => assert!(accepted, "{status}"),
             Err(rejection) => {
                 assert!(!accepted, "{status}");
-                assert_eq!(rejection.refusal.status, 409);
+                assert_eq!(rejection.refusal.kind, RefusalKind::Conflict);
                 let installed = rejection.refusal.reason.contains("original Discovery ISO");
                 assert_eq!(installed, *status == ClusterStatus::Installed);
                 assert_eq!(names(&rejection.events), ["host_registration_failed"]);
@@ -73,7 +74,7 @@ fn images_without_a_service() {
     let mut world = World::new(None);
     world.infra_env.infra_env.r#type = ImageType::DisconnectedIso;
     let rejection = world.register(1).unwrap_err();
-    assert_eq!(rejection.refusal.status, 400);
+    assert_eq!(rejection.refusal.kind, RefusalKind::Invalid);
     assert!(rejection.events.is_empty());
 }
 
@@ -82,7 +83,7 @@ fn again(
     status: HostStatus,
     stage: Option<HostStage>,
     kind: HostKind,
-) -> Result<(World, Vec<&'static str>), u16> {
+) -> Result<(World, Vec<&'static str>), RefusalKind> {
     let bound = !HostStatus::as_str(status).ends_with("unbound")
         && !matches!(
             status,
@@ -119,7 +120,7 @@ fn again(
         Err(rejection) => {
             assert_eq!(names(&rejection.events), ["host_registration_failed"]);
             assert!(rejection.events[0].message.starts_with("Failed to register host kept: "));
-            Err(rejection.refusal.status)
+            Err(rejection.refusal.kind)
         }
     }
 }
@@ -141,7 +142,7 @@ fn the_table_of_registrations() {
             S::Installing | S::InstallingInProgress => Ok(S::Error),
             // They were taken out, and stay so.
             S::Error | S::Disabled | S::DisabledUnbound => Ok(*status),
-            S::Installed => Err(409),
+            S::Installed => Err(RefusalKind::Conflict),
             S::DiscoveringUnbound
             | S::DisconnectedUnbound
             | S::InsufficientUnbound
@@ -153,7 +154,7 @@ fn the_table_of_registrations() {
             | S::Cancelled
             | S::Reclaiming
             | S::InstallingPendingUserAction
-            | S::AddedToExistingCluster => Err(400),
+            | S::AddedToExistingCluster => Err(RefusalKind::Invalid),
         };
         let outcome = again(*status, None, HostKind::Host);
         match (outcome, expected) {
@@ -197,7 +198,10 @@ fn booted_from_the_wrong_device() {
         assert_eq!(world.status(1), S::InstallingPendingUserAction);
         assert_eq!(world.host(1).status_info, info);
     }
-    assert_eq!(again(S::InstallingPendingUserAction, Some(HostStage::Rebooting), day1).unwrap_err(), 400);
+    assert_eq!(
+        again(S::InstallingPendingUserAction, Some(HostStage::Rebooting), day1).unwrap_err(),
+        RefusalKind::Invalid
+    );
     let (world, events) = again(S::Resetting, Some(HostStage::Rebooting), day1).unwrap();
     assert_eq!((world.status(1), events), (S::Resetting, vec![]));
 }
@@ -211,7 +215,7 @@ fn binding_and_unbinding() {
     let place = world.position(1);
     let early = bind_host(&world.facts.hosts[place], &world.infra_env, &record, &settings, world.facts.now);
     let early = early.unwrap_err();
-    assert_eq!((early.refusal.status, names(&early.events)), (500, vec!["host_bind_failed"]));
+    assert_eq!((early.refusal.kind, names(&early.events)), (RefusalKind::Internal, vec!["host_bind_failed"]));
     world.look();
     assert_eq!(world.status(1), HostStatus::KnownUnbound);
 
@@ -224,7 +228,7 @@ fn binding_and_unbinding() {
     assert_eq!(world.host(1).cluster_id, Some(record.cluster.id));
     assert!(world.facts.hosts[place].inventory.is_none());
     let twice = bind_host(&world.facts.hosts[place], &world.infra_env, &record, &settings, world.facts.now);
-    assert_eq!(twice.unwrap_err().refusal.status, 409);
+    assert_eq!(twice.unwrap_err().refusal.kind, RefusalKind::Conflict);
     world.look();
     assert_eq!(world.status(1), HostStatus::Binding, "its agent registers anew");
     world.register(1).unwrap();
@@ -239,7 +243,7 @@ fn binding_and_unbinding() {
     assert_eq!((host.role, host.suggested_role), (Some(HostRole::AutoAssign), None));
     assert!(host.installation_disk_id.is_empty());
     let twice = unbind_host(&world.facts.hosts[place], &world.infra_env, world.facts.now).unwrap_err();
-    assert_eq!(twice.refusal.status, 409);
+    assert_eq!(twice.refusal.kind, RefusalKind::Conflict);
     assert!(twice.events.is_empty());
     world.register(1).unwrap();
     assert_eq!(world.status(1), HostStatus::DiscoveringUnbound);
@@ -251,7 +255,10 @@ fn hosts_that_stay_with_their_cluster() {
     world.register(1).unwrap();
     let fixed = unbind_host(&world.facts.hosts[0], &world.infra_env, world.facts.now).unwrap_err();
     assert!(fixed.refusal.reason.contains("is bound to Cluster"), "{}", fixed.refusal.reason);
-    assert_eq!((fixed.refusal.status, names(&fixed.events)), (409, vec!["host_unbind_failed"]));
+    assert_eq!(
+        (fixed.refusal.kind, names(&fixed.events)),
+        (RefusalKind::Conflict, vec!["host_unbind_failed"])
+    );
     world.facts.hosts[0].record.host.status = HostStatus::Installing;
     let busy = unbind_host(&world.facts.hosts[0], &world.infra_env, world.facts.now).unwrap_err();
     assert!(busy.refusal.reason.ends_with("while it is in the middle of installing."));

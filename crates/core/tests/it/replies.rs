@@ -1,5 +1,6 @@
 //! What answers change, and which are refused.
 
+use assisted_core::model::refusal::RefusalKind;
 use assisted_core::model::report::ReportKind;
 use assisted_wire::host::HostStatus;
 use assisted_wire::inventory::Inventory;
@@ -42,7 +43,7 @@ fn an_inventory_in_the_wrong_state() {
     let mut world = world();
     world.facts.hosts[0].record.host.status = HostStatus::Installing;
     let refusal = world.tell(1, StepType::Inventory, &inventory(1)).unwrap_err();
-    assert_eq!(refusal.status, 500);
+    assert_eq!(refusal.kind, RefusalKind::Internal);
     assert!(
         refusal
             .reason
@@ -69,11 +70,15 @@ fn outputs_that_can_not_be_read() {
         for output in ["not json", "7", "[1]", &deep, "{\"a\":"] {
             let reply =
                 StepReply { step_type: Some(step), output: output.to_owned(), ..StepReply::default() };
-            assert_eq!(world.answer(1, &reply).unwrap_err().status, 400, "{step}: {output:.20}");
+            assert_eq!(
+                world.answer(1, &reply).unwrap_err().kind,
+                RefusalKind::Invalid,
+                "{step}: {output:.20}"
+            );
         }
     }
     let empty = world.tell(1, StepType::FreeNetworkAddresses, &json!([])).unwrap_err();
-    assert_eq!(empty.status, 500);
+    assert_eq!(empty.kind, RefusalKind::Internal);
 }
 
 #[test]
@@ -121,7 +126,7 @@ fn vips_are_verified() {
     assert!(world.tell(1, StepType::VerifyVips, &found).unwrap().is_empty());
     let mut pool = World::new(None);
     pool.register(1).unwrap();
-    assert_eq!(pool.tell(1, StepType::VerifyVips, &found).unwrap_err().status, 500);
+    assert_eq!(pool.tell(1, StepType::VerifyVips, &found).unwrap_err().kind, RefusalKind::Internal);
 }
 
 #[test]

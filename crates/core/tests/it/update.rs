@@ -2,7 +2,7 @@
 
 use assisted_core::decide::host::reset::reset_host;
 use assisted_core::decide::host::update::update_host;
-use assisted_core::model::refusal::Refusal;
+use assisted_core::model::refusal::{Refusal, RefusalKind};
 use assisted_wire::host::{HostKind, HostRole, HostStatus};
 use assisted_wire::host_params::HostUpdateParams;
 use serde_json::{Value, json};
@@ -76,28 +76,44 @@ fn refusals() {
         let disks: Vec<_> = ids.iter().map(|id| json!({"id": id, "role": "install"})).collect();
         json!({"disks_selected_config": disks})
     };
-    for (params, status, reason) in [
-        (install(&["small"]), 409, "Requested installation disk is not part of the host's valid disks"),
-        (install(&["none"]), 409, "Requested installation disk is not part of the host's valid disks"),
-        (install(&["a", "b"]), 409, "duplicate setting of installation path by the user"),
-        (json!({"host_name": "localhost"}), 400, "The host name localhost is forbidden"),
-        (json!({"host_name": "$(reboot)"}), 400, "Hostname does not pass required regex validation"),
-        (json!({"node_labels": [{"key": "", "value": ""}]}), 400, "node_labels: Invalid value: "),
+    for (params, kind, reason) in [
+        (
+            install(&["small"]),
+            RefusalKind::Conflict,
+            "Requested installation disk is not part of the host's valid disks",
+        ),
+        (
+            install(&["none"]),
+            RefusalKind::Conflict,
+            "Requested installation disk is not part of the host's valid disks",
+        ),
+        (install(&["a", "b"]), RefusalKind::Conflict, "duplicate setting of installation path by the user"),
+        (json!({"host_name": "localhost"}), RefusalKind::Invalid, "The host name localhost is forbidden"),
+        (
+            json!({"host_name": "$(reboot)"}),
+            RefusalKind::Invalid,
+            "Hostname does not pass required regex validation",
+        ),
+        (
+            json!({"node_labels": [{"key": "", "value": ""}]}),
+            RefusalKind::Invalid,
+            "node_labels: Invalid value: ",
+        ),
         (
             json!({"disks_skip_formatting": [{"disk_id": "x", "skip_formatting": true}]}),
-            400,
+            RefusalKind::Invalid,
             "Disk identifier x doesn't match any disk in the inventory, it cannot be skipped. Inventory disk identifiers are: /dev/disk/by-id/wwn-1, /dev/disk/by-id/wwn-2, small",
         ),
-        (json!({"host_role": "arbiter"}), 400, "Cannot set role arbiter to host"),
+        (json!({"host_role": "arbiter"}), RefusalKind::Invalid, "Cannot set role arbiter to host"),
         (
             json!({"fencing_credentials": {"address": "a", "username": "u", "password": "p"}}),
-            400,
+            RefusalKind::Invalid,
             "TNF clusters support is disabled, cannot set fencing credentials to host",
         ),
     ] {
         let before = world.find(1).unwrap().record.clone();
         let refusal = update(&mut world, &params).unwrap_err();
-        assert_eq!(refusal.status, status, "{params}");
+        assert_eq!(refusal.kind, kind, "{params}");
         assert!(refusal.reason.starts_with(reason), "{}", refusal.reason);
         assert_eq!(world.find(1).unwrap().record, before);
     }
@@ -107,18 +123,22 @@ fn refusals() {
 fn once_the_installation_began() {
     let mut world = world();
     world.facts.hosts[0].record.host.status = HostStatus::Installing;
-    for (params, status, what) in [
-        (json!({"host_role": "worker"}), 500, "host role"),
-        (json!({"host_name": "a"}), 409, "host name"),
-        (json!({"disks_selected_config": []}), 409, "installation disk path"),
-        (json!({"machine_config_pool_name": "a"}), 409, "host machine config pool"),
-        (json!({"ignition_endpoint_token": "a"}), 409, "host ignition endpoint token"),
-        (json!({"ignition_endpoint_http_headers": []}), 500, "ignition endpoint HTTP headers"),
-        (json!({"node_labels": []}), 500, "labels"),
-        (json!({"disks_skip_formatting": []}), 500, "skip disk formatting"),
+    for (params, kind, what) in [
+        (json!({"host_role": "worker"}), RefusalKind::Internal, "host role"),
+        (json!({"host_name": "a"}), RefusalKind::Conflict, "host name"),
+        (json!({"disks_selected_config": []}), RefusalKind::Conflict, "installation disk path"),
+        (json!({"machine_config_pool_name": "a"}), RefusalKind::Conflict, "host machine config pool"),
+        (json!({"ignition_endpoint_token": "a"}), RefusalKind::Conflict, "host ignition endpoint token"),
+        (
+            json!({"ignition_endpoint_http_headers": []}),
+            RefusalKind::Internal,
+            "ignition endpoint HTTP headers",
+        ),
+        (json!({"node_labels": []}), RefusalKind::Internal, "labels"),
+        (json!({"disks_skip_formatting": []}), RefusalKind::Internal, "skip disk formatting"),
     ] {
         let refusal = update(&mut world, &params).unwrap_err();
-        assert_eq!(refusal.status, status, "{params}");
+        assert_eq!(refusal.kind, kind, "{params}");
         assert_eq!(
             refusal.reason,
             format!(
@@ -127,7 +147,7 @@ fn once_the_installation_began() {
         );
     }
     let empty = update(&mut world, &json!({})).unwrap_err();
-    assert_eq!(empty.status, 409);
+    assert_eq!(empty.kind, RefusalKind::Conflict);
     assert!(empty.reason.starts_with("Host is in installing state, host can be updated only in one of"));
 }
 
@@ -152,9 +172,12 @@ fn hosts_that_join_an_installed_cluster() {
     world.facts.hosts[0].record.host.status = HostStatus::Disconnected;
     let refused = reset_host(&world.facts.hosts[0], world.facts.now).unwrap_err();
     assert_eq!(
-        (refused.refusal.status, names(&refused.events)),
-        (409, vec!["host_installation_reset_failed"])
+        (refused.refusal.kind, names(&refused.events)),
+        (RefusalKind::Conflict, vec!["host_installation_reset_failed"])
     );
     world.facts.hosts[0].record.host.kind = HostKind::Host;
-    assert_eq!(reset_host(&world.facts.hosts[0], world.facts.now).unwrap_err().refusal.status, 409);
+    assert_eq!(
+        reset_host(&world.facts.hosts[0], world.facts.now).unwrap_err().refusal.kind,
+        RefusalKind::Conflict
+    );
 }

@@ -27,7 +27,7 @@ impl Service {
         params: ClusterFinalizingProgress,
     ) -> Result<(), Error> {
         // Spelled as clients know it (state-machines §11).
-        let unknown = || Refusal::bad_request("invalid finaling stage ''");
+        let unknown = || Refusal::invalid("invalid finaling stage ''");
         let stage = params.finalizing_stage.ok_or_else(unknown)?;
         let report = |facts: &Facts| Ok(finalizing::report(facts, stage)?);
         attempt!(self, caller, self.decide(caller, cluster_id, &report)).map(drop)

@@ -56,7 +56,7 @@ impl Service {
         let missing = || {
             let reason =
                 format!("failed to fetch cluster {id} to apply ignored validations: record not found");
-            Refusal::new(500, reason)
+            Refusal::internal(reason)
         };
         let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(missing)?;
         work.request_id = Some(caller.request_id);
@@ -66,13 +66,13 @@ impl Service {
                 "Cluster {id} is in {} state, cluster can be updated only in one of [insufficient ready pending-for-input adding-hosts]",
                 record.cluster.status
             );
-            return Err(Refusal::bad_request(reason).into());
+            return Err(Refusal::invalid(reason).into());
         }
         let mut problems = check::<ClusterValidationId>(&params.cluster_validation_ids);
         problems.extend(check::<HostValidationId>(&params.host_validation_ids));
         if !problems.is_empty() {
             let reason = format!("cannot proceed due to the following errors: {}", problems.join("\n"));
-            return Err(Refusal::bad_request(reason).into());
+            return Err(Refusal::invalid(reason).into());
         }
         record.ignored_cluster_validations.clone_from(&params.cluster_validation_ids);
         record.ignored_host_validations.clone_from(&params.host_validation_ids);

@@ -27,7 +27,7 @@ impl Service {
         let work = self.load_installation(id).await.map_err(broken)?.ok_or_else(missing)?;
         let cluster = &work.cluster().ok_or_else(missing)?.cluster;
         if is_day2(cluster) {
-            return Err(Refusal::bad_request(NOT_INSTALLED_HERE).into());
+            return Err(Refusal::invalid(NOT_INSTALLED_HERE).into());
         }
         let config = text(&work.facts, &cluster.install_config_overrides, &self.additions(&work.facts)?);
         Ok(config.map_err(|error| Refusal::conflict(format!("There is no install config yet: {error}")))?)
@@ -61,7 +61,7 @@ impl Service {
         let mut work = self.load_installation(id).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
-        text(&work.facts, overrides, &self.additions(&work.facts)?).map_err(Refusal::bad_request)?;
+        text(&work.facts, overrides, &self.additions(&work.facts)?).map_err(Refusal::invalid)?;
         apply(&mut record.cluster, overrides);
         work.put_cluster(record);
         work.events.push(catalogue::INSTALL_CONFIG_APPLIED.of_cluster(id, &[]));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assisted_core::model::refusal::Refusal;
+use assisted_core::model::refusal::{Refusal, RefusalKind};
 use assisted_store::{ClusterFilter, Deleted, HostFilter, Reports};
 use assisted_wire::cluster::{Cluster, ClusterList};
 use assisted_wire::host::{Host, HostStatus};
@@ -52,7 +52,7 @@ impl Service {
     pub async fn get_cluster(&self, caller: &Caller, query: GetCluster) -> Result<Cluster, Error> {
         let deleted = if query.get_unregistered_clusters { Deleted::Shown } else { Deleted::Hidden };
         if deleted == Deleted::Shown && !caller.is_admin() {
-            return Err(Error::Infra { status: 403, message: ADMINS_ONLY.to_owned() });
+            return Err(Error::Infra { kind: RefusalKind::Forbidden, message: ADMINS_ONLY.to_owned() });
         }
         if query.exclude_hosts {
             let stored = self.store().cluster(query.cluster_id, deleted).await?.ok_or_else(no_cluster)?;
@@ -81,7 +81,7 @@ impl Service {
     pub async fn list_clusters(&self, caller: &Caller, query: ListClusters) -> Result<ClusterList, Error> {
         let deleted = if query.get_unregistered_clusters { Deleted::Shown } else { Deleted::Hidden };
         if deleted == Deleted::Shown && !caller.is_admin() {
-            return Err(Refusal::new(403, ADMINS_ONLY).into());
+            return Err(Refusal::new(RefusalKind::Forbidden, ADMINS_ONLY).into());
         }
         let filter = ClusterFilter {
             deleted,

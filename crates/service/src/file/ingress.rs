@@ -35,8 +35,7 @@ impl Service {
             let generated = self.blob().get(&key(cluster_id, KUBECONFIG_NOINGRESS)?, LARGEST).await?;
             let generated = String::from_utf8(generated.into())
                 .map_err(|_| Error::internal("a kubeconfig is no text"))?;
-            let merged =
-                with_ingress_ca(&Secret::from(generated), ca).map_err(|error| Refusal::new(500, error))?;
+            let merged = with_ingress_ca(&Secret::from(generated), ca).map_err(Refusal::internal)?;
             self.blob().put(&target, merged.expose().to_owned()).await?;
         }
         let stored = |facts: &Facts| Ok(kubeconfig::stored(facts));

@@ -25,7 +25,7 @@ impl Service {
     ///
     /// 400: a directory has no URLs, only a bucket has.
     pub async fn get_presigned_for_cluster_files(&self, _: &Caller) -> Result<PresignedUrl, Error> {
-        Err(Refusal::bad_request("Failed to generate presigned URL: invalid backend").into())
+        Err(Refusal::invalid("Failed to generate presigned URL: invalid backend").into())
     }
 
     /// A URL of a file of an infra-env, with the infra-env's token in it.
@@ -41,7 +41,7 @@ impl Service {
         let id = file.infra_env_id;
         self.known_infra_env(id).await.map_err(broken)?.ok_or_else(|| no_infra_env(id))?;
         if file.ipxe_script_type.is_some() && file.file_name != "ipxe-script" {
-            return Err(Refusal::bad_request(r#"ipxe_script_type can be set only for "ipxe-script""#).into());
+            return Err(Refusal::invalid(r#"ipxe_script_type can be set only for "ipxe-script""#).into());
         }
         let token = (self.0.signer)(TokenResource::InfraEnv(id)).map(|token| ("api_key", token));
         let name = ("file_name", file.file_name);

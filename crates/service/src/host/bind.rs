@@ -43,7 +43,7 @@ impl Service {
             ))
             .into());
         }
-        let no_cluster = || Refusal::bad_request(format!("Failed to find cluster {}", params.cluster_id));
+        let no_cluster = || Refusal::invalid(format!("Failed to find cluster {}", params.cluster_id));
         let mut work = self.load_cluster(params.cluster_id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let cluster = work.cluster().ok_or_else(no_cluster)?;

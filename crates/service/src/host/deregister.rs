@@ -18,7 +18,7 @@ impl Service {
 
     async fn try_deregister_host(&self, caller: &Caller, key: HostKey) -> Result<(), Fault> {
         let Some(mut work) = self.load_host(key).await? else {
-            return Err(assisted_core::model::refusal::Refusal::new(500, "record not found").into());
+            return Err(assisted_core::model::refusal::Refusal::internal("record not found").into());
         };
         work.request_id = Some(caller.request_id);
         if let Some(host) = work.host(key) {

@@ -36,7 +36,7 @@ impl Service {
         // Before the host is told to install: it fetches the file at once.
         let ignition = self.generator().host_ignition(&work.facts, host_key).await;
         let ignition = ignition.map_err(|error| match error {
-            GenerateError::Refused(reason) => Refusal::new(500, reason).into(),
+            GenerateError::Refused(reason) => Refusal::internal(reason).into(),
             GenerateError::Broken(error) => Fault::Failed(error),
         })?;
         work.apply_and_mark(decided);

@@ -28,7 +28,7 @@ impl Service {
         host: HostKey,
         params: InstallerArgsParams,
     ) -> Result<Host, Error> {
-        installer_args::check(params.args.as_deref().unwrap_or_default()).map_err(Refusal::bad_request)?;
+        installer_args::check(params.args.as_deref().unwrap_or_default()).map_err(Refusal::invalid)?;
         let text = embedded::write(&params.args).map_err(Error::internal)?;
         let change = |work: &mut Work| {
             change_record(work, host, |record| record.host.installer_args.clone_from(&text));
@@ -53,7 +53,7 @@ impl Service {
     ) -> Result<(), Error> {
         self.load_host_alone(host).await.map_err(crate::fault::broken)?.ok_or_else(|| no_host(host))?;
         if !params.config.is_empty() {
-            ignition_config::check(&params.config).map_err(Refusal::bad_request)?;
+            ignition_config::check(&params.config).map_err(Refusal::invalid)?;
         }
         let change = |work: &mut Work| {
             change_record(work, host, |record| {

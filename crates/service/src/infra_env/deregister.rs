@@ -32,7 +32,7 @@ impl Service {
         let hosts = self.store().count_hosts(&filter).await?;
         if hosts > 0 {
             let reason = format!("failed to deregister infraEnv {id}, {hosts} hosts are still associated");
-            return Err(refuse(Refusal::bad_request(reason)).into());
+            return Err(refuse(Refusal::invalid(reason)).into());
         }
         let mut batch = Batch::new();
         batch.delete_infra_env(id, stored.version);

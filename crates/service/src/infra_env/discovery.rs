@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use assisted_core::model::infra_env::InfraEnvRecord;
-use assisted_core::model::refusal::Refusal;
+use assisted_core::model::refusal::{Refusal, RefusalKind};
 use assisted_core::settings::AgentDelivery;
 use assisted_ignition::discovery::{Agent, Delivery, Discovery, Mirrors, TimeSources, discovery};
 use assisted_ignition_spec::{Config, MergeError, overlay};
@@ -51,13 +51,13 @@ impl Service {
         let settings = self.settings();
         if settings.http.service_base_url.is_empty() {
             let reason = "SERVICE_BASE_URL is not set: hosts would not know where the service is";
-            return Err(Refusal::new(503, reason).into());
+            return Err(Refusal::new(RefusalKind::Unavailable, reason).into());
         }
         let program = match settings.images.agent_delivery {
             AgentDelivery::Binary => self.host_program(architecture(&record.infra_env)).await?,
             AgentDelivery::Image if settings.images.agent.is_empty() => {
                 let reason = "AGENT_DOCKER_IMAGE is not set, from which AGENT_DELIVERY=image takes the agent";
-                return Err(Refusal::new(503, reason).into());
+                return Err(Refusal::new(RefusalKind::Unavailable, reason).into());
             }
             AgentDelivery::Image => Default::default(),
         };
@@ -85,7 +85,7 @@ impl Service {
         let program = (url, "0".repeat(128));
         let kind = record.infra_env.r#type;
         let ingredients = self.ingredients(record, kind, program).await?;
-        let config = self.config(record, &ingredients).map_err(Refusal::bad_request)?;
+        let config = self.config(record, &ingredients).map_err(Refusal::invalid)?;
         let archive = Archive::new(&config.to_json().map_err(Error::internal)?).map_err(Error::internal)?;
         if archive.len() > LARGEST_ARCHIVE {
             let remedy =
@@ -94,7 +94,7 @@ impl Service {
                 "The ignition archive size ({} KiB) is over the maximum allowable size (256 KiB){remedy}",
                 archive.len().div_ceil(1024)
             );
-            return Err(Refusal::bad_request(reason).into());
+            return Err(Refusal::invalid(reason).into());
         }
         let ramdisk = match kind {
             ImageType::MinimalIso => self.ramdisk(record).await?,
@@ -105,7 +105,7 @@ impl Service {
                 "The size of the networks' archive ({} KiB) is over the maximum allowable size (1024 KiB)",
                 size.div_ceil(1024)
             );
-            return Err(Refusal::bad_request(reason).into());
+            return Err(Refusal::invalid(reason).into());
         }
         Ok(())
     }

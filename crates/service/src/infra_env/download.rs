@@ -41,9 +41,7 @@ impl Service {
         let of_script = query.file_name == IPXE_SCRIPT;
         if query.ipxe_script_type.is_some() && !of_script {
             // As clients know it (service-api §5.7).
-            return Err(
-                Refusal::bad_request(r#""ipxe_script_type"" can be set only for "ipxe-script""#).into()
-            );
+            return Err(Refusal::invalid(r#""ipxe_script_type"" can be set only for "ipxe-script""#).into());
         }
         let (name, content) = match query.file_name.as_str() {
             "discovery.ign" => {

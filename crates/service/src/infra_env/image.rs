@@ -25,13 +25,13 @@ impl Service {
             return Ok(false);
         }
         if record.pull_secret.is_empty() {
-            return Err(Refusal::bad_request("Can't generate infraEnv ISO without pull secret"));
+            return Err(Refusal::invalid("Can't generate infraEnv ISO without pull secret"));
         }
         let infra_env = &mut record.infra_env;
         let architecture = infra_env.cpu_architecture.unwrap_or(ImageCpuArchitecture::X8664);
         let image =
             os_image::find(&settings.versions.os_images.0, &infra_env.openshift_version, architecture)
-                .map_err(Refusal::bad_request)?;
+                .map_err(Refusal::invalid)?;
         let file = match infra_env.r#type {
             ImageType::FullIso => "full.iso",
             ImageType::MinimalIso => "minimal.iso",
@@ -61,7 +61,7 @@ impl Service {
         infra_env_id: InfraEnvId,
     ) -> Result<PresignedUrl, Error> {
         if !self.settings().http.enable_image_service {
-            return Err(Refusal::bad_request("image service is disabled").into());
+            return Err(Refusal::invalid("image service is disabled").into());
         }
         let record = attempt!(
             self,

@@ -2,7 +2,7 @@
 
 use assisted_core::catalogue::release::os_image;
 use assisted_core::model::infra_env::InfraEnvRecord;
-use assisted_core::model::refusal::Refusal;
+use assisted_core::model::refusal::{Refusal, RefusalKind};
 use assisted_wire::embedded;
 use assisted_wire::host::{Host, HostStage, HostStatus};
 use assisted_wire::infra_env::KernelArguments;
@@ -53,7 +53,7 @@ impl Service {
         } else {
             os_image::find(images, version, wanted)
         };
-        let image = image.map_err(Refusal::bad_request)?;
+        let image = image.map_err(Refusal::invalid)?;
         let base = self.settings().http.image_service_base_url.trim_end_matches('/').to_owned();
         let of_image =
             [("arch", image.cpu_architecture.to_string()), ("version", image.openshift_version.clone())];
@@ -75,7 +75,10 @@ impl Service {
     fn redirect(&self, record: &InfraEnvRecord) -> Result<String, Error> {
         let base = &self.settings().http.service_base_url;
         let mut url = Url::parse(base).map_err(|_| {
-            Refusal::new(503, "SERVICE_BASE_URL is no address: machines would not find the service")
+            Refusal::new(
+                RefusalKind::Unavailable,
+                "SERVICE_BASE_URL is no address: machines would not find the service",
+            )
         })?;
         let id = record.infra_env.id;
         url.set_path(&format!("{BASE_PATH}/v2/infra-envs/{id}/downloads/files"));
@@ -122,7 +125,7 @@ fn skip_installed(hosts: &[Host], mac: &str) -> Result<(), Refusal> {
         [host] => *host,
         several => {
             return Err(Refusal::new(
-                500,
+                RefusalKind::Internal,
                 format!("Unexpected number of hosts {} with mac {mac}", several.len()),
             ));
         }

@@ -44,7 +44,7 @@ impl Service {
     ) -> Result<(), Error> {
         let Some(hosts) = hosts.filter(|hosts| !hosts.is_empty()).cloned() else { return Ok(()) };
         let judged = blocking(move || assisted_netconf::check(&hosts)).await?;
-        Ok(judged.map_err(Refusal::bad_request)?)
+        Ok(judged.map_err(Refusal::invalid)?)
     }
 
     /// The files that an image carries, with the script; none without networks.
@@ -58,7 +58,7 @@ impl Service {
         }
         let hosts = hosts(settings)?;
         let made = blocking(move || medium::files(&hosts)).await?;
-        let files: Arc<[File]> = made.map_err(Refusal::bad_request)?.into();
+        let files: Arc<[File]> = made.map_err(Refusal::invalid)?.into();
         self.0.networks.put(settings, &files);
         Ok(files)
     }
@@ -73,7 +73,7 @@ impl Service {
         let form = form(&record.infra_env.openshift_version, least);
         let hosts = hosts(settings)?;
         let made = blocking(move || published::files(&hosts, form)).await?;
-        tar(&made.map_err(Refusal::bad_request)?).map(Some).map_err(Error::internal)
+        tar(&made.map_err(Refusal::invalid)?).map(Some).map_err(Error::internal)
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use assisted_base::hex;
-use assisted_core::model::refusal::Refusal;
+use assisted_core::model::refusal::{Refusal, RefusalKind};
 use assisted_wire::version::ImageCpuArchitecture;
 use futures::{StreamExt, TryStreamExt};
 use parking_lot::Mutex;
@@ -92,7 +92,7 @@ impl Service {
                  AGENT_DELIVERY=image",
                 dir.display()
             );
-            Refusal::new(503, reason).into()
+            Refusal::new(RefusalKind::Unavailable, reason).into()
         })
     }
 }

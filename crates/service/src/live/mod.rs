@@ -12,6 +12,7 @@ mod watcher;
 use std::fmt;
 use std::str::FromStr;
 
+use assisted_core::model::refusal::RefusalKind;
 use assisted_wire::id::ClusterId;
 use assisted_wire::live::ChangeKind;
 use bytes::Bytes;
@@ -89,7 +90,7 @@ impl Service {
             None if caller.is_admin() => Topic::All,
             None => {
                 let message = "only admin users are allowed to watch all clusters".to_owned();
-                return Err(Error::Infra { status: 403, message });
+                return Err(Error::Infra { kind: RefusalKind::Forbidden, message });
             }
         };
         Watcher::new(self.clone(), topic, watch.place).await

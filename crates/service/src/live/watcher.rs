@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use assisted_core::model::host::HostKey;
-use assisted_core::model::refusal::Refusal;
+use assisted_core::model::refusal::{Refusal, RefusalKind};
 use assisted_store::{Deleted, HostFilter};
 use assisted_wire::id::ClusterId;
 use assisted_wire::live::ChangeKind;
@@ -57,10 +57,9 @@ impl Drop for Seat {
 
 impl Watcher {
     pub(super) async fn new(service: Service, topic: Topic, place: Option<Place>) -> Result<Self, Error> {
-        let marks = service
-            .live()
-            .join(topic)
-            .ok_or_else(|| Refusal::new(503, "too many are watching: close a watch, or try again later"))?;
+        let marks = service.live().join(topic).ok_or_else(|| {
+            Refusal::new(RefusalKind::Unavailable, "too many are watching: close a watch, or try again later")
+        })?;
         let seat = Seat { service, topic };
         seat.live().is_told().await;
         Ok(Self {

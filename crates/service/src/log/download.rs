@@ -29,9 +29,8 @@ impl Service {
         let cluster = &work.cluster().ok_or_else(no_cluster)?.cluster;
         match logs_type {
             Some(LogsType::Host) => {
-                let host_id = host_id.ok_or_else(|| {
-                    Refusal::bad_request("Host ID must be provided for downloading host logs")
-                })?;
+                let host_id = host_id
+                    .ok_or_else(|| Refusal::invalid("Host ID must be provided for downloading host logs"))?;
                 let host = work.facts.hosts.iter().find(|host| host.record.host.id == host_id);
                 let host = host.ok_or_else(|| {
                     Refusal::not_found(format!("Host {host_id} was not found in cluster {cluster_id}"))

@@ -7,7 +7,7 @@ use assisted_core::decide::cluster::controller_logs as cluster_logs;
 use assisted_core::decide::host::logs as host_logs;
 use assisted_core::model::facts::Facts;
 use assisted_core::model::host::HostKey;
-use assisted_core::model::refusal::Refusal;
+use assisted_core::model::refusal::{Refusal, RefusalKind};
 use assisted_store::Deleted;
 use assisted_wire::cluster::LogsType;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
@@ -36,14 +36,14 @@ impl Service {
         let UploadLogs { cluster_id, logs_type, infra_env_id, host_id } = upload;
         if logs_type == LogsType::Host {
             let host_id = host_id.ok_or_else(|| {
-                Refusal::bad_request("cluster_id and host_id are required for upload host logs")
+                Refusal::invalid("cluster_id and host_id are required for upload host logs")
             })?;
             let host = self.host_of(cluster_id, infra_env_id, host_id).await?;
             self.keep_logs(&host_key(cluster_id, host_id)?, content).await?;
             return attempt!(self, caller, self.note_host_logs(caller, host));
         }
         if logs_type == LogsType::Empty {
-            return Err(Refusal::bad_request("logs_type is required").into());
+            return Err(Refusal::invalid("logs_type is required").into());
         }
         self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
         self.keep_logs(&cluster_key(cluster_id, logs_type)?, content).await?;
@@ -75,7 +75,7 @@ impl Service {
         key: &Key,
         content: impl Stream<Item = io::Result<Bytes>> + Send,
     ) -> Result<(), Error> {
-        let refused = |message: String| Err(Error::Infra { status: 400, message });
+        let refused = |message: String| Err(Error::Infra { kind: RefusalKind::Invalid, message });
         match self.blob().put_stream(key, content, LARGEST).await {
             Ok(_) => Ok(()),
             Err(BlobError::TooLarge { limit, .. }) => {

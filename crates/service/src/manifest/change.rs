@@ -74,7 +74,7 @@ impl Service {
             Some(content) => judged(old.clone(), content).await?,
             None => match self.blob().get(&source.content, LARGEST as u64).await {
                 Err(BlobError::NotFound(key) | BlobError::Shadowed(key)) => {
-                    return Err(Refusal::new(500, format!("object {key} was not found")).into());
+                    return Err(Refusal::internal(format!("object {key} was not found")).into());
                 }
                 content => content?,
             },

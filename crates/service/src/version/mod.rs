@@ -82,7 +82,7 @@ impl Service {
         _: &Caller,
         query: FeatureQuery,
     ) -> Result<DetailedSupportedFeatures, Error> {
-        feature::detailed(&query).map_err(|error: QueryError| Refusal::bad_request(error).into())
+        feature::detailed(&query).map_err(|error: QueryError| Refusal::invalid(error).into())
     }
 
     /// The support level of each architecture.

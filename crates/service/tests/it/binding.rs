@@ -1,5 +1,6 @@
 //! Hosts of a pool join a cluster and leave it.
 
+use assisted_core::model::refusal::RefusalKind;
 use assisted_wire::host::{HostKind, HostStatus};
 use assisted_wire::host_params::BindHostParams;
 use assisted_wire::id::ClusterId;
@@ -15,18 +16,24 @@ async fn bound_and_unbound(database: Database) {
     let pool = lab.infra_env(None).await;
     let host = lab.host(pool.id).await;
     let params = BindHostParams { cluster_id: cluster.id };
-    assert_eq!(refusal(lab.service.bind_host(&lab.caller, host, params.clone()).await).0, 500);
+    assert_eq!(
+        refusal(lab.service.bind_host(&lab.caller, host, params.clone()).await).0,
+        RefusalKind::Internal
+    );
     lab.tell_all(host, 1).await;
     lab.until(host, HostStatus::KnownUnbound).await;
 
     let nowhere = BindHostParams { cluster_id: ClusterId::random() };
-    let (status, text) = refusal(lab.service.bind_host(&lab.caller, host, nowhere.clone()).await);
-    assert_eq!((status, text), (400, format!("Failed to find cluster {}", nowhere.cluster_id)));
+    let (kind, text) = refusal(lab.service.bind_host(&lab.caller, host, nowhere.clone()).await);
+    assert_eq!(
+        (kind, text),
+        (RefusalKind::Invalid, format!("Failed to find cluster {}", nowhere.cluster_id))
+    );
     let bound = lab.service.bind_host(&lab.caller, host, params.clone()).await.unwrap();
     assert_eq!((bound.status, bound.cluster_id), (HostStatus::Binding, Some(cluster.id)));
     assert!(bound.inventory.is_empty());
     assert_eq!(lab.get_cluster(cluster.id).await.total_host_count, 1);
-    assert_eq!(refusal(lab.service.bind_host(&lab.caller, host, params).await).0, 409);
+    assert_eq!(refusal(lab.service.bind_host(&lab.caller, host, params).await).0, RefusalKind::Conflict);
     let told = lab.poll(host).await.unwrap();
     assert_eq!((told.post_step_action, told.next_instruction_seconds), (Some(PostStepAction::Exit), 0));
 
@@ -42,7 +49,7 @@ async fn bound_and_unbound(database: Database) {
     );
     assert_eq!(lab.get_cluster(cluster.id).await.total_host_count, 0);
     assert_eq!(lab.poll(host).await.unwrap().post_step_action, Some(PostStepAction::Exit));
-    assert_eq!(refusal(lab.service.unbind_host(&lab.caller, host).await).0, 409);
+    assert_eq!(refusal(lab.service.unbind_host(&lab.caller, host).await).0, RefusalKind::Conflict);
     lab.register(pool.id, host.host_id).await.unwrap();
     assert_eq!(lab.get(host).await.status, HostStatus::DiscoveringUnbound);
     let names = lab.event_names(cluster.id).await;
@@ -63,19 +70,19 @@ async fn a_cluster_leaves_its_hosts_behind(database: Database) {
         lab.service.bind_host(&lab.caller, host, params).await.unwrap();
     }
     lab.register(pool.id, leaves.host_id).await.unwrap();
-    let (status, text) = refusal(lab.service.unbind_host(&lab.caller, stays).await);
+    let (kind, text) = refusal(lab.service.unbind_host(&lab.caller, stays).await);
     let expected = format!(
         "Cannot unbind Host {}. InfraEnv {} is bound to Cluster {}",
         stays.host_id, own.id, cluster.id
     );
-    assert_eq!((status, text), (409, expected));
+    assert_eq!((kind, text), (RefusalKind::Conflict, expected));
 
     lab.service.deregister_cluster(&lab.caller, cluster.id).await.unwrap();
-    assert_eq!(refusal(lab.service.get_host(&lab.caller, stays).await).0, 404);
+    assert_eq!(refusal(lab.service.get_host(&lab.caller, stays).await).0, RefusalKind::NotFound);
     let left = lab.get(leaves).await;
     assert_eq!((left.status, left.cluster_id), (HostStatus::Unbinding, None));
     // No rule leads out of binding but a new registration: it begins anew, in its pool.
-    assert_eq!(refusal(lab.service.get_host(&lab.caller, joins).await).0, 404);
+    assert_eq!(refusal(lab.service.get_host(&lab.caller, joins).await).0, RefusalKind::NotFound);
     lab.register(pool.id, joins.host_id).await.unwrap();
     assert_eq!(lab.get(joins).await.status, HostStatus::DiscoveringUnbound);
     lab.stop().await;

@@ -1,5 +1,6 @@
 //! Events: told by the service and by clients, listed with filters.
 
+use assisted_core::model::refusal::RefusalKind;
 use std::time::Duration;
 
 use assisted_core::model::host::HostKey;
@@ -163,7 +164,10 @@ async fn seldom(database: Database) {
     let infra_env = lab.infra_env(None).await;
     lab.host(infra_env.id).await;
     let told = async || {
-        assert_eq!(refusal(lab.service.deregister_infra_env(&lab.caller, infra_env.id).await).0, 400);
+        assert_eq!(
+            refusal(lab.service.deregister_infra_env(&lab.caller, infra_env.id).await).0,
+            RefusalKind::Invalid
+        );
         let of_infra_env = ListEvents { infra_env_id: Some(infra_env.id), ..ListEvents::default() };
         let events = lab.events(of_infra_env).await.events.0;
         events.iter().filter(|event| event.name == "infra_env_deregister_failed").count()
@@ -182,11 +186,11 @@ async fn of_one_resource(database: Database) {
     let list = |query| lab.service.list_events(&caller, query);
     let of = |infra_env_id| ListEvents { infra_env_id: Some(infra_env_id), ..ListEvents::default() };
     assert!(list(of(one.id)).await.unwrap().total > 0);
-    assert_eq!(refusal(list(of(other.id)).await), (404, "Object Not Found".to_owned()));
-    assert_eq!(refusal(list(ListEvents::default()).await).0, 404);
+    assert_eq!(refusal(list(of(other.id)).await), (RefusalKind::NotFound, "Object Not Found".to_owned()));
+    assert_eq!(refusal(list(ListEvents::default()).await).0, RefusalKind::NotFound);
     let of_hosts = |ids: &[HostId]| ListEvents { host_ids: Some(ids.to_vec()), ..ListEvents::default() };
     assert!(list(of_hosts(&[host.host_id])).await.unwrap().total > 0);
-    assert_eq!(refusal(list(of_hosts(&[host.host_id, HostId::random()])).await).0, 404);
+    assert_eq!(refusal(list(of_hosts(&[host.host_id, HostId::random()])).await).0, RefusalKind::NotFound);
     assert!(lab.service.resource_exists(TokenResource::InfraEnv(one.id)).await.unwrap());
     lab.service.deregister_infra_env(&lab.caller, other.id).await.unwrap();
     assert!(!lab.service.resource_exists(TokenResource::InfraEnv(other.id)).await.unwrap());

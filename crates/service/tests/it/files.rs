@@ -2,6 +2,7 @@
 
 use assisted_blob::Key;
 use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::RefusalKind;
 use assisted_service::Error;
 use assisted_service::file::{File, InfraEnvFile};
 use assisted_wire::cluster::ClusterStatus;
@@ -52,20 +53,20 @@ async fn downloads(database: Database) {
     let id = lab.single_node().await.id;
     lab.put(id, "master.ign", "{}").await;
     lab.put(id, "kubeconfig-noingress", "first").await;
-    assert_eq!(refusal(lab.file(ClusterId::random(), "master.ign").await).0, 404);
-    assert_eq!(refusal(lab.credential(ClusterId::random(), "kubeconfig").await).0, 404);
-    let (status, why) = refusal(lab.file(id, "master.ign").await);
-    assert_eq!(status, 409);
+    assert_eq!(refusal(lab.file(ClusterId::random(), "master.ign").await).0, RefusalKind::NotFound);
+    assert_eq!(refusal(lab.credential(ClusterId::random(), "kubeconfig").await).0, RefusalKind::NotFound);
+    let (kind, why) = refusal(lab.file(id, "master.ign").await);
+    assert_eq!(kind, RefusalKind::Conflict);
     assert!(why.contains(" state, files can be downloaded only when status is one of: [installing"), "{why}");
     // The retry's refusal counts.
-    let (status, why) = refusal(lab.credential(id, "kubeconfig").await);
-    assert!(status == 409 && why.contains("files can be downloaded"), "{why}");
+    let (kind, why) = refusal(lab.credential(id, "kubeconfig").await);
+    assert!(kind == RefusalKind::Conflict && why.contains("files can be downloaded"), "{why}");
 
     let lab = in_status(&database, lab, id, ClusterStatus::Installing).await;
     assert_eq!(lab.file(id, "master.ign").await.unwrap(), pair("master.ign", "{}"));
     assert_eq!(
         refusal(lab.file(id, "worker.ign").await),
-        (409, format!("object {id}/worker.ign was not found"))
+        (RefusalKind::Conflict, format!("object {id}/worker.ign was not found"))
     );
     assert_eq!(lab.credential(id, "kubeconfig").await.unwrap(), pair("kubeconfig-noingress", "first"));
     lab.put(id, "kubeconfig", "second").await;
@@ -84,7 +85,7 @@ async fn ignition_of_a_host(database: Database) {
     let alone = lab.host(lab.infra_env(None).await.id).await;
     let name = format!("master-{}.ign", host.host_id);
     lab.put(id, &name, r#"{"ignition":{}}"#).await;
-    assert_eq!(refusal(lab.service.get_host_ignition(&lab.caller, host).await).0, 409);
+    assert_eq!(refusal(lab.service.get_host_ignition(&lab.caller, host).await).0, RefusalKind::Conflict);
     let lab = in_status(&database, lab, id, ClusterStatus::Installing).await;
     let file = lab.service.download_host_ignition(&lab.caller, host).await.unwrap();
     assert_eq!(text(file).await, pair(&name, r#"{"ignition":{}}"#));
@@ -93,11 +94,20 @@ async fn ignition_of_a_host(database: Database) {
 
     let nobody = HostKey { infra_env_id: infra_env, host_id: HostId::random() };
     let missing = format!("host {} not found in infra env {infra_env}", nobody.host_id);
-    assert_eq!(refusal(lab.service.download_host_ignition(&lab.caller, nobody).await), (404, missing));
+    assert_eq!(
+        refusal(lab.service.download_host_ignition(&lab.caller, nobody).await),
+        (RefusalKind::NotFound, missing)
+    );
     let missing = format!("Cluster not found for host {} in infra env {}", alone.host_id, alone.infra_env_id);
-    assert_eq!(refusal(lab.service.get_host_ignition(&lab.caller, alone).await), (404, missing));
+    assert_eq!(
+        refusal(lab.service.get_host_ignition(&lab.caller, alone).await),
+        (RefusalKind::NotFound, missing)
+    );
     lab.service.blob().delete(&Key::new(format!("{id}/{name}")).unwrap()).await.unwrap();
-    assert_eq!(lab.service.get_host_ignition(&lab.caller, host).await.unwrap_err().status(), 500);
+    assert_eq!(
+        lab.service.get_host_ignition(&lab.caller, host).await.unwrap_err().kind(),
+        RefusalKind::Internal
+    );
     lab.stop().await;
 }
 
@@ -108,14 +118,18 @@ async fn login(database: Database) {
         let (service, caller) = (lab.service.clone(), lab.caller.clone());
         async move { service.get_credentials(&caller, id).await }
     };
-    let (status, why) = refusal(credentials(&lab).await);
-    assert_eq!((status, why.starts_with("console-url isn't available yet")), (409, true), "{why}");
+    let (kind, why) = refusal(credentials(&lab).await);
+    assert_eq!(
+        (kind, why.starts_with("console-url isn't available yet")),
+        (RefusalKind::Conflict, true),
+        "{why}"
+    );
     let lab = changed(&database, lab, id, |cluster| {
         let rows = cluster.monitored_operators.iter_mut().flatten();
         rows.for_each(|row| row.status = Some(OperatorStatus::Available));
     })
     .await;
-    assert_eq!(credentials(&lab).await.unwrap_err().status(), 500);
+    assert_eq!(credentials(&lab).await.unwrap_err().kind(), RefusalKind::Internal);
     lab.put(id, "kubeadmin-password", "aaaaa-bbbbb").await;
     let given = credentials(&lab).await.unwrap();
     assert_eq!((given.username.as_str(), given.password.expose()), ("kubeadmin", "aaaaa-bbbbb"));
@@ -124,7 +138,7 @@ async fn login(database: Database) {
     let lab = changed(&database, lab, id, |cluster| cluster.monitored_operators = None).await;
     assert_eq!(credentials(&lab).await.unwrap().console_url, "");
     let nobody = lab.service.get_credentials(&lab.caller, ClusterId::random()).await;
-    assert_eq!(refusal(nobody).0, 404);
+    assert_eq!(refusal(nobody).0, RefusalKind::NotFound);
     lab.stop().await;
 }
 
@@ -135,14 +149,14 @@ async fn ingress(database: Database) {
         let (service, caller, ca) = (lab.service.clone(), lab.caller.clone(), ca.to_owned());
         async move { service.upload_cluster_ingress_cert(&caller, id, &ca).await }
     };
-    assert_eq!(refusal(upload(&lab, ClusterId::random(), CA).await).0, 404);
-    let (status, why) = refusal(upload(&lab, id, CA).await);
+    assert_eq!(refusal(upload(&lab, ClusterId::random(), CA).await).0, RefusalKind::NotFound);
+    let (kind, why) = refusal(upload(&lab, id, CA).await);
     let early = " state, upload ingress ca can be done only in finalizing or installed state";
-    assert!(status == 400 && why.ends_with(early), "{why}");
+    assert!(kind == RefusalKind::Invalid && why.ends_with(early), "{why}");
     let lab = in_status(&database, lab, id, ClusterStatus::Finalizing).await;
-    assert_eq!(upload(&lab, id, CA).await.unwrap_err().status(), 500);
+    assert_eq!(upload(&lab, id, CA).await.unwrap_err().kind(), RefusalKind::Internal);
     lab.put(id, "kubeconfig-noingress", KUBECONFIG).await;
-    let not_pem = (500, "given ingress-ca is not valid PEM format".to_owned());
+    let not_pem = (RefusalKind::Internal, "given ingress-ca is not valid PEM format".to_owned());
     for ca in ["", "not a certificate", &"A".repeat(1 << 20)] {
         assert_eq!(refusal(upload(&lab, id, ca).await), not_pem);
     }
@@ -164,7 +178,10 @@ async fn urls(database: Database) {
     let lab = Lab::start(&database).await;
     let infra_env_id = lab.infra_env(None).await.id;
     let refused = lab.service.get_presigned_for_cluster_files(&lab.caller).await;
-    assert_eq!(refusal(refused), (400, "Failed to generate presigned URL: invalid backend".to_owned()));
+    assert_eq!(
+        refusal(refused),
+        (RefusalKind::Invalid, "Failed to generate presigned URL: invalid backend".to_owned())
+    );
     let sign = |infra_env_id: InfraEnvId, name: &str, kind: Option<&str>| {
         let (file_name, ipxe_script_type) = (name.to_owned(), kind.map(str::to_owned));
         let file = InfraEnvFile { infra_env_id, file_name, ipxe_script_type };
@@ -179,7 +196,7 @@ async fn urls(database: Database) {
     assert_eq!(script.url, format!("{path}?file_name=ipxe-script&ipxe_script_type=boot-order-control"));
     let wrong = sign(infra_env_id, "discovery.ign", Some("boot-order-control")).await;
     let text = r#"ipxe_script_type can be set only for "ipxe-script""#.to_owned();
-    assert_eq!(refusal(wrong), (400, text));
-    assert_eq!(refusal(sign(InfraEnvId::random(), "discovery.ign", None).await).0, 404);
+    assert_eq!(refusal(wrong), (RefusalKind::Invalid, text));
+    assert_eq!(refusal(sign(InfraEnvId::random(), "discovery.ign", None).await).0, RefusalKind::NotFound);
     lab.stop().await;
 }

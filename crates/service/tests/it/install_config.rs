@@ -1,5 +1,6 @@
 //! The install config and its overrides.
 
+use assisted_core::model::refusal::RefusalKind;
 use assisted_service::Error;
 use assisted_wire::cluster::ClusterKind;
 use assisted_wire::id::ClusterId;
@@ -46,17 +47,17 @@ async fn shown_and_overridden(database: Database) {
     for overrides in
         ["{", "\0", r#"{"publish":"Internal"}"#, r#"{"fips":"yes"}"#, &huge, &many, &"[".repeat(1 << 20)]
     {
-        assert_eq!(refusal(lab.override_config(id, overrides).await).0, 400);
+        assert_eq!(refusal(lab.override_config(id, overrides).await).0, RefusalKind::Invalid);
     }
     assert_eq!(lab.get_cluster(id).await.install_config_overrides, r#"{"fips":true}"#);
     lab.override_config(id, "").await.unwrap();
     assert_eq!(lab.install_config(id).await["fips"], false);
 
     let nobody = ClusterId::random();
-    assert_eq!(refusal(lab.override_config(nobody, "{}").await).0, 404);
+    assert_eq!(refusal(lab.override_config(nobody, "{}").await).0, RefusalKind::NotFound);
     assert_eq!(
         refusal(lab.service.get_cluster_install_config(&lab.caller, nobody).await),
-        (404, format!("Failed to get cluster {nobody}: record not found"))
+        (RefusalKind::NotFound, format!("Failed to get cluster {nobody}: record not found"))
     );
     lab.stop().await;
 }
@@ -65,7 +66,10 @@ async fn of_no_use_on_day_2(database: Database) {
     let lab = Lab::start(&database).await;
     let id = lab.single_node().await.id;
     let lab = changed(&database, lab, id, |cluster| cluster.kind = ClusterKind::AddHostsCluster).await;
-    let (status, text) = refusal(lab.service.get_cluster_install_config(&lab.caller, id).await);
-    assert!(status == 400 && text.starts_with("The install config is not available because"), "{text}");
+    let (kind, text) = refusal(lab.service.get_cluster_install_config(&lab.caller, id).await);
+    assert!(
+        kind == RefusalKind::Invalid && text.starts_with("The install config is not available because"),
+        "{text}"
+    );
     lab.stop().await;
 }

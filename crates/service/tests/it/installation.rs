@@ -3,6 +3,7 @@
 use assisted_blob::Key;
 use assisted_core::admission::field::ignition_config;
 use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::RefusalKind;
 use assisted_core::settings::Generator;
 use assisted_service::event::ListEvents;
 use assisted_wire::cluster::{Cluster, ClusterKind, ClusterStatus, FinalizingStage};
@@ -200,12 +201,12 @@ async fn to_the_end(database: Database) {
     let cluster = lab.until_cluster(id, "generated", prepared).await;
     assert!(cluster.openshift_cluster_id.is_some());
     lab.until_idle(id).await;
-    assert_eq!(refusal(lab.service.install_cluster(&lab.caller, id).await).0, 409, "twice");
+    assert_eq!(refusal(lab.service.install_cluster(&lab.caller, id).await).0, RefusalKind::Conflict, "twice");
     for host in &ready.hosts {
         lab.check(*host, 0).await;
     }
     lab.until_status(id, ClusterStatus::Installing).await;
-    assert_eq!(refusal(lab.service.deregister_cluster(&lab.caller, id).await).0, 409);
+    assert_eq!(refusal(lab.service.deregister_cluster(&lab.caller, id).await).0, RefusalKind::Conflict);
 
     // What was generated can be fetched, and is what it says it is.
     let mut ignitions = vec!["bootstrap.ign".to_owned(), "master.ign".to_owned(), "worker.ign".to_owned()];
@@ -227,7 +228,7 @@ async fn to_the_end(database: Database) {
         lab.all_stages(*host).await;
         let stage = HostProgress { current_stage: Some(HostStage::Installing), progress_info: "".into() };
         let late = lab.service.update_host_install_progress(&lab.caller, *host, stage).await;
-        assert_eq!(refusal(late).0, 409);
+        assert_eq!(refusal(late).0, RefusalKind::Conflict);
         assert_eq!(lab.get(*host).await.status, HostStatus::Installed);
         let cluster = lab.until_cluster(id, "further", |cluster| last(cluster) > total).await;
         total = last(&cluster);
@@ -260,7 +261,7 @@ async fn to_the_end(database: Database) {
         lab.service.cancel_installation(&lab.caller, id).await,
         lab.service.reset_cluster(&lab.caller, id).await,
     ] {
-        assert_eq!(refusal(outcome).0, 409);
+        assert_eq!(refusal(outcome).0, RefusalKind::Conflict);
     }
     let names = lab.event_names(id).await;
     for name in ["cancel_installation_failed", "reset_installation_failed"] {
@@ -273,9 +274,12 @@ async fn cancelled_and_reset(database: Database) {
     let lab = Lab::simulating(&database).await;
     let ready = lab.ready().await;
     let id = ready.id;
-    assert_eq!(refusal(lab.service.cancel_installation(&lab.caller, ClusterId::random()).await).0, 404);
-    assert_eq!(refusal(lab.service.cancel_installation(&lab.caller, id).await).0, 409);
-    assert_eq!(refusal(lab.service.reset_cluster(&lab.caller, id).await).0, 409);
+    assert_eq!(
+        refusal(lab.service.cancel_installation(&lab.caller, ClusterId::random()).await).0,
+        RefusalKind::NotFound
+    );
+    assert_eq!(refusal(lab.service.cancel_installation(&lab.caller, id).await).0, RefusalKind::Conflict);
+    assert_eq!(refusal(lab.service.reset_cluster(&lab.caller, id).await).0, RefusalKind::Conflict);
     let manifest = json!({"file_name": "mine.yaml", "content": "e30="});
     let manifest = serde_json::from_value(manifest).unwrap();
     lab.service.create_cluster_manifest(&lab.caller, id, manifest).await.unwrap();
@@ -290,7 +294,11 @@ async fn cancelled_and_reset(database: Database) {
     for host in &ready.hosts {
         assert_eq!(lab.get(*host).await.status, HostStatus::Cancelled);
     }
-    assert_eq!(refusal(lab.service.cancel_installation(&lab.caller, id).await).0, 409, "twice");
+    assert_eq!(
+        refusal(lab.service.cancel_installation(&lab.caller, id).await).0,
+        RefusalKind::Conflict,
+        "twice"
+    );
     let generated = lab.file_names(id).await;
     assert!(generated.iter().any(|name| name == "bootstrap.ign"), "{generated:?}");
 
@@ -344,8 +352,11 @@ async fn real_hosts_are_not_simulated(database: Database) {
     let mut machine = inventory(1);
     machine["system_vendor"]["product_name"] = json!("PowerEdge R640");
     lab.reply(ready.hosts[0], StepType::Inventory, &machine).await.unwrap();
-    let (status, why) = refusal(lab.service.install_cluster(&lab.caller, ready.id).await);
-    assert!(status == 409 && why.starts_with("Host node-1 is not simulated"), "{status} {why}");
+    let (kind, why) = refusal(lab.service.install_cluster(&lab.caller, ready.id).await);
+    assert!(
+        kind == RefusalKind::Conflict && why.starts_with("Host node-1 is not simulated"),
+        "{kind:?} {why}"
+    );
     assert_eq!(lab.get_cluster(ready.id).await.status, ClusterStatus::Ready);
     for host in &ready.hosts {
         assert_eq!(lab.get(*host).await.status, HostStatus::Known);
@@ -353,8 +364,8 @@ async fn real_hosts_are_not_simulated(database: Database) {
     lab.until_idle(ready.id).await;
     // What is wrong with the cluster itself is told first.
     let other = lab.cluster(json!({"name": "other"})).await;
-    let (status, why) = refusal(lab.service.install_cluster(&lab.caller, other.id).await);
-    assert_eq!(status, 409);
+    let (kind, why) = refusal(lab.service.install_cluster(&lab.caller, other.id).await);
+    assert_eq!(kind, RefusalKind::Conflict);
     assert!(why.starts_with("Cluster is not ready for installation"), "{why}");
 
     lab.reply(ready.hosts[0], StepType::Inventory, &inventory(1)).await.unwrap();
@@ -411,14 +422,14 @@ async fn disabled_and_enabled(database: Database) {
     let lab = Lab::simulating(&database).await;
     let ready = lab.ready().await;
     let host = ready.hosts[0];
-    assert_eq!(refusal(lab.service.enable_host(&lab.caller, host).await).0, 409);
+    assert_eq!(refusal(lab.service.enable_host(&lab.caller, host).await).0, RefusalKind::Conflict);
     let disabled = lab.service.disable_host(&lab.caller, host).await.unwrap();
     assert_eq!(disabled.status, HostStatus::Disabled);
     let cluster = lab.get_cluster(ready.id).await;
     assert_eq!((cluster.status, cluster.enabled_host_count), (ClusterStatus::Insufficient, 2));
     assert_eq!(cluster.total_host_count, 3);
     assert!(lab.steps(host).await.is_empty());
-    assert_eq!(refusal(lab.service.disable_host(&lab.caller, host).await).0, 409, "twice");
+    assert_eq!(refusal(lab.service.disable_host(&lab.caller, host).await).0, RefusalKind::Conflict, "twice");
 
     let enabled = lab.service.enable_host(&lab.caller, host).await.unwrap();
     assert_eq!(enabled.status, HostStatus::Discovering);
@@ -435,14 +446,18 @@ async fn a_day2_host(database: Database) {
     let cluster = lab.service.transform_cluster_to_adding_hosts(&lab.caller, id).await.unwrap();
     assert_eq!((cluster.status, cluster.kind), (ClusterStatus::AddingHosts, ClusterKind::AddHostsCluster));
     assert_eq!(cluster.api_vip_dns_name.as_deref(), Some("192.168.126.100"));
-    let (status, why) = refusal(lab.service.transform_cluster_to_adding_hosts(&lab.caller, id).await);
-    assert!(status == 400 && why.contains("Expected cluster status: installed"), "{why}");
-    let (status, _) = refusal(lab.service.install_host(&lab.caller, ready.hosts[0]).await);
-    assert_eq!(status, 409, "it is installed");
+    let (kind, why) = refusal(lab.service.transform_cluster_to_adding_hosts(&lab.caller, id).await);
+    assert!(kind == RefusalKind::Invalid && why.contains("Expected cluster status: installed"), "{why}");
+    let (kind, _) = refusal(lab.service.install_host(&lab.caller, ready.hosts[0]).await);
+    assert_eq!(kind, RefusalKind::Conflict, "it is installed");
 
     let host = lab.host(infra_env).await;
     assert_eq!(lab.get(host).await.kind, HostKind::AddToExistingClusterHost);
-    assert_eq!(refusal(lab.service.install_host(&lab.caller, host).await).0, 409, "too early");
+    assert_eq!(
+        refusal(lab.service.install_host(&lab.caller, host).await).0,
+        RefusalKind::Conflict,
+        "too early"
+    );
     lab.tell_all(host, 4).await;
     lab.until(host, HostStatus::Insufficient).await;
     lab.until_told(host, StepType::ApiVipConnectivityCheck).await;
@@ -468,14 +483,14 @@ async fn a_day2_host(database: Database) {
     assert_eq!(lab.get(host).await.logs_info, Some(LogsState::Requested));
     let reset = lab.service.reset_host(&lab.caller, host).await.unwrap();
     assert_eq!(reset.status, HostStatus::ResettingPendingUserAction);
-    assert_eq!(refusal(lab.service.reset_host(&lab.caller, ready.hosts[0]).await).0, 409);
+    assert_eq!(refusal(lab.service.reset_host(&lab.caller, ready.hosts[0]).await).0, RefusalKind::Conflict);
     lab.register(infra_env, host.host_id).await.unwrap();
     lab.until(host, HostStatus::Discovering).await;
 
     let operator = lab.service.list_of_cluster_operators(&lab.caller, id, Some("console")).await.unwrap();
     assert_eq!(operator.0[0].status, Some(OperatorStatus::Available));
-    let (status, _) = refusal(lab.service.list_of_cluster_operators(&lab.caller, id, Some("none")).await);
-    assert_eq!(status, 404);
+    let (kind, _) = refusal(lab.service.list_of_cluster_operators(&lab.caller, id, Some("none")).await);
+    assert_eq!(kind, RefusalKind::NotFound);
     let nobodys =
         lab.service.list_of_cluster_operators(&lab.caller, ClusterId::random(), None).await.unwrap();
     assert!(nobodys.0.is_empty());

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use assisted_blob::Blob;
 use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::RefusalKind;
 use assisted_core::settings::Settings;
 use assisted_service::cluster::GetCluster;
 use assisted_service::event::{EventPage, ListEvents};
@@ -303,10 +304,10 @@ pub async fn content(file: File) -> Vec<u8> {
     pieces.concat()
 }
 
-/// Status and text of a refusal.
-pub fn refusal<T: std::fmt::Debug>(outcome: Result<T, Error>) -> (u16, String) {
+/// Kind and text of a refusal.
+pub fn refusal<T: std::fmt::Debug>(outcome: Result<T, Error>) -> (RefusalKind, String) {
     let error = outcome.unwrap_err();
-    (error.status(), error.to_string())
+    (error.kind(), error.to_string())
 }
 
 /// The inventory of a sufficient machine.

@@ -1,5 +1,6 @@
 //! From nothing to a cluster that is ready, and back.
 
+use assisted_core::model::refusal::RefusalKind;
 use assisted_service::cluster::{ListClusterHosts, ListClusters};
 use assisted_service::infra_env::ListInfraEnvs;
 use assisted_wire::cluster::ClusterStatus;
@@ -76,13 +77,16 @@ async fn a_single_node(database: Database) {
     assert!(lab.service.list_cluster_hosts(&lab.caller, workers).await.unwrap().0.is_empty());
 
     // And back.
-    let (status, text) = refusal(lab.service.deregister_infra_env(&lab.caller, infra_env.id).await);
-    assert_eq!(status, 400, "{text}");
+    let (kind, text) = refusal(lab.service.deregister_infra_env(&lab.caller, infra_env.id).await);
+    assert_eq!(kind, RefusalKind::Invalid, "{text}");
     assert_eq!(text, format!("failed to deregister infraEnv {}, 1 hosts are still associated", infra_env.id));
     lab.service.deregister_cluster(&lab.caller, cluster.id).await.unwrap();
-    assert_eq!(refusal(lab.service.get_host(&lab.caller, host).await).0, 404);
-    assert_eq!(refusal(lab.poll(host).await).0, 404);
-    assert_eq!(refusal(lab.service.deregister_cluster(&lab.caller, cluster.id).await).0, 404);
+    assert_eq!(refusal(lab.service.get_host(&lab.caller, host).await).0, RefusalKind::NotFound);
+    assert_eq!(refusal(lab.poll(host).await).0, RefusalKind::NotFound);
+    assert_eq!(
+        refusal(lab.service.deregister_cluster(&lab.caller, cluster.id).await).0,
+        RefusalKind::NotFound
+    );
     let deleted =
         ListClusters { get_unregistered_clusters: true, with_hosts: true, ..ListClusters::default() };
     let deleted = lab.service.list_clusters(&lab.caller, deleted).await.unwrap();
@@ -106,7 +110,7 @@ async fn registered_again(database: Database) {
     let response = lab.register(infra_env.id, host.host_id).await.unwrap();
     assert!(response.next_step_runner_command.is_some());
     let again = lab.get(host).await;
-    assert_eq!(again.status, HostStatus::Discovering);
+    assert_eq!(again.kind, HostStatus::Discovering);
     assert!(again.inventory.is_empty() && again.ntp_sources.is_empty());
     assert_eq!(again.installation_disk_path, "/dev/sda");
     assert_eq!(lab.steps(host).await, [StepType::Inventory]);
@@ -114,7 +118,7 @@ async fn registered_again(database: Database) {
     // A host that was removed registers as if it had never been there.
     lab.service.deregister_host(&lab.caller, host).await.unwrap();
     assert_eq!(lab.get_cluster(cluster.id).await.total_host_count, 0);
-    assert_eq!(refusal(lab.service.deregister_host(&lab.caller, host).await).0, 500);
+    assert_eq!(refusal(lab.service.deregister_host(&lab.caller, host).await).0, RefusalKind::Internal);
     lab.register(infra_env.id, host.host_id).await.unwrap();
     let anew = lab.get(host).await;
     assert_eq!((anew.status, anew.installation_disk_path.as_str()), (HostStatus::Discovering, ""));
@@ -134,8 +138,8 @@ async fn updates_show_at_once(database: Database) {
     let rename = |name: &str| serde_json::from_value(json!({"host_name": name})).unwrap();
     let named = lab.service.update_host(&lab.caller, host, rename("better")).await.unwrap();
     assert_eq!((named.requested_hostname.as_str(), named.status), ("better", HostStatus::Known));
-    let (status, _) = refusal(lab.service.update_host(&lab.caller, host, rename("localhost")).await);
-    assert_eq!(status, 400);
+    let (kind, _) = refusal(lab.service.update_host(&lab.caller, host, rename("localhost")).await);
+    assert_eq!(kind, RefusalKind::Invalid);
     assert_eq!(lab.get(host).await.requested_hostname, "better");
 
     lab.until_cluster(cluster.id, "ready", |cluster| cluster.status == ClusterStatus::Ready).await;

@@ -1,5 +1,6 @@
 //! Logs: their progress, their upload, their download.
 
+use assisted_core::model::refusal::RefusalKind;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
@@ -72,12 +73,12 @@ async fn told(database: Database) {
     let nobody = HostKey { host_id: HostId::random(), ..host };
     let missing =
         lab.service.update_host_logs_progress(&lab.caller, nobody, state(LogsState::Requested)).await;
-    assert_eq!(refusal(missing).0, 404);
+    assert_eq!(refusal(missing).0, RefusalKind::NotFound);
     let missing = lab
         .service
         .update_cluster_logs_progress(&lab.caller, ClusterId::random(), state(LogsState::Requested))
         .await;
-    assert_eq!(refusal(missing).0, 404);
+    assert_eq!(refusal(missing).0, RefusalKind::NotFound);
     lab.stop().await;
 }
 
@@ -133,13 +134,16 @@ async fn by_their_role_and_type(database: Database) {
     let other = UploadLogs { logs_type: LogsType::All, ..of_controller(id) };
     lab.upload_logs(other, b"other").await.unwrap();
     assert_eq!(lab.get_cluster(id).await.logs_info, None);
-    assert_eq!(refusal(lab.logs(query(id, Some(LogsType::Controller), None)).await).0, 409);
+    assert_eq!(refusal(lab.logs(query(id, Some(LogsType::Controller), None)).await).0, RefusalKind::Conflict);
     lab.upload_logs(of_controller(id), b"controller").await.unwrap();
     let files = unpack(&lab.logs(query(id, None, None)).await.unwrap().1);
     assert_eq!(files["all_logs.tar.gz"], b"other");
     assert_eq!(files["controller_logs.tar.gz"], b"controller");
     let untyped = UploadLogs { logs_type: LogsType::Empty, ..of_controller(id) };
-    assert_eq!(refusal(lab.upload_logs(untyped, b"").await), (400, "logs_type is required".to_owned()));
+    assert_eq!(
+        refusal(lab.upload_logs(untyped, b"").await),
+        (RefusalKind::Invalid, "logs_type is required".to_owned())
+    );
     lab.stop().await;
 }
 
@@ -149,44 +153,53 @@ async fn refused(database: Database) {
     let host = lab.host(lab.infra_env(Some(id)).await.id).await;
     let without = UploadLogs { host_id: None, ..of_host(id, host) };
     let text = "cluster_id and host_id are required for upload host logs".to_owned();
-    assert_eq!(refusal(lab.upload_logs(without, b"").await), (400, text));
+    assert_eq!(refusal(lab.upload_logs(without, b"").await), (RefusalKind::Invalid, text));
     let nobody = UploadLogs { host_id: Some(HostId::random()), ..of_host(id, host) };
-    assert_eq!(refusal(lab.upload_logs(nobody, b"").await).0, 404);
-    assert_eq!(refusal(lab.upload_logs(of_host(ClusterId::random(), host), b"").await).0, 404);
-    assert_eq!(refusal(lab.upload_logs(of_controller(ClusterId::random()), b"").await).0, 404);
+    assert_eq!(refusal(lab.upload_logs(nobody, b"").await).0, RefusalKind::NotFound);
+    assert_eq!(
+        refusal(lab.upload_logs(of_host(ClusterId::random(), host), b"").await).0,
+        RefusalKind::NotFound
+    );
+    assert_eq!(
+        refusal(lab.upload_logs(of_controller(ClusterId::random()), b"").await).0,
+        RefusalKind::NotFound
+    );
 
     let host_id = Some(host.host_id);
     for (asked, expected) in [
         (
             query(id, Some(LogsType::Host), None),
-            (400, "Host ID must be provided for downloading host logs".to_owned()),
+            (RefusalKind::Invalid, "Host ID must be provided for downloading host logs".to_owned()),
         ),
         (
             query(id, Some(LogsType::Host), host_id),
-            (409, format!("Logs for host {} were not found", host.host_id)),
+            (RefusalKind::Conflict, format!("Logs for host {} were not found", host.host_id)),
         ),
         (
             query(id, Some(LogsType::Controller), None),
-            (409, format!("Controller Logs for cluster {id} were not found")),
+            (RefusalKind::Conflict, format!("Controller Logs for cluster {id} were not found")),
         ),
-        (query(ClusterId::random(), None, None), (404, "record not found".to_owned())),
+        (query(ClusterId::random(), None, None), (RefusalKind::NotFound, "record not found".to_owned())),
     ] {
         assert_eq!(refusal(lab.logs(asked).await), expected);
     }
-    assert_eq!(refusal(lab.logs(query(id, Some(LogsType::Host), Some(HostId::random()))).await).0, 404);
+    assert_eq!(
+        refusal(lab.logs(query(id, Some(LogsType::Host), Some(HostId::random()))).await).0,
+        RefusalKind::NotFound
+    );
 
     // Broken off, and without an end: nothing is kept of either.
     let broken =
         stream::iter([Ok(Bytes::from("half")), Err(io::Error::new(io::ErrorKind::InvalidData, "cut off"))]);
     let error = lab.service.upload_logs(&lab.caller, of_controller(id), broken).await.unwrap_err();
-    assert_eq!((error.status(), error.to_string()), (400, "cut off".to_owned()));
+    assert_eq!((error.kind(), error.to_string()), (RefusalKind::Invalid, "cut off".to_owned()));
     let piece = Bytes::from(vec![0; 1 << 20]);
     let endless = stream::repeat_with(move || Ok(piece.clone()));
     let error = lab.service.upload_logs(&lab.caller, of_controller(id), endless).await.unwrap_err();
     let text = "upfile in formData should be at most 262144000 bytes long".to_owned();
-    assert_eq!((error.status(), error.to_string()), (400, text));
+    assert_eq!((error.kind(), error.to_string()), (RefusalKind::Invalid, text));
     assert_eq!(lab.get_cluster(id).await.logs_info, None);
-    assert_eq!(refusal(lab.logs(query(id, Some(LogsType::Controller), None)).await).0, 409);
+    assert_eq!(refusal(lab.logs(query(id, Some(LogsType::Controller), None)).await).0, RefusalKind::Conflict);
     lab.stop().await;
 }
 

@@ -1,6 +1,7 @@
 //! Custom manifests.
 
 use assisted_blob::Key;
+use assisted_core::model::refusal::RefusalKind;
 use assisted_service::Error;
 use assisted_service::manifest::ManifestFile;
 use assisted_wire::cluster::ClusterStatus;
@@ -98,7 +99,7 @@ async fn round_trip(database: Database) {
     assert!(!lab.in_use(id).await);
     assert_eq!(
         refusal(lab.read(id, Openshift, "b.yaml").await),
-        (404, format!("Cluster manifest openshift/b.yaml doesn't exist in cluster {id}"))
+        (RefusalKind::NotFound, format!("Cluster manifest openshift/b.yaml doesn't exist in cluster {id}"))
     );
     assert_eq!(lab.manifests(id, true).await, ["system openshift/50-masters.yaml"]);
     lab.stop().await;
@@ -114,7 +115,7 @@ async fn moved_and_renamed(database: Database) {
             "manifest file {name} for cluster ID {id} in folder {folder} cannot be uploaded as it is not distinct between \
              {{manifest, openshift}} folders"
         );
-        (400, text)
+        (RefusalKind::Invalid, text)
     };
     assert_eq!(refusal(lab.upload(id, "openshift", "a.yaml", TEXT).await), distinct("openshift", "a.yaml"));
     let moved =
@@ -136,7 +137,7 @@ async fn moved_and_renamed(database: Database) {
     lab.patch(id, changed).await.unwrap();
     assert_eq!(lab.read(id, Manifests, "b.yml").await.unwrap(), "a: 3");
     let nobody = json!({"folder": "manifests", "file_name": "no.yml", "updated_file_name": "yes.yml"});
-    assert_eq!(refusal(lab.patch(id, nobody).await).0, 500);
+    assert_eq!(refusal(lab.patch(id, nobody).await).0, RefusalKind::Internal);
     // The ending of the old name tells what the new content must be.
     let other = json!({"folder": "manifests", "file_name": "b.yml", "updated_file_name": "b.json", "updated_content": STANDARD.encode("a: [")});
     assert!(refusal(lab.patch(id, other).await).1.contains("has an invalid YAML format"));
@@ -162,10 +163,14 @@ async fn bad_names_and_contents(database: Database) {
         "a b.yaml",
         &format!("{}.yaml", "n".repeat(300)),
     ] {
-        assert_eq!(refusal(lab.upload(id, "manifests", name, TEXT).await).0, 422, "{name:?}");
+        assert_eq!(
+            refusal(lab.upload(id, "manifests", name, TEXT).await).0,
+            RefusalKind::Unprocessable,
+            "{name:?}"
+        );
         let renamed = json!({"folder": "manifests", "file_name": "a.yaml", "updated_file_name": name});
-        assert_eq!(refusal(lab.patch(id, renamed).await).0, 422, "{name:?}");
-        assert_eq!(refusal(lab.read(id, Manifests, name).await).0, 404, "{name:?}");
+        assert_eq!(refusal(lab.patch(id, renamed).await).0, RefusalKind::Unprocessable, "{name:?}");
+        assert_eq!(refusal(lab.read(id, Manifests, name).await).0, RefusalKind::NotFound, "{name:?}");
         lab.remove(id, Manifests, name).await.unwrap();
     }
     assert!(outside.exists(&Key::new("secret.yaml").unwrap()).await.unwrap());
@@ -179,18 +184,18 @@ async fn bad_names_and_contents(database: Database) {
         ("a.yaml.patch", "a: 1"),
         ("a.yaml", &large),
     ] {
-        assert_eq!(refusal(lab.upload(id, "manifests", name, text).await).0, 400, "{name}");
+        assert_eq!(refusal(lab.upload(id, "manifests", name, text).await).0, RefusalKind::Invalid, "{name}");
     }
     let params = json!({"file_name": "a.yaml", "content": "!"});
     let params = serde_json::from_value(params).unwrap();
     assert_eq!(
         refusal(lab.service.create_cluster_manifest(&lab.caller, id, params).await),
-        (400, format!("failed to base64-decode cluster manifest content for cluster {id}"))
+        (RefusalKind::Invalid, format!("failed to base64-decode cluster manifest content for cluster {id}"))
     );
     assert!(lab.manifests(id, true).await.is_empty() && !lab.in_use(id).await);
 
     let nobody = ClusterId::random();
-    let missing = (404, "Object Not Found".to_owned());
+    let missing = (RefusalKind::NotFound, "Object Not Found".to_owned());
     assert_eq!(refusal(lab.upload(nobody, "manifests", "a b", "").await), missing);
     assert_eq!(refusal(lab.patch(nobody, json!({"folder": "manifests", "file_name": "a b"})).await), missing);
     assert_eq!(refusal(lab.read(nobody, Manifests, "a").await), missing);
@@ -209,8 +214,8 @@ async fn only_before_the_installation(database: Database) {
         "cluster {id} is not in pre-installation states, can't modify manifests after installation has been started"
     );
     let patch = json!({"folder": "manifests", "file_name": "a.yaml", "updated_file_name": "b.yaml"});
-    assert_eq!(refusal(lab.patch(id, patch).await), (400, late.clone()));
-    assert_eq!(refusal(lab.remove(id, Manifests, "a.yaml").await), (400, late));
+    assert_eq!(refusal(lab.patch(id, patch).await), (RefusalKind::Invalid, late.clone()));
+    assert_eq!(refusal(lab.remove(id, Manifests, "a.yaml").await), (RefusalKind::Invalid, late));
     lab.upload(id, "manifests", "b.yaml", TEXT).await.unwrap();
     assert_eq!(lab.manifests(id, false).await, ["user manifests/a.yaml", "user manifests/b.yaml"]);
     lab.stop().await;
@@ -247,8 +252,12 @@ async fn there_is_an_end_to_manifests() {
     for number in 0..5000 {
         std::fs::write(folder.join(format!("{number}.yaml")), "a: 1").unwrap();
     }
-    let (status, text) = refusal(lab.upload(id, "openshift", "last.yaml", TEXT).await);
-    assert_eq!((status, text.ends_with("as the cluster has 5000 manifests already")), (400, true), "{text}");
+    let (kind, text) = refusal(lab.upload(id, "openshift", "last.yaml", TEXT).await);
+    assert_eq!(
+        (kind, text.ends_with("as the cluster has 5000 manifests already")),
+        (RefusalKind::Invalid, true),
+        "{text}"
+    );
     lab.upload(id, "openshift", "7.yaml", TEXT).await.unwrap();
     assert_eq!(lab.manifests(id, false).await, ["user openshift/7.yaml", "user openshift/first.yaml"]);
     assert_eq!(lab.manifests(id, true).await.len(), 5001);

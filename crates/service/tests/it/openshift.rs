@@ -1,5 +1,6 @@
 //! Files out of a release in a real registry, made by the installer program in it.
 
+use assisted_core::model::refusal::RefusalKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -359,8 +360,8 @@ async fn the_config_of_an_image_with_its_release() {
     let params = serde_json::from_value(params).unwrap();
     let infra_env = Box::pin(lab.service.register_infra_env(&lab.caller, params)).await.unwrap();
     let query = DownloadInfraEnvFiles { infra_env_id: infra_env.id, ..query };
-    let (status, why) = refusal(lab.service.download_infra_env_files(&lab.caller, query).await);
-    assert!(status == 409 && why.contains("without GENERATOR=simulation"), "{status} {why}");
+    let (kind, why) = refusal(lab.service.download_infra_env_files(&lab.caller, query).await);
+    assert!(kind == RefusalKind::Conflict && why.contains("without GENERATOR=simulation"), "{kind:?} {why}");
     lab.stop().await;
 }
 
@@ -536,7 +537,7 @@ async fn ways_that_are_bad() {
         for (part, times, fault) in *faults {
             proxy.spoil(part, *times, fault.clone());
         }
-        let (status, reason) = attempt(&lab, id).await;
+        let (kind, reason) = attempt(&lab, id).await;
         if told.is_empty() {
             assert_eq!(status, Some(InstallationPreparationStatus::Success), "{what}: {reason}");
         } else {
@@ -548,7 +549,7 @@ async fn ways_that_are_bad() {
             assert!(failures.iter().any(|message| message.contains(&reason)), "{what}: {failures:?}");
             // Mended, it goes on.
             proxy.mend();
-            let (status, reason) = attempt(&lab, id).await;
+            let (kind, reason) = attempt(&lab, id).await;
             assert_eq!(status, Some(InstallationPreparationStatus::Success), "{what}, mended: {reason}");
         }
         proxy.mend();
@@ -583,7 +584,7 @@ async fn places_that_are_bad() {
         let lab = Lab::generating(&database, time, site.reading(&places, transport, |_| {})).await;
         let id = lab.ready().await.id;
         site.release(version(&lab.get_cluster(id).await), oci::OPENSHIFT_INSTALL).await;
-        let (status, reason) = attempt(&lab, id).await;
+        let (kind, reason) = attempt(&lab, id).await;
         match told {
             None => assert_eq!(status, Some(InstallationPreparationStatus::Success), "{what}: {reason}"),
             Some(told) => {
@@ -619,7 +620,7 @@ async fn certificates_and_authorities_that_are_given() {
     let id = lab.ready().await.id;
     let program = site.beside(CERTIFIED);
     site.release(version(&lab.get_cluster(id).await), &program).await;
-    let (status, reason) = attempt(&lab, id).await;
+    let (kind, reason) = attempt(&lab, id).await;
     assert_eq!(status, Some(InstallationPreparationStatus::Success), "{reason}");
     let config = lab.json(id, "install-config.yaml").await;
     assert_eq!(config["additionalTrustBundle"], vendor.trim());

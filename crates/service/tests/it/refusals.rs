@@ -1,6 +1,7 @@
 //! What is refused, and what it leaves behind: nothing but its event.
 
 use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::RefusalKind;
 use assisted_service::cluster::GetCluster;
 use assisted_service::{Caller, TokenResource};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
@@ -17,26 +18,32 @@ async fn nothing_is_left_behind(database: Database) {
     let service = &lab.service;
     let bad = json!({"name": "Not A Name", "openshift_version": "4.22", "pull_secret": PULL_SECRET});
     let outcome = service.register_cluster(&lab.caller, serde_json::from_value(bad).unwrap()).await;
-    assert_eq!(refusal(outcome).0, 400);
+    assert_eq!(refusal(outcome).0, RefusalKind::Invalid);
     assert!(service.list_clusters(&lab.caller, Default::default()).await.unwrap().0.is_empty());
 
     let nobodys = HostKey { infra_env_id: InfraEnvId::random(), host_id: HostId::random() };
-    assert_eq!(refusal(lab.register(nobodys.infra_env_id, nobodys.host_id).await).0, 404);
-    assert_eq!(refusal(lab.poll(nobodys).await).0, 404);
-    assert_eq!(refusal(service.list_hosts(&lab.caller, nobodys.infra_env_id).await).0, 404);
-    assert_eq!(refusal(service.get_infra_env(&lab.caller, nobodys.infra_env_id).await).0, 404);
+    assert_eq!(refusal(lab.register(nobodys.infra_env_id, nobodys.host_id).await).0, RefusalKind::NotFound);
+    assert_eq!(refusal(lab.poll(nobodys).await).0, RefusalKind::NotFound);
+    assert_eq!(refusal(service.list_hosts(&lab.caller, nobodys.infra_env_id).await).0, RefusalKind::NotFound);
+    assert_eq!(
+        refusal(service.get_infra_env(&lab.caller, nobodys.infra_env_id).await).0,
+        RefusalKind::NotFound
+    );
 
     let cluster_id = ClusterId::random();
     let params = json!({"name": "i", "pull_secret": PULL_SECRET, "cluster_id": cluster_id});
     let outcome = service.register_infra_env(&lab.caller, serde_json::from_value(params).unwrap()).await;
-    assert_eq!(refusal(outcome), (404, format!("Cluster ID {cluster_id} does not exist")));
+    assert_eq!(refusal(outcome), (RefusalKind::NotFound, format!("Cluster ID {cluster_id} does not exist")));
     let told = lab.events(Default::default()).await.events.0;
     assert!(told.iter().any(|event| event.name == "infra_env_registration_failed"), "{told:?}");
 
     let user = Caller { role: Role::User, ..Caller::admin(Uuid::new_v4()) };
     let deleted = GetCluster { cluster_id, get_unregistered_clusters: true, exclude_hosts: false };
     let error = service.get_cluster(&user, deleted).await.unwrap_err();
-    assert!(matches!(error, assisted_service::Error::Infra { status: 403, .. }), "{error:?}");
+    assert!(
+        matches!(error, assisted_service::Error::Infra { kind: RefusalKind::Forbidden, .. }),
+        "{error:?}"
+    );
     let scoped = Caller { resource: Some(TokenResource::Cluster(cluster_id)), ..lab.caller.clone() };
     assert!(!scoped.is_admin());
     lab.stop().await;
@@ -57,7 +64,7 @@ async fn settings_of_a_cluster(database: Database) {
     };
     let outcome = service.set_ignored_validations(caller, id, ignore(r#"["connected"]"#, "")).await;
     let text = "cannot proceed due to the following errors: unable to ignore the following host validations (connected)";
-    assert_eq!(refusal(outcome), (400, text.to_owned()));
+    assert_eq!(refusal(outcome), (RefusalKind::Invalid, text.to_owned()));
     let good = ignore(r#"["ntp-synced"]"#, r#"["all"]"#);
     let set = service.set_ignored_validations(caller, id, good).await.unwrap();
     assert_eq!(service.get_ignored_validations(caller, id).await.unwrap(), set);
@@ -70,7 +77,10 @@ async fn settings_of_a_cluster(database: Database) {
     assert!(service.get_preflight_requirements(caller, id).await.unwrap().ocp.is_some());
     let platforms = service.get_cluster_supported_platforms(caller, id).await.unwrap();
     assert_eq!(platforms.iter().map(|platform| platform.as_str()).collect::<Vec<_>>(), ["none"]);
-    assert_eq!(refusal(service.get_preflight_requirements(caller, ClusterId::random()).await).0, 404);
+    assert_eq!(
+        refusal(service.get_preflight_requirements(caller, ClusterId::random()).await).0,
+        RefusalKind::NotFound
+    );
     lab.stop().await;
 }
 
@@ -82,15 +92,15 @@ async fn checks_that_start_over(database: Database) {
     let nobodys = HostKey { infra_env_id: InfraEnvId::random(), host_id: HostId::random() };
     let HostKey { host_id, infra_env_id } = nobodys;
     let text = format!("Host {host_id} of cluster {infra_env_id} was not found: record not found");
-    assert_eq!(reset(nobodys, "container-images-available").await, (404, text));
+    assert_eq!(reset(nobodys, "container-images-available").await, (RefusalKind::NotFound, text));
     let pooled = lab.host(lab.infra_env(None).await.id).await;
     let text = format!("host {} is not bound to any cluster, reset validation", pooled.host_id);
-    assert_eq!(reset(pooled, "container-images-available").await, (500, text));
+    assert_eq!(reset(pooled, "container-images-available").await, (RefusalKind::Internal, text));
     let cluster = lab.single_node().await;
     let bound = lab.host(lab.infra_env(Some(cluster.id)).await.id).await;
     for id in ["ntp-synced", "nonsense", ""] {
         let text = format!("Validation \"{id}\" cannot be reset or does not exist");
-        assert_eq!(reset(bound, id).await, (400, text));
+        assert_eq!(reset(bound, id).await, (RefusalKind::Invalid, text));
     }
     for id in ["container-images-available", "sufficient-installation-disk-speed"] {
         lab.service.reset_host_validation(&lab.caller, bound, id).await.unwrap();
@@ -110,14 +120,20 @@ async fn checks_that_start_over(database: Database) {
     lab.service.update_host_ignition(&lab.caller, bound, config("")).await.unwrap();
     let usage = lab.get_cluster(cluster.id).await.feature_usage;
     assert!(!usage.contains("Ignition Config Override"), "{usage}");
-    assert_eq!(refusal(lab.service.update_host_ignition(&lab.caller, bound, config("x")).await).0, 400);
-    assert_eq!(refusal(lab.service.update_host_ignition(&lab.caller, nobodys, config("x")).await).0, 404);
+    assert_eq!(
+        refusal(lab.service.update_host_ignition(&lab.caller, bound, config("x")).await).0,
+        RefusalKind::Invalid
+    );
+    assert_eq!(
+        refusal(lab.service.update_host_ignition(&lab.caller, nobodys, config("x")).await).0,
+        RefusalKind::NotFound
+    );
     let args = |list: &[&str]| serde_json::from_value(json!({"args": list})).unwrap();
     // Arguments are judged before the host is looked for (service-api §20, 8).
     for host in [bound, nobodys] {
         let outcome = lab.service.update_host_installer_args(&lab.caller, host, args(&["--evil"])).await;
-        let (status, text) = refusal(outcome);
-        assert_eq!(status, 400);
+        let (kind, text) = refusal(outcome);
+        assert_eq!(kind, RefusalKind::Invalid);
         assert!(
             text.starts_with("found unexpected flag --evil for installer - allowed flags are ["),
             "{text}"
@@ -137,6 +153,6 @@ async fn an_id_that_is_fixed(database: Database) {
     assert_eq!(lab.infra_env(None).await.id, id);
     let params = serde_json::from_value(json!({"name": "again", "pull_secret": PULL_SECRET})).unwrap();
     let outcome = lab.service.register_infra_env(&lab.caller, params).await;
-    assert_eq!(refusal(outcome), (409, format!("infraEnv {id} is already registered")));
+    assert_eq!(refusal(outcome), (RefusalKind::Conflict, format!("infraEnv {id} is already registered")));
     lab.stop().await;
 }

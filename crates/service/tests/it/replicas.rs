@@ -1,5 +1,6 @@
 //! Two services on one database.
 
+use assisted_core::model::refusal::RefusalKind;
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::host::HostStatus;
 use assisted_wire::step::StepType;
@@ -48,7 +49,7 @@ async fn each_sees_what_the_other_does() {
         gone => Ok(gone),
     })
     .await;
-    assert_eq!(refusal(gone).0, 404);
+    assert_eq!(refusal(gone).0, RefusalKind::NotFound);
     one.stop().await;
     other.stop().await;
 }

@@ -1,6 +1,7 @@
 //! Answers of hosts: in any order, twice, of strangers, broken.
 
 use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::RefusalKind;
 use assisted_wire::host::HostStatus;
 use assisted_wire::id::HostId;
 use assisted_wire::step::{StepReply, StepType};
@@ -55,9 +56,18 @@ async fn strange(database: Database) {
     let pool = lab.infra_env(None).await;
     let host = lab.host(pool.id).await;
     let stranger = HostKey { host_id: HostId::random(), ..host };
-    assert_eq!(refusal(lab.reply(stranger, StepType::Inventory, &inventory(1)).await).0, 404);
-    assert_eq!(refusal(lab.reply(host, StepType::Inventory, &json!("nonsense")).await).0, 400);
-    assert_eq!(refusal(lab.reply(host, StepType::NtpSynchronizer, &json!([1])).await).0, 400);
+    assert_eq!(
+        refusal(lab.reply(stranger, StepType::Inventory, &inventory(1)).await).0,
+        RefusalKind::NotFound
+    );
+    assert_eq!(
+        refusal(lab.reply(host, StepType::Inventory, &json!("nonsense")).await).0,
+        RefusalKind::Invalid
+    );
+    assert_eq!(
+        refusal(lab.reply(host, StepType::NtpSynchronizer, &json!([1])).await).0,
+        RefusalKind::Invalid
+    );
     assert!(lab.get(host).await.inventory.is_empty());
 
     let failed = |exit_code| StepReply {

@@ -2,6 +2,7 @@
 
 use assisted_blob::Key;
 use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::RefusalKind;
 use assisted_service::event::ListEvents;
 use assisted_store::{Deleted, Store};
 use assisted_wire::cluster::ClusterStatus;
@@ -81,7 +82,7 @@ async fn inactive_clusters_are_deregistered(database: Database) {
     for name in ["after_inactivity_cluster_deregistered", "cluster_deregistered", "host_deregistered"] {
         assert_eq!(names.iter().filter(|known| *known == name).count(), 1, "{name} in {names:?}");
     }
-    assert_eq!(refusal(lab.service.get_host(&lab.caller, host).await).0, 404);
+    assert_eq!(refusal(lab.service.get_host(&lab.caller, host).await).0, RefusalKind::NotFound);
     assert!(lab.is_registered(busy).await);
     lab.stop().await;
 }
@@ -174,8 +175,8 @@ async fn unused_infra_envs_go_with_their_hosts(database: Database) {
     lab.touch(cluster, "10.0.0.1").await;
     lab.pass(2 * HOUR);
     lab.until_removed(pool).await;
-    assert_eq!(refusal(lab.poll(host).await).0, 404);
-    assert_eq!(refusal(lab.register(pool, host.host_id).await).0, 404);
+    assert_eq!(refusal(lab.poll(host).await).0, RefusalKind::NotFound);
+    assert_eq!(refusal(lab.register(pool, host.host_id).await).0, RefusalKind::NotFound);
     for id in [young, bound] {
         assert!(lab.service.get_infra_env(&lab.caller, id).await.is_ok());
     }

@@ -32,7 +32,7 @@ use crate::version::{Base, Version, below};
 ///
 /// # Errors
 ///
-/// 400 with the first rule that the request breaks.
+/// `Invalid` with the first rule that the request breaks.
 pub fn create(
     params: &ClusterCreateParams,
     settings: &Settings,
@@ -124,7 +124,7 @@ fn network_type(params: &ClusterCreateParams, mode: HighAvailabilityMode) -> Res
     let version = &params.openshift_version;
     // A version that can't be read is the service's failure here, as existing clients know it (service-api §4.2 step 5).
     let parsed = Version::parse(version)
-        .ok_or_else(|| Refusal::new(500, format!("Failed to parse OCP version {version}")))?;
+        .ok_or_else(|| Refusal::internal(format!("Failed to parse OCP version {version}")))?;
     let modern = parsed.base >= Base(4, 12) || mode == HighAvailabilityMode::None;
     Ok(if modern { NetworkType::OVNKubernetes } else { NetworkType::OpenShiftSDN })
 }

@@ -8,7 +8,7 @@ use super::Created;
 use super::create::create;
 use crate::admission::{New, Owner};
 use crate::model::cluster::IpStack;
-use crate::model::refusal::Refusal;
+use crate::model::refusal::{Refusal, RefusalKind};
 use crate::settings::Settings;
 use crate::state::cluster::timeouts;
 
@@ -344,14 +344,14 @@ fn refusals() {
         ),
     ] {
         let refusal = created(&further).map(|_| ()).unwrap_err();
-        assert_eq!((refusal.status, refusal.reason.as_str()), (400, text), "{further}");
+        assert_eq!((refusal.kind, refusal.reason.as_str()), (RefusalKind::Invalid, text), "{further}");
     }
 }
 
 #[test]
 fn a_version_that_is_none() {
     let refusal = created(&json!({"openshift_version": "newest"})).map(|_| ()).unwrap_err();
-    assert_eq!(refusal.status, 500);
+    assert_eq!(refusal.kind, RefusalKind::Internal);
     let domain = created(&json!({"base_dns_domain": "-"})).map(|_| ()).unwrap_err();
     assert!(domain.reason.starts_with("DNS format mismatch: - domain name is not valid."));
 }

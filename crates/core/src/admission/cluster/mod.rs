@@ -31,7 +31,7 @@ pub struct Created {
 }
 
 fn refuse(problem: impl std::fmt::Display) -> Refusal {
-    Refusal::bad_request(problem)
+    Refusal::invalid(problem)
 }
 
 /// The text of an optional member; absent and empty are the same.

@@ -46,7 +46,7 @@ pub struct Updated {
 ///
 /// # Errors
 ///
-/// 404 without a cluster, 409 in a state that allows no update, else 400 with the first rule that the request breaks.
+/// `NotFound` without a cluster, `Conflict` in a state that allows no update, else `Invalid` with the first rule that the request breaks.
 pub fn update(
     facts: &Facts,
     infra_envs: &[InfraEnvRecord],

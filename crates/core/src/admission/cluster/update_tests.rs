@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::create_tests::{created, new};
 use super::update::{Updated, update};
 use crate::model::facts::Facts;
-use crate::model::refusal::Refusal;
+use crate::model::refusal::{Refusal, RefusalKind};
 use crate::settings::Settings;
 use crate::validation::testing;
 
@@ -174,7 +174,7 @@ fn the_state_gate_comes_after_the_fields() {
     let mut facts = facts(&json!({}), 0, &[]);
     facts.test_cluster().status = ClusterStatus::Installing;
     let id = facts.test_cluster().id;
-    assert_eq!(updated(&facts, &json!({"name": "-"})).unwrap_err().status, 400);
+    assert_eq!(updated(&facts, &json!({"name": "-"})).unwrap_err().kind, RefusalKind::Invalid);
     // Time sources and tags are judged as late as they are applied.
     for body in [json!({}), json!({"tags": "a"}), json!({"tags": "-"}), json!({"ntp_sources": "a b"})] {
         assert_eq!(
@@ -321,7 +321,7 @@ fn refusals() {
         ),
     ] {
         let refusal = updated(facts, &body).map(|_| ()).unwrap_err();
-        assert_eq!((refusal.status, refusal.reason.as_str()), (400, text), "{body}");
+        assert_eq!((refusal.kind, refusal.reason.as_str()), (RefusalKind::Invalid, text), "{body}");
     }
 }
 

@@ -7,7 +7,7 @@ use assisted_wire::operator::OperatorStatus;
 
 use crate::admission::gate::{self, Invoker, Operation};
 use crate::catalogue::operator::catalogue;
-use crate::model::refusal::Refusal;
+use crate::model::refusal::{Refusal, RefusalKind};
 use crate::settings::Settings;
 
 pub use ingress::{IngressCaError, with_ingress_ca};
@@ -28,7 +28,7 @@ pub const AGENT_INSTALLER: &str = "agent-installer";
 ///
 /// # Errors
 ///
-/// 409 in a state in which it can't be there.
+/// `Conflict` in a state in which it can't be there.
 pub fn check_download(cluster: &Cluster, file: &str, settings: &Settings) -> Result<(), Refusal> {
     let operation = match file {
         KUBECONFIG => Operation::Kubeconfig,
@@ -43,7 +43,7 @@ pub fn check_download(cluster: &Cluster, file: &str, settings: &Settings) -> Res
 ///
 /// # Errors
 ///
-/// 409 until the console is there.
+/// `Conflict` until the console is there.
 pub fn console_url(cluster: &Cluster, install_invoker: &str) -> Result<Option<String>, Refusal> {
     let rows = || cluster.monitored_operators.iter().flatten();
     let Some(console) = rows().find(|row| row.name == catalogue::CONSOLE) else { return Ok(None) };
@@ -98,7 +98,7 @@ mod tests {
         let cluster = cluster(S::Insufficient);
         let text = |file: &str, settings: &Settings| {
             let refusal = check_download(&cluster, file, settings).unwrap_err();
-            assert_eq!(refusal.status, 409);
+            assert_eq!(refusal.kind, RefusalKind::Conflict);
             refusal.reason.replace(&cluster.id.to_string(), "C")
         };
         let list = "finalizing installed error adding-hosts cancelled installing-pending-user-action";
@@ -132,7 +132,7 @@ mod tests {
         cluster.monitored_operators = None;
         assert_eq!(console_url(&cluster, ""), Ok(None));
         cluster.monitored_operators = Some(vec![row(Some(OperatorStatus::Progressing))]);
-        assert_eq!(console_url(&cluster, "").unwrap_err().status, 409);
+        assert_eq!(console_url(&cluster, "").unwrap_err().kind, RefusalKind::Conflict);
         let url = Ok(Some("https://console-openshift-console.apps.c.example.com".to_owned()));
         assert_eq!(console_url(&cluster, AGENT_INSTALLER), url);
         cluster.monitored_operators = Some(vec![row(Some(OperatorStatus::Available))]);

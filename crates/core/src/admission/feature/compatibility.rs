@@ -25,7 +25,7 @@ pub fn check(
     }
     let sdn = cluster.is_some_and(|cluster| cluster.network_type == Some(NetworkType::OpenShiftSDN));
     if sdn && at_least(version, 4, 15) {
-        return Err(Refusal::bad_request(format!(
+        return Err(Refusal::invalid(format!(
             "Openshift version {version} is not supported for OpenShiftSDN NetworkType"
         )));
     }
@@ -34,13 +34,13 @@ pub fn check(
         let architecture = normal(architecture);
         let level = rule::architecture_level(rule::architecture_id(architecture), version);
         if level == SupportLevel::Unavailable {
-            return Err(Refusal::bad_request(format!(
+            return Err(Refusal::invalid(format!(
                 "cannot use {architecture} architecture because it's not compatible on version {version} of OpenShift"
             )));
         }
         let target = Target::new(version, architecture);
         if let Some(id) = active.iter().find(|id| !rule::is_available(**id, &target)) {
-            return Err(Refusal::bad_request(format!(
+            return Err(Refusal::invalid(format!(
                 "cannot use {} because it's not compatible with the {architecture} architecture on version {version} of \
                  OpenShift",
                 rule::name(*id)
@@ -50,7 +50,7 @@ pub fn check(
     for id in &active {
         let Some(rule) = rule::of(*id) else { continue };
         if let Some(other) = rule.excluded_features(version).find(|other| active.contains(other)) {
-            return Err(Refusal::bad_request(format!(
+            return Err(Refusal::invalid(format!(
                 "cannot use {} because it's not compatible with {}",
                 rule.name,
                 rule::name(other)

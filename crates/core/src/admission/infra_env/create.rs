@@ -45,7 +45,7 @@ pub struct Created {
 ///
 /// # Errors
 ///
-/// 404 for a cluster that does not exist, else 400 with the first rule that the request breaks.
+/// `NotFound` for a cluster that does not exist, else `Invalid` with the first rule that the request breaks.
 pub fn create(
     params: &InfraEnvCreateParams,
     cluster: Option<&ClusterRecord>,

@@ -23,7 +23,7 @@ pub use create::{Created, NewInfraEnv, create};
 pub use update::{Updated, update};
 
 fn refuse(problem: impl std::fmt::Display) -> Refusal {
-    Refusal::bad_request(problem)
+    Refusal::invalid(problem)
 }
 
 fn check_proxy(proxy: &Proxy) -> Result<(), Refusal> {

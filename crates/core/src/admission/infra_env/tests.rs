@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{Created, NewInfraEnv, Updated, create, update};
 use crate::admission::{New, Owner};
 use crate::model::cluster::ClusterRecord;
-use crate::model::refusal::Refusal;
+use crate::model::refusal::{Refusal, RefusalKind};
 use crate::settings::Settings;
 use crate::validation::testing;
 
@@ -171,7 +171,7 @@ fn refusals() {
         ),
     ] {
         let refusal = created(&further, cluster).map(|_| ()).unwrap_err();
-        assert_eq!((refusal.status, refusal.reason.as_str()), (400, text), "{further}");
+        assert_eq!((refusal.kind, refusal.reason.as_str()), (RefusalKind::Invalid, text), "{further}");
     }
 }
 
@@ -188,7 +188,7 @@ fn a_default_time_source_cannot_be_taken_away() {
     };
     assert_eq!(make(json!({})).unwrap().record.infra_env.additional_ntp_sources, "clock.example.com");
     for further in [json!({"additional_ntp_sources": ""}), json!({"ntp_sources": "1.1.1.1"})] {
-        assert_eq!(make(further).unwrap_err(), Refusal::bad_request("Invalid NTP source: "));
+        assert_eq!(make(further).unwrap_err(), Refusal::invalid("Invalid NTP source: "));
     }
 }
 
@@ -266,7 +266,7 @@ fn an_update_changes_only_what_it_carries() {
     assert!(updated(&stored, same).unwrap().changed);
     assert_eq!(
         updated(&stored, json!({"ntp_sources": "1.1.1.2"})).unwrap_err(),
-        Refusal::bad_request("ntp_sources and additional_ntp_sources are mutually exclusive")
+        Refusal::invalid("ntp_sources and additional_ntp_sources are mutually exclusive")
     );
 }
 

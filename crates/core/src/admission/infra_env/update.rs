@@ -35,7 +35,7 @@ pub struct Updated {
 ///
 /// # Errors
 ///
-/// 400 with the first rule that the request breaks; 500 when the architecture does not go with the cluster.
+/// `Invalid` with the first rule that the request breaks; `Internal` when the architecture does not go with the cluster.
 pub fn update(
     stored: &InfraEnvRecord,
     params: &InfraEnvUpdateParams,
@@ -143,7 +143,7 @@ fn apply_version(
     };
     if params.openshift_version.is_some() {
         check_architecture(&record.cluster, architecture, &infra_env.openshift_version, settings)
-            .map_err(|text| Refusal::new(500, text))?;
+            .map_err(|text| Refusal::internal(text))?;
     }
     let both = Configuration {
         cluster: Some(record),

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::Place;
-use crate::model::refusal::Refusal;
+use crate::model::refusal::{Refusal, RefusalKind};
 
 /// Bytes of a manifest at most.
 pub const LARGEST: usize = 1 << 20;
@@ -31,7 +31,7 @@ struct PatchOperation {
 ///
 /// # Errors
 ///
-/// 400 for what is empty, not base64 or too large.
+/// `Invalid` for what is empty, not base64 or too large.
 pub fn decode(place: Place<'_>, encoded: &str) -> Result<Vec<u8>, Refusal> {
     let refused = |why: &str| refuse(place, format_args!("{why}"));
     if encoded.trim().is_empty() {
@@ -40,7 +40,7 @@ pub fn decode(place: Place<'_>, encoded: &str) -> Result<Vec<u8>, Refusal> {
     // Encoders that break lines are common.
     let packed: String = encoded.chars().filter(|letter| !matches!(letter, '\r' | '\n')).collect();
     let content = STANDARD.decode(packed).map_err(|_| {
-        Refusal::bad_request(format!(
+        Refusal::invalid(format!(
             "failed to base64-decode cluster manifest content for cluster {}",
             place.cluster_id
         ))
@@ -58,7 +58,7 @@ pub fn decode(place: Place<'_>, encoded: &str) -> Result<Vec<u8>, Refusal> {
 ///
 /// # Errors
 ///
-/// 400 for content that is not what the ending says, and for an ending that says nothing.
+/// `Invalid` for content that is not what the ending says, and for an ending that says nothing.
 pub fn check(place: Place<'_>, content: &[u8]) -> Result<(), Refusal> {
     match place.extension() {
         ".yaml" | ".yml" => {
@@ -68,13 +68,13 @@ pub fn check(place: Place<'_>, content: &[u8]) -> Result<(), Refusal> {
             .map(drop)
             .map_err(|_| refuse(place, format_args!("has an illegal JSON format"))),
         extension if extension.starts_with(".patch") => patch(content).map_err(|why| {
-            Refusal::bad_request(format!(
+            Refusal::invalid(format!(
                 "Patch content of file {} for cluster ID {} is invalid: {why}",
                 place.path(),
                 place.cluster_id
             ))
         }),
-        _ => Err(Refusal::bad_request(format!(
+        _ => Err(Refusal::invalid(format!(
             "Manifest filename of file {} for cluster ID {} is invalid. Only json, yaml and yml or patch extensions are \
              supported",
             place.path(),
@@ -84,7 +84,7 @@ pub fn check(place: Place<'_>, content: &[u8]) -> Result<(), Refusal> {
 }
 
 fn refuse(place: Place<'_>, why: std::fmt::Arguments<'_>) -> Refusal {
-    Refusal::bad_request(format!(
+    Refusal::invalid(format!(
         "Manifest content of file {} for cluster ID {} {why}",
         place.path(),
         place.cluster_id
@@ -132,7 +132,7 @@ mod tests {
 
     fn text(outcome: Result<impl std::fmt::Debug, Refusal>) -> String {
         let refusal = outcome.unwrap_err();
-        assert_eq!(refusal.status, 400);
+        assert_eq!(refusal.kind, RefusalKind::Invalid);
         refusal.reason.replace(&ClusterId::default().to_string(), "C")
     }
 
@@ -214,7 +214,7 @@ mod tests {
         for deep in ["[", "{a: ", "{a:\n", "{a: \"]\", ", "- ", "? "] {
             let deep = deep.repeat(LARGEST / deep.len());
             for name in ["a.yaml", "a.yaml.patch", "a.json"] {
-                assert_eq!(check(place(name), deep.as_bytes()).unwrap_err().status, 400);
+                assert_eq!(check(place(name), deep.as_bytes()).unwrap_err().kind, RefusalKind::Invalid);
             }
         }
     }

@@ -6,7 +6,7 @@ use assisted_wire::cluster::{Cluster, ClusterStatus};
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::ManifestFolder;
 
-use crate::model::refusal::Refusal;
+use crate::model::refusal::{Refusal, RefusalKind};
 
 pub use content::{LARGEST, check, decode};
 
@@ -44,7 +44,7 @@ pub fn other(folder: ManifestFolder) -> ManifestFolder {
     }
 }
 
-/// 404: there is no such cluster.
+/// `NotFound`: there is no such cluster.
 pub fn no_cluster() -> Refusal {
     Refusal::not_found("Object Not Found")
 }
@@ -53,11 +53,15 @@ pub fn no_cluster() -> Refusal {
 ///
 /// # Errors
 ///
-/// 422 for a name that is no plain, visible file name.
+/// `Unprocessable` for a name that is no plain, visible file name.
 pub fn check_name(place: Place<'_>) -> Result<(), Refusal> {
     let Place { cluster_id, file_name: name, .. } = place;
-    let refused =
-        |why: &str| Err(Refusal::new(422, format!("Cluster manifest {name} for cluster {cluster_id} {why}")));
+    let refused = |why: &str| {
+        Err(Refusal::new(
+            RefusalKind::Unprocessable,
+            format!("Cluster manifest {name} for cluster {cluster_id} {why}"),
+        ))
+    };
     let stem = &name[..name.len() - place.extension().len()];
     let unprintable = name.chars().any(|letter| letter.is_control() || letter == '\\');
     if name.starts_with('.') || stem.trim().is_empty() || unprintable || name.len() > LONGEST_NAME {
@@ -76,36 +80,36 @@ pub fn check_name(place: Place<'_>) -> Result<(), Refusal> {
 ///
 /// # Errors
 ///
-/// 400 after that.
+/// `Invalid` after that.
 pub fn check_changeable(cluster: &Cluster) -> Result<(), Refusal> {
     use ClusterStatus::{Insufficient, PendingForInput, Ready};
     if matches!(cluster.status, PendingForInput | Insufficient | Ready) {
         return Ok(());
     }
-    Err(Refusal::bad_request(format!(
+    Err(Refusal::invalid(format!(
         "cluster {} is not in pre-installation states, can't modify manifests after installation has been started",
         cluster.id
     )))
 }
 
-/// 400: the other folder has a manifest of this name.
+/// `Invalid`: the other folder has a manifest of this name.
 pub fn not_distinct(place: Place<'_>) -> Refusal {
     let Place { cluster_id, folder, file_name } = place;
-    Refusal::bad_request(format!(
+    Refusal::invalid(format!(
         "manifest file {file_name} for cluster ID {cluster_id} in folder {folder} cannot be uploaded as it is not distinct \
          between {{manifest, openshift}} folders"
     ))
 }
 
-/// 400: the cluster has as many manifests as it may.
+/// `Invalid`: the cluster has as many manifests as it may.
 pub fn too_many(place: Place<'_>) -> Refusal {
     let Place { cluster_id, file_name, .. } = place;
-    Refusal::bad_request(format!(
+    Refusal::invalid(format!(
         "manifest file {file_name} for cluster ID {cluster_id} cannot be uploaded as the cluster has {MOST} manifests already"
     ))
 }
 
-/// 404: there is no such manifest.
+/// `NotFound`: there is no such manifest.
 pub fn no_manifest(place: Place<'_>) -> Refusal {
     Refusal::not_found(format!(
         "Cluster manifest {} doesn't exist in cluster {}",
@@ -118,12 +122,12 @@ pub fn no_manifest(place: Place<'_>) -> Refusal {
 mod tests {
     use super::*;
 
-    fn refused(name: &str) -> Option<(u16, String)> {
+    fn refused(name: &str) -> Option<(RefusalKind, String)> {
         let cluster_id = ClusterId::default();
         let place = Place { cluster_id, folder: ManifestFolder::Manifests, file_name: name };
         let refusal = check_name(place).err()?;
         let start = format!("Cluster manifest {name} for cluster {cluster_id} ");
-        Some((refusal.status, refusal.reason.strip_prefix(&start).unwrap().to_owned()))
+        Some((refusal.kind, refusal.reason.strip_prefix(&start).unwrap().to_owned()))
     }
 
     #[test]
@@ -153,7 +157,7 @@ mod tests {
             ("a b.yaml", "should not include a space in its name."),
             ("a/../../b.yaml", "should not include a directory in it's name."),
         ] {
-            assert_eq!(refused(name), Some((422, why.to_owned())), "{name:?}");
+            assert_eq!(refused(name), Some((RefusalKind::Unprocessable, why.to_owned())), "{name:?}");
         }
     }
 }

@@ -21,7 +21,7 @@ pub fn of(lists: Lists<'_>) -> Result<Option<IpStack>, Refusal> {
         match agreed {
             None => agreed = Some((name, first, stack)),
             Some((other, other_first, other_stack)) if other_stack != stack => {
-                return Err(Refusal::bad_request(format!(
+                return Err(Refusal::invalid(format!(
                     "Inconsistent IP family order: {other} first IP is {other_first} but {name} first IP is {first}. All \
                      networks must have the same IP family first"
                 )));
@@ -45,7 +45,7 @@ pub fn updated(given: Lists<'_>, known: Option<IpStack>) -> Result<Option<IpStac
     for (name, _, list) in &named {
         let Some(first) = list.first() else { continue };
         if family(first).is_some_and(|given| given != stack) {
-            return Err(Refusal::bad_request(format!(
+            return Err(Refusal::invalid(format!(
                 "Inconsistent IP family order: {name} first IP is {first} but existing primary IP stack is IPv{}. All \
                  networks must have the same IP family first",
                 number(stack)

@@ -41,7 +41,7 @@ pub struct Hosts<'a> {
 
 /// Checks VIPs and networks together.
 pub fn check(wanted: &Wanted<'_>) -> Result<(), Refusal> {
-    judge(wanted).map_err(Refusal::bad_request)
+    judge(wanted).map_err(Refusal::invalid)
 }
 
 fn judge(wanted: &Wanted<'_>) -> Result<(), String> {

@@ -49,7 +49,7 @@ pub fn builtin(cluster_id: ClusterId, check_cluster_version: bool) -> Vec<Monito
 ///
 /// # Errors
 ///
-/// 400 for a name that is not known, or for operators that don't go together or not with the cluster.
+/// `Invalid` for a name that is not known, or for operators that don't go together or not with the cluster.
 pub fn select(
     cluster: Selecting<'_>,
     operators: &[OperatorCreateParams],
@@ -58,10 +58,10 @@ pub fn select(
     let mut selected: Vec<MonitoredOperator> = Vec::new();
     for params in bundles {
         let bundle = bundle::find(&params.id)
-            .ok_or_else(|| Refusal::bad_request(format!("bundle '{}' is not supported", params.id)))?;
+            .ok_or_else(|| Refusal::invalid(format!("bundle '{}' is not supported", params.id)))?;
         let optional: Vec<&str> = params.optional_operators.iter().flatten().map(String::as_str).collect();
         if let Some(name) = optional.iter().find(|name| !bundle.optional.contains(*name)) {
-            return Err(Refusal::bad_request(format!(
+            return Err(Refusal::invalid(format!(
                 "operator '{name}' is not a valid optional operator for bundle '{}'",
                 bundle.id
             )));
@@ -90,8 +90,8 @@ fn find_or_add<'s>(
     selected: &'s mut Vec<MonitoredOperator>,
     name: &str,
 ) -> Result<&'s mut MonitoredOperator, Refusal> {
-    let operator = catalogue::find(name)
-        .ok_or_else(|| Refusal::bad_request(format!("operator {name} isn't supported")))?;
+    let operator =
+        catalogue::find(name).ok_or_else(|| Refusal::invalid(format!("operator {name} isn't supported")))?;
     let index = match selected.iter().position(|row| row.name == operator.name) {
         Some(index) => index,
         None => {
@@ -133,12 +133,12 @@ fn check(cluster: Selecting<'_>, selected: &[MonitoredOperator]) -> Result<(), R
     let has = |name: &str| selected.iter().any(|row| row.name == name);
     if has("lvm") && has("cnv") && !at_least(cluster.version, 4, 15) {
         if below(cluster.version, 4, 12) {
-            return Err(Refusal::bad_request(
+            return Err(Refusal::invalid(
                 "Currently, you can not install Logical Volume Manager operator at the same time as Virtualization operator.",
             ));
         }
         if !cluster.single_node {
-            return Err(Refusal::bad_request(
+            return Err(Refusal::invalid(
                 "Logical Volume Manager is only supported for highly available openshift with version 4.15 or above",
             ));
         }
@@ -153,7 +153,7 @@ fn check(cluster: Selecting<'_>, selected: &[MonitoredOperator]) -> Result<(), R
     if unavailable.is_empty() {
         return Ok(());
     }
-    Err(Refusal::bad_request(format!(
+    Err(Refusal::invalid(format!(
         "{} is not available when {} CPU architecture is selected",
         unavailable.join(", "),
         target.architecture

@@ -39,7 +39,7 @@ pub fn plain(r#type: PlatformType) -> Platform {
 }
 
 fn refuse<T>(text: impl std::fmt::Display) -> Result<T, Refusal> {
-    Err(Refusal::bad_request(text))
+    Err(Refusal::invalid(text))
 }
 
 fn is_ibm(architecture: CpuArchitecture) -> bool {

@@ -11,16 +11,14 @@ use crate::model::topology;
 ///
 /// # Errors
 ///
-/// 400 when the cluster is not installed, or was not installed here.
+/// `Invalid` when the cluster is not installed, or was not installed here.
 pub fn transform(facts: &Facts) -> Result<Refresh, Refusal> {
     let mut draft = Draft::new(facts);
     let Some(record) = &mut draft.facts.cluster else { return Ok(draft.unsettled()) };
     let cluster = &mut record.cluster;
     let refuse = |expected: &str| {
         let id = cluster.id;
-        Err(Refusal::bad_request(format!(
-            "cannot transform cluster {id} to day2. Expected cluster {expected}"
-        )))
+        Err(Refusal::invalid(format!("cannot transform cluster {id} to day2. Expected cluster {expected}")))
     };
     if cluster.status != ClusterStatus::Installed {
         return refuse(&format!("status: installed, but cluster status is: {}", cluster.status));

@@ -13,7 +13,7 @@ use crate::state::cluster::{effect, progress};
 ///
 /// # Errors
 ///
-/// 400 when the cluster is not being installed.
+/// `Invalid` when the cluster is not being installed.
 pub fn report(facts: &Facts, stage: FinalizingStage) -> Result<Refresh, Refusal> {
     let mut draft = Draft::new(facts);
     if let Some(record) = &mut draft.facts.cluster {

@@ -14,10 +14,10 @@ use crate::state::cluster::progress;
 ///
 /// # Errors
 ///
-/// 400 without a name, 404 when the cluster has no such operator.
+/// `Invalid` without a name, `NotFound` when the cluster has no such operator.
 pub fn report(facts: &Facts, report: &OperatorMonitorReport) -> Result<Refresh, Refusal> {
     if report.name.is_empty() {
-        return Err(Refusal::bad_request("empty operator name is not allowed"));
+        return Err(Refusal::invalid("empty operator name is not allowed"));
     }
     let unknown = || Refusal::not_found(format!("operator {} not found", report.name));
     let mut draft = Draft::new(facts);

@@ -13,7 +13,7 @@ use crate::model::decision;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
 use crate::model::infra_env::InfraEnvRecord;
-use crate::model::refusal::Refusal;
+use crate::model::refusal::{Refusal, RefusalKind};
 use crate::model::rejection::Rejection;
 use crate::settings::Settings;
 use crate::state::host::transition::{BIND, HostRule, RECLAIM, UNBIND, follow, rule_of};
@@ -23,7 +23,7 @@ use crate::state::host::{forget, state};
 ///
 /// # Errors
 ///
-/// 409 when it is bound or the cluster takes no hosts, 400 when it does not fit, 500 when its state is wrong.
+/// `Conflict` when it is bound or the cluster takes no hosts, `Invalid` when it does not fit, `Internal` when its state is wrong.
 pub fn bind_host(
     host: &HostFacts,
     infra_env: &InfraEnvRecord,
@@ -44,7 +44,9 @@ pub fn bind_host(
     };
     fits(host, infra_env, cluster, settings).map_err(refuse)?;
     accepts_hosts(&cluster.cluster).map_err(refuse)?;
-    let Some(rule) = rule_of(BIND, host) else { return Err(refuse(state::no_rule(500, host))) };
+    let Some(rule) = rule_of(BIND, host) else {
+        return Err(refuse(state::no_rule(RefusalKind::Internal, host)));
+    };
     let (mut after, mut events) = (host.clone(), Vec::new());
     forget::forget(&mut after, false);
     after.record.host.cluster_id = Some(cluster_id);
@@ -66,17 +68,17 @@ fn fits(
         && wanted.as_str() != own
     {
         let reason = format!("InfraEnv's CPU architecture ({own}) doesn't match the cluster ({wanted})");
-        return Err(Refusal::bad_request(reason));
+        return Err(Refusal::invalid(reason));
     }
     let id = host.record.host.id;
     if host.record.host.role == Some(HostRole::Arbiter) {
         suits_arbiter(&cluster.cluster, settings).map_err(|reason| {
-            Refusal::bad_request(format!("Host {id} is assigned the arbiter role: {reason}"))
+            Refusal::invalid(format!("Host {id} is assigned the arbiter role: {reason}"))
         })?;
     }
     if !host.record.host.fencing_credentials.is_empty() {
         suits_fencing(&cluster.cluster, settings)
-            .map_err(|reason| Refusal::bad_request(format!("Host {id} has fencing credentials: {reason}")))?;
+            .map_err(|reason| Refusal::invalid(format!("Host {id} has fencing credentials: {reason}")))?;
     }
     Ok(())
 }
@@ -85,7 +87,7 @@ fn fits(
 ///
 /// # Errors
 ///
-/// 409 when it is being installed, not bound, or bound through its infra-env; 500 when its state is wrong.
+/// `Conflict` when it is being installed, not bound, or bound through its infra-env; `Internal` when its state is wrong.
 pub fn unbind_host(
     host: &HostFacts,
     infra_env: &InfraEnvRecord,
@@ -116,7 +118,7 @@ pub fn unbind_host(
 ///
 /// # Errors
 ///
-/// 500 when its state is wrong.
+/// `Internal` when its state is wrong.
 pub fn release_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Refusal> {
     leave(UNBIND, host, now)
 }
@@ -126,13 +128,13 @@ pub fn release_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Refusal
 ///
 /// # Errors
 ///
-/// 500 when its state is wrong.
+/// `Internal` when its state is wrong.
 pub fn reclaim_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Refusal> {
     leave(RECLAIM, host, now)
 }
 
 fn leave(table: &'static [HostRule], host: &HostFacts, now: Timestamp) -> Result<Outcome, Refusal> {
-    let rule = rule_of(table, host).ok_or_else(|| state::no_rule(500, host))?;
+    let rule = rule_of(table, host).ok_or_else(|| state::no_rule(RefusalKind::Internal, host))?;
     let (mut after, mut events) = (host.clone(), Vec::new());
     forget::leave_cluster(&mut after);
     follow(rule, &mut after, now, &mut events);

@@ -10,7 +10,7 @@ use crate::model::refusal::Refusal;
 ///
 /// # Errors
 ///
-/// 500 when no master is ready.
+/// `Internal` when no master is ready.
 pub fn choose(hosts: &mut [HostFacts], events: &mut Vec<NewEvent>) -> Result<(), Refusal> {
     if hosts.iter().any(|host| host.record.host.bootstrap) {
         return Ok(());
@@ -21,7 +21,7 @@ pub fn choose(hosts: &mut [HostFacts], events: &mut Vec<NewEvent>) -> Result<(),
             && matches!(status, HostStatus::Known | HostStatus::PreparingForInstallation)
     };
     let Some(host) = hosts.iter_mut().rev().find(is_ready) else {
-        return Err(Refusal::new(500, "Cluster have no master hosts that can operate as bootstrap"));
+        return Err(Refusal::internal("Cluster have no master hosts that can operate as bootstrap"));
     };
     host.record.host.bootstrap = true;
     events.push(catalogue::HOST_BOOTSTRAP_SET.of_host(host, &[]));

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
-use crate::model::refusal::Refusal;
+use crate::model::refusal::{Refusal, RefusalKind};
 use crate::state::host::state;
 use crate::state::host::transition::{CANCEL, follow, rule_of};
 
@@ -12,10 +12,10 @@ use crate::state::host::transition::{CANCEL, follow, rule_of};
 ///
 /// # Errors
 ///
-/// 409 when the host is in a state in which nothing is installed.
+/// `Conflict` when the host is in a state in which nothing is installed.
 pub fn cancel(host: &mut HostFacts, now: Timestamp, events: &mut Vec<NewEvent>) -> Result<(), Refusal> {
     let Some(rule) = rule_of(CANCEL, host) else {
-        let refusal = state::no_rule(409, host);
+        let refusal = state::no_rule(RefusalKind::Conflict, host);
         events.push(catalogue::HOST_CANCEL_INSTALLATION_FAILED.of_host(host, &[("error", &refusal.reason)]));
         return Err(refusal);
     };

@@ -14,7 +14,7 @@ use crate::state::host::transition::{DISABLE, ENABLE, Effect, HostRule, follow, 
 ///
 /// # Errors
 ///
-/// 409 unless the host waits for an installation.
+/// `Conflict` unless the host waits for an installation.
 pub fn disable_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Rejection> {
     run(DISABLE, host, "disabled", now)
 }
@@ -23,7 +23,7 @@ pub fn disable_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Rejecti
 ///
 /// # Errors
 ///
-/// 409 unless the host is disabled.
+/// `Conflict` unless the host is disabled.
 pub fn enable_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Rejection> {
     run(ENABLE, host, "enabled", now)
 }

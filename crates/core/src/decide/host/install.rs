@@ -16,7 +16,7 @@ use crate::state::machine::choose;
 ///
 /// # Errors
 ///
-/// 404 when it is not bound, 409 when it is no such host or not ready.
+/// `NotFound` when it is not bound, `Conflict` when it is no such host or not ready.
 pub fn may_install(host: &HostFacts) -> Result<(), Refusal> {
     let fields = &host.record.host;
     if fields.cluster_id.is_none() {
@@ -35,7 +35,7 @@ pub fn may_install(host: &HostFacts) -> Result<(), Refusal> {
 ///
 /// # Errors
 ///
-/// 409 when it is no such host, or not ready any more.
+/// `Conflict` when it is no such host, or not ready any more.
 pub fn install_day2(
     host: &mut HostFacts,
     settings: &Settings,

@@ -34,15 +34,15 @@ const INSTALLED_NOW: &[HostStatus] =
 ///
 /// # Errors
 ///
-/// 404 without the host, 400 when it is not bound or no stage is told, 409 when it can't be in that stage.
+/// `NotFound` without the host, `Invalid` when it is not bound or no stage is told, `Conflict` when it can't be in that stage.
 pub fn update(facts: &Facts, key: HostKey, told: &HostProgress) -> Result<Progressed, Refusal> {
     let before = facts.host(key)?;
     if before.record.host.cluster_id.is_none() {
         let id = key.host_id;
         let reason = format!("host {id} is not bound to any cluster, cannot update progress");
-        return Err(Refusal::bad_request(reason));
+        return Err(Refusal::invalid(reason));
     }
-    let stage = told.current_stage.ok_or_else(|| Refusal::bad_request("current_stage is required"))?;
+    let stage = told.current_stage.ok_or_else(|| Refusal::invalid("current_stage is required"))?;
     let known = before.record.host.progress.clone().unwrap_or_default();
     let stage_changed = known.current_stage != Some(stage);
     if !stage_changed && known.progress_info == told.progress_info {

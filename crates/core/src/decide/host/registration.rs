@@ -46,7 +46,7 @@ pub struct Registered {
 ///
 /// # Errors
 ///
-/// 409 when it is in the wrong state.
+/// `Conflict` when it is in the wrong state.
 pub fn accepts_hosts(cluster: &Cluster) -> Result<(), Refusal> {
     gate::check(Operation::AddHost, cluster)
 }
@@ -55,7 +55,7 @@ pub fn accepts_hosts(cluster: &Cluster) -> Result<(), Refusal> {
 ///
 /// # Errors
 ///
-/// 400 or 409, mostly with an event that is to be stored all the same.
+/// `Invalid` or `Conflict`, mostly with an event that is to be stored all the same.
 pub fn register_host(
     existing: Option<&HostFacts>,
     infra_env: &InfraEnvRecord,
@@ -66,7 +66,7 @@ pub fn register_host(
 ) -> Result<Registered, Rejection> {
     if infra_env.infra_env.r#type == ImageType::DisconnectedIso {
         let reason = "Cannot register a host to an InfraEnv with disconnected-iso type";
-        return Err(Refusal::bad_request(reason).into());
+        return Err(Refusal::invalid(reason).into());
     }
     let candidate = candidate(infra_env, cluster.map(|record| &record.cluster), params, user_name, now);
     match existing {
@@ -142,7 +142,7 @@ fn again(
     let status = host.record.host.status;
     let situation = Situation::alone(host);
     let rule = choose(REGISTER, &status, &|condition| condition.holds(&situation))
-        .ok_or_else(|| refuse(Refusal::bad_request("no condition found to run transition")))?;
+        .ok_or_else(|| refuse(Refusal::invalid("no condition found to run transition")))?;
     let (mut after, mut events, mut changed_cluster) = (host.clone(), Vec::new(), None);
     after.record.host.registered_at = now.into();
     let mut info = rule.info.unwrap_or(&host.record.host.status_info).to_owned();
@@ -173,17 +173,17 @@ fn restart_preparation(cluster: &ClusterRecord) -> Option<ClusterRecord> {
     (after != *cluster).then_some(after)
 }
 
-/// The text that names the disk to boot from. A host that was told so already is refused: 403 that surfaces as 400
+/// The text that names the disk to boot from. A host that was told so already is refused: `Forbidden` that surfaces as `Invalid`
 /// (service-api §20.5).
 fn demand_disk_boot(host: &HostFacts) -> Result<String, Refusal> {
     let fields = &host.record.host;
     let named = disk::chosen(fields);
     if fields.status == HostStatus::InstallingPendingUserAction {
-        return Err(Refusal::bad_request(format!("Host is required to be booted from disk {named}")));
+        return Err(Refusal::invalid(format!("Host is required to be booted from disk {named}")));
     }
     let found = host.inventory.as_deref().and_then(|inventory| disk::find(inventory, named));
     let disk = found.ok_or_else(|| {
-        Refusal::bad_request(format!("Failed to find the installation disk of host {}", fields.id))
+        Refusal::invalid(format!("Failed to find the installation disk of host {}", fields.id))
     })?;
     let parts = [&disk.model, &disk.serial].into_iter().filter(|part| !part.is_empty());
     let parts: String = parts.map(|part| format!("{part} ")).collect();

@@ -8,7 +8,7 @@ use crate::model::decision::{HostChange, change};
 use crate::model::disk;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
-use crate::model::refusal::Refusal;
+use crate::model::refusal::{Refusal, RefusalKind};
 use crate::model::rejection::Rejection;
 use crate::model::report::ReportKind;
 use crate::state::host::state;
@@ -27,10 +27,10 @@ pub struct Outcome {
 ///
 /// # Errors
 ///
-/// 409 when the host is in a state that can't be reset.
+/// `Conflict` when the host is in a state that can't be reset.
 pub fn reset(host: &mut HostFacts, now: Timestamp, events: &mut Vec<NewEvent>) -> Result<(), Refusal> {
     let Some(rule) = rule_of(RESET, host) else {
-        let refusal = state::no_rule(409, host);
+        let refusal = state::no_rule(RefusalKind::Conflict, host);
         events.push(catalogue::HOST_INSTALLATION_RESET_FAILED.of_host(host, &[("error", &refusal.reason)]));
         return Err(refusal);
     };
@@ -62,12 +62,12 @@ pub fn reset_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Rejection
 ///
 /// # Errors
 ///
-/// 500 when the host is not bound, 400 when there is no such check, or it can't be repeated.
+/// `Internal` when the host is not bound, `Invalid` when there is no such check, or it can't be repeated.
 pub fn reset_validation(host: &HostFacts, id: &str, now: Timestamp) -> Result<Outcome, Refusal> {
     let fields = &host.record.host;
     if fields.cluster_id.is_none() {
         let reason = format!("host {} is not bound to any cluster, reset validation", fields.id);
-        return Err(Refusal::new(500, reason));
+        return Err(Refusal::internal(reason));
     }
     let mut after = host.clone();
     match id.parse() {
@@ -79,7 +79,7 @@ pub fn reset_validation(host: &HostFacts, id: &str, now: Timestamp) -> Result<Ou
         }
         _ => {
             let reason = format!("Validation \"{id}\" cannot be reset or does not exist");
-            return Err(Refusal::bad_request(reason));
+            return Err(Refusal::invalid(reason));
         }
     }
     Ok(Outcome { host: change(host, after, now), events: Vec::new() })

@@ -24,7 +24,7 @@ pub(super) fn may_be_installed(host: &HostFacts, settings: &Settings) -> bool {
 ///
 /// # Errors
 ///
-/// 409 that names the host.
+/// `Conflict` that names the host.
 pub(crate) fn check(facts: &Facts, host: &HostFacts) -> Result<(), Refusal> {
     if !takes_part(host) || may_be_installed(host, &facts.settings) {
         return Ok(());

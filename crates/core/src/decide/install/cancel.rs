@@ -15,7 +15,7 @@ use super::wrong_state;
 ///
 /// # Errors
 ///
-/// 409 when cluster or any host is in another state. Nothing is changed then, but what was tried is told
+/// `Conflict` when cluster or any host is in another state. Nothing is changed then, but what was tried is told
 /// (state-machines §11).
 pub fn cancel(facts: &Facts) -> Result<Refresh, Rejection> {
     let mut draft = Draft::new(facts);

@@ -11,7 +11,7 @@ use crate::model::refusal::Refusal;
 ///
 /// # Errors
 ///
-/// 404 when the host is not among the facts or not bound, 409 when it joins no installed cluster, is not
+/// `NotFound` when the host is not among the facts or not bound, `Conflict` when it joins no installed cluster, is not
 /// ready, or is real and the service only simulates.
 pub fn install_host(facts: &Facts, key: HostKey) -> Result<Refresh, Refusal> {
     let mut draft = Draft::new(facts);

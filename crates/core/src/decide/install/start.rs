@@ -22,7 +22,7 @@ const FEW_HOSTS: usize = 3;
 ///
 /// # Errors
 ///
-/// 400 when a host is not ready, 409 when the cluster is not, or when the service only simulates and a host is real, 500 when no master can be bootstrap. Nothing is changed
+/// `Invalid` when a host is not ready, `Conflict` when the cluster is not, or when the service only simulates and a host is real, `Internal` when no master can be bootstrap. Nothing is changed
 /// then.
 pub fn install(facts: &Facts) -> Result<Refresh, Refusal> {
     let mut draft = Draft::new(facts);
@@ -33,7 +33,7 @@ pub fn install(facts: &Facts) -> Result<Refresh, Refusal> {
             if status != HostStatus::Known {
                 let name = host.name();
                 let reason = format!("Host {name} is in status {status} and not ready for install");
-                return Err(Refusal::bad_request(reason));
+                return Err(Refusal::invalid(reason));
             }
         }
         draft.settle();

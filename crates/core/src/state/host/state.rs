@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::model::event::{NewEvent, catalogue, cut};
 use crate::model::facts::HostFacts;
-use crate::model::refusal::Refusal;
+use crate::model::refusal::{Refusal, RefusalKind};
 
 /// Bound to a cluster, before an installation.
 pub const DISCOVERY: &[HostStatus] = &[Discovering, Known, Disconnected, Insufficient, PendingForInput];
@@ -59,9 +59,9 @@ pub fn severity(status: HostStatus) -> EventSeverity {
 }
 
 /// The refusal of a request that makes no sense in the state of a host.
-pub(crate) fn no_rule(code: u16, host: &HostFacts) -> Refusal {
+pub(crate) fn no_rule(kind: RefusalKind, host: &HostFacts) -> Refusal {
     let status = host.record.host.status;
-    Refusal::new(code, format!("no condition found to run transition from state {status}"))
+    Refusal::new(kind, format!("no condition found to run transition from state {status}"))
 }
 
 /// Longest text of a state, in bytes.

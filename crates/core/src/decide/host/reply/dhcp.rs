@@ -21,7 +21,7 @@ static DEADLINE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(renew|
 
 /// Takes the addresses for VIPs while the cluster is described; later they must be the ones that it was given.
 pub(super) fn leased(draft: &mut Draft<'_>, response: &DhcpAllocationResponse) -> Result<(), Refusal> {
-    let failure = |reason: String| Refusal::new(500, reason);
+    let failure = |reason: String| Refusal::internal(reason);
     let before = draft.facts.cluster.as_ref();
     let before = before.ok_or_else(|| failure(format!("host {} is not bound to a cluster", draft.name())))?;
     let cluster = &before.cluster;

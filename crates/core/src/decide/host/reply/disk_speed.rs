@@ -25,14 +25,14 @@ pub(super) fn measured(draft: &mut Draft<'_>, exit_code: i64, output: &str) -> R
     }
     let response: DiskSpeedCheckResponse = draft.read(StepType::InstallationDiskSpeedCheck, output)?;
     if response.path.is_empty() {
-        return Err(Refusal::bad_request("the disk whose speed was measured is not told"));
+        return Err(Refusal::invalid("the disk whose speed was measured is not told"));
     }
     let mut disks = known(&draft.host)?;
     let speed = DiskSpeed { tested: true, exit_code, speed_ms: response.io_sync_duration };
     let path = response.path;
     disks.insert(path.clone(), DiskInfo { id: None, path: path.clone(), disk_speed: Some(speed) });
     if disks.len() > MOST_DISKS {
-        return Err(Refusal::bad_request(format!("speeds of more than {MOST_DISKS} disks")));
+        return Err(Refusal::invalid(format!("speeds of more than {MOST_DISKS} disks")));
     }
     draft.put(ReportKind::DisksInfo, &disks)?;
     let (millis, host) = (response.io_sync_duration, &draft.host);
@@ -54,14 +54,14 @@ fn threshold(draft: &Draft<'_>) -> Option<i64> {
 
 fn known(host: &HostFacts) -> Result<BTreeMap<String, DiskInfo>, Refusal> {
     let disks = embedded::read(host.report(ReportKind::DisksInfo));
-    disks.map(Option::unwrap_or_default).map_err(|error| Refusal::new(500, error))
+    disks.map(Option::unwrap_or_default).map_err(Refusal::internal)
 }
 
 /// Forgets what was measured of a disk.
 pub(crate) fn forget(host: &mut HostFacts, disk: &str) -> Result<(), Refusal> {
     let mut disks = known(host)?;
     if disks.remove(disk).is_some() {
-        let text = embedded::write(&disks).map_err(|error| Refusal::new(500, error))?;
+        let text = embedded::write(&disks).map_err(Refusal::internal)?;
         host.put_report(ReportKind::DisksInfo, text.into());
     }
     Ok(())

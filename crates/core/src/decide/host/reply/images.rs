@@ -30,7 +30,7 @@ pub(super) fn tried(draft: &mut Draft<'_>, output: &str) -> Result<(), Refusal> 
         draft.read(StepType::ContainerImageAvailability, output)?;
     let known = embedded::read(draft.host.report(ReportKind::ImagesStatus));
     let mut known: BTreeMap<String, ContainerImageAvailability> =
-        known.map_err(|error| Refusal::new(500, error))?.unwrap_or_default();
+        known.map_err(Refusal::internal)?.unwrap_or_default();
     let mut events = Vec::new();
     for image in response.images {
         match known.entry(image.name.clone()) {
@@ -42,7 +42,7 @@ pub(super) fn tried(draft: &mut Draft<'_>, output: &str) -> Result<(), Refusal> 
         }
     }
     if known.len() > MOST_IMAGES {
-        return Err(Refusal::bad_request(format!("status of more than {MOST_IMAGES} images")));
+        return Err(Refusal::invalid(format!("status of more than {MOST_IMAGES} images")));
     }
     draft.put(ReportKind::ImagesStatus, &known)?;
     draft.events.extend(events);

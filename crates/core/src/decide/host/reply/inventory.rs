@@ -25,7 +25,7 @@ pub(super) fn received(draft: &mut Draft<'_>, output: &str) -> Result<(), Refusa
             "Host is in {status} state, host can be updated only in one of {} states",
             state::list(UPDATABLE)
         );
-        return Err(Refusal::new(500, reason));
+        return Err(Refusal::internal(reason));
     }
     let mut inventory: Inventory = draft.read(StepType::Inventory, output)?;
     let hosts = &draft.facts.settings.hosts;
@@ -48,8 +48,8 @@ pub(super) fn received(draft: &mut Draft<'_>, output: &str) -> Result<(), Refusa
 /// Judges the disks of an inventory anew, keeps it, and chooses the disks that follow from it.
 pub(crate) fn judge(facts: &Facts, host: &mut HostFacts, mut inventory: Inventory) -> Result<(), Refusal> {
     disk::fill_ids(&mut inventory);
-    annotate(facts, host, &mut inventory).map_err(|error| Refusal::new(500, error))?;
-    let text = serde_json::to_string(&inventory).map_err(|error| Refusal::new(500, error))?;
+    annotate(facts, host, &mut inventory).map_err(Refusal::internal)?;
+    let text = serde_json::to_string(&inventory).map_err(Refusal::internal)?;
     let (path, id) = disk::installation_disk(&host.record.host, &inventory)
         .map_or_else(Default::default, |disk| (format!("/dev/{}", disk.name), disk.id.clone()));
     let fields = &mut host.record.host;

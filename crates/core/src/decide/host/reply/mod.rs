@@ -30,7 +30,7 @@ use crate::model::decision::HostChange;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::host::HostKey;
-use crate::model::refusal::Refusal;
+use crate::model::refusal::{Refusal, RefusalKind};
 use crate::model::report::ReportKind;
 
 pub(crate) use inventory::judge as judge_inventory;
@@ -71,7 +71,7 @@ struct Draft<'a> {
 ///
 /// # Errors
 ///
-/// 400 when the output of a step that went well can't be read, 404 when the host is not among the facts, 500 when the
+/// `Invalid` when the output of a step that went well can't be read, `NotFound` when the host is not among the facts, `Internal` when the
 /// host is in a state in which the answer makes no sense.
 pub fn reply(facts: &Facts, key: HostKey, reply: &StepReply) -> Result<ReplyEffect, Refusal> {
     let before = facts.host(key)?;
@@ -118,7 +118,7 @@ impl Draft<'_> {
                 let networks: FreeNetworksAddresses = self.read(step, output)?;
                 if networks.0.is_empty() {
                     return Err(Refusal::new(
-                        500,
+                        RefusalKind::Internal,
                         format!("no networks in free addresses of host {}", self.name()),
                     ));
                 }
@@ -211,16 +211,15 @@ impl Draft<'_> {
     }
 
     fn put<T: Serialize>(&mut self, kind: ReportKind, report: &T) -> Result<(), Refusal> {
-        let text = embedded::write(report).map_err(|error| Refusal::new(500, error))?;
+        let text = embedded::write(report).map_err(Refusal::internal)?;
         self.host.put_report(kind, text.into());
         Ok(())
     }
 
     /// Reads the output of a step; what is odd in it is noted.
     fn read<T: DeserializeOwned>(&mut self, step: StepType, output: &str) -> Result<T, Refusal> {
-        let refuse = |error: &dyn Display| {
-            Refusal::bad_request(format!("output of step {step} can't be read: {error}"))
-        };
+        let refuse =
+            |error: &dyn Display| Refusal::invalid(format!("output of step {step} can't be read: {error}"));
         // A list would be taken for an object's members in their order, and an empty one for an object without any.
         let is_list = output.trim_start().starts_with('[');
         if is_list != matches!(step, StepType::FreeNetworkAddresses | StepType::VerifyVips) {

@@ -9,7 +9,7 @@ use crate::model::refusal::Refusal;
 /// Notes what was found of the cluster's VIPs; the last host to answer is believed.
 pub(super) fn verified(draft: &mut Draft<'_>, response: &VerifyVipsResponse) -> Result<(), Refusal> {
     let Some(before) = &draft.facts.cluster else {
-        return Err(Refusal::new(500, format!("host {} is not bound to a cluster", draft.name())));
+        return Err(Refusal::internal(format!("host {} is not bound to a cluster", draft.name())));
     };
     let mut after = before.clone();
     for found in response.0.iter().filter(|found| found.verification.is_some()) {

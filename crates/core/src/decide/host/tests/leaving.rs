@@ -1,5 +1,6 @@
 //! Installations that are cancelled or reset, and hosts that leave or are taken out (state-machines §4.7).
 
+use crate::model::refusal::RefusalKind;
 use assisted_wire::cluster::ClusterStatus as C;
 use assisted_wire::host::{HostKind, HostStage as Stage, HostStatus as S};
 use assisted_wire::step::StepType::DownloadBootArtifacts;
@@ -48,7 +49,7 @@ fn cancelled_in_each_state() {
                 assert_eq!(last, Some("host_installation_cancelled"));
             }
             None => {
-                assert_eq!(outcome.unwrap_err().status, 409, "{status}");
+                assert_eq!(outcome.unwrap_err().kind, RefusalKind::Conflict, "{status}");
                 assert_eq!(facts.first().status, *status);
                 assert_eq!(names(&events), ["host_cancel_installation_failed"]);
             }
@@ -120,12 +121,12 @@ fn checks_are_made_anew() {
     for id in ["ntp-synced", "nonsense", ""] {
         let refusal = reset::reset_validation(&facts.hosts[0], id, now()).unwrap_err();
         let reason = format!("Validation \"{id}\" cannot be reset or does not exist");
-        assert_eq!((refusal.status, refusal.reason), (400, reason));
+        assert_eq!((refusal.kind, refusal.reason), (RefusalKind::Invalid, reason));
     }
     let unbound = testing::unbound();
     let refusal =
         reset::reset_validation(&unbound.hosts[0], "container-images-available", now()).unwrap_err();
-    assert_eq!(refusal.status, 500);
+    assert_eq!(refusal.kind, RefusalKind::Internal);
 }
 
 #[test]
@@ -138,11 +139,15 @@ fn disabled_hosts_come_back_through_discovery() {
             status if bound.contains(status) => (S::Disabled, S::Discovering),
             status if pool.contains(status) => (S::DisabledUnbound, S::DiscoveringUnbound),
             _ => {
-                assert_eq!(disable_host(&facts.hosts[0], now()).unwrap_err().refusal.status, 409, "{status}");
+                assert_eq!(
+                    disable_host(&facts.hosts[0], now()).unwrap_err().refusal.kind,
+                    RefusalKind::Conflict,
+                    "{status}"
+                );
                 continue;
             }
         };
-        assert_eq!(enable_host(&facts.hosts[0], now()).unwrap_err().refusal.status, 409);
+        assert_eq!(enable_host(&facts.hosts[0], now()).unwrap_err().refusal.kind, RefusalKind::Conflict);
         facts.hosts[0].record.host.bootstrap = true;
         let outcome = disable_host(&facts.hosts[0], now()).unwrap();
         assert_eq!(take(&mut facts, outcome), ["host_status_updated"]);
@@ -215,14 +220,17 @@ fn hosts_that_join_a_cluster_are_installed_one_by_one() {
     assert_eq!(facts.told(), (S::Installing, info::INSTALLING));
     assert_eq!(names(&events), ["host_status_updated", "host_installation_started"]);
     let refusal = may_install(&facts.hosts[0]).unwrap_err();
-    assert_eq!((refusal.status, refusal.reason.as_str()), (409, "cannot install host in state installing"));
+    assert_eq!(
+        (refusal.kind, refusal.reason.as_str()),
+        (RefusalKind::Conflict, "cannot install host in state installing")
+    );
     let refusal = install_day2(&mut facts.hosts[0], &settings, now(), &mut events).unwrap_err();
     assert_eq!(refusal.reason, "cannot install host in state installing after refresh");
     let day1 = host_in(S::Known, C::Ready);
     let refusal = may_install(&day1.hosts[0]).unwrap_err();
     assert_eq!(refusal.reason, "method only allowed when adding hosts to an existing cluster");
     let unbound = day2().with_host(|host| host.record.host.cluster_id = None);
-    assert_eq!(may_install(&unbound.hosts[0]).unwrap_err().status, 404);
+    assert_eq!(may_install(&unbound.hosts[0]).unwrap_err().kind, RefusalKind::NotFound);
 }
 
 fn several(roles: &[HostRole], status: S) -> Facts {
@@ -253,7 +261,7 @@ fn the_last_ready_master_is_bootstrap() {
     let mut none = several(&[w, w], S::Known);
     let refusal = bootstrap::choose(&mut none.hosts, &mut events).unwrap_err();
     assert_eq!(refusal.reason, "Cluster have no master hosts that can operate as bootstrap");
-    assert_eq!(refusal.status, 500);
+    assert_eq!(refusal.kind, RefusalKind::Internal);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use assisted_wire::host::{HostKind, HostProgress, HostStage as Stage, HostStatus
 use super::*;
 use crate::decide::host::progress::{Progressed, update};
 use crate::model::host::HostKey;
-use crate::model::refusal::Refusal;
+use crate::model::refusal::{Refusal, RefusalKind};
 use crate::state::host::{stage, status_info as info};
 
 fn told(stage: Stage, info: &str) -> HostProgress {
@@ -22,9 +22,9 @@ fn report(facts: &mut Facts, stage: Stage, info: &str) -> Result<Progressed, Ref
     Ok(outcome)
 }
 
-fn refused(facts: &mut Facts, stage: Stage) -> (u16, String) {
+fn refused(facts: &mut Facts, stage: Stage) -> (RefusalKind, String) {
     let refusal = report(facts, stage, "").unwrap_err();
-    (refusal.status, refusal.reason)
+    (refusal.kind, refusal.reason)
 }
 
 fn playing(role: HostRole, bootstrap: bool) -> Facts {
@@ -89,7 +89,7 @@ fn states_and_texts_on_the_way() {
     let outcome = report(&mut facts, Stage::Done, "").unwrap();
     assert_eq!(facts.told(), (S::Installed, "Done"));
     assert_eq!(outcome.events[1].message, "Host: host-1, reached installation stage Done");
-    assert_eq!(refused(&mut facts, Stage::Joined).0, 409);
+    assert_eq!(refused(&mut facts, Stage::Joined).0, RefusalKind::Conflict);
 }
 
 #[test]
@@ -125,25 +125,25 @@ fn a_new_stage_has_a_new_clock() {
 fn refusals() {
     let mut unbound = testing::unbound();
     let reason = format!("host {} is not bound to any cluster, cannot update progress", unbound.first().id);
-    assert_eq!(refused(&mut unbound, Stage::Installing), (400, reason));
+    assert_eq!(refused(&mut unbound, Stage::Installing), (RefusalKind::Invalid, reason));
 
     let mut known = host_in(S::Known, C::Installing);
     let reason = "Can't set progress <Installing> to host in status <known>".to_owned();
-    assert_eq!(refused(&mut known, Stage::Installing), (409, reason));
+    assert_eq!(refused(&mut known, Stage::Installing), (RefusalKind::Conflict, reason));
 
     let mut worker = in_stage(Stage::WritingImageToDisk, C::Installing);
     let reason =
         "Stages Waiting for bootkube isn't available for host role worker bootstrap false".to_owned();
-    assert_eq!(refused(&mut worker, Stage::WaitingForBootkube), (409, reason));
+    assert_eq!(refused(&mut worker, Stage::WaitingForBootkube), (RefusalKind::Conflict, reason));
     let reason =
         "Can't assign lower stage \"Installing\" after host has been in stage \"Writing image to disk\"";
-    assert_eq!(refused(&mut worker, Stage::Installing), (409, reason.to_owned()));
+    assert_eq!(refused(&mut worker, Stage::Installing), (RefusalKind::Conflict, reason.to_owned()));
 
     let facts = in_stage(Stage::Installing, C::Installing);
     let own = facts.hosts[0].key();
-    assert_eq!(update(&facts, own, &HostProgress::default()).unwrap_err().status, 400);
+    assert_eq!(update(&facts, own, &HostProgress::default()).unwrap_err().kind, RefusalKind::Invalid);
     let other = HostKey { host_id: testing::host_id(9), ..own };
-    assert_eq!(update(&facts, other, &told(Stage::Installing, "")).unwrap_err().status, 404);
+    assert_eq!(update(&facts, other, &told(Stage::Installing, "")).unwrap_err().kind, RefusalKind::NotFound);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Answers to the steps of an installation (agent-protocol §2.3).
 
+use crate::model::refusal::RefusalKind;
 use assisted_wire::cluster::ClusterStatus as C;
 use assisted_wire::host::{HostStatus as S, MediaStatus};
 use assisted_wire::probe_responses::{
@@ -21,9 +22,9 @@ fn preparing() -> Facts {
     host_in(S::PreparingForInstallation, C::PreparingForInstallation)
 }
 
-fn refused(facts: &Facts, step: StepType, output: &Value) -> u16 {
+fn refused(facts: &Facts, step: StepType, output: &Value) -> RefusalKind {
     let answer = StepReply { step_type: Some(step), output: output.to_string(), ..StepReply::default() };
-    reply::reply(facts, facts.hosts[0].key(), &answer).unwrap_err().status
+    reply::reply(facts, facts.hosts[0].key(), &answer).unwrap_err().kind
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn a_disk_that_can_not_be_measured() {
     facts.answer(Speed, 124, "", "timed out");
     facts.answer(Speed, 1, "nonsense", "");
     assert_eq!(facts.hosts[0].report(ReportKind::DisksInfo), "", "asked again");
-    assert_eq!(refused(&facts, Speed, &json!({"io_sync_duration": 1})), 400);
+    assert_eq!(refused(&facts, Speed, &json!({"io_sync_duration": 1})), RefusalKind::Invalid);
     facts.answer(Speed, 1, &json!({"path": DISK}).to_string(), "no fio");
     let speed = speed_of(facts.hosts[0].report(ReportKind::DisksInfo), DISK).unwrap();
     assert_eq!((speed.tested, speed.exit_code), (true, 1));
@@ -57,7 +58,7 @@ fn no_more_disks_than_a_machine_has() {
     for number in 0..256 {
         facts.answer(Speed, 0, &json!({"path": format!("/dev/x{number}")}).to_string(), "");
     }
-    assert_eq!(refused(&facts, Speed, &json!({"path": "/dev/y"})), 400);
+    assert_eq!(refused(&facts, Speed, &json!({"path": "/dev/y"})), RefusalKind::Invalid);
     assert!(speed_of(facts.hosts[0].report(ReportKind::DisksInfo), "/dev/y").is_none());
 }
 
@@ -89,7 +90,7 @@ fn images_keep_what_was_measured_first() {
     let mut silent = preparing();
     assert!(silent.answer(Images, 0, "", "").is_empty());
     let flood: Vec<_> = (0..65).map(|number| json!({"name": number.to_string()})).collect();
-    assert_eq!(refused(&silent, Images, &json!({"images": flood})), 400);
+    assert_eq!(refused(&silent, Images, &json!({"images": flood})), RefusalKind::Invalid);
     assert!(silent.answer(Images, 2, &json!({"images": flood}).to_string(), "").is_empty());
     assert_eq!(silent.hosts[0].report(ReportKind::ImagesStatus), "");
 }
@@ -164,16 +165,25 @@ fn leased_vips() {
     for status in [C::Installing, C::PreparingForInstallation, C::Finalizing] {
         late.test_cluster().status = status;
         late.answer(DhcpLeaseAllocate, 0, &output.to_string(), "");
-        assert_eq!(refused(&late, DhcpLeaseAllocate, &leased("10.0.0.11", "10.0.0.10")), 500);
+        assert_eq!(
+            refused(&late, DhcpLeaseAllocate, &leased("10.0.0.11", "10.0.0.10")),
+            RefusalKind::Internal
+        );
     }
     late.test_cluster().status = C::Installed;
     late.answer(DhcpLeaseAllocate, 0, &leased("10.0.0.11", "10.0.0.10").to_string(), "");
     assert_eq!(vips(&late), "10.0.0.9 10.0.0.10");
 
-    assert_eq!(refused(&facts(C::Ready), DhcpLeaseAllocate, &leased("10.0.1.9", "10.0.0.10")), 500);
-    assert_eq!(refused(&facts(C::Ready), DhcpLeaseAllocate, &json!({"api_vip_address": "10.0.0.9"})), 400);
+    assert_eq!(
+        refused(&facts(C::Ready), DhcpLeaseAllocate, &leased("10.0.1.9", "10.0.0.10")),
+        RefusalKind::Internal
+    );
+    assert_eq!(
+        refused(&facts(C::Ready), DhcpLeaseAllocate, &json!({"api_vip_address": "10.0.0.9"})),
+        RefusalKind::Invalid
+    );
     let broken =
         json!({"api_vip_address": "10.0.0.9", "ingress_vip_address": "10.0.0.10", "api_vip_lease": "x"});
-    assert_eq!(refused(&facts(C::Ready), DhcpLeaseAllocate, &broken), 500);
-    assert_eq!(refused(&host_in(S::Known, C::Ready), DhcpLeaseAllocate, &output), 500);
+    assert_eq!(refused(&facts(C::Ready), DhcpLeaseAllocate, &broken), RefusalKind::Internal);
+    assert_eq!(refused(&host_in(S::Known, C::Ready), DhcpLeaseAllocate, &output), RefusalKind::Internal);
 }

@@ -34,13 +34,13 @@ pub(super) fn skip_formatting(
     params: &[DiskSkipFormattingParams],
 ) -> Result<(), Refusal> {
     let Some(inventory) = host.inventory.clone() else {
-        return Err(Refusal::new(500, format!("Host {} has no inventory", host.record.host.id)));
+        return Err(Refusal::internal(format!("Host {} has no inventory", host.record.host.id)));
     };
     let listed = &host.record.host.skip_formatting_disks;
     let mut skipped: Vec<String> = listed.split(',').filter(|id| !id.is_empty()).map(str::to_owned).collect();
     for disk in params {
         if disk.disk_id.is_empty() {
-            return Err(Refusal::bad_request("Missing required disk formatting param fields"));
+            return Err(Refusal::invalid("Missing required disk formatting param fields"));
         }
         if !disk.skip_formatting {
             skipped.retain(|id| *id != disk.disk_id);
@@ -49,7 +49,7 @@ pub(super) fn skip_formatting(
         let mut ids = inventory.disks.iter().flatten().map(|disk| disk.id.as_str());
         if !ids.any(|id| id == disk.disk_id) {
             let ids: Vec<_> = inventory.disks.iter().flatten().map(|disk| disk.id.as_str()).collect();
-            return Err(Refusal::bad_request(format!(
+            return Err(Refusal::invalid(format!(
                 "Disk identifier {} doesn't match any disk in the inventory, it cannot be skipped. Inventory disk identifiers are: {}",
                 disk.disk_id,
                 ids.join(", ")

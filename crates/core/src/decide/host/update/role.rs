@@ -7,7 +7,7 @@ use assisted_wire::platform::PlatformType;
 
 use super::{gate, text};
 use crate::model::facts::{Facts, HostFacts};
-use crate::model::refusal::Refusal;
+use crate::model::refusal::{Refusal, RefusalKind};
 use crate::settings::Settings;
 use crate::version::at_least;
 
@@ -21,19 +21,19 @@ pub(super) fn set(facts: &Facts, host: &mut HostFacts, role: HostRoleUpdateParam
     };
     if role == HostRole::Arbiter {
         if !facts.settings.clusters.tna_clusters_support {
-            return Err(Refusal::bad_request(format!(
+            return Err(Refusal::invalid(format!(
                 "TNA clusters support is disabled, cannot set role arbiter to host {id} in infra-env {infra_env}"
             )));
         }
         if let Some(record) = facts.cluster.as_ref().filter(|_| !host.is_day2()) {
             suits_arbiter(&record.cluster, &facts.settings).map_err(|reason| {
-                Refusal::bad_request(format!(
+                Refusal::invalid(format!(
                     "Cannot set role arbiter to host {id} in infra-env {infra_env}: {reason}"
                 ))
             })?;
         }
     }
-    gate(host.record.host.status, 500, "host role")?;
+    gate(host.record.host.status, RefusalKind::Internal, "host role")?;
     let (day2, fields) = (host.is_day2(), &mut host.record.host);
     if day2 {
         let old = fields.role.unwrap_or(HostRole::AutoAssign);
@@ -56,13 +56,13 @@ pub(super) fn set_fencing(
 ) -> Result<(), Refusal> {
     let (id, infra_env) = (host.record.host.id, host.key().infra_env_id);
     if !facts.settings.clusters.tnf_clusters_support {
-        return Err(Refusal::bad_request(format!(
+        return Err(Refusal::invalid(format!(
             "TNF clusters support is disabled, cannot set fencing credentials to host {id} in infra-env {infra_env}"
         )));
     }
     if let Some(record) = &facts.cluster {
         suits_fencing(&record.cluster, &facts.settings).map_err(|reason| {
-            Refusal::bad_request(format!(
+            Refusal::invalid(format!(
                 "Cannot set fencing credentials to host {id} in infra-env {infra_env}: {reason}"
             ))
         })?;
