@@ -10,7 +10,7 @@ use crate::run::{root, say};
 /// A document, the program that prints it, and what it is asked.
 const DOCUMENTS: &[(&str, &str, &str)] = &[
     ("docs/state-machines.md", "examples/docs", "machines"),
-    ("docs/configuration.md", "examples/docs", "settings"),
+    ("docs/configuration.md", "examples/configuration", "all"),
     ("docs/cli.md", "assisted", "docs"),
 ];
 

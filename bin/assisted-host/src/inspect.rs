@@ -16,7 +16,7 @@ use assisted_core::model::disk;
 use assisted_core::model::facts::{Facts, HostFacts};
 use assisted_core::model::outcome::{Outcome, Status};
 use assisted_core::model::report::ReportKind;
-use assisted_core::settings::Settings;
+use assisted_core::policy::Policy;
 use assisted_core::validation::host;
 use assisted_hostinfo::Root;
 use assisted_wire::host::HostValidationId::{self as Id, *};
@@ -232,7 +232,7 @@ fn facts(role: Role, version: &str) -> anyhow::Result<Facts> {
         cluster: Some(cluster),
         hosts: vec![HostFacts::new(record, now)],
         infra_envs: BTreeMap::new(),
-        settings: Arc::new(Settings::default()),
+        policy: Arc::new(Policy::default()),
         now,
     })
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use assisted_core::settings::{Origins, Settings};
+use assisted_config::Origins;
+use assisted_core::policy::Versions;
 use assisted_imageserver::http::server::{Listener, Patience, serve};
 use assisted_imageserver::{ApiAddress, Catalog, FetchOptions, Images, Options};
 use clap::{Args, ValueEnum};
@@ -201,7 +202,7 @@ impl ImageService {
         let list = set(self.os_images.as_ref()).or_else(|| set(self.rhcos_versions.as_ref()));
         let catalog = match list {
             Some(list) => Catalog::parse(list).context("OS_IMAGES can't be used")?,
-            None => catalog(&Settings::default())?,
+            None => catalog()?,
         };
         let base_url = set(self.base_url.as_ref()).map(Url::parse).transpose();
         let count = set(Some(&self.max_concurrent_requests)).map(str::parse).transpose();
@@ -259,12 +260,13 @@ impl Fetch {
     }
 }
 
-/// The list of the settings. Written by an administrator, it may say more than the API service needs: types and digests.
-pub(crate) fn catalog(settings: &Settings) -> Result<Catalog> {
+/// The list of OS_IMAGES, else the one that is built in. Written by an administrator, it may say more than the API service
+/// needs: types and digests.
+pub(crate) fn catalog() -> Result<Catalog> {
     let written = std::env::var("OS_IMAGES").ok().filter(|list| !list.is_empty());
     let list = match written {
         Some(list) => list,
-        None => serde_json::to_string(&settings.versions.os_images)?,
+        None => serde_json::to_string(&Versions::default().os_images)?,
     };
     Catalog::parse(&list).context("OS_IMAGES can't be used")
 }

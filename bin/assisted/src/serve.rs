@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use assisted_api::Api;
 use assisted_api::auth::local::Signer;
 use assisted_blob::Blob;
-use assisted_core::settings::{AuthType, Http, SIMULATION, Settings};
+use assisted_config::{AuthType, Http, SIMULATION, Settings};
 use assisted_service::{Service, TokenResource, generator};
 use assisted_store::{Options, Store};
 use clap::Args;
@@ -114,7 +114,7 @@ impl Serve {
         };
         let generator = generator::open(&settings, &data_dir)
             .context("clusters can't be installed with these settings")?;
-        let mut builder = Service::builder(settings.clone(), store, blob, generator);
+        let mut builder = Service::builder(settings.clone(), store, blob, generator)?;
         if settings.auth.auth_type == AuthType::Local {
             let signer = Signer::new(&settings.auth.ec_private_key_pem)?;
             builder = builder.signer(Arc::new(move |resource| token(&signer, resource)));

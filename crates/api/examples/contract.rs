@@ -5,7 +5,7 @@
 
 use std::process::ExitCode;
 
-use assisted_core::settings::Settings;
+use assisted_config::Settings;
 use server::Server;
 use walk::{Asked, Found, ask_all};
 

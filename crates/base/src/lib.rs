@@ -10,3 +10,4 @@ pub mod pem;
 pub mod process;
 #[cfg(feature = "retry")]
 pub mod retry;
+pub mod version;

@@ -4,7 +4,7 @@
 //! out as a value ([`decide::refresh::Refresh`]).
 //!
 //! The modules are storeys: each uses only those below it, which `cargo xtask check-deps` holds. From the bottom up, which is
-//! the reading order: [`version`], [`settings`], [`model`], [`catalogue`], [`network`], [`disk`], [`validation`], [`state`],
+//! the reading order: [`policy`], [`model`], [`catalogue`], [`network`], [`disk`], [`validation`], [`state`],
 //! [`admission`], [`decide`].
 
 pub mod admission;
@@ -13,7 +13,6 @@ pub mod decide;
 pub mod disk;
 pub mod model;
 pub mod network;
-pub mod settings;
+pub mod policy;
 pub mod state;
 pub mod validation;
-pub mod version;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assisted_core::version::Version;
+use assisted_base::version::Version;
 use serde::Deserialize;
 use url::Url;
 

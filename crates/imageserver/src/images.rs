@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::{HeaderValue, Method, StatusCode};
-use assisted_core::settings::Origins;
+use assisted_config::Origins;
 use assisted_isokit::Layout;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, JoinSet};

@@ -21,6 +21,7 @@ pub mod manifest;
 mod memory;
 pub mod operator;
 mod pace;
+pub mod policy;
 mod retention;
 mod scheduler;
 pub mod start;
@@ -32,8 +33,9 @@ use std::sync::Arc;
 
 use assisted_base::error::chain;
 use assisted_blob::Blob;
+use assisted_config::Settings;
 use assisted_core::model::rejection::Rejection;
-use assisted_core::settings::Settings;
+use assisted_core::policy::Policy;
 use assisted_store::{Batch, Store};
 use jiff::Timestamp;
 
@@ -61,6 +63,7 @@ pub struct Service(Arc<Inner>);
 
 struct Inner {
     settings: Arc<Settings>,
+    policy: Arc<Policy>,
     store: Store,
     blob: Blob,
     clock: Clock,
@@ -84,6 +87,11 @@ impl Service {
     /// The settings that the service was started with.
     pub fn settings(&self) -> &Arc<Settings> {
         &self.0.settings
+    }
+
+    /// What the domain decides by.
+    pub(crate) fn policy(&self) -> &Arc<Policy> {
+        &self.0.policy
     }
 
     /// Files of clusters and infra-envs.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use assisted_base::error::chain;
 use assisted_blob::Blob;
-use assisted_core::settings::Settings;
+use assisted_config::{Settings, SettingsError};
+use assisted_core::policy::Policy;
 use assisted_release::Catalogue;
 use assisted_store::{Change, Store};
 use tokio::sync::broadcast::error::RecvError;
@@ -18,6 +19,7 @@ use crate::generator::Generator;
 use crate::infra_env::{Networks, Programs};
 use crate::live::ring::Live;
 use crate::memory::Memory;
+use crate::policy::policy;
 use crate::scheduler::Scheduler;
 use crate::turns::Turns;
 use crate::version::Offered;
@@ -32,6 +34,7 @@ const TIDY: Duration = Duration::from_secs(600);
 /// A service that is about to start.
 pub struct Builder {
     settings: Settings,
+    policy: Arc<Policy>,
     store: Store,
     blob: Blob,
     clock: Clock,
@@ -67,8 +70,9 @@ impl Builder {
         let settings = Arc::new(self.settings);
         let service = Service(Arc::new(Inner {
             limits: Limits::new(&settings),
-            offered: Offered::new(&settings),
+            offered: Offered::new(&self.policy),
             settings,
+            policy: self.policy,
             store: self.store,
             blob: self.blob,
             clock: self.clock,
@@ -121,8 +125,18 @@ impl Background {
 
 impl Service {
     /// A service with the system's clock and URLs without tokens. The generator is that of [`crate::generator::open`], or a test's.
-    pub fn builder(settings: Settings, store: Store, blob: Blob, generator: Arc<dyn Generator>) -> Builder {
-        Builder {
+    ///
+    /// # Errors
+    ///
+    /// A setting that the domain can't decide by.
+    pub fn builder(
+        settings: Settings,
+        store: Store,
+        blob: Blob,
+        generator: Arc<dyn Generator>,
+    ) -> Result<Builder, SettingsError> {
+        Ok(Builder {
+            policy: Arc::new(policy(&settings)?),
             settings,
             store,
             blob,
@@ -130,7 +144,7 @@ impl Service {
             signer: Arc::new(|_| None),
             generator,
             catalogue: None,
-        }
+        })
     }
 
     /// Looks at once for what is due and to be done: for who turned the clock.

@@ -442,7 +442,7 @@ impl Service {
             cluster: None,
             hosts: Vec::new(),
             infra_envs: BTreeMap::new(),
-            settings: Arc::clone(self.settings()),
+            policy: Arc::clone(self.policy()),
             now: self.now(),
         }
     }

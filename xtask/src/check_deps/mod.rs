@@ -33,6 +33,7 @@ const ORDER: &[&str] = &[
     "assisted-netconf",
     "assisted-core",
     "assisted-ignition-spec",
+    "assisted-config",
     "assisted-base",
     "assisted-wire",
     "assisted-lab-kinds",
@@ -47,6 +48,7 @@ const PURE: &[&str] = &[
     "assisted-netconf",
     "assisted-core",
     "assisted-ignition-spec",
+    "assisted-config",
     "assisted-wire",
 ];
 

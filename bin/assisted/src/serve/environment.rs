@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use assisted_core::settings;
 use clap::{Command, CommandFactory};
 
 use crate::Program;
@@ -10,7 +9,7 @@ use crate::Program;
 /// Logs each variable that is set in vain.
 pub(super) fn report() {
     let get = |name: &str| std::env::var(name).ok();
-    for (name, why) in settings::without_effect(&get) {
+    for (name, why) in assisted_config::without_effect(&get) {
         tracing::warn!("{name} has no effect: {why}");
     }
     for name in of_images_alone() {
@@ -33,17 +32,17 @@ fn of_images_alone() -> BTreeSet<String> {
     let subcommand = |name: &str| program.find_subcommand(name).map(of).unwrap_or_default();
     let (here, mut alone) = (subcommand("serve"), subcommand("image-service"));
     alone.retain(|name| {
-        !here.contains(name) && !settings::variables().iter().any(|variable| variable.name == name)
+        !here.contains(name) && !assisted_config::variables().iter().any(|variable| variable.name == name)
     });
     alone
 }
 
 /// Every variable of which something is known.
 fn known() -> BTreeSet<String> {
-    let settings = settings::variables();
+    let settings = assisted_config::variables();
     let mut known = of(&Program::command());
     known.extend(settings.iter().map(|variable| variable.name.to_owned()));
-    known.extend(settings::UNREAD.iter().map(|unread| unread.name.to_owned()));
+    known.extend(assisted_config::UNREAD.iter().map(|unread| unread.name.to_owned()));
     known
 }
 
@@ -99,8 +98,9 @@ mod tests {
     #[test]
     fn no_variable_is_both_read_and_unread() {
         let mut read = of(&Program::command());
-        read.extend(settings::variables().iter().map(|variable| variable.name.to_owned()));
-        let both: Vec<_> = settings::UNREAD.iter().filter(|unread| read.contains(unread.name)).collect();
+        read.extend(assisted_config::variables().iter().map(|variable| variable.name.to_owned()));
+        let both: Vec<_> =
+            assisted_config::UNREAD.iter().filter(|unread| read.contains(unread.name)).collect();
         assert!(both.is_empty(), "{both:?}");
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use assisted_api::Api;
-use assisted_core::settings::{Origins, Settings};
+use assisted_config::{Origins, Settings};
 use assisted_imageserver::http::server::{Listener, Patience, serve};
 use assisted_imageserver::{ApiAddress, Images, Options};
 use clap::Args;
@@ -48,7 +48,8 @@ pub(super) struct ImageListener {
 impl ImageFlags {
     /// Where images are to be served; none when another service does it, or nobody.
     pub fn address(&self, settings: &Settings, api: SocketAddr) -> Option<SocketAddr> {
-        if !settings.http.enable_image_service || settings.versions.os_images.0.is_empty() {
+        let none = settings.versions.os_images.as_ref().is_some_and(|images| images.0.is_empty());
+        if !settings.http.enable_image_service || none {
             return None;
         }
         let elsewhere = !settings.http.image_service_base_url.is_empty();
@@ -64,7 +65,7 @@ impl ImageFlags {
         settings: &mut Settings,
         data_dir: &Path,
     ) -> Result<ImageListener> {
-        let catalog = catalog(settings)?;
+        let catalog = catalog()?;
         let http = &mut settings.http;
         let tls = super::tls(http)?;
         let bound = match TcpListener::bind(address).await {

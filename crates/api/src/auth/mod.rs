@@ -4,7 +4,7 @@ pub mod local;
 
 use std::borrow::Cow;
 
-use assisted_core::settings::{Auth as Settings, AuthType};
+use assisted_config::{Auth as Settings, AuthType};
 use assisted_service::{Caller, Service, TokenResource};
 use assisted_wire::operation::{Location, Operation, Scheme};
 use http::HeaderMap;

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use ::http::header::CONTENT_TYPE;
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
-use assisted_core::settings::{Origins, SIMULATION, Settings};
+use assisted_config::{Origins, SIMULATION, Settings};
 use assisted_service::Service;
 use assisted_service::infra_env::PROGRAM_PATH;
 use assisted_wire::operation::{BASE_PATH, Operation, OperationId};

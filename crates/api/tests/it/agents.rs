@@ -1,6 +1,6 @@
 //! What agents send, over the wire: what is odd and harms nobody is taken.
 
-use assisted_core::settings::Settings;
+use assisted_config::Settings;
 use reqwest::Method;
 use serde_json::{Value, json};
 

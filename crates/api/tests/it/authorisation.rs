@@ -1,7 +1,7 @@
 //! Every operation passes the table: all operations × kinds of credentials × ways to authenticate.
 
 use assisted_api::auth::local::Signer;
-use assisted_core::settings::{AuthType, Settings};
+use assisted_config::{AuthType, Settings};
 use assisted_service::{Caller, TokenResource};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use assisted_wire::live::EVENT_STREAM;

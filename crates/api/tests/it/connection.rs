@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assisted_api::Api;
 use assisted_api::server::serve_at_most;
-use assisted_core::settings::Settings;
+use assisted_config::Settings;
 use assisted_store::{EventQuery, Store};
 use assisted_wire::id::ClusterId;
 use reqwest::header::HeaderMap;

@@ -1,6 +1,6 @@
 //! Refusals before a use case runs: status and body.
 
-use assisted_core::settings::Settings;
+use assisted_config::Settings;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,7 +1,7 @@
 //! Manifests, logs and files over HTTP.
 
 use assisted_blob::Key;
-use assisted_core::settings::Settings;
+use assisted_config::Settings;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::{Body, Method};

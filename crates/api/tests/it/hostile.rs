@@ -1,6 +1,6 @@
 //! What nobody well-meaning sends.
 
-use assisted_core::settings::Settings;
+use assisted_config::Settings;
 use assisted_wire::operation::{self, Location};
 use reqwest::Method;
 use serde_json::{Value, json};

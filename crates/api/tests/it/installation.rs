@@ -1,6 +1,6 @@
 //! Requests and reports of an installation over HTTP: what each refusal looks like, and what stands beside the contract.
 
-use assisted_core::settings::{Generator, Settings};
+use assisted_config::{Generator, Settings};
 use assisted_wire::operator::SupportedOperator;
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! A cluster, its infra-env and a host over HTTP.
 
-use assisted_core::settings::Settings;
+use assisted_config::Settings;
 use reqwest::Method;
 use serde_json::{Value, json};
 

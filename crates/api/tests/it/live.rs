@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assisted_client::{Change, Changes, Client};
-use assisted_core::settings::Settings;
+use assisted_config::Settings;
 use assisted_wire::host::HostStatus;
 use assisted_wire::id::ClusterId;
 use reqwest::Method;

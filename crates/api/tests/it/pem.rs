@@ -2,7 +2,7 @@
 
 use assisted_api::Patience;
 use assisted_client::Client;
-use assisted_core::settings::Settings;
+use assisted_config::Settings;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::Method;

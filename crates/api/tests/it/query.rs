@@ -1,6 +1,6 @@
 //! Parameters of lists over HTTP: each is read, judged, and does what it says.
 
-use assisted_core::settings::Settings;
+use assisted_config::Settings;
 use reqwest::Method;
 use serde_json::{Value, json};
 

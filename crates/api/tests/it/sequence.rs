@@ -1,6 +1,6 @@
 //! Requests that contradict each other, come too early, too late or twice: the body of each refusal.
 
-use assisted_core::settings::Settings;
+use assisted_config::Settings;
 use reqwest::Method;
 use serde_json::{Value, json};
 

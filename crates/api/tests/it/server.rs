@@ -5,7 +5,7 @@ use std::sync::Arc;
 use assisted_api::server::serve;
 use assisted_api::{Api, Patience};
 use assisted_blob::Blob;
-use assisted_core::settings::Settings;
+use assisted_config::Settings;
 use assisted_service::generator::Simulation;
 use assisted_service::{Background, Service};
 use assisted_store::Store;
@@ -47,7 +47,7 @@ impl Server {
         let store = Store::open(&database).await.unwrap();
         let blob = Blob::open(dir.path().join("files")).await.unwrap();
         let (service, background) =
-            Service::builder(settings.clone(), store, blob, Arc::new(Simulation)).start();
+            Service::builder(settings.clone(), store, blob, Arc::new(Simulation)).unwrap().start();
         let api = Api::with_patience(service.clone(), &settings, patience).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

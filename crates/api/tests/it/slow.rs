@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assisted_api::Patience;
 use assisted_client::Client;
-use assisted_core::settings::Settings;
+use assisted_config::Settings;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 

@@ -7,9 +7,9 @@ use assisted_api::Api;
 use assisted_api::server::serve;
 use assisted_blob::Blob;
 use assisted_client::Client;
+use assisted_config::Settings;
 use assisted_core::model::facts::Facts;
 use assisted_core::model::host::HostKey;
-use assisted_core::settings::Settings;
 use assisted_service::generator::{self, GenerateError, Generator, Payload, Simulation};
 use assisted_service::{Background, Clock, Service};
 use assisted_store::Store;
@@ -90,8 +90,9 @@ impl Server {
         let database = format!("sqlite:{}", self.data.path().join("test.db").display());
         let store = Store::open(&database).await.unwrap();
         let blob = Blob::open(self.data.path().join("files")).await.unwrap();
-        let builder =
-            Service::builder(settings.clone(), store, blob, self.files.clone()).clock(self.clock.clone());
+        let builder = Service::builder(settings.clone(), store, blob, self.files.clone())
+            .unwrap()
+            .clock(self.clock.clone());
         let (service, background) = builder.start();
         let api = Api::new(service.clone(), &settings).unwrap();
         let listener = TcpListener::bind(self.address).await.unwrap();

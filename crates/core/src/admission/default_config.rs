@@ -4,11 +4,11 @@ use assisted_wire::cluster::ClusterDefaultConfig;
 use assisted_wire::network::{ClusterNetwork, ServiceNetwork, Subnet};
 
 use crate::network::hostname::FORBIDDEN;
-use crate::settings::Settings;
+use crate::policy::Policy;
 
 /// The defaults of clusters.
-pub fn default_config(settings: &Settings) -> ClusterDefaultConfig {
-    let clusters = &settings.clusters;
+pub fn default_config(policy: &Policy) -> ClusterDefaultConfig {
+    let clusters = &policy.clusters;
     let network =
         |cidr: String, host_prefix| ClusterNetwork { cluster_id: None, cidr: Subnet(cidr), host_prefix };
     let service = |cidr: String| ServiceNetwork { cluster_id: None, cidr: Subnet(cidr) };
@@ -17,7 +17,7 @@ pub fn default_config(settings: &Settings) -> ClusterDefaultConfig {
         network(clusters.cluster_network_cidr_ipv6.to_string(), clusters.cluster_network_host_prefix_ipv6);
     let service_v4 = service(clusters.service_network_cidr.to_string());
     let service_v6 = service(clusters.service_network_cidr_ipv6.to_string());
-    let hours = settings.retention.deleted_inactive_after.as_secs() / 3600;
+    let hours = policy.service.deleted_inactive_after.as_secs() / 3600;
     ClusterDefaultConfig {
         cluster_network_cidr: clusters.cluster_network_cidr.to_string(),
         cluster_network_host_prefix: clusters.cluster_network_host_prefix,
@@ -53,6 +53,6 @@ mod tests {
                 "localhost6.localdomain6"
             ],
         });
-        assert_eq!(serde_json::to_value(default_config(&Settings::default())).unwrap(), expected);
+        assert_eq!(serde_json::to_value(default_config(&Policy::default())).unwrap(), expected);
     }
 }

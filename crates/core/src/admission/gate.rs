@@ -6,7 +6,7 @@ use assisted_wire::cluster::ClusterStatus::{self, *};
 use crate::admission::credentials::AGENT_INSTALLER;
 use crate::model::event::fill;
 use crate::model::refusal::{Refusal, RefusalKind};
-use crate::settings::Settings;
+use crate::policy::Policy;
 use crate::state::cluster::state::list;
 
 /// Something that is only done to clusters in some states.
@@ -45,8 +45,8 @@ pub enum Invoker {
 
 impl Invoker {
     /// The one of these settings.
-    pub fn of(settings: &Settings) -> Self {
-        if settings.http.install_invoker == AGENT_INSTALLER { Self::AgentInstaller } else { Self::Service }
+    pub fn of(policy: &Policy) -> Self {
+        if policy.service.install_invoker == AGENT_INSTALLER { Self::AgentInstaller } else { Self::Service }
     }
 }
 
@@ -279,10 +279,10 @@ mod tests {
             told(Operation::FinalizingStage, &cluster),
             (RefusalKind::Invalid, "cluster is insufficient, not in one of allowed statuses: [installing finalizing installing-pending-user-action]".to_owned())
         );
-        let mut settings = Settings::default();
-        assert_eq!(Invoker::of(&settings), Invoker::Service);
-        settings.http.install_invoker = "agent-installer".to_owned();
-        let early = Invoker::of(&settings);
+        let mut policy = Policy::default();
+        assert_eq!(Invoker::of(&policy), Invoker::Service);
+        policy.service.install_invoker = "agent-installer".to_owned();
+        let early = Invoker::of(&policy);
         assert_eq!(
             told(Operation::KubeadminPassword(early), &cluster),
             (

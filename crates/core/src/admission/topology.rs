@@ -1,10 +1,10 @@
 //! How many control-plane nodes a cluster has (service-api §4.2 step 2).
 
+use assisted_base::version::{at_least, below};
 use assisted_wire::cluster_params::HighAvailabilityMode;
 
 use crate::model::refusal::Refusal;
-use crate::settings::Settings;
-use crate::version::{at_least, below};
+use crate::policy::Policy;
 
 /// Fills in what was not given.
 pub fn resolve(mode: Option<HighAvailabilityMode>, count: Option<i64>) -> (HighAvailabilityMode, i64) {
@@ -19,13 +19,8 @@ pub fn resolve(mode: Option<HighAvailabilityMode>, count: Option<i64>) -> (HighA
 }
 
 /// Checks that mode, count and version go together.
-pub fn check(
-    mode: HighAvailabilityMode,
-    count: i64,
-    version: &str,
-    settings: &Settings,
-) -> Result<(), Refusal> {
-    let clusters = &settings.clusters;
+pub fn check(mode: HighAvailabilityMode, count: i64, version: &str, policy: &Policy) -> Result<(), Refusal> {
+    let clusters = &policy.clusters;
     let refuse = |text: String| Err(Refusal::invalid(text));
     if mode == HighAvailabilityMode::None {
         return if count == 1 {
@@ -78,35 +73,34 @@ mod tests {
 
     #[test]
     fn refusals() {
-        let settings = Settings::default();
-        let mut old = Settings::default();
+        let policy = Policy::default();
+        let mut old = Policy::default();
         old.clusters.tna_clusters_support = false;
-        let text =
-            |mode, count, version, settings| check(mode, count, version, settings).map_err(|r| r.reason);
-        assert_eq!(text(Single, 1, "4.22", &settings), Ok(()));
-        assert_eq!(text(Full, 2, "4.19", &settings), Ok(()));
-        assert_eq!(text(Full, 5, "4.18.3", &settings), Ok(()));
-        for (mode, count, version, settings, expected) in [
-            (Single, 3, "4.22", &settings, "single-node clusters must have a single control plane node"),
+        let text = |mode, count, version, policy| check(mode, count, version, policy).map_err(|r| r.reason);
+        assert_eq!(text(Single, 1, "4.22", &policy), Ok(()));
+        assert_eq!(text(Full, 2, "4.19", &policy), Ok(()));
+        assert_eq!(text(Full, 5, "4.18.3", &policy), Ok(()));
+        for (mode, count, version, policy, expected) in [
+            (Single, 3, "4.22", &policy, "single-node clusters must have a single control plane node"),
             (
                 Full,
                 4,
                 "4.17",
-                &settings,
+                &policy,
                 "there should be exactly 3 dedicated control plane nodes for high availability mode Full in openshift version older than 4.18",
             ),
             (
                 Full,
                 2,
                 "4.18",
-                &settings,
+                &policy,
                 "there should be 3-5 dedicated control plane nodes for high availability mode Full in openshift version 4.18 or newer",
             ),
             (
                 Full,
                 1,
                 "4.22",
-                &settings,
+                &policy,
                 "there should be 2-5 dedicated control plane nodes for high availability mode Full in openshift version 4.19 or newer",
             ),
             (
@@ -117,7 +111,7 @@ mod tests {
                 "there should be 3-5 dedicated control plane nodes for high availability mode Full in openshift version 4.18 or newer",
             ),
         ] {
-            assert_eq!(text(mode, count, version, settings), Err(expected.to_owned()));
+            assert_eq!(text(mode, count, version, policy), Err(expected.to_owned()));
         }
     }
 }

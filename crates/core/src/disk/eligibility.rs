@@ -5,12 +5,12 @@
 
 use std::net::IpAddr;
 
+use assisted_base::version::at_least;
 use assisted_wire::inventory::{Disk, DriveType, Inventory};
 
 use crate::catalogue::hardware::{self, HardwareError, SelectionInput, bytes};
 use crate::model::facts::{Facts, HostFacts};
 use crate::network::{address, route};
-use crate::version::at_least;
 
 const MULTIPATH_UNSUPPORTED: &str = "Multipath device has path of unsupported type. It must be FC, iSCSI";
 const MULTIPATH_MIXED: &str =
@@ -67,7 +67,7 @@ fn drive_type(disk: &Disk) -> DriveType {
 /// The host's requirements can't be told.
 pub fn annotate(facts: &Facts, host: &HostFacts, inventory: &mut Inventory) -> Result<(), HardwareError> {
     let input = SelectionInput { inventory: Some(inventory), ..SelectionInput::of(facts, host) };
-    let size = hardware::total(&facts.settings.hardware.requirements, &input)?.disk_size_gb;
+    let size = hardware::total(&facts.policy.hardware.requirements, &input)?.disk_size_gb;
     let architecture = inventory.cpu.as_ref().map_or("", |cpu| cpu.architecture.as_str());
     let policy = Policy::new(size, hardware::version_of(facts, host), architecture);
     annotate_with(&policy, inventory);

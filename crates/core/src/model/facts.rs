@@ -15,7 +15,7 @@ use crate::model::host::{HostKey, HostRecord};
 use crate::model::infra_env::InfraEnvRecord;
 use crate::model::refusal::Refusal;
 use crate::model::report::ReportKind;
-use crate::settings::Settings;
+use crate::policy::Policy;
 
 /// A cluster with its hosts, or one unbound host, at one moment.
 #[derive(Clone, Debug)]
@@ -26,8 +26,8 @@ pub struct Facts {
     pub hosts: Vec<HostFacts>,
     /// The infra-envs of the hosts.
     pub infra_envs: BTreeMap<InfraEnvId, InfraEnvRecord>,
-    /// The service's settings.
-    pub settings: Arc<Settings>,
+    /// What an administrator decides for all clusters.
+    pub policy: Arc<Policy>,
     /// The moment at which the decision is made.
     pub now: Timestamp,
 }

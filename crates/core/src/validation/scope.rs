@@ -63,7 +63,7 @@ impl<'a> Scope<'a> {
         let cluster = record.map(|record| &record.cluster);
         let ignored_host = record.map_or("", |record| record.ignored_host_validations.as_str());
         let ignored_cluster = record.map_or("", |record| record.ignored_cluster_validations.as_str());
-        let settings = &facts.settings;
+        let policy = &facts.policy;
         Self {
             facts,
             machine_networks: cluster.map_or(Ok(Vec::new()), machine_networks),
@@ -78,12 +78,12 @@ impl<'a> Scope<'a> {
             ignored_cluster: Ignored::parse(ignored_cluster),
             // A cluster's own list, even an empty one, takes the place of the service's (validations §1.3).
             disabled_host: if ignored_host.is_empty() {
-                &settings.hosts.disabled_host_validations
+                &policy.hosts.disabled_host_validations
             } else {
                 const { &BTreeSet::new() }
             },
             disabled_cluster: if ignored_cluster.is_empty() {
-                &settings.hosts.disabled_cluster_validations
+                &policy.hosts.disabled_cluster_validations
             } else {
                 const { &BTreeSet::new() }
             },

@@ -21,7 +21,7 @@ use uuid::Uuid;
 use crate::model::cluster::ClusterRecord;
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::outcome::{Explanation, Outcome, Status};
-use crate::settings::Settings;
+use crate::policy::Policy;
 
 /// The moment of the tests.
 pub(crate) fn now() -> Timestamp {
@@ -89,7 +89,7 @@ pub(crate) fn facts(hosts: usize) -> Facts {
         hosts: (1..=hosts).map(host).collect(),
         cluster: Some(record),
         infra_envs: BTreeMap::new(),
-        settings: Arc::new(Settings::default()),
+        policy: Arc::new(Policy::default()),
         now: now(),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use assisted_core::decide::cluster::{day2, finalizing, kubeconfig, operators};
 use assisted_core::decide::install::{self, Generated};
 use assisted_core::model::action::Action;
-use assisted_core::settings::Settings;
+use assisted_core::policy::Policy;
 use assisted_wire::cluster::InstallationPreparationStatus;
 use assisted_wire::cluster::{ClusterKind, ClusterProgressInfo, ClusterStatus, FinalizingStage};
 use assisted_wire::host::{HostRole, HostStage, HostStatus};
@@ -313,9 +313,9 @@ fn finalizing_stages() {
 #[test]
 fn soft_limits_only_warn() {
     let mut world = World::installing(several(&json!({"org_soft_timeouts_enabled": true})), 3);
-    let mut settings = Settings::default();
-    settings.hosts.enable_soft_timeouts = true;
-    world.facts.settings = Arc::new(settings);
+    let mut policy = Policy::default();
+    policy.hosts.enable_soft_timeouts = true;
+    world.facts.policy = Arc::new(policy);
     (1..=3).for_each(|number| world.advance(number, HostStage::Done));
     let decided = finalizing::report(&world.facts, FinalizingStage::WaitingForClusterOperators).unwrap();
     let next = decided.next_check.unwrap();

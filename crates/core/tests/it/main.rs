@@ -8,7 +8,6 @@ mod odd_replies;
 mod refresh;
 mod registration;
 mod replies;
-mod settings;
 mod steps;
 mod update;
 mod world;

@@ -6,7 +6,7 @@ use assisted_core::decide::host::registration::next_step_runner;
 use assisted_core::decide::host::steps::{steps, view};
 use assisted_core::model::refusal::RefusalKind;
 use assisted_core::model::report::ReportKind;
-use assisted_core::settings::Settings;
+use assisted_core::policy::Policy;
 use assisted_wire::cluster::{ClusterStatus, InstallationPreparationStatus};
 use assisted_wire::host::{HostKind, HostRole, HostStage, HostStatus};
 use assisted_wire::infra_env::ImageType;
@@ -208,26 +208,26 @@ fn booted_from_the_wrong_device() {
 
 #[test]
 fn binding_and_unbinding() {
-    let settings = Settings::default();
+    let policy = Policy::default();
     let record = cluster(&json!({}));
     let mut world = World::new(None);
     world.bring(1);
     let place = world.position(1);
-    let early = bind_host(&world.facts.hosts[place], &world.infra_env, &record, &settings, world.facts.now);
+    let early = bind_host(&world.facts.hosts[place], &world.infra_env, &record, &policy, world.facts.now);
     let early = early.unwrap_err();
     assert_eq!((early.refusal.kind, names(&early.events)), (RefusalKind::Internal, vec!["host_bind_failed"]));
     world.look();
     assert_eq!(world.status(1), HostStatus::KnownUnbound);
 
     let bound =
-        bind_host(&world.facts.hosts[place], &world.infra_env, &record, &settings, world.facts.now).unwrap();
+        bind_host(&world.facts.hosts[place], &world.infra_env, &record, &policy, world.facts.now).unwrap();
     assert_eq!(names(&bound.events), ["host_status_updated", "host_bind_succeeded"]);
     world.write(bound.host, None);
     world.facts.cluster = Some(record.clone());
     assert_eq!(world.host(1).status, HostStatus::Binding);
     assert_eq!(world.host(1).cluster_id, Some(record.cluster.id));
     assert!(world.facts.hosts[place].inventory.is_none());
-    let twice = bind_host(&world.facts.hosts[place], &world.infra_env, &record, &settings, world.facts.now);
+    let twice = bind_host(&world.facts.hosts[place], &world.infra_env, &record, &policy, world.facts.now);
     assert_eq!(twice.unwrap_err().refusal.kind, RefusalKind::Conflict);
     world.look();
     assert_eq!(world.status(1), HostStatus::Binding, "its agent registers anew");
@@ -272,23 +272,23 @@ fn another_architecture() {
     world.look();
     let record = cluster(&json!({"cpu_architecture": "arm64"}));
     let refused =
-        bind_host(&world.facts.hosts[0], &world.infra_env, &record, &Settings::default(), world.facts.now);
+        bind_host(&world.facts.hosts[0], &world.infra_env, &record, &Policy::default(), world.facts.now);
     let refused = refused.unwrap_err().refusal;
     assert_eq!(refused.reason, "InfraEnv's CPU architecture (x86_64) doesn't match the cluster (arm64)");
     let record = cluster(&json!({"cpu_architecture": "multi"}));
     assert!(
-        bind_host(&world.facts.hosts[0], &world.infra_env, &record, &Settings::default(), world.facts.now)
+        bind_host(&world.facts.hosts[0], &world.infra_env, &record, &Policy::default(), world.facts.now)
             .is_ok()
     );
 }
 
 #[test]
 fn what_an_agent_is_told_to_start() {
-    let command = next_step_runner(&Settings::default(), key(1));
+    let command = next_step_runner(&Policy::default(), key(1));
     let arguments: serde_json::Value = serde_json::from_str(&command.args.unwrap()[0]).unwrap();
     assert_eq!(arguments["host_id"], key(1).host_id.to_string());
     assert_eq!(arguments["infra_env_id"], key(1).infra_env_id.to_string());
-    assert_eq!(arguments["agent_version"], Settings::default().images.agent);
+    assert_eq!(arguments["agent_version"], Policy::default().images.agent);
 }
 
 /// A disabled host does not count, is not in the way of others, and is heard all the same.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assisted_core::decide::host::steps::{steps, view, views};
-use assisted_core::settings::Settings;
+use assisted_core::policy::Policy;
 use assisted_wire::host::{HostKind, HostStatus};
 use assisted_wire::step::{PostStepAction, StepType, Steps};
 use serde_json::{Value, json};
@@ -160,19 +160,19 @@ fn settings() {
     let mut world = World::new(Some(single_node()));
     world.bring(1);
     world.look();
-    let mut settings = Settings::default();
-    settings.hosts.disabled_steps = vec!["inventory".to_owned(), "domain-resolution".to_owned()];
-    settings.hosts.agent_inventory_max_size = 7;
-    world.facts.settings = Arc::new(settings.clone());
+    let mut policy = Policy::default();
+    policy.hosts.disabled_steps = vec!["inventory".to_owned(), "domain-resolution".to_owned()];
+    policy.hosts.agent_inventory_max_size = 7;
+    world.facts.policy = Arc::new(policy.clone());
     assert!(!kinds(&told(&world, 1)).contains("inventory"));
-    settings.hosts.disabled_steps.clear();
-    world.facts.settings = Arc::new(settings.clone());
+    policy.hosts.disabled_steps.clear();
+    world.facts.policy = Arc::new(policy.clone());
     let steps = told(&world, 1).instructions.unwrap();
     let step = steps.iter().find(|step| step.step_type == Some(StepType::Inventory)).unwrap();
     assert_eq!(step.args.as_ref().unwrap()[1], "--output-max-size=7");
 
-    settings.images.agent = "registry/agent:2".to_owned();
-    world.facts.settings = Arc::new(settings.clone());
+    policy.images.agent = "registry/agent:2".to_owned();
+    world.facts.policy = Arc::new(policy.clone());
     let asked = view(&world.facts, key(1)).unwrap();
     assert_eq!(asked.event.as_ref().map(|event| event.name), Some("upgrade_agent_started"));
     let answer = steps_of(&asked);
@@ -182,8 +182,8 @@ fn settings() {
         (step.step_id.as_str(), step.args.as_ref().unwrap()[0].as_str()),
         ("", r#"{"agent_image":"registry/agent:2"}"#)
     );
-    settings.images.agent.clear();
-    world.facts.settings = Arc::new(settings);
+    policy.images.agent.clear();
+    world.facts.policy = Arc::new(policy);
     assert!(view(&world.facts, key(1)).unwrap().event.is_none(), "nothing to replace it with");
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use assisted_base::hex;
-use assisted_core::version::Version;
+use assisted_base::version::Version;
 use assisted_isokit::{Architecture, Archive, Image, Layout};
 use bytes::Bytes;
 use sha2::{Digest, Sha256};

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use assisted_core::settings::Origins;
+use assisted_config::Origins;
 use assisted_imageserver::http::server::{Listener, Patience, serve};
 use assisted_imageserver::{ApiAddress, Background, Catalog, FetchOptions, Images, Options};
 use assisted_isokit::pxe::Thresholds;

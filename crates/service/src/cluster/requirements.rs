@@ -21,7 +21,7 @@ impl Service {
     ///
     /// None.
     pub async fn get_cluster_default_config(&self, _: &Caller) -> Result<ClusterDefaultConfig, Error> {
-        Ok(default_config(self.settings()))
+        Ok(default_config(self.policy()))
     }
 
     /// The hardware that a cluster and its operators require.
@@ -35,7 +35,7 @@ impl Service {
         cluster_id: ClusterId,
     ) -> Result<PreflightHardwareRequirements, Error> {
         let stored = self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
-        preflight_requirements(&stored.record.cluster, self.settings()).map_err(Error::internal)
+        preflight_requirements(&stored.record.cluster, self.policy()).map_err(Error::internal)
     }
 
     /// The platforms that a cluster could be installed on with its hosts.

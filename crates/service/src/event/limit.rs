@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use assisted_config::Settings;
 use assisted_core::model::event::NewEvent;
 use assisted_core::model::event::catalogue::PAUSES;
-use assisted_core::settings::Settings;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -64,8 +64,8 @@ fn key(event: &NewEvent) -> Key {
 mod tests {
     use std::time::Duration;
 
+    use assisted_config::RateLimits;
     use assisted_core::model::event::catalogue;
-    use assisted_core::settings::RateLimits;
 
     use super::*;
 

@@ -52,7 +52,7 @@ impl Service {
 
     async fn cluster_file(&self, cluster_id: ClusterId, name: &str) -> Result<File, Error> {
         let stored = self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
-        check_download(&stored.record.cluster, name, self.settings())?;
+        check_download(&stored.record.cluster, name, self.policy())?;
         match File::open(self.blob(), &key(cluster_id, name)?, name).await {
             Err(BlobError::NotFound(key) | BlobError::Shadowed(key)) => {
                 Err(Refusal::conflict(format!("object {key} was not found")).into())
@@ -96,7 +96,7 @@ impl Service {
             })?
             .cluster;
         let name = ignition_name(facts);
-        check_download(cluster, &name, self.settings())?;
+        check_download(cluster, &name, self.policy())?;
         Ok((cluster.id, name))
     }
 }

@@ -7,13 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assisted_blob::Blob;
+use assisted_config::{self as config, Settings};
 use assisted_core::admission::install_config::Additions;
 use assisted_core::model::cluster::{ClusterRecord, PayloadImages};
 use assisted_core::model::facts::{Facts, HostFacts};
 use assisted_core::model::host::HostKey;
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::refusal::Refusal;
-use assisted_core::settings::{self, Settings};
 use assisted_wire::host::HostRole;
 use bytes::Bytes;
 use futures::FutureExt;
@@ -116,8 +116,8 @@ impl From<GenerateError> for Error {
 /// The settings of the one that was chosen can't be used.
 pub fn open(settings: &Settings, dir: &Path) -> Result<Arc<dyn Generator>, SetupError> {
     Ok(match settings.generation.generator {
-        settings::Generator::Openshift => Arc::new(Openshift::open(settings, dir)?),
-        settings::Generator::Simulation => Arc::new(Simulation),
+        config::Generator::Openshift => Arc::new(Openshift::open(settings, dir)?),
+        config::Generator::Simulation => Arc::new(Simulation),
     })
 }
 

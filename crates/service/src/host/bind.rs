@@ -48,7 +48,7 @@ impl Service {
         work.request_id = Some(caller.request_id);
         let cluster = work.cluster().ok_or_else(no_cluster)?;
         let infra_env = pool.infra_env(key.infra_env_id).ok_or_else(|| no_infra_env(key.infra_env_id))?;
-        let outcome = bind_host(host, infra_env, cluster, self.settings(), work.facts.now)?;
+        let outcome = bind_host(host, infra_env, cluster, self.policy(), work.facts.now)?;
         pool.absorb(outcome);
         work.take_in(pool);
         work.refresh_and_mark();

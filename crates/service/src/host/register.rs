@@ -136,7 +136,7 @@ impl Service {
         &self,
         host: &assisted_core::model::facts::HostFacts,
     ) -> Result<HostRegistrationResponse, Fault> {
-        let command = next_step_runner(self.settings(), host.key());
+        let command = next_step_runner(self.policy(), host.key());
         Ok(HostRegistrationResponse { host: full_host(host), next_step_runner_command: Some(command) })
     }
 

@@ -3,9 +3,9 @@
 use std::io::ErrorKind;
 use std::sync::Arc;
 
+use assisted_config::AgentDelivery;
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::refusal::{Refusal, RefusalKind};
-use assisted_core::settings::AgentDelivery;
 use assisted_ignition::discovery::{Agent, Delivery, Discovery, Mirrors, TimeSources, discovery};
 use assisted_ignition_spec::{Config, MergeError, overlay};
 use assisted_isokit::ignition::Archive;

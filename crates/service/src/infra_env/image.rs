@@ -30,7 +30,7 @@ impl Service {
         let infra_env = &mut record.infra_env;
         let architecture = infra_env.cpu_architecture.unwrap_or(ImageCpuArchitecture::X8664);
         let image =
-            os_image::find(&settings.versions.os_images.0, &infra_env.openshift_version, architecture)
+            os_image::find(&self.policy().versions.os_images.0, &infra_env.openshift_version, architecture)
                 .map_err(Refusal::invalid)?;
         let file = match infra_env.r#type {
             ImageType::FullIso => "full.iso",

@@ -46,7 +46,7 @@ impl Service {
 
     fn boot_script(&self, record: &InfraEnvRecord) -> Result<String, Error> {
         let infra_env = &record.infra_env;
-        let images = &self.settings().versions.os_images.0;
+        let images = &self.policy().versions.os_images.0;
         let (version, wanted) = (&infra_env.openshift_version, architecture(infra_env));
         let image = if version.is_empty() {
             os_image::latest(images, wanted)

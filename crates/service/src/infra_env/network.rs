@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use assisted_base::version::Version;
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::refusal::Refusal;
-use assisted_core::version::Version;
 use assisted_netconf::published::{self, Form};
 use assisted_netconf::{File, medium};
 use assisted_wire::embedded;

@@ -9,7 +9,7 @@ mod infra_envs;
 
 use std::time::Duration;
 
-use assisted_core::settings::Retention;
+use assisted_config::Retention;
 use assisted_store::{Batch, Due, Sweep, Taken};
 use jiff::{SignedDuration, Timestamp};
 

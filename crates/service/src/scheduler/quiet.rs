@@ -62,7 +62,7 @@ impl Quiet {
         let mut first: Option<Timestamp> = None;
         let mut hosts = Vec::new();
         for host in &facts.hosts {
-            if let Some(at) = disconnects_at(host, &facts.settings) {
+            if let Some(at) = disconnects_at(host, &facts.policy) {
                 first = Some(first.map_or(at, |first| first.min(at)));
                 hosts.push(Watched {
                     check_in: memory.check_ins.entry(host.key()),

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assisted_core::settings::Settings;
+use assisted_config::Settings;
+use assisted_core::policy::Policy;
 use assisted_release::catalogue::Catalogue;
 use assisted_release::{CatalogueError, Origins, Retry, Transport};
 use assisted_wire::version::ReleaseImages;
@@ -18,20 +19,20 @@ use crate::Service;
 /// Below the service's folder: what was learned the last time.
 const FILE: &str = "releases.json";
 
-/// The settings with the releases that are offered now.
+/// The policy with the releases that are offered now.
 #[derive(Debug)]
-pub(crate) struct Offered(RwLock<Arc<Settings>>);
+pub(crate) struct Offered(RwLock<Arc<Policy>>);
 
 impl Offered {
     /// What is configured.
-    pub(crate) fn new(settings: &Arc<Settings>) -> Self {
-        Self(RwLock::new(Arc::clone(settings)))
+    pub(crate) fn new(policy: &Arc<Policy>) -> Self {
+        Self(RwLock::new(Arc::clone(policy)))
     }
 
     fn set(&self, releases: ReleaseImages) {
-        let mut settings = (**self.0.read()).clone();
-        settings.versions.release_images = releases;
-        *self.0.write() = Arc::new(settings);
+        let mut policy = (**self.0.read()).clone();
+        policy.versions.release_images = releases;
+        *self.0.write() = Arc::new(policy);
     }
 }
 
@@ -42,7 +43,8 @@ impl Offered {
 /// See [`CatalogueError`].
 pub fn catalogue(settings: &Settings, dir: &Path) -> Result<Option<Catalogue>, CatalogueError> {
     let versions = &settings.versions;
-    if versions.updates_url.is_empty() || versions.release_sources.0.is_empty() {
+    let offered = crate::policy::versions(versions);
+    if versions.updates_url.is_empty() || offered.release_sources.0.is_empty() {
         return Ok(None);
     }
     let url = |name: &str, text: &str| {
@@ -56,16 +58,16 @@ pub fn catalogue(settings: &Settings, dir: &Path) -> Result<Option<Catalogue>, C
         &Transport::default(),
         Retry::default(),
         origins,
-        versions.release_sources.0.clone(),
-        versions.release_images.0.clone(),
+        offered.release_sources.0,
+        offered.release_images.0,
         &dir.join(FILE),
     );
     catalogue.map(Some)
 }
 
 impl Service {
-    /// The settings, with the releases that are offered now.
-    pub(crate) fn offered(&self) -> Arc<Settings> {
+    /// The policy, with the releases that are offered now.
+    pub(crate) fn offered(&self) -> Arc<Policy> {
         Arc::clone(&self.0.offered.0.read())
     }
 

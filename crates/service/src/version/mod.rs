@@ -30,7 +30,7 @@ impl Service {
     ///
     /// None.
     pub async fn list_component_versions(&self, _: &Caller) -> Result<ListVersions, Error> {
-        Ok(release::component_versions(self.settings()))
+        Ok(release::component_versions(self.policy()))
     }
 
     /// Versions of OpenShift that can be installed.
@@ -56,7 +56,7 @@ impl Service {
     ///
     /// None.
     pub async fn list_release_sources(&self, _: &Caller) -> Result<ReleaseSources, Error> {
-        Ok(release::release_sources(self.settings()))
+        Ok(release::release_sources(self.policy()))
     }
 
     /// The support level of each feature.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assisted_blob::Blob;
-use assisted_core::settings::Settings;
+use assisted_config::Settings;
 use assisted_service::generator::Simulation;
 use assisted_service::version::{ListOpenshiftVersions, catalogue};
 use assisted_service::{Caller, Service};
@@ -42,7 +42,7 @@ async fn what_was_learned_is_offered_without_the_network() {
     let store = Store::open(&database.address).await.unwrap();
     let blob = Blob::open(database.files()).await.unwrap();
     let (service, background) =
-        Service::builder(settings, store, blob, Arc::new(Simulation)).catalogue(known).start();
+        Service::builder(settings, store, blob, Arc::new(Simulation)).unwrap().catalogue(known).start();
     let caller = Caller::admin(Uuid::new_v4());
     let offered =
         service.list_supported_openshift_versions(&caller, ListOpenshiftVersions::default()).await.unwrap();

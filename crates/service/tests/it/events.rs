@@ -1,10 +1,10 @@
 //! Events: told by the service and by clients, listed with filters.
 
-use assisted_core::model::refusal::RefusalKind;
 use std::time::Duration;
 
+use assisted_config::RateLimits;
 use assisted_core::model::host::HostKey;
-use assisted_core::settings::RateLimits;
+use assisted_core::model::refusal::RefusalKind;
 use assisted_service::event::ListEvents;
 use assisted_service::{Caller, TokenResource};
 use assisted_wire::event::{EventCategory, EventSeverity};

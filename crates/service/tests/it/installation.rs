@@ -1,10 +1,10 @@
 //! Whole installations of three nodes through the service's own methods.
 
 use assisted_blob::Key;
+use assisted_config::Generator;
 use assisted_core::admission::field::ignition_config;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::RefusalKind;
-use assisted_core::settings::Generator;
 use assisted_service::event::ListEvents;
 use assisted_wire::cluster::{Cluster, ClusterKind, ClusterStatus, FinalizingStage};
 use assisted_wire::cluster::{InstallationPreparationStatus, LogsState};

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use assisted_blob::Blob;
+use assisted_config::Settings;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::RefusalKind;
-use assisted_core::settings::Settings;
 use assisted_service::cluster::GetCluster;
 use assisted_service::event::{EventPage, ListEvents};
 use assisted_service::file::File;
@@ -137,7 +137,8 @@ impl Lab {
             let time = time.clone();
             move || time.now()
         });
-        let (service, background) = Service::builder(settings, store, blob, generator).clock(clock).start();
+        let (service, background) =
+            Service::builder(settings, store, blob, generator).unwrap().clock(clock).start();
         Self { service, caller: Caller::admin(Uuid::new_v4()), time, background: Some(background) }
     }
 

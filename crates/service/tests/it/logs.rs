@@ -1,10 +1,10 @@
 //! Logs: their progress, their upload, their download.
 
-use assisted_core::model::refusal::RefusalKind;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal::RefusalKind;
 use assisted_service::Error;
 use assisted_service::file::File;
 use assisted_service::log::{DownloadLogs, UploadLogs};

@@ -1,12 +1,12 @@
 //! Files out of a release in a real registry, made by the installer program in it.
 
-use assisted_core::model::refusal::RefusalKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assisted_core::admission::install_config::Additions;
+use assisted_core::model::refusal::RefusalKind;
 use assisted_release::mirror::{Mirror, Pull, Rule};
 use assisted_release::{Bounds, Cache, CacheError, Mirrors, Proxies, Registries, Retry, Transport};
 use assisted_service::event::ListEvents;

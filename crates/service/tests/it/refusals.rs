@@ -147,8 +147,7 @@ async fn checks_that_start_over(database: Database) {
 
 async fn an_id_that_is_fixed(database: Database) {
     let id = InfraEnvId::random();
-    let fix =
-        |settings: &mut assisted_core::settings::Settings| settings.clusters.infra_env_id = id.to_string();
+    let fix = |settings: &mut assisted_config::Settings| settings.clusters.infra_env_id = id.to_string();
     let lab = Lab::with(&database, Time::default(), fix).await;
     assert_eq!(lab.infra_env(None).await.id, id);
     let params = serde_json::from_value(json!({"name": "again", "pull_secret": PULL_SECRET})).unwrap();

@@ -10,7 +10,7 @@ use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::model::facts::{Facts, HostFacts};
 use assisted_core::model::host::HostRecord;
 use assisted_core::model::report::ReportKind;
-use assisted_core::settings::Settings;
+use assisted_core::policy::Policy;
 use assisted_service::generator::{Files, Generator, Payload};
 use assisted_testkit::install_config::{Input, Judge};
 use assisted_testkit::{golden, ignition_validate};
@@ -43,7 +43,7 @@ struct Shape {
     record: Value,
     hosts: Vec<Value>,
     reports: Vec<Vec<(ReportKind, Value)>>,
-    settings: Settings,
+    policy: Policy,
     /// Manifests of the user, by their paths.
     manifests: Vec<(&'static str, &'static str)>,
 }
@@ -116,8 +116,8 @@ impl Shape {
             reports.push(vec![(ReportKind::Inventory, inventory), (ReportKind::NtpSources, sources)]);
         }
         let record = json!({"pull_secret": crate::lab::PULL_SECRET});
-        let settings = Settings::default();
-        Self { name, cluster, record, hosts, reports, settings, manifests: Vec::new() }
+        let policy = Policy::default();
+        Self { name, cluster, record, hosts, reports, policy, manifests: Vec::new() }
     }
 
     /// With other members of the cluster.
@@ -150,8 +150,8 @@ impl Shape {
         self
     }
 
-    fn set(mut self, change: impl FnOnce(&mut Settings)) -> Self {
-        change(&mut self.settings);
+    fn set(mut self, change: impl FnOnce(&mut Policy)) -> Self {
+        change(&mut self.policy);
         self
     }
 
@@ -172,7 +172,7 @@ impl Shape {
             hosts: hosts.collect(),
             cluster: Some(record),
             infra_envs: BTreeMap::new(),
-            settings: Arc::new(self.settings.clone()),
+            policy: Arc::new(self.policy.clone()),
             now: NOW.parse().unwrap(),
         }
     }
@@ -282,7 +282,7 @@ fn shapes() -> Vec<Shape> {
         sno("none-single-node", V4),
         sno("none-single-node-ipv6", V6),
         sno("none-single-node-name-server", V4)
-            .set(|settings| settings.clusters.enable_single_node_dnsmasq = true),
+            .set(|policy| policy.clusters.enable_single_node_dnsmasq = true),
         Shape::new("none-ha", [3, 0, 2], V4).on("none", true),
         Shape::new("none-compact-dual", [3, 0, 0], Dual).on("none", true),
         ha("vsphere-ha").on("vsphere", false),
@@ -294,8 +294,8 @@ fn shapes() -> Vec<Shape> {
             {"name": "console", "operator_type": "builtin"}, {"name": "cnv", "operator_type": "olm"},
             {"name": "node-healthcheck", "operator_type": "olm"}, {"name": "lvm", "operator_type": "olm"},
         ]})),
-        ha("stage").set(|settings| {
-            "https://api.stage.openshift.com".clone_into(&mut settings.http.service_base_url);
+        ha("stage").set(|policy| {
+            "https://api.stage.openshift.com".clone_into(&mut policy.service.service_base_url);
         }),
     ]
 }

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use assisted_core::settings::Settings;
+use assisted_config::Settings;
 use assisted_service::Caller;
 use assisted_service::cluster::{GetCluster, ListClusters};
 use assisted_service::generator::openshift::Openshift;

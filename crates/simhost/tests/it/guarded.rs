@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assisted_api::auth::local::Signer;
-use assisted_core::settings::AuthType;
+use assisted_config::AuthType;
 use assisted_service::cluster::GetCluster;
 use assisted_service::{Caller, TokenResource};
 use assisted_simhost::connection::Access;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use assisted_api::Api;
 use assisted_api::server::serve;
 use assisted_blob::Blob;
-use assisted_core::settings::{Generator as Chosen, Settings};
+use assisted_config::{Generator as Chosen, Settings};
 use assisted_service::generator::{Generator, Simulation};
 use assisted_service::{Background, Clock, Service};
 use assisted_store::Store;
@@ -90,7 +90,7 @@ impl Server {
         let store = Store::open(&data.database).await.unwrap();
         let blob = Blob::open(data.files()).await.unwrap();
         let generator = otherwise.generator.unwrap_or_else(|| Arc::new(Simulation));
-        let builder = Service::builder(settings.clone(), store.clone(), blob, generator);
+        let builder = Service::builder(settings.clone(), store.clone(), blob, generator).unwrap();
         let (service, background) = builder.clock(otherwise.clock).start();
         let api = Api::new(service.clone(), &settings).unwrap();
         let address = otherwise.address.unwrap_or_else(|| ([127, 0, 0, 1], 0).into());

@@ -1,5 +1,6 @@
 //! Registration of a cluster to install: the rules of service-api §4.2, in their order.
 
+use assisted_base::version::{Base, Version, below};
 use assisted_wire::cluster::{Cluster, ClusterKind, ClusterStatus, DiskEncryption, DiskEncryptionMode};
 use assisted_wire::cluster_params::{
     ClusterCreateParams, CpuArchitecture, HighAvailabilityMode, NetworkType, RoleSet,
@@ -25,8 +26,7 @@ use crate::catalogue::release::architecture::{for_image, normal, of_image};
 use crate::catalogue::release::{os_image, release_image};
 use crate::model::event::catalogue;
 use crate::model::refusal::Refusal;
-use crate::settings::Settings;
-use crate::version::{Base, Version, below};
+use crate::policy::Policy;
 
 /// Registers a cluster.
 ///
@@ -35,25 +35,25 @@ use crate::version::{Base, Version, below};
 /// `Invalid` with the first rule that the request breaks.
 pub fn create(
     params: &ClusterCreateParams,
-    settings: &Settings,
+    policy: &Policy,
     new: &New<ClusterId>,
 ) -> Result<Created, Refusal> {
     let given = Lists::from(params);
     let primary = primary_stack::of(given)?;
     let (mode, count) = topology::resolve(params.high_availability_mode, params.control_plane_count);
-    topology::check(mode, count, &params.openshift_version, settings)?;
-    check_networks(params, given, settings)?;
+    topology::check(mode, count, &params.openshift_version, policy)?;
+    check_networks(params, given, policy)?;
     let architecture = normal(params.cpu_architecture.unwrap_or(CpuArchitecture::X8664));
     let platform = on_create(params.platform.as_ref(), params.user_managed_networking, count, architecture)?;
     let network_type = network_type(params, mode)?;
-    check_fields(params, settings)?;
+    check_fields(params, policy)?;
     check_single_node(params, count, network_type)?;
     check_platform(params, &platform)?;
     check_more_fields(params)?;
     check_platform_topology(&platform, count)?;
-    topology::check(mode, count, &params.openshift_version, settings)?;
-    check_architecture(params, settings)?;
-    let image = release(params, architecture, settings)?;
+    topology::check(mode, count, &params.openshift_version, policy)?;
+    check_architecture(params, policy)?;
+    let image = release(params, architecture, policy)?;
 
     let mut record = blank::record(
         new,
@@ -62,7 +62,7 @@ pub fn create(
         "Cluster is not ready for install",
     );
     record.primary_ip_stack = primary;
-    fill(&mut record.cluster, params, settings, &platform);
+    fill(&mut record.cluster, params, policy, &platform);
     let cluster = &mut record.cluster;
     // Only an identity provider knows organisations without it: every AUTH_TYPE of this service grants it.
     cluster.org_soft_timeouts_enabled = true;
@@ -74,12 +74,12 @@ pub fn create(
     cluster.cpu_architecture =
         Some(if release_image::is_multi(image) { CpuArchitecture::Multi } else { architecture });
 
-    add_operators(cluster, params, settings)?;
+    add_operators(cluster, params, policy)?;
     let configuration = Configuration { cluster: Some(&record), ..Configuration::default() };
     compatibility::check(&configuration, &record.cluster.openshift_version, params.cpu_architecture)?;
-    pull_secret::check(&params.pull_secret, Some(&image.url), settings)
+    pull_secret::check(&params.pull_secret, Some(&image.url), policy)
         .map_err(|problem| refuse(format!("pull secret for new cluster is invalid: {problem}")))?;
-    set_pull_secret(&mut record, &params.pull_secret, settings)?;
+    set_pull_secret(&mut record, &params.pull_secret, policy)?;
     let kind = platform.platform.as_ref().map(|platform| platform.r#type);
     cluster_name::check(&params.name, kind).map_err(refuse)?;
     dns::check(&params.name, &params.base_dns_domain).map_err(refuse)?;
@@ -93,11 +93,7 @@ pub fn create(
     Ok(Created { record, events: vec![event] })
 }
 
-fn check_networks(
-    params: &ClusterCreateParams,
-    given: Lists<'_>,
-    settings: &Settings,
-) -> Result<(), Refusal> {
+fn check_networks(params: &ClusterCreateParams, given: Lists<'_>, policy: &Policy) -> Result<(), Refusal> {
     let balancer = params.load_balancer.as_ref().and_then(|balancer| balancer.r#type);
     vips::check(&Wanted {
         lists: given,
@@ -106,7 +102,7 @@ fn check_networks(
         user_managed_networking: params.user_managed_networking == Some(true),
         vip_dhcp_allocation: params.vip_dhcp_allocation == Some(true),
         user_managed_load_balancer: balancer == Some(LoadBalancerType::UserManaged),
-        ipv6_support: settings.clusters.ipv6_support,
+        ipv6_support: policy.clusters.ipv6_support,
         switching_user_managed_networking_on: false,
         hosts: None,
     })?;
@@ -129,13 +125,13 @@ fn network_type(params: &ClusterCreateParams, mode: HighAvailabilityMode) -> Res
     Ok(if modern { NetworkType::OVNKubernetes } else { NetworkType::OpenShiftSDN })
 }
 
-fn check_fields(params: &ClusterCreateParams, settings: &Settings) -> Result<(), Refusal> {
+fn check_fields(params: &ClusterCreateParams, policy: &Policy) -> Result<(), Refusal> {
     let version = Some(params.openshift_version.as_str());
     let (http, https) = (params.http_proxy.as_ref(), params.https_proxy.as_ref());
     proxy::check(http, https, params.no_proxy.as_ref(), version).map_err(refuse)?;
     match &params.disk_encryption {
         Some(encryption) => {
-            disk_encryption::check(encryption, settings.clusters.disk_encryption_support).map_err(refuse)
+            disk_encryption::check(encryption, policy.clusters.disk_encryption_support).map_err(refuse)
         }
         None => Ok(()),
     }
@@ -199,14 +195,14 @@ fn check_platform_topology(platform: &Resolved, count: i64) -> Result<(), Refusa
     }
 }
 
-fn check_architecture(params: &ClusterCreateParams, settings: &Settings) -> Result<(), Refusal> {
+fn check_architecture(params: &ClusterCreateParams, policy: &Policy) -> Result<(), Refusal> {
     let architecture = normal(params.cpu_architecture.unwrap_or(CpuArchitecture::X8664));
     if matches!(architecture, CpuArchitecture::X8664 | CpuArchitecture::Multi) {
         return Ok(());
     }
     let version = &params.openshift_version;
     let base = Version::parse(version).map(|version| version.base.to_string());
-    let mut images = settings.versions.os_images.0.iter();
+    let mut images = policy.versions.os_images.0.iter();
     let available = images.any(|image| {
         (image.openshift_version == *version || Some(&image.openshift_version) == base.as_ref())
             && of_image(image.cpu_architecture) == architecture
@@ -221,9 +217,9 @@ fn check_architecture(params: &ClusterCreateParams, settings: &Settings) -> Resu
 fn release<'a>(
     params: &ClusterCreateParams,
     architecture: CpuArchitecture,
-    settings: &'a Settings,
+    policy: &'a Policy,
 ) -> Result<&'a ReleaseImage, Refusal> {
-    let versions = &settings.versions;
+    let versions = &policy.versions;
     let url = &params.ocp_release_image;
     if !url.is_empty() {
         let image = release_image::by_url(versions, url).map_err(|error| {
@@ -249,7 +245,7 @@ fn release<'a>(
             "Openshift version {version} for CPU architecture {architecture} is not supported: {error}"
         ))
     })?;
-    if settings.http.enable_image_service
+    if policy.service.enable_image_service
         && !release_image::is_multi(image)
         && let Some(os_architecture) = for_image(architecture)
         && os_image::find(&versions.os_images.0, &image.version, os_architecture).is_err()
@@ -261,9 +257,9 @@ fn release<'a>(
     Ok(image)
 }
 
-fn fill(cluster: &mut Cluster, params: &ClusterCreateParams, settings: &Settings, platform: &Resolved) {
+fn fill(cluster: &mut Cluster, params: &ClusterCreateParams, policy: &Policy, platform: &Resolved) {
     let id = cluster.id;
-    let clusters = &settings.clusters;
+    let clusters = &policy.clusters;
     cluster.name.clone_from(&params.name);
     cluster.base_dns_domain.clone_from(&params.base_dns_domain);
     text(params.http_proxy.as_ref()).clone_into(&mut cluster.http_proxy);
@@ -320,7 +316,7 @@ fn fill(cluster: &mut Cluster, params: &ClusterCreateParams, settings: &Settings
 fn add_operators(
     cluster: &mut Cluster,
     params: &ClusterCreateParams,
-    settings: &Settings,
+    policy: &Policy,
 ) -> Result<(), Refusal> {
     let selected = selection::select(
         Selecting::of(cluster),
@@ -328,7 +324,7 @@ fn add_operators(
         params.operator_bundles.as_deref().unwrap_or_default(),
     )?;
     cluster.operator_bundles = Some(selection::bundles_of(&selected));
-    let mut operators = selection::builtin(cluster.id, settings.clusters.check_cluster_version);
+    let mut operators = selection::builtin(cluster.id, policy.clusters.check_cluster_version);
     operators.extend(selected);
     cluster.monitored_operators = Some(operators);
     Ok(())

@@ -9,7 +9,7 @@ use super::create::create;
 use crate::admission::{New, Owner};
 use crate::model::cluster::IpStack;
 use crate::model::refusal::{Refusal, RefusalKind};
-use crate::settings::Settings;
+use crate::policy::Policy;
 use crate::state::cluster::timeouts;
 
 const PULL_SECRET: &str = r#"{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}"#;
@@ -36,7 +36,7 @@ fn params(further: &Value) -> ClusterCreateParams {
 }
 
 pub(super) fn created(further: &Value) -> Result<Created, Refusal> {
-    create(&params(further), &Settings::default(), &new())
+    create(&params(further), &Policy::default(), &new())
 }
 
 fn shown(further: &Value) -> Value {
@@ -138,19 +138,19 @@ fn what_follows_from_what_is_given() {
 
 #[test]
 fn soft_limits_follow_the_setting() {
-    let mut settings = Settings::default();
-    let cluster = create(&params(&json!({})), &settings, &new()).unwrap().record.cluster;
-    assert!(!timeouts::are_soft(&cluster, &settings));
-    settings.hosts.enable_soft_timeouts = true;
-    assert!(timeouts::are_soft(&cluster, &settings));
+    let mut policy = Policy::default();
+    let cluster = create(&params(&json!({})), &policy, &new()).unwrap().record.cluster;
+    assert!(!timeouts::are_soft(&cluster, &policy));
+    policy.hosts.enable_soft_timeouts = true;
+    assert!(timeouts::are_soft(&cluster, &policy));
 }
 
 #[test]
 fn the_default_time_source() {
-    let mut settings = Settings::default();
-    settings.clusters.ntp_default_server = "clock.example.com".to_owned();
+    let mut policy = Policy::default();
+    policy.clusters.ntp_default_server = "clock.example.com".to_owned();
     let source =
-        |further| create(&params(&further), &settings, &new()).unwrap().record.cluster.additional_ntp_source;
+        |further| create(&params(&further), &policy, &new()).unwrap().record.cluster.additional_ntp_source;
     assert_eq!(source(json!({})), "clock.example.com");
     assert_eq!(source(json!({"ntp_sources": "1.1.1.1"})), "");
 }
@@ -358,11 +358,11 @@ fn a_version_that_is_none() {
 
 #[test]
 fn without_ipv6() {
-    let mut settings = Settings::default();
-    settings.clusters.ipv6_support = false;
+    let mut policy = Policy::default();
+    policy.clusters.ipv6_support = false;
     let params = params(&json!({"machine_networks": [{"cidr": "fd00::/64"}]}));
     assert_eq!(
-        create(&params, &settings, &new()).map(|_| ()).unwrap_err().reason,
+        create(&params, &policy, &new()).map(|_| ()).unwrap_err().reason,
         "Single stack IPv6 is not supported in this setup. Please verify your machine networks configuration"
     );
 }

@@ -17,7 +17,7 @@ use crate::admission::field::pull_secret;
 use crate::model::cluster::ClusterRecord;
 use crate::model::event::NewEvent;
 use crate::model::refusal::Refusal;
-use crate::settings::Settings;
+use crate::policy::Policy;
 
 pub use create::create;
 pub use import::{disconnected, import};
@@ -48,8 +48,8 @@ fn check_ntp_exclusion(sources: &str, additional: &str) -> Result<(), Refusal> {
 }
 
 /// Keeps a pull secret with the cluster.
-fn set_pull_secret(record: &mut ClusterRecord, secret: &Secret, settings: &Settings) -> Result<(), Refusal> {
-    record.pull_secret = pull_secret::completed(secret, settings).map_err(refuse)?;
+fn set_pull_secret(record: &mut ClusterRecord, secret: &Secret, policy: &Policy) -> Result<(), Refusal> {
+    record.pull_secret = pull_secret::completed(secret, policy).map_err(refuse)?;
     record.cluster.pull_secret_set = !secret.is_empty();
     Ok(())
 }

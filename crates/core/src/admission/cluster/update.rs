@@ -28,7 +28,7 @@ use crate::model::facts::{Facts, HostFacts};
 use crate::model::infra_env::InfraEnvRecord;
 use crate::model::refusal::Refusal;
 use crate::model::topology::is_two_nodes_with_fencing;
-use crate::settings::Settings;
+use crate::policy::Policy;
 
 /// A cluster after an update, and what goes with it.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,10 +54,10 @@ pub fn update(
 ) -> Result<Updated, Refusal> {
     let facts = &facts.clone().without_disabled();
     let stored = facts.cluster.as_ref().ok_or_else(|| Refusal::not_found("record not found"))?;
-    let settings = &*facts.settings;
+    let policy = &*facts.policy;
     let given = Lists::from(params);
     let primary = primary_stack::updated(given, stored.primary_ip_stack)?;
-    check_params(facts, stored, params, settings)?;
+    check_params(facts, stored, params, policy)?;
     check_dual_stack(&stored.cluster, given)?;
     let version = Some(stored.cluster.openshift_version.as_str()).filter(|version| !version.is_empty());
     let (http, https) = (params.http_proxy.as_ref(), params.https_proxy.as_ref());
@@ -71,7 +71,7 @@ pub fn update(
         dns::check(name, domain).map_err(refuse)?;
     }
     if let Some(encryption) = &params.disk_encryption {
-        disk_encryption::check(encryption, settings.clusters.disk_encryption_support).map_err(refuse)?;
+        disk_encryption::check(encryption, policy.clusters.disk_encryption_support).map_err(refuse)?;
     }
     check_platform_topology(&stored.cluster, &platform, params)?;
     check_sources_and_tags(&stored.cluster, params)?;
@@ -80,7 +80,7 @@ pub fn update(
     let old_operators = operator_names(&record.cluster);
     apply_platform(&mut record.cluster, &platform);
     if let Some(secret) = &params.pull_secret {
-        set_pull_secret(&mut record, secret, settings)?;
+        set_pull_secret(&mut record, secret, policy)?;
     }
     apply_plain(&mut record, params)?;
     if update_network::apply(&mut record.cluster, &stored.cluster, facts, params)? {
@@ -112,18 +112,18 @@ fn check_params(
     facts: &Facts,
     stored: &ClusterRecord,
     params: &ClusterUpdateParams,
-    settings: &Settings,
+    policy: &Policy,
 ) -> Result<(), Refusal> {
     let cluster = &stored.cluster;
     if let Some(count) = params.control_plane_count
         && cluster.kind != ClusterKind::AddHostsCluster
     {
         let mode = cluster.high_availability_mode.unwrap_or(HighAvailabilityMode::Full);
-        topology::check(mode, count, &cluster.openshift_version, settings)?;
+        topology::check(mode, count, &cluster.openshift_version, policy)?;
     }
     if let Some(secret) = params.pull_secret.as_ref().filter(|secret| !secret.is_empty()) {
         let image = Some(cluster.ocp_release_image.as_str()).filter(|image| !image.is_empty());
-        pull_secret::check(secret, image, settings).map_err(refuse)?;
+        pull_secret::check(secret, image, policy).map_err(refuse)?;
     }
     if let Some(name) = params.name.as_deref().filter(|name| !name.is_empty()) {
         let platform = params.platform.as_ref().or(cluster.platform.as_ref()).map(|platform| platform.r#type);

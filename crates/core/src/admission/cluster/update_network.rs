@@ -63,7 +63,7 @@ pub(super) fn check_vips(
         user_managed_networking: user_managed,
         vip_dhcp_allocation: dhcp,
         user_managed_load_balancer: is_user_balanced(cluster, params),
-        ipv6_support: facts.settings.clusters.ipv6_support,
+        ipv6_support: facts.policy.clusters.ipv6_support,
         switching_user_managed_networking_on: switching_on,
         hosts: Some(Hosts { count: facts.hosts.len(), free: &free }),
     })
@@ -215,7 +215,7 @@ fn check_calculated(cluster: &Cluster, facts: &Facts) -> Result<(), Refusal> {
         user_managed_networking: false,
         vip_dhcp_allocation: false,
         user_managed_load_balancer: false,
-        ipv6_support: facts.settings.clusters.ipv6_support,
+        ipv6_support: facts.policy.clusters.ipv6_support,
         switching_user_managed_networking_on: false,
         hosts: Some(Hosts { count: facts.hosts.len(), free: &free }),
     })

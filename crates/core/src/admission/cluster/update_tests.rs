@@ -10,7 +10,7 @@ use super::create_tests::{created, new};
 use super::update::{Updated, update};
 use crate::model::facts::Facts;
 use crate::model::refusal::{Refusal, RefusalKind};
-use crate::settings::Settings;
+use crate::policy::Policy;
 use crate::validation::testing;
 
 /// A registered cluster with hosts in the networks.
@@ -218,9 +218,9 @@ fn two_nodes_with_help_stay_on_their_platforms() {
 #[test]
 fn own_credentials_are_added_to_what_is_kept() {
     let mut facts = facts(&json!({}), 0, &[]);
-    let mut settings = Settings::clone(&facts.settings);
-    settings.clusters.registry_creds = "me:secret".into();
-    facts.settings = Arc::new(settings);
+    let mut policy = Policy::clone(&facts.policy);
+    policy.clusters.registry_creds = "me:secret".into();
+    facts.policy = Arc::new(policy);
     let body = json!({"pull_secret": r#"{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}"#});
     let kept = updated(&facts, &body).unwrap().record.pull_secret;
     assert!(kept.expose().contains(r#""registry.stage.redhat.io":{"auth":"bWU6c2VjcmV0"}"#));
@@ -337,7 +337,7 @@ fn clusters_that_only_take_hosts() {
     assert_eq!(
         updated(&facts, &json!({"disk_encryption": {"enable_on": "all"}})).unwrap_err().reason,
         "cannot update cluster 00000000-0000-0000-0000-000000000007, it is not permitted to change disk encryption \
-         settings for an imported cluster"
+         policy for an imported cluster"
     );
 }
 

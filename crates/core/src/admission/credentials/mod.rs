@@ -8,7 +8,7 @@ use assisted_wire::operator::OperatorStatus;
 use crate::admission::gate::{self, Invoker, Operation};
 use crate::catalogue::operator::catalogue;
 use crate::model::refusal::{Refusal, RefusalKind};
-use crate::settings::Settings;
+use crate::policy::Policy;
 
 pub use ingress::{IngressCaError, with_ingress_ca};
 
@@ -29,11 +29,11 @@ pub const AGENT_INSTALLER: &str = "agent-installer";
 /// # Errors
 ///
 /// `Conflict` in a state in which it can't be there.
-pub fn check_download(cluster: &Cluster, file: &str, settings: &Settings) -> Result<(), Refusal> {
+pub fn check_download(cluster: &Cluster, file: &str, policy: &Policy) -> Result<(), Refusal> {
     let operation = match file {
         KUBECONFIG => Operation::Kubeconfig,
-        KUBECONFIG_NOINGRESS => Operation::KubeconfigNoIngress(Invoker::of(settings)),
-        KUBEADMIN_PASSWORD => Operation::KubeadminPassword(Invoker::of(settings)),
+        KUBECONFIG_NOINGRESS => Operation::KubeconfigNoIngress(Invoker::of(policy)),
+        KUBEADMIN_PASSWORD => Operation::KubeadminPassword(Invoker::of(policy)),
         _ => Operation::Files,
     };
     gate::check(operation, cluster)
@@ -71,9 +71,9 @@ mod tests {
     #[test]
     fn downloads() {
         use ClusterStatus as S;
-        let plain = Settings::default();
-        let mut agent_installer = Settings::default();
-        agent_installer.http.install_invoker = AGENT_INSTALLER.to_owned();
+        let plain = Policy::default();
+        let mut agent_installer = Policy::default();
+        agent_installer.service.install_invoker = AGENT_INSTALLER.to_owned();
         let early =
             [S::Insufficient, S::Ready, S::PendingForInput, S::PreparingForInstallation, S::Unmonitored];
         for status in ClusterStatus::ALL {
@@ -96,8 +96,8 @@ mod tests {
             assert_eq!(check_download(&cluster, "master.ign", &agent_installer).is_ok(), late, "{status}");
         }
         let cluster = cluster(S::Insufficient);
-        let text = |file: &str, settings: &Settings| {
-            let refusal = check_download(&cluster, file, settings).unwrap_err();
+        let text = |file: &str, policy: &Policy| {
+            let refusal = check_download(&cluster, file, policy).unwrap_err();
             assert_eq!(refusal.kind, RefusalKind::Conflict);
             refusal.reason.replace(&cluster.id.to_string(), "C")
         };

@@ -1,5 +1,6 @@
 //! Whether the features in use go with the version, the architecture and each other (service-api §10.5, "Enforcement").
 
+use assisted_base::version::at_least;
 use assisted_wire::cluster::ClusterKind;
 use assisted_wire::cluster_params::{CpuArchitecture, NetworkType};
 use assisted_wire::support_level::SupportLevel;
@@ -8,7 +9,6 @@ use super::active::Configuration;
 use crate::catalogue::feature::rule::{self, Target};
 use crate::catalogue::release::architecture::normal;
 use crate::model::refusal::Refusal;
-use crate::version::at_least;
 
 /// Refuses a configuration whose features don't go together.
 ///

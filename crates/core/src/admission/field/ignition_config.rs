@@ -1,9 +1,9 @@
 //! Ignition configs that a user gives.
 
+use assisted_base::version::{Base, Version};
 use serde_json::Value;
 
 use super::Problem;
-use crate::version::{Base, Version};
 
 /// Checks that a text is an Ignition config of a version that hosts understand.
 pub fn check(text: &str) -> Result<(), Problem> {

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::net::IpAddr;
 
+use assisted_base::version::{Base, Version};
 use ipnet::IpNet;
 
 use super::Problem;
 use super::web::{self, Wrong};
-use crate::version::{Base, Version};
 
 /// Checks the proxies that are given and not empty, and what bypasses them, as [`http`], [`https`] and [`no_proxy`] do.
 pub fn check(

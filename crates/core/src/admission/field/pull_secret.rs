@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::Problem;
-use crate::settings::Settings;
+use crate::policy::Policy;
 
 /// A registry that never needs an entry.
 const STAGING: &str = "registry.stage.redhat.io";
@@ -17,9 +17,9 @@ const DOCKER_ENTRY: &str = "https://index.docker.io/v1/";
 ///
 /// `release_image` is the release that a cluster is installed from; `None` for an infra-env. Refusals never quote a
 /// credential.
-pub fn check(secret: &Secret, release_image: Option<&str>, settings: &Settings) -> Result<(), Problem> {
+pub fn check(secret: &Secret, release_image: Option<&str>, policy: &Policy) -> Result<(), Problem> {
     let entries = parse(secret)?;
-    let images = &settings.images;
+    let images = &policy.images;
     let needed = [
         release_image.unwrap_or_default(),
         &images.release_image_mirror,
@@ -27,7 +27,7 @@ pub fn check(secret: &Secret, release_image: Option<&str>, settings: &Settings) 
         &images.installer,
         &images.controller,
     ];
-    let public = &settings.clusters.public_container_registries;
+    let public = &policy.clusters.public_container_registries;
     for image in needed.into_iter().filter(|image| !image.is_empty()) {
         let repository = repository(image);
         let covered = |entry: &str| covers(entry, repository);
@@ -42,8 +42,8 @@ pub fn check(secret: &Secret, release_image: Option<&str>, settings: &Settings) 
 
 /// The pull secret as it is kept: with the service's own credentials of the staging registry, if it has any
 /// (`REGISTRY_CREDS`). An empty one stays empty.
-pub fn completed(secret: &Secret, settings: &Settings) -> Result<Secret, Problem> {
-    let own = &settings.clusters.registry_creds;
+pub fn completed(secret: &Secret, policy: &Policy) -> Result<Secret, Problem> {
+    let own = &policy.clusters.registry_creds;
     if own.is_empty() || secret.is_empty() {
         return Ok(secret.clone());
     }
@@ -115,13 +115,13 @@ mod tests {
     const RELEASE: &str = "quay.io/openshift-release-dev/ocp-release:4.22.9-x86_64";
 
     fn problem(secret: &str) -> Problem {
-        check(&secret.into(), Some(RELEASE), &Settings::default()).unwrap_err()
+        check(&secret.into(), Some(RELEASE), &Policy::default()).unwrap_err()
     }
 
     #[test]
     fn entries_for_every_image() {
-        let settings = Settings::default();
-        let check = |secret: &str| check(&secret.into(), Some(RELEASE), &settings);
+        let policy = Policy::default();
+        let check = |secret: &str| check(&secret.into(), Some(RELEASE), &policy);
         assert_eq!(check(r#"{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz","email":"a@b.c"}}}"#), Ok(()));
         assert_eq!(check(r#"{"auths":{"quay.io":{}}}"#), Ok(()));
         assert_eq!(check(r#"{"auths":{"quay.io":{"auth":""}}}"#), Ok(()));
@@ -129,7 +129,7 @@ mod tests {
             check(r#"{"auths":{"quay.io/edge-infrastructure":{"auth":"dXNlcjpwYXNz"}}}"#),
             Err("pull secret must contain auth for \"quay.io/openshift-release-dev/ocp-release\"".to_owned())
         );
-        let mut public = Settings::default();
+        let mut public = Policy::default();
         public.clusters.public_container_registries = vec!["quay.io".to_owned()];
         assert_eq!(super::check(&r#"{"auths":{"x.y":{}}}"#.into(), Some(RELEASE), &public), Ok(()));
     }
@@ -137,17 +137,17 @@ mod tests {
     #[test]
     fn own_credentials_of_the_staging_registry() {
         let given = Secret::from(r#"{"auths":{"quay.io":{"auth":""},"registry.stage.redhat.io":{}},"x":1}"#);
-        let mut settings = Settings::default();
-        assert_eq!(completed(&given, &settings), Ok(given.clone()));
-        settings.clusters.registry_creds = "me:secret".into();
-        let kept: Value = serde_json::from_str(completed(&given, &settings).unwrap().expose()).unwrap();
+        let mut policy = Policy::default();
+        assert_eq!(completed(&given, &policy), Ok(given.clone()));
+        policy.clusters.registry_creds = "me:secret".into();
+        let kept: Value = serde_json::from_str(completed(&given, &policy).unwrap().expose()).unwrap();
         let expected = serde_json::json!({
             "auths": {"quay.io": {"auth": ""}, "registry.stage.redhat.io": {"auth": "bWU6c2VjcmV0"}}, "x": 1
         });
         assert_eq!(kept, expected);
-        assert_eq!(completed(&Secret::default(), &settings), Ok(Secret::default()));
+        assert_eq!(completed(&Secret::default(), &policy), Ok(Secret::default()));
         assert_eq!(
-            completed(&"[]".into(), &settings),
+            completed(&"[]".into(), &policy),
             Err("Failed to update Pull-secret with additional credentials".to_owned())
         );
     }

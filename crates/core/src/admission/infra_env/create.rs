@@ -22,7 +22,7 @@ use crate::model::cluster::ClusterRecord;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::infra_env::InfraEnvRecord;
 use crate::model::refusal::Refusal;
-use crate::settings::Settings;
+use crate::policy::Policy;
 
 /// What a new infra-env gets from outside.
 #[derive(Clone, Debug)]
@@ -49,28 +49,28 @@ pub struct Created {
 pub fn create(
     params: &InfraEnvCreateParams,
     cluster: Option<&ClusterRecord>,
-    settings: &Settings,
+    policy: &Policy,
     new: &NewInfraEnv,
 ) -> Result<Created, Refusal> {
     let architecture = normal_image(params.cpu_architecture.unwrap_or(ImageCpuArchitecture::X8664));
-    let kind = params.image_type.unwrap_or_else(|| default_type(architecture, settings));
+    let kind = params.image_type.unwrap_or_else(|| default_type(architecture, policy));
     if let (Some(id), None) = (params.cluster_id, cluster) {
         return Err(Refusal::not_found(format!("Cluster ID {id} does not exist")));
     }
     if let Some(record) = cluster {
-        check_architecture(&record.cluster, architecture, &params.openshift_version, settings)
+        check_architecture(&record.cluster, architecture, &params.openshift_version, policy)
             .map_err(refuse)?;
     }
-    check_fields(params, kind, settings)?;
-    let version = os_version(params, architecture, settings)?;
+    check_fields(params, kind, policy)?;
+    let version = os_version(params, architecture, policy)?;
     if let Some(arguments) = &params.kernel_arguments {
         kernel_arguments::check(arguments).map_err(refuse)?;
     }
     check_compatibility(cluster, kind, architecture, &version)?;
-    pull_secret::check(&params.pull_secret, None, settings)
+    pull_secret::check(&params.pull_secret, None, policy)
         .map_err(|problem| refuse(format!("pull secret for new infraEnv is invalid: {problem}")))?;
 
-    let infra_env = build(params, architecture, kind, version, settings, &new.new);
+    let infra_env = build(params, architecture, kind, version, policy, &new.new);
     let cluster_feature_usage = cluster.and_then(|record| {
         let mut noted = record.cluster.clone();
         noted.feature_usage = note_architecture(&noted.feature_usage, architecture);
@@ -84,29 +84,29 @@ pub fn create(
     ];
     let record = InfraEnvRecord {
         infra_env,
-        pull_secret: pull_secret::completed(&params.pull_secret, settings).map_err(refuse)?,
+        pull_secret: pull_secret::completed(&params.pull_secret, policy).map_err(refuse)?,
         image_token_key: new.image_token_key.clone(),
         mirror_registry: None,
     };
     Ok(Created { record, events, cluster_feature_usage })
 }
 
-fn default_type(architecture: ImageCpuArchitecture, settings: &Settings) -> ImageType {
+fn default_type(architecture: ImageCpuArchitecture, policy: &Policy) -> ImageType {
     if architecture == ImageCpuArchitecture::S390x {
         ImageType::FullIso
     } else {
-        settings.images.iso_image_type
+        policy.images.iso_image_type
     }
 }
 
-fn check_fields(params: &InfraEnvCreateParams, kind: ImageType, settings: &Settings) -> Result<(), Refusal> {
+fn check_fields(params: &InfraEnvCreateParams, kind: ImageType, policy: &Policy) -> Result<(), Refusal> {
     if let Some(proxy) = &params.proxy {
         check_proxy(proxy)?;
     }
     let additional = params.additional_ntp_sources.as_deref();
     let sources = params.ntp_sources.as_deref();
     // With a default server an explicit lack of sources is refused like a bad one (service-api §5.2 step 4).
-    let has_default = !settings.clusters.ntp_default_server.is_empty();
+    let has_default = !policy.clusters.ntp_default_server.is_empty();
     if has_default && (additional == Some("") || (additional.is_none() && sources.is_some())) {
         return Err(refuse("Invalid NTP source: "));
     }
@@ -129,13 +129,13 @@ fn check_fields(params: &InfraEnvCreateParams, kind: ImageType, settings: &Setti
 fn os_version(
     params: &InfraEnvCreateParams,
     architecture: ImageCpuArchitecture,
-    settings: &Settings,
+    policy: &Policy,
 ) -> Result<String, Refusal> {
     let version = &params.openshift_version;
-    if !settings.http.enable_image_service {
+    if !policy.service.enable_image_service {
         return Ok(version.clone());
     }
-    let images = &settings.versions.os_images.0;
+    let images = &policy.versions.os_images.0;
     let image = if version.is_empty() {
         os_image::latest(images, architecture).map_err(|error| {
             format!("Failed to get latest OS image for architecture {architecture}: {error}")
@@ -164,13 +164,13 @@ fn build(
     architecture: ImageCpuArchitecture,
     kind: ImageType,
     openshift_version: String,
-    settings: &Settings,
+    policy: &Policy,
     new: &New<InfraEnvId>,
 ) -> InfraEnv {
     let now = DateTime(new.now);
     let owner = new.owner.clone();
     let additional = match (&params.additional_ntp_sources, &params.ntp_sources) {
-        (None, None) => settings.clusters.ntp_default_server.clone(),
+        (None, None) => policy.clusters.ntp_default_server.clone(),
         (additional, _) => additional.clone().unwrap_or_default(),
     };
     InfraEnv {

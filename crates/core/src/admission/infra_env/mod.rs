@@ -5,6 +5,7 @@ pub mod create;
 mod tests;
 pub mod update;
 
+use assisted_base::version::base;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::infra_env::{ImageType, InfraEnv, Proxy};
@@ -16,8 +17,7 @@ use crate::catalogue::release::architecture::of_image;
 use crate::catalogue::release::release_image;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::refusal::Refusal;
-use crate::settings::Settings;
-use crate::version::base;
+use crate::policy::Policy;
 
 pub use create::{Created, NewInfraEnv, create};
 pub use update::{Updated, update};
@@ -59,7 +59,7 @@ fn check_architecture(
     cluster: &Cluster,
     architecture: ImageCpuArchitecture,
     version: &str,
-    settings: &Settings,
+    policy: &Policy,
 ) -> Result<(), String> {
     let cluster_architecture = match cluster.cpu_architecture {
         None => return Ok(()),
@@ -76,7 +76,7 @@ fn check_architecture(
         };
     }
     let wanted_base = base(if version.is_empty() { &cluster.openshift_version } else { version });
-    let mut images = settings.versions.release_images.0.iter();
+    let mut images = policy.versions.release_images.0.iter();
     let matches =
         images.any(|image| release_image::serves(image, wanted) && base(&image.version) == wanted_base);
     if matches {

@@ -8,7 +8,7 @@ use super::{Created, NewInfraEnv, Updated, create, update};
 use crate::admission::{New, Owner};
 use crate::model::cluster::ClusterRecord;
 use crate::model::refusal::{Refusal, RefusalKind};
-use crate::settings::Settings;
+use crate::policy::Policy;
 use crate::validation::testing;
 
 const PULL_SECRET: &str = r#"{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}"#;
@@ -41,12 +41,12 @@ fn created(further: &Value, cluster: Option<&ClusterRecord>) -> Result<Created, 
         body[key] = value.clone();
     }
     let params: InfraEnvCreateParams = serde_json::from_value(body).unwrap();
-    create(&params, cluster, &Settings::default(), &new())
+    create(&params, cluster, &Policy::default(), &new())
 }
 
 fn updated(stored: &Created, body: Value) -> Result<Updated, Refusal> {
     let params: InfraEnvUpdateParams = serde_json::from_value(body).unwrap();
-    update(&stored.record, &params, None, &Settings::default(), testing::now())
+    update(&stored.record, &params, None, &Policy::default(), testing::now())
 }
 
 #[test]
@@ -177,14 +177,14 @@ fn refusals() {
 
 #[test]
 fn a_default_time_source_cannot_be_taken_away() {
-    let mut settings = Settings::default();
-    settings.clusters.ntp_default_server = "clock.example.com".to_owned();
+    let mut policy = Policy::default();
+    policy.clusters.ntp_default_server = "clock.example.com".to_owned();
     let make = |further: Value| {
         let mut body = json!({"name": "test", "pull_secret": PULL_SECRET});
         for (key, value) in further.as_object().unwrap() {
             body[key] = value.clone();
         }
-        create(&serde_json::from_value(body).unwrap(), None, &settings, &new())
+        create(&serde_json::from_value(body).unwrap(), None, &policy, &new())
     };
     assert_eq!(make(json!({})).unwrap().record.infra_env.additional_ntp_sources, "clock.example.com");
     for further in [json!({"additional_ntp_sources": ""}), json!({"ntp_sources": "1.1.1.1"})] {
@@ -194,15 +194,15 @@ fn a_default_time_source_cannot_be_taken_away() {
 
 #[test]
 fn own_credentials_are_added_to_what_is_kept() {
-    let mut settings = Settings::default();
-    settings.clusters.registry_creds = "me:secret".into();
+    let mut policy = Policy::default();
+    policy.clusters.registry_creds = "me:secret".into();
     let entry = r#""registry.stage.redhat.io":{"auth":"bWU6c2VjcmV0"}"#;
     let params = serde_json::from_value(json!({"name": "test", "pull_secret": PULL_SECRET})).unwrap();
-    let record = create(&params, None, &settings, &new()).unwrap().record;
+    let record = create(&params, None, &policy, &new()).unwrap().record;
     assert!(record.pull_secret.expose().contains(entry));
     let stored = created(&json!({}), None).unwrap().record;
     let params = serde_json::from_value(json!({"pull_secret": PULL_SECRET})).unwrap();
-    let record = update(&stored, &params, None, &settings, testing::now()).unwrap().record;
+    let record = update(&stored, &params, None, &policy, testing::now()).unwrap().record;
     assert!(record.pull_secret.expose().contains(entry));
 }
 

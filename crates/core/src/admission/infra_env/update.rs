@@ -18,7 +18,7 @@ use crate::model::cluster::ClusterRecord;
 use crate::model::event::NewEvent;
 use crate::model::infra_env::InfraEnvRecord;
 use crate::model::refusal::Refusal;
-use crate::settings::Settings;
+use crate::policy::Policy;
 
 /// An infra-env after an update, and what goes with it.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,13 +40,13 @@ pub fn update(
     stored: &InfraEnvRecord,
     params: &InfraEnvUpdateParams,
     cluster: Option<&ClusterRecord>,
-    settings: &Settings,
+    policy: &Policy,
     now: Timestamp,
 ) -> Result<Updated, Refusal> {
     let mut record = stored.clone();
     if !params.pull_secret.is_empty() {
-        pull_secret::check(&params.pull_secret, None, settings).map_err(refuse)?;
-        record.pull_secret = pull_secret::completed(&params.pull_secret, settings).map_err(refuse)?;
+        pull_secret::check(&params.pull_secret, None, policy).map_err(refuse)?;
+        record.pull_secret = pull_secret::completed(&params.pull_secret, policy).map_err(refuse)?;
         record.infra_env.pull_secret_set = true;
     }
     let infra_env = &mut record.infra_env;
@@ -57,7 +57,7 @@ pub fn update(
         kernel_arguments::check(arguments).map_err(refuse)?;
         infra_env.kernel_arguments = kernel_arguments::stored(arguments);
     }
-    apply_version(infra_env, params, cluster, settings)?;
+    apply_version(infra_env, params, cluster, policy)?;
     apply_ntp(infra_env, params)?;
 
     // Kernel arguments count as a change whenever they are given (service-api §5.3).
@@ -121,13 +121,13 @@ fn apply_version(
     infra_env: &mut InfraEnv,
     params: &InfraEnvUpdateParams,
     cluster: Option<&ClusterRecord>,
-    settings: &Settings,
+    policy: &Policy,
 ) -> Result<(), Refusal> {
     let architecture = infra_env.cpu_architecture.unwrap_or(ImageCpuArchitecture::X8664);
     if let Some(version) = params.openshift_version.as_deref().filter(|version| !version.is_empty()) {
-        if settings.http.enable_image_service {
+        if policy.service.enable_image_service {
             let image =
-                os_image::find(&settings.versions.os_images.0, version, architecture).map_err(|error| {
+                os_image::find(&policy.versions.os_images.0, version, architecture).map_err(|error| {
                     refuse(format!(
                         "No OS image for Openshift version {version} and architecture {architecture}: {error}"
                     ))
@@ -142,7 +142,7 @@ fn apply_version(
         return compatibility::check(&alone, &infra_env.openshift_version, Some(of_image(architecture)));
     };
     if params.openshift_version.is_some() {
-        check_architecture(&record.cluster, architecture, &infra_env.openshift_version, settings)
+        check_architecture(&record.cluster, architecture, &infra_env.openshift_version, policy)
             .map_err(|text| Refusal::internal(text))?;
     }
     let both = Configuration {

@@ -1,5 +1,6 @@
 //! What an install config says whatever the platform (install-generation §2.1, §2.2, §2.5).
 
+use assisted_base::version::{self, Base, below};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::{NetworkType, RoleSet};
 use assisted_wire::embedded;
@@ -15,7 +16,6 @@ use crate::model::cluster::ClusterRecord;
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::topology::{count_role, covers, is_two_nodes_with_fencing};
 use crate::network::family;
-use crate::version::{self, Base, below};
 
 /// Features that are not yet finished are switched on all together.
 const TECH_PREVIEW: &str = "TechPreviewNoUpgrade";

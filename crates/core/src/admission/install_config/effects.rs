@@ -1,12 +1,12 @@
 //! What follows from overrides for the cluster itself (install-generation §2.7).
 
+use assisted_base::version::at_least;
 use assisted_wire::cluster::Cluster;
 use serde_json::Value;
 
 use super::{OnClusterLayering, first_value, overrides::folded};
 use crate::catalogue::feature::usage::Usages;
 use crate::catalogue::operator::{catalogue, selection};
-use crate::version::at_least;
 
 /// Keeps overrides that have been judged, notes what they use, and adds or drops the operator of the console.
 pub fn apply(cluster: &mut Cluster, overrides: &str) {

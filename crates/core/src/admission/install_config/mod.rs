@@ -15,6 +15,7 @@ mod shapes;
 #[cfg(test)]
 mod tests;
 
+use assisted_base::version::below;
 use assisted_wire::secret::Secret;
 use serde_json::Value;
 
@@ -22,7 +23,6 @@ use crate::admission::field::certificate;
 use crate::model::cluster::ClusterRecord;
 use crate::model::facts::Facts;
 use crate::model::infra_env::InfraEnvRecord;
-use crate::version::below;
 use document::{Document, ImageSource};
 
 pub use effects::apply;

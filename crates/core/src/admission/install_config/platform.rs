@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use assisted_base::version::{at_least, below};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::NetworkType;
 use assisted_wire::host::HostRole;
@@ -18,7 +19,6 @@ use crate::model::disk;
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::topology::{is_single_node, is_user_load_balanced, is_user_managed_networking};
 use crate::network::{address, family, node_ip};
-use crate::version::{at_least, below};
 
 pub(super) fn add(
     document: &mut Document,

@@ -1,11 +1,11 @@
 //! Clusters with both families: how their lists must look.
 
+use assisted_base::version::at_least;
 use assisted_wire::cluster::Cluster;
 
 use super::family;
 use super::lists::Lists;
 use crate::model::cluster::IpStack;
-use crate::version::at_least;
 
 /// Whether both families stand in one list.
 pub fn has_both(list: &[&str]) -> bool {

@@ -1,12 +1,12 @@
 //! Rules about operators.
 
+use assisted_base::version::Base;
 use assisted_wire::cluster_params::CpuArchitecture as Cpu;
 use assisted_wire::platform::PlatformType as Platform;
 use assisted_wire::support_level::FeatureSupportLevelId as Id;
 use assisted_wire::support_level::SupportLevel::{DevPreview, Supported, TechPreview};
 
 use super::rule::{ALWAYS, Not, Rule};
-use crate::version::Base;
 
 const IBM: &[Cpu] = &[Cpu::S390x, Cpu::Ppc64le];
 const NOT_X86: &[Cpu] = &[Cpu::Arm64, Cpu::S390x, Cpu::Ppc64le];

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assisted_base::version::base;
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::operator::Operator;
 use assisted_wire::platform::PlatformType;
@@ -14,7 +15,6 @@ use super::rule::{self, Target};
 use crate::catalogue::operator::catalogue;
 use crate::catalogue::release::architecture::normal;
 use crate::model::topology::OCI;
-use crate::version::base;
 
 /// What to tell the support levels for.
 #[derive(Clone, Debug)]

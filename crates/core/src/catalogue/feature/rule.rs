@@ -1,5 +1,6 @@
 //! What a rule about a feature says, and how it is judged for a version, an architecture and a platform.
 
+use assisted_base::version::{Base, base};
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::platform::PlatformType;
 use assisted_wire::support_level::{
@@ -9,7 +10,6 @@ use assisted_wire::support_level::{
 use super::{operator_rules, rules};
 use crate::catalogue::release::architecture::normal;
 use crate::model::topology::OCI;
-use crate::version::{Base, base};
 
 /// What a feature is judged for.
 #[derive(Clone, Copy, Debug)]

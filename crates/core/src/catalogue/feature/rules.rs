@@ -1,5 +1,6 @@
 //! Rules about features that are not operators.
 
+use assisted_base::version::{Base, base};
 use assisted_wire::cluster_params::CpuArchitecture as Cpu;
 use assisted_wire::platform::PlatformType as Platform;
 use assisted_wire::support_level::FeatureSupportLevelId as Id;
@@ -7,7 +8,6 @@ use assisted_wire::support_level::IncompatibilityReason;
 use assisted_wire::support_level::SupportLevel::{DevPreview, Supported, TechPreview, Unsupported};
 
 use super::rule::{Judgement, Not, Rule, Target};
-use crate::version::{Base, base};
 
 const IBM: &[Cpu] = &[Cpu::S390x, Cpu::Ppc64le];
 const NOT_X86: &[Cpu] = &[Cpu::Arm64, Cpu::S390x, Cpu::Ppc64le];

@@ -1,5 +1,6 @@
 //! What operators require of hosts, before they are there and once they are (validations §4.5, §8.3).
 
+use assisted_base::version::{at_least, below};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::requirements::{
     ClusterHostRequirementsDetails as Details, HostTypeHardwareRequirements,
@@ -10,12 +11,11 @@ use super::selection::SelectionInput;
 use crate::catalogue::operator::catalogue::{OLM, Operator};
 use crate::catalogue::operator::{self, Extra, HostView, Preflight, RolePreflight};
 use crate::model::topology;
-use crate::settings::Operators;
-use crate::version::{at_least, below};
+use crate::policy::Operators;
 
 /// What each operator would require, selected or not, by name.
-pub(super) fn preflight(cluster: &Cluster, settings: &Operators) -> Vec<OperatorHardwareRequirements> {
-    OLM.iter().map(|operator| of_operator(operator, cluster, settings)).collect()
+pub(super) fn preflight(cluster: &Cluster, policy: &Operators) -> Vec<OperatorHardwareRequirements> {
+    OLM.iter().map(|operator| of_operator(operator, cluster, policy)).collect()
 }
 
 /// What each operator of a host's cluster requires of the host.
@@ -33,11 +33,11 @@ fn details(extra: Extra) -> Details {
     Details { cpu_cores: extra.cpu_cores, ram_mib: extra.ram_mib, ..Details::default() }
 }
 
-fn of_operator(operator: &Operator, cluster: &Cluster, settings: &Operators) -> OperatorHardwareRequirements {
+fn of_operator(operator: &Operator, cluster: &Cluster, policy: &Operators) -> OperatorHardwareRequirements {
     let plugin = operator::find(operator.name).and_then(|own| own.plugin);
     let Preflight { master, worker } = match plugin {
-        Some(plugin) => plugin.preflight(cluster, settings),
-        None => preflight_of(operator.name, cluster, settings),
+        Some(plugin) => plugin.preflight(cluster, policy),
+        None => preflight_of(operator.name, cluster, policy),
     };
     let role = |role: RolePreflight| HostTypeHardwareRequirements {
         quantitative: Some(details(role.extra)),
@@ -56,17 +56,17 @@ fn of_operator(operator: &Operator, cluster: &Cluster, settings: &Operators) -> 
 }
 
 /// What the operators that are no plug-in yet would require.
-fn preflight_of(name: &str, cluster: &Cluster, settings: &Operators) -> Preflight {
+fn preflight_of(name: &str, cluster: &Cluster, policy: &Operators) -> Preflight {
     match name {
-        "cnv" => cnv(cluster, settings),
-        "mtv" => both(settings.mtv_cpu_per_host, settings.mtv_memory_per_host_mib),
-        "osc" => both(settings.osc_cpu_per_host, settings.osc_memory_per_host_mib),
+        "cnv" => cnv(cluster, policy),
+        "mtv" => both(policy.mtv_cpu_per_host, policy.mtv_memory_per_host_mib),
+        "osc" => both(policy.osc_cpu_per_host, policy.osc_memory_per_host_mib),
         // Told so of a single node, too, whatever is then required of its host.
         "mce" => Preflight::of_both(RolePreflight::new(Extra::with_gib(4, 16), &[])),
         "openshift-ai" => {
             let extra = Extra::with_gib(
-                settings.openshift_ai_min_worker_cpu_cores,
-                settings.openshift_ai_min_worker_memory_gib,
+                policy.openshift_ai_min_worker_cpu_cores,
+                policy.openshift_ai_min_worker_memory_gib,
             );
             Preflight { worker: RolePreflight::new(extra, &[]), ..Preflight::default() }
         }
@@ -79,11 +79,10 @@ fn both(cpu: i64, ram: i64) -> Preflight {
     Preflight::of_both(RolePreflight::new(Extra::new(cpu, ram), &[&words[0], &words[1]]))
 }
 
-fn cnv(cluster: &Cluster, settings: &Operators) -> Preflight {
+fn cnv(cluster: &Cluster, policy: &Operators) -> Preflight {
     let single = topology::is_single_node(cluster);
     let version = &cluster.openshift_version;
-    let hostpath =
-        single && settings.cnv_sno_install_hpp && at_least(version, 4, 10) && below(version, 4, 12);
+    let hostpath = single && policy.cnv_sno_install_hpp && at_least(version, 4, 10) && below(version, 4, 12);
     let of = |extra: Extra| {
         let mut role = RolePreflight::new(
             extra,
@@ -94,8 +93,7 @@ fn cnv(cluster: &Cluster, settings: &Operators) -> Preflight {
             ],
         );
         if hostpath {
-            role.words
-                .push(format!("Additional disk with {} Gi", settings.cnv_sno_pool_size_request_hpp_gib));
+            role.words.push(format!("Additional disk with {} Gi", policy.cnv_sno_pool_size_request_hpp_gib));
         }
         role
     };

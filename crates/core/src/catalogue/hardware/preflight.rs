@@ -11,7 +11,7 @@ use super::operators;
 use super::selection::{self, HardwareError, SelectionInput};
 use crate::model::facts::Facts;
 use crate::model::topology;
-use crate::settings::{Requirements, Settings};
+use crate::policy::{Policy, Requirements};
 
 /// What a cluster requires of its hosts, by role, and what each operator would besides.
 ///
@@ -20,9 +20,9 @@ use crate::settings::{Requirements, Settings};
 /// The table of requirements has none for the cluster's version.
 pub fn preflight_requirements(
     cluster: &Cluster,
-    settings: &Settings,
+    policy: &Policy,
 ) -> Result<PreflightHardwareRequirements, HardwareError> {
-    let table = &settings.hardware.requirements;
+    let table = &policy.hardware.requirements;
     let version = &cluster.openshift_version;
     let roles = table.of_version(version).ok_or_else(|| HardwareError::NotFound(version.clone()))?;
     let master = if topology::is_single_node(cluster) { &roles.sno } else { &roles.master };
@@ -36,7 +36,7 @@ pub fn preflight_requirements(
             master: Some(details(master, needs_tpm(encryption, HostRole::Master))),
             worker: Some(details(&roles.worker, needs_tpm(encryption, HostRole::Worker))),
         }),
-        operators: Some(operators::preflight(cluster, &settings.operators)),
+        operators: Some(operators::preflight(cluster, &policy.operators)),
     })
 }
 
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn preflight() {
-        let preflight = |cluster: &Cluster| preflight_requirements(cluster, &Settings::default()).unwrap();
+        let preflight = |cluster: &Cluster| preflight_requirements(cluster, &Policy::default()).unwrap();
         let mut cluster = cluster();
         let answer = preflight(&cluster);
         let ocp = answer.ocp.unwrap();

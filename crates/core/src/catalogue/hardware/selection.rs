@@ -7,7 +7,7 @@ use assisted_wire::requirements::ClusterHostRequirementsDetails as Details;
 use crate::catalogue::operator;
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::topology;
-use crate::settings::{Requirements, RoleRequirements};
+use crate::policy::{Requirements, RoleRequirements};
 
 /// How much less memory than required a host may have, MiB: firmware keeps some to itself.
 pub const MEMORY_TOLERANCE_MIB: i64 = 100;
@@ -94,7 +94,7 @@ pub fn base(table: &Requirements, input: &SelectionInput<'_>) -> Result<Details,
     let Some(cluster) = &input.facts.cluster else {
         return Ok(smallest_disk(roles).clone());
     };
-    let products = &input.facts.settings.hardware.edge_workers_product_names;
+    let products = &input.facts.policy.hardware.edge_workers_product_names;
     let is_edge = || input.inventory.is_some_and(|inventory| is_edge_worker(inventory, products));
     match input.role {
         HostRole::Master if topology::is_single_node(&cluster.cluster) => Ok(roles.sno.clone()),

@@ -1,9 +1,9 @@
 //! Every operator that can be installed with a cluster (service-api Appendix C).
 
+use assisted_base::version::below;
 use assisted_wire::support_level::FeatureSupportLevelId as Id;
 
 use crate::catalogue::feature::rule;
-use crate::version::below;
 
 /// An operator that its own subscription brings.
 #[derive(Clone, Copy, Debug)]

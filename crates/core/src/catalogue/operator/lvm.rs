@@ -1,5 +1,6 @@
 //! The logical volume manager: storage out of disks of the node itself (validations §8.3).
 
+use assisted_base::version::{at_least, below};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::HostRole;
 
@@ -7,8 +8,7 @@ use super::disks::{Candidates, engine_gb};
 use super::{ClusterView, Extra, HostView, Plugin, Preflight, RolePreflight};
 use crate::model::outcome::Outcome;
 use crate::model::topology;
-use crate::settings;
-use crate::version::{at_least, below};
+use crate::policy;
 
 pub(super) struct Lvm;
 
@@ -19,11 +19,11 @@ impl Plugin for Lvm {
             HostRole::Master | HostRole::Bootstrap => host.masters_schedulable_forced(),
             HostRole::Worker | HostRole::AutoAssign => true,
         };
-        if stores { extra(host.cluster, host.settings()) } else { Extra::default() }
+        if stores { extra(host.cluster, host.policy()) } else { Extra::default() }
     }
 
-    fn preflight(&self, cluster: &Cluster, settings: &settings::Operators) -> Preflight {
-        let extra = extra(cluster, settings);
+    fn preflight(&self, cluster: &Cluster, policy: &policy::Operators) -> Preflight {
+        let extra = extra(cluster, policy);
         Preflight::of_both(RolePreflight::new(
             extra,
             &[
@@ -98,12 +98,12 @@ impl Plugin for Lvm {
 }
 
 /// What it takes of each host that it stores on: newer ones need less memory, and one setting overrides all.
-fn extra(cluster: &Cluster, settings: &settings::Operators) -> Extra {
+fn extra(cluster: &Cluster, policy: &policy::Operators) -> Extra {
     let by_version = match cluster.openshift_version.as_str() {
         version if at_least(version, 4, 16) => 100,
         version if at_least(version, 4, 13) => 400,
         _ => 1200,
     };
-    let memory = settings.lvm_memory_per_host_mib.parse().unwrap_or(by_version);
-    Extra::new(settings.lvm_cpu_per_host, memory)
+    let memory = policy.lvm_memory_per_host_mib.unwrap_or(by_version);
+    Extra::new(policy.lvm_cpu_per_host, memory)
 }

@@ -19,7 +19,7 @@ use assisted_wire::operator::OperatorType;
 
 pub(crate) use self::view::{ClusterView, HostView};
 use crate::model::outcome::Outcome;
-use crate::settings;
+use crate::policy;
 
 /// What an operator asks, of nobody anything unless it says so.
 pub(crate) trait Plugin: Sync {
@@ -29,7 +29,7 @@ pub(crate) trait Plugin: Sync {
     }
 
     /// What it would take of hosts that are not there yet.
-    fn preflight(&self, _cluster: &Cluster, _settings: &settings::Operators) -> Preflight {
+    fn preflight(&self, _cluster: &Cluster, _policy: &policy::Operators) -> Preflight {
         Preflight::default()
     }
 

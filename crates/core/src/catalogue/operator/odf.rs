@@ -8,7 +8,7 @@ use super::view::RoleCount;
 use super::{ClusterView, Extra, HostView, Plugin, Preflight, RolePreflight};
 use crate::model::outcome::Outcome;
 use crate::model::report::ReportKind;
-use crate::settings;
+use crate::policy;
 
 pub(super) struct Odf;
 
@@ -23,10 +23,10 @@ enum Mode {
 
 impl Mode {
     /// The mode of a cluster whose users gave these roles; `None`: they go with none.
-    fn of(roles: RoleCount, settings: &settings::Operators) -> Option<Self> {
+    fn of(roles: RoleCount, policy: &policy::Operators) -> Option<Self> {
         let RoleCount { masters, arbiters, workers, auto_assign } = roles;
         let three = masters + auto_assign == 3;
-        let enough = auto_assign == 0 && masters + arbiters >= settings.odf_num_minimum_host;
+        let enough = auto_assign == 0 && masters + arbiters >= policy.odf_num_minimum_host;
         if workers == 0 && (three || enough) {
             Some(Self::Compact)
         } else if (masters >= 3 || (masters >= 2 && arbiters > 0)) && workers >= 3 {
@@ -48,53 +48,53 @@ impl Mode {
     }
 
     /// What it takes of a host that it runs on, disks apart.
-    fn base(self, settings: &settings::Operators) -> Extra {
+    fn base(self, policy: &policy::Operators) -> Extra {
         match self {
             Self::Compact => Extra::with_gib(
-                settings.odf_per_host_cpu_compact_mode,
-                settings.odf_per_host_memory_gib_compact_mode,
+                policy.odf_per_host_cpu_compact_mode,
+                policy.odf_per_host_memory_gib_compact_mode,
             ),
             Self::Standard => Extra::with_gib(
-                settings.odf_per_host_cpu_standard_mode,
-                settings.odf_per_host_memory_gib_standard_mode,
+                policy.odf_per_host_cpu_standard_mode,
+                policy.odf_per_host_memory_gib_standard_mode,
             ),
         }
     }
 
-    fn insufficient(self, settings: &settings::Operators, least_gb: i64) -> Outcome {
+    fn insufficient(self, policy: &policy::Operators, least_gb: i64) -> Outcome {
         Outcome::failure(format!(
             "Insufficient resources to deploy ODF in {} mode. ODF requires a minimum of {} hosts. Each host must have \
              at least 1 additional disk of {least_gb} GB minimum and an installation disk.",
             self.title().to_lowercase(),
-            settings.odf_num_minimum_host
+            policy.odf_num_minimum_host
         ))
-        .required(format!("{} hosts with a disk of {least_gb} GB", settings.odf_num_minimum_host))
+        .required(format!("{} hosts with a disk of {least_gb} GB", policy.odf_num_minimum_host))
         .remedy("Attach further disks to the machines, or add machines that have some.")
     }
 }
 
 impl Plugin for Odf {
     fn requirements(&self, host: &HostView<'_>) -> Extra {
-        let settings = host.settings();
-        let mode = Mode::of(host.assigned_of_all(), settings);
+        let policy = host.policy();
+        let mode = Mode::of(host.assigned_of_all(), policy);
         let Some(mode) = mode.filter(|mode| mode.runs_on(host.assigned)) else { return Extra::default() };
-        let least_gb = settings.odf_min_disk_size_gb;
+        let least_gb = policy.odf_min_disk_size_gb;
         let disks = host
             .inventory
             .map_or(0, |inventory| Candidates::of(&host.host.record.host, inventory, least_gb).large_enough);
         let disks = if mode == Mode::Compact { disks.max(1) } else { disks };
-        let base = mode.base(settings);
-        let each = Extra::with_gib(settings.odf_per_disk_cpu_count, settings.odf_per_disk_ram_gib);
+        let base = mode.base(policy);
+        let each = Extra::with_gib(policy.odf_per_disk_cpu_count, policy.odf_per_disk_ram_gib);
         Extra {
             cpu_cores: base.cpu_cores.saturating_add(each.cpu_cores.saturating_mul(disks)),
             ram_mib: base.ram_mib.saturating_add(each.ram_mib.saturating_mul(disks)),
         }
     }
 
-    fn preflight(&self, _: &Cluster, settings: &settings::Operators) -> Preflight {
-        let hosts = settings.odf_num_minimum_host;
+    fn preflight(&self, _: &Cluster, policy: &policy::Operators) -> Preflight {
+        let hosts = policy.odf_num_minimum_host;
         let master = RolePreflight::new(
-            Mode::Compact.base(settings),
+            Mode::Compact.base(policy),
             &[
                 "Requirements apply only for master-only clusters",
                 &format!("At least {hosts} hosts"),
@@ -102,11 +102,11 @@ impl Plugin for Odf {
             ],
         );
         let worker = RolePreflight::new(
-            Mode::Standard.base(settings),
+            Mode::Standard.base(policy),
             &[
                 "Requirements apply only for clusters with workers",
-                &format!("{} GiB of additional RAM for each non-boot disk", settings.odf_per_disk_ram_gib),
-                &format!("{} additional CPUs for each non-boot disk", settings.odf_per_disk_cpu_count),
+                &format!("{} GiB of additional RAM for each non-boot disk", policy.odf_per_disk_ram_gib),
+                &format!("{} additional CPUs for each non-boot disk", policy.odf_per_disk_cpu_count),
                 &format!("At least {hosts} workers"),
                 &format!("At least 1 non-boot SSD or HDD disk on {hosts} workers"),
             ],
@@ -127,11 +127,11 @@ impl Plugin for Odf {
             .measured(format!("{} hosts", roles.total()))
             .remedy("Give each host a role.");
         }
-        let settings = host.settings();
-        let Some(mode) = Mode::of(roles, settings).filter(|mode| mode.runs_on(host.assigned)) else {
+        let policy = host.policy();
+        let Some(mode) = Mode::of(roles, policy).filter(|mode| mode.runs_on(host.assigned)) else {
             return Outcome::success("");
         };
-        let least_gb = settings.odf_min_disk_size_gb.saturating_add(engine_gb(host.cluster));
+        let least_gb = policy.odf_min_disk_size_gb.saturating_add(engine_gb(host.cluster));
         let disks = Candidates::of(&host.host.record.host, inventory, least_gb);
         match disks {
             Candidates { large_enough: 1.., .. } => {
@@ -139,7 +139,7 @@ impl Plugin for Odf {
             }
             Candidates { too_small: 1.., .. } => {
                 let measured = format!("{} disks, all too small", disks.too_small);
-                mode.insufficient(settings, least_gb).measured(measured)
+                mode.insufficient(policy, least_gb).measured(measured)
             }
             _ => Outcome::failure(format!(
                 "Insufficient disks, ODF requires at least one non-installation SSD or HDD disk on each host in {} mode.",
@@ -152,8 +152,8 @@ impl Plugin for Odf {
     }
 
     fn check_cluster(&self, view: &ClusterView<'_>) -> Outcome {
-        let settings = view.settings();
-        let Some(mode) = Mode::of(view.assigned(), settings) else {
+        let policy = view.policy();
+        let Some(mode) = Mode::of(view.assigned(), policy) else {
             return Outcome::failure(
                 "The cluster must either have no dedicated worker nodes or at least three. Add or remove hosts, or \
                  change their roles configurations to meet the requirement.",
@@ -162,7 +162,7 @@ impl Plugin for Odf {
             .required("none, or at least three")
             .remedy("Add or remove hosts, or change their roles.");
         };
-        let least_gb = settings.odf_min_disk_size_gb;
+        let least_gb = policy.odf_min_disk_size_gb;
         let (mut hosts, mut disks) = (0, 0);
         let mut has_small_ones_only = false;
         for host in view.facts.hosts.iter().filter(|host| mode.runs_on(host.effective_role())) {
@@ -182,11 +182,8 @@ impl Plugin for Odf {
             disks += found.large_enough;
         }
         let measured = format!("{disks} disks on {hosts} hosts");
-        if has_small_ones_only
-            || hosts < settings.odf_num_minimum_host
-            || disks < settings.odf_num_minimum_disk
-        {
-            return mode.insufficient(settings, least_gb).measured(measured);
+        if has_small_ones_only || hosts < policy.odf_num_minimum_host || disks < policy.odf_num_minimum_disk {
+            return mode.insufficient(policy, least_gb).measured(measured);
         }
         Outcome::success(format!("ODF Requirements for {} Deployment are satisfied.", mode.title()))
             .measured(measured)

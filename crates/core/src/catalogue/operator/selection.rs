@@ -1,5 +1,6 @@
 //! Which operators a request selects for a cluster (service-api §9).
 
+use assisted_base::version::{at_least, below};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::id::ClusterId;
@@ -9,7 +10,6 @@ use assisted_wire::time::DateTime;
 use super::{bundle, catalogue};
 use crate::catalogue::feature::rule::{Target, excludes_architecture};
 use crate::model::refusal::Refusal;
-use crate::version::{at_least, below};
 
 /// The cluster that operators are selected for.
 #[derive(Clone, Copy, Debug)]

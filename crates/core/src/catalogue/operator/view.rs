@@ -7,7 +7,7 @@ use assisted_wire::inventory::Inventory;
 use crate::catalogue::hardware::SelectionInput;
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::topology;
-use crate::settings;
+use crate::policy;
 
 /// A cluster with its hosts.
 #[derive(Clone, Copy)]
@@ -17,8 +17,8 @@ pub(crate) struct ClusterView<'a> {
 }
 
 impl<'a> ClusterView<'a> {
-    pub fn settings(&self) -> &'a settings::Operators {
-        &self.facts.settings.operators
+    pub fn policy(&self) -> &'a policy::Operators {
+        &self.facts.policy.operators
     }
 
     /// How many hosts have been given each role by the user.
@@ -48,8 +48,8 @@ impl<'a> HostView<'a> {
         (!topology::is_day2(cluster)).then_some(Self { cluster, facts, host, inventory, role, assigned })
     }
 
-    pub fn settings(&self) -> &'a settings::Operators {
-        &self.facts.settings.operators
+    pub fn policy(&self) -> &'a policy::Operators {
+        &self.facts.policy.operators
     }
 
     /// How many hosts have been given each role by the user, this one included.

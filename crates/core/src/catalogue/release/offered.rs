@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use assisted_base::version::{Base, MULTI, Version};
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::version::Versions as ComponentVersions;
 use assisted_wire::version::{
@@ -10,8 +11,7 @@ use assisted_wire::version::{
 
 use super::architecture::{for_image, normal};
 use super::{os_image, release_image};
-use crate::settings::Settings;
-use crate::version::{Base, MULTI, Version};
+use crate::policy::Policy;
 
 /// Which versions to list.
 #[derive(Clone, Debug, Default)]
@@ -23,8 +23,8 @@ pub struct VersionQuery {
 }
 
 /// The OpenShift versions that can be installed, by the name that is shown.
-pub fn openshift_versions(settings: &Settings, query: &VersionQuery) -> OpenshiftVersions {
-    let versions = &settings.versions;
+pub fn openshift_versions(policy: &Policy, query: &VersionQuery) -> OpenshiftVersions {
+    let versions = &policy.versions;
     let offered: Vec<(Version, &ReleaseImage)> = versions
         .release_images
         .0
@@ -94,8 +94,8 @@ fn latest<'a>(offered: &[(Version, &'a ReleaseImage)]) -> BTreeSet<&'a str> {
 }
 
 /// The versions of the components of this service.
-pub fn component_versions(settings: &Settings) -> ListVersions {
-    let images = &settings.images;
+pub fn component_versions(policy: &Policy) -> ListVersions {
+    let images = &policy.images;
     let versions = [
         ("assisted-installer-service", &images.self_version),
         ("discovery-agent", &images.agent),
@@ -107,8 +107,8 @@ pub fn component_versions(settings: &Settings) -> ListVersions {
 }
 
 /// Where releases come from.
-pub fn release_sources(settings: &Settings) -> ReleaseSources {
-    settings.versions.release_sources.clone()
+pub fn release_sources(policy: &Policy) -> ReleaseSources {
+    policy.versions.release_sources.clone()
 }
 
 #[cfg(test)]
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     fn list(version: &str, only_latest: bool) -> OpenshiftVersions {
-        openshift_versions(&Settings::default(), &VersionQuery { version: version.to_owned(), only_latest })
+        openshift_versions(&Policy::default(), &VersionQuery { version: version.to_owned(), only_latest })
     }
 
     #[test]
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn components() {
-        let versions = component_versions(&Settings::default()).versions.unwrap().0;
+        let versions = component_versions(&Policy::default()).versions.unwrap().0;
         assert_eq!(versions.len(), 4);
         assert_eq!(versions["assisted-installer-service"], "Unknown");
     }

@@ -1,9 +1,9 @@
 //! Which OS image discovery images of a version are made from (service-api §10.4).
 
+use assisted_base::version::Version;
 use assisted_wire::version::{ImageCpuArchitecture, OsImage};
 
 use super::architecture::normal_image;
-use crate::version::Version;
 
 /// Why there is no OS image.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,7 +63,7 @@ pub fn latest(images: &[OsImage], architecture: ImageCpuArchitecture) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Versions;
+    use crate::policy::Versions;
 
     #[test]
     fn by_name_then_major_minor_then_newest_patch() {

@@ -1,11 +1,11 @@
 //! Which release image a version stands for (service-api §10.3).
 
+use assisted_base::version::{MULTI, Version};
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::version::ReleaseImage;
 
 use super::architecture::normal;
-use crate::settings::Versions;
-use crate::version::{MULTI, Version};
+use crate::policy::Versions;
 
 /// Why there is no release image.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,7 +51,7 @@ pub fn serves(image: &ReleaseImage, architecture: CpuArchitecture) -> bool {
 pub fn is_ignored(versions: &Versions, version: &str) -> bool {
     let plain = version.strip_suffix(MULTI).unwrap_or(version);
     let base = Version::parse(version).map(|version| version.base.to_string());
-    versions.ignored.0.iter().any(|ignored| ignored == plain || Some(ignored) == base.as_ref())
+    versions.ignored.iter().any(|ignored| ignored == plain || Some(ignored) == base.as_ref())
 }
 
 /// The release image of a version for an architecture.
@@ -103,7 +103,7 @@ pub(super) fn newest<'a>(images: impl Iterator<Item = &'a ReleaseImage>) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::JsonList;
+    use crate::policy::JsonList;
 
     const X86: CpuArchitecture = CpuArchitecture::X8664;
 
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn ignored_versions() {
         let ignoring = |list: &[&str]| Versions {
-            ignored: JsonList(list.iter().map(|text| (*text).to_owned()).collect()),
+            ignored: list.iter().map(|text| (*text).to_owned()).collect(),
             ..Versions::default()
         };
         let full = ignoring(&["4.22.9"]);

@@ -15,7 +15,7 @@ use crate::model::facts::HostFacts;
 use crate::model::infra_env::InfraEnvRecord;
 use crate::model::refusal::{Refusal, RefusalKind};
 use crate::model::rejection::Rejection;
-use crate::settings::Settings;
+use crate::policy::Policy;
 use crate::state::host::transition::{BIND, HostRule, RECLAIM, UNBIND, follow, rule_of};
 use crate::state::host::{forget, state};
 
@@ -28,7 +28,7 @@ pub fn bind_host(
     host: &HostFacts,
     infra_env: &InfraEnvRecord,
     cluster: &ClusterRecord,
-    settings: &Settings,
+    policy: &Policy,
     now: Timestamp,
 ) -> Result<Outcome, Rejection> {
     let (id, cluster_id) = (host.record.host.id, cluster.cluster.id);
@@ -42,7 +42,7 @@ pub fn bind_host(
             NewEvent { cluster_id: Some(cluster_id), ..catalogue::HOST_BIND_FAILED.of_host(host, values) };
         Rejection::told(refusal, event)
     };
-    fits(host, infra_env, cluster, settings).map_err(refuse)?;
+    fits(host, infra_env, cluster, policy).map_err(refuse)?;
     accepts_hosts(&cluster.cluster).map_err(refuse)?;
     let Some(rule) = rule_of(BIND, host) else {
         return Err(refuse(state::no_rule(RefusalKind::Internal, host)));
@@ -60,7 +60,7 @@ fn fits(
     host: &HostFacts,
     infra_env: &InfraEnvRecord,
     cluster: &ClusterRecord,
-    settings: &Settings,
+    policy: &Policy,
 ) -> Result<(), Refusal> {
     let own = infra_env.infra_env.cpu_architecture.map(ImageCpuArchitecture::as_str);
     if let (Some(own), Some(wanted)) = (own, cluster.cluster.cpu_architecture)
@@ -72,12 +72,12 @@ fn fits(
     }
     let id = host.record.host.id;
     if host.record.host.role == Some(HostRole::Arbiter) {
-        suits_arbiter(&cluster.cluster, settings).map_err(|reason| {
+        suits_arbiter(&cluster.cluster, policy).map_err(|reason| {
             Refusal::invalid(format!("Host {id} is assigned the arbiter role: {reason}"))
         })?;
     }
     if !host.record.host.fencing_credentials.is_empty() {
-        suits_fencing(&cluster.cluster, settings)
+        suits_fencing(&cluster.cluster, policy)
             .map_err(|reason| Refusal::invalid(format!("Host {id} has fencing credentials: {reason}")))?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
 use crate::model::refusal::Refusal;
-use crate::settings::Settings;
+use crate::policy::Policy;
 use crate::state::host::format::begin;
 use crate::state::host::situation::Situation;
 use crate::state::host::transition::{INSTALL, follow};
@@ -38,7 +38,7 @@ pub fn may_install(host: &HostFacts) -> Result<(), Refusal> {
 /// `Conflict` when it is no such host, or not ready any more.
 pub fn install_day2(
     host: &mut HostFacts,
-    settings: &Settings,
+    policy: &Policy,
     now: Timestamp,
     events: &mut Vec<NewEvent>,
 ) -> Result<(), Refusal> {
@@ -48,7 +48,7 @@ pub fn install_day2(
         return Err(Refusal::conflict(format!("cannot install host in state {status} after refresh")));
     };
     follow(rule, host, now, events);
-    begin(host, settings, events);
+    begin(host, policy, events);
     events.push(catalogue::HOST_INSTALLATION_STARTED.of_host(host, &[]));
     Ok(())
 }

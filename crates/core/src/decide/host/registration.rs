@@ -20,7 +20,7 @@ use crate::model::infra_env::InfraEnvRecord;
 use crate::model::refusal::Refusal;
 use crate::model::rejection::Rejection;
 use crate::model::{decision, disk, topology};
-use crate::settings::Settings;
+use crate::policy::Policy;
 use crate::state::cluster::preparation;
 use crate::state::host::situation::Situation;
 use crate::state::host::transition::{Effect, REGISTER};
@@ -196,11 +196,11 @@ pub fn deregistered(host: &HostFacts) -> NewEvent {
 }
 
 /// What a registered agent is told to start: one JSON argument (service-api §6.2).
-pub fn next_step_runner(settings: &Settings, key: HostKey) -> NextStepRunnerCommand {
+pub fn next_step_runner(policy: &Policy, key: HostKey) -> NextStepRunnerCommand {
     let request = NextStepCmdRequest {
         infra_env_id: key.infra_env_id,
         host_id: key.host_id,
-        agent_version: settings.images.agent.clone(),
+        agent_version: policy.images.agent.clone(),
     };
     let argument = serde_json::to_value(request).map(|value| value.to_string()).unwrap_or_default();
     NextStepRunnerCommand { command: String::new(), args: Some(vec![argument]), retry_seconds: 0 }

@@ -44,7 +44,7 @@ fn is_auto(host: &HostFacts) -> bool {
 /// As soon as one host has no suggestion, all are made anew, in order of strength; and none is made before every host
 /// has told its inventory.
 pub(crate) fn suggest(facts: &mut Facts, order: &[usize], events: &mut Vec<NewEvent>) -> bool {
-    if !facts.settings.hosts.enable_auto_assign {
+    if !facts.policy.hosts.enable_auto_assign {
         return false;
     }
     let Some(suggestions) = suggestions(facts, order) else { return false };

@@ -7,7 +7,7 @@ use assisted_wire::inventory::SystemVendor;
 
 use crate::model::facts::{Facts, HostFacts, takes_part};
 use crate::model::refusal::Refusal;
-use crate::settings::Settings;
+use crate::policy::Policy;
 
 /// Whether a host is simulated: simulated hosts say so in their inventory, in words that no firmware uses.
 pub fn is_simulated(host: &HostFacts) -> bool {
@@ -16,8 +16,8 @@ pub fn is_simulated(host: &HostFacts) -> bool {
 }
 
 /// Whether a host may be told to install at all.
-pub(super) fn may_be_installed(host: &HostFacts, settings: &Settings) -> bool {
-    !settings.generation.is_simulated() || is_simulated(host)
+pub(super) fn may_be_installed(host: &HostFacts, policy: &Policy) -> bool {
+    !policy.service.simulated || is_simulated(host)
 }
 
 /// Refuses the installation of a real host by a service that simulates.
@@ -26,7 +26,7 @@ pub(super) fn may_be_installed(host: &HostFacts, settings: &Settings) -> bool {
 ///
 /// `Conflict` that names the host.
 pub(crate) fn check(facts: &Facts, host: &HostFacts) -> Result<(), Refusal> {
-    if !takes_part(host) || may_be_installed(host, &facts.settings) {
+    if !takes_part(host) || may_be_installed(host, &facts.policy) {
         return Ok(());
     }
     Err(Refusal::conflict(format!(

@@ -20,12 +20,12 @@ pub fn install_host(facts: &Facts, key: HostKey) -> Result<Refresh, Refusal> {
     host::install::may_install(&draft.facts.hosts[place])?;
     host::simulated::check(facts, &draft.facts.hosts[place])?;
     if let Some(cluster_id) = draft.facts.hosts[place].record.host.cluster_id
-        && facts.settings.generation.is_simulated()
+        && facts.policy.service.simulated
     {
         draft.events.push(catalogue::INSTALLATION_SIMULATED.of_cluster(cluster_id, &[]));
     }
     draft.settle();
-    let (settings, now) = (&facts.settings, facts.now);
-    host::install::install_day2(&mut draft.facts.hosts[place], settings, now, &mut draft.events)?;
+    let (policy, now) = (&facts.policy, facts.now);
+    host::install::install_day2(&mut draft.facts.hosts[place], policy, now, &mut draft.events)?;
     Ok(draft.settled())
 }

@@ -48,7 +48,7 @@ pub fn install(facts: &Facts) -> Result<Refresh, Refusal> {
     for host in draft.facts.hosts.iter().filter(|host| !host.is_day2()) {
         host::simulated::check(facts, host)?;
     }
-    if facts.settings.generation.is_simulated() {
+    if facts.policy.service.simulated {
         draft.events.push(catalogue::INSTALLATION_SIMULATED.of_cluster(cluster_id, &[]));
     }
     request(&mut draft.facts, INSTALL, &mut draft.events);

@@ -16,7 +16,7 @@ use crate::catalogue::operator::OPERATORS;
 use crate::model::cluster::ClusterRecord;
 use crate::model::facts::HostFacts;
 use crate::model::topology;
-use crate::settings::Settings;
+use crate::policy::Policy;
 use crate::validation::Results;
 
 /// A question about a cluster.
@@ -75,7 +75,7 @@ pub enum Condition {
 pub(crate) struct View<'a> {
     pub(crate) record: &'a ClusterRecord,
     pub(crate) hosts: &'a [HostFacts],
-    pub(crate) settings: &'a Settings,
+    pub(crate) policy: &'a Policy,
     pub(crate) now: Timestamp,
     pub(crate) results: &'a Results<ClusterValidationId>,
 }
@@ -128,10 +128,10 @@ impl Condition {
 
     /// The last moment at which a condition about time does not hold; `None`: it never will, or is not about time.
     pub(crate) fn deadline(self, view: &View<'_>) -> Option<Timestamp> {
-        let (cluster, limits) = (&view.record.cluster, &view.settings.timeouts);
+        let (cluster, limits) = (&view.record.cluster, &view.policy.timeouts);
         match self {
             Self::PreparationTimedOut => {
-                Some(timeouts::end(cluster.status_updated_at, timeouts::preparation(view.settings)))
+                Some(timeouts::end(cluster.status_updated_at, timeouts::preparation(view.policy)))
             }
             Self::InstallationTimedOut => {
                 Some(timeouts::end(cluster.install_started_at, limits.installation))
@@ -139,7 +139,7 @@ impl Condition {
             Self::FinalizingTimedOut => Some(timeouts::end(cluster.status_updated_at, limits.finalizing)),
             Self::StageTimedOut => {
                 let progress = cluster.progress.as_ref()?;
-                let limit = timeouts::of_stage(progress.finalizing_stage?, cluster, view.settings);
+                let limit = timeouts::of_stage(progress.finalizing_stage?, cluster, view.policy);
                 Some(timeouts::end(progress.finalizing_stage_started_at, limit))
             }
             Self::LogsTimedOut => logs::deadline(cluster, limits),
@@ -168,7 +168,7 @@ impl Condition {
             Self::HostPending => view.any(&[H::InstallingPendingUserAction]),
             Self::HostsDone => view.all(&[H::Installed, H::Error]),
             Self::Settled => view.is_settled(),
-            Self::SoftTimeouts => timeouts::are_soft(&view.record.cluster, view.settings),
+            Self::SoftTimeouts => timeouts::are_soft(&view.record.cluster, view.policy),
             Self::StageTolerant => progress::stage(&view.record.cluster).is_some_and(timeouts::is_tolerant),
             Self::StageTimeoutTold => {
                 let progress = view.record.cluster.progress.as_ref();

@@ -11,7 +11,7 @@ use crate::model::cluster::ClusterRecord;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
 use crate::model::topology;
-use crate::settings::Settings;
+use crate::policy::Policy;
 
 /// What a rule changes besides state and text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl fmt::Display for Effect {
 pub(crate) struct Change<'a> {
     pub(crate) record: &'a mut ClusterRecord,
     pub(crate) hosts: &'a [HostFacts],
-    pub(crate) settings: &'a Settings,
+    pub(crate) policy: &'a Policy,
     pub(crate) now: Timestamp,
     pub(crate) events: &'a mut Vec<NewEvent>,
 }
@@ -122,7 +122,7 @@ impl Change<'_> {
     fn tell_stage_timeout(&mut self) {
         let cluster = &mut self.record.cluster;
         let Some(stage) = progress::stage(cluster) else { return };
-        let minutes = timeouts::minutes(timeouts::of_stage(stage, cluster, self.settings));
+        let minutes = timeouts::minutes(timeouts::of_stage(stage, cluster, self.policy));
         cluster.progress.get_or_insert_default().finalizing_stage_timed_out = true;
         let values: &[(&str, &dyn fmt::Display)] = &[("stage", &stage), ("minutes", &minutes)];
         self.events.push(catalogue::FINALIZING_STAGE_TIMED_OUT.of_cluster(cluster.id, values));

@@ -5,7 +5,7 @@ use assisted_wire::time::DateTime;
 use jiff::Timestamp;
 
 use super::timeouts::end;
-use crate::settings::Timeouts;
+use crate::policy::Timeouts;
 
 /// The last moment at which the logs of a failed installation are in time; `None`: they came, or are given up.
 pub(crate) fn deadline(cluster: &Cluster, limits: &Timeouts) -> Option<Timestamp> {

@@ -68,7 +68,7 @@ pub(crate) fn refresh(facts: &mut Facts, events: &mut Vec<NewEvent>) -> Changed 
         return Changed::Nothing;
     }
     let results = evaluate(facts);
-    let (now, settings, hosts) = (facts.now, &facts.settings, &facts.hosts);
+    let (now, policy, hosts) = (facts.now, &facts.policy, &facts.hosts);
     let Some(record) = &mut facts.cluster else { return Changed::Nothing };
     record.cluster.schedulable_masters_forced_true =
         topology::masters_schedulable_forced(&record.cluster, hosts);
@@ -78,11 +78,11 @@ pub(crate) fn refresh(facts: &mut Facts, events: &mut Vec<NewEvent>) -> Changed 
     }
     vip_lease::tell_timeout(record, now, events);
 
-    let view = View { record, hosts, settings, now, results: &results };
+    let view = View { record, hosts, policy, now, results: &results };
     let mut changed = Changed::Nothing;
     if let Some(rule) = choose(REFRESH, &record.cluster.status, &|condition| condition.holds(&view)) {
         let info = rule.info.map(|info| fill(info, &view));
-        changed = Effects { record, hosts, settings, now, events }.follow(rule, info.as_deref());
+        changed = Effects { record, hosts, policy, now, events }.follow(rule, info.as_deref());
     }
     if demand_overdue(facts, events) { Changed::More } else { changed }
 }
@@ -90,9 +90,9 @@ pub(crate) fn refresh(facts: &mut Facts, events: &mut Vec<NewEvent>) -> Changed 
 /// Asks for the discovery image on all hosts of a cluster that was reset when one of them does not find the way back by
 /// itself (state-machines §4.12).
 fn demand_overdue(facts: &mut Facts, events: &mut Vec<NewEvent>) -> bool {
-    let (now, settings) = (facts.now, &facts.settings);
+    let (now, policy) = (facts.now, &facts.policy);
     let is_reset = facts.cluster.as_ref().is_some_and(|record| record.cluster.status == Insufficient);
-    if !is_reset || !facts.hosts.iter().any(|host| resetting::is_overdue(host, settings, now)) {
+    if !is_reset || !facts.hosts.iter().any(|host| resetting::is_overdue(host, policy, now)) {
         return false;
     }
     facts.hosts.iter_mut().for_each(|host| resetting::demand(host, now, events));
@@ -101,11 +101,11 @@ fn demand_overdue(facts: &mut Facts, events: &mut Vec<NewEvent>) -> bool {
 
 /// Does what a rule of a user's request says; the cluster must be in one of its states.
 pub(crate) fn request(facts: &mut Facts, table: &'static [ClusterRule], events: &mut Vec<NewEvent>) -> bool {
-    let (now, settings, hosts) = (facts.now, &facts.settings, &facts.hosts);
+    let (now, policy, hosts) = (facts.now, &facts.policy, &facts.hosts);
     let Some(record) = &mut facts.cluster else { return false };
     // Requests ask for nothing but the state.
     let Some(rule) = choose(table, &record.cluster.status, &|_| false) else { return false };
-    Effects { record, hosts, settings, now, events }.follow(rule, rule.info);
+    Effects { record, hosts, policy, now, events }.follow(rule, rule.info);
     true
 }
 
@@ -131,8 +131,8 @@ impl Effects<'_> {
 pub(crate) fn next_check(facts: &Facts) -> Option<Timestamp> {
     let record = facts.cluster.as_ref()?;
     let results = Results::default();
-    let (hosts, settings, now) = (&facts.hosts, &facts.settings, facts.now);
-    let view = View { record, hosts, settings, now, results: &results };
+    let (hosts, policy, now) = (&facts.hosts, &facts.policy, facts.now);
+    let view = View { record, hosts, policy, now, results: &results };
     let mut next = vip_lease::deadline(record).filter(|deadline| *deadline >= now);
     for rule in REFRESH.iter().filter(|rule| rule.from.contains(&record.cluster.status)) {
         rule.when.each(&mut |condition| {
@@ -173,9 +173,8 @@ fn fill(info: &'static str, view: &View<'_>) -> String {
         return completion::text(cluster, view.hosts).into_owned();
     }
     let stage = progress::stage(cluster).filter(|_| info.contains(STAGE));
-    let limit = stage.map_or(view.settings.timeouts.installation, |stage| {
-        timeouts::of_stage(stage, cluster, view.settings)
-    });
+    let limit = stage
+        .map_or(view.policy.timeouts.installation, |stage| timeouts::of_stage(stage, cluster, view.policy));
     let stage = stage.map_or("", |stage| stage.as_str());
     info.replacen(STAGE, stage, 1).replacen(MINUTES, &timeouts::minutes(limit).to_string(), 1)
 }

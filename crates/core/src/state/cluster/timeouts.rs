@@ -8,7 +8,7 @@ use assisted_wire::time::DateTime;
 use jiff::Timestamp;
 
 use crate::model::deadline;
-use crate::settings::{FinalizingStageTimeouts, Settings};
+use crate::policy::{FinalizingStageTimeouts, Policy};
 use crate::state::host::limits;
 
 /// How much longer than the checks of its hosts a cluster's preparation may take.
@@ -18,21 +18,21 @@ const PREPARATION_MARGIN: Duration = Duration::from_secs(2 * 60);
 const SOFT_CLUSTER_OPERATORS: Duration = Duration::from_secs(70 * 60);
 
 /// Whether passed limits only warn: the service and the cluster's organisation must both want that.
-pub(crate) fn are_soft(cluster: &Cluster, settings: &Settings) -> bool {
-    settings.hosts.enable_soft_timeouts && cluster.org_soft_timeouts_enabled
+pub(crate) fn are_soft(cluster: &Cluster, policy: &Policy) -> bool {
+    policy.hosts.enable_soft_timeouts && cluster.org_soft_timeouts_enabled
 }
 
 /// Time limit of a cluster's preparation: never shorter than what its hosts may take for their checks.
-pub(crate) fn preparation(settings: &Settings) -> Duration {
-    let checks = limits::checks(settings);
-    settings.timeouts.prepare_for_installation.max(checks.saturating_add(PREPARATION_MARGIN))
+pub(crate) fn preparation(policy: &Policy) -> Duration {
+    let checks = limits::checks(policy);
+    policy.timeouts.prepare_for_installation.max(checks.saturating_add(PREPARATION_MARGIN))
 }
 
 /// Time limit of a finalizing stage: those that wait for operators last as long as the slowest operator may.
-pub(crate) fn of_stage(stage: FinalizingStage, cluster: &Cluster, settings: &Settings) -> Duration {
-    let own = settings.finalizing_stages.of(stage);
+pub(crate) fn of_stage(stage: FinalizingStage, cluster: &Cluster, policy: &Policy) -> Duration {
+    let own = policy.finalizing_stages.of(stage);
     match stage {
-        FinalizingStage::WaitingForClusterOperators if are_soft(cluster, settings) => {
+        FinalizingStage::WaitingForClusterOperators if are_soft(cluster, policy) => {
             // A limit that somebody set holds either way.
             let default = FinalizingStageTimeouts::default().waiting_for_cluster_operators;
             if own == default { SOFT_CLUSTER_OPERATORS } else { own }
@@ -80,44 +80,44 @@ mod tests {
 
     #[test]
     fn preparation_outlasts_the_checks() {
-        let mut settings = Settings::default();
-        assert_eq!(preparation(&settings), mins(18));
-        settings.timeouts.prepare_for_installation = mins(30);
-        assert_eq!(preparation(&settings), mins(30));
-        settings.hosts.disk_check_timeout = mins(40);
-        assert_eq!(preparation(&settings), mins(42));
+        let mut policy = Policy::default();
+        assert_eq!(preparation(&policy), mins(18));
+        policy.timeouts.prepare_for_installation = mins(30);
+        assert_eq!(preparation(&policy), mins(30));
+        policy.hosts.disk_check_timeout = mins(40);
+        assert_eq!(preparation(&policy), mins(42));
     }
 
     #[test]
     fn stages() {
         use FinalizingStage as S;
         let mut facts = facts(0);
-        let mut settings = Settings::default();
+        let mut policy = Policy::default();
         let cluster = facts.test_cluster();
-        let limits = |cluster: &Cluster, settings: &Settings| {
+        let limits = |cluster: &Cluster, policy: &Policy| {
             FinalizingStage::ALL
                 .iter()
-                .map(|stage| minutes(of_stage(*stage, cluster, settings)))
+                .map(|stage| minutes(of_stage(*stage, cluster, policy)))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(limits(cluster, &settings), [600, 70, 10, 70, 70, 10, 70]);
+        assert_eq!(limits(cluster, &policy), [600, 70, 10, 70, 70, 10, 70]);
         cluster.monitored_operators = serde_json::from_value(serde_json::json!([
             {"name": "console", "operator_type": "builtin", "timeout_seconds": 36_000},
             {"name": "lso", "operator_type": "olm", "timeout_seconds": 4_260},
             {"name": "odd", "operator_type": "olm", "timeout_seconds": -1},
         ]))
         .unwrap();
-        assert_eq!(limits(cluster, &settings), [600, 70, 10, 71, 71, 71, 70]);
-        settings.hosts.enable_soft_timeouts = true;
+        assert_eq!(limits(cluster, &policy), [600, 70, 10, 71, 71, 71, 70]);
+        policy.hosts.enable_soft_timeouts = true;
         assert_eq!(
-            minutes(of_stage(S::WaitingForClusterOperators, cluster, &settings)),
+            minutes(of_stage(S::WaitingForClusterOperators, cluster, &policy)),
             600,
             "both must want it"
         );
         cluster.org_soft_timeouts_enabled = true;
-        assert_eq!(minutes(of_stage(S::WaitingForClusterOperators, cluster, &settings)), 70);
-        settings.finalizing_stages.waiting_for_cluster_operators = mins(180);
-        assert_eq!(minutes(of_stage(S::WaitingForClusterOperators, cluster, &settings)), 180);
+        assert_eq!(minutes(of_stage(S::WaitingForClusterOperators, cluster, &policy)), 70);
+        policy.finalizing_stages.waiting_for_cluster_operators = mins(180);
+        assert_eq!(minutes(of_stage(S::WaitingForClusterOperators, cluster, &policy)), 180);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::transition::{CANCEL, INSTALL, REFRESH, RESET};
 use super::{preparation, progress};
 use crate::model::event::NewEvent;
 use crate::model::facts::Facts;
-use crate::settings::Settings;
+use crate::policy::Policy;
 use crate::validation::cluster::evaluate;
 use crate::validation::testing::{facts, inventory};
 
@@ -79,9 +79,9 @@ fn begun(facts: Facts, minutes: i64) -> Facts {
 }
 
 fn soft(mut facts: Facts) -> Facts {
-    let mut settings = Settings::default();
-    settings.hosts.enable_soft_timeouts = true;
-    facts.settings = Arc::new(settings);
+    let mut policy = Policy::default();
+    policy.hosts.enable_soft_timeouts = true;
+    facts.policy = Arc::new(policy);
     facts.with_cluster(|cluster| cluster.org_soft_timeouts_enabled = true)
 }
 
@@ -107,8 +107,8 @@ fn dhcp(facts: Facts) -> Facts {
 fn row(facts: &Facts) -> Option<usize> {
     let record = facts.cluster.as_ref().unwrap();
     let results = evaluate(facts);
-    let (hosts, settings, now) = (&facts.hosts, &facts.settings, facts.now);
-    let view = View { record, hosts, settings, now, results: &results };
+    let (hosts, policy, now) = (&facts.hosts, &facts.policy, facts.now);
+    let view = View { record, hosts, policy, now, results: &results };
     REFRESH.iter().position(|rule| {
         rule.from.contains(&record.cluster.status) && rule.when.holds(&|condition| condition.holds(&view))
     })

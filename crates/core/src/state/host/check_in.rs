@@ -7,18 +7,18 @@ use jiff::{SignedDuration, Timestamp};
 use super::state;
 use crate::model::facts::HostFacts;
 use crate::model::host::HostRecord;
-use crate::settings::Settings;
+use crate::policy::Policy;
 use crate::validation::host::connected_until;
 
 /// The first moment at which a silent host counts as disconnected; `None`: never in this state, or it does already.
-pub fn disconnects_at(host: &HostFacts, settings: &Settings) -> Option<Timestamp> {
+pub fn disconnects_at(host: &HostFacts, policy: &Policy) -> Option<Timestamp> {
     // One that counts as disconnected only because it lost its media is heard yet; that ends when it falls silent.
     let is_gone = wakes_on_check_in(host) && host.record.host.media_status != Some(MediaStatus::Disconnected);
     if !is_watched(host.record.host.status) || is_gone {
         return None;
     }
     // The limit itself is still in time.
-    connected_until(host, settings)?.checked_add(SignedDuration::from_millis(1)).ok()
+    connected_until(host, policy)?.checked_add(SignedDuration::from_millis(1)).ok()
 }
 
 /// Whether silence means anything in a state.

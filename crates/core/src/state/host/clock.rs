@@ -13,7 +13,7 @@ use crate::model::facts::HostFacts;
 
 /// The next moment at which the clock alone could change the host; `None`: never.
 pub fn next_check(host: &HostFacts, around: &Surroundings) -> Option<Timestamp> {
-    let silent_at = disconnects_at(host, &around.settings).filter(|at| *at > around.now);
+    let silent_at = disconnects_at(host, &around.policy).filter(|at| *at > around.now);
     silent_at.into_iter().chain(due_at(host, around)).min()
 }
 
@@ -27,15 +27,14 @@ pub fn due_at(host: &HostFacts, around: &Surroundings) -> Option<Timestamp> {
 /// The last moment at which nothing changes.
 fn last_moment(host: &HostFacts, around: &Surroundings) -> Option<Timestamp> {
     let fields = &host.record.host;
-    let in_state =
-        |limit: Limit| Some(deadline::after(fields.status_updated_at.0, limit.of(&around.settings)));
+    let in_state = |limit: Limit| Some(deadline::after(fields.status_updated_at.0, limit.of(&around.policy)));
     match fields.status {
         PreparingForInstallation => in_state(Limit::Preparation),
         Installing => in_state(Limit::Start),
         InstallingInProgress => in_stage(host, around),
         InstallingPendingUserAction => in_state(Limit::UserAction),
         Reclaiming | ReclaimingRebooting => in_state(Limit::Reclaim),
-        Error | Cancelled => limits::logs_until(&around.settings, fields),
+        Error | Cancelled => limits::logs_until(&around.policy, fields),
         _ => None,
     }
 }
@@ -49,7 +48,7 @@ fn in_stage(host: &HostFacts, around: &Surroundings) -> Option<Timestamp> {
     let limit = if situation.is_stage_held_back() {
         limits::HELD_BACK
     } else {
-        limits::of_stage(&around.settings.host_stages, situation.stage(), around.is_single_node)
+        limits::of_stage(&around.policy.host_stages, situation.stage(), around.is_single_node)
     };
     Some(deadline::after(since.0, limit))
 }

@@ -11,7 +11,7 @@ use super::limits;
 use super::situation::Situation;
 use crate::catalogue::operator::OPERATORS;
 use crate::model::deadline;
-use crate::settings::Settings;
+use crate::policy::Policy;
 
 /// A question about a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,11 +63,11 @@ pub enum Limit {
 
 impl Limit {
     /// The limit as it is set.
-    pub fn of(self, settings: &Settings) -> Duration {
+    pub fn of(self, policy: &Policy) -> Duration {
         match self {
-            Self::Preparation => limits::preparation(settings),
+            Self::Preparation => limits::preparation(policy),
             Self::Start => limits::START,
-            Self::UserAction => settings.timeouts.host_installing_pending_user_action,
+            Self::UserAction => policy.timeouts.host_installing_pending_user_action,
             Self::Reclaim => limits::RECLAIM,
         }
     }
@@ -181,7 +181,7 @@ impl Condition {
             Self::DiskTested => situation.is_disk_tested(),
             Self::ImagesPulled => situation.are_images_pulled(),
             Self::Overdue(limit) => situation.around.is_some_and(|around| {
-                around.now > deadline::after(host.status_updated_at.0, limit.of(&around.settings))
+                around.now > deadline::after(host.status_updated_at.0, limit.of(&around.policy))
             }),
             Self::LogsOverdue => situation.are_logs_overdue(),
         }

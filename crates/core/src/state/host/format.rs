@@ -4,11 +4,11 @@ use super::situation::keeps_partitions;
 use crate::model::disk;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
-use crate::settings::Settings;
+use crate::policy::Policy;
 
 /// Notes which installer is used, and tells what becomes of the disks that the machine might boot from instead.
-pub(crate) fn begin(host: &mut HostFacts, settings: &Settings, events: &mut Vec<NewEvent>) {
-    settings.images.installer.clone_into(&mut host.record.host.installer_version);
+pub(crate) fn begin(host: &mut HostFacts, policy: &Policy, events: &mut Vec<NewEvent>) {
+    policy.images.installer.clone_into(&mut host.record.host.installer_version);
     let skipped = disks_left(host);
     for id in ids(&host.record.host.disks_to_be_formatted) {
         let name = host.inventory.as_deref().and_then(|inventory| disk::find(inventory, id));

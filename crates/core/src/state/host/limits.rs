@@ -7,7 +7,7 @@ use assisted_wire::host::{Host, HostStage};
 use jiff::Timestamp;
 
 use crate::model::deadline::after;
-use crate::settings::{HostStageTimeouts, Settings};
+use crate::policy::{HostStageTimeouts, Policy};
 
 /// From being told to install until the installer is heard of.
 pub const START: Duration = Duration::from_secs(20 * 60);
@@ -25,27 +25,27 @@ pub const HELD_BACK: Duration = Duration::from_secs(60);
 const PREPARATION_MARGIN: Duration = Duration::from_secs(60);
 
 /// The longest that a check before an installation may take.
-pub fn checks(settings: &Settings) -> Duration {
-    settings.hosts.disk_check_timeout.max(settings.hosts.image_availability_timeout)
+pub fn checks(policy: &Policy) -> Duration {
+    policy.hosts.disk_check_timeout.max(policy.hosts.image_availability_timeout)
 }
 
 /// For all checks before an installation: no less than these may take themselves.
-pub fn preparation(settings: &Settings) -> Duration {
-    let checks = checks(settings).saturating_add(PREPARATION_MARGIN);
-    settings.timeouts.prepare_for_installation_host.max(checks)
+pub fn preparation(policy: &Policy) -> Duration {
+    let checks = checks(policy).saturating_add(PREPARATION_MARGIN);
+    policy.timeouts.prepare_for_installation_host.max(checks)
 }
 
 /// For a stage. The limit that is told is that of the settings, even where a longer one is kept.
-pub fn of_stage(settings: &HostStageTimeouts, stage: Option<HostStage>, is_single_node: bool) -> Duration {
+pub fn of_stage(policy: &HostStageTimeouts, stage: Option<HostStage>, is_single_node: bool) -> Duration {
     if is_single_node && stage == Some(HostStage::Rebooting) {
         return SINGLE_NODE_REBOOT;
     }
-    settings.of(stage)
+    policy.of(stage)
 }
 
 /// The last moment at which a failed host's logs are still awaited; `None`: they are not awaited (state-machines §4.10).
-pub fn logs_until(settings: &Settings, host: &Host) -> Option<Timestamp> {
-    let (pending, collection) = (settings.timeouts.host_log_pending, settings.timeouts.host_log_collection);
+pub fn logs_until(policy: &Policy, host: &Host) -> Option<Timestamp> {
+    let (pending, collection) = (policy.timeouts.host_log_pending, policy.timeouts.host_log_collection);
     let (started, collected) = (host.logs_started_at, host.logs_collected_at);
     match host.logs_info.unwrap_or(LogsState::Empty) {
         LogsState::Empty if started.is_zero() => Some(after(host.status_updated_at.0, pending)),
@@ -101,18 +101,18 @@ mod tests {
 
     #[test]
     fn preparation_outlasts_its_checks() {
-        let mut settings = Settings::default();
-        assert_eq!(preparation(&settings), Duration::from_secs(17 * 60));
-        settings.timeouts.prepare_for_installation_host = Duration::from_secs(3600);
-        assert_eq!(preparation(&settings), Duration::from_secs(3600));
-        settings.hosts.disk_check_timeout = Duration::from_secs(7200);
-        assert_eq!(preparation(&settings), Duration::from_secs(7260));
+        let mut policy = Policy::default();
+        assert_eq!(preparation(&policy), Duration::from_secs(17 * 60));
+        policy.timeouts.prepare_for_installation_host = Duration::from_secs(3600);
+        assert_eq!(preparation(&policy), Duration::from_secs(3600));
+        policy.hosts.disk_check_timeout = Duration::from_secs(7200);
+        assert_eq!(preparation(&policy), Duration::from_secs(7260));
     }
 
     #[test]
     fn stages() {
-        let settings = Settings::default().host_stages;
-        let minutes = |stage, single| of_stage(&settings, stage, single).as_secs() / 60;
+        let policy = Policy::default().host_stages;
+        let minutes = |stage, single| of_stage(&policy, stage, single).as_secs() / 60;
         for (stage, expected) in [
             (HostStage::StartingInstallation, 30),
             (HostStage::Installing, 60),

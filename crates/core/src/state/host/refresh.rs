@@ -75,7 +75,7 @@ fn run(effect: Effect, host: &mut HostFacts, around: &Surroundings, events: &mut
             !fine && host.reports.remove(&ReportKind::ImagesStatus).is_some()
         }
         Effect::BeginInstallation => {
-            format::begin(host, &around.settings, events);
+            format::begin(host, &around.policy, events);
             true
         }
         Effect::NoteSilence | Effect::NoteVoice => {
@@ -126,7 +126,7 @@ fn note_stage_overdue(host: &mut HostFacts, around: &Surroundings, events: &mut 
     let Some(progress) = &mut host.record.host.progress else { return };
     progress.stage_timed_out = true;
     let Some(stage) = progress.current_stage else { return };
-    let minutes = around.settings.host_stages.of(Some(stage)).as_secs() / 60;
+    let minutes = around.policy.host_stages.of(Some(stage)).as_secs() / 60;
     events.push(catalogue::HOST_STAGE_TIMED_OUT.of_host(host, &[("stage", &stage), ("minutes", &minutes)]));
 }
 

@@ -7,14 +7,14 @@ use super::{stage, state, status_info};
 use crate::model::deadline;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
-use crate::settings::Settings;
+use crate::policy::Policy;
 
 /// Whether a host of a cluster that was reset does not come back by itself (state-machines §4.12).
-pub fn is_overdue(host: &HostFacts, settings: &Settings, now: Timestamp) -> bool {
+pub fn is_overdue(host: &HostFacts, policy: &Policy, now: Timestamp) -> bool {
     let fields = &host.record.host;
     let stage = fields.progress.as_ref().and_then(|progress| progress.current_stage);
     fields.status == HostStatus::Resetting
-        && (now >= deadline::after(fields.status_updated_at.0, settings.timeouts.reset_cluster)
+        && (now >= deadline::after(fields.status_updated_at.0, policy.timeouts.reset_cluster)
             || stage.is_some_and(stage::is_past_reboot))
 }
 

@@ -38,7 +38,7 @@ impl<'a> Situation<'a> {
 
     /// The time limit of the stage, as it is told.
     pub fn stage_limit(&self) -> Duration {
-        self.around.map_or(Duration::ZERO, |around| around.settings.host_stages.of(self.stage()))
+        self.around.map_or(Duration::ZERO, |around| around.policy.host_stages.of(self.stage()))
     }
 
     /// The stage of the installation that the host is in.
@@ -53,7 +53,7 @@ impl<'a> Situation<'a> {
         if progress.stage_updated_at.is_zero() || self.is_stage_held_back() {
             return false;
         }
-        let limit = limits::of_stage(&around.settings.host_stages, self.stage(), around.is_single_node);
+        let limit = limits::of_stage(&around.policy.host_stages, self.stage(), around.is_single_node);
         around.now > deadline::after(progress.stage_updated_at.0, limit)
     }
 
@@ -66,7 +66,7 @@ impl<'a> Situation<'a> {
 
     /// Whether the logs of a failed host were awaited for too long.
     pub fn are_logs_overdue(&self) -> bool {
-        let until = self.around.and_then(|around| limits::logs_until(&around.settings, self.fields()));
+        let until = self.around.and_then(|around| limits::logs_until(&around.policy, self.fields()));
         self.around.zip(until).is_some_and(|(around, until)| around.now > until)
     }
 

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::model::facts::Facts;
 use crate::model::topology;
-use crate::settings::Settings;
+use crate::policy::Policy;
 use crate::state::cluster::enough::enough;
 use crate::state::cluster::timeouts;
 
@@ -23,7 +23,7 @@ pub struct Surroundings {
     pub soft_timeouts: bool,
     /// Whether the installed hosts are enough without those that wait for a person. Worked out only when some wait.
     pub would_succeed: bool,
-    pub settings: Arc<Settings>,
+    pub policy: Arc<Policy>,
     pub now: Timestamp,
 }
 
@@ -37,9 +37,9 @@ impl Surroundings {
         Self {
             cluster_status: cluster.map(|cluster| cluster.status),
             is_single_node: cluster.is_some_and(topology::is_single_node),
-            soft_timeouts: cluster.is_some_and(|cluster| timeouts::are_soft(cluster, &facts.settings)),
+            soft_timeouts: cluster.is_some_and(|cluster| timeouts::are_soft(cluster, &facts.policy)),
             would_succeed: waits(HostStatus::InstallingPendingUserAction) && would_succeed(),
-            settings: Arc::clone(&facts.settings),
+            policy: Arc::clone(&facts.policy),
             now: facts.now,
         }
     }

@@ -15,7 +15,7 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     let clocks: Vec<i64> = heard.filter_map(|host| host.record.clock_ahead_seconds).collect();
     let (first, last) = (clocks.iter().min().copied(), clocks.iter().max().copied());
     let gap = last.unwrap_or_default().saturating_sub(first.unwrap_or_default());
-    let most = view.facts.settings.hardware.max_time_diff_minutes;
+    let most = view.facts.policy.hardware.max_time_diff_minutes;
     let outcome = if gap / 60 <= most {
         Outcome::success("No ntp problems found")
     } else {

@@ -17,7 +17,7 @@ use super::evaluate;
 use crate::model::facts::Facts;
 use crate::model::outcome::Status;
 use crate::model::report::ReportKind;
-use crate::settings::Settings;
+use crate::policy::Policy;
 use crate::validation::coverage;
 use crate::validation::testing::{self, explains_itself, facts, inventory};
 
@@ -496,9 +496,9 @@ fn clocks() {
                 an NTP server via DHCP or set clocks manually.";
     failure(&ahead(300), id, text);
     failure(&ahead(-300), id, text);
-    let mut settings = Settings::default();
-    settings.hardware.max_time_diff_minutes = 10;
-    let lenient = |seconds| Facts { settings: settings.clone().into(), ..ahead(seconds) };
+    let mut policy = Policy::default();
+    policy.hardware.max_time_diff_minutes = 10;
+    let lenient = |seconds| Facts { policy: policy.clone().into(), ..ahead(seconds) };
     success(&lenient(600), id, "No ntp problems found");
     let strict = evaluate(&lenient(660)).get(id).unwrap().outcome.message.to_string();
     assert_eq!(strict, text.replace("4 minutes", "10 minutes"));
@@ -583,14 +583,14 @@ fn platform() {
 
 #[test]
 fn disabled_and_ignored() {
-    let settings = Settings {
-        hosts: crate::settings::Hosts {
+    let policy = Policy {
+        hosts: crate::policy::Hosts {
             disabled_cluster_validations: [DnsDomainDefined].into(),
-            ..Settings::default().hosts
+            ..Policy::default().hosts
         },
-        ..Settings::default()
+        ..Policy::default()
     };
-    let off = Facts { settings: Arc::new(settings), ..facts(0) };
+    let off = Facts { policy: Arc::new(policy), ..facts(0) };
     assert_eq!(
         shown(&off, DnsDomainDefined),
         (Status::Disabled, "Validation disabled by configuration".to_owned())

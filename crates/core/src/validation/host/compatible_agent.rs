@@ -4,7 +4,7 @@ use super::View;
 use crate::model::outcome::Outcome;
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
-    let images = &view.facts.settings.images;
+    let images = &view.facts.policy.images;
     let version = &view.record().discovery_agent_version;
     // Without an image to upgrade to, any agent will do.
     if !images.enable_upgrade_agent || images.agent.is_empty() {

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::View;
 use crate::model::facts::HostFacts;
 use crate::model::outcome::Outcome;
-use crate::settings::Settings;
+use crate::policy::Policy;
 
 /// How much longer the bootstrap host may be silent: it is busy.
 const BOOTSTRAP_ALLOWANCE: SignedDuration = SignedDuration::from_mins(2);
@@ -33,27 +33,26 @@ pub fn stage_is_watched(stage: Option<HostStage>) -> bool {
 }
 
 /// The last moment at which a host counts as connected without being heard again; `None`: it need not be heard.
-pub fn connected_until(host: &HostFacts, settings: &Settings) -> Option<Timestamp> {
+pub fn connected_until(host: &HostFacts, policy: &Policy) -> Option<Timestamp> {
     let Host { bootstrap, progress, .. } = &host.record.host;
     let stage = progress.as_ref().and_then(|progress| progress.current_stage);
     if !stage_is_watched(stage) || DateTime(host.checked_in_at).is_zero() {
         return None;
     }
-    let limit =
-        SignedDuration::try_from(settings.hosts.max_disconnection_time).unwrap_or(SignedDuration::MAX);
+    let limit = SignedDuration::try_from(policy.hosts.max_disconnection_time).unwrap_or(SignedDuration::MAX);
     let limit = if *bootstrap { limit.saturating_add(BOOTSTRAP_ALLOWANCE) } else { limit };
     Some(host.checked_in_at.saturating_add(limit).unwrap_or(Timestamp::MAX))
 }
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
-    let silent = connected_until(view.host, &view.facts.settings).is_some_and(|until| view.facts.now > until);
+    let silent = connected_until(view.host, &view.facts.policy).is_some_and(|until| view.facts.now > until);
     if !silent {
         return Outcome::success("Host is connected");
     }
     let silence = view.facts.now.duration_since(view.host.checked_in_at);
     Outcome::failure("Host is disconnected")
         .measured(format!("silent for {} s", silence.as_secs()))
-        .required(format!("heard every {} s", view.facts.settings.hosts.max_disconnection_time.as_secs()))
+        .required(format!("heard every {} s", view.facts.policy.hosts.max_disconnection_time.as_secs()))
         .remedy("Check that the machine is on, and that it reaches the service.")
 }
 

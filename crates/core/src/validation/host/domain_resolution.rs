@@ -65,7 +65,7 @@ fn check(view: &View<'_>, domain: &Domain) -> Outcome {
         Some(true) => return satisfied(),
         Some(false) => {}
     }
-    let dnsmasq = view.facts.settings.clusters.enable_single_node_dnsmasq;
+    let dnsmasq = view.facts.policy.clusters.enable_single_node_dnsmasq;
     if dnsmasq && topology::is_single_node(cluster) && !topology::is_day2(cluster) {
         return satisfied();
     }

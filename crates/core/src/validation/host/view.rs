@@ -39,7 +39,7 @@ impl<'a> View<'a> {
             inventory.memory.as_ref().ok_or(EvaluationError::NoMemory)?;
             inventory.cpu.as_ref().ok_or(EvaluationError::NoCpu)?;
         }
-        let table = &scope.facts.settings.hardware.requirements;
+        let table = &scope.facts.policy.hardware.requirements;
         let machine_networks = scope.machine_networks.as_ref();
         Ok(Self {
             scope,

@@ -130,10 +130,10 @@ fn bound_and_released_hosts_register_again() {
     let mut world = World::new(None);
     world.bring(1);
     world.look();
-    let settings = world.facts.settings.clone();
+    let policy = world.facts.policy.clone();
     for _ in 0..3 {
         let host = &world.facts.hosts[0];
-        let bound = bind_host(host, &world.infra_env, &record, &settings, world.facts.now).unwrap();
+        let bound = bind_host(host, &world.infra_env, &record, &policy, world.facts.now).unwrap();
         world.write(bound.host, None);
         world.facts.cluster = Some(record.clone());
         world.bring(1);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use assisted_core::model::cluster::ClusterRecord;
-use assisted_core::settings::Settings;
+use assisted_core::policy::Policy;
 use assisted_wire::host::HostRole;
 use assisted_wire::step::StepType;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ pub struct Topology {
     pub name: &'static str,
     pub hosts: u16,
     record: fn() -> ClusterRecord,
-    settings: fn(&mut Settings),
+    policy: fn(&mut Policy),
     machine: fn(u16) -> Value,
     /// What it takes besides before a host is ready.
     pub help: fn(&mut World, u16),
@@ -39,7 +39,7 @@ const PLAIN: Topology = Topology {
     name: "three masters",
     hosts: 3,
     record: || several(&json!({})),
-    settings: |_| {},
+    policy: |_| {},
     machine: inventory,
     help: |_, _| {},
     late: false,
@@ -70,7 +70,7 @@ pub const ALL: &[Topology] = &[
         name: "two masters that fence each other",
         hosts: 2,
         record: || several(&json!({"control_plane_count": 2, "openshift_version": "4.20.1"})),
-        settings: |settings| settings.clusters.tnf_clusters_support = true,
+        policy: |policy| policy.clusters.tnf_clusters_support = true,
         help: |world, number| {
             let place = world.position(number);
             let host = &mut world.facts.hosts[place].record.host;
@@ -120,7 +120,7 @@ pub const ALL: &[Topology] = &[
     Topology {
         name: "virtual machines, with soft time limits",
         record: || several(&json!({"platform": {"type": "vsphere"}, "org_soft_timeouts_enabled": true})),
-        settings: |settings| settings.hosts.enable_soft_timeouts = true,
+        policy: |policy| policy.hosts.enable_soft_timeouts = true,
         machine: virtual_inventory,
         ..PLAIN
     },
@@ -149,9 +149,9 @@ impl Topology {
     /// Before anything is known of the hosts.
     pub fn begin(&'static self) -> Walk {
         let mut world = World::new(Some((self.record)()));
-        let mut settings = Settings::default();
-        (self.settings)(&mut settings);
-        world.facts.settings = Arc::new(settings);
+        let mut policy = Policy::default();
+        (self.policy)(&mut policy);
+        world.facts.policy = Arc::new(policy);
         world.machine = self.machine;
         if self.late {
             world.infra_env.infra_env.cluster_id = None;

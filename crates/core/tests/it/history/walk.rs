@@ -346,7 +346,7 @@ impl Walk {
             let mut alone = World::new(None);
             alone.machine = self.world.machine;
             alone.facts.now = self.world.facts.now;
-            alone.facts.settings = self.world.facts.settings.clone();
+            alone.facts.policy = self.world.facts.policy.clone();
             self.pool.insert(number, alone);
         }
         match act {
@@ -376,7 +376,7 @@ impl Walk {
         let Some(part) = self.pool.get_mut(&number) else { return };
         let World { facts, infra_env, .. } = part;
         let record = self.world.facts.cluster.as_ref().unwrap();
-        if let Ok(outcome) = bind_host(&facts.hosts[0], infra_env, record, &facts.settings, facts.now) {
+        if let Ok(outcome) = bind_host(&facts.hosts[0], infra_env, record, &facts.policy, facts.now) {
             part.write(outcome.host, None);
             let host = part.facts.hosts.remove(0);
             let told = std::mem::take(&mut part.told);
@@ -396,7 +396,7 @@ impl Walk {
         let mut alone = World::new(None);
         alone.machine = self.world.machine;
         alone.facts.now = self.world.facts.now;
-        alone.facts.settings = self.world.facts.settings.clone();
+        alone.facts.policy = self.world.facts.policy.clone();
         alone.facts.hosts.push(host);
         self.pool.insert(number, alone);
     }

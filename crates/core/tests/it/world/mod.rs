@@ -23,7 +23,7 @@ use assisted_core::model::host::{HostKey, HostRecord};
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::refusal::Refusal;
 use assisted_core::model::rejection::Rejection;
-use assisted_core::settings::Settings;
+use assisted_core::policy::Policy;
 use assisted_core::state::host::check_in::{Told, check_in};
 use assisted_wire::host::{Host, HostStatus};
 use assisted_wire::host_params::HostCreateParams;
@@ -104,7 +104,7 @@ impl World {
             cluster,
             hosts: Vec::new(),
             infra_envs: BTreeMap::from([(infra_env.infra_env.id, infra_env.clone())]),
-            settings: Arc::new(Settings::default()),
+            policy: Arc::new(Policy::default()),
             now: start(),
         };
         Self { facts, infra_env, machine: inventory, told: Vec::new() }
@@ -132,7 +132,7 @@ impl World {
 
     /// A host registers, and everything is looked at.
     pub fn register(&mut self, number: u16) -> Result<Registered, Rejection> {
-        let version = self.facts.settings.images.agent.clone();
+        let version = self.facts.policy.images.agent.clone();
         let params = HostCreateParams { host_id: host_id(number), discovery_agent_version: version };
         let existing = self.find(number).cloned();
         let registered = register_host(

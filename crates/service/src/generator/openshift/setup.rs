@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use assisted_config::Settings;
 use assisted_core::admission::field::certificate;
 use assisted_core::admission::install_config::Additions;
-use assisted_core::settings::Settings;
 use assisted_release::mirror::{MirrorError, Rule};
 use assisted_release::reference::ReferenceError;
 use assisted_release::{

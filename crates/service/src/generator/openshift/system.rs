@@ -45,7 +45,7 @@ pub(super) fn manifests(known: &Known) -> Result<Vec<Manifest>, SystemError> {
     let sources = sources(known);
     let mut all: Vec<Manifest> =
         roles(known).into_iter().map(|role| manifest::chrony(role, &sources)).collect();
-    if topology::is_single_node(cluster) && facts.settings.clusters.enable_single_node_dnsmasq {
+    if topology::is_single_node(cluster) && facts.policy.clusters.enable_single_node_dnsmasq {
         all.push(dnsmasq(known)?);
     }
     let operators = known.operators();
@@ -55,7 +55,7 @@ pub(super) fn manifests(known: &Known) -> Result<Vec<Manifest>, SystemError> {
     if !files.is_empty() {
         all.push(Manifest::new(OPERATORS, &operator_files(&files)));
     }
-    all.extend(manifest::telemetry(&facts.settings.http.service_base_url));
+    all.extend(manifest::telemetry(&facts.policy.service.service_base_url));
     let forced = topology::masters_schedulable_forced(cluster, &facts.hosts);
     if forced || cluster.schedulable_masters {
         all.push(manifest::schedulable_masters());
@@ -126,7 +126,7 @@ fn encryption(known: &Known) -> Result<Vec<Manifest>, SystemError> {
         }
         Some(DiskEncryptionMode::Tpmv2) | None => Lock::Tpm,
     };
-    let cipher = match known.facts.settings.clusters.disk_encryption_cipher.as_str() {
+    let cipher = match known.facts.policy.clusters.disk_encryption_cipher.as_str() {
         "" if is_fips() => FIPS_CIPHER,
         "" => CIPHER,
         asked => asked,

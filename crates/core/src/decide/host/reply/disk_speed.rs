@@ -47,7 +47,7 @@ pub(super) fn measured(draft: &mut Draft<'_>, exit_code: i64, output: &str) -> R
 /// The longest that a synchronous write should take on a host in its role, milliseconds.
 fn threshold(draft: &Draft<'_>) -> Option<i64> {
     let total =
-        total(&draft.facts.settings.hardware.requirements, &SelectionInput::of(draft.facts, &draft.host))
+        total(&draft.facts.policy.hardware.requirements, &SelectionInput::of(draft.facts, &draft.host))
             .ok()?;
     Some(total.installation_disk_speed_threshold_ms)
 }

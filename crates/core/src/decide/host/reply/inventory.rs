@@ -28,7 +28,7 @@ pub(super) fn received(draft: &mut Draft<'_>, output: &str) -> Result<(), Refusa
         return Err(Refusal::internal(reason));
     }
     let mut inventory: Inventory = draft.read(StepType::Inventory, output)?;
-    let hosts = &draft.facts.settings.hosts;
+    let hosts = &draft.facts.policy.hosts;
     if !hosts.enable_virtual_interfaces
         && let Some(interfaces) = &mut inventory.interfaces
     {

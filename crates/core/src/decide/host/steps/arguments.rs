@@ -60,7 +60,7 @@ fn one<T: Serialize>(request: &T) -> Option<Vec<String>> {
 }
 
 fn inventory(facts: &Facts, host: &HostFacts) -> Vec<String> {
-    let hosts = &facts.settings.hosts;
+    let hosts = &facts.policy.hosts;
     let limits = [
         ("--output-max-size", hosts.agent_inventory_max_size),
         ("--disk-min-size", hosts.agent_inventory_disk_min_size),
@@ -82,7 +82,7 @@ fn disk_speed(facts: &Facts, host: &HostFacts) -> Option<Vec<String>> {
         return None;
     }
     let request = serde_json::to_string(&DiskSpeedCheckRequest { path: disk.to_owned() }).ok()?;
-    Some(vec![request, format!("{:.2}", facts.settings.hosts.disk_check_timeout.as_secs_f64())])
+    Some(vec![request, format!("{:.2}", facts.policy.hosts.disk_check_timeout.as_secs_f64())])
 }
 
 /// The cluster's own sources, else its additional ones, else those of the infra-envs of its hosts; separated by commas.

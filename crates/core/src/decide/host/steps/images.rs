@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use assisted_base::version::base;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::probe_requests::ContainerImageAvailabilityRequest;
@@ -10,8 +11,7 @@ use assisted_wire::probe_responses::ContainerImageAvailability;
 use crate::model::cluster::ClusterRecord;
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::report::ReportKind;
-use crate::settings::{AgentDelivery, Images};
-use crate::version::base;
+use crate::policy::Images;
 
 /// The image that collects data of OpenShift itself.
 const OPENSHIFT: &str = "ocp";
@@ -29,7 +29,7 @@ pub(super) fn request(
         Some(&record.cluster.ocp_release_image),
         Some(&record.payload.mco),
         must_gather.get(OPENSHIFT),
-        installer(&facts.settings.images),
+        installer(&facts.policy.images),
     ];
     let mut seen = BTreeSet::new();
     let images: Vec<_> = needed
@@ -38,13 +38,13 @@ pub(super) fn request(
         .filter(|image| !image.is_empty() && !tried.contains_key(*image) && seen.insert(*image))
         .cloned()
         .collect();
-    let timeout = i64::try_from(facts.settings.hosts.image_availability_timeout.as_secs()).ok()?;
+    let timeout = i64::try_from(facts.policy.hosts.image_availability_timeout.as_secs()).ok()?;
     (!images.is_empty()).then_some(ContainerImageAvailabilityRequest { timeout, images })
 }
 
 /// A host that was given its programs has the installer: where nothing but mirrors is reached its image may be nowhere.
 fn installer(images: &Images) -> Option<&String> {
-    (images.agent_delivery == AgentDelivery::Image).then_some(&images.installer)
+    images.agent_as_image.then_some(&images.installer)
 }
 
 /// Images that collect data of a failed cluster, by what they know (install-generation §10.2).
@@ -53,7 +53,7 @@ fn must_gather(facts: &Facts, record: &ClusterRecord) -> BTreeMap<String, String
     let architecture = cpu_architecture.map_or("x86_64", CpuArchitecture::as_str);
     let minor = base(version).map(|base| base.to_string()).unwrap_or_default();
     let keys = [format!("{version}-{architecture}"), format!("{minor}-{architecture}"), minor];
-    let known = &facts.settings.versions.must_gather.0;
+    let known = &facts.policy.versions.must_gather;
     let mut images = keys.iter().find_map(|key| known.get(key)).cloned().unwrap_or_default();
     if !images.contains_key(OPENSHIFT) && !record.payload.must_gather.is_empty() {
         images.insert(OPENSHIFT.to_owned(), record.payload.must_gather.clone());

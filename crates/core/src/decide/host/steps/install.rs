@@ -1,5 +1,6 @@
 //! What the agent must know to start the installer (installer-and-controller §A1).
 
+use assisted_base::version::at_least;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::host::HostRole;
@@ -14,7 +15,6 @@ use crate::model::disk;
 use crate::model::facts::{Facts, HostFacts};
 use crate::state::host::format::disks_to_format;
 use crate::state::host::situation::{boots_persistently, keeps_partitions};
-use crate::version::at_least;
 
 /// The first version whose nodes can do without their first reboot.
 const SKIPS_REBOOT: (u64, u64) = (4, 15);
@@ -24,8 +24,8 @@ const INSIDE: [&str; 4] = ["127.0.0.1", "localhost", ".svc", ".cluster.local"];
 
 /// The installer's arguments; `None` when something that it needs is not known, or the host must not be installed.
 pub(super) fn request(facts: &Facts, record: &ClusterRecord, host: &HostFacts) -> Option<InstallCmdRequest> {
-    let (cluster, settings, fields) = (&record.cluster, &facts.settings, &host.record.host);
-    if !may_be_installed(host, settings) {
+    let (cluster, policy, fields) = (&record.cluster, &facts.policy, &host.record.host);
+    if !may_be_installed(host, policy) {
         return None;
     }
     let inventory = host.inventory.as_deref()?;
@@ -45,8 +45,8 @@ pub(super) fn request(facts: &Facts, record: &ClusterRecord, host: &HostFacts) -
         host_id: fields.id,
         role: if fields.bootstrap { HostRole::Bootstrap } else { host.effective_role() },
         boot_device: boot_device.to_owned(),
-        controller_image: settings.images.controller.clone(),
-        installer_image: settings.images.installer.clone(),
+        controller_image: policy.images.controller.clone(),
+        installer_image: policy.images.installer.clone(),
         control_plane_count: cluster.control_plane_count,
         proxy: proxy(cluster),
         check_cvo: watches_version(cluster),
@@ -57,12 +57,12 @@ pub(super) fn request(facts: &Facts, record: &ClusterRecord, host: &HostFacts) -
         service_ips: None,
         skip_installation_disk_cleanup: keeps_partitions(&arguments),
         installer_args: arguments,
-        enable_skip_mco_reboot: settings.clusters.enable_skip_mco_reboot
+        enable_skip_mco_reboot: policy.clusters.enable_skip_mco_reboot
             && cluster.cpu_architecture != Some(CpuArchitecture::S390x)
             && at_least(&cluster.openshift_version, major, minor)
             && !boot_disk.name.starts_with("dm-"),
         notify_num_reboots: true,
-        approve_all_csrs: settings.clusters.approve_all_csrs,
+        approve_all_csrs: policy.clusters.approve_all_csrs,
         coreos_image: coreos.to_owned(),
     })
 }

@@ -5,7 +5,6 @@ use assisted_wire::version::ImageCpuArchitecture;
 
 use crate::catalogue::release::os_image;
 use crate::model::facts::{Facts, HostFacts};
-use crate::settings::AuthType;
 
 /// Where the node's file system is seen by the agent.
 const ROOT: &str = "/host";
@@ -17,15 +16,15 @@ pub(super) fn reboot() -> RebootForReclaimRequest {
 /// Where kernel and RAM disk of the infra-env's image are; `None` when there is no such image, or when its URLs must be
 /// signed.
 pub(super) fn download(facts: &Facts, host: &HostFacts) -> Option<DownloadBootArtifactsRequest> {
-    let settings = &facts.settings;
-    let base = settings.http.image_service_base_url.trim_end_matches('/');
-    if base.is_empty() || settings.auth.auth_type != AuthType::None {
+    let policy = &facts.policy;
+    let base = policy.service.image_service_base_url.trim_end_matches('/');
+    if base.is_empty() || policy.service.authenticated {
         return None;
     }
     let infra_env = &facts.infra_envs.get(&host.key().infra_env_id)?.infra_env;
     let architecture = infra_env.cpu_architecture.unwrap_or(ImageCpuArchitecture::X8664);
     let image =
-        os_image::find(&settings.versions.os_images.0, &infra_env.openshift_version, architecture).ok()?;
+        os_image::find(&policy.versions.os_images.0, &infra_env.openshift_version, architecture).ok()?;
     let query = format!("arch={architecture}&version={}", image.openshift_version);
     Some(DownloadBootArtifactsRequest {
         kernel_url: format!("{base}/boot-artifacts/kernel?{query}"),

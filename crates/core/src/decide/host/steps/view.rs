@@ -90,7 +90,7 @@ fn peers(facts: &Facts) -> Peers {
 fn make(facts: &Facts, host: &HostFacts, peers: &Peers) -> HostView {
     let (fields, plan) = (&host.record.host, table::of(host));
     let disabled =
-        |step: StepType| facts.settings.hosts.disabled_steps.iter().any(|name| name == step.as_str());
+        |step: StepType| facts.policy.hosts.disabled_steps.iter().any(|name| name == step.as_str());
     let planned = |step: &StepType| {
         let arguments = match step {
             StepType::ConnectivityCheck => {
@@ -114,7 +114,7 @@ fn make(facts: &Facts, host: &HostFacts, peers: &Peers) -> HostView {
         then: plan.then,
         steps: plan.steps.iter().filter(|step| !disabled(**step)).filter_map(planned).collect(),
     };
-    let images = &facts.settings.images;
+    let images = &facts.policy.images;
     let differs = !images.agent.is_empty() && images.agent != fields.discovery_agent_version;
     if images.enable_upgrade_agent
         && differs

@@ -18,7 +18,7 @@ fn begins_with_the_disks_that_are_wiped() {
     });
     let events = facts.look();
     assert_eq!(facts.told(), (S::Installing, info::INSTALLING));
-    assert_eq!(facts.first().installer_version, facts.settings.images.installer);
+    assert_eq!(facts.first().installer_version, facts.policy.images.installer);
     assert_eq!(
         names(&events),
         ["host_status_updated", "quick_disk_format_performed", "quick_disk_format_skipped"]

@@ -94,11 +94,11 @@ fn reset_in_each_state() {
 fn hosts_of_old_resets_are_asked_for() {
     let mut facts = host_in(S::Resetting, C::Insufficient);
     let limit = SignedDuration::from_mins(3);
-    assert!(!resetting::is_overdue(&facts.hosts[0], &facts.settings, now()));
-    assert!(resetting::is_overdue(&facts.hosts[0], &facts.settings, now() + limit));
+    assert!(!resetting::is_overdue(&facts.hosts[0], &facts.policy, now()));
+    assert!(resetting::is_overdue(&facts.hosts[0], &facts.policy, now() + limit));
     let rebooted = in_stage(Stage::Configuring, C::Insufficient)
         .with_host(|host| host.record.host.status = S::Resetting);
-    assert!(resetting::is_overdue(&rebooted.hosts[0], &facts.settings, now()));
+    assert!(resetting::is_overdue(&rebooted.hosts[0], &facts.policy, now()));
     let mut events = Vec::new();
     resetting::demand(&mut facts.hosts[0], now(), &mut events);
     assert_eq!(facts.told(), (S::ResettingPendingUserAction, info::RESET));
@@ -215,8 +215,8 @@ fn hosts_that_join_a_cluster_are_installed_one_by_one() {
     };
     let mut facts = day2();
     may_install(&facts.hosts[0]).unwrap();
-    let (settings, mut events) = (facts.settings.clone(), Vec::new());
-    install_day2(&mut facts.hosts[0], &settings, now(), &mut events).unwrap();
+    let (policy, mut events) = (facts.policy.clone(), Vec::new());
+    install_day2(&mut facts.hosts[0], &policy, now(), &mut events).unwrap();
     assert_eq!(facts.told(), (S::Installing, info::INSTALLING));
     assert_eq!(names(&events), ["host_status_updated", "host_installation_started"]);
     let refusal = may_install(&facts.hosts[0]).unwrap_err();
@@ -224,7 +224,7 @@ fn hosts_that_join_a_cluster_are_installed_one_by_one() {
         (refusal.kind, refusal.reason.as_str()),
         (RefusalKind::Conflict, "cannot install host in state installing")
     );
-    let refusal = install_day2(&mut facts.hosts[0], &settings, now(), &mut events).unwrap_err();
+    let refusal = install_day2(&mut facts.hosts[0], &policy, now(), &mut events).unwrap_err();
     assert_eq!(refusal.reason, "cannot install host in state installing after refresh");
     let day1 = host_in(S::Known, C::Ready);
     let refusal = may_install(&day1.hosts[0]).unwrap_err();

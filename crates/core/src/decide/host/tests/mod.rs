@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::reply;
 use crate::model::event::NewEvent;
 use crate::model::facts::{Facts, HostFacts};
-use crate::settings::Settings;
+use crate::policy::Policy;
 use crate::state::host::surroundings::Surroundings;
 use crate::state::host::{clock, refresh};
 use crate::validation::Scope;
@@ -40,7 +40,7 @@ pub(in crate::decide::host) fn host_in(status: HostStatus, cluster: ClusterStatu
         DISK.clone_into(&mut fields.installation_disk_id);
         "/dev/sda".clone_into(&mut fields.installation_disk_path);
         fields.progress = Some(HostProgressInfo::default());
-        fields.discovery_agent_version = Settings::default().images.agent;
+        fields.discovery_agent_version = Policy::default().images.agent;
     })
 }
 
@@ -63,16 +63,16 @@ impl Facts {
         (self.first().status, &self.first().status_info)
     }
 
-    fn with_settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
-        let mut settings = (*self.settings).clone();
-        change(&mut settings);
-        self.settings = settings.into();
+    fn with_settings(mut self, change: impl FnOnce(&mut Policy)) -> Self {
+        let mut policy = (*self.policy).clone();
+        change(&mut policy);
+        self.policy = policy.into();
         self
     }
 
     /// Time limits only warn.
     fn soft(self) -> Self {
-        self.with_settings(|settings| settings.hosts.enable_soft_timeouts = true)
+        self.with_settings(|policy| policy.hosts.enable_soft_timeouts = true)
             .with_cluster(|cluster| cluster.org_soft_timeouts_enabled = true)
     }
 

@@ -11,7 +11,6 @@ use crate::catalogue::operator::selection;
 use crate::decide::host::steps::{steps, view};
 use crate::model::infra_env::InfraEnvRecord;
 use crate::model::report::ReportKind;
-use crate::settings::{AgentDelivery, Generator};
 
 fn told(facts: &Facts) -> Vec<Step> {
     steps(&view(facts, facts.hosts[0].key()).unwrap(), 7).instructions.unwrap()
@@ -56,8 +55,8 @@ fn before_an_installation() {
     let images = |images: &[&str]| json!({"timeout": 960, "images": images});
     assert_eq!(argument(&facts, T::ContainerImageAvailability), images(&payload));
 
-    let by_image = facts.with_settings(|settings| settings.images.agent_delivery = AgentDelivery::Image);
-    let installer = by_image.settings.images.installer.clone();
+    let by_image = facts.with_settings(|policy| policy.images.agent_as_image = true);
+    let installer = by_image.policy.images.installer.clone();
     let all = [&payload[..], &[&installer]].concat();
     assert_eq!(argument(&by_image, T::ContainerImageAvailability), images(&all));
 
@@ -115,8 +114,8 @@ fn the_installer() {
         argument(&facts, T::Install),
         json!({
             "cluster_id": ids.cluster_id, "infra_env_id": ids.infra_env_id, "host_id": ids.id, "role": "worker",
-            "boot_device": DISK, "controller_image": facts.settings.images.controller,
-            "installer_image": facts.settings.images.installer, "control_plane_count": 3,
+            "boot_device": DISK, "controller_image": facts.policy.images.controller,
+            "installer_image": facts.policy.images.installer, "control_plane_count": 3,
             "disks_to_format": ["/dev/disk/by-id/sda"], "must_gather_image": "quay.io/must-gather@sha256:2",
             "mco_image": "quay.io/mco@sha256:1", "openshift_version": "4.20.1", "service_ips": null,
             "installer_args": r#"["--append-karg","ip=52-54-00-aa-bb-cc:dhcp"]"#,
@@ -127,8 +126,7 @@ fn the_installer() {
         cluster.monitored_operators = Some(selection::builtin(cluster.id, true));
     });
     assert_eq!(argument(&watched, T::Install)["check_cvo"], true);
-    let simulating =
-        || installing().with_settings(|settings| settings.generation.generator = Generator::Simulation);
+    let simulating = || installing().with_settings(|policy| policy.service.simulated = true);
     assert_eq!(kinds(&simulating()), "", "a real host keeps its disk");
     let simulated = simulating().with_machine(|inventory| {
         let product_name = SystemVendor::SIMULATED_PRODUCT.to_owned();
@@ -169,7 +167,7 @@ fn first_reboots_are_left_out_where_they_can_be() {
     assert!(skips(version("4.15.0")));
     assert!(!skips(version("4.14.9")));
     assert!(!skips(version("")));
-    assert!(!skips(installing().with_settings(|settings| settings.clusters.enable_skip_mco_reboot = false)));
+    assert!(!skips(installing().with_settings(|policy| policy.clusters.enable_skip_mco_reboot = false)));
     assert!(!skips(installing().with_cluster(|own| {
         own.cpu_architecture = Some(assisted_wire::cluster_params::CpuArchitecture::S390x);
     })));
@@ -181,8 +179,7 @@ fn first_reboots_are_left_out_where_they_can_be() {
 #[test]
 fn must_gather_images() {
     let known = |text: &str| {
-        installing()
-            .with_settings(|settings| settings.versions.must_gather.0 = serde_json::from_str(text).unwrap())
+        installing().with_settings(|policy| policy.versions.must_gather = serde_json::from_str(text).unwrap())
     };
     let image = |facts: &Facts| argument(facts, T::Install)["must_gather_image"].as_str().map(str::to_owned);
     assert_eq!(image(&known(r#"{"4.20": {"ocp": "a"}}"#)).as_deref(), Some("a"));
@@ -306,7 +303,7 @@ fn back_into_the_pool() {
         let facts = host_in(status, C::Installed).with_host(|host| host.record.host.cluster_id = None);
         let members = json!({"openshift_version": "4.20", "cpu_architecture": "arm64"});
         in_infra_env(facts, &members)
-            .with_settings(|settings| settings.http.image_service_base_url = "http://images/".to_owned())
+            .with_settings(|policy| policy.service.image_service_base_url = "http://images/".to_owned())
     };
     let id = reclaimed(S::Reclaiming).hosts[0].key().infra_env_id;
     let query = "arch=arm64&version=4.20";
@@ -321,8 +318,7 @@ fn back_into_the_pool() {
     );
     let rebooting = reclaimed(S::ReclaimingRebooting);
     assert_eq!(argument(&rebooting, T::RebootForReclaim), json!({"host_fs_mount_dir": "/host"}));
-    let signed = reclaimed(S::Reclaiming)
-        .with_settings(|settings| settings.auth.auth_type = crate::settings::AuthType::Local);
+    let signed = reclaimed(S::Reclaiming).with_settings(|policy| policy.service.authenticated = true);
     assert_eq!(kinds(&signed), "", "URLs that must be signed can't be made here");
 }
 

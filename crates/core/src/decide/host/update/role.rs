@@ -1,5 +1,6 @@
 //! The role that a host is to play, and the credentials that let its peer fence it.
 
+use assisted_base::version::at_least;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::HostRole;
 use assisted_wire::host_params::{FencingCredentialsParams, HostRoleUpdateParams};
@@ -8,8 +9,7 @@ use assisted_wire::platform::PlatformType;
 use super::{gate, text};
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::refusal::{Refusal, RefusalKind};
-use crate::settings::Settings;
-use crate::version::at_least;
+use crate::policy::Policy;
 
 pub(super) fn set(facts: &Facts, host: &mut HostFacts, role: HostRoleUpdateParams) -> Result<(), Refusal> {
     let (id, infra_env) = (host.record.host.id, host.key().infra_env_id);
@@ -20,13 +20,13 @@ pub(super) fn set(facts: &Facts, host: &mut HostFacts, role: HostRoleUpdateParam
         HostRoleUpdateParams::Worker => HostRole::Worker,
     };
     if role == HostRole::Arbiter {
-        if !facts.settings.clusters.tna_clusters_support {
+        if !facts.policy.clusters.tna_clusters_support {
             return Err(Refusal::invalid(format!(
                 "TNA clusters support is disabled, cannot set role arbiter to host {id} in infra-env {infra_env}"
             )));
         }
         if let Some(record) = facts.cluster.as_ref().filter(|_| !host.is_day2()) {
-            suits_arbiter(&record.cluster, &facts.settings).map_err(|reason| {
+            suits_arbiter(&record.cluster, &facts.policy).map_err(|reason| {
                 Refusal::invalid(format!(
                     "Cannot set role arbiter to host {id} in infra-env {infra_env}: {reason}"
                 ))
@@ -55,13 +55,13 @@ pub(super) fn set_fencing(
     credentials: &FencingCredentialsParams,
 ) -> Result<(), Refusal> {
     let (id, infra_env) = (host.record.host.id, host.key().infra_env_id);
-    if !facts.settings.clusters.tnf_clusters_support {
+    if !facts.policy.clusters.tnf_clusters_support {
         return Err(Refusal::invalid(format!(
             "TNF clusters support is disabled, cannot set fencing credentials to host {id} in infra-env {infra_env}"
         )));
     }
     if let Some(record) = &facts.cluster {
-        suits_fencing(&record.cluster, &facts.settings).map_err(|reason| {
+        suits_fencing(&record.cluster, &facts.policy).map_err(|reason| {
             Refusal::invalid(format!(
                 "Cannot set fencing credentials to host {id} in infra-env {infra_env}: {reason}"
             ))
@@ -72,8 +72,8 @@ pub(super) fn set_fencing(
 }
 
 /// Whether a cluster can have an arbiter; if not, why.
-pub(crate) fn suits_arbiter(cluster: &Cluster, settings: &Settings) -> Result<(), String> {
-    if !settings.clusters.tna_clusters_support {
+pub(crate) fn suits_arbiter(cluster: &Cluster, policy: &Policy) -> Result<(), String> {
+    if !policy.clusters.tna_clusters_support {
         return Err("TNA clusters support is disabled".to_owned());
     }
     let version = &cluster.openshift_version;
@@ -90,8 +90,8 @@ pub(crate) fn suits_arbiter(cluster: &Cluster, settings: &Settings) -> Result<()
 }
 
 /// Whether the nodes of a cluster can fence each other; if not, why.
-pub(crate) fn suits_fencing(cluster: &Cluster, settings: &Settings) -> Result<(), String> {
-    if !settings.clusters.tnf_clusters_support {
+pub(crate) fn suits_fencing(cluster: &Cluster, policy: &Policy) -> Result<(), String> {
+    if !policy.clusters.tnf_clusters_support {
         return Err("TNF clusters support is disabled".to_owned());
     }
     if !at_least(&cluster.openshift_version, 4, 20) {

@@ -116,9 +116,8 @@ pub(super) fn data_foundation() {
     suggested.hosts[0].record.host.suggested_role = Some(Worker);
     failure(&suggested, id, &short("compact"));
     let more = |facts: Facts| {
-        let operators =
-            crate::settings::Operators { odf_num_minimum_disk: 4, ..Settings::default().operators };
-        Facts { settings: Arc::new(Settings { operators, ..Settings::default() }), ..facts }
+        let operators = crate::policy::Operators { odf_num_minimum_disk: 4, ..Policy::default().operators };
+        Facts { policy: Arc::new(Policy { operators, ..Policy::default() }), ..facts }
     };
     failure(&more(odf(&[Master; 3], &[ssd(25)])), id, &short("compact"));
     success(&more(odf(&[Master; 3], &[ssd(25), disk("sdc", DriveType::Hdd, 25)])), id, compact);

@@ -43,7 +43,7 @@ fn hosts_that_make_no_sense_are_not_judged() {
     );
     assert_eq!(text(&role(facts(1), HostRole::Bootstrap)), "Illegal role defined: bootstrap");
     assert!(text(&facts(1).with_machine_networks(&["nonsense"])).contains("nonsense"));
-    let none = settings(facts(1), |settings| settings.hardware.requirements = Arc::default());
+    let none = settings(facts(1), |policy| policy.hardware.requirements = Arc::default());
     assert_eq!(text(&none), "requirements for version 4.20.1 not found");
 }
 
@@ -51,8 +51,8 @@ fn hosts_that_make_no_sense_are_not_judged() {
 fn disabled_and_ignored() {
     let id = NtpSynced;
     let off = || {
-        settings(facts(1), |settings| {
-            settings.hosts.disabled_host_validations = [NtpSynced].into();
+        settings(facts(1), |policy| {
+            policy.hosts.disabled_host_validations = [NtpSynced].into();
         })
     };
     assert_eq!(

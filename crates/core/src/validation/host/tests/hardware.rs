@@ -277,9 +277,9 @@ pub(super) fn vsphere_disks() {
 pub(super) fn agents() {
     let id = CompatibleAgent;
     let of = |enabled, image: &str, version: &str| {
-        let facts = settings(facts(1), |settings| {
-            settings.images.enable_upgrade_agent = enabled;
-            image.clone_into(&mut settings.images.agent);
+        let facts = settings(facts(1), |policy| {
+            policy.images.enable_upgrade_agent = enabled;
+            image.clone_into(&mut policy.images.agent);
         });
         facts.with_host(|host| version.clone_into(&mut host.record.host.discovery_agent_version))
     };
@@ -368,7 +368,7 @@ fn edge_workers_need_smaller_disks() {
         inventory.system_vendor.as_mut().unwrap().product_name = "Blue field SoC".to_owned();
     });
     let size = |facts: &Facts| {
-        let table = crate::settings::Requirements::built_in();
+        let table = crate::policy::Requirements::built_in();
         let input = crate::catalogue::hardware::SelectionInput::of(facts, &facts.hosts[0]);
         crate::catalogue::hardware::total(&table, &input).unwrap().disk_size_gb
     };

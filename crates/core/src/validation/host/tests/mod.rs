@@ -13,7 +13,7 @@ use assisted_wire::host::{HostKind, HostProgressInfo, HostRole, HostStage};
 use super::evaluate;
 use crate::model::facts::Facts;
 use crate::model::outcome::Status;
-use crate::settings::Settings;
+use crate::policy::Policy;
 use crate::validation::coverage;
 use crate::validation::testing::{self, InventoryBuilder, explains_itself, facts, inventory, unbound};
 
@@ -85,10 +85,10 @@ fn stage(facts: Facts, stage: HostStage) -> Facts {
     facts.with_host(|host| host.record.host.progress = Some(progress))
 }
 
-fn settings(facts: Facts, change: impl FnOnce(&mut Settings)) -> Facts {
-    let mut settings = Settings::default();
-    change(&mut settings);
-    Facts { settings: Arc::new(settings), ..facts }
+fn settings(facts: Facts, change: impl FnOnce(&mut Policy)) -> Facts {
+    let mut policy = Policy::default();
+    change(&mut policy);
+    Facts { policy: Arc::new(policy), ..facts }
 }
 
 #[test]

@@ -237,7 +237,7 @@ pub(super) fn images() {
             &told(&bad),
             id,
             "Failed to fetch container images needed for installation from a. This may be due to a network hiccup. \
-             Retry to install again. If this problem persists, check your network settings to make sure you’re not \
+             Retry to install again. If this problem persists, check your network policy to make sure you’re not \
              blocked.",
         );
     }
@@ -453,7 +453,7 @@ pub(super) fn domain_names() {
             &format!("Domain name resolution for the {target} domain was successful or not required"),
         );
         let dnsmasq =
-            settings(single_node(facts(1)), |settings| settings.clusters.enable_single_node_dnsmasq = true);
+            settings(single_node(facts(1)), |policy| policy.clusters.enable_single_node_dnsmasq = true);
         success(&dnsmasq, id, &fine);
         let imported = user().with_cluster(|cluster| cluster.imported = true);
         pending(

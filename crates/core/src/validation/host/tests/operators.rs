@@ -6,7 +6,7 @@ use assisted_wire::inventory::{Disk, DriveType};
 use super::*;
 use crate::catalogue::hardware::{SelectionInput, total};
 use crate::catalogue::operator::OPERATORS;
-use crate::settings::Requirements;
+use crate::policy::Requirements;
 use crate::validation::Scope;
 use crate::validation::host::{fits_role, fits_role_and_operators};
 use crate::validation::testing::disk;
@@ -103,9 +103,9 @@ fn logical_volumes_take() {
     {
         assert_eq!(needed(&of_version(version)), (3, 8192 + ram), "{version}");
     }
-    let own = settings(of_version("4.12.9"), |settings| {
-        settings.operators.lvm_cpu_per_host = 2;
-        settings.operators.lvm_memory_per_host_mib = "7".to_owned();
+    let own = settings(of_version("4.12.9"), |policy| {
+        policy.operators.lvm_cpu_per_host = 2;
+        policy.operators.lvm_memory_per_host_mib = Some(7);
     });
     assert_eq!(needed(&own), (4, 8199));
     assert_eq!(needed(&lvm(&[Master, Worker])), (5, 16484), "works, for want of workers");

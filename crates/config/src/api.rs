@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use assisted_wire::secret::Secret;
 
-use super::topic::topic;
-use super::value::choice;
+use crate::topic::topic;
+use crate::value::choice;
 
 topic! {
     /// Process, listener and addresses.

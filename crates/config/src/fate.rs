@@ -3,8 +3,8 @@
 //! One whose value asks for what this version can't do stops the start. One that can't matter here is told at start, and
 //! changes nothing. An operator's template may set all of them: a value that asks for nothing never stops the start.
 
-use super::topic::{Env, SettingsError};
-use super::value::excerpt;
+use crate::topic::{Env, SettingsError};
+use crate::value::excerpt;
 
 /// What becomes of a variable that nothing reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,7 +190,7 @@ impl Unread {
 }
 
 /// Refuses the first variable whose value asks for what this version can't do.
-pub(super) fn check(env: &Env<'_>) -> Result<(), SettingsError> {
+pub(crate) fn check(env: &Env<'_>) -> Result<(), SettingsError> {
     UNREAD.iter().try_for_each(|unread| unread.check(env))
 }
 
@@ -207,7 +207,7 @@ pub fn without_effect(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Settings;
+    use crate::Settings;
 
     fn start(set: &[(&str, &str)]) -> Result<Settings, String> {
         let get =

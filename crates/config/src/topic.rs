@@ -1,6 +1,6 @@
 //! How a topic is declared: its structure, its defaults, its reader and its documentation are made from one list.
 
-use super::value::Value;
+use crate::value::Value;
 
 /// A value that can't be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,10 +48,10 @@ pub struct Variable {
 }
 
 /// The environment that settings are read from.
-pub(super) struct Env<'a>(pub(super) &'a dyn Fn(&str) -> Option<String>);
+pub(crate) struct Env<'a>(pub(crate) &'a dyn Fn(&str) -> Option<String>);
 
 impl Env<'_> {
-    pub(super) fn read<T: Value>(&self, variable: &'static str, default: T) -> Result<T, SettingsError> {
+    pub(crate) fn read<T: Value>(&self, variable: &'static str, default: T) -> Result<T, SettingsError> {
         let Some(text) = (self.0)(variable) else { return Ok(default) };
         if text.is_empty() {
             // An empty value says "nothing" where nothing is a value, else it is as if it were not set.
@@ -84,20 +84,20 @@ macro_rules! topic {
         }
 
         impl $name {
-            pub(super) fn read(
-                env: &$crate::settings::topic::Env<'_>,
-            ) -> Result<Self, $crate::settings::SettingsError> {
+            pub(crate) fn read(
+                env: &$crate::topic::Env<'_>,
+            ) -> Result<Self, $crate::SettingsError> {
                 Ok(Self { $($field: env.read($variable, $default)?,)+ })
             }
 
-            pub(super) fn variables(section: &'static str) -> Vec<$crate::settings::Variable> {
+            pub(crate) fn variables(section: &'static str) -> Vec<$crate::Variable> {
                 let default = Self::default();
-                vec![$($crate::settings::Variable {
+                vec![$($crate::Variable {
                     topic: stringify!($name),
                     field: (section, stringify!($field)),
                     name: $variable,
-                    default: $crate::settings::value::Value::show(&default.$field),
-                    kind: <$type as $crate::settings::value::Value>::KIND,
+                    default: $crate::value::Value::show(&default.$field),
+                    kind: <$type as $crate::value::Value>::KIND,
                     meaning: concat!($($meaning),+).trim_ascii(),
                 },)+]
             }
@@ -105,4 +105,4 @@ macro_rules! topic {
     };
 }
 
-pub(super) use topic;
+pub(crate) use topic;

@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use assisted_wire::cluster::FinalizingStage;
-use assisted_wire::host::HostStage;
-
-use super::topic::topic;
+use crate::topic::topic;
 
 const fn minutes(count: u64) -> Duration {
     Duration::from_secs(count * 60)
@@ -65,30 +62,6 @@ topic! {
     }
 }
 
-/// Time limit of a stage without a variable of its own.
-const ANY_STAGE: Duration = minutes(60);
-
-impl HostStageTimeouts {
-    /// Time limit of a stage; `None`: of a host that has reached none.
-    pub fn of(&self, stage: Option<HostStage>) -> Duration {
-        let Some(stage) = stage else { return ANY_STAGE };
-        match stage {
-            HostStage::StartingInstallation => self.starting_installation,
-            HostStage::WaitingForControlPlane => self.waiting_for_control_plane,
-            HostStage::WaitingForBootkube => self.waiting_for_bootkube,
-            HostStage::WaitingForController => self.waiting_for_controller,
-            HostStage::Installing => self.installing,
-            HostStage::WritingImageToDisk => self.writing_image_to_disk,
-            HostStage::CopyingRegistryDataToDisk => self.copying_registry_data_to_disk,
-            HostStage::Rebooting => self.rebooting,
-            HostStage::WaitingForIgnition => self.waiting_for_ignition,
-            HostStage::Configuring => self.configuring,
-            HostStage::Joined => self.joined,
-            HostStage::Done | HostStage::Failed => ANY_STAGE,
-        }
-    }
-}
-
 topic! {
     /// Time limits of a cluster's finalizing stages.
     FinalizingStageTimeouts {
@@ -108,22 +81,5 @@ topic! {
             minutes(10), "FINALIZING_STAGE_WAITING_FOR_OLM_OPERATOR_SETUP_JOBS_TIMEOUT";
         /// Stage "Done".
         done: Duration = minutes(70), "FINALIZING_STAGE_DONE_TIMEOUT";
-    }
-}
-
-impl FinalizingStageTimeouts {
-    /// Time limit of a stage.
-    pub fn of(&self, stage: FinalizingStage) -> Duration {
-        match stage {
-            FinalizingStage::WaitingForClusterOperators => self.waiting_for_cluster_operators,
-            FinalizingStage::AddingRouterCa => self.adding_router_ca,
-            FinalizingStage::ApplyingOlmManifests => self.applying_olm_manifests,
-            FinalizingStage::WaitingForOlmOperatorsCsvInitialization => {
-                self.waiting_for_olm_operators_csv_initialization
-            }
-            FinalizingStage::WaitingForOlmOperatorsCsv => self.waiting_for_olm_operators_csv,
-            FinalizingStage::WaitingForOLMOperatorSetupJobs => self.waiting_for_olm_operator_setup_jobs,
-            FinalizingStage::Done => self.done,
-        }
     }
 }

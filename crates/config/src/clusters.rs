@@ -3,7 +3,7 @@
 use assisted_wire::secret::Secret;
 use ipnet::{Ipv4Net, Ipv6Net};
 
-use super::topic::topic;
+use crate::topic::topic;
 
 const fn v4(a: u8, b: u8, c: u8, d: u8, prefix: u8) -> Ipv4Net {
     Ipv4Net::new_assert(std::net::Ipv4Addr::new(a, b, c, d), prefix)

@@ -1,6 +1,6 @@
 //! What the operators that come with a cluster need.
 
-use super::topic::topic;
+use crate::topic::topic;
 
 topic! {
     /// Operators installed with a cluster.

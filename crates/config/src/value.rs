@@ -7,10 +7,10 @@ use assisted_wire::infra_env::ImageType;
 use assisted_wire::secret::Secret;
 use ipnet::{Ipv4Net, Ipv6Net};
 
-use super::duration::{format_duration, parse_duration};
+use crate::duration::{format_duration, parse_duration};
 
 /// A value that can be read from an environment variable.
-pub(super) trait Value: Sized {
+pub(crate) trait Value: Sized {
     /// What to give, for people.
     const KIND: &'static str;
 
@@ -27,7 +27,7 @@ pub(super) trait Value: Sized {
 }
 
 /// The beginning of a value, for an error: lists in JSON can be long.
-pub(super) fn excerpt(text: &str) -> String {
+pub(crate) fn excerpt(text: &str) -> String {
     const LONGEST: usize = 60;
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{:?}…", &text[..end]),
@@ -114,7 +114,7 @@ impl Value for Vec<String> {
 /// A value that is one of some names.
 macro_rules! choice {
     ($type:ty, $kind:literal, $($name:literal => $value:expr),+ $(,)?) => {
-        impl $crate::settings::value::Value for $type {
+        impl $crate::value::Value for $type {
             const KIND: &'static str = $kind;
 
             fn parse(text: &str) -> Result<Self, String> {
@@ -132,7 +132,7 @@ macro_rules! choice {
     };
 }
 
-pub(super) use choice;
+pub(crate) use choice;
 
 macro_rules! from_str {
     ($($type:ty: $kind:literal;)+) => {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::duration::{format_duration, parse_duration};
-use super::topic::topic;
-use super::value::{Value, excerpt};
+use crate::duration::{format_duration, parse_duration};
+use crate::topic::topic;
+use crate::value::{Value, excerpt};
 
 const fn hours(count: u64) -> Duration {
     Duration::from_secs(count * 3600)

@@ -1,4 +1,4 @@
-//! What an operator of the service can set: one structure per topic, each field one environment variable.
+//! What an administrator of the service can set: one structure per topic, each field one environment variable.
 //!
 //! Read once at start ([`Settings::from_env`]); a value that can't be used is refused with the variable's name, what is
 //! wrong, and what would be right. [`variables`] lists them all for the documentation, and [`UNREAD`] those of the service that
@@ -14,7 +14,6 @@ mod generation;
 mod images;
 mod operators;
 mod origins;
-mod requirements;
 mod retention;
 mod size;
 mod storage;
@@ -24,14 +23,13 @@ mod value;
 
 pub use api::{Auth, AuthType, Http};
 pub use clusters::Clusters;
-pub use discovery::{Hardware, Hosts};
+pub use discovery::{Hardware, Hosts, RequirementsText};
 pub use duration::{format_duration, parse_duration};
 pub use fate::{Fate, UNREAD, Unread, without_effect};
 pub use generation::{Generation, Generator, SIMULATION};
 pub use images::{AgentDelivery, Images, JsonList, MustGather, Versions};
 pub use operators::Operators;
 pub use origins::Origins;
-pub use requirements::{Requirements, RequirementsError, RoleRequirements};
 pub use retention::{Events, RateLimits, Retention};
 pub use size::Size;
 pub use storage::{Database, Storage};

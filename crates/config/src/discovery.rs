@@ -1,15 +1,17 @@
 //! Hosts: their checks, their steps, and the hardware that they need.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::fmt;
 use std::time::Duration;
 
 use assisted_wire::cluster::ClusterValidationId;
 use assisted_wire::host::HostValidationId;
 
-use super::topic::topic;
-use super::value::{Value, excerpt};
-use crate::settings::Requirements;
+use crate::topic::{SettingsError, topic};
+use crate::value::{Value, excerpt};
+
+/// The variable of a [`RequirementsText`].
+const REQUIREMENTS: &str = "HW_VALIDATOR_REQUIREMENTS";
 
 topic! {
     /// Hosts, their checks and steps.
@@ -47,7 +49,7 @@ topic! {
     /// What hardware is required.
     Hardware {
         /// Requirements by version and role.
-        requirements: Arc<Requirements> = Requirements::built_in(), "HW_VALIDATOR_REQUIREMENTS";
+        requirements: RequirementsText = RequirementsText::default(), "HW_VALIDATOR_REQUIREMENTS";
         /// Largest difference between the clocks of a cluster's hosts, minutes.
         max_time_diff_minutes: i64 = 4, "HW_VALIDATOR_MAX_TIME_DIFF_MINUTES";
         /// Product names of machines that need no more than an edge worker.
@@ -55,12 +57,29 @@ topic! {
     }
 }
 
-impl Value for Arc<Requirements> {
+/// A table of requirements, as it is written; empty: the one that is built in. The domain reads it, and refuses one that makes
+/// no sense.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequirementsText(pub String);
+
+impl RequirementsText {
+    /// The refusal of a table that makes no sense.
+    pub fn refused(&self, problem: impl fmt::Display) -> SettingsError {
+        SettingsError::Invalid {
+            variable: REQUIREMENTS,
+            problem: format!("{}: {problem}", excerpt(&self.0)),
+            remedy: Self::KIND,
+            default: Self::default().show(),
+        }
+    }
+}
+
+impl Value for RequirementsText {
     const KIND: &'static str =
         "a JSON list of requirements, each with version and, by role, cpu_cores, ram_mib and disk_size_gb";
 
     fn parse(text: &str) -> Result<Self, String> {
-        Requirements::parse(text).map(Self::new).map_err(|error| format!("{}: {error}", excerpt(text)))
+        Ok(Self(text.to_owned()))
     }
 
     fn show(&self) -> String {

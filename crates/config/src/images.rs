@@ -1,4 +1,4 @@
-//! Container images, OS images, release images and where they come from.
+//! Container images, OS images, release images and where they come from. What is `None` is built in.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use assisted_wire::version::{ImageCpuArchitecture, OsImages, ReleaseImages, Rele
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::topic::topic;
-use super::value::{Value, choice, excerpt};
+use crate::topic::topic;
+use crate::value::{Value, choice, excerpt};
 
 /// How the agent comes onto a host that is discovered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,11 +67,11 @@ topic! {
     /// OS images, release images and where they come from.
     Versions {
         /// OS images that discovery images are made from.
-        os_images: OsImages = embedded(OS_IMAGES), "OS_IMAGES";
+        os_images: Option<OsImages> = None, "OS_IMAGES";
         /// Release images that clusters are installed from.
-        release_images: ReleaseImages = embedded(RELEASE_IMAGES), "RELEASE_IMAGES";
+        release_images: Option<ReleaseImages> = None, "RELEASE_IMAGES";
         /// Channels that further release images are found in.
-        release_sources: ReleaseSources = embedded(RELEASE_SOURCES), "RELEASE_SOURCES";
+        release_sources: Option<ReleaseSources> = None, "RELEASE_SOURCES";
         /// The update service that tells the releases in these channels, such as https://api.openshift.com; empty: only the release images are offered.
         updates_url: String = String::new(), "OCM_BASE_URL";
         /// Where it stands how long each version is supported.
@@ -82,20 +82,10 @@ topic! {
         /// Versions that are not offered: full ones, or major.minor.
         ignored: JsonList = JsonList::default(), "IGNORED_OPENSHIFT_VERSIONS";
         /// Images that collect data of a failed cluster, by version.
-        must_gather: MustGather = embedded(MUST_GATHER), "MUST_GATHER_IMAGES";
+        must_gather: Option<MustGather> = None, "MUST_GATHER_IMAGES";
         /// From which version on the discovery image applies nmstate files itself.
         min_version_for_nmstate_service: String = "4.18".to_owned(), "MIN_VERSION_FOR_NMSTATE_SERVICE";
     }
-}
-
-const OS_IMAGES: &str = include_str!("../../data/default_os_images.json");
-const RELEASE_IMAGES: &str = include_str!("../../data/default_release_images.json");
-const RELEASE_SOURCES: &str = include_str!("../../data/default_release_sources.json");
-const MUST_GATHER: &str = include_str!("../../data/default_must_gather_versions.json");
-
-/// Reads data that is part of the program; a test holds that it can be read.
-fn embedded<T: Value + Default>(text: &str) -> T {
-    T::parse(text).unwrap_or_default()
 }
 
 /// A JSON list of texts.
@@ -127,11 +117,11 @@ impl Value for JsonList {
     }
 }
 
-impl Value for MustGather {
+impl Value for Option<MustGather> {
     const KIND: &'static str = "a JSON map of versions to maps of operators to images";
 
     fn parse(text: &str) -> Result<Self, String> {
-        json(text)
+        json(text).map(Some)
     }
 
     fn show(&self) -> String {
@@ -139,12 +129,12 @@ impl Value for MustGather {
     }
 }
 
-impl Value for OsImages {
+impl Value for Option<OsImages> {
     const KIND: &'static str =
         "a JSON list of OS images, each with openshift_version, cpu_architecture, url, version";
 
     fn parse(text: &str) -> Result<Self, String> {
-        let mut images: Self = json(text)?;
+        let mut images: OsImages = json(text)?;
         for image in &mut images.0 {
             filled("OSImage", "openshift_version", &image.openshift_version)?;
             filled("OSImage", "url", &image.url)?;
@@ -153,7 +143,7 @@ impl Value for OsImages {
                 image.cpu_architecture = ImageCpuArchitecture::Arm64;
             }
         }
-        Ok(images)
+        Ok(Some(images))
     }
 
     fn show(&self) -> String {
@@ -161,12 +151,12 @@ impl Value for OsImages {
     }
 }
 
-impl Value for ReleaseImages {
+impl Value for Option<ReleaseImages> {
     const KIND: &'static str =
         "a JSON list of release images, each with openshift_version, cpu_architecture, url, version";
 
     fn parse(text: &str) -> Result<Self, String> {
-        let mut images: Self = json(text)?;
+        let mut images: ReleaseImages = json(text)?;
         for image in &mut images.0 {
             filled("ReleaseImage", "openshift_version", &image.openshift_version)?;
             filled("ReleaseImage", "url", &image.url)?;
@@ -175,7 +165,7 @@ impl Value for ReleaseImages {
                 image.cpu_architectures = Some(vec![image.cpu_architecture.as_str().to_owned()]);
             }
         }
-        Ok(images)
+        Ok(Some(images))
     }
 
     fn show(&self) -> String {
@@ -183,12 +173,12 @@ impl Value for ReleaseImages {
     }
 }
 
-impl Value for ReleaseSources {
+impl Value for Option<ReleaseSources> {
     const KIND: &'static str =
         "a JSON list of release sources, each with openshift_version and upgrade_channels";
 
     fn parse(text: &str) -> Result<Self, String> {
-        json(text)
+        json(text).map(Some)
     }
 
     fn show(&self) -> String {

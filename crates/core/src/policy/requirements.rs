@@ -8,7 +8,7 @@ use assisted_wire::requirements::{
 };
 use serde::Deserialize;
 
-use crate::version::{Base, Version};
+use assisted_base::version::{Base, Version};
 
 /// The requirements that are built in.
 const DEFAULT: &str = include_str!("../../data/default_hw_requirements.json");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assisted_wire::secret::Secret;
 
-use super::topic::topic;
+use crate::topic::topic;
 
 const MOST_CONNECTIONS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(7);
 

@@ -1,6 +1,6 @@
 //! Sizes in bytes, as people write them: `2GiB`, `500MB`, `1048576`.
 
-use super::value::Value;
+use crate::value::Value;
 
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

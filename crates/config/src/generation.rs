@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::size::Size;
-use super::topic::topic;
-use super::value::choice;
+use crate::size::Size;
+use crate::topic::topic;
+use crate::value::choice;
 
 /// What generates the files that hosts are installed with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

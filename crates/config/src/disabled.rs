@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assisted_wire::cluster::ClusterValidationId;
 use assisted_wire::host::HostValidationId;
 
-use super::value::Value;
+use crate::value::Value;
 
 /// How deployments write a list without items.
 const NONE: &str = "\"\"";
