@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use assisted_core::catalogue::feature::usage::Usages;
-use assisted_core::decide::host::reset::Outcome;
-use assisted_core::decide::refresh::{Refresh, refresh};
+use assisted_core::decide::refresh::refresh;
 use assisted_core::model::cluster::ClusterRecord;
-use assisted_core::model::decision::HostChange;
+use assisted_core::model::decision::{Decision, HostChange};
 use assisted_core::model::event::NewEvent;
 use assisted_core::model::facts::{Facts, HostFacts};
 use assisted_core::model::host::{HostKey, HostRecord};
@@ -149,12 +148,9 @@ impl Work {
         }
     }
 
-    /// Takes over what a decision about a host brought.
-    pub(crate) fn absorb(&mut self, outcome: Outcome) {
-        if let Some(change) = outcome.host {
-            self.change_host(change);
-        }
-        self.events.extend(outcome.events);
+    /// Takes over what a decision about a host brought; its cluster is still to be looked at.
+    pub(crate) fn absorb(&mut self, decided: Decision) {
+        self.apply(decided);
     }
 
     /// Takes a stored host into the facts.
@@ -224,7 +220,7 @@ impl Work {
     }
 
     /// Takes over what the domain decided; returns when to look again.
-    fn apply(&mut self, decided: Refresh) -> Option<Timestamp> {
+    fn apply(&mut self, decided: Decision) -> Option<Timestamp> {
         for change in decided.hosts {
             self.change_host(change);
         }
@@ -249,7 +245,7 @@ impl Work {
 
     /// Takes over what the domain decided, and leaves it to the scheduler to look again when the time comes, or at once if
     /// somebody else changed what it was decided on, though no row that is written here.
-    pub(crate) fn apply_and_mark(&mut self, decided: Refresh) {
+    pub(crate) fn apply_and_mark(&mut self, decided: Decision) {
         let (next, now) = (self.apply(decided), self.facts.now);
         match self.due() {
             Some(due @ Due::Cluster(_)) => {

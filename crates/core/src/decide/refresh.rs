@@ -6,8 +6,7 @@ use jiff::Timestamp;
 
 use crate::decide::host;
 use crate::model::action::Action;
-use crate::model::cluster::ClusterRecord;
-use crate::model::decision::{self, HostChange};
+use crate::model::decision::{self, Decision};
 use crate::model::event::NewEvent;
 use crate::model::facts::{Facts, takes_part};
 use crate::model::host::HostKey;
@@ -19,30 +18,13 @@ use crate::state::machine::Table;
 use crate::validation::host::evaluate_in;
 use crate::validation::{Results, Scope};
 
-/// What a decision wants done. Empty when nothing changed.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Refresh {
-    /// Hosts that changed.
-    pub hosts: Vec<HostChange>,
-    /// The cluster, if it changed.
-    pub cluster: Option<ClusterRecord>,
-    /// Events, in order.
-    pub events: Vec<NewEvent>,
-    /// What is to be done outside, in order.
-    pub actions: Vec<Action>,
-    /// The earliest moment at which the clock alone could change anything; `None`: never.
-    pub next_check: Option<Timestamp>,
-    /// Hosts that could not be judged, which are as before, and why; for the log.
-    pub problems: Vec<(HostKey, String)>,
-}
-
 /// What one look changes may change what the next look sees: a role changes what hardware is required, a host that is
 /// ready makes its cluster ready. Hosts and cluster agree after three or four looks; the limit is there for the case
 /// that they never do.
 const MOST_LOOKS: usize = 12;
 
 /// Decides. Without side effects, and settled: a second call on what the first has left changes nothing.
-pub fn refresh(facts: &Facts) -> Refresh {
+pub fn refresh(facts: &Facts) -> Decision {
     Draft::new(facts).settled()
 }
 
@@ -127,7 +109,7 @@ impl<'f> Draft<'f> {
     }
 
     /// What is to be done, once everything settled.
-    pub(crate) fn settled(mut self) -> Refresh {
+    pub(crate) fn settled(mut self) -> Decision {
         self.settle();
         let around = Surroundings::of(&self.facts);
         let hosts = self.facts.hosts.iter().filter_map(|host| clock::next_check(host, &around));
@@ -137,12 +119,12 @@ impl<'f> Draft<'f> {
 
     /// What is to be done at once; what follows from it is left to a look that is due now. For requests whose answer
     /// shows what was asked for, not what soon becomes of it.
-    pub(crate) fn unsettled(self) -> Refresh {
+    pub(crate) fn unsettled(self) -> Decision {
         let now = self.facts.now;
         self.finish(Some(now))
     }
 
-    fn finish(self, next_check: Option<Timestamp>) -> Refresh {
+    fn finish(self, next_check: Option<Timestamp>) -> Decision {
         let Self { before, facts, events, actions, problems, .. } = self;
         let hosts = before.hosts.iter().filter(|host| takes_part(host)).zip(facts.hosts);
         let hosts = hosts.filter_map(|(before, after)| decision::change(before, after, facts.now)).collect();
@@ -151,7 +133,7 @@ impl<'f> Draft<'f> {
                 record.cluster.updated_at = facts.now.into();
                 record
             });
-        Refresh { hosts, cluster, events, actions, next_check, problems }
+        Decision { hosts, cluster, events, actions, next_check, problems }
     }
 }
 

@@ -171,7 +171,7 @@ fn leases_may_be_written_with_a_prefix_length() {
     let output = json!({"api_vip_address": "192.168.126.100/24", "ingress_vip_address": "192.168.126.101/32",
         "api_vip_lease": null, "server": "192.168.126.1"});
     let effect = world.tell(1, StepType::DhcpLeaseAllocate, &output).unwrap();
-    let vips = effect.cluster.unwrap().cluster;
+    let vips = effect.decision.cluster.unwrap().cluster;
     assert_eq!(vips.api_vips.unwrap()[0].ip.0, "192.168.126.100");
     assert_eq!(vips.ingress_vips.unwrap()[0].ip.0, "192.168.126.101");
 }
@@ -201,7 +201,7 @@ fn what_is_said_besides_does_not_matter() {
         let effect = world().answer(1, &answer).unwrap();
         assert_eq!(effect.notes, ["it names no step"], "{exit_code}");
         // A loss of the media is told by the code alone.
-        assert_eq!(effect.host.is_some(), exit_code == 256, "{exit_code}");
+        assert_eq!(!effect.decision.hosts.is_empty(), exit_code == 256, "{exit_code}");
     }
     let failed = |step| StepReply {
         step_type: Some(step),

@@ -158,7 +158,7 @@ fn media() {
         ..Default::default()
     };
     let effect = world.answer(1, &lost).unwrap();
-    assert_eq!(names(&effect.events), ["host_status_updated", "host_media_disconnected"]);
+    assert_eq!(names(&effect.decision.events), ["host_status_updated", "host_media_disconnected"]);
     assert!(world.host(1).status_info.starts_with("Unable to read from the discovery media."));
     assert!(world.answer(1, &lost).unwrap().is_empty(), "told once");
     world.look();

@@ -29,8 +29,11 @@ fn a_new_host_of_a_pool() {
     let path =
         format!("/api/assisted-install/v2/infra-envs/{}/hosts/{}", key(1).infra_env_id, key(1).host_id);
     assert_eq!(host.href, path);
-    assert_eq!(names(&registered.events), ["host_registration_succeeded"]);
-    assert_eq!(registered.events[0].message, format!("Host {}: Successfully registered", key(1).host_id));
+    assert_eq!(names(&registered.decision.events), ["host_registration_succeeded"]);
+    assert_eq!(
+        registered.decision.events[0].message,
+        format!("Host {}: Successfully registered", key(1).host_id)
+    );
 }
 
 #[test]
@@ -114,7 +117,7 @@ fn again(
             assert_eq!(host.requested_hostname, "kept");
             assert_eq!(host.role, Some(HostRole::Worker));
             assert_eq!(host.installation_disk_id, "/dev/disk/by-id/wwn-1");
-            let names = names(&registered.events);
+            let names = names(&registered.decision.events);
             Ok((world, names))
         }
         Err(rejection) => {
@@ -222,7 +225,7 @@ fn binding_and_unbinding() {
     let bound =
         bind_host(&world.facts.hosts[place], &world.infra_env, &record, &policy, world.facts.now).unwrap();
     assert_eq!(names(&bound.events), ["host_status_updated", "host_bind_succeeded"]);
-    world.write(bound.host, None);
+    world.write(bound.hosts, None);
     world.facts.cluster = Some(record.clone());
     assert_eq!(world.host(1).status, HostStatus::Binding);
     assert_eq!(world.host(1).cluster_id, Some(record.cluster.id));
@@ -236,7 +239,7 @@ fn binding_and_unbinding() {
 
     let unbound = unbind_host(&world.facts.hosts[place], &world.infra_env, world.facts.now).unwrap();
     assert_eq!(names(&unbound.events), ["host_status_updated", "host_unbind_succeeded"]);
-    world.write(unbound.host, None);
+    world.write(unbound.hosts, None);
     world.facts.cluster = None;
     let host = world.host(1);
     assert_eq!((host.status, host.cluster_id), (HostStatus::Unbinding, None));
@@ -307,7 +310,7 @@ fn a_disabled_host_takes_no_part() {
     };
     assert!(!is_unique(&world, 1));
     let disabled = disable_host(world.find(2).unwrap(), world.facts.now).unwrap();
-    world.write(disabled.host, None);
+    world.write(disabled.hosts, None);
     world.look();
     assert!(is_unique(&world, 1));
 
@@ -329,7 +332,7 @@ fn a_disabled_host_takes_no_part() {
     world.poll(2);
     assert_eq!(world.status(2), HostStatus::Disabled);
     let enabled = enable_host(world.find(2).unwrap(), world.facts.now).unwrap();
-    world.write(enabled.host, None);
+    world.write(enabled.hosts, None);
     world.look();
     assert_eq!(world.status(2), HostStatus::Discovering);
 }

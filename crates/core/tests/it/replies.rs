@@ -122,7 +122,7 @@ fn vips_are_verified() {
     let mut world = world();
     let found = json!([{"vip": "192.168.124.3", "vip_type": "api", "verification": "succeeded"},
                        {"vip": "192.168.124.5", "vip_type": "ingress", "verification": "failed"}]);
-    assert!(world.tell(1, StepType::VerifyVips, &found).unwrap().cluster.is_some());
+    assert!(world.tell(1, StepType::VerifyVips, &found).unwrap().decision.cluster.is_some());
     assert!(world.tell(1, StepType::VerifyVips, &found).unwrap().is_empty());
     let mut pool = World::new(None);
     pool.register(1).unwrap();

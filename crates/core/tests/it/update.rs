@@ -25,7 +25,7 @@ fn world() -> World {
 fn update(world: &mut World, params: &Value) -> Result<(), Refusal> {
     let params: HostUpdateParams = serde_json::from_value(params.clone()).unwrap();
     let outcome = update_host(&world.facts, key(1), &params)?;
-    world.write(outcome.host, None);
+    world.write(outcome.hosts, None);
     world.look();
     Ok(())
 }
@@ -165,7 +165,7 @@ fn hosts_that_join_an_installed_cluster() {
     world.facts.hosts[0].record.host.status = HostStatus::Known;
     let outcome = reset_host(&world.facts.hosts[0], world.facts.now).unwrap();
     assert_eq!(names(&outcome.events), ["host_status_updated", "host_installation_reset"]);
-    world.write(outcome.host, None);
+    world.write(outcome.hosts, None);
     assert_eq!(world.status(1), HostStatus::ResettingPendingUserAction);
     world.register(1).unwrap();
     assert_eq!(world.status(1), HostStatus::Discovering);

@@ -1,6 +1,6 @@
 //! The way of most requests about a cluster: loaded, decided by the domain, written.
 
-use assisted_core::decide::refresh::Refresh;
+use assisted_core::model::decision::Decision;
 use assisted_core::model::facts::Facts;
 use assisted_store::Deleted;
 use assisted_wire::id::ClusterId;
@@ -16,7 +16,7 @@ impl Service {
         &self,
         caller: &Caller,
         id: ClusterId,
-        decide: &(impl Fn(&Facts) -> Result<Refresh, Fault> + Sync),
+        decide: &(impl Fn(&Facts) -> Result<Decision, Fault> + Sync),
     ) -> Result<Work, Fault> {
         let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);

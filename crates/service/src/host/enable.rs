@@ -1,7 +1,7 @@
 //! A user takes a host out, or in again.
 
 use assisted_core::decide::host::disable::{disable_host, enable_host};
-use assisted_core::decide::host::reset::Outcome;
+use assisted_core::model::decision::Decision;
 use assisted_core::model::facts::HostFacts;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::rejection::Rejection;
@@ -13,7 +13,7 @@ use super::view::raw_host;
 use crate::fault::{Fault, attempt};
 use crate::{Caller, Error, Service};
 
-type Change = fn(&HostFacts, Timestamp) -> Result<Outcome, Rejection>;
+type Change = fn(&HostFacts, Timestamp) -> Result<Decision, Rejection>;
 
 impl Service {
     /// Takes a host out: it is heard, but takes part in nothing.

@@ -85,11 +85,8 @@ impl Service {
             (work, is_whole) = (whole, true);
         }
         work.request_id = Some(caller.request_id);
-        let Progressed { host, events, stage_changed } = progressed;
-        if let Some(change) = host {
-            work.change_host(change);
-        }
-        work.events.extend(events);
+        let Progressed { decision, stage_changed } = progressed;
+        work.absorb(decision);
         match (stage_changed, is_whole) {
             (true, true) => work.refresh_and_mark(),
             (true, false) => work.mark_due(),

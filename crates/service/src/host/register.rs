@@ -100,14 +100,7 @@ impl Service {
             self.memory().check_ins.note(&entry, now);
             // An agent that was started anew has lost its steps.
             entry.handed_out.clear();
-            let Registered { change, cluster, events, .. } = decided;
-            if let Some(change) = change {
-                work.change_host(change);
-            }
-            if let Some(record) = cluster {
-                work.put_cluster(record);
-            }
-            work.events.extend(events);
+            work.absorb(decided.decision);
             let due = due_of(&work, key);
             // Its cluster shows at once that it starts over, unless it is a host of another one, or of none.
             if turn.is_some() && work.cluster().is_some_and(|record| due == Due::Cluster(record.cluster.id)) {
@@ -127,7 +120,7 @@ impl Service {
 
     fn insert(&self, work: &mut Work, registered: Registered, key: HostKey) {
         work.add_new(registered.host);
-        work.events.extend(registered.events);
+        work.absorb(registered.decision);
         let first_look = work.facts.now.checked_add(FIRST_LOOK).unwrap_or(work.facts.now);
         work.batch.mark_due(due_of(work, key), first_look);
     }

@@ -52,21 +52,15 @@ impl Service {
                 "a host's answer is odd in parts; the rest of it is taken"
             );
         }
-        if effect.is_empty() {
+        if effect.decision.is_empty() {
             // Only now: a reply that changes something makes the memo stale anyway.
             if let Some(memo) = memo {
                 memo.learn(answer);
             }
             return Ok(());
         }
-        let told = effect.host.is_some() || effect.cluster.is_some();
-        if let Some(change) = effect.host {
-            work.change_host(change);
-        }
-        if let Some(record) = effect.cluster {
-            work.put_cluster(record);
-        }
-        work.events.extend(effect.events);
+        let told = !effect.decision.hosts.is_empty() || effect.decision.cluster.is_some();
+        work.absorb(effect.decision);
         if told {
             work.mark_due();
         }

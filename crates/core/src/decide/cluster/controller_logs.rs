@@ -2,12 +2,13 @@
 
 use assisted_wire::cluster::LogsState;
 
-use crate::decide::refresh::{Draft, Refresh};
+use crate::decide::refresh::Draft;
+use crate::model::decision::Decision;
 use crate::model::event::catalogue;
 use crate::model::facts::Facts;
 
 /// The controller tells how far the collection of logs is.
-pub fn progress(facts: &Facts, state: LogsState) -> Refresh {
+pub fn progress(facts: &Facts, state: LogsState) -> Decision {
     let mut draft = Draft::new(facts);
     if let Some(record) = &mut draft.facts.cluster {
         record.cluster.logs_info = Some(state);
@@ -19,7 +20,7 @@ pub fn progress(facts: &Facts, state: LogsState) -> Refresh {
 }
 
 /// The controller's logs were stored.
-pub fn uploaded(facts: &Facts) -> Refresh {
+pub fn uploaded(facts: &Facts) -> Decision {
     let mut draft = Draft::new(facts);
     if let Some(record) = &mut draft.facts.cluster {
         if record.cluster.controller_logs_collected_at.is_zero() {

@@ -2,7 +2,8 @@
 
 use assisted_wire::cluster::{ClusterKind, ClusterStatus};
 
-use crate::decide::refresh::{Draft, Refresh};
+use crate::decide::refresh::Draft;
+use crate::model::decision::Decision;
 use crate::model::facts::Facts;
 use crate::model::refusal::Refusal;
 use crate::model::topology;
@@ -12,7 +13,7 @@ use crate::model::topology;
 /// # Errors
 ///
 /// `Invalid` when the cluster is not installed, or was not installed here.
-pub fn transform(facts: &Facts) -> Result<Refresh, Refusal> {
+pub fn transform(facts: &Facts) -> Result<Decision, Refusal> {
     let mut draft = Draft::new(facts);
     let Some(record) = &mut draft.facts.cluster else { return Ok(draft.unsettled()) };
     let cluster = &mut record.cluster;

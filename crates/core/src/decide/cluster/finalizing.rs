@@ -3,7 +3,8 @@
 use assisted_wire::cluster::FinalizingStage;
 
 use crate::admission::gate::{self, Operation};
-use crate::decide::refresh::{Draft, Refresh};
+use crate::decide::refresh::Draft;
+use crate::model::decision::Decision;
 use crate::model::event::catalogue;
 use crate::model::facts::Facts;
 use crate::model::refusal::Refusal;
@@ -14,7 +15,7 @@ use crate::state::cluster::{effect, progress};
 /// # Errors
 ///
 /// `Invalid` when the cluster is not being installed.
-pub fn report(facts: &Facts, stage: FinalizingStage) -> Result<Refresh, Refusal> {
+pub fn report(facts: &Facts, stage: FinalizingStage) -> Result<Decision, Refusal> {
     let mut draft = Draft::new(facts);
     if let Some(record) = &mut draft.facts.cluster {
         let cluster = &mut record.cluster;

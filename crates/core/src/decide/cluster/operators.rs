@@ -4,7 +4,8 @@ use std::fmt::Display;
 
 use assisted_wire::operator::OperatorMonitorReport;
 
-use crate::decide::refresh::{Draft, Refresh};
+use crate::decide::refresh::Draft;
+use crate::model::decision::Decision;
 use crate::model::event::catalogue;
 use crate::model::facts::Facts;
 use crate::model::refusal::Refusal;
@@ -15,7 +16,7 @@ use crate::state::cluster::progress;
 /// # Errors
 ///
 /// `Invalid` without a name, `NotFound` when the cluster has no such operator.
-pub fn report(facts: &Facts, report: &OperatorMonitorReport) -> Result<Refresh, Refusal> {
+pub fn report(facts: &Facts, report: &OperatorMonitorReport) -> Result<Decision, Refusal> {
     if report.name.is_empty() {
         return Err(Refusal::invalid("empty operator name is not allowed"));
     }

@@ -6,10 +6,9 @@ use assisted_wire::version::ImageCpuArchitecture;
 use jiff::Timestamp;
 
 use super::registration::accepts_hosts;
-use super::reset::Outcome;
 use super::update::{suits_arbiter, suits_fencing};
 use crate::model::cluster::ClusterRecord;
-use crate::model::decision;
+use crate::model::decision::Decision;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
 use crate::model::infra_env::InfraEnvRecord;
@@ -30,7 +29,7 @@ pub fn bind_host(
     cluster: &ClusterRecord,
     policy: &Policy,
     now: Timestamp,
-) -> Result<Outcome, Rejection> {
+) -> Result<Decision, Rejection> {
     let (id, cluster_id) = (host.record.host.id, cluster.cluster.id);
     if let Some(bound) = host.record.host.cluster_id {
         return Err(Refusal::conflict(format!("Host {id} is already bound to cluster {bound}")).into());
@@ -52,7 +51,7 @@ pub fn bind_host(
     after.record.host.cluster_id = Some(cluster_id);
     follow(rule, &mut after, now, &mut events);
     events.push(catalogue::HOST_BIND_SUCCEEDED.of_host(&after, &[]));
-    Ok(Outcome { host: decision::change(host, after, now), events })
+    Ok(Decision::of_host(host, after, now, events))
 }
 
 /// Whether the host suits the cluster.
@@ -92,7 +91,7 @@ pub fn unbind_host(
     host: &HostFacts,
     infra_env: &InfraEnvRecord,
     now: Timestamp,
-) -> Result<Outcome, Rejection> {
+) -> Result<Decision, Rejection> {
     let id = host.record.host.id;
     if state::INSTALLING.contains(&host.record.host.status) {
         let reason = format!("Cannot unbind Host {id} while it is in the middle of installing.");
@@ -119,7 +118,7 @@ pub fn unbind_host(
 /// # Errors
 ///
 /// `Internal` when its state is wrong.
-pub fn release_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Refusal> {
+pub fn release_host(host: &HostFacts, now: Timestamp) -> Result<Decision, Refusal> {
     leave(UNBIND, host, now)
 }
 
@@ -129,15 +128,15 @@ pub fn release_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Refusal
 /// # Errors
 ///
 /// `Internal` when its state is wrong.
-pub fn reclaim_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Refusal> {
+pub fn reclaim_host(host: &HostFacts, now: Timestamp) -> Result<Decision, Refusal> {
     leave(RECLAIM, host, now)
 }
 
-fn leave(table: &'static [HostRule], host: &HostFacts, now: Timestamp) -> Result<Outcome, Refusal> {
+fn leave(table: &'static [HostRule], host: &HostFacts, now: Timestamp) -> Result<Decision, Refusal> {
     let rule = rule_of(table, host).ok_or_else(|| state::no_rule(RefusalKind::Internal, host))?;
     let (mut after, mut events) = (host.clone(), Vec::new());
     forget::leave_cluster(&mut after);
     follow(rule, &mut after, now, &mut events);
     events.push(catalogue::HOST_UNBIND_SUCCEEDED.of_host(&after, &[]));
-    Ok(Outcome { host: decision::change(host, after, now), events })
+    Ok(Decision::of_host(host, after, now, events))
 }

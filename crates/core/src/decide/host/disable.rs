@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::reset::Outcome;
-use crate::model::decision;
+use crate::model::decision::Decision;
 use crate::model::facts::HostFacts;
 use crate::model::refusal::Refusal;
 use crate::model::rejection::Rejection;
@@ -15,7 +14,7 @@ use crate::state::host::transition::{DISABLE, ENABLE, Effect, HostRule, follow, 
 /// # Errors
 ///
 /// `Conflict` unless the host waits for an installation.
-pub fn disable_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Rejection> {
+pub fn disable_host(host: &HostFacts, now: Timestamp) -> Result<Decision, Rejection> {
     run(DISABLE, host, "disabled", now)
 }
 
@@ -24,7 +23,7 @@ pub fn disable_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Rejecti
 /// # Errors
 ///
 /// `Conflict` unless the host is disabled.
-pub fn enable_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Rejection> {
+pub fn enable_host(host: &HostFacts, now: Timestamp) -> Result<Decision, Rejection> {
     run(ENABLE, host, "enabled", now)
 }
 
@@ -33,7 +32,7 @@ fn run(
     host: &HostFacts,
     what: &str,
     now: Timestamp,
-) -> Result<Outcome, Rejection> {
+) -> Result<Decision, Rejection> {
     let (id, status) = (host.record.host.id, host.record.host.status);
     let rule = rule_of(table, host)
         .ok_or_else(|| Refusal::conflict(format!("Host {id} is in {status} state, it cannot be {what}")))?;
@@ -45,5 +44,5 @@ fn run(
         after.record.host.bootstrap = false;
     }
     follow(rule, &mut after, now, &mut events);
-    Ok(Outcome { host: decision::change(host, after, now), events })
+    Ok(Decision::of_host(host, after, now, events))
 }

@@ -3,28 +3,27 @@
 use assisted_wire::cluster::LogsState;
 use jiff::Timestamp;
 
-use super::reset::Outcome;
-use crate::model::decision;
+use crate::model::decision::Decision;
 use crate::model::event::catalogue;
 use crate::model::facts::HostFacts;
 
 /// Whoever collects the logs of a host tells how far that is.
-pub fn progress(host: &HostFacts, state: LogsState, now: Timestamp) -> Outcome {
+pub fn progress(host: &HostFacts, state: LogsState, now: Timestamp) -> Decision {
     let mut after = host.clone();
     let fields = &mut after.record.host;
     fields.logs_info = Some(state);
     if state == LogsState::Requested {
         fields.logs_started_at = now.into();
     }
-    Outcome { host: decision::change(host, after, now), events: Vec::new() }
+    Decision::of_host(host, after, now, Vec::new())
 }
 
 /// Logs of a host were stored, perhaps not the last ones.
-pub fn uploaded(host: &HostFacts, now: Timestamp) -> Outcome {
+pub fn uploaded(host: &HostFacts, now: Timestamp) -> Decision {
     let mut after = host.clone();
     let fields = &mut after.record.host;
     fields.logs_info = Some(LogsState::Collecting);
     fields.logs_collected_at = now.into();
     let events = vec![catalogue::HOST_LOGS_UPLOADED.of_host(&after, &[])];
-    Outcome { host: decision::change(host, after, now), events }
+    Decision::of_host(host, after, now, events)
 }

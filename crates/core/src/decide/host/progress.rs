@@ -3,8 +3,7 @@
 use assisted_wire::host::{HostProgress, HostProgressInfo, HostRole, HostStage, HostStatus};
 use assisted_wire::time::DateTime;
 
-use crate::model::decision;
-use crate::model::decision::HostChange;
+use crate::model::decision::Decision;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::host::HostKey;
@@ -18,10 +17,7 @@ use crate::state::machine::choose;
 /// What a report of progress changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progressed {
-    /// The host, if it changed.
-    pub host: Option<HostChange>,
-    /// Events, in order.
-    pub events: Vec<NewEvent>,
+    pub decision: Decision,
     /// Whether the stage that was told is another one, so that the cluster is further, too.
     pub stage_changed: bool,
 }
@@ -60,7 +56,7 @@ pub fn update(facts: &Facts, key: HostKey, told: &HostProgress) -> Result<Progre
     let separator = if told.progress_info.is_empty() { "" } else { ": " };
     let event = format!("reached installation stage {stage}{separator}{}", told.progress_info);
     events.push(catalogue::HOST_INSTALL_PROGRESS_UPDATED.of_host(&after, &[("event", &event)]));
-    Ok(Progressed { host: decision::change(before, after, facts.now), events, stage_changed })
+    Ok(Progressed { decision: Decision::of_host(before, after, facts.now, events), stage_changed })
 }
 
 /// Whether the host can be in the stage next.

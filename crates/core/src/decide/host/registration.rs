@@ -12,14 +12,14 @@ use jiff::Timestamp;
 
 use crate::admission::gate::{self, Operation};
 use crate::model::cluster::ClusterRecord;
-use crate::model::decision::HostChange;
+use crate::model::decision::Decision;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
 use crate::model::host::{HostKey, HostRecord};
 use crate::model::infra_env::InfraEnvRecord;
 use crate::model::refusal::Refusal;
 use crate::model::rejection::Rejection;
-use crate::model::{decision, disk, topology};
+use crate::model::{disk, topology};
 use crate::policy::Policy;
 use crate::state::cluster::preparation;
 use crate::state::host::situation::Situation;
@@ -34,12 +34,8 @@ pub struct Registered {
     pub created: bool,
     /// The host as it is now, without its reports.
     pub host: HostRecord,
-    /// What changed of a known host, including reports that are gone; `None` when nothing did, or when it is new.
-    pub change: Option<HostChange>,
-    /// The cluster, if it changed.
-    pub cluster: Option<ClusterRecord>,
-    /// Events, in order.
-    pub events: Vec<NewEvent>,
+    /// What else is to be written: of a host that was known, what changed, including reports that are gone; nothing of a new one.
+    pub decision: Decision,
 }
 
 /// Whether a cluster accepts new hosts.
@@ -126,7 +122,7 @@ fn create(
     status_info::DISCOVERING.clone_into(&mut host.record.host.status_info);
     host.record.host.status_updated_at = now.into();
     let events = vec![catalogue::HOST_REGISTRATION_SUCCEEDED.of_host(&host, &[])];
-    Ok(Registered { created: true, host: host.record, change: None, cluster: None, events })
+    Ok(Registered { created: true, host: host.record, decision: Decision { events, ..Decision::default() } })
 }
 
 fn again(
@@ -160,9 +156,13 @@ fn again(
         }
     }
     state::enter(&mut after, rule.to.unwrap_or(status), &info, now, &mut events);
-    let change = decision::change(host, after.clone(), now);
-    let record = change.as_ref().and_then(|change| change.record.clone()).unwrap_or(after.record);
-    Ok(Registered { created: false, host: record, change, cluster: changed_cluster, events })
+    let decision = Decision::of_host(host, after.clone(), now, events);
+    let record = decision.hosts.first().and_then(|change| change.record.clone()).unwrap_or(after.record);
+    Ok(Registered {
+        created: false,
+        host: record,
+        decision: Decision { cluster: changed_cluster, ..decision },
+    })
 }
 
 const ALREADY_INSTALLED: &str = "Host is trying to register after the cluster has already been installed. That most probably means that the host is booting from the installation ISO, and therefore not effectively joining the cluster. The request will be ignored. Fix the boot order and reboot the host.";

@@ -4,7 +4,7 @@ use assisted_wire::host::HostValidationId;
 use jiff::Timestamp;
 
 use super::reply::disk_speed;
-use crate::model::decision::{HostChange, change};
+use crate::model::decision::Decision;
 use crate::model::disk;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
@@ -13,15 +13,6 @@ use crate::model::rejection::Rejection;
 use crate::model::report::ReportKind;
 use crate::state::host::state;
 use crate::state::host::transition::{RESET, follow, rule_of};
-
-/// A change of a host and the events that tell of it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
-    /// The host, if it changed.
-    pub host: Option<HostChange>,
-    /// Events, in order.
-    pub events: Vec<NewEvent>,
-}
 
 /// Resets the installation of a host: it must boot the discovery image again. A refusal is told, too.
 ///
@@ -44,7 +35,7 @@ pub fn reset(host: &mut HostFacts, now: Timestamp, events: &mut Vec<NewEvent>) -
 /// # Errors
 ///
 /// The host is not such a host, or in a state that can't be reset.
-pub fn reset_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Rejection> {
+pub fn reset_host(host: &HostFacts, now: Timestamp) -> Result<Decision, Rejection> {
     if !host.is_day2() {
         return Err(Refusal::conflict("method only allowed when adding hosts to an existing cluster").into());
     }
@@ -53,7 +44,7 @@ pub fn reset_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Rejection
     }
     let (mut after, mut events) = (host.clone(), Vec::new());
     match reset(&mut after, now, &mut events) {
-        Ok(()) => Ok(Outcome { host: change(host, after, now), events }),
+        Ok(()) => Ok(Decision::of_host(host, after, now, events)),
         Err(refusal) => Err(Rejection { refusal, events }),
     }
 }
@@ -63,7 +54,7 @@ pub fn reset_host(host: &HostFacts, now: Timestamp) -> Result<Outcome, Rejection
 /// # Errors
 ///
 /// `Internal` when the host is not bound, `Invalid` when there is no such check, or it can't be repeated.
-pub fn reset_validation(host: &HostFacts, id: &str, now: Timestamp) -> Result<Outcome, Refusal> {
+pub fn reset_validation(host: &HostFacts, id: &str, now: Timestamp) -> Result<Decision, Refusal> {
     let fields = &host.record.host;
     if fields.cluster_id.is_none() {
         let reason = format!("host {} is not bound to any cluster, reset validation", fields.id);
@@ -82,5 +73,5 @@ pub fn reset_validation(host: &HostFacts, id: &str, now: Timestamp) -> Result<Ou
             return Err(Refusal::invalid(reason));
         }
     }
-    Ok(Outcome { host: change(host, after, now), events: Vec::new() })
+    Ok(Decision::of_host(host, after, now, Vec::new()))
 }

@@ -1,7 +1,8 @@
 //! A user cancels the installation (state-machines §3.5).
 
 use crate::decide::host;
-use crate::decide::refresh::{Draft, Refresh};
+use crate::decide::refresh::Draft;
+use crate::model::decision::Decision;
 use crate::model::event::catalogue;
 use crate::model::facts::Facts;
 use crate::model::refusal::Refusal;
@@ -17,7 +18,7 @@ use super::wrong_state;
 ///
 /// `Conflict` when cluster or any host is in another state. Nothing is changed then, but what was tried is told
 /// (state-machines §11).
-pub fn cancel(facts: &Facts) -> Result<Refresh, Rejection> {
+pub fn cancel(facts: &Facts) -> Result<Decision, Rejection> {
     let mut draft = Draft::new(facts);
     match attempt(&mut draft) {
         Ok(()) => Ok(draft.unsettled()),

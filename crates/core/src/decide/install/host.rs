@@ -1,7 +1,8 @@
 //! A host is installed into a cluster that runs already (state-machines §8.3).
 
 use crate::decide::host;
-use crate::decide::refresh::{Draft, Refresh};
+use crate::decide::refresh::Draft;
+use crate::model::decision::Decision;
 use crate::model::event::catalogue;
 use crate::model::facts::Facts;
 use crate::model::host::HostKey;
@@ -13,7 +14,7 @@ use crate::model::refusal::Refusal;
 ///
 /// `NotFound` when the host is not among the facts or not bound, `Conflict` when it joins no installed cluster, is not
 /// ready, or is real and the service only simulates.
-pub fn install_host(facts: &Facts, key: HostKey) -> Result<Refresh, Refusal> {
+pub fn install_host(facts: &Facts, key: HostKey) -> Result<Decision, Refusal> {
     let mut draft = Draft::new(facts);
     let unknown = || Refusal::not_found(format!("Host {} not found", key.host_id));
     let place = draft.facts.hosts.iter().position(|host| host.key() == key).ok_or_else(unknown)?;

@@ -3,9 +3,10 @@
 use assisted_wire::cluster::{ClusterStatus, InstallationPreparationStatus as Status};
 use uuid::Uuid;
 
-use crate::decide::refresh::{Draft, Refresh};
+use crate::decide::refresh::Draft;
 use crate::model::action::Attempt;
 use crate::model::cluster::{ClusterRecord, PayloadImages};
+use crate::model::decision::Decision;
 use crate::model::event::catalogue;
 use crate::model::facts::Facts;
 use crate::state::cluster::preparation;
@@ -18,7 +19,7 @@ pub struct Generated {
 }
 
 /// The release payload was read: hosts can check whether they get its images.
-pub fn payload_read(facts: &Facts, images: PayloadImages) -> Refresh {
+pub fn payload_read(facts: &Facts, images: PayloadImages) -> Decision {
     let mut draft = Draft::new(facts);
     if let Some(record) = &mut draft.facts.cluster {
         record.payload = images;
@@ -39,7 +40,7 @@ pub fn awaits(record: &ClusterRecord, attempt: Attempt) -> bool {
 /// An attempt's files were generated, or could not be: `outcome` tells why.
 ///
 /// Harmless when it is told twice, when the user has given the attempt up meanwhile, or begun another.
-pub fn generated(facts: &Facts, attempt: Attempt, outcome: Result<Generated, String>) -> Refresh {
+pub fn generated(facts: &Facts, attempt: Attempt, outcome: Result<Generated, String>) -> Decision {
     let mut draft = Draft::new(facts);
     if let Some(record) = draft.facts.cluster.as_mut().filter(|record| awaits(record, attempt)) {
         let cluster = &mut record.cluster;

@@ -1,8 +1,9 @@
 //! A user resets the installation (state-machines §3.5).
 
 use crate::decide::host;
-use crate::decide::refresh::{Draft, Refresh};
+use crate::decide::refresh::Draft;
 use crate::model::action::Action;
+use crate::model::decision::Decision;
 use crate::model::event::catalogue;
 use crate::model::facts::Facts;
 use crate::model::refusal::Refusal;
@@ -18,7 +19,7 @@ use super::wrong_state;
 ///
 /// `Conflict` when cluster or any host is in another state. Nothing is changed then, but what was tried is told
 /// (state-machines §11).
-pub fn reset(facts: &Facts) -> Result<Refresh, Rejection> {
+pub fn reset(facts: &Facts) -> Result<Decision, Rejection> {
     let mut draft = Draft::new(facts);
     match attempt(&mut draft) {
         Ok(()) => {

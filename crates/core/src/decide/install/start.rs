@@ -5,9 +5,10 @@ use assisted_wire::host::{HostRole, HostStatus};
 use crate::admission::gate::{self, Operation};
 use crate::catalogue::feature::usage::Usages;
 use crate::decide::host;
-use crate::decide::refresh::{Draft, Refresh};
+use crate::decide::refresh::Draft;
 use crate::model::action::Action;
 use crate::model::cluster::ClusterRecord;
+use crate::model::decision::Decision;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::Facts;
 use crate::model::refusal::Refusal;
@@ -24,7 +25,7 @@ const FEW_HOSTS: usize = 3;
 ///
 /// `Invalid` when a host is not ready, `Conflict` when the cluster is not, or when the service only simulates and a host is real, `Internal` when no master can be bootstrap. Nothing is changed
 /// then.
-pub fn install(facts: &Facts) -> Result<Refresh, Refusal> {
+pub fn install(facts: &Facts) -> Result<Decision, Refusal> {
     let mut draft = Draft::new(facts);
     let left_open = draft.facts.hosts.iter().any(|host| host.record.host.role == Some(HostRole::AutoAssign));
     if host::role::fix(&mut draft.facts, &mut draft.events) {

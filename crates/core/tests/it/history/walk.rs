@@ -9,11 +9,12 @@ use assisted_core::decide::cluster::{controller_logs, day2, finalizing, kubeconf
 use assisted_core::decide::host::binding::{bind_host, reclaim_host, release_host};
 use assisted_core::decide::host::disable::{disable_host, enable_host};
 use assisted_core::decide::host::logs;
-use assisted_core::decide::host::reset::{Outcome, reset_host, reset_validation};
+use assisted_core::decide::host::reset::{reset_host, reset_validation};
 use assisted_core::decide::host::update::update_host;
 use assisted_core::decide::install::{self, Generated};
 use assisted_core::model::action::Attempt;
 use assisted_core::model::cluster::PayloadImages;
+use assisted_core::model::decision::Decision;
 use assisted_core::model::facts::HostFacts;
 use assisted_core::state::host::stage;
 use assisted_wire::cluster::ClusterStatus::{
@@ -224,9 +225,9 @@ impl Walk {
     }
 
     /// Writes down what became of a host.
-    fn note(&mut self, number: u16, outcome: Option<Outcome>) {
+    fn note(&mut self, number: u16, outcome: Option<Decision>) {
         if let (Some(outcome), Some(part)) = (outcome, self.part(number)) {
-            part.write(outcome.host, None);
+            part.write(outcome.hosts, None);
             part.told.extend(outcome.events);
         }
     }
@@ -377,7 +378,7 @@ impl Walk {
         let World { facts, infra_env, .. } = part;
         let record = self.world.facts.cluster.as_ref().unwrap();
         if let Ok(outcome) = bind_host(&facts.hosts[0], infra_env, record, &facts.policy, facts.now) {
-            part.write(outcome.host, None);
+            part.write(outcome.hosts, None);
             let host = part.facts.hosts.remove(0);
             let told = std::mem::take(&mut part.told);
             self.pool.remove(&number);
@@ -386,7 +387,7 @@ impl Walk {
         }
     }
 
-    fn leave(&mut self, number: u16, left: Option<Outcome>) {
+    fn leave(&mut self, number: u16, left: Option<Decision>) {
         if self.world.find(number).is_none() || left.is_none() {
             return;
         }

@@ -3,9 +3,9 @@
 use assisted_core::decide::cluster::{finalizing, kubeconfig, operators};
 use assisted_core::decide::host::progress::update;
 use assisted_core::decide::install::{self, Generated};
-use assisted_core::decide::refresh::Refresh;
 use assisted_core::model::action::{Action, Attempt};
 use assisted_core::model::cluster::ClusterRecord;
+use assisted_core::model::decision::Decision;
 use assisted_core::model::event::NewEvent;
 use assisted_core::model::refusal::Refusal;
 use assisted_wire::cluster::{Cluster, ClusterProgressInfo, ClusterStatus, FinalizingStage};
@@ -45,9 +45,8 @@ impl World {
     }
 
     /// Writes down what was decided.
-    pub fn take(&mut self, decided: Refresh) -> Vec<NewEvent> {
-        self.write(None, decided.cluster);
-        decided.hosts.into_iter().for_each(|change| self.write(Some(change), None));
+    pub fn take(&mut self, decided: Decision) -> Vec<NewEvent> {
+        self.write(decided.hosts, decided.cluster);
         self.told.extend(decided.events.clone());
         decided.events
     }

@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 use assisted_core::decide::host::registration::{Registered, register_host};
 use assisted_core::decide::host::reply::{ReplyEffect, reply};
-use assisted_core::decide::refresh::{Refresh, refresh};
+use assisted_core::decide::refresh::refresh;
 use assisted_core::model::cluster::ClusterRecord;
-use assisted_core::model::decision::HostChange;
+use assisted_core::model::decision::{Decision, HostChange};
 use assisted_core::model::event::NewEvent;
 use assisted_core::model::facts::{Facts, HostFacts};
 use assisted_core::model::host::{HostKey, HostRecord};
@@ -143,13 +143,14 @@ impl World {
             "admin",
             self.facts.now,
         )?;
+        let decision = registered.decision.clone();
         if registered.created {
-            assert!(registered.change.is_none());
+            assert!(decision.hosts.is_empty());
             self.insert(registered.host.clone());
         }
         self.heard(number);
-        self.write(registered.change.clone(), registered.cluster.clone());
-        self.told.extend(registered.events.clone());
+        self.write(decision.hosts, decision.cluster);
+        self.told.extend(decision.events);
         Ok(registered)
     }
 
@@ -177,8 +178,9 @@ impl World {
     pub fn answer(&mut self, number: u16, answer: &StepReply) -> Result<ReplyEffect, Refusal> {
         self.heard(number);
         let effect = reply(&self.facts, key(number), answer)?;
-        self.write(effect.host.clone(), effect.cluster.clone());
-        self.told.extend(effect.events.clone());
+        let decision = effect.decision.clone();
+        self.write(decision.hosts, decision.cluster);
+        self.told.extend(decision.events);
         Ok(effect)
     }
 
@@ -188,8 +190,8 @@ impl World {
         self.answer(number, &answer)
     }
 
-    pub fn write(&mut self, change: Option<HostChange>, cluster: Option<ClusterRecord>) {
-        if let Some(change) = change {
+    pub fn write(&mut self, changes: impl IntoIterator<Item = HostChange>, cluster: Option<ClusterRecord>) {
+        for change in changes {
             let host = self.facts.hosts.iter_mut().find(|host| host.key() == change.key).unwrap();
             if let Some(record) = change.record {
                 host.record = record;
@@ -204,18 +206,15 @@ impl World {
     }
 
     /// Looks at everything, and writes down what changed.
-    pub fn glance(&mut self) -> Refresh {
+    pub fn glance(&mut self) -> Decision {
         let outcome = refresh(&self.facts);
-        self.write(None, outcome.cluster.clone());
-        for host in outcome.hosts.clone() {
-            self.write(Some(host), None);
-        }
+        self.write(outcome.hosts.clone(), outcome.cluster.clone());
         self.told.extend(outcome.events.clone());
         outcome
     }
 
     /// The same, and holds that a second look finds nothing to do.
-    pub fn look(&mut self) -> Refresh {
+    pub fn look(&mut self) -> Decision {
         let outcome = self.glance();
         let again = refresh(&self.facts);
         assert!(again.hosts.is_empty(), "a second look changes hosts: {:?}", again.hosts);

@@ -25,8 +25,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::model::cluster::ClusterRecord;
-use crate::model::decision;
-use crate::model::decision::HostChange;
+use crate::model::decision::Decision;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::host::HostKey;
@@ -41,21 +40,9 @@ const MEDIA_LOST: i64 = 256;
 /// What an answer changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplyEffect {
-    /// The host, if it changed.
-    pub host: Option<HostChange>,
-    /// The cluster, if it changed.
-    pub cluster: Option<ClusterRecord>,
-    /// Events, in order.
-    pub events: Vec<NewEvent>,
+    pub decision: Decision,
     /// What was odd in the answer and is not kept, for the log.
     pub notes: Vec<String>,
-}
-
-impl ReplyEffect {
-    /// Whether the answer told nothing new.
-    pub fn is_empty(&self) -> bool {
-        self.host.is_none() && self.cluster.is_none() && self.events.is_empty()
-    }
 }
 
 /// A host and its cluster while an answer is worked in.
@@ -88,12 +75,8 @@ pub fn reply(facts: &Facts, key: HostKey, reply: &StepReply) -> Result<ReplyEffe
     } else {
         draft.failed(reply);
     }
-    Ok(ReplyEffect {
-        host: decision::change(before, draft.host, facts.now),
-        cluster: draft.cluster,
-        events: draft.events,
-        notes: draft.notes,
-    })
+    let decision = Decision::of_host(before, draft.host, facts.now, draft.events);
+    Ok(ReplyEffect { decision: Decision { cluster: draft.cluster, ..decision }, notes: draft.notes })
 }
 
 impl Draft<'_> {

@@ -10,14 +10,15 @@ use crate::decide::host::binding::{reclaim_host, release_host};
 use crate::decide::host::cancel::cancel;
 use crate::decide::host::disable::{disable_host, enable_host};
 use crate::decide::host::install::{install_day2, may_install};
-use crate::decide::host::reset::{self, Outcome};
+use crate::decide::host::reset;
 use crate::decide::host::{bootstrap, role};
+use crate::model::decision::Decision;
 use crate::model::report::ReportKind;
 use crate::state::host::{resetting, status_info as info};
 
 /// Takes an outcome over; the names of its events.
-fn take(facts: &mut Facts, outcome: Outcome) -> Vec<&'static str> {
-    if let Some(change) = outcome.host {
+fn take(facts: &mut Facts, outcome: Decision) -> Vec<&'static str> {
+    for change in outcome.hosts {
         change.record.into_iter().for_each(|record| facts.hosts[0].record = record);
         for (kind, text) in change.reports {
             facts.hosts[0].put_report(kind, text.into());

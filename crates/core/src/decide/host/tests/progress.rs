@@ -16,7 +16,7 @@ fn told(stage: Stage, info: &str) -> HostProgress {
 /// Works a report in, and takes over what changes.
 fn report(facts: &mut Facts, stage: Stage, info: &str) -> Result<Progressed, Refusal> {
     let outcome = update(facts, facts.hosts[0].key(), &told(stage, info))?;
-    if let Some(record) = outcome.host.clone().and_then(|change| change.record) {
+    if let Some(record) = outcome.decision.hosts.first().and_then(|change| change.record.clone()) {
         facts.hosts[0].record = record;
     }
     Ok(outcome)

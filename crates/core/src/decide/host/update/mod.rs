@@ -11,9 +11,8 @@ use assisted_wire::host::HostStatus;
 use assisted_wire::host_params::HostUpdateParams;
 
 use super::reply::judge_inventory;
-use super::reset::Outcome;
 use crate::admission::field::node_label;
-use crate::model::decision;
+use crate::model::decision::Decision;
 use crate::model::facts::Facts;
 use crate::model::host::HostKey;
 use crate::model::refusal::{Refusal, RefusalKind};
@@ -25,7 +24,7 @@ use crate::state::host::state::{self, DISCOVERY, UPDATABLE};
 /// # Errors
 ///
 /// The first member that can't be applied; then nothing is changed.
-pub fn update_host(facts: &Facts, key: HostKey, params: &HostUpdateParams) -> Result<Outcome, Refusal> {
+pub fn update_host(facts: &Facts, key: HostKey, params: &HostUpdateParams) -> Result<Decision, Refusal> {
     let before = facts.host(key)?;
     let mut after = before.clone();
     if let Some(role) = params.host_role {
@@ -84,7 +83,7 @@ pub fn update_host(facts: &Facts, key: HostKey, params: &HostUpdateParams) -> Re
         }
         judge_inventory(facts, &mut after, (*inventory).clone())?;
     }
-    Ok(Outcome { host: decision::change(before, after, facts.now), events: Vec::new() })
+    Ok(Decision::of_host(before, after, facts.now, Vec::new()))
 }
 
 /// Refuses a change when the installation has begun.
