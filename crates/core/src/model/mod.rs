@@ -5,6 +5,7 @@ pub mod cluster;
 pub mod deadline;
 pub mod decision;
 pub mod disk;
+pub mod embedded;
 pub mod event;
 pub mod facts;
 pub mod heard;

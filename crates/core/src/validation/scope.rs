@@ -9,6 +9,7 @@ use assisted_wire::id::HostId;
 use ipnet::IpNet;
 
 use super::settings::Ignored;
+use crate::model::embedded;
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::topology;
 use crate::network::connectivity::MajorityGroups;
@@ -74,8 +75,10 @@ impl<'a> Scope<'a> {
             free: OnceCell::new(),
             two_nodes_with_fencing: cluster
                 .is_some_and(|cluster| topology::is_two_nodes_with_fencing(cluster, &facts.hosts)),
-            ignored_host: Ignored::parse(ignored_host),
-            ignored_cluster: Ignored::parse(ignored_cluster),
+            ignored_host: Ignored::of(&record.map_or_else(Vec::new, embedded::ignored_host_validations)),
+            ignored_cluster: Ignored::of(
+                &record.map_or_else(Vec::new, embedded::ignored_cluster_validations),
+            ),
             // A cluster's own list, even an empty one, takes the place of the service's (validations §1.3).
             disabled_host: if ignored_host.is_empty() {
                 &policy.hosts.disabled_host_validations

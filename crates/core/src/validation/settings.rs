@@ -12,9 +12,8 @@ pub enum Ignored<I> {
 }
 
 impl<I: ValidationId> Ignored<I> {
-    /// Reads the stored list of a cluster; what is not known in it is passed over, as are lists that can't be read.
-    pub fn parse(stored: &str) -> Self {
-        let ids: Vec<String> = serde_json::from_str(stored).unwrap_or_default();
+    /// Out of the ids that a cluster keeps; what is not known among them is passed over.
+    pub fn of(ids: &[String]) -> Self {
         if ids.iter().any(|id| id == "all") {
             return Self::All;
         }
@@ -39,11 +38,14 @@ mod tests {
 
     #[test]
     fn ignored_lists() {
-        let parse = Ignored::<HostValidationId>::parse;
-        assert_eq!(parse(r#"["all"]"#), Ignored::All);
-        assert_eq!(parse(""), Ignored::Ids(vec![]));
-        assert_eq!(parse(r#"["mtu-valid","new-one"]"#), Ignored::Ids(vec![HostValidationId::MtuValid]));
-        assert!(!parse(r#"["all"]"#).contains(HostValidationId::HostnameUnique));
-        assert!(!parse(r#"["hostname-unique"]"#).contains(HostValidationId::HostnameUnique));
+        let of = |ids: &[&str]| {
+            let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+            Ignored::<HostValidationId>::of(&ids)
+        };
+        assert_eq!(of(&["all"]), Ignored::All);
+        assert_eq!(of(&[]), Ignored::Ids(vec![]));
+        assert_eq!(of(&["mtu-valid", "new-one"]), Ignored::Ids(vec![HostValidationId::MtuValid]));
+        assert!(!of(&["all"]).contains(HostValidationId::HostnameUnique));
+        assert!(!of(&["hostname-unique"]).contains(HostValidationId::HostnameUnique));
     }
 }

@@ -3,9 +3,7 @@
 use assisted_base::version::{self, Base, below};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::{NetworkType, RoleSet};
-use assisted_wire::embedded;
 use assisted_wire::host::HostRole;
-use assisted_wire::host_params::FencingCredentialsParams;
 
 use super::InstallConfigError;
 use super::document::{
@@ -13,6 +11,7 @@ use super::document::{
     Pool, Proxy,
 };
 use crate::model::cluster::ClusterRecord;
+use crate::model::embedded;
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::topology::{count_role, covers, is_two_nodes_with_fencing};
 use crate::network::family;
@@ -106,9 +105,7 @@ fn networking(cluster: &Cluster) -> Networking {
 fn fencing(hosts: &[HostFacts]) -> Result<Fencing, InstallConfigError> {
     let masters = hosts.iter().filter(|host| host.effective_role() == HostRole::Master);
     let credentials = masters.map(|host| {
-        let given: FencingCredentialsParams = embedded::read(&host.record.host.fencing_credentials)
-            .ok()
-            .flatten()
+        let given = embedded::fencing_credentials(&host.record.host)
             .ok_or_else(|| InstallConfigError::Fencing(host.name()))?;
         let mac_address = given.mac_address.unwrap_or_default();
         Ok(FencingCredential {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use assisted_wire::embedded;
 use assisted_wire::support_level::Usage;
 use serde_json::Value;
+
+use crate::model::embedded;
 
 /// Whose Ignition config is overridden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +21,12 @@ pub struct Usages(BTreeMap<String, Usage>);
 impl Usages {
     /// Reads what a cluster keeps; what can't be read counts as nothing.
     pub fn read(field: &str) -> Self {
-        Self(embedded::read(field).ok().flatten().unwrap_or_default())
+        Self(embedded::feature_usage(field).unwrap_or_default())
     }
 
     /// The text that a cluster keeps.
     pub fn write(&self) -> String {
-        embedded::write(&self.0).unwrap_or_default()
+        assisted_wire::embedded::write(&self.0).unwrap_or_default()
     }
 
     /// Notes that a feature is used, or that it no longer is.

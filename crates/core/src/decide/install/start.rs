@@ -9,6 +9,7 @@ use crate::decide::refresh::Draft;
 use crate::model::action::Action;
 use crate::model::cluster::ClusterRecord;
 use crate::model::decision::Decision;
+use crate::model::embedded;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::Facts;
 use crate::model::refusal::Refusal;
@@ -62,8 +63,8 @@ pub fn install(facts: &Facts) -> Result<Decision, Refusal> {
 
 /// Notes which features an installation uses, and tells if the user does without some validations.
 fn note(record: &mut ClusterRecord, roles_assigned: bool) -> Option<NewEvent> {
-    let any = |list: &str| serde_json::from_str(list).is_ok_and(|ids: Vec<String>| !ids.is_empty());
-    let ignored = any(&record.ignored_host_validations) || any(&record.ignored_cluster_validations);
+    let ignored = !embedded::ignored_host_validations(record).is_empty()
+        || !embedded::ignored_cluster_validations(record).is_empty();
     if roles_assigned || ignored {
         let mut usages = Usages::read(&record.cluster.feature_usage);
         if roles_assigned {

@@ -2,6 +2,7 @@
 
 use super::situation::keeps_partitions;
 use crate::model::disk;
+use crate::model::embedded;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
 use crate::policy::Policy;
@@ -32,7 +33,7 @@ pub(crate) fn disks_to_format(host: &HostFacts) -> Vec<String> {
 /// Ids of the disks that stay as they are: at the user's wish, or because partitions on them are kept.
 fn disks_left(host: &HostFacts) -> Vec<&str> {
     let fields = &host.record.host;
-    let keeps = keeps_partitions(&fields.installer_args);
+    let keeps = keeps_partitions(&embedded::installer_args(fields));
     ids(&fields.skip_formatting_disks).chain(keeps.then(|| disk::chosen(fields))).collect()
 }
 

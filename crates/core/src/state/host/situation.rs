@@ -12,7 +12,7 @@ use super::surroundings::Surroundings;
 use super::{limits, stage};
 use crate::model::facts::HostFacts;
 use crate::model::report::ReportKind;
-use crate::model::{deadline, disk};
+use crate::model::{deadline, disk, embedded};
 use crate::validation::Results;
 use crate::validation::host::invalid_images;
 
@@ -76,7 +76,7 @@ impl<'a> Situation<'a> {
             return false;
         }
         let speed = disk::speed_of(self.host.report(ReportKind::DisksInfo), disk::chosen(self.fields()));
-        keeps_partitions(&self.fields().installer_args)
+        keeps_partitions(&embedded::installer_args(self.fields()))
             || self.host.inventory.as_deref().is_some_and(boots_persistently)
             || speed.is_some_and(|speed| speed.tested && speed.exit_code == 0)
     }
@@ -93,9 +93,8 @@ impl<'a> Situation<'a> {
 }
 
 /// Whether arguments of the installer tell to keep partitions: the disk is not to be written to before.
-pub(crate) fn keeps_partitions(installer_args: &str) -> bool {
-    let arguments: Vec<String> = serde_json::from_str(installer_args).unwrap_or_default();
-    arguments.iter().any(|argument| {
+pub(crate) fn keeps_partitions(installer_args: &[String]) -> bool {
+    installer_args.iter().any(|argument| {
         let flag = argument.split('=').next().unwrap_or_default();
         matches!(flag, "--save-partlabel" | "--save-partindex")
     })

@@ -1,13 +1,10 @@
 //! `network-type-valid`, `custom-manifests-requirements-satisfied`: the network plug-in goes with the rest.
 
-use std::collections::BTreeMap;
-
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::NetworkType;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use super::View;
+use crate::model::embedded;
 use crate::model::outcome::Outcome;
 use crate::network::family;
 
@@ -67,25 +64,11 @@ pub(super) fn unreadable_usage() -> Outcome {
 
 /// Whether the user uploaded a manifest; `None` when the record of used features can't be read.
 pub(super) fn has_custom_manifest(cluster: &Cluster) -> Option<bool> {
-    if cluster.feature_usage.is_empty() {
-        return Some(false);
-    }
-    let usage: BTreeMap<String, IgnoredAny> = serde_json::from_str(&cluster.feature_usage).ok()?;
-    Some(usage.contains_key("Custom manifest"))
+    Some(embedded::used_features(cluster)?.iter().any(|name| name == "Custom manifest"))
 }
 
 /// The network type that will be installed: that of the install-config overrides, else the cluster's.
 pub(super) fn effective_network_type(cluster: &Cluster) -> String {
-    #[derive(Deserialize)]
-    struct Overrides {
-        networking: Option<Networking>,
-    }
-    #[derive(Deserialize)]
-    struct Networking {
-        #[serde(rename = "networkType")]
-        network_type: Option<String>,
-    }
-    let overrides = serde_json::from_str::<Overrides>(&cluster.install_config_overrides).ok();
-    let overridden = overrides.and_then(|all| all.networking?.network_type).filter(|kind| !kind.is_empty());
-    overridden.unwrap_or_else(|| cluster.network_type.map_or_else(String::new, |kind| kind.to_string()))
+    embedded::overridden_network_type(cluster)
+        .unwrap_or_else(|| cluster.network_type.map_or_else(String::new, |kind| kind.to_string()))
 }

@@ -1,6 +1,6 @@
 //! The arguments of each step: one JSON text each, or as the step wants them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use assisted_wire::cluster::{Cluster, DiskEncryptionMode};
@@ -21,7 +21,7 @@ use super::{dhcp, images, install, logs, reclaim};
 use crate::model::facts::{Facts, HostFacts, takes_part};
 use crate::model::infra_env::InfraEnvRecord;
 use crate::model::report::ReportKind;
-use crate::model::{disk, topology};
+use crate::model::{disk, embedded, topology};
 use crate::network::address;
 use crate::state::host::situation::{boots_persistently, keeps_partitions};
 
@@ -77,7 +77,7 @@ fn disk_speed(facts: &Facts, host: &HostFacts) -> Option<Vec<String>> {
     if disk.is_empty()
         || known.is_some()
         || boots_persistently(inventory)
-        || keeps_partitions(&fields.installer_args)
+        || keeps_partitions(&embedded::installer_args(fields))
     {
         return None;
     }
@@ -215,8 +215,7 @@ fn ignition(cluster: &Cluster, host: &HostFacts) -> Option<ApiVipConnectivityReq
         key: key.to_owned(),
         value: value.to_owned(),
     };
-    let own: BTreeMap<String, String> =
-        serde_json::from_str(&host.record.ignition_endpoint_http_headers).unwrap_or_default();
+    let own = embedded::ignition_endpoint_http_headers(&host.record);
     let bearer = (!token.is_empty()).then(|| header("Authorization", &format!("Bearer {}", token.expose())));
     let headers: Vec<_> =
         bearer.into_iter().chain(own.iter().map(|(key, value)| header(key, value))).collect();

@@ -12,6 +12,7 @@ use crate::catalogue::operator::catalogue::CLUSTER_VERSION;
 use crate::decide::host::simulated::may_be_installed;
 use crate::model::cluster::ClusterRecord;
 use crate::model::disk;
+use crate::model::embedded;
 use crate::model::facts::{Facts, HostFacts};
 use crate::state::host::format::disks_to_format;
 use crate::state::host::situation::{boots_persistently, keeps_partitions};
@@ -55,7 +56,7 @@ pub(super) fn request(facts: &Facts, record: &ClusterRecord, host: &HostFacts) -
         mco_image: of_day1(&record.payload.mco),
         openshift_version: of_day1(&cluster.openshift_version),
         service_ips: None,
-        skip_installation_disk_cleanup: keeps_partitions(&arguments),
+        skip_installation_disk_cleanup: keeps_partitions(&embedded::texts(&arguments)),
         installer_args: arguments,
         enable_skip_mco_reboot: policy.clusters.enable_skip_mco_reboot
             && cluster.cpu_architecture != Some(CpuArchitecture::S390x)

@@ -9,6 +9,7 @@ use ipnet::IpNet;
 use crate::catalogue::platform::host_support::ORACLE;
 use crate::disk::paths;
 use crate::model::cluster::{ClusterRecord, IpStack};
+use crate::model::embedded;
 use crate::model::facts::{Facts, HostFacts, takes_part};
 use crate::model::{disk, topology};
 use crate::network::{address, family};
@@ -27,7 +28,7 @@ const OVERRIDE: &str = "ai.ip_cfg_override=1";
 /// The arguments as a JSON list; empty when there are none. `None` when the network can't be told.
 pub(super) fn of(facts: &Facts, record: &ClusterRecord, host: &HostFacts) -> Option<String> {
     let inventory = host.inventory.as_deref()?;
-    let given: Vec<String> = serde_json::from_str(&host.record.host.installer_args).unwrap_or_default();
+    let given = embedded::installer_args(&host.record.host);
     let network = primary_network(facts, record);
     let on_oci = is_on_oci(record, inventory);
     let unknown_network = topology::is_day2(&record.cluster) && !on_oci && network.is_none();
