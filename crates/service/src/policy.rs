@@ -7,7 +7,7 @@ use assisted_core::policy::{self, Policy, Requirements};
 
 /// Copies the members that settings and policy have under one name; then come those that differ.
 macro_rules! copy {
-    ($part:ident from $from:expr: $($same:ident),+ $(; $($own:ident: $value:expr),+)?) => {
+    ($part:ident from $from:expr => $($same:ident),+ $(; $($own:ident: $value:expr),+)?) => {
         policy::$part { $($same: $from.$same.clone(),)+ $($($own: $value,)+)? }
     };
 }
@@ -30,14 +30,60 @@ pub fn policy(settings: &Settings) -> Result<Policy, SettingsError> {
             deleted_inactive_after: settings.retention.deleted_inactive_after,
         },
         versions: versions(&settings.versions),
-        images: copy!(Images from settings.images: agent, installer, controller, self_version, release_tag, iso_image_type, enable_upgrade_agent; agent_as_image: settings.images.agent_delivery == AgentDelivery::Image),
-        clusters: copy!(Clusters from settings.clusters: cluster_network_cidr, cluster_network_host_prefix, cluster_network_cidr_ipv6, cluster_network_host_prefix_ipv6, service_network_cidr, service_network_cidr_ipv6, ntp_default_server, public_container_registries, registry_creds, ipv6_support, disk_encryption_support, disk_encryption_cipher, tna_clusters_support, tnf_clusters_support, enable_single_node_dnsmasq, check_cluster_version, approve_all_csrs, enable_skip_mco_reboot),
-        hosts: copy!(Hosts from settings.hosts: max_disconnection_time, enable_auto_assign, disabled_host_validations, disabled_cluster_validations, disabled_steps, disk_check_timeout, image_availability_timeout, agent_inventory_max_size, agent_inventory_disk_min_size, bootstrap_host_mac, enable_virtual_interfaces, enable_soft_timeouts),
-        hardware: copy!(Hardware from settings.hardware: max_time_diff_minutes, edge_workers_product_names; requirements: requirements(&settings.hardware.requirements)?),
-        timeouts: copy!(Timeouts from settings.timeouts: prepare_for_installation, prepare_for_installation_host, installation, finalizing, host_installing_pending_user_action, reset_cluster, log_pending, log_collection, host_log_pending, host_log_collection),
-        host_stages: copy!(HostStageTimeouts from settings.host_stages: starting_installation, waiting_for_control_plane, waiting_for_bootkube, waiting_for_controller, installing, writing_image_to_disk, copying_registry_data_to_disk, rebooting, waiting_for_ignition, configuring, joined),
-        finalizing_stages: copy!(FinalizingStageTimeouts from settings.finalizing_stages: waiting_for_cluster_operators, adding_router_ca, applying_olm_manifests, waiting_for_olm_operators_csv_initialization, waiting_for_olm_operators_csv, waiting_for_olm_operator_setup_jobs, done),
-        operators: copy!(Operators from settings.operators: lvm_cpu_per_host, odf_num_minimum_disk, odf_per_disk_cpu_count, odf_per_disk_ram_gib, odf_num_minimum_host, odf_per_host_cpu_compact_mode, odf_per_host_memory_gib_compact_mode, odf_per_host_cpu_standard_mode, odf_per_host_memory_gib_standard_mode, odf_min_disk_size_gb, cnv_sno_install_hpp, cnv_sno_pool_size_request_hpp_gib, osc_cpu_per_host, osc_memory_per_host_mib, mtv_cpu_per_host, mtv_memory_per_host_mib, openshift_ai_min_worker_memory_gib, openshift_ai_min_worker_cpu_cores; lvm_memory_per_host_mib: settings.operators.lvm_memory_per_host_mib.parse().ok()),
+        images: copy!(
+            Images from settings.images =>
+                agent, installer, controller, release_image_mirror, self_version, release_tag,
+                iso_image_type, enable_upgrade_agent;
+                agent_as_image: settings.images.agent_delivery == AgentDelivery::Image
+        ),
+        clusters: copy!(
+            Clusters from settings.clusters =>
+                cluster_network_cidr, cluster_network_host_prefix, cluster_network_cidr_ipv6,
+                cluster_network_host_prefix_ipv6, service_network_cidr, service_network_cidr_ipv6,
+                ntp_default_server, public_container_registries, registry_creds, ipv6_support,
+                disk_encryption_support, disk_encryption_cipher, tna_clusters_support, tnf_clusters_support,
+                enable_single_node_dnsmasq, check_cluster_version, approve_all_csrs, enable_skip_mco_reboot
+        ),
+        hosts: copy!(
+            Hosts from settings.hosts =>
+                max_disconnection_time, enable_auto_assign, disabled_host_validations,
+                disabled_cluster_validations, disabled_steps, disk_check_timeout,
+                image_availability_timeout, agent_inventory_max_size, agent_inventory_disk_min_size,
+                bootstrap_host_mac, enable_virtual_interfaces, enable_soft_timeouts
+        ),
+        hardware: copy!(
+            Hardware from settings.hardware =>
+                max_time_diff_minutes, edge_workers_product_names;
+                requirements: requirements(&settings.hardware.requirements)?
+        ),
+        timeouts: copy!(
+            Timeouts from settings.timeouts =>
+                prepare_for_installation, prepare_for_installation_host, installation, finalizing,
+                host_installing_pending_user_action, reset_cluster, log_pending, log_collection,
+                host_log_pending, host_log_collection
+        ),
+        host_stages: copy!(
+            HostStageTimeouts from settings.host_stages =>
+                starting_installation, waiting_for_control_plane, waiting_for_bootkube,
+                waiting_for_controller, installing, writing_image_to_disk, copying_registry_data_to_disk,
+                rebooting, waiting_for_ignition, configuring, joined
+        ),
+        finalizing_stages: copy!(
+            FinalizingStageTimeouts from settings.finalizing_stages =>
+                waiting_for_cluster_operators, adding_router_ca, applying_olm_manifests,
+                waiting_for_olm_operators_csv_initialization, waiting_for_olm_operators_csv,
+                waiting_for_olm_operator_setup_jobs, done
+        ),
+        operators: copy!(
+            Operators from settings.operators =>
+                lvm_cpu_per_host, odf_num_minimum_disk, odf_per_disk_cpu_count, odf_per_disk_ram_gib,
+                odf_num_minimum_host, odf_per_host_cpu_compact_mode, odf_per_host_memory_gib_compact_mode,
+                odf_per_host_cpu_standard_mode, odf_per_host_memory_gib_standard_mode, odf_min_disk_size_gb,
+                cnv_sno_install_hpp, cnv_sno_pool_size_request_hpp_gib, osc_cpu_per_host,
+                osc_memory_per_host_mib, mtv_cpu_per_host, mtv_memory_per_host_mib,
+                openshift_ai_min_worker_memory_gib, openshift_ai_min_worker_cpu_cores;
+                lvm_memory_per_host_mib: settings.operators.lvm_memory_per_host_mib.parse().ok()
+        ),
     })
 }
 

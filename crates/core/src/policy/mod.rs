@@ -86,6 +86,8 @@ part! {
         installer: String = "quay.io/edge-infrastructure/assisted-installer:latest".to_owned();
         /// Image of the controller in the new cluster.
         controller: String = "quay.io/edge-infrastructure/assisted-installer-controller:latest".to_owned();
+        /// Mirror that release images are read from to run the installer; empty: none.
+        release_image_mirror: String = String::new();
         /// What the service calls its own version.
         self_version: String = "Unknown".to_owned();
         /// Tag of the release that the service is part of.

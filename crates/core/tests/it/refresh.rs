@@ -160,7 +160,7 @@ fn media() {
     let effect = world.answer(1, &lost).unwrap();
     assert_eq!(names(&effect.decision.events), ["host_status_updated", "host_media_disconnected"]);
     assert!(world.host(1).status_info.starts_with("Unable to read from the discovery media."));
-    assert!(world.answer(1, &lost).unwrap().is_empty(), "told once");
+    assert!(world.answer(1, &lost).unwrap().decision.is_empty(), "told once");
     world.look();
     assert_eq!(world.status(1), HostStatus::Disconnected);
     world.tell(1, StepType::Inventory, &inventory(1)).unwrap();

@@ -88,7 +88,7 @@ fn failures_change_nothing() {
     for step in StepType::ALL.iter().filter(|step| **step != StepType::TangConnectivityCheck) {
         let reply =
             StepReply { step_type: Some(*step), exit_code: -1, output: "x".to_owned(), ..Default::default() };
-        assert!(world.answer(1, &reply).unwrap().is_empty(), "{step}");
+        assert!(world.answer(1, &reply).unwrap().decision.is_empty(), "{step}");
     }
     let tang = StepReply {
         step_type: Some(StepType::TangConnectivityCheck),
@@ -123,7 +123,7 @@ fn vips_are_verified() {
     let found = json!([{"vip": "192.168.124.3", "vip_type": "api", "verification": "succeeded"},
                        {"vip": "192.168.124.5", "vip_type": "ingress", "verification": "failed"}]);
     assert!(world.tell(1, StepType::VerifyVips, &found).unwrap().decision.cluster.is_some());
-    assert!(world.tell(1, StepType::VerifyVips, &found).unwrap().is_empty());
+    assert!(world.tell(1, StepType::VerifyVips, &found).unwrap().decision.is_empty());
     let mut pool = World::new(None);
     pool.register(1).unwrap();
     assert_eq!(pool.tell(1, StepType::VerifyVips, &found).unwrap_err().kind, RefusalKind::Internal);
@@ -135,7 +135,7 @@ fn agents_are_replaced() {
     for (result, name) in [("success", "upgrade_agent_finished"), ("failure", "upgrade_agent_failed")] {
         let told =
             world.tell(1, StepType::UpgradeAgent, &json!({"agent_image": "i", "result": result})).unwrap();
-        assert_eq!(names(&told.events), [name]);
+        assert_eq!(names(&told.decision.events), [name]);
     }
-    assert!(world.tell(1, StepType::UpgradeAgent, &json!({"agent_image": "i"})).unwrap().is_empty());
+    assert!(world.tell(1, StepType::UpgradeAgent, &json!({"agent_image": "i"})).unwrap().decision.is_empty());
 }

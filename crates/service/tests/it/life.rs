@@ -110,7 +110,7 @@ async fn registered_again(database: Database) {
     let response = lab.register(infra_env.id, host.host_id).await.unwrap();
     assert!(response.next_step_runner_command.is_some());
     let again = lab.get(host).await;
-    assert_eq!(again.kind, HostStatus::Discovering);
+    assert_eq!(again.status, HostStatus::Discovering);
     assert!(again.inventory.is_empty() && again.ntp_sources.is_empty());
     assert_eq!(again.installation_disk_path, "/dev/sda");
     assert_eq!(lab.steps(host).await, [StepType::Inventory]);

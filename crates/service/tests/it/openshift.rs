@@ -537,7 +537,7 @@ async fn ways_that_are_bad() {
         for (part, times, fault) in *faults {
             proxy.spoil(part, *times, fault.clone());
         }
-        let (kind, reason) = attempt(&lab, id).await;
+        let (status, reason) = attempt(&lab, id).await;
         if told.is_empty() {
             assert_eq!(status, Some(InstallationPreparationStatus::Success), "{what}: {reason}");
         } else {
@@ -549,7 +549,7 @@ async fn ways_that_are_bad() {
             assert!(failures.iter().any(|message| message.contains(&reason)), "{what}: {failures:?}");
             // Mended, it goes on.
             proxy.mend();
-            let (kind, reason) = attempt(&lab, id).await;
+            let (status, reason) = attempt(&lab, id).await;
             assert_eq!(status, Some(InstallationPreparationStatus::Success), "{what}, mended: {reason}");
         }
         proxy.mend();
@@ -584,7 +584,7 @@ async fn places_that_are_bad() {
         let lab = Lab::generating(&database, time, site.reading(&places, transport, |_| {})).await;
         let id = lab.ready().await.id;
         site.release(version(&lab.get_cluster(id).await), oci::OPENSHIFT_INSTALL).await;
-        let (kind, reason) = attempt(&lab, id).await;
+        let (status, reason) = attempt(&lab, id).await;
         match told {
             None => assert_eq!(status, Some(InstallationPreparationStatus::Success), "{what}: {reason}"),
             Some(told) => {
@@ -620,7 +620,7 @@ async fn certificates_and_authorities_that_are_given() {
     let id = lab.ready().await.id;
     let program = site.beside(CERTIFIED);
     site.release(version(&lab.get_cluster(id).await), &program).await;
-    let (kind, reason) = attempt(&lab, id).await;
+    let (status, reason) = attempt(&lab, id).await;
     assert_eq!(status, Some(InstallationPreparationStatus::Success), "{reason}");
     let config = lab.json(id, "install-config.yaml").await;
     assert_eq!(config["additionalTrustBundle"], vendor.trim());

@@ -337,7 +337,7 @@ fn clusters_that_only_take_hosts() {
     assert_eq!(
         updated(&facts, &json!({"disk_encryption": {"enable_on": "all"}})).unwrap_err().reason,
         "cannot update cluster 00000000-0000-0000-0000-000000000007, it is not permitted to change disk encryption \
-         policy for an imported cluster"
+         settings for an imported cluster"
     );
 }
 

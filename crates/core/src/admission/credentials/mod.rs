@@ -7,7 +7,7 @@ use assisted_wire::operator::OperatorStatus;
 
 use crate::admission::gate::{self, Invoker, Operation};
 use crate::catalogue::operator::catalogue;
-use crate::model::refusal::{Refusal, RefusalKind};
+use crate::model::refusal::Refusal;
 use crate::policy::Policy;
 
 pub use ingress::{IngressCaError, with_ingress_ca};
@@ -62,6 +62,7 @@ mod tests {
     use assisted_wire::operator::MonitoredOperator;
 
     use super::*;
+    use crate::model::refusal::RefusalKind;
     use crate::validation::testing;
 
     fn cluster(status: ClusterStatus) -> Cluster {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::Place;
-use crate::model::refusal::{Refusal, RefusalKind};
+use crate::model::refusal::Refusal;
 
 /// Bytes of a manifest at most.
 pub const LARGEST: usize = 1 << 20;
@@ -125,6 +125,7 @@ mod tests {
     use assisted_wire::manifest::ManifestFolder;
 
     use super::*;
+    use crate::model::refusal::RefusalKind;
 
     fn place(file_name: &str) -> Place<'_> {
         Place { cluster_id: ClusterId::default(), folder: ManifestFolder::Openshift, file_name }

@@ -343,7 +343,7 @@ mod tests {
             ),
             (
                 Platform { r#type: Baremetal, ..external("x", None) },
-                "External policy can only be set with external platform type",
+                "External settings can only be set with external platform type",
             ),
         ] {
             assert_eq!(create(platform), Err(text.to_owned()));

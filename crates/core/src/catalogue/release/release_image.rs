@@ -103,7 +103,6 @@ pub(super) fn newest<'a>(images: impl Iterator<Item = &'a ReleaseImage>) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::JsonList;
 
     const X86: CpuArchitecture = CpuArchitecture::X8664;
 

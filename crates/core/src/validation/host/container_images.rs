@@ -34,7 +34,7 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     let names = invalid.join(",");
     Outcome::failure(format!(
         "Failed to fetch container images needed for installation from {names}. This may be due to a network hiccup. \
-         Retry to install again. If this problem persists, check your network policy to make sure you’re not blocked."
+         Retry to install again. If this problem persists, check your network settings to make sure you’re not blocked."
     ))
     .measured(format!("failed: {names}"))
     .required("every image pulled")

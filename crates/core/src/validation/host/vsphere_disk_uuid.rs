@@ -28,7 +28,7 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
         )
         .measured("a disk without UUID")
         .required("a UUID of each disk")
-        .remedy("Set disk.EnableUUID to TRUE in the virtual machine's advanced policy, and boot it anew.")
+        .remedy("Set disk.EnableUUID to TRUE in the virtual machine's advanced settings, and boot it anew.")
     } else {
         Outcome::success("VSphere disk.EnableUUID is enabled for this virtual machine")
     }

@@ -134,13 +134,13 @@ fn bound_and_released_hosts_register_again() {
     for _ in 0..3 {
         let host = &world.facts.hosts[0];
         let bound = bind_host(host, &world.infra_env, &record, &policy, world.facts.now).unwrap();
-        world.write(bound.host, None);
+        world.write(bound.hosts, None);
         world.facts.cluster = Some(record.clone());
         world.bring(1);
         world.look();
         assert_eq!(world.status(1), HostStatus::PendingForInput);
         let released = release_host(&world.facts.hosts[0], world.facts.now).unwrap();
-        world.write(released.host, None);
+        world.write(released.hosts, None);
         world.facts.cluster = None;
         world.bring(1);
         world.look();

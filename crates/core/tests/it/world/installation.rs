@@ -123,10 +123,8 @@ impl World {
     /// A host tells its stage, with further words.
     pub fn report(&mut self, number: u16, stage: HostStage, info: &str) -> Result<Vec<NewEvent>, Refusal> {
         let told = HostProgress { current_stage: Some(stage), progress_info: info.to_owned() };
-        let progressed = update(&self.facts, key(number), &told)?;
-        self.write(progressed.host, None);
-        self.told.extend(progressed.events.clone());
-        Ok(progressed.events)
+        let decision = update(&self.facts, key(number), &told)?.decision;
+        Ok(self.take(decision))
     }
 
     pub fn reach(&mut self, number: u16, stage: HostStage) -> Result<Vec<NewEvent>, Refusal> {

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use assisted_base::version;
 use assisted_blob::Blob;
 use assisted_core::admission::install_config::{self, Additions};
 use assisted_core::model::cluster::{ClusterRecord, PayloadImages};
@@ -23,7 +24,6 @@ use assisted_core::model::host::HostKey;
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::topology;
 use assisted_core::network::{address, node_ip};
-use assisted_core::version;
 use assisted_release::{
     Cache, Key, Lease, Mirrors, Program, PullSecret, Reference, Registries, Release, Session, component,
     extract, image,

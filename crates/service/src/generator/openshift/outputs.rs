@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use assisted_base::version;
 use assisted_core::catalogue::operator::subscription::{self, Objects};
 use assisted_core::decide::host::steps::vip_mac;
 use assisted_core::model::cluster::ClusterRecord;
@@ -10,7 +11,6 @@ use assisted_core::model::facts::{Facts, HostFacts};
 use assisted_core::model::topology;
 use assisted_core::network::{address, node_ip};
 use assisted_core::state::host::boots_persistently;
-use assisted_core::version;
 use assisted_ignition::install::bare_metal_host::Machine;
 use assisted_ignition::install::bootstrap::{self, Bootstrap};
 use assisted_ignition::install::host::Host;

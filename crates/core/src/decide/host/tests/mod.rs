@@ -141,16 +141,16 @@ impl Facts {
             error: error.to_owned(),
             ..StepReply::default()
         };
-        let effect = reply::reply(self, self.hosts[0].key(), &answer).unwrap();
-        if let Some(change) = effect.host {
+        let decision = reply::reply(self, self.hosts[0].key(), &answer).unwrap().decision;
+        for change in decision.hosts {
             let host: &mut HostFacts = &mut self.hosts[0];
             change.record.into_iter().for_each(|record| host.record = record);
             for (kind, text) in change.reports {
                 host.put_report(kind, text.into());
             }
         }
-        self.cluster = effect.cluster.or(self.cluster.take());
-        effect.events
+        self.cluster = decision.cluster.or(self.cluster.take());
+        decision.events
     }
 }
 

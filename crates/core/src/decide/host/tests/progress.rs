@@ -79,16 +79,16 @@ fn states_and_texts_on_the_way() {
     let mut facts = playing(HostRole::Worker, false);
     let outcome = report(&mut facts, Stage::StartingInstallation, "worker").unwrap();
     assert_eq!(facts.told(), (S::InstallingInProgress, "Starting installation"));
-    assert_eq!(names(&outcome.events), ["host_status_updated", "host_install_progress_updated"]);
+    assert_eq!(names(&outcome.decision.events), ["host_status_updated", "host_install_progress_updated"]);
     assert_eq!(
-        outcome.events[1].message,
+        outcome.decision.events[1].message,
         "Host: host-1, reached installation stage Starting installation: worker"
     );
     report(&mut facts, Stage::Rebooting, "").unwrap();
     assert_eq!(facts.told(), (S::InstallingInProgress, "Rebooting"));
     let outcome = report(&mut facts, Stage::Done, "").unwrap();
     assert_eq!(facts.told(), (S::Installed, "Done"));
-    assert_eq!(outcome.events[1].message, "Host: host-1, reached installation stage Done");
+    assert_eq!(outcome.decision.events[1].message, "Host: host-1, reached installation stage Done");
     assert_eq!(refused(&mut facts, Stage::Joined).0, RefusalKind::Conflict);
 }
 
@@ -100,7 +100,7 @@ fn the_same_again() {
     assert_eq!(report(&mut facts, Stage::WritingImageToDisk, "5%").unwrap(), Progressed::default());
     let outcome = report(&mut facts, Stage::WritingImageToDisk, "10%").unwrap();
     assert!(!outcome.stage_changed);
-    assert_eq!(names(&outcome.events), ["host_install_progress_updated"]);
+    assert_eq!(names(&outcome.decision.events), ["host_install_progress_updated"]);
     let progress = facts.first().progress.as_ref().unwrap();
     assert_eq!(progress.stage_updated_at, facts.now.into());
     assert_eq!(progress.stage_started_at, now().into());
@@ -163,7 +163,7 @@ fn failure_keeps_the_stage() {
         assert_eq!(facts.told(), (S::Error, text));
         assert_eq!(percentage(&facts), 22);
         assert_eq!(facts.first().progress.as_ref().unwrap().current_stage, Some(Stage::Installing));
-        assert_eq!(names(&outcome.events), ["host_status_updated", "host_install_progress_updated"]);
+        assert_eq!(names(&outcome.decision.events), ["host_status_updated", "host_install_progress_updated"]);
     }
 }
 

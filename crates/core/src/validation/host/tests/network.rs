@@ -237,7 +237,7 @@ pub(super) fn images() {
             &told(&bad),
             id,
             "Failed to fetch container images needed for installation from a. This may be due to a network hiccup. \
-             Retry to install again. If this problem persists, check your network policy to make sure you’re not \
+             Retry to install again. If this problem persists, check your network settings to make sure you’re not \
              blocked.",
         );
     }
