@@ -41,9 +41,6 @@ const SSO: &str = "it belongs to AUTH_TYPE=rhsso, which is not part of this vers
 const LOOP: &str =
     "no loop goes over all clusters and hosts: each is looked at when something changes, or becomes due";
 const LEADER: &str = "replicas elect no leader: each takes work from the database under a lease";
-const GPU: &str =
-    "no host is searched for GPUs in this version: the operator is installed with and without one";
-const OPERATOR: &str = "what it changes of an operator is not part of this version";
 
 const fn refused(name: &'static str, harmless: &'static [&'static str], why: &'static str) -> Unread {
     Unread { name, fate: Fate::Refused { harmless, unless: None, why } }
@@ -66,8 +63,6 @@ pub const UNREAD: &[Unread] = &[
     no_effect("ACKNOWLEDGE_DEPRECATED_OCM_SELF_TOKEN", SSO),
     no_effect("ADMIN_USERS", SSO),
     no_effect("ALLOW_CONVERGED_FLOW", KUBE),
-    no_effect("AMD_REQUIRE_GPU", GPU),
-    refused("AMD_SUPPORTED_GPUS", &["1002"], OPERATOR),
     no_effect("APPROVE_CSRS_REQUEUE_DURATION", KUBE),
     no_effect("AWS_ACCESS_KEY_ID", S3),
     no_effect("AWS_SECRET_ACCESS_KEY", S3),
@@ -80,8 +75,6 @@ pub const UNREAD: &[Unread] = &[
     no_effect("CLUSTER_MONITOR_INTERVAL", LOOP),
     no_effect("CLUSTER_MONITOR_PER_CLUSTER_DEADLINE", LOOP),
     refused("CNV_MODE", ON, "this version installs virtualization from the channel of the vendor only"),
-    refused("CNV_SUPPORTED_GPUS", &["10de:1db6,10de:1eb8"], OPERATOR),
-    refused("CNV_SUPPORTED_SRIOV_NICS", &["8086:158b,15b3:1015,15b3:1017,15b3:1013,15b3:101b"], OPERATOR),
     no_effect("CREATE_S3_BUCKET", S3),
     no_effect("DATA_TEMP_DIR", "images are put together while they are sent: nothing is kept for a while"),
     no_effect("DATA_UPLOAD_ENDPOINT", UPLOAD),
@@ -125,18 +118,11 @@ pub const UNREAD: &[Unread] = &[
     no_effect("LEADER_LEASE_DURATION", LEADER),
     no_effect("LEADER_RENEW_DEADLINE", LEADER),
     no_effect("LEADER_RETRY_INTERVAL", LEADER),
-    refused("MCE_MIN_OPENSHIFT_VERSION", &["4.10.0", "4.10"], OPERATOR),
-    refused("MIN_PERCENTAGE_OF_MATCHING_NODES_FOR_REMEDIATION", &["51%"], OPERATOR),
     no_effect("NAMESPACE", LEADER),
-    refused("NODE_HEALTHCHECK_UNHEALTHY_CONDITIONS_UNKNOWN_DURATION", &["300s", "5m"], OPERATOR),
-    refused("NODE_HEALTHCHECK_UNHEALTHY_CONDITIONS_UNREADY_DURATION", &["300s", "5m"], OPERATOR),
-    no_effect("NVIDIA_REQUIRE_GPU", GPU),
-    refused("NVIDIA_SUPPORTED_GPUS", &["10de"], OPERATOR),
     no_effect("OCM_SELF_TOKEN", SSO),
     no_effect("OCM_SERVICE_CLIENT_ID", SSO),
     no_effect("OCM_SERVICE_CLIENT_SECRET", SSO),
     no_effect("OCM_TOKEN_URL", SSO),
-    refused("OPENSHIFT_AI_MIN_WORKER_NODES", &["2"], OPERATOR),
     no_effect("PAUSE_PROVISIONED_BMHS", KUBE),
     refused_unless("S3_BUCKET", ("STORAGE", "filesystem"), "this version keeps files in a folder, not in S3"),
     refused_unless(
@@ -146,11 +132,6 @@ pub const UNREAD: &[Unread] = &[
     ),
     no_effect("S3_REGION", S3),
     no_effect("S3_USE_SSL", S3),
-    refused(
-        "SELF_NODE_REMEDIATION_TEMPLATE_NAME",
-        &["self-node-remediation-automatic-strategy-template"],
-        OPERATOR,
-    ),
     no_effect("SLOW_CLUSTER_MONITOR_LOG_THRESHOLD", LOOP),
     no_effect("SLOW_HOST_MONITOR_LOG_THRESHOLD", LOOP),
     refused("STORAGE", &["filesystem"], "this version keeps files in a folder, not in S3"),

@@ -2,6 +2,10 @@
 
 use crate::topic::topic;
 
+fn texts(list: &[&str]) -> Vec<String> {
+    list.iter().map(|text| (*text).to_owned()).collect()
+}
+
 topic! {
     /// Operators installed with a cluster.
     Operators {
@@ -39,6 +43,35 @@ topic! {
         mtv_cpu_per_host: i64 = 1, "MTV_CPU_PER_HOST";
         /// Memory that the migration toolkit takes on each host, MiB.
         mtv_memory_per_host_mib: i64 = 1024, "MTV_MEMORY_PER_HOST_MIB";
+        /// GPUs that virtualization hands to virtual machines, as vendor:device.
+        cnv_supported_gpus: Vec<String> = texts(&["10de:1db6", "10de:1eb8"]), "CNV_SUPPORTED_GPUS";
+        /// Network interfaces that virtualization hands to virtual machines, as vendor:device.
+        cnv_supported_sriov_nics: Vec<String> =
+            texts(&["8086:158b", "15b3:1015", "15b3:1017", "15b3:1013", "15b3:101b"]), "CNV_SUPPORTED_SRIOV_NICS";
+        /// The oldest version that the multicluster engine runs on.
+        mce_min_openshift_version: String = "4.10.0".to_owned(), "MCE_MIN_OPENSHIFT_VERSION";
+        /// Whether the operator of NVIDIA's GPUs needs one in the cluster.
+        nvidia_require_gpu: bool = true, "NVIDIA_REQUIRE_GPU";
+        /// Vendors whose GPUs are NVIDIA's.
+        nvidia_supported_gpus: Vec<String> = texts(&["10de"]), "NVIDIA_SUPPORTED_GPUS";
+        /// Whether the operator of AMD's GPUs needs one in the cluster.
+        amd_require_gpu: bool = true, "AMD_REQUIRE_GPU";
+        /// Vendors whose GPUs are AMD's.
+        amd_supported_gpus: Vec<String> = texts(&["1002"]), "AMD_SUPPORTED_GPUS";
+        /// What remedies a node that fails.
+        self_node_remediation_template_name: String =
+            "self-node-remediation-automatic-strategy-template".to_owned(), "SELF_NODE_REMEDIATION_TEMPLATE_NAME";
+        /// How many nodes must be well for others to be remedied: a number, or percent.
+        min_percentage_of_matching_nodes_for_remediation: String =
+            "51%".to_owned(), "MIN_PERCENTAGE_OF_MATCHING_NODES_FOR_REMEDIATION";
+        /// For how long a node may not be ready before it is remedied.
+        node_healthcheck_unready_duration: String =
+            "300s".to_owned(), "NODE_HEALTHCHECK_UNHEALTHY_CONDITIONS_UNREADY_DURATION";
+        /// For how long nothing may be known of a node before it is remedied.
+        node_healthcheck_unknown_duration: String =
+            "300s".to_owned(), "NODE_HEALTHCHECK_UNHEALTHY_CONDITIONS_UNKNOWN_DURATION";
+        /// Workers that the AI operator needs.
+        openshift_ai_min_worker_nodes: i64 = 2, "OPENSHIFT_AI_MIN_WORKER_NODES";
         /// Memory that the AI operator takes on each worker, GiB.
         openshift_ai_min_worker_memory_gib: i64 = 32, "OPENSHIFT_AI_MIN_WORKER_MEMORY_GIB";
         /// Processors that the AI operator takes on each worker.

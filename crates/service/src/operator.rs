@@ -1,7 +1,7 @@
 //! Operators that can be installed with a cluster, and bundles of them (service-api §9).
 
 use assisted_core::catalogue::feature::{self, FeatureQuery, QueryError};
-use assisted_core::catalogue::operator::{bundle, catalogue};
+use assisted_core::catalogue::operators::{self, bundle};
 use assisted_core::model::refusal::Refusal;
 use assisted_wire::operator::{Bundle, OperatorProperties};
 use assisted_wire::support_level::FeatureSupportLevelId;
@@ -15,7 +15,7 @@ impl Service {
     ///
     /// None.
     pub async fn list_supported_operators(&self, _: &Caller) -> Result<Vec<&'static str>, Error> {
-        Ok(catalogue::OLM.iter().map(|operator| operator.name).collect())
+        Ok(operators::by_name().into_iter().map(|operator| operator.name).collect())
     }
 
     /// What can be set for an operator, which is nothing; `None`: there is no such operator.
@@ -28,7 +28,7 @@ impl Service {
         _: &Caller,
         name: &str,
     ) -> Result<Option<OperatorProperties>, Error> {
-        Ok(catalogue::find(name).map(|_| OperatorProperties::default()))
+        Ok(operators::find(name).map(|_| OperatorProperties::default()))
     }
 
     /// The bundles that can be had beside these features.

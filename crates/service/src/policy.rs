@@ -80,8 +80,13 @@ pub fn policy(settings: &Settings) -> Result<Policy, SettingsError> {
                 odf_num_minimum_host, odf_per_host_cpu_compact_mode, odf_per_host_memory_gib_compact_mode,
                 odf_per_host_cpu_standard_mode, odf_per_host_memory_gib_standard_mode, odf_min_disk_size_gb,
                 cnv_sno_install_hpp, cnv_sno_pool_size_request_hpp_gib, osc_cpu_per_host,
-                osc_memory_per_host_mib, mtv_cpu_per_host, mtv_memory_per_host_mib,
-                openshift_ai_min_worker_memory_gib, openshift_ai_min_worker_cpu_cores;
+                osc_memory_per_host_mib, mtv_cpu_per_host, mtv_memory_per_host_mib, cnv_supported_gpus,
+                cnv_supported_sriov_nics, mce_min_openshift_version, nvidia_require_gpu,
+                nvidia_supported_gpus, amd_require_gpu, amd_supported_gpus,
+                self_node_remediation_template_name, min_percentage_of_matching_nodes_for_remediation,
+                node_healthcheck_unready_duration, node_healthcheck_unknown_duration,
+                openshift_ai_min_worker_nodes, openshift_ai_min_worker_memory_gib,
+                openshift_ai_min_worker_cpu_cores;
                 lvm_memory_per_host_mib: settings.operators.lvm_memory_per_host_mib.parse().ok()
         ),
     })

@@ -2,6 +2,6 @@
 
 pub mod feature;
 pub mod hardware;
-pub mod operator;
+pub mod operators;
 pub mod platform;
 pub mod release;

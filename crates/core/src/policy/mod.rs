@@ -99,6 +99,10 @@ part! {
     }
 }
 
+fn texts(list: &[&str]) -> Vec<String> {
+    list.iter().map(|text| (*text).to_owned()).collect()
+}
+
 const fn v4(a: u8, b: u8, c: u8, d: u8, prefix: u8) -> Ipv4Net {
     Ipv4Net::new_assert(std::net::Ipv4Addr::new(a, b, c, d), prefix)
 }
@@ -228,6 +232,31 @@ part! {
         mtv_cpu_per_host: i64 = 1;
         /// Memory that the migration toolkit takes on each host, MiB.
         mtv_memory_per_host_mib: i64 = 1024;
+        /// GPUs that virtualization hands to virtual machines, as `vendor:device`.
+        cnv_supported_gpus: Vec<String> = texts(&["10de:1db6", "10de:1eb8"]);
+        /// Network interfaces that virtualization hands to virtual machines, as `vendor:device`.
+        cnv_supported_sriov_nics: Vec<String> =
+            texts(&["8086:158b", "15b3:1015", "15b3:1017", "15b3:1013", "15b3:101b"]);
+        /// The oldest version that the multicluster engine runs on.
+        mce_min_openshift_version: String = "4.10.0".to_owned();
+        /// Whether the operator of NVIDIA's GPUs needs one in the cluster.
+        nvidia_require_gpu: bool = true;
+        /// Vendors whose GPUs are NVIDIA's.
+        nvidia_supported_gpus: Vec<String> = texts(&["10de"]);
+        /// Whether the operator of AMD's GPUs needs one in the cluster.
+        amd_require_gpu: bool = true;
+        /// Vendors whose GPUs are AMD's.
+        amd_supported_gpus: Vec<String> = texts(&["1002"]);
+        /// What remedies a node that fails.
+        self_node_remediation_template_name: String = "self-node-remediation-automatic-strategy-template".to_owned();
+        /// How many nodes must be well for others to be remedied: a number, or percent.
+        min_percentage_of_matching_nodes_for_remediation: String = "51%".to_owned();
+        /// For how long a node may not be ready before it is remedied.
+        node_healthcheck_unready_duration: String = "300s".to_owned();
+        /// For how long nothing may be known of a node before it is remedied.
+        node_healthcheck_unknown_duration: String = "300s".to_owned();
+        /// Workers that the AI operator needs.
+        openshift_ai_min_worker_nodes: i64 = 2;
         /// Memory that the AI operator takes on each worker, GiB.
         openshift_ai_min_worker_memory_gib: i64 = 32;
         /// Processors that the AI operator takes on each worker.

@@ -20,7 +20,7 @@ use crate::admission::network::vips::{self, Wanted};
 use crate::admission::network::{cidr, dual_stack, primary_stack};
 use crate::admission::{New, topology};
 use crate::catalogue::feature::usage::Usages;
-use crate::catalogue::operator::selection::{self, Selecting};
+use crate::catalogue::operators::selection::{self, Selecting};
 use crate::catalogue::platform::{Resolved, on_create};
 use crate::catalogue::release::architecture::{for_image, normal, of_image};
 use crate::catalogue::release::{os_image, release_image};

@@ -19,7 +19,7 @@ use crate::admission::network::lists::Lists;
 use crate::admission::network::{cidr, dual_stack, primary_stack};
 use crate::admission::topology;
 use crate::catalogue::feature::usage::Usages;
-use crate::catalogue::operator::selection::{self, Selecting};
+use crate::catalogue::operators::selection::{self, Selecting};
 use crate::catalogue::platform::{Resolved, on_update};
 use crate::catalogue::release::architecture::of_image;
 use crate::model::cluster::ClusterRecord;

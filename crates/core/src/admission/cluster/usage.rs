@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::admission::network::dual_stack;
 use crate::catalogue::feature::usage::Usages;
-use crate::catalogue::operator::{catalogue, is_selected};
+use crate::catalogue::operators::{OPERATORS, is_selected};
 
 /// Notes what follows from the cluster as it is, whether it is new or updated.
 pub(super) fn note(usages: &mut Usages, cluster: &Cluster) {
@@ -41,7 +41,7 @@ pub(super) fn note(usages: &mut Usages, cluster: &Cluster) {
     );
     let by_user = cluster.user_managed_networking == Some(true);
     usages.set("User Managed Networking With Multi Node", by_user && cluster.control_plane_count >= 3);
-    for operator in catalogue::OLM {
+    for operator in OPERATORS {
         usages.set(&operator.name.to_uppercase(), is_selected(cluster, operator.name));
     }
 }

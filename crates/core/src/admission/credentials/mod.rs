@@ -6,7 +6,7 @@ use assisted_wire::cluster::Cluster;
 use assisted_wire::operator::OperatorStatus;
 
 use crate::admission::gate::{self, Invoker, Operation};
-use crate::catalogue::operator::catalogue;
+use crate::catalogue::operators::CONSOLE;
 use crate::model::refusal::Refusal;
 use crate::policy::Policy;
 
@@ -46,7 +46,7 @@ pub fn check_download(cluster: &Cluster, file: &str, policy: &Policy) -> Result<
 /// `Conflict` until the console is there.
 pub fn console_url(cluster: &Cluster, install_invoker: &str) -> Result<Option<String>, Refusal> {
     let rows = || cluster.monitored_operators.iter().flatten();
-    let Some(console) = rows().find(|row| row.name == catalogue::CONSOLE) else { return Ok(None) };
+    let Some(console) = rows().find(|row| row.name == CONSOLE) else { return Ok(None) };
     if console.status != Some(OperatorStatus::Available) && install_invoker != AGENT_INSTALLER {
         return Err(Refusal::conflict(
             "console-url isn't available yet, it will be once console operator is ready as part of cluster finalizing stage",

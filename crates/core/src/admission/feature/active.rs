@@ -7,7 +7,7 @@ use assisted_wire::platform::PlatformType;
 use assisted_wire::support_level::FeatureSupportLevelId as Id;
 
 use crate::admission::network::dual_stack;
-use crate::catalogue::operator::{catalogue, is_selected};
+use crate::catalogue::operators::{OPERATORS, is_selected};
 use crate::model::cluster::{ClusterRecord, IpStack};
 use crate::model::topology;
 
@@ -77,9 +77,9 @@ impl Configuration<'_> {
                     == Some(LoadBalancerType::UserManaged)
             }
             Id::Mtv => is_selected(cluster, "mtv") && is_selected(cluster, "cnv"),
-            _ => catalogue::OLM
+            _ => OPERATORS
                 .iter()
-                .find(|operator| operator.feature == id)
+                .find(|operator| operator.feature() == id)
                 .is_some_and(|operator| is_selected(cluster, operator.name)),
         }
     }

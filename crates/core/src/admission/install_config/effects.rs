@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{OnClusterLayering, first_value, overrides::folded};
 use crate::catalogue::feature::usage::Usages;
-use crate::catalogue::operator::{catalogue, selection};
+use crate::catalogue::operators::{CONSOLE, selection};
 
 /// Keeps overrides that have been judged, notes what they use, and adds or drops the operator of the console.
 pub fn apply(cluster: &mut Cluster, overrides: &str) {
@@ -28,10 +28,10 @@ pub fn apply(cluster: &mut Cluster, overrides: &str) {
     let without = at_least(&cluster.openshift_version, 4, 12) && drops_console(&read);
     let operators = cluster.monitored_operators.get_or_insert_default();
     if without {
-        operators.retain(|row| row.name != catalogue::CONSOLE);
-    } else if !operators.iter().any(|row| row.name == catalogue::CONSOLE) {
+        operators.retain(|row| row.name != CONSOLE);
+    } else if !operators.iter().any(|row| row.name == CONSOLE) {
         let builtin = selection::builtin(cluster.id, false);
-        operators.extend(builtin.into_iter().filter(|row| row.name == catalogue::CONSOLE));
+        operators.extend(builtin.into_iter().filter(|row| row.name == CONSOLE));
     }
 }
 

@@ -14,7 +14,7 @@ use super::document::{
     MachineNetwork, NoPlatform, Nutanix, Pool, PrismElement, Proxy, Vcenter, Vsphere,
 };
 use super::{Additions, InstallConfigError, apply};
-use crate::catalogue::operator::catalogue::CONSOLE;
+use crate::catalogue::operators::CONSOLE;
 use crate::model::cluster::IpStack;
 use crate::model::facts::Facts;
 use crate::validation::testing::{facts, inventory};

@@ -6,8 +6,8 @@ use assisted_wire::support_level::SupportLevel::{Unavailable, Unsupported};
 
 use super::query::{FeatureQuery, QueryError};
 use super::rule;
-use crate::catalogue::operator::bundle::BUNDLES;
-use crate::catalogue::operator::catalogue;
+use crate::catalogue::operators::bundle::BUNDLES;
+use crate::catalogue::operators::find;
 
 /// The bundles of which every operator can be had beside these features, without the optional operators that can't;
 /// without a version, all.
@@ -22,7 +22,7 @@ pub fn bundles(query: &FeatureQuery, features: &[Id]) -> Result<Vec<Bundle>, Que
     }
     query.check()?;
     let available =
-        |name: &String| catalogue::find(name).is_some_and(|operator| goes(operator.feature, query, features));
+        |name: &String| find(name).is_some_and(|operator| goes(operator.feature(), query, features));
     let whole = listed.filter(|bundle| bundle.operators.iter().flatten().all(available));
     Ok(whole
         .map(|mut bundle| {

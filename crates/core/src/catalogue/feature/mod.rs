@@ -1,7 +1,6 @@
 //! Features: on what each is supported, which exclude each other, which are in use (service-api §10.5, Appendix B).
 
 mod bundles;
-mod operator_rules;
 pub mod query;
 pub mod rule;
 mod rules;

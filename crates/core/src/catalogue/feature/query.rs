@@ -12,7 +12,7 @@ use assisted_wire::support_level::{
 };
 
 use super::rule::{self, Target};
-use crate::catalogue::operator::catalogue;
+use crate::catalogue::operators::{self, OPERATORS};
 use crate::catalogue::release::architecture::normal;
 use crate::model::topology::OCI;
 
@@ -132,7 +132,7 @@ pub fn detailed(query: &FeatureQuery) -> Result<DetailedSupportedFeatures, Query
     for rule in rule::all().filter(|rule| !query.is_hidden(rule.id)) {
         let judgement = rule::level(rule.id, &target);
         let incompatibilities = query.incompatibilities(rule.id);
-        match catalogue::OLM.iter().find(|operator| operator.feature == rule.id) {
+        match OPERATORS.iter().find(|operator| operator.feature() == rule.id) {
             Some(operator) => operators.push(Operator {
                 feature_support_level_id: rule.id,
                 support_level: judgement.level,
@@ -141,8 +141,8 @@ pub fn detailed(query: &FeatureQuery) -> Result<DetailedSupportedFeatures, Query
                 name: operator.name.to_owned(),
                 dependencies: operator
                     .all_dependencies()
-                    .filter_map(catalogue::find)
-                    .map(|o| o.feature)
+                    .filter_map(operators::find)
+                    .map(operators::Operator::feature)
                     .collect(),
             }),
             None => features.push(Feature {

@@ -7,7 +7,8 @@ use assisted_wire::support_level::{
     ArchitectureSupportLevelId, FeatureSupportLevelId, IncompatibilityReason, SupportLevel,
 };
 
-use super::{operator_rules, rules};
+use super::rules;
+use crate::catalogue::operators::OPERATORS;
 use crate::catalogue::release::architecture::normal;
 use crate::model::topology::OCI;
 
@@ -138,7 +139,7 @@ impl Rule {
 
 /// Every rule, in a fixed order.
 pub(crate) fn all() -> impl Iterator<Item = &'static Rule> {
-    rules::RULES.iter().chain(operator_rules::RULES)
+    rules::RULES.iter().chain(OPERATORS.iter().map(|operator| &operator.rule))
 }
 
 /// The rule of a feature.

@@ -4,7 +4,7 @@ use assisted_wire::host::HostRole;
 use assisted_wire::inventory::Inventory;
 use assisted_wire::requirements::ClusterHostRequirementsDetails as Details;
 
-use crate::catalogue::operator;
+use crate::catalogue::operators;
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::topology;
 use crate::policy::{Requirements, RoleRequirements};
@@ -113,8 +113,8 @@ pub fn base(table: &Requirements, input: &SelectionInput<'_>) -> Result<Details,
 /// As [`base`].
 pub fn total(table: &Requirements, input: &SelectionInput<'_>) -> Result<Details, HardwareError> {
     let mut total = base(table, input)?;
-    if let Some(view) = operator::HostView::of(input) {
-        for (_, extra) in operator::requirements(&view) {
+    if let Some(view) = operators::HostView::of(input) {
+        for (_, extra) in operators::requirements(&view) {
             total.cpu_cores = total.cpu_cores.saturating_add(extra.cpu_cores);
             total.ram_mib = total.ram_mib.saturating_add(extra.ram_mib);
         }

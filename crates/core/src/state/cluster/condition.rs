@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use super::enough::enough;
 use super::{logs, progress, single_node, timeouts};
-use crate::catalogue::operator::OPERATORS;
+use crate::catalogue::operators::OPERATORS;
 use crate::model::cluster::ClusterRecord;
 use crate::model::facts::HostFacts;
 use crate::model::topology;

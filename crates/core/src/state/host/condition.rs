@@ -9,7 +9,7 @@ use assisted_wire::host::{HostRole, HostStage};
 
 use super::limits;
 use super::situation::Situation;
-use crate::catalogue::operator::OPERATORS;
+use crate::catalogue::operators::OPERATORS;
 use crate::model::deadline;
 use crate::policy::Policy;
 

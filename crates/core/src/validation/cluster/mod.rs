@@ -20,7 +20,7 @@ use super::ids::Category::{self, Configuration, HostsData, Network, Operators};
 use super::operator;
 use super::results::Results;
 use super::scope::Scope;
-use crate::catalogue::operator::{ClusterView, OPERATORS};
+use crate::catalogue::operators::{ClusterView, OPERATORS};
 use crate::model::facts::Facts;
 use crate::model::outcome::{Outcome, Status};
 use crate::model::topology;
@@ -123,6 +123,9 @@ pub fn evaluate_in(scope: &Scope<'_>) -> Results<Id> {
         let outcome = operator::of_cluster(each, &view);
         results.push(each.cluster, Operators, outcome, false, &scope.ignored_cluster);
     }
+    let outcome = operator::of_gpu_support(cluster);
+    let id = ClusterValidationId::OpenshiftAiGpuRequirementsSatisfied;
+    results.push(id, Operators, outcome, false, &scope.ignored_cluster);
     results
 }
 

@@ -1,5 +1,6 @@
 //! Each validation of a cluster: success, every failure, and what is said while something is not known yet.
 
+mod olm;
 mod operators;
 
 use std::sync::Arc;
@@ -75,7 +76,7 @@ fn discovered() -> Facts {
 #[test]
 fn every_id_is_evaluated_once() {
     let results = evaluate(&facts(0));
-    let never = [OcsRequirementsSatisfied, OpenshiftAiGpuRequirementsSatisfied];
+    let never = [OcsRequirementsSatisfied];
     for id in Id::ALL {
         let count = results.entries().iter().filter(|entry| entry.id == *id).count();
         assert_eq!(count, usize::from(!never.contains(id)), "{id}");
@@ -606,7 +607,7 @@ fn every_outcome_is_hit() {
     coverage::check(
         include_str!("../../../tests/data/outcomes/cluster.txt"),
         Id::ALL,
-        &[OcsRequirementsSatisfied, OpenshiftAiGpuRequirementsSatisfied],
+        &[OcsRequirementsSatisfied],
         &[
             machine_network,
             what_must_be_given,
@@ -620,6 +621,11 @@ fn every_outcome_is_hit() {
             hosts,
             masters,
             platform,
+            olm::versions,
+            olm::architectures,
+            olm::gpus,
+            olm::openshift_ai,
+            olm::the_others_ask_nothing,
             operators::not_installed,
             operators::logical_volumes,
             operators::data_foundation,

@@ -39,7 +39,7 @@ use super::operator;
 use super::results::Results;
 use super::scope::Scope;
 use crate::catalogue::hardware::{HardwareError, SelectionInput};
-use crate::catalogue::operator::{HostView, OPERATORS, Operator};
+use crate::catalogue::operators::{HostView, OPERATORS, Operator};
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::outcome::Outcome;
 

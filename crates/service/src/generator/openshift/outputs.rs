@@ -4,7 +4,8 @@ use std::io;
 use std::path::Path;
 
 use assisted_base::version;
-use assisted_core::catalogue::operator::subscription::{self, Objects};
+use assisted_core::catalogue::operators::ClusterView;
+use assisted_core::catalogue::operators::subscription::{self, Objects};
 use assisted_core::decide::host::steps::vip_mac;
 use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::model::facts::{Facts, HostFacts};
@@ -134,8 +135,10 @@ impl Known {
 
     /// What the controller applies once the operators are there.
     fn operator_objects(&self) -> Value {
-        let entry = |objects: Objects<'_>| json!({"Name": objects.operator, "Content": STANDARD.encode(&*objects.yaml)});
-        subscription::objects(&self.operators()).into_iter().map(entry).collect()
+        let entry =
+            |objects: Objects| json!({"Name": objects.operator, "Content": STANDARD.encode(objects.yaml())});
+        let view = ClusterView::of(&self.facts);
+        view.iter().flat_map(subscription::objects).map(entry).collect()
     }
 
     pub(super) fn has_arbiters(&self) -> bool {

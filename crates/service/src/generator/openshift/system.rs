@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use assisted_core::admission::field::disk_encryption::tang_servers;
 use assisted_core::admission::field::ntp;
-use assisted_core::catalogue::operator::subscription;
+use assisted_core::catalogue::operators::{ClusterView, subscription};
 use assisted_core::decide::host::steps::time_sources;
 use assisted_core::model::facts::HostFacts;
 use assisted_core::model::report::ReportKind;
@@ -48,12 +48,13 @@ pub(super) fn manifests(known: &Known) -> Result<Vec<Manifest>, SystemError> {
     if topology::is_single_node(cluster) && facts.policy.clusters.enable_single_node_dnsmasq {
         all.push(dnsmasq(known)?);
     }
-    let operators = known.operators();
-    let subscribed = subscription::manifests(&operators, &cluster.openshift_version);
-    all.extend(subscribed.into_iter().map(|(name, object)| Manifest::new(name, &object)));
-    let files = subscription::objects_in_cluster(&operators, &cluster.openshift_version);
-    if !files.is_empty() {
-        all.push(Manifest::new(OPERATORS, &operator_files(&files)));
+    if let Some(view) = ClusterView::of(facts) {
+        let subscribed = subscription::manifests(&view);
+        all.extend(subscribed.into_iter().map(|(name, object)| Manifest::new(name, &object)));
+        let files = subscription::objects_in_cluster(&view);
+        if !files.is_empty() {
+            all.push(Manifest::new(OPERATORS, &operator_files(&files)));
+        }
     }
     all.extend(manifest::telemetry(&facts.policy.service.service_base_url));
     let forced = topology::masters_schedulable_forced(cluster, &facts.hosts);

@@ -8,7 +8,7 @@ use assisted_wire::infra_env::Proxy;
 use assisted_wire::probe_requests::InstallCmdRequest;
 
 use super::{images, installer_args};
-use crate::catalogue::operator::catalogue::CLUSTER_VERSION;
+use crate::catalogue::operators::CLUSTER_VERSION;
 use crate::decide::host::simulated::may_be_installed;
 use crate::model::cluster::ClusterRecord;
 use crate::model::disk;

@@ -7,7 +7,7 @@ use assisted_wire::step::{Step, StepType as T};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::catalogue::operator::selection;
+use crate::catalogue::operators::selection;
 use crate::decide::host::steps::{steps, view};
 use crate::model::infra_env::InfraEnvRecord;
 use crate::model::report::ReportKind;

@@ -5,7 +5,7 @@ use assisted_wire::host::HostRole::{Arbiter, AutoAssign, Master, Worker};
 use assisted_wire::inventory::{Disk, DriveType};
 
 use super::*;
-use crate::catalogue::operator::OPERATORS;
+use crate::catalogue::operators::OPERATORS;
 use crate::validation::testing::disk;
 
 fn of_version(facts: Facts, version: &str) -> Facts {
@@ -25,9 +25,6 @@ pub(super) fn not_installed() {
             id,
             &format!("{name} validation is disabled when adding hosts to an existing cluster."),
         );
-        if each.plugin.is_none() {
-            success(&facts(0).with_operators(&[name]), id, &disabled);
-        }
     }
 }
 

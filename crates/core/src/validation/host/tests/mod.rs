@@ -3,6 +3,7 @@
 mod evaluation;
 mod hardware;
 mod network;
+mod olm;
 mod operators;
 
 use std::sync::Arc;
@@ -123,6 +124,10 @@ fn every_outcome_is_hit() {
             network::subnets,
             network::collisions,
             network::iscsi,
+            olm::resources,
+            olm::virtualization,
+            olm::secure_boot,
+            olm::the_others_ask_nothing,
             operators::not_installed,
             operators::logical_volumes,
             operators::data_foundation,

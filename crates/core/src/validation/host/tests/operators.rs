@@ -5,7 +5,7 @@ use assisted_wire::inventory::{Disk, DriveType};
 
 use super::*;
 use crate::catalogue::hardware::{SelectionInput, total};
-use crate::catalogue::operator::OPERATORS;
+use crate::catalogue::operators::OPERATORS;
 use crate::policy::Requirements;
 use crate::validation::Scope;
 use crate::validation::host::{fits_role, fits_role_and_operators};
@@ -43,9 +43,6 @@ pub(super) fn not_installed() {
             id,
             &format!("{name} validation is disabled when adding hosts to an existing cluster."),
         );
-        if each.plugin.is_none() {
-            success(&facts(1).with_operators(&[name]), id, &disabled);
-        }
     }
     // Day-2 hosts get no operators.
     let worker = stored(&["lvm"], &[Worker], &[]);

@@ -1,18 +1,52 @@
 //! The logical volume manager: storage out of disks of the node itself (validations §8.3).
 
-use assisted_base::version::{at_least, below};
+use assisted_base::version::{Base, at_least, below};
 use assisted_wire::cluster::Cluster;
+use assisted_wire::cluster_params::CpuArchitecture as Cpu;
 use assisted_wire::host::HostRole;
+use assisted_wire::platform::PlatformType as Platform;
+use assisted_wire::support_level::FeatureSupportLevelId as Id;
+use assisted_wire::support_level::SupportLevel::{DevPreview, Supported};
+use serde_json::{Value, json};
 
-use super::disks::{Candidates, engine_gb};
-use super::{ClusterView, Extra, HostView, Plugin, Preflight, RolePreflight};
+use crate::catalogue::feature::rule::{Not, Rule};
+use crate::catalogue::operators::definition::{
+    Behaviour, Extra, FileNames, Group, Membership, Namespace, Package, Preflight, RolePreflight, operator,
+};
+use crate::catalogue::operators::disks::{Candidates, engine_gb};
+use crate::catalogue::operators::view::{ClusterView, HostView};
 use crate::model::outcome::Outcome;
 use crate::model::topology;
 use crate::policy;
 
-pub(super) struct Lvm;
+const NAMESPACE: &str = "openshift-storage";
 
-impl Plugin for Lvm {
+operator! {
+    "lvm", LvmRequirementsSatisfied, "Logical Volume Management";
+    namespace: NAMESPACE,
+    subscription: "lvms-operator",
+    bundle: Membership::RequiredOfSingleNode("openshift-ai"),
+    rule: Rule {
+        levels: &[(Base(4, 11), DevPreview), (Base(4, 12), Supported)],
+        platforms: &[Not::On(Platform::Nutanix), Not::On(Platform::Vsphere)],
+        architectures: &[Cpu::S390x, Cpu::Ppc64le],
+        features: &[Id::NutanixIntegration, Id::VsphereIntegration, Id::Odf],
+        features_below: &[(Base(4, 15), Id::VipAutoAlloc), (Base(4, 15), Id::ClusterManagedNetworking)],
+        ..Rule::new(Id::Lvm, "Logical Volume Management")
+    },
+    package: Package {
+        namespace: Some(Namespace::Monitored),
+        group: Some(Group::own("openshift-storage-operatorgroup")),
+        files: "50_openshift-lvm_",
+        file_names: FileNames::Short,
+        ..Package::NONE
+    },
+    behaviour: &Lvm,
+}
+
+struct Lvm;
+
+impl Behaviour for Lvm {
     fn requirements(&self, host: &HostView<'_>) -> Extra {
         let stores = match host.role {
             HostRole::Arbiter => false,
@@ -94,6 +128,21 @@ impl Plugin for Lvm {
             );
         }
         Outcome::success("")
+    }
+
+    fn objects(&self, _: &ClusterView<'_>) -> Vec<Value> {
+        vec![json!({
+            "apiVersion": "lvm.topolvm.io/v1alpha1", "kind": "LVMCluster",
+            "metadata": {"name": "lvmcluster-sample", "namespace": NAMESPACE},
+            "spec": {"storage": {"deviceClasses": [{
+                "name": "vg1",
+                "thinPoolConfig": {"name": "thin-pool-1", "sizePercent": 90, "overprovisionRatio": 10},
+            }]}},
+        })]
+    }
+
+    fn old_name(&self, version: &str) -> Option<&'static str> {
+        below(version, 4, 12).then_some("odf-lvm-operator")
     }
 }
 

@@ -11,18 +11,23 @@ use crate::policy;
 
 /// A cluster with its hosts.
 #[derive(Clone, Copy)]
-pub(crate) struct ClusterView<'a> {
-    pub cluster: &'a Cluster,
-    pub facts: &'a Facts,
+pub struct ClusterView<'a> {
+    pub(crate) cluster: &'a Cluster,
+    pub(crate) facts: &'a Facts,
 }
 
 impl<'a> ClusterView<'a> {
-    pub fn policy(&self) -> &'a policy::Operators {
+    /// The cluster of these facts; `None` for a host of a pool.
+    pub fn of(facts: &'a Facts) -> Option<Self> {
+        Some(Self { cluster: &facts.cluster.as_ref()?.cluster, facts })
+    }
+
+    pub(crate) fn policy(&self) -> &'a policy::Operators {
         &self.facts.policy.operators
     }
 
     /// How many hosts have been given each role by the user.
-    pub fn assigned(&self) -> RoleCount {
+    pub(crate) fn assigned(&self) -> RoleCount {
         RoleCount::of(self.facts.hosts.iter().map(SelectionInput::assigned_role))
     }
 }

@@ -1,6 +1,9 @@
-//! Bundles: operators that make sense together (validations §8.5).
+//! Bundles: operators that make sense together (validations §8.5). Which operators are part of one stands with each.
 
 use assisted_wire::operator::Bundle as Listed;
+
+use super::by_name;
+use super::definition::Membership;
 
 /// A bundle of operators; lists are sorted.
 #[derive(Clone, Copy, Debug)]
@@ -8,45 +11,40 @@ pub struct Bundle {
     pub id: &'static str,
     pub title: &'static str,
     pub description: &'static str,
-    required: &'static [&'static str],
-    required_single_node: &'static [&'static str],
-    pub optional: &'static [&'static str],
 }
 
 impl Bundle {
+    fn members(&self, is: impl Fn(Membership) -> bool) -> Vec<&'static str> {
+        by_name().into_iter().filter(|operator| is(operator.bundle)).map(|operator| operator.name).collect()
+    }
+
     /// Operators that always come with the bundle.
-    pub fn required(&self, single_node: bool) -> &'static [&'static str] {
-        if single_node { self.required_single_node } else { self.required }
+    pub fn required(&self, single_node: bool) -> Vec<&'static str> {
+        self.members(|member| match member {
+            Membership::Required(id) => id == self.id,
+            Membership::RequiredOfSeveralNodes(id) => id == self.id && !single_node,
+            Membership::RequiredOfSingleNode(id) => id == self.id && single_node,
+            Membership::Optional(_) | Membership::None => false,
+        })
+    }
+
+    /// Operators that can be chosen with it.
+    pub fn optional(&self) -> Vec<&'static str> {
+        self.members(|member| member == Membership::Optional(self.id))
     }
 
     /// The bundle as the API lists it.
     pub fn listed(&self, single_node: bool) -> Listed {
-        let texts = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+        let texts = |names: Vec<&str>| Some(names.into_iter().map(str::to_owned).collect());
         Listed {
             id: self.id.to_owned(),
             title: self.title.to_owned(),
             description: self.description.to_owned(),
             operators: texts(self.required(single_node)),
-            optional_operators: texts(self.optional),
+            optional_operators: texts(self.optional()),
         }
     }
 }
-
-const VIRTUALIZATION: &[&str] = &[
-    "cluster-observability",
-    "cnv",
-    "fence-agents-remediation",
-    "kube-descheduler",
-    "loki",
-    "metallb",
-    "mtv",
-    "nmstate",
-    "node-healthcheck",
-    "node-maintenance",
-    "numaresources",
-    "oadp",
-    "openshift-logging",
-];
 
 /// Every bundle.
 pub const BUNDLES: &[Bundle] = &[
@@ -54,17 +52,11 @@ pub const BUNDLES: &[Bundle] = &[
         id: "virtualization",
         title: "Virtualization",
         description: "Run virtual machines alongside containers on one platform.",
-        required: VIRTUALIZATION,
-        required_single_node: VIRTUALIZATION,
-        optional: &[],
     },
     Bundle {
         id: "openshift-ai",
         title: "OpenShift AI",
         description: "Train, serve, monitor and manage AI/ML models and applications using GPUs.",
-        required: &["authorino", "odf", "openshift-ai", "pipelines", "serverless", "servicemesh"],
-        required_single_node: &["lvm", "openshift-ai"],
-        optional: &["amd-gpu", "nvidia-gpu"],
     },
 ];
 

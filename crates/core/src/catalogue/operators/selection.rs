@@ -7,8 +7,8 @@ use assisted_wire::id::ClusterId;
 use assisted_wire::operator::{BundleCreateParams, MonitoredOperator, OperatorCreateParams, OperatorType};
 use assisted_wire::time::DateTime;
 
-use super::{bundle, catalogue};
-use crate::catalogue::feature::rule::{Target, excludes_architecture};
+use super::{BUILTIN_TIMEOUT_SECONDS, bundle, find};
+use crate::catalogue::feature::rule::Target;
 use crate::model::refusal::Refusal;
 
 /// The cluster that operators are selected for.
@@ -34,12 +34,12 @@ impl<'a> Selecting<'a> {
 
 /// The built-in operators of a new cluster.
 pub fn builtin(cluster_id: ClusterId, check_cluster_version: bool) -> Vec<MonitoredOperator> {
-    catalogue::builtin(check_cluster_version)
+    super::builtin(check_cluster_version)
         .map(|name| MonitoredOperator {
             cluster_id: Some(cluster_id),
             name: name.to_owned(),
             operator_type: Some(OperatorType::Builtin),
-            timeout_seconds: catalogue::BUILTIN_TIMEOUT_SECONDS,
+            timeout_seconds: BUILTIN_TIMEOUT_SECONDS,
             ..MonitoredOperator::default()
         })
         .collect()
@@ -60,7 +60,7 @@ pub fn select(
         let bundle = bundle::find(&params.id)
             .ok_or_else(|| Refusal::invalid(format!("bundle '{}' is not supported", params.id)))?;
         let optional: Vec<&str> = params.optional_operators.iter().flatten().map(String::as_str).collect();
-        if let Some(name) = optional.iter().find(|name| !bundle.optional.contains(*name)) {
+        if let Some(name) = optional.iter().find(|name| !bundle.optional().contains(*name)) {
             return Err(Refusal::invalid(format!(
                 "operator '{name}' is not a valid optional operator for bundle '{}'",
                 bundle.id
@@ -90,8 +90,7 @@ fn find_or_add<'s>(
     selected: &'s mut Vec<MonitoredOperator>,
     name: &str,
 ) -> Result<&'s mut MonitoredOperator, Refusal> {
-    let operator =
-        catalogue::find(name).ok_or_else(|| Refusal::invalid(format!("operator {name} isn't supported")))?;
+    let operator = find(name).ok_or_else(|| Refusal::invalid(format!("operator {name} isn't supported")))?;
     let index = match selected.iter().position(|row| row.name == operator.name) {
         Some(index) => index,
         None => {
@@ -115,10 +114,8 @@ fn add_dependencies(cluster: Selecting<'_>, selected: &mut Vec<MonitoredOperator
     // The list grows while it is walked, so dependencies of dependencies are found too; each is added once.
     let mut index = 0;
     while let Some(row) = selected.get(index) {
-        let needed: Vec<_> = catalogue::find(&row.name)
-            .into_iter()
-            .flat_map(|o| o.dependencies(cluster.single_node))
-            .collect();
+        let needed: Vec<_> =
+            find(&row.name).into_iter().flat_map(|o| o.dependencies(cluster.single_node)).collect();
         for name in needed {
             if !selected.iter().any(|row| row.name == name) {
                 find_or_add(cluster, selected, name)?.dependency_only = true;
@@ -146,9 +143,9 @@ fn check(cluster: Selecting<'_>, selected: &[MonitoredOperator]) -> Result<(), R
     let target = Target::new(cluster.version, cluster.architecture);
     let unavailable: Vec<_> = selected
         .iter()
-        .filter_map(|row| catalogue::find(&row.name))
-        .filter(|operator| excludes_architecture(operator.feature, &target))
-        .map(catalogue::Operator::full_name)
+        .filter_map(|row| find(&row.name))
+        .filter(|operator| operator.rule.excludes_architecture(&target))
+        .map(|operator| operator.full_name)
         .collect();
     if unavailable.is_empty() {
         return Ok(());
@@ -171,7 +168,7 @@ pub fn bundles_of(operators: &[MonitoredOperator]) -> Vec<BundleCreateParams> {
         .filter(|bundle| operators.iter().any(|row| comes_from(bundle.id)(&row)))
         .map(|bundle| {
             let optional = operators.iter().filter(comes_from(bundle.id)).map(|row| row.name.clone());
-            let optional = optional.filter(|name| bundle.optional.contains(&name.as_str())).collect();
+            let optional = optional.filter(|name| bundle.optional().contains(&name.as_str())).collect();
             BundleCreateParams { id: bundle.id.to_owned(), optional_operators: Some(optional) }
         })
         .collect();

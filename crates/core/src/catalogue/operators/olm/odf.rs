@@ -1,16 +1,47 @@
 //! Data foundation: storage spread over disks of at least three nodes (validations §8.3).
 
+use assisted_base::version::{Base, Version};
 use assisted_wire::cluster::Cluster;
+use assisted_wire::cluster_params::CpuArchitecture as Cpu;
 use assisted_wire::host::HostRole;
+use assisted_wire::support_level::FeatureSupportLevelId as Id;
+use serde_json::{Value, json};
 
-use super::disks::{Candidates, engine_gb};
-use super::view::RoleCount;
-use super::{ClusterView, Extra, HostView, Plugin, Preflight, RolePreflight};
+use crate::catalogue::feature::rule::{Not, Rule};
+use crate::catalogue::operators::definition::{
+    Behaviour, Extra, FileNames, Group, Membership, Namespace, Package, Preflight, RolePreflight, operator,
+};
+use crate::catalogue::operators::disks::{Candidates, engine_gb};
+use crate::catalogue::operators::view::{ClusterView, HostView, RoleCount};
 use crate::model::outcome::Outcome;
 use crate::model::report::ReportKind;
 use crate::policy;
 
-pub(super) struct Odf;
+const NAMESPACE: &str = "openshift-storage";
+
+operator! {
+    "odf", OdfRequirementsSatisfied, "OpenShift Data Foundation";
+    namespace: NAMESPACE,
+    subscription: "odf-operator",
+    depends_on: &["lso"],
+    bundle: Membership::RequiredOfSeveralNodes("openshift-ai"),
+    rule: Rule {
+        platforms: &[Not::OnOci],
+        architectures: &[Cpu::Arm64],
+        features: &[Id::Sno, Id::Lvm, Id::ExternalPlatformOci],
+        ..Rule::new(Id::Odf, "OpenShift Data Foundation")
+    },
+    package: Package {
+        namespace: Some(Namespace::Monitored),
+        group: Some(Group::own("openshift-storage-operatorgroup")),
+        files: "50_openshift-odf_",
+        file_names: FileNames::Short,
+        ..Package::NONE
+    },
+    behaviour: &Odf,
+}
+
+struct Odf;
 
 /// The nodes that it runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +104,7 @@ impl Mode {
     }
 }
 
-impl Plugin for Odf {
+impl Behaviour for Odf {
     fn requirements(&self, host: &HostView<'_>) -> Extra {
         let policy = host.policy();
         let mode = Mode::of(host.assigned_of_all(), policy);
@@ -188,4 +219,76 @@ impl Plugin for Odf {
         Outcome::success(format!("ODF Requirements for {} Deployment are satisfied.", mode.title()))
             .measured(measured)
     }
+
+    fn objects(&self, view: &ClusterView<'_>) -> Vec<Value> {
+        let mut all = Vec::new();
+        // A beta version has what its release has; the replaced service leaves it out then (operators §1, trap 9).
+        if Version::parse(&view.cluster.openshift_version).is_some_and(|version| version.base < Base(4, 19)) {
+            all.push(json!({
+                "apiVersion": "odf.openshift.io/v1alpha1", "kind": "StorageSystem",
+                "metadata": {"name": "ocs-storagecluster-storagesystem", "namespace": NAMESPACE},
+                "spec": {
+                    "kind": "storagecluster.ocs.openshift.io/v1", "name": "ocs-storagecluster",
+                    "namespace": NAMESPACE,
+                },
+            }));
+        }
+        all.push(storage_cluster(view));
+        all
+    }
+}
+
+/// Disks of all hosts that it runs on.
+fn disks(view: &ClusterView<'_>, mode: Mode) -> i64 {
+    let least_gb = view.policy().odf_min_disk_size_gb;
+    let hosts = view.facts.hosts.iter().filter(|host| mode.runs_on(host.effective_role()));
+    let counts = hosts.filter_map(|host| {
+        let inventory = host.inventory.as_deref()?;
+        Some(Candidates::of(&host.record.host, inventory, least_gb).large_enough)
+    });
+    counts.sum()
+}
+
+/// The storage: a set of devices with as many as there are disks.
+fn storage_cluster(view: &ClusterView<'_>) -> Value {
+    let mode = Mode::of(view.assigned(), view.policy());
+    let on_workers = || json!({"key": "node-role.kubernetes.io/worker", "operator": "Exists"});
+    let placement = |app: &str| {
+        json!({
+            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [{"matchExpressions": [on_workers()]}],
+            }},
+            "podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{
+                "weight": 100,
+                "podAffinityTerm": {
+                    "topologyKey": "kubernetes.io/hostname",
+                    "labelSelector": {"matchExpressions": [{"key": "app", "operator": "In", "values": [app]}]},
+                },
+            }]},
+        })
+    };
+    let mut devices = json!({
+        "name": "ocs-deviceset", "count": mode.map_or(0, |mode| disks(view, mode)), "replica": 1, "portable": false,
+        "dataPVCTemplate": {"spec": {
+            "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1"}},
+            "storageClassName": "localblock-sc", "volumeMode": "Block",
+        }},
+        "placement": placement("rook-ceph-osd"), "preparePlacement": placement("rook-ceph-osd-prepare"),
+    });
+    let resources = |limit: &str, memory: &str| json!({"limits": {"cpu": limit, "memory": memory}, "requests": {"cpu": "1", "memory": memory}});
+    let mut spec = json!({
+        "labelSelector": {"matchExpressions": [
+            {"key": "node-role.kubernetes.io/worker", "operator": "In", "values": [""]},
+        ]},
+        "manageNodes": false, "flexibleScaling": true, "monDataDirHostPath": "/var/lib/rook",
+    });
+    if mode == Some(Mode::Compact) {
+        devices["resources"] = resources("2", "5Gi");
+        spec["resources"] = json!({"mds": resources("3", "8Gi"), "rgw": resources("2", "4Gi")});
+    }
+    spec["storageDeviceSets"] = json!([devices]);
+    json!({
+        "apiVersion": "ocs.openshift.io/v1", "kind": "StorageCluster",
+        "metadata": {"name": "ocs-storagecluster", "namespace": NAMESPACE}, "spec": spec,
+    })
 }

@@ -1,0 +1,304 @@
+//! What an operator is.
+
+use assisted_wire::cluster::{Cluster, ClusterValidationId as C};
+use assisted_wire::host::HostValidationId as H;
+use assisted_wire::support_level::FeatureSupportLevelId as Id;
+use serde_json::Value;
+
+use super::view::{ClusterView, HostView};
+use crate::catalogue::feature::rule::Rule;
+use crate::model::outcome::Outcome;
+use crate::policy;
+
+/// An operator that its own subscription brings into a cluster.
+#[derive(Clone, Copy)]
+pub struct Operator {
+    /// Its name among the operators of a cluster.
+    pub name: &'static str,
+    /// Its name in the texts of refusals.
+    pub full_name: &'static str,
+    pub namespace: &'static str,
+    /// Name of its subscription, but for old versions ([`Self::subscription`]).
+    pub(super) subscription: &'static str,
+    /// How long it may take to be there.
+    pub timeout_seconds: i64,
+    /// Operators that it needs.
+    pub(super) depends_on: &'static [&'static str],
+    /// Operators that it needs besides on a single node.
+    pub(super) depends_on_single_node: &'static [&'static str],
+    pub(super) bundle: Membership,
+    /// Where it can be had.
+    pub(crate) rule: Rule,
+    pub(crate) host: H,
+    pub(crate) cluster: C,
+    /// What is said of it when it is not installed.
+    pub(crate) disabled: &'static str,
+    pub(super) package: Package,
+    pub(crate) behaviour: &'static dyn Behaviour,
+}
+
+impl Operator {
+    /// The feature that it is.
+    pub fn feature(&self) -> Id {
+        self.rule.id
+    }
+
+    /// Name of its subscription.
+    pub fn subscription(&self, version: &str) -> &'static str {
+        self.behaviour.old_name(version).unwrap_or(self.subscription)
+    }
+
+    /// Names of the operators that it needs.
+    pub fn dependencies(&self, single_node: bool) -> impl Iterator<Item = &'static str> {
+        let further = if single_node { self.depends_on_single_node } else { &[] };
+        self.depends_on.iter().chain(further).copied()
+    }
+
+    /// Names of the operators that it needs somewhere.
+    pub fn all_dependencies(&self) -> impl Iterator<Item = &'static str> {
+        self.dependencies(true)
+    }
+}
+
+/// The bundle that an operator is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Membership {
+    None,
+    /// Always comes with it.
+    Required(&'static str),
+    /// Comes with it, unless the cluster is a single node.
+    RequiredOfSeveralNodes(&'static str),
+    /// Comes with it if the cluster is a single node.
+    RequiredOfSingleNode(&'static str),
+    /// Can be chosen with it.
+    Optional(&'static str),
+}
+
+/// How an operator is found in the catalogues of a cluster, and what is made for it (operators §3.1, §3.2).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Package {
+    /// Empty: that of the subscription.
+    pub name: &'static str,
+    /// `None`: the package's own default.
+    pub channel: Option<&'static str>,
+    pub source: &'static str,
+    /// Whether the subscription says that updates need no approval, which they don't without it either.
+    pub says_automatic: bool,
+    /// `None`: the namespace is there already, or another operator brings it.
+    pub namespace: Option<Namespace>,
+    /// `None`: the namespace has a group already.
+    pub group: Option<Group>,
+    /// How the names of its files begin.
+    pub files: &'static str,
+    pub file_names: FileNames,
+}
+
+impl Package {
+    pub(super) const NONE: Self = Self {
+        name: "",
+        channel: None,
+        source: REDHAT,
+        says_automatic: true,
+        namespace: None,
+        group: None,
+        files: "",
+        file_names: FileNames::Long,
+    };
+}
+
+pub(super) const REDHAT: &str = "redhat-operators";
+pub(super) const CERTIFIED: &str = "certified-operators";
+
+/// The object of an operator's namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Namespace {
+    Plain,
+    /// The cluster's monitoring looks at it.
+    Monitored,
+}
+
+/// The group of an operator's namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Group {
+    pub name: &'static str,
+    pub scope: Scope,
+    /// Whether it names the strategy for updates, which is the default one.
+    pub says_strategy: bool,
+}
+
+impl Group {
+    /// The operator looks after its own namespace.
+    pub(super) const fn own(name: &'static str) -> Self {
+        Self { name, scope: Scope::Own, says_strategy: false }
+    }
+
+    /// The operator looks after all namespaces.
+    pub(super) const fn all(name: &'static str) -> Self {
+        Self { name, scope: Scope::All, says_strategy: false }
+    }
+
+    pub(super) const fn saying_strategy(self) -> Self {
+        Self { says_strategy: true, ..self }
+    }
+}
+
+/// Which namespaces an operator looks after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    All,
+    Own,
+}
+
+/// What the files of namespace, group and subscription are called behind their common beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileNames {
+    Short,
+    /// As short ones, but for that of the subscription.
+    OfEngine,
+    Long,
+}
+
+impl FileNames {
+    /// Of namespace, group and subscription.
+    pub(super) const fn of(self) -> [&'static str; 3] {
+        match self {
+            Self::Short => ["ns", "operator_group", "subscription"],
+            Self::OfEngine => ["ns", "operator_group", "operator_subscription"],
+            Self::Long => ["namespace", "operatorgroup", "subscription"],
+        }
+    }
+}
+
+/// What an operator asks and brings; unless it says so, nothing.
+pub(crate) trait Behaviour: Sync {
+    /// What it takes of a host that is there.
+    fn requirements(&self, _host: &HostView<'_>) -> Extra {
+        Extra::default()
+    }
+
+    /// What it would take of hosts that are not there yet.
+    fn preflight(&self, _cluster: &Cluster, _policy: &policy::Operators) -> Preflight {
+        Preflight::default()
+    }
+
+    /// Whether a host can be part of it.
+    fn check_host(&self, _host: &HostView<'_>) -> Outcome {
+        Outcome::success("")
+    }
+
+    /// Whether it can be installed with the cluster.
+    fn check_cluster(&self, _cluster: &ClusterView<'_>) -> Outcome {
+        Outcome::success("")
+    }
+
+    /// Objects that are installed with the cluster besides namespace, group and subscription, each with the end of its
+    /// file's name.
+    fn manifests(&self, _cluster: &ClusterView<'_>) -> Vec<(&'static str, Value)> {
+        Vec::new()
+    }
+
+    /// Objects that are applied once it is there, in order.
+    fn objects(&self, _cluster: &ClusterView<'_>) -> Vec<Value> {
+        Vec::new()
+    }
+
+    /// Name of its subscription and package in an old version; `None` in others.
+    fn old_name(&self, _version: &str) -> Option<&'static str> {
+        None
+    }
+}
+
+/// An operator that asks for nothing and brings nothing but its subscription.
+pub(super) struct SubscriptionOnly;
+
+impl Behaviour for SubscriptionOnly {}
+
+/// What an operator takes of a host, besides what OpenShift itself does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extra {
+    pub cpu_cores: i64,
+    pub ram_mib: i64,
+}
+
+impl Extra {
+    pub fn new(cpu_cores: i64, ram_mib: i64) -> Self {
+        Self { cpu_cores, ram_mib }
+    }
+
+    pub fn with_gib(cpu_cores: i64, ram_gib: i64) -> Self {
+        Self { cpu_cores, ram_mib: ram_gib.saturating_mul(1024) }
+    }
+}
+
+/// What an operator takes of the hosts of each role.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Preflight {
+    pub master: RolePreflight,
+    pub worker: RolePreflight,
+}
+
+/// What an operator takes of the hosts of a role: numbers, and words for what depends on the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RolePreflight {
+    pub extra: Extra,
+    pub words: Vec<String>,
+}
+
+impl RolePreflight {
+    pub fn new(extra: Extra, words: &[&str]) -> Self {
+        Self { extra, words: words.iter().map(|word| (*word).to_owned()).collect() }
+    }
+}
+
+impl Preflight {
+    /// The same of both roles.
+    pub fn of_both(role: RolePreflight) -> Self {
+        Self { master: role.clone(), worker: role }
+    }
+
+    /// Processors and memory of both roles, in numbers and in words.
+    pub fn of_resources(extra: Extra) -> Self {
+        let words = [
+            format!("{} MiB of additional RAM", extra.ram_mib),
+            format!("{} additional CPUs", extra.cpu_cores),
+        ];
+        Self::of_both(RolePreflight::new(extra, &[&words[0], &words[1]]))
+    }
+}
+
+/// Declares the operator of a file: its name, the validations of it, its full name, and its members; those that are not named
+/// are empty, or usual.
+macro_rules! operator {
+    ($name:literal, $id:ident, $full_name:literal; $($field:ident: $value:expr),+ $(,)?) => {
+        pub(in crate::catalogue::operators) const OPERATOR: $crate::catalogue::operators::Operator =
+            $crate::catalogue::operators::Operator {
+                name: $name,
+                full_name: $full_name,
+                disabled: concat!($name, " is disabled"),
+                host: assisted_wire::host::HostValidationId::$id,
+                cluster: assisted_wire::cluster::ClusterValidationId::$id,
+                $($field: $value,)+
+                ..$crate::catalogue::operators::definition::USUAL
+            };
+    };
+}
+
+pub(super) use operator;
+
+/// What operators have in common; a test holds that each names what is empty here.
+pub(super) const USUAL: Operator = Operator {
+    name: "",
+    full_name: "",
+    namespace: "",
+    subscription: "",
+    timeout_seconds: 1800,
+    depends_on: &[],
+    depends_on_single_node: &[],
+    bundle: Membership::None,
+    rule: Rule::new(Id::Lso, ""),
+    host: H::LsoRequirementsSatisfied,
+    cluster: C::LsoRequirementsSatisfied,
+    disabled: "",
+    package: Package::NONE,
+    behaviour: &SubscriptionOnly,
+};

@@ -1,0 +1,101 @@
+//! Operators that come with a cluster: what each asks of the cluster and of its hosts, and what it brings (validations §8,
+//! operators §2–§7).
+//!
+//! An operator is a file in [`olm`], and a line in [`OPERATORS`]. The file says what it is called, what it depends on, which
+//! bundle it is part of, where it can be had, how it is subscribed to, what it takes of hosts, what it checks, and which objects
+//! it is installed with; what it doesn't say is empty, or usual ([`definition`]).
+
+pub mod bundle;
+mod checks;
+mod definition;
+mod disks;
+mod gpu;
+mod olm;
+pub mod selection;
+pub mod subscription;
+mod view;
+
+use assisted_wire::cluster::Cluster;
+use assisted_wire::operator::OperatorType;
+
+pub use self::definition::Operator;
+pub(crate) use self::definition::{Behaviour, Extra, Preflight, RolePreflight};
+pub(crate) use self::olm::openshift_ai::gpu_support;
+pub use self::view::ClusterView;
+pub(crate) use self::view::HostView;
+
+/// Every operator that a subscription brings, in the order of their validations.
+pub const OPERATORS: &[Operator] = &[
+    olm::lso::OPERATOR,
+    olm::odf::OPERATOR,
+    olm::cnv::OPERATOR,
+    olm::lvm::OPERATOR,
+    olm::mce::OPERATOR,
+    olm::mtv::OPERATOR,
+    olm::osc::OPERATOR,
+    olm::node_feature_discovery::OPERATOR,
+    olm::nvidia_gpu::OPERATOR,
+    olm::amd_gpu::OPERATOR,
+    olm::kmm::OPERATOR,
+    olm::pipelines::OPERATOR,
+    olm::servicemesh::OPERATOR,
+    olm::serverless::OPERATOR,
+    olm::authorino::OPERATOR,
+    olm::openshift_ai::OPERATOR,
+    olm::nmstate::OPERATOR,
+    olm::node_healthcheck::OPERATOR,
+    olm::self_node_remediation::OPERATOR,
+    olm::fence_agents_remediation::OPERATOR,
+    olm::node_maintenance::OPERATOR,
+    olm::kube_descheduler::OPERATOR,
+    olm::loki::OPERATOR,
+    olm::openshift_logging::OPERATOR,
+    olm::cluster_observability::OPERATOR,
+    olm::numaresources::OPERATOR,
+    olm::oadp::OPERATOR,
+    olm::metallb::OPERATOR,
+];
+
+/// Time limit of built-in operators, seconds.
+pub const BUILTIN_TIMEOUT_SECONDS: i64 = 3600;
+
+/// The operator of the web console; part of every cluster.
+pub const CONSOLE: &str = "console";
+
+/// The operator of the cluster's version.
+pub const CLUSTER_VERSION: &str = "cvo";
+
+/// The built-in operators of a cluster, by name.
+pub fn builtin(check_cluster_version: bool) -> impl Iterator<Item = &'static str> {
+    [CONSOLE].into_iter().chain(check_cluster_version.then_some(CLUSTER_VERSION))
+}
+
+/// The operator of a name; `ocs` is an old name of `odf`.
+pub fn find(name: &str) -> Option<&'static Operator> {
+    let name = if name == "ocs" { "odf" } else { name };
+    OPERATORS.iter().find(|operator| operator.name == name)
+}
+
+/// Every operator, by name.
+pub fn by_name() -> Vec<&'static Operator> {
+    let mut all: Vec<_> = OPERATORS.iter().collect();
+    all.sort_by_key(|operator| operator.name);
+    all
+}
+
+/// Whether an operator is to be installed with a cluster.
+pub(crate) fn is_selected(cluster: &Cluster, name: &str) -> bool {
+    let mut operators = cluster.monitored_operators.iter().flatten();
+    operators.any(|each| each.operator_type == Some(OperatorType::Olm) && each.name == name)
+}
+
+/// What each operator of the host's cluster takes of the host.
+pub(crate) fn requirements<'a>(
+    host: &'a HostView<'a>,
+) -> impl Iterator<Item = (&'static Operator, Extra)> + 'a {
+    let selected = OPERATORS.iter().filter(|operator| is_selected(host.cluster, operator.name));
+    selected.map(|operator| (operator, operator.behaviour.requirements(host)))
+}
+
+#[cfg(test)]
+mod tests;
