@@ -152,11 +152,6 @@ pub fn name(id: FeatureSupportLevelId) -> &'static str {
     of(id).map_or(id.as_str(), |rule| rule.name)
 }
 
-/// Whether a feature can't be used on the target's architecture, whatever the rest.
-pub fn excludes_architecture(id: FeatureSupportLevelId, target: &Target<'_>) -> bool {
-    of(id).is_some_and(|rule| rule.excludes_architecture(target))
-}
-
 /// The level of a feature.
 pub fn level(id: FeatureSupportLevelId, target: &Target<'_>) -> Judgement {
     let Some(rule) = of(id) else { return Judgement::unavailable(IncompatibilityReason::OpenshiftVersion) };

@@ -124,7 +124,7 @@ pub fn evaluate_in(scope: &Scope<'_>) -> Results<Id> {
         results.push(each.cluster, Operators, outcome, false, &scope.ignored_cluster);
     }
     let outcome = operator::of_gpu_support(cluster);
-    let id = ClusterValidationId::OpenshiftAiGpuRequirementsSatisfied;
+    let id = OpenshiftAiGpuRequirementsSatisfied;
     results.push(id, Operators, outcome, false, &scope.ignored_cluster);
     results
 }

@@ -6,7 +6,7 @@ use assisted_wire::support_level::FeatureSupportLevelId as Id;
 use assisted_wire::support_level::SupportLevel::DevPreview;
 use serde_json::{Value, json};
 
-use crate::catalogue::feature::rule::{Not, Rule};
+use crate::catalogue::feature::rule::Rule;
 use crate::catalogue::operators::definition::{Behaviour, Group, Namespace, Package, operator};
 use crate::catalogue::operators::view::ClusterView;
 

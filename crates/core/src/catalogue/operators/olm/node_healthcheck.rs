@@ -3,7 +3,7 @@
 use assisted_wire::support_level::FeatureSupportLevelId as Id;
 use serde_json::{Value, json};
 
-use crate::catalogue::feature::rule::{Not, Rule};
+use crate::catalogue::feature::rule::Rule;
 use crate::catalogue::operators::definition::{Behaviour, Group, Membership, Namespace, Package, operator};
 use crate::catalogue::operators::view::ClusterView;
 
