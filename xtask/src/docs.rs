@@ -12,6 +12,7 @@ const DOCUMENTS: &[(&str, &str, &str)] = &[
     ("docs/state-machines.md", "examples/docs", "machines"),
     ("docs/configuration.md", "examples/configuration", "all"),
     ("docs/cli.md", "assisted", "docs"),
+    ("docs/lab-cli.md", "assisted-lab", "docs"),
 ];
 
 /// Writes the documents, or fails where one differs; the programs are there.

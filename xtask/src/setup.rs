@@ -128,11 +128,8 @@ impl Part {
             Self::Programs => built("debug/lab-cluster"),
             Self::HostProgram => built("dist/assisted-host-x86_64"),
             Self::LabImage => target_dir().is_ok_and(|target| {
-                let mut ask = Command::new(target.join("debug/assisted"));
-                ask.args(["lab", "image", "show"])
-                    .stdin(Stdio::null())
-                    .stdout(Stdio::null())
-                    .stderr(Stdio::null());
+                let mut ask = Command::new(target.join("debug/assisted-lab"));
+                ask.args(["image", "show"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
                 ask.status().is_ok_and(|status| status.success())
             }),
         }
@@ -145,9 +142,10 @@ impl Part {
             Self::Python => python().map(drop),
             Self::CoreosInstaller => coreos_installer(),
             Self::Kubernetes => build_kubernetes(),
-            Self::Programs => {
-                step("programs of the lab", &mut build(&["assisted", "assisted-host", "lab-cluster"]))
-            }
+            Self::Programs => step(
+                "programs of the lab",
+                &mut build(&["assisted", "assisted-lab", "assisted-host", "lab-cluster"]),
+            ),
             Self::HostProgram => dist::for_lab().map(drop),
             Self::LabImage => lab_image(&target_dir()?.join("debug")),
         }
@@ -243,7 +241,7 @@ fn locked(path: &Path, limit: Duration) -> Result<File> {
 
 /// What lab machines boot, built once for each version of its recipe, by the programs that are given.
 pub fn lab_image(programs: &Path) -> Result<()> {
-    step("lab image", tied(programs.join("assisted")).args(["lab", "image", "build"]))
+    step("lab image", tied(programs.join("assisted-lab")).args(["image", "build"]))
 }
 
 /// Builds a program of others from its crate, once for each version.

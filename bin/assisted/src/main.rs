@@ -3,13 +3,13 @@
 mod cli;
 mod controller;
 mod image_service;
-mod lab;
 mod serve;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use assisted_base::error::chain;
+use assisted_console::{Failure, Global, reference};
 use clap::{CommandFactory, Parser, Subcommand};
 
 /// Installs OpenShift on bare-metal machines without a spare bootstrap node.
@@ -17,7 +17,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 #[command(name = "assisted", version, propagate_version = false)]
 struct Program {
     #[command(flatten)]
-    global: cli::Global,
+    global: Global,
     #[command(subcommand)]
     command: Command,
 }
@@ -29,9 +29,6 @@ enum Command {
     Controller(controller::Controller),
     #[command(flatten)]
     Client(cli::Command),
-    /// Try the service out without machines
-    #[command(subcommand)]
-    Lab(lab::Command),
     /// Write the completion script for a shell
     Completion {
         shell: clap_complete::Shell,
@@ -49,39 +46,28 @@ fn main() -> ExitCode {
     let program = Program::parse();
     match run(program) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            use std::io::Write;
-            let _ = writeln!(std::io::stderr(), "assisted: {}", cli::printable(&failure.to_string()));
-            failure.exit_code()
-        }
+        Err(failure) => failure.report("assisted"),
     }
 }
 
-fn run(program: Program) -> Result<(), cli::Failure> {
+fn run(program: Program) -> Result<(), Failure> {
     match program.command {
-        Command::Serve(serve) => serve.run().map_err(|error| cli::Failure::Refused(chain(error.as_ref()))),
+        Command::Serve(serve) => serve.run().map_err(|error| Failure::Refused(chain(error.as_ref()))),
         Command::ImageService(service) => {
-            service.run().map_err(|error| cli::Failure::Refused(chain(error.as_ref())))
+            service.run().map_err(|error| Failure::Refused(chain(error.as_ref())))
         }
         Command::Controller(controller) => {
-            controller.run().map_err(|error| cli::Failure::Refused(chain(error.as_ref())))
+            controller.run().map_err(|error| Failure::Refused(chain(error.as_ref())))
         }
         Command::Client(command) => {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
-                .map_err(|error| cli::Failure::Refused(format!("can't start: {error}")))?;
+                .map_err(|error| Failure::Refused(format!("can't start: {error}")))?;
             runtime.block_on(command.run(&program.global))
         }
-        Command::Lab(command) => {
-            let runtime = tokio::runtime::Builder::new_multi_thread()
-                .enable_all()
-                .build()
-                .map_err(|error| cli::Failure::Refused(format!("can't start: {error}")))?;
-            runtime.block_on(command.run(&program.global))
-        }
-        Command::Completion { shell } => cli::reference::completion(Program::command(), shell),
-        Command::Man { dir } => cli::reference::man(Program::command(), &dir),
-        Command::Docs => cli::reference::markdown(Program::command()),
+        Command::Completion { shell } => reference::completion(Program::command(), shell),
+        Command::Man { dir } => reference::man(Program::command(), &dir),
+        Command::Docs => reference::markdown(Program::command(), "Command line"),
     }
 }

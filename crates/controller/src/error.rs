@@ -18,7 +18,7 @@ pub enum Error {
     )]
     NotReady { minutes: u64 },
     #[error(
-        "DRY_ENABLE is set, but there is no controller of a pretended cluster: unset it, or simulate the whole with `assisted lab simulate`"
+        "DRY_ENABLE is set, but there is no controller of a pretended cluster: unset it, or simulate the whole with `assisted-lab simulate`"
     )]
     DryRun,
 }

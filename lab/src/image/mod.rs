@@ -40,7 +40,7 @@ pub(crate) const GREETING: &str = "(bookworm)\u{1b}[0m!";
 /// Why there is no image.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    #[error("the lab image has not been built: run `cargo xtask setup` or `assisted lab image build`")]
+    #[error("the lab image has not been built: run `cargo xtask setup` or `assisted-lab image build`")]
     Missing,
     #[error(transparent)]
     Tools(#[from] assisted_lab_tools::Missing),

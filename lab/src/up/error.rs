@@ -25,9 +25,9 @@ pub enum LabError {
     Interrupted,
     #[error("KVM failed with {machine} in the middle of the installation; its logs are in {}", dir.display())]
     KvmFailed { machine: String, dir: PathBuf },
-    #[error("a lab runs in {} (process {pid}): end it with `assisted lab down`, or choose another folder with --dir", dir.display())]
+    #[error("a lab runs in {} (process {pid}): end it with `assisted-lab down`, or choose another folder with --dir", dir.display())]
     Running { dir: PathBuf, pid: i32 },
-    #[error("there is no lab in {}: start one with `assisted lab up`", .0.display())]
+    #[error("there is no lab in {}: start one with `assisted-lab up`", .0.display())]
     None(PathBuf),
     #[error("Kubernetes has not been built: run `cargo xtask setup`")]
     NoKubernetes,

@@ -72,7 +72,7 @@ pub struct Plan {
     pub minimal: bool,
     /// Where everything is kept, and looked at.
     pub dir: PathBuf,
-    /// The program of the command line.
+    /// The product's program, `assisted`, with the lab's others beside it.
     pub program: PathBuf,
     /// A folder with the program for hosts, `assisted-host-x86_64`, or `assisted-host` as it was built.
     pub host_programs: PathBuf,
@@ -327,7 +327,7 @@ impl Lab {
         }
         let dir = self.plan.dir.display();
         text.push_str(&format!(
-            "\nlogs, consoles, kubeconfig: {dir}\nlook around: assisted lab exec --dir {dir} -- assisted --url {url} cluster \
+            "\nlogs, consoles, kubeconfig: {dir}\nlook around: assisted-lab exec --dir {dir} -- assisted --url {url} cluster \
              show {NAME}\n",
             url = service::URL
         ));

@@ -29,9 +29,9 @@ pub(super) fn names() -> Pushed {
 
 /// Fails when the release can't be made later.
 pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
-    let cluster = cluster(plan);
-    if !cluster.is_file() {
-        return Err(LabError::NoProgram(cluster));
+    let programs = [cluster(plan), plan.program.clone()];
+    if let Some(missing) = programs.into_iter().find(|program| !program.is_file()) {
+        return Err(LabError::NoProgram(missing));
     }
     match kubernetes::is_being_built() || kubernetes::find("kube").is_some() {
         true => Ok(()),

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assisted_lab::machine::{Accelerator, Boot, Disk, Firmware, Hypervisor, Machine, Spec};
+use assisted_lab_machines::machine::{Accelerator, Boot, Disk, Firmware, Hypervisor, Machine, Spec};
 use serde_json::{Value, json};
 
 use assisted_testkit::{built, cache};
@@ -122,12 +122,12 @@ fn a_machine_with_something_on_its_disk_is_not_started_again_by_itself() {
 #[test]
 fn everything_an_installation_begins_again_without_kvm_when_that_fails_while_a_disk_is_written() {
     let dir = tempfile::tempdir().unwrap();
-    let program = built("assisted").unwrap();
+    let program = built("assisted-lab").unwrap();
     // The command line keeps its verdicts in the cache; this one's program is its own.
     let verdicts = cache().unwrap().join("accelerator");
     let trusted = trusted(dir.path(), verdicts.clone(), &json!({"disk": 100 << 20}));
     let mut up = Command::new(program);
-    up.args(["lab", "up", "--once", "--topology", "sno", "--dir", text(&dir.path().join("lab"))]);
+    up.args(["up", "--once", "--topology", "sno", "--dir", text(&dir.path().join("lab"))]);
     up.env("ASSISTED_LAB_QEMU", dir.path().join("qemu")).env_remove("ASSISTED_LAB_ACCELERATOR");
     let up = output(&mut up, INSTALLATION);
     let told = String::from_utf8_lossy(&up.stdout);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assisted_lab::machine::{Boot, Disk, Firmware, Link, Nic, Spec};
+use assisted_lab_machines::machine::{Boot, Disk, Firmware, Link, Nic, Spec};
 use serde_json::{Value, json};
 
 use crate::service::Service;

@@ -1,11 +1,11 @@
-//! `assisted lab up --namespaces`: whole clusters in minutes, on machines that are no more than namespaces. The product's agent,
+//! `assisted-lab up --namespaces`: whole clusters in minutes, on machines that are no more than namespaces. The product's agent,
 //! installer and controller run on them, against real etcd and API servers; what goes wrong ends as docs/lab.md says it does.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use assisted_lab::wait::Wait;
+use assisted_lab_machines::wait::Wait;
 use assisted_testkit::{built, tied};
 use serde_json::Value;
 
@@ -35,8 +35,8 @@ impl Drop for Cluster {
 }
 
 fn lab(verb: &str, dir: &Path) -> Command {
-    let mut command = Command::new(built("assisted").unwrap());
-    command.args(["lab", verb, "--dir", text(dir)]);
+    let mut command = Command::new(built("assisted-lab").unwrap());
+    command.args([verb, "--dir", text(dir)]);
     command
 }
 
@@ -45,8 +45,8 @@ impl Cluster {
     fn install(options: &[&str], names: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        let mut command = tied(&built("assisted").unwrap());
-        command.args(["lab", "up", "--namespaces", "--limit", &LIMIT.to_string(), "--dir"]);
+        let mut command = tied(&built("assisted-lab").unwrap());
+        command.args(["up", "--namespaces", "--limit", &LIMIT.to_string(), "--dir"]);
         command.arg(dir.path()).args(options);
         let file = |name: &str| std::fs::File::create(dir.path().join(name)).unwrap();
         command.stdin(Stdio::null()).stdout(file("told")).stderr(file("complaints"));

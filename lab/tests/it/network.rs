@@ -4,7 +4,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use assisted_lab::network::{API_VIP, INGRESS_VIP, Member, Names, Network, NetworkError, Plugs, REGISTRY};
+use assisted_lab_machines::network::{
+    API_VIP, INGRESS_VIP, Member, Names, Network, NetworkError, Plugs, REGISTRY,
+};
 
 use crate::support::{run, text};
 
@@ -43,7 +45,8 @@ fn a_network_has_time_and_images_and_leaves_nothing_behind() {
     let settings = dir.path().join("registry.json");
     let mut other = network.command("docker-registry");
     other.args(["serve", text(&settings)]);
-    let mut other = assisted_lab::network::Running::start("a second registry", &mut other, &log).unwrap();
+    let mut other =
+        assisted_lab_machines::network::Running::start("a second registry", &mut other, &log).unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
     let error = loop {
         if let Err(error) = other.must_live() {

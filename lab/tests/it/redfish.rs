@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use assisted_lab::machine::{Boot, Disk, Firmware, Link, Machine, Nic, Spec};
+use assisted_lab_machines::machine::{Boot, Disk, Firmware, Link, Machine, Nic, Spec};
 use assisted_testkit::{Port, built, built_for_hosts, python};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -180,9 +180,9 @@ fn a_single_node_is_installed_on_a_machine_that_its_management_controller_starts
         std::fs::write(dir.path().join(file), password).unwrap();
     }
     let lab = |more: &[&str]| {
-        let mut command = Command::new(built("assisted").unwrap());
+        let mut command = Command::new(built("assisted-lab").unwrap());
         let folder = dir.path().join("lab");
-        command.args(["lab", "up", "--machines", text(&list), "--dir", text(&folder), "--once"]);
+        command.args(["up", "--machines", text(&list), "--dir", text(&folder), "--once"]);
         output(command.args(more), INSTALLATION)
     };
     std::fs::write(&list, machines("wrong")).unwrap();

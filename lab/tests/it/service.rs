@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use assisted_api::auth::local::Signer;
-use assisted_lab::machine::{Machine, Spec};
-use assisted_lab::wait::Wait;
+use assisted_lab_machines::machine::{Machine, Spec};
+use assisted_lab_machines::wait::Wait;
 use assisted_service::TokenResource;
 use assisted_testkit::{Authority, Server, built, built_for_hosts, signing_keys};
 use jiff::{SignedDuration, Timestamp};
@@ -78,7 +78,7 @@ impl Service {
             "openshift_version": "4.18",
             "cpu_architecture": "x86_64",
             "url": Url::from_file_path(image().iso()).unwrap().as_str(),
-            "version": assisted_lab::image::VERSION,
+            "version": assisted_lab_machines::image::VERSION,
         }]);
         let server = Server::start(program, dir, |command| {
             command

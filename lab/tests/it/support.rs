@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use assisted_lab::image::Image;
-use assisted_lab::wait::{Wait, child};
+use assisted_lab_machines::image::Image;
+use assisted_lab_machines::wait::{Wait, child};
 
 /// How long a command may take; some fetch an image.
 const COMMAND: Duration = Duration::from_secs(10 * 60);

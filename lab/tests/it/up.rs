@@ -1,4 +1,4 @@
-//! `assisted lab up`, as a person runs it: whole clusters, from the image to the kubeconfig.
+//! `assisted-lab up`, as a person runs it: whole clusters, from the image to the kubeconfig.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -8,8 +8,8 @@ use assisted_testkit::built;
 use crate::support::{INSTALLATION, console, has_node, output, text};
 
 fn lab(dir: &Path, words: &[&str]) -> Output {
-    let mut command = Command::new(built("assisted").unwrap());
-    output(command.arg("lab").args(words).args(["--dir", text(dir)]), INSTALLATION)
+    let mut command = Command::new(built("assisted-lab").unwrap());
+    output(command.args(words).args(["--dir", text(dir)]), INSTALLATION)
 }
 
 #[test]
@@ -42,8 +42,8 @@ fn everything_a_control_plane_of_three_is_installed_from_a_minimal_image_with_fi
 fn what_a_lab_cannot_do_is_said() {
     let dir = tempfile::tempdir().unwrap();
     for (words, why) in [
-        (&["status"][..], "assisted lab up"),
-        (&["down"], "assisted lab up"),
+        (&["status"][..], "assisted-lab up"),
+        (&["down"], "assisted-lab up"),
         (&["up", "--topology", "sno", "--fault", "missing-worker"], "whose role is worker"),
         (&["up", "--machines", "nowhere.yaml"], "nowhere.yaml"),
         (&["up", "--fault", "reset-while-writing", "--fault", "network-cut"], "has to go wrong alone"),

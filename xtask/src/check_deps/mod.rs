@@ -3,7 +3,7 @@
 
 mod storeys;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -15,8 +15,10 @@ const ORDER: &[&str] = &[
     "assisted",
     "assisted-host",
     "assisted-lab",
+    "assisted-lab-machines",
     "assisted-lab-cluster",
     "assisted-simhost",
+    "assisted-console",
     "assisted-controller",
     "assisted-installer",
     "assisted-agent",
@@ -55,11 +57,35 @@ const PURE: &[&str] = &[
 /// For tests and tasks only: linked into nothing that is shipped.
 const TOOLS: &[&str] = &["assisted-testkit", "xtask"];
 
-/// Crates that what goes onto hosts must not link: no SQL, no Kubernetes, no TLS library but rustls.
-const HEAVY: &[&str] = &["rusqlite", "libsqlite3-sys", "tokio-postgres", "kube", "openssl-sys", "native-tls"];
-const LEAN: &[&str] = &["assisted-host", "assisted-installer", "assisted-agent", "assisted-hostinfo"];
+/// What some crates must not link, directly or by way of others.
+struct Ban {
+    crates: &'static [&'static str],
+    linked: &'static [&'static str],
+    why: &'static str,
+}
 
-/// Checks the order, and what the crates for hosts link.
+const BANS: &[Ban] = &[
+    // No SQL, no Kubernetes, no TLS library but rustls.
+    Ban {
+        crates: &["assisted-host", "assisted-installer", "assisted-agent", "assisted-hostinfo"],
+        linked: &["rusqlite", "libsqlite3-sys", "tokio-postgres", "kube", "openssl-sys", "native-tls"],
+        why: "is too much for a host",
+    },
+    Ban {
+        crates: &["assisted", "assisted-host"],
+        linked: &[
+            "assisted-lab-machines",
+            "assisted-lab-cluster",
+            "assisted-simhost",
+            "assisted-lab-kinds",
+            "assisted-lab-oci",
+            "assisted-lab-tools",
+        ],
+        why: "belongs to the lab, and not into production",
+    },
+];
+
+/// Checks the order, and what must not be linked.
 pub fn run() -> Result<()> {
     let output = cargo(&["metadata", "--format-version", "1"]).output()?;
     if !output.status.success() {
@@ -67,7 +93,7 @@ pub fn run() -> Result<()> {
     }
     let metadata: Value = serde_json::from_slice(&output.stdout)?;
     let mut wrong = order(&metadata)?;
-    wrong.extend(heavy(&metadata)?);
+    wrong.extend(banned(&metadata)?);
     if !wrong.is_empty() {
         bail!("the order of the crates is broken:\n  {}", wrong.join("\n  "));
     }
@@ -117,7 +143,8 @@ fn order(metadata: &Value) -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-fn heavy(metadata: &Value) -> Result<Vec<String>> {
+/// The bans that the graph of dependencies breaks.
+fn banned(metadata: &Value) -> Result<Vec<String>> {
     let nodes = metadata["resolve"]["nodes"].as_array().context("no resolve graph")?;
     let names: BTreeMap<&str, &str> = metadata["packages"]
         .as_array()
@@ -138,17 +165,58 @@ fn heavy(metadata: &Value) -> Result<Vec<String>> {
         })
         .collect();
     let mut wrong = Vec::new();
-    for (id, name) in names.iter().filter(|(_, name)| LEAN.contains(name)) {
-        let mut seen = std::collections::BTreeSet::new();
-        let mut queue = vec![*id];
-        while let Some(next) = queue.pop() {
-            if seen.insert(next) {
-                queue.extend(edges.get(next).into_iter().flatten());
-            }
+    for (id, name) in &names {
+        let bans: Vec<_> = BANS.iter().filter(|ban| ban.crates.contains(name)).collect();
+        if bans.is_empty() {
+            continue;
         }
-        for linked in seen.iter().filter_map(|id| names.get(id)).filter(|linked| HEAVY.contains(linked)) {
-            wrong.push(format!("{name} links {linked}, which is too much for a host"));
+        let linked = reachable(id, &edges);
+        for Ban { linked: banned, why, .. } in bans {
+            let found = linked.iter().filter_map(|id| names.get(id)).filter(|linked| banned.contains(linked));
+            wrong.extend(found.map(|linked| format!("{name} links {linked}, which {why}")));
         }
     }
     Ok(wrong)
+}
+
+/// A package and all that it links.
+fn reachable<'a>(id: &'a str, edges: &BTreeMap<&'a str, Vec<&'a str>>) -> BTreeSet<&'a str> {
+    let mut seen = BTreeSet::new();
+    let mut queue = vec![id];
+    while let Some(next) = queue.pop() {
+        if seen.insert(next) {
+            queue.extend(edges.get(next).into_iter().flatten());
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_lab_is_found_behind_a_crate_between() {
+        let package = |name: &str| json!({"id": name, "name": name});
+        let depends = |name: &str, on: &str, kind: Option<&str>| json!({"id": name, "deps": [{"pkg": on, "dep_kinds": [{"kind": kind}]}]});
+        let metadata = |kind| {
+            json!({
+                "packages": [package("assisted"), package("between"), package("assisted-simhost")],
+                "resolve": {"nodes": [
+                    depends("assisted", "between", None),
+                    depends("between", "assisted-simhost", kind),
+                    json!({"id": "assisted-simhost", "deps": []}),
+                ]},
+            })
+        };
+        let wrong = banned(&metadata(None)).unwrap_or_default();
+        assert_eq!(
+            wrong,
+            ["assisted links assisted-simhost, which belongs to the lab, and not into production"]
+        );
+        // Its tests may use it.
+        assert_eq!(banned(&metadata(Some("dev"))).unwrap_or_default(), Vec::<String>::new());
+    }
 }

@@ -28,7 +28,7 @@ const TAIL: usize = 15;
 /// What is made one after the other: the estimates are seconds on two cores with the other queues beside it.
 const MACHINES: &[(Part, u64)] = &[(Part::Packages, 20), (Part::CoreosInstaller, 180), (Part::LabImage, 130)];
 const PROGRAMS: &[(Part, u64)] = &[(Part::Programs, 30), (Part::HostProgram, 200)];
-/// What machines don't wait for: `assisted lab up` does, when a cluster is to be installed. It begins once machines can start,
+/// What machines don't wait for: `assisted-lab up` does, when a cluster is to be installed. It begins once machines can start,
 /// and beside them: before, it would only keep them from that.
 const LATER: &[(Part, u64)] = &[(Part::Kubernetes, 500)];
 

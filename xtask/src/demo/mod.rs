@@ -27,7 +27,7 @@ pub struct Demo {
     /// No virtual machines: discover this machine, and install clusters on simulated hosts
     #[arg(long, conflicts_with = "lab")]
     simulated: bool,
-    /// What `assisted lab up` takes, such as: --topology sno --iso minimal
+    /// What `assisted-lab up` takes, such as: --topology sno --iso minimal
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTION")]
     lab: Vec<String>,
 }
@@ -68,8 +68,8 @@ impl Demo {
         println!(
             "\n=== Virtual machines become a cluster: three take minutes with KVM, about twenty without"
         );
-        let mut lab = Command::new(programs.join("assisted"));
-        lab.args(["lab", "up"]).args(&self.lab);
+        let mut lab = Command::new(programs.join("assisted-lab"));
+        lab.arg("up").args(&self.lab);
         let given = |name: &str| {
             let with_value = format!("{name}=");
             self.lab.iter().any(|word| word == name || word.starts_with(&with_value))
@@ -90,8 +90,10 @@ impl Demo {
 /// Builds what the simulated part takes, and nothing else: the first thing on the screen waits for it.
 fn first_build(background: &RefCell<Background>) -> Result<()> {
     println!("=== The programs: about three minutes the first time, on two cores");
-    let mut cargo =
-        build(&["assisted", "assisted-host"]).stdin(Stdio::null()).spawn().context("can't start cargo")?;
+    let mut cargo = build(&["assisted", "assisted-lab", "assisted-host"])
+        .stdin(Stdio::null())
+        .spawn()
+        .context("can't start cargo")?;
     let status =
         finish(&mut cargo, "the build of the programs", FIRST_BUILD, || background.borrow_mut().look(true))?;
     if !status.success() {

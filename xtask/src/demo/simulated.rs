@@ -104,10 +104,9 @@ impl Simulated {
 fn install(cli: &Cli<'_>, name: &str, topology: &str, control_plane: &str, speed: &str) -> Result<()> {
     heading(&format!("An installation on simulated hosts: {name}"));
     let (cluster, infra_env) = cli.cluster(name, &["--control-plane-count", control_plane])?;
-    let simulate =
-        ["lab", "simulate", "--topology", topology, "--cluster", &cluster, "--infra-env", &infra_env];
-    println!("$ assisted {} --speed {speed} &", simulate.join(" "));
-    let mut command = cli.command(&simulate);
+    let simulate = ["simulate", "--topology", topology, "--cluster", &cluster, "--infra-env", &infra_env];
+    println!("$ assisted-lab {} --speed {speed} &", simulate.join(" "));
+    let mut command = cli.program(&cli.program.with_file_name("assisted-lab"), &simulate);
     let _hosts = Running::start(command.args(["--speed", speed]), &cli.dir.join(format!("{name}.log")))
         .context("can't start the simulated hosts")?;
     cli.show(&["cluster", "watch", name, "--until", "installed"], INSTALLATION)?;
@@ -152,7 +151,12 @@ struct Cli<'a> {
 
 impl Cli<'_> {
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = tied(&self.program);
+        self.program(&self.program, args)
+    }
+
+    /// A program that is told where the service is.
+    fn program(&self, program: &Path, args: &[&str]) -> Command {
+        let mut command = tied(program);
         command.args(["--url", &self.url]).args(args).current_dir(&self.dir);
         command
     }

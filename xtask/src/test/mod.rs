@@ -27,7 +27,7 @@ use stage::{End, Ended, Kind, Stage};
 const LONG: &str = "everything_";
 
 /// Whose tests take the time of virtual machines, or of whole clusters: each is a stage of its own, so that two workers share them well.
-const MACHINES: &[&str] = &["assisted-lab", "assisted-lab-cluster"];
+const MACHINES: &[&str] = &["assisted-lab-machines", "assisted-lab-cluster"];
 
 /// Those of their tests that take longest begin first.
 const LONGEST: &[&str] = &["up::", "redfish::", "namespaces::", "disk::", "discovery::"];

@@ -30,12 +30,13 @@ const fn as_root(package: &'static str, debian: &'static str, stages: &'static [
 /// Crates whose tests need something. Those that take longest come first, since they begin first.
 pub const NEEDS: &[Needs] = &[
     as_root(
-        "assisted-lab",
+        "assisted-lab-machines",
         "QEMU, bubblewrap, ignition, docker-registry, chrony, dnsmasq, xorriso and more",
         &[PYTHON, PROGRAMS, COREOS_INSTALLER, KUBERNETES, LAB_IMAGE, HOST_PROGRAM],
     ),
     as_root("assisted-lab-cluster", "bubblewrap, etcd, ignition-validate", &[PROGRAMS, KUBERNETES]),
     of("assisted-simhost", "PostgreSQL", &[PROGRAMS]),
+    of("assisted-lab", "", &[PROGRAMS]),
     as_root("assisted", "PostgreSQL, docker-registry, xorriso, bubblewrap", &[PYTHON, PROGRAMS]),
     as_root("assisted-host", "podman, bubblewrap, docker-registry", &[]),
     of("assisted-controller", "etcd", &[KUBERNETES]),

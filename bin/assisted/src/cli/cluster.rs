@@ -3,16 +3,17 @@
 use std::path::PathBuf;
 
 use assisted_client::VersionFilter;
+use assisted_console::output::{Format, facts, line, list, show, table};
+use assisted_console::{Failure, file};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::{ClusterCreateParams, ClusterUpdateParams};
 use assisted_wire::network::{ApiVip, IngressVip, Ip, MachineNetwork, Subnet};
 use assisted_wire::platform::{Platform, PlatformType};
 use clap::{Args, Subcommand};
 
-use super::common::{Context, file, host_name, role};
-use super::output::{Format, facts, line, list, show, table};
+use super::common::{Context, host_name, role};
 use super::validation::{self, Validation};
-use super::{Failure, cluster_watch, download, render};
+use super::{cluster_watch, download, render};
 
 #[derive(Subcommand, Debug)]
 pub enum Command {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use assisted_client::Change;
+use assisted_console::output::{printable, table};
 use assisted_wire::cluster::{Cluster, ClusterStatus, FinalizingStage};
 use assisted_wire::event::Event;
 use assisted_wire::host::{Host, HostStatus};
@@ -11,7 +12,6 @@ use assisted_wire::time::DateTime;
 use jiff::Timestamp;
 
 use super::common::{host_name, role};
-use super::output::{printable, table};
 
 /// Events that are shown at once.
 const EVENTS: usize = 6;

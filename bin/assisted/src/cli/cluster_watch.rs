@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use assisted_client::{Change, Changes, Error, EventFilter, Order};
+use assisted_console::Failure;
+use assisted_console::output::{Format, line_if_read, printable, rendered};
+use assisted_console::screen::Screen;
 use assisted_wire::cluster::{Cluster, ClusterStatus, InstallationPreparationStatus};
 use assisted_wire::event::Event;
 use assisted_wire::host::Host;
@@ -12,11 +15,8 @@ use assisted_wire::time::DateTime;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::Failure;
 use super::cluster_view::View;
 use super::common::Context;
-use super::output::{Format, line_if_read, printable, rendered};
-use super::screen::Screen;
 use super::watch::tell;
 
 /// Between two attempts to reach the service, and two looks at one that has no live view.

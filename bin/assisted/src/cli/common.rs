@@ -1,58 +1,12 @@
-//! What all commands share: the client, failures with exit codes, finding objects by name.
+//! What all commands share: the client, and finding objects by name.
 
-use std::fmt::Display;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::PathBuf;
 
-use assisted_client::{Client, ClusterFilter, Error, InfraEnvFilter};
+use assisted_client::{Client, ClusterFilter, InfraEnvFilter};
+use assisted_console::{Failure, Format, Global};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::{Host, HostRole};
 use assisted_wire::infra_env::InfraEnv;
-
-use super::Global;
-use super::output::Format;
-
-/// Longest file that is sent as the value of a field: pull secrets and keys are far smaller.
-const FILE_LIMIT: u64 = 1 << 20;
-
-/// Why a command failed; its exit code tells scripts what kind of failure it was.
-#[derive(Debug, thiserror::Error)]
-pub enum Failure {
-    /// Exit code 1.
-    #[error("{0}")]
-    Refused(String),
-    /// Exit code 2.
-    #[error("{0}")]
-    Usage(String),
-    /// Exit code 3.
-    #[error("{0}")]
-    Unreachable(String),
-}
-
-impl Failure {
-    /// The process's exit code.
-    pub fn exit_code(&self) -> ExitCode {
-        ExitCode::from(match self {
-            Self::Refused(_) => 1,
-            Self::Usage(_) => 2,
-            Self::Unreachable(_) => 3,
-        })
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        let text = match error.remedy() {
-            Some(remedy) => format!("{error}\n{remedy}"),
-            None => error.to_string(),
-        };
-        match error {
-            Error::Unreachable { .. } => Self::Unreachable(text),
-            Error::Argument { .. } => Self::Usage(text),
-            _ => Self::Refused(text),
-        }
-    }
-}
 
 /// A client, and how to show what it gets.
 pub struct Context {
@@ -184,17 +138,6 @@ fn pick<T>(
             )))
         }
     }
-}
-
-/// The text of a small file, for a field of a request.
-pub fn file(path: &Path) -> Result<String, Failure> {
-    let fail = |error: &dyn Display| Failure::Usage(format!("can't read {}: {error}", path.display()));
-    let length = std::fs::metadata(path).map_err(|error| fail(&error))?.len();
-    if length > FILE_LIMIT {
-        return Err(fail(&format!("it has {length} bytes; more than {FILE_LIMIT} can't be right")));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| fail(&error))?;
-    Ok(text.trim_end().to_owned())
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use assisted_console::Failure;
+use assisted_console::output::line;
 use assisted_wire::id::ClusterId;
 use clap::Args;
 
-use super::Failure;
 use super::common::Context;
-use super::output::line;
 
 /// Files that open the cluster; the service gives them out as such.
 const CREDENTIALS: &[&str] = &["kubeconfig", "kubeconfig-noingress", "kubeadmin-password"];

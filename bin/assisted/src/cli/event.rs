@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use assisted_client::{EventFilter, Order};
+use assisted_console::Failure;
+use assisted_console::output::{Format, line_if_read, printable, rendered, show, table};
 use assisted_wire::event::{Event, EventSeverity};
 use clap::{Args, Subcommand};
 
-use super::Failure;
 use super::common::Context;
-use super::output::{Format, line_if_read, printable, rendered, show, table};
 use super::watch;
 
 #[derive(Subcommand, Debug)]

@@ -1,5 +1,7 @@
 //! `assisted host …`
 
+use assisted_console::Failure;
+use assisted_console::output::{Format, bytes, facts, line, list, rendered, show, table};
 use assisted_wire::host::Host;
 use assisted_wire::host_params::{
     BindHostParams, DiskConfigParams, DiskRole, HostRoleUpdateParams, HostUpdateParams, NodeLabelParams,
@@ -8,9 +10,8 @@ use assisted_wire::id::InfraEnvId;
 use clap::{Args, Subcommand};
 
 use super::common::{Context, host_name, inventory, role};
-use super::output::{Format, bytes, facts, line, list, rendered, show, table};
 use super::validation::{self, Validation};
-use super::{Failure, watch};
+use super::watch;
 
 #[derive(Subcommand, Debug)]
 pub enum Command {

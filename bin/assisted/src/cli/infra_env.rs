@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
+use assisted_console::output::{facts, line, show, table};
+use assisted_console::{Failure, file};
 use assisted_wire::infra_env::{
     HostStaticNetworkConfig, ImageType, InfraEnv, InfraEnvCreateParams, InfraEnvUpdateParams, KernelArgument,
     KernelArgumentOperation, KernelArguments, Proxy,
 };
 use clap::{Args, Subcommand};
 
-use super::Failure;
-use super::common::{Context, file};
-use super::output::{facts, line, show, table};
+use super::common::Context;
 
 #[derive(Subcommand, Debug)]
 pub enum Command {

@@ -9,34 +9,12 @@ mod event;
 mod host;
 mod infra_env;
 mod iso;
-mod output;
-pub mod reference;
 mod render;
-pub mod screen;
 mod validation;
 mod watch;
 
-use clap::{Args, Subcommand};
-
-pub use common::{Failure, file};
-pub use output::{Format, bytes, line_if_read, list, printable, show, table};
-
-/// Where the service is, and how answers are shown.
-#[derive(Args, Clone, Debug)]
-pub struct Global {
-    /// Address of the service
-    #[arg(long, global = true, env = "ASSISTED_URL", default_value = "http://127.0.0.1:8090")]
-    pub url: String,
-    /// Token of a person (`Authorization: Bearer`); better given by the variable than on the command line
-    #[arg(long, global = true, env = "ASSISTED_TOKEN", hide_env_values = true)]
-    pub token: Option<String>,
-    /// Certificates (PEM) to trust besides the system's
-    #[arg(long, global = true, env = "ASSISTED_CA_FILE", value_name = "FILE")]
-    pub ca_file: Option<std::path::PathBuf>,
-    /// How to show answers: a table for people, the API's objects for programs
-    #[arg(short, long, global = true, value_enum, default_value_t = Format::Table)]
-    pub output: Format,
-}
+use assisted_console::{Failure, Global};
+use clap::Subcommand;
 
 /// What can be done to the service's objects.
 #[derive(Subcommand, Debug)]

@@ -4,11 +4,11 @@ use std::io::{Seek, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
+use assisted_console::Failure;
+use assisted_console::output::line;
 use clap::Args;
 
-use super::Failure;
 use super::common::Context;
-use super::output::line;
 
 #[derive(Args, Debug)]
 pub struct Render {

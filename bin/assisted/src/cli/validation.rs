@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use assisted_client::{Call, Error};
+use assisted_console::Failure;
+use assisted_console::output::{facts, indented, table};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::Host;
 use assisted_wire::operation::OperationId;
 use serde::Deserialize;
 
-use super::Failure;
 use super::common::Context;
-use super::output::{facts, indented, table};
 
 /// One validation. Status and id are text: a newer service may know more of them.
 #[derive(Debug, Default, Deserialize)]

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::Failure;
 use super::common::Context;
-use super::output::{Format, line_if_read};
+use assisted_console::Failure;
+use assisted_console::output::{Format, line_if_read};
 
 /// Between two looks.
 const INTERVAL: Duration = Duration::from_secs(1);

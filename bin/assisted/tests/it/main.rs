@@ -9,7 +9,6 @@ mod every_state;
 mod images;
 mod infra_env;
 mod iso;
-mod lab;
 mod memory;
 mod openshift;
 mod service;

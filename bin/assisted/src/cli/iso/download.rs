@@ -8,6 +8,8 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assisted_console::Failure;
+use assisted_console::output::printable;
 use assisted_isokit::iso::Iso;
 use assisted_wire::id::InfraEnvId;
 use clap::Args;
@@ -17,9 +19,7 @@ use reqwest::{Response, StatusCode};
 
 use super::cause;
 use super::remote::{total, validator};
-use crate::cli::Failure;
 use crate::cli::common::Context;
-use crate::cli::output::printable;
 
 /// Attempts in a row that bring nothing.
 const ATTEMPTS: u32 = 6;

@@ -2,15 +2,15 @@
 
 use std::fs::File;
 
+use assisted_console::Failure;
+use assisted_console::output::{bytes, facts, line, list, show};
 use assisted_isokit::inspect::{Config, Generation, Ignition, Kind};
 use assisted_isokit::iso::eltorito::Platform;
 use assisted_isokit::{Inspection, inspect};
 use clap::Args;
 
 use super::remote::Remote;
-use crate::cli::Failure;
 use crate::cli::common::Context;
-use crate::cli::output::{bytes, facts, line, list, show};
 
 #[derive(Args, Debug)]
 pub struct Inspect {

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use assisted_base::error::chain;
 use assisted_base::http::{Proxies, Trust, authorities_of_file, builder};
+use assisted_console::Failure;
+use assisted_console::output::{line, show};
 use clap::Subcommand;
 use reqwest::redirect::Policy;
 
-use super::Failure;
 use super::common::Context;
-use super::output::{line, show};
 
 /// Limits for a connection to stand, and for the next bytes to come.
 const CONNECT: Duration = Duration::from_secs(30);
@@ -68,6 +68,6 @@ fn cause(error: reqwest::Error) -> String {
 }
 
 fn saved(path: &std::path::Path, size: u64) -> Result<(), Failure> {
-    let size = super::output::bytes(i64::try_from(size).unwrap_or(i64::MAX));
+    let size = assisted_console::output::bytes(i64::try_from(size).unwrap_or(i64::MAX));
     line(&format!("saved {} ({size})", path.display()))
 }

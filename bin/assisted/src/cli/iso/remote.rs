@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io;
 
 use assisted_base::http::{BodyError, read};
+use assisted_console::Failure;
 use assisted_isokit::ReadAt;
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -12,7 +13,6 @@ use reqwest::{Client, Response, StatusCode};
 use tokio::runtime::Handle;
 
 use super::cause;
-use crate::cli::Failure;
 
 /// What is fetched at a time, in bytes.
 const BLOCK: u64 = 128 << 10;

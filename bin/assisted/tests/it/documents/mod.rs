@@ -153,19 +153,10 @@ fn files_are_looked_at_before_an_installation() {
     std::fs::write(&conf, openshift::registries_conf(&registry.name())).unwrap();
     let service = Service::installing(&conf);
     let (id, infra_env) = service.cluster("lab");
-    let hosts = [
-        "lab",
-        "simulate",
-        "--speed",
-        "600",
-        "--until",
-        "ready",
-        "--cluster",
-        &id,
-        "--infra-env",
-        &infra_env,
-    ];
-    service.json(&hosts);
+    let mut hosts = Command::new(built("assisted-lab").unwrap());
+    hosts.args(["--url", &service.url, "simulate", "--speed", "600", "--until", "ready"]);
+    let hosts = hosts.args(["--cluster", &id, "--infra-env", &infra_env]).output().unwrap();
+    assert!(hosts.status.success(), "{}\n{}", text(&hosts.stderr), service.log());
     let cluster = service.json(&["cluster", "show", "lab"]);
     let version = cluster["openshift_version"].as_str().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -188,6 +179,7 @@ fn everything_the_release_is_built_as_the_readme_says() {
     session.follow(built[0]);
     session.follow("target/release/assisted --version");
     session.follow("target/release/assisted-host agent --help");
+    session.follow("target/release/assisted-lab up --help");
 }
 
 #[test]
@@ -198,7 +190,7 @@ fn everything_the_two_commands_of_the_readme() {
             // It is what runs this.
             session.follow("cargo xtask test --help");
         } else {
-            session.watch(command, |said| said.contains("Ctrl-C, or `assisted lab down`, ends it."));
+            session.watch(command, |said| said.contains("Ctrl-C, or `assisted-lab down`, ends it."));
         }
     }
 }

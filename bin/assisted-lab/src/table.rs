@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::time::Duration;
 
+use assisted_console::output::{line_if_read, list, printable, table};
+use assisted_console::screen::Screen;
 use assisted_simhost::owner::Look;
 use assisted_simhost::simulation::{ClusterResult, Simulation};
 use assisted_wire::cluster::ClusterStatus;
-
-use crate::cli::screen::Screen;
-use crate::cli::{line_if_read, list, printable, table};
 
 /// Clusters that are shown at once.
 const ROWS: usize = 20;

@@ -1,14 +1,14 @@
-//! `assisted lab up`, `down`, `status`, `exec`: an installation in virtual machines, on one computer.
+//! `assisted-lab up`, `down`, `status`, `exec`: an installation in virtual machines, on one computer.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assisted_lab::up::{Fault, Lab, LabError, Plan, Record, Room, Topology, Until};
+use assisted_console::output::{line_if_read, show, table};
+use assisted_console::{Failure, Global};
+use assisted_lab_machines::up::{Fault, Lab, LabError, Plan, Record, Room, Topology, Until};
 use clap::{Args, ValueEnum};
-
-use crate::cli::{Failure, Global, line_if_read, show, table};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Iso {
@@ -108,7 +108,7 @@ impl Up {
             if once {
                 return Ok(());
             }
-            line_if_read("Ctrl-C, or `assisted lab down`, ends it.").map_err(|_| LabError::Interrupted)?;
+            line_if_read("Ctrl-C, or `assisted-lab down`, ends it.").map_err(|_| LabError::Interrupted)?;
             lab.wait()
         });
         let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
@@ -121,23 +121,23 @@ impl Up {
             }
             stop.store(true, Ordering::Relaxed);
         };
-        Ok(ended.map_err(|error| Failure::Refused(error.to_string()))??)
+        ended.map_err(Failure::refused)?.map_err(Failure::refused)
     }
 
     fn plan(self, stop: Arc<AtomicBool>) -> Result<Plan, Failure> {
-        let program = std::env::current_exe().map_err(|error| Failure::Refused(error.to_string()))?;
-        let beside = program.parent().map(PathBuf::from).unwrap_or_default();
+        let own = std::env::current_exe().map_err(|error| Failure::Refused(error.to_string()))?;
+        let beside = own.parent().map(PathBuf::from).unwrap_or_default();
         Ok(Plan {
             topology: self.topology,
             workers: self.workers,
             day2_workers: self.day2_workers,
             namespaces: self.namespaces,
-            room: self.machines.as_deref().map(Room::read).transpose()?,
+            room: self.machines.as_deref().map(Room::read).transpose().map_err(Failure::refused)?,
             static_network: self.static_network,
             // They read nothing of it but the Ignition config.
             minimal: self.namespaces || matches!(self.iso, Iso::Minimal),
             dir: self.place.dir(),
-            program,
+            program: beside.join("assisted"),
             host_programs: self.host_programs.unwrap_or(beside),
             faults: self.faults,
             until: self.until,
@@ -155,13 +155,13 @@ impl Place {
 
 impl Down {
     pub fn run(self) -> Result<(), Failure> {
-        Ok(Record::find(&self.place.dir())?.end()?)
+        Record::find(&self.place.dir()).and_then(|record| record.end()).map_err(Failure::refused)
     }
 }
 
 impl Status {
     pub fn run(self, global: &Global) -> Result<(), Failure> {
-        let content = Record::find(&self.place.dir())?.content();
+        let content = Record::find(&self.place.dir()).map_err(Failure::refused)?.content();
         show(global.output, &content, |content| {
             let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
             let rows = content["machines"].as_array().into_iter().flatten().map(|machine| {
@@ -184,12 +184,7 @@ impl Status {
 
 impl Exec {
     pub fn run(self) -> Result<(), Failure> {
-        Err(Record::find(&self.place.dir())?.exec(&self.command).into())
-    }
-}
-
-impl From<LabError> for Failure {
-    fn from(error: LabError) -> Self {
-        Self::Refused(error.to_string())
+        let record = Record::find(&self.place.dir()).map_err(Failure::refused)?;
+        Err(Failure::refused(record.exec(&self.command)))
     }
 }

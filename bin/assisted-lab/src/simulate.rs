@@ -1,10 +1,12 @@
-//! `assisted lab simulate`: clusters of simulated hosts on a real service.
+//! `assisted-lab simulate`: clusters of simulated hosts on a real service.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assisted_console::output::show;
+use assisted_console::{Failure, Format, Global, file};
 use assisted_simhost::connection::Access;
 use assisted_simhost::drive::{self, DriveError, Target};
 use assisted_simhost::fault::Faults;
@@ -20,8 +22,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use url::Url;
 
-use super::table::{Live, summary};
-use crate::cli::{Failure, Format, Global, file, show};
+use crate::table::{Live, summary};
 
 /// How far a simulation goes.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -129,10 +130,10 @@ impl Simulate {
     pub async fn run(self, global: &Global) -> Result<(), Failure> {
         let mut target = target(global, self.agent_token.as_deref()).await?;
         target.connections = self.connections;
-        target.reach().await?;
+        target.reach().await.map_err(failure)?;
         let mut plan = self.plan()?;
         if plan.version.is_empty() && plan.existing.is_none() {
-            plan.version = target.default_version().await?;
+            plan.version = target.default_version().await.map_err(failure)?;
         }
         let limit = Duration::from_secs(self.timeout.saturating_mul(60));
         let mut simulation = Simulation::new(plan);
@@ -142,7 +143,7 @@ impl Simulate {
             ended = drive::run(&mut simulation, &target, limit, |simulation, at| {
                 now = at;
                 live.show(simulation, at)
-            }) => { ended?; }
+            }) => { ended.map_err(failure)?; }
             _ = tokio::signal::ctrl_c() => {}
         }
         let results = simulation.results(now);
@@ -193,12 +194,10 @@ impl Simulate {
     }
 }
 
-impl From<DriveError> for Failure {
-    fn from(error: DriveError) -> Self {
-        match error {
-            DriveError::Away { .. } | DriveError::Unreachable { .. } => Self::Unreachable(error.to_string()),
-            DriveError::NoVersion | DriveError::Ended => Self::Refused(error.to_string()),
-        }
+fn failure(error: DriveError) -> Failure {
+    match error {
+        DriveError::Away { .. } | DriveError::Unreachable { .. } => Failure::Unreachable(error.to_string()),
+        DriveError::NoVersion | DriveError::Ended => Failure::Refused(error.to_string()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 use serde::Serialize;
 
-use super::Failure;
+use crate::Failure;
 
 /// Between two columns.
 const GAP: u16 = 2;

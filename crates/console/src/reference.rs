@@ -5,8 +5,8 @@ use std::path::Path;
 use clap::Command;
 use clap_complete::Shell;
 
-use super::Failure;
-use super::output::line;
+use crate::Failure;
+use crate::output::line;
 
 /// Writes the completion script for a shell to standard output.
 pub fn completion(mut command: Command, shell: Shell) -> Result<(), Failure> {
@@ -24,10 +24,10 @@ pub fn man(command: Command, dir: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::Refused(format!("can't write man pages to {}: {error}", dir.display())))
 }
 
-/// Prints the whole command line as Markdown.
-pub fn markdown(mut command: Command) -> Result<(), Failure> {
+/// Prints the whole command line as Markdown, under a title.
+pub fn markdown(mut command: Command, title: &str) -> Result<(), Failure> {
     command.build();
-    let mut text = "# Command line\n\nMade from the code by `cargo xtask docs`.\n".to_owned();
+    let mut text = format!("# {title}\n\nMade from the code by `cargo xtask docs`.\n");
     describe(&mut command, &mut text);
     line(text.trim_end())
 }

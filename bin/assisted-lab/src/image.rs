@@ -1,13 +1,13 @@
-//! `assisted lab image`: the operating system of lab machines.
+//! `assisted-lab image`: the operating system of lab machines.
 
 use std::io::Write;
 use std::path::PathBuf;
 
-use assisted_lab::image::{Image, ImageError, Step};
+use assisted_console::output::{bytes, show, table};
+use assisted_console::{Failure, Global};
+use assisted_lab_machines::image::{Image, Step};
 use clap::{Args, Subcommand};
 use serde::Serialize;
-
-use crate::cli::{Failure, Global, bytes, show, table};
 
 /// The live image that lab machines boot
 #[derive(Subcommand, Debug)]
@@ -47,7 +47,7 @@ impl Command {
     pub fn run(self, global: &Global) -> Result<(), Failure> {
         let image = match self {
             Self::Build(build) => build.run()?,
-            Self::Show(Show {}) => Image::find()?,
+            Self::Show(Show {}) => Image::find().map_err(Failure::refused)?,
         };
         show(global.output, &rows(&image), |rows| {
             table(
@@ -61,15 +61,16 @@ impl Command {
 
 impl Build {
     fn run(self) -> Result<Image, Failure> {
-        let dir = self.dir.map_or_else(Image::default_dir, Ok)?;
+        let dir = self.dir.map_or_else(Image::default_dir, Ok).map_err(Failure::refused)?;
         let installer = match self.coreos_installer {
             Some(installer) => installer,
-            None => assisted_lab_tools::coreos_installer().map_err(ImageError::from)?,
+            None => assisted_lab_tools::coreos_installer().map_err(Failure::refused)?,
         };
         tell(&format!("building into {}; the log is build.log beside it", dir.display()));
-        Ok(Image::build(&dir, &installer, |Step { what, took }| {
+        Image::build(&dir, &installer, |Step { what, took }| {
             tell(&format!("{what}: {:.1} s", took.as_secs_f64()));
-        })?)
+        })
+        .map_err(Failure::refused)
     }
 }
 
@@ -91,10 +92,4 @@ fn rows(image: &Image) -> Vec<Row> {
         row(image.disk(), "what it writes onto disks"),
         row(image.packages(), "Debian packages in it"),
     ]
-}
-
-impl From<ImageError> for Failure {
-    fn from(error: ImageError) -> Self {
-        Self::Refused(error.to_string())
-    }
 }
