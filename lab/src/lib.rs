@@ -5,7 +5,6 @@ pub mod image;
 pub mod machine;
 pub mod namespace;
 pub mod network;
-pub mod redfish;
 pub mod release;
 pub mod up;
 pub mod wait;

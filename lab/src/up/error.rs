@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use assisted_bmc::RedfishError;
+
 use crate::image::ImageError;
 use crate::machine::MachineError;
 use crate::namespace::NamespaceError;
 use crate::network::NetworkError;
-use crate::redfish::RedfishError;
 use crate::release::ReleaseError;
 use crate::wait::Late;
 

@@ -185,8 +185,8 @@ impl Lab {
 
     /// Starts a machine anew without having asked it.
     fn reset(&mut self, number: usize) -> Result<(), LabError> {
-        if let Some((_, Some(Powered::Real(bmc)))) = self.machines.get_mut(number) {
-            return Ok(bmc.reset()?);
+        if let Some((_, Some(Powered::Real(machine)))) = self.machines.get_mut(number) {
+            return machine.reset();
         }
         // A reset of emulated processors that run sometimes leaves them with half of it.
         self.switch_off(number);

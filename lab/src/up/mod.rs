@@ -3,6 +3,7 @@
 //! Everything is done with the product's own command line, as a person would do it; only the computer room is the lab's.
 
 mod command_line;
+mod controlled;
 mod day2;
 mod define;
 mod error;
@@ -30,9 +31,9 @@ use crate::image::Image;
 use crate::machine::{Hypervisor, Machine};
 use crate::namespace;
 use crate::network::{API_VIP, INGRESS_VIP, Names, Network, Plugs};
-use crate::redfish::Bmc;
 use crate::wait::Wait;
 use command_line::CommandLine;
+use controlled::Controlled;
 pub use error::LabError;
 pub use fault::Fault;
 use fault::Happening;
@@ -353,11 +354,11 @@ impl Lab {
     fn power_on(&mut self, number: usize) -> Result<(), LabError> {
         let medium_first = self.boots_medium.contains(&number);
         let Some((planned, machine)) = self.machines.get_mut(number) else { return Ok(()) };
-        if let (Some(Powered::Real(bmc)), Some(room)) = (&*machine, &self.plan.room) {
+        if let (Some(Powered::Real(machine)), Some(room)) = (&*machine, &self.plan.room) {
             say(&format!("{}: its management controller boots the image", planned.name));
             let url = self.cli.json(&["iso", "url", NAME])?;
             let path = url["url"].as_str().and_then(|url| url.strip_prefix(&service::image_origin()));
-            return Ok(bmc.boot_medium(&format!("http://{}{}", room.media, path.unwrap_or_default()))?);
+            return machine.boot_medium(&format!("http://{}{}", room.media, path.unwrap_or_default()));
         }
         let dir = self.plan.dir.join(&planned.name);
         if let Some(programs) = &self.programs
@@ -494,7 +495,7 @@ impl Planned {
     fn controlled(&self, plan: &Plan) -> Result<Option<Powered>, LabError> {
         match (&self.kind, &plan.room) {
             (Kind::Real(controller), Some(room)) => {
-                Ok(Some(Powered::Real(Bmc::connect(controller, &room.dir)?)))
+                Ok(Some(Powered::Real(Controlled::connect(controller, &room.dir)?)))
             }
             _ => Ok(None),
         }

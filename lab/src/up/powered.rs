@@ -1,9 +1,9 @@
 //! A machine that was switched on, virtual, of namespaces, or real.
 
 use super::LabError;
+use super::controlled::Controlled;
 use crate::machine::{Hypervisor, Machine};
 use crate::namespace;
-use crate::redfish::Bmc;
 
 pub(super) enum Powered {
     /// It goes when this is dropped.
@@ -11,7 +11,7 @@ pub(super) enum Powered {
     /// The same.
     Namespace(namespace::Machine),
     /// It stays as it is: its owner may want to look at it.
-    Real(Bmc),
+    Real(Controlled),
 }
 
 /// How a machine is.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::LabError;
+use super::controlled::Controller;
 use super::topology::{Kind, Planned, Role, addresses};
-use crate::redfish::Controller;
 
 /// Real machines, and how this computer is connected to them.
 #[derive(Clone, Debug, Deserialize)]

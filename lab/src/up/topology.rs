@@ -9,10 +9,10 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::Plan;
+use super::controlled::Controller;
 use crate::machine::{Boot, Disk, Firmware, Link, Nic, Spec};
 use crate::namespace::{self, Programs};
 use crate::network::{GATEWAY, Member, PREFIX, tap};
-use crate::redfish::Controller;
 
 /// The discovery image, in the lab's folder.
 pub(super) const ISO: &str = "discovery.iso";

@@ -3,13 +3,13 @@
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 use assisted_lab_machines::machine::{Boot, Disk, Firmware, Link, Machine, Nic, Spec};
-use assisted_testkit::{Port, built, built_for_hosts, python};
+use assisted_testkit::{ManagementController, Port, built, built_for_hosts};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -103,80 +103,26 @@ fn taken(stream: &mut TcpStream) -> Value {
     serde_json::from_slice(&body).unwrap_or_default()
 }
 
-/// An emulator of management controllers.
-struct Emulator {
-    child: Child,
-    system: String,
-    log: PathBuf,
-    _port: Port,
-}
-
-impl Emulator {
-    fn start(id: Uuid, orders: &TcpListener, dir: &Path) -> Self {
-        let (port, orders) = (Port::free().unwrap(), orders.local_addr().unwrap());
-        let number = port.number;
-        let (accounts, settings, log) =
-            (dir.join("accounts"), dir.join("emulator.conf"), dir.join("emulator.log"));
-        let python = python().unwrap();
-        let hash = run(Command::new(&python)
-            .args(["-c", "import bcrypt; print(bcrypt.hashpw(b'secret', bcrypt.gensalt(4)).decode())"]));
-        std::fs::write(&accounts, format!("admin:{}", String::from_utf8(hash.stdout).unwrap())).unwrap();
-        let system = json!({
-            "uuid": id, "name": "real", "power_state": "Off", "nics": [{"mac": MAC, "ip": "192.168.126.10"}],
-        });
-        let system = system.to_string().replacen('{', "{'external_notifier': True, ", 1);
-        let content = format!(
-            "SUSHY_EMULATOR_LISTEN_IP = '127.0.0.1'\nSUSHY_EMULATOR_LISTEN_PORT = {number}\nSUSHY_EMULATOR_AUTH_FILE = '{}'\n\
-             SUSHY_EMULATOR_STATE_DIR = '{}'\nSUSHY_EMULATOR_FAKE_DRIVER = True\nSUSHY_EMULATOR_FAKE_SYSTEMS = [{system}]\n\
-             EXTERNAL_NOTIFICATION_URL = 'http://{orders}'\n",
-            accounts.display(),
-            dir.display(),
-        );
-        std::fs::write(&settings, content).unwrap();
-        let out = std::fs::File::create(&log).unwrap();
-        let child = Command::new(python.with_file_name("sushy-emulator"))
-            .args(["--config", text(&settings)])
-            .env("TMPDIR", dir)
-            .env("NO_PROXY", "*")
-            .stdout(Stdio::null())
-            .stderr(out)
-            .spawn()
-            .unwrap();
-        let system = format!("http://127.0.0.1:{number}/redfish/v1/Systems/{id}");
-        Self { child, system, log, _port: port }
-    }
-
-    fn await_ready(&self) {
-        let patient = ["-sS", "--retry", "60", "--retry-connrefused", "--retry-delay", "1", "--noproxy", "*"];
-        run(Command::new("curl").args(patient).arg(&self.system));
-    }
-}
-
-impl Drop for Emulator {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
 fn a_single_node_is_installed_on_a_machine_that_its_management_controller_starts() {
     let (dir, room, id) = (tempfile::tempdir().unwrap(), Room::new(), Uuid::new_v4());
     let orders = TcpListener::bind("127.0.0.1:0").unwrap();
-    let emulator = Emulator::start(id, &orders, dir.path());
-    emulator.await_ready();
     let told = orders.local_addr().unwrap();
+    let emulator = ManagementController::start(&id.to_string(), MAC, Some(told), dir.path()).unwrap();
     let (namespace, machine) = (room.namespace.clone(), dir.path().join("machine"));
     let hardware = thread::spawn(move || hardware(&orders, &namespace, id, &machine));
 
     let (list, media) = (dir.path().join("machines.json"), Port::free().unwrap());
     let machines = |password: &str| {
-        let bmc = json!({"system": emulator.system, "user": "admin", "password_file": password});
+        let bmc =
+            json!({"system": emulator.system, "user": ManagementController::USER, "password_file": password});
         let machine = json!({"name": "master-0", "role": "master", "mac": MAC, "bmc": bmc});
         json!({"interface": room.card, "media": format!("127.0.0.1:{}", media.number), "machines": [machine]})
             .to_string()
     };
-    for (file, password) in [("right", "secret\n"), ("wrong", "guess\n")] {
+    for (file, password) in
+        [("right", format!("{}\n", ManagementController::PASSWORD)), ("wrong", "guess\n".to_owned())]
+    {
         std::fs::write(dir.path().join(file), password).unwrap();
     }
     let lab = |more: &[&str]| {
@@ -200,8 +146,7 @@ fn a_single_node_is_installed_on_a_machine_that_its_management_controller_starts
     let image = ["--iso", "minimal", "--static-network", "--host-programs", text(&programs)];
     let up = lab(&[&["--fault", "service-restart"], &image[..]].concat());
     let said = String::from_utf8_lossy(&up.stdout);
-    let more =
-        || std::fs::read_to_string(&emulator.log).unwrap_or_default() + &console(&dir.path().join("machine"));
+    let more = || emulator.log() + &console(&dir.path().join("machine"));
     assert!(up.status.success(), "{said}\n{}\n{}", String::from_utf8_lossy(&up.stderr), more());
     for line in [
         "master-0: its management controller boots the image",
