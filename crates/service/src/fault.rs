@@ -92,7 +92,7 @@ macro_rules! retry_on_conflict {
             match $attempt.await {
                 Err($crate::fault::Fault::Conflict(what)) => {
                     // If it was decided on what is remembered, that is stale.
-                    $service.memory().forget(assisted_store::Change::Elsewhere(what));
+                    $service.memory().forget(what);
                     if let Err(error) = tries.again(what).await {
                         break Err($crate::fault::Fault::Failed(error));
                     }

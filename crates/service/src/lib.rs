@@ -8,6 +8,7 @@ mod action;
 pub mod caller;
 pub mod clock;
 pub mod cluster;
+mod database;
 pub mod error;
 pub mod event;
 mod fault;
@@ -36,7 +37,7 @@ use assisted_blob::Blob;
 use assisted_config::Settings;
 use assisted_core::model::rejection::Rejection;
 use assisted_core::policy::Policy;
-use assisted_store::{Batch, Store};
+use assisted_store::{Batch, Reader};
 use jiff::Timestamp;
 
 pub use caller::{Caller, TokenResource};
@@ -45,7 +46,7 @@ pub use error::Error;
 pub use start::{Background, Builder};
 
 use action::Worker;
-use event::limit::Limits;
+use database::Database;
 use generator::Generator;
 use infra_env::{Networks, Programs};
 use live::ring::Live;
@@ -64,12 +65,10 @@ pub struct Service(Arc<Inner>);
 struct Inner {
     settings: Arc<Settings>,
     policy: Arc<Policy>,
-    store: Store,
+    database: Database,
     blob: Blob,
     clock: Clock,
     signer: Signer,
-    memory: Memory,
-    limits: Limits,
     /// Of changes of manifests.
     manifests: Turns,
     /// Of hosts that report what their cluster is to show at once.
@@ -130,8 +129,8 @@ impl Service {
         Ok(self.store().ping().await?)
     }
 
-    fn store(&self) -> &Store {
-        &self.0.store
+    fn store(&self) -> &Reader {
+        self.0.database.reader()
     }
 
     fn live(&self) -> &Live {
@@ -139,7 +138,7 @@ impl Service {
     }
 
     fn memory(&self) -> &Memory {
-        &self.0.memory
+        self.0.database.cache()
     }
 
     fn now(&self) -> Timestamp {
@@ -148,7 +147,8 @@ impl Service {
 
     /// Stores what a refusal leaves behind, and makes it the caller's error.
     async fn reject(&self, rejection: Rejection, caller: &Caller) -> Error {
-        let told = self.write_told(Batch::new(), &rejection.events, Some(caller.request_id), self.now());
+        let request = Some(caller.request_id);
+        let told = self.0.database.commit(Batch::new(), &rejection.events, request, self.now());
         if let Err(error) = told.await {
             // The refusal stands, told or not.
             tracing::warn!(error = %chain(&error), "a refusal's events are lost");

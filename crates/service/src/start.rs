@@ -8,17 +8,15 @@ use assisted_blob::Blob;
 use assisted_config::{Settings, SettingsError};
 use assisted_core::policy::Policy;
 use assisted_release::Catalogue;
-use assisted_store::{Change, Store};
-use tokio::sync::broadcast::error::RecvError;
+use assisted_store::Store;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::action::Worker;
-use crate::event::limit::Limits;
+use crate::database::Database;
 use crate::generator::Generator;
 use crate::infra_env::{Networks, Programs};
 use crate::live::ring::Live;
-use crate::memory::Memory;
 use crate::policy::policy;
 use crate::scheduler::Scheduler;
 use crate::turns::Turns;
@@ -69,11 +67,10 @@ impl Builder {
     pub fn start(self) -> (Service, Background) {
         let settings = Arc::new(self.settings);
         let service = Service(Arc::new(Inner {
-            limits: Limits::new(&settings),
+            database: Database::new(self.store, &settings),
             offered: Offered::new(&self.policy),
             settings,
             policy: self.policy,
-            store: self.store,
             blob: self.blob,
             clock: self.clock,
             signer: self.signer,
@@ -81,7 +78,6 @@ impl Builder {
             reports: Turns::default(),
             networks: Networks::default(),
             programs: Programs::default(),
-            memory: Memory::default(),
             scheduler: Scheduler::default(),
             worker: Worker::default(),
             generator: self.generator,
@@ -91,7 +87,6 @@ impl Builder {
         let mut tasks = JoinSet::new();
         tasks.spawn(service.clone().schedule(stop.clone()));
         tasks.spawn(service.clone().act(stop.clone()));
-        tasks.spawn(service.clone().follow_changes(stop.clone()));
         tasks.spawn(service.clone().publish_changes(stop.clone()));
         tasks.spawn(service.clone().flush_check_ins(stop.clone()));
         if let Some(catalogue) = self.catalogue {
@@ -153,22 +148,6 @@ impl Service {
         self.0.worker.wake();
     }
 
-    /// Forgets what other replicas change.
-    async fn follow_changes(self, stop: CancellationToken) {
-        let mut changes = self.store().changes();
-        loop {
-            let change = tokio::select! {
-                change = changes.recv() => change,
-                () = stop.cancelled() => return,
-            };
-            match change {
-                Ok(change) => self.memory().forget(change),
-                Err(RecvError::Lagged(_)) => self.memory().forget(Change::Everything),
-                Err(RecvError::Closed) => return,
-            }
-        }
-    }
-
     async fn flush_check_ins(self, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(FLUSH);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -177,7 +156,7 @@ impl Service {
             tokio::select! {
                 _ = ticks.tick() => self.save_check_ins().await,
                 _ = tidying.tick() => {
-                    self.0.limits.tidy(self.now());
+                    self.0.database.tidy(self.now());
                     self.0.scheduler.tidy(self.now());
                     self.watch_file_system().await;
                 }
@@ -206,7 +185,7 @@ impl Service {
         if unsaved.is_empty() {
             return;
         }
-        if let Err(error) = self.store().flush_checkins(&unsaved).await {
+        if let Err(error) = self.0.database.flush_check_ins(&unsaved).await {
             tracing::warn!(hosts = unsaved.len(), error = %chain(&error), "check-ins not written, will try again");
             self.memory().check_ins.give_back(&unsaved);
         }

@@ -13,7 +13,7 @@ use assisted_core::model::facts::{Facts, HostFacts};
 use assisted_core::model::host::{HostKey, HostRecord};
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::report::ReportKind;
-use assisted_store::{Batch, Deleted, Due, HostRow, Marks, Stored, Version};
+use assisted_store::{Batch, Deleted, Due, HostRow, HostWithInfraEnv, Marks, Stored, Subject, Version};
 use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use jiff::Timestamp;
@@ -21,7 +21,6 @@ use uuid::Uuid;
 
 use crate::Service;
 use crate::fault::Fault;
-use crate::memory::Group;
 
 /// Facts, what of them changed, and what else is to be written.
 #[derive(Debug)]
@@ -44,8 +43,6 @@ pub(crate) struct Work {
     /// Hosts that are written, but no longer part of the facts.
     left: Vec<HostFacts>,
     hosts_removed: Vec<HostRecord>,
-    infra_envs_changed: Vec<InfraEnvId>,
-    infra_envs_removed: Vec<InfraEnvId>,
     /// Whether something changed that other hosts of the cluster are told about.
     mates_changed: bool,
 }
@@ -67,8 +64,6 @@ impl Work {
             reports_changed: BTreeSet::new(),
             left: Vec::new(),
             hosts_removed: Vec::new(),
-            infra_envs_changed: Vec::new(),
-            infra_envs_removed: Vec::new(),
             mates_changed: false,
         }
     }
@@ -90,16 +85,15 @@ impl Work {
 
     /// Puts another record of an infra-env in place.
     pub(crate) fn update_infra_env(&mut self, record: InfraEnvRecord, version: Version) {
-        let id = record.infra_env.id;
         self.batch.update_infra_env(&record, version);
-        self.facts.infra_envs.insert(id, record);
-        self.infra_envs_changed.push(id);
+        // What the hosts of its cluster are told depends on it, wherever they were registered.
+        self.mates_changed = true;
+        self.facts.infra_envs.insert(record.infra_env.id, record);
     }
 
     /// Deletes an infra-env.
     pub(crate) fn remove_infra_env(&mut self, id: InfraEnvId, version: Version) {
         self.batch.delete_infra_env(id, version);
-        self.infra_envs_removed.push(id);
     }
 
     /// What is due when this work's facts change.
@@ -195,6 +189,9 @@ impl Work {
     pub(crate) fn part_with(&mut self, key: HostKey) {
         let Some(at) = self.facts.hosts.iter().position(|host| host.key() == key) else { return };
         self.left.push(self.facts.hosts.remove(at));
+        if let Some(record) = &self.facts.cluster {
+            self.batch.leave_cluster(key, record.cluster.id);
+        }
         self.batch.mark_due(Due::Host(key), self.facts.now);
         self.mates_changed = true;
     }
@@ -275,7 +272,7 @@ impl Work {
             && self.batch.is_empty()
     }
 
-    /// Writes all that changed, and forgets what was remembered of it.
+    /// Writes all that changed in one batch.
     pub(crate) async fn commit(mut self, service: &Service) -> Result<Facts, Fault> {
         if self.is_idle() {
             return Ok(self.facts);
@@ -312,64 +309,11 @@ impl Work {
                 batch.update_host(record, *version).clear_due(Due::Host(key));
             }
         }
-        let service = service.clone();
-        to_the_end(async move {
-            service.write_told(batch, &self.events, self.request_id, self.facts.now).await?;
-            self.forget(&service);
-            Ok(self.facts)
-        })
-        .await
-    }
-
-    fn forget(&self, service: &Service) {
-        let memory = service.memory();
-        for key in self.hosts_changed.iter().chain(&self.hosts_added) {
-            memory.hosts.remove(key);
+        if let (true, false, Some(record)) = (self.mates_changed, self.cluster_changed, &self.facts.cluster) {
+            batch.touch_members(record.cluster.id);
         }
-        for (key, _) in &self.reports_changed {
-            memory.hosts.remove(key);
-        }
-        for id in &self.infra_envs_changed {
-            memory.forget_infra_env(*id);
-        }
-        for id in &self.infra_envs_removed {
-            memory.infra_envs.remove(id);
-        }
-        for record in &self.hosts_removed {
-            memory.hosts.remove(&key_of(record));
-            memory.groups.leave(&Group::InfraEnv(key_of(record).infra_env_id), key_of(record));
-            memory.check_ins.forget(key_of(record));
-        }
-        if let Some(record) = &self.facts.cluster {
-            for key in &self.hosts_added {
-                memory.groups.join(Group::Cluster(record.cluster.id), *key);
-            }
-            let gone = self.hosts_removed.iter().map(key_of).chain(self.left.iter().map(HostFacts::key));
-            gone.for_each(|key| memory.groups.leave(&Group::Cluster(record.cluster.id), key));
-            if self.cluster_changed || !self.infra_envs_changed.is_empty() {
-                memory.forget_cluster(record.cluster.id);
-            } else if self.mates_changed {
-                memory.forget_group(Group::Cluster(record.cluster.id));
-            }
-        }
-    }
-}
-
-/// Does something even if nobody waits for it any more, as when a client breaks its connection: what is written must be
-/// forgotten here, or what is remembered of it stays wrong.
-pub(crate) fn to_the_end<T: Send + 'static>(
-    work: impl Future<Output = T> + Send + 'static,
-) -> impl Future<Output = T> {
-    let task = tokio::spawn(work);
-    async {
-        match task.await {
-            Ok(done) => done,
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
-                // The runtime ends, and all of this with it.
-                Err(_) => std::future::pending().await,
-            },
-        }
+        service.0.database.commit(batch, &self.events, self.request_id, self.facts.now).await?;
+        Ok(self.facts)
     }
 }
 
@@ -411,12 +355,14 @@ impl Service {
 
     /// Loads a host, with its cluster but without the cluster's other hosts: no work to refresh, but cheap.
     pub(crate) async fn load_host_alone(&self, key: HostKey) -> Result<Option<Work>, Fault> {
-        let Some((row, infra_env)) = self.store().load_host(key, Deleted::Hidden).await? else {
+        let Some(HostWithInfraEnv { host: row, infra_env, cluster_version }) =
+            self.store().load_host(key, Deleted::Hidden).await?
+        else {
             return Ok(None);
         };
         let mut work = Work::new(self.facts());
         if let Some(id) = row.record.host.cluster_id
-            && let Some(cluster) = self.known_cluster(id).await?
+            && let Some(cluster) = self.cluster_at_least(id, cluster_version).await?
         {
             work.cluster_version = Some(cluster.version);
             work.facts.cluster = Some(cluster.record.clone());
@@ -473,6 +419,22 @@ impl Service {
                 Ok(read)
             }
         }
+    }
+
+    /// The same, but not older than a version that somebody has read: another replica may have committed it just now, and the
+    /// news of it are still on their way.
+    async fn cluster_at_least(
+        &self,
+        id: ClusterId,
+        version: Option<Version>,
+    ) -> Result<Option<Arc<Stored<ClusterRecord>>>, Fault> {
+        let Some(version) = version else { return Ok(None) };
+        let known = self.known_cluster(id).await?;
+        if known.as_ref().is_some_and(|known| known.version >= version) {
+            return Ok(known);
+        }
+        self.memory().forget(Subject::Cluster(id));
+        self.known_cluster(id).await
     }
 
     /// An infra-env, from memory if it is known.

@@ -12,7 +12,7 @@ use crate::batch::Batch;
 use crate::due::nanoseconds;
 use crate::error::{Error, WriteError};
 use crate::statement::Statement;
-use crate::store::Store;
+use crate::store::{Reader, Store};
 use crate::subject::Subject;
 use crate::value::{Row, Value};
 
@@ -116,7 +116,9 @@ impl Store {
         params.push(nanoseconds(until));
         self.write_one(Statement::guarded(KEEP, params, asked.subject())).await.map(drop)
     }
+}
 
+impl Reader {
     /// When an action is next to be done, leases included; `None`: there is none. May lie in the past.
     pub async fn next_action_at(&self) -> Result<Option<Timestamp>, Error> {
         self.read_one(Statement::new(NEXT, Vec::new())).await?.map_or(Ok(None), |row| row.time(0))

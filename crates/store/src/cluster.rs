@@ -14,7 +14,7 @@ use crate::infra_env;
 use crate::report::Reports;
 use crate::row::{Deleted, Stored, Version};
 use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
-use crate::store::Store;
+use crate::store::Reader;
 use crate::subject::Subject;
 use crate::value::Value;
 
@@ -98,7 +98,7 @@ impl Batch {
     }
 }
 
-impl Store {
+impl Reader {
     /// One cluster.
     pub async fn cluster(
         &self,

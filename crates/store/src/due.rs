@@ -13,7 +13,7 @@ use crate::action;
 use crate::batch::Batch;
 use crate::error::{Error, WriteError};
 use crate::statement::{Bulk, Column, Duplicates, Statement};
-use crate::store::Store;
+use crate::store::{Reader, Store};
 use crate::subject::Subject;
 use crate::value::{Row, Value};
 
@@ -268,7 +268,9 @@ impl Store {
         batch.push(Statement::new(action::FREE, vec![nanoseconds(now)]));
         self.write(batch).await
     }
+}
 
+impl Reader {
     /// When work is next due, leases included; `None`: never. May lie in the past.
     pub async fn next_due_at(&self) -> Result<Option<Timestamp>, Error> {
         self.read_one(Statement::new(NEXT, Vec::new())).await?.map_or(Ok(None), |row| row.time(0))

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
-use crate::store::Store;
+use crate::store::Reader;
 use crate::subject::Subject;
 use crate::value::{Row, Value};
 
@@ -119,7 +119,7 @@ impl Batch {
     }
 }
 
-impl Store {
+impl Reader {
     /// A page of events and the counts over all pages.
     pub async fn events(&self, query: &EventQuery) -> Result<EventPage, Error> {
         let mut counts = Select::new(COUNTS);
@@ -163,7 +163,7 @@ impl Store {
     }
 }
 
-impl Store {
+impl Reader {
     /// The events for users with higher numbers than `after`, of one cluster or of all, in the order of their numbers;
     /// only the newest `limit` if there are more.
     ///

@@ -15,11 +15,15 @@ use crate::infra_env;
 use crate::report::{Report, Reports};
 use crate::row::{Deleted, Stored, Version};
 use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
-use crate::store::Store;
+use crate::store::Reader;
 use crate::subject::Subject;
 use crate::value::{Row, Value};
 
 const SELECT: &str = "select h.version, h.doc, h.infra_env_id, h.host_id, c.at from hosts h \
+     left join check_ins c on c.infra_env_id = h.infra_env_id and c.host_id = h.host_id";
+
+const SELECT_WITH_CLUSTER_VERSION: &str = "select h.version, h.doc, h.infra_env_id, h.host_id, c.at, \
+     (select k.version from clusters k where k.id = h.cluster_id and k.deleted_at is null) from hosts h \
      left join check_ins c on c.infra_env_id = h.infra_env_id and c.host_id = h.host_id";
 
 const INSERT: &str = "insert into hosts (infra_env_id, host_id, version, cluster_id, status, role, created_at, updated_at, \
@@ -67,6 +71,15 @@ pub struct HostRow {
     pub reports: BTreeMap<ReportKind, Report>,
 }
 
+/// A host with its infra-env.
+#[derive(Clone, Debug)]
+pub struct HostWithInfraEnv {
+    pub host: HostRow,
+    pub infra_env: Option<Stored<InfraEnvRecord>>,
+    /// The version that its cluster has; `None`: it has no cluster, or it is deleted.
+    pub cluster_version: Option<Version>,
+}
+
 impl HostRow {
     fn read(row: &Row) -> Result<Self, Error> {
         let Stored { record, version } = Stored::read(row)?;
@@ -93,7 +106,11 @@ impl Batch {
         let key = record_key(record);
         let params = self.host_columns(record, key, Version::FIRST);
         self.push(Statement::guarded(INSERT, params, Subject::Host(key)).bulk(&INSERT_BULK));
-        self.check_in(key, record.host.checked_in_at.0).touch(Subject::Host(key))
+        self.check_in(key, record.host.checked_in_at.0).touch(Subject::Host(key));
+        if let Some(id) = record.host.cluster_id {
+            self.touch(Subject::Joined(key, id));
+        }
+        self
     }
 
     /// Replaces a host; its version becomes `expected.next()`. A time of deletion in the record soft-deletes it.
@@ -102,7 +119,24 @@ impl Batch {
         let mut params = self.host_columns(record, key, expected.next());
         params.push(expected.into());
         self.push(Statement::guarded(UPDATE, params, Subject::Host(key)).bulk(&UPDATE_BULK))
-            .touch(Subject::Host(key))
+            .touch(Subject::Host(key));
+        if record.host.deleted_at.is_some() {
+            self.touch(Subject::Removed(key));
+            if let Some(id) = record.host.cluster_id {
+                self.touch(Subject::Left(key, id));
+            }
+        }
+        self
+    }
+
+    /// Notes that a host is no longer one of a cluster, for those who cache what its other hosts are told.
+    pub fn leave_cluster(&mut self, key: HostKey, id: ClusterId) -> &mut Self {
+        self.touch(Subject::Left(key, id)).touch(Subject::Members(id))
+    }
+
+    /// Notes that the hosts of a cluster are to be told otherwise about each other.
+    pub fn touch_members(&mut self, id: ClusterId) -> &mut Self {
+        self.touch(Subject::Members(id))
     }
 
     /// Deletes a host, its reports and its check-in for good.
@@ -114,7 +148,7 @@ impl Batch {
         ] {
             self.push(Statement::new(sql, key_params(key)));
         }
-        self.touch(Subject::Host(key))
+        self.touch(Subject::Host(key)).touch(Subject::Removed(key))
     }
 
     fn host_columns(&mut self, record: &HostRecord, key: HostKey, version: Version) -> Vec<Value> {
@@ -134,7 +168,7 @@ impl Batch {
     }
 }
 
-impl Store {
+impl Reader {
     /// One host, without its reports.
     pub async fn host(&self, key: HostKey, deleted: Deleted) -> Result<Option<HostRow>, Error> {
         self.read_one(select(&of(key, deleted, Reports::None))).await?.as_ref().map(HostRow::read).transpose()
@@ -170,20 +204,23 @@ impl Store {
         Ok(row.map_or(Ok(0), |row| row.int(0))?.unsigned_abs())
     }
 
-    /// A host with all its reports and its infra-env.
-    pub async fn load_host(
-        &self,
-        key: HostKey,
-        deleted: Deleted,
-    ) -> Result<Option<(HostRow, Option<Stored<InfraEnvRecord>>)>, Error> {
+    /// A host with all its reports, its infra-env and the version of its cluster.
+    pub async fn load_host(&self, key: HostKey, deleted: Deleted) -> Result<Option<HostWithInfraEnv>, Error> {
         let filter = of(key, deleted, Reports::All);
-        let queries =
-            [select(&filter), Statement::new(infra_env::SELECT_BY_ID, vec![key.infra_env_id.0.into()])];
+        let queries = [
+            select_from(SELECT_WITH_CLUSTER_VERSION, &filter),
+            Statement::new(infra_env::SELECT_BY_ID, vec![key.infra_env_id.0.into()]),
+        ];
         let mut answers = self.read_with_reports(&filter, &queries).await?.into_iter();
         let mut next = || answers.next().unwrap_or_default();
         let (hosts, infra_envs, reports) = (next(), next(), next());
+        let cluster_version = hosts.first().map(|row| row.optional_int(5)).transpose()?.flatten();
         let Some(host) = join(&hosts, reports)?.pop() else { return Ok(None) };
-        Ok(Some((host, infra_envs.first().map(Stored::read).transpose()?)))
+        Ok(Some(HostWithInfraEnv {
+            host,
+            infra_env: infra_envs.first().map(Stored::read).transpose()?,
+            cluster_version: cluster_version.map(Version),
+        }))
     }
 }
 
@@ -202,7 +239,11 @@ fn of(key: HostKey, deleted: Deleted, reports: Reports) -> HostFilter {
 }
 
 pub(crate) fn select(filter: &HostFilter) -> Statement {
-    let mut select = Select::new(SELECT);
+    select_from(SELECT, filter)
+}
+
+fn select_from(head: &str, filter: &HostFilter) -> Statement {
+    let mut select = Select::new(head);
     conditions(&mut select, filter);
     select.tail(" order by h.created_at, h.host_id, h.infra_env_id");
     select.build()

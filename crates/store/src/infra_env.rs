@@ -7,7 +7,7 @@ use crate::batch::Batch;
 use crate::error::Error;
 use crate::row::{Stored, Version};
 use crate::statement::{Select, Statement};
-use crate::store::Store;
+use crate::store::Reader;
 use crate::subject::Subject;
 use crate::value::Value;
 
@@ -76,7 +76,7 @@ impl Batch {
     }
 }
 
-impl Store {
+impl Reader {
     /// One infra-env.
     pub async fn infra_env(&self, id: InfraEnvId) -> Result<Option<Stored<InfraEnvRecord>>, Error> {
         let statement = Statement::new(SELECT_BY_ID, vec![id.0.into()]);

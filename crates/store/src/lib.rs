@@ -2,7 +2,8 @@
 //!
 //! Writes are values: a [`Batch`] is built without the database and applied atomically by [`Store::write`]; updates name
 //! the [`Version`] they were decided on, so that no change is lost. Reads answer from the database alone and hold
-//! nothing open. Work that is due ([`Due`]) stands in a table of its own, which [`Store::take_due`] gives out under leases.
+//! nothing open; a [`Reader`] can do nothing else. Each commit, here or by another replica, is told to an [`Observer`] before
+//! anybody hears that it succeeded: that is where what is cached of the database is dropped. Work that is due ([`Due`]) stands in a table of its own, which [`Store::take_due`] gives out under leases.
 //! So do the actions that the domain asks for ([`Asked`]). [`Store::changes`], [`Store::due_marks`] and
 //! [`Store::action_marks`] tell what was written, here or by another replica.
 //!
@@ -19,6 +20,7 @@ mod event;
 mod host;
 mod infra_env;
 mod news;
+mod observer;
 mod options;
 mod recent;
 mod report;
@@ -38,11 +40,12 @@ pub use cluster::{ClusterFilter, ClusterRow};
 pub use due::{Due, Marks, Sweep, Taken};
 pub use error::{Error, OpenError, WriteError};
 pub use event::{EventOrder, EventPage, EventQuery, NewEvents};
-pub use host::{HostFilter, HostRow};
+pub use host::{HostFilter, HostRow, HostWithInfraEnv};
 pub use infra_env::InfraEnvFilter;
+pub use observer::Observer;
 pub use options::Options;
 pub use recent::Recent;
 pub use report::{Report, ReportHash, Reports};
 pub use row::{Deleted, Stored, Version};
-pub use store::Store;
+pub use store::{Reader, Store};
 pub use subject::{Change, Subject};

@@ -1,7 +1,11 @@
 //! Tells who listens in this process what was written, here or by another replica.
 
+use std::sync::{Arc, Weak};
+
+use parking_lot::RwLock;
 use tokio::sync::{broadcast, watch};
 
+use crate::observer::Observer;
 use crate::subject::{Change, Marks, Subject};
 
 /// News that a receiver may lag behind before it misses some.
@@ -13,6 +17,7 @@ pub(crate) struct News {
     due: watch::Sender<u64>,
     actions: watch::Sender<u64>,
     events: watch::Sender<u64>,
+    observers: RwLock<Vec<Weak<dyn Observer>>>,
 }
 
 impl Default for News {
@@ -22,6 +27,7 @@ impl Default for News {
             due: watch::Sender::new(0),
             actions: watch::Sender::new(0),
             events: watch::Sender::new(0),
+            observers: RwLock::default(),
         }
     }
 }
@@ -43,11 +49,23 @@ impl News {
         self.events.subscribe()
     }
 
-    /// Tells of a committed batch of this process.
-    pub(crate) fn here(&self, subjects: &[Subject]) {
+    /// Tells an observer of every commit from now on, for as long as it lives.
+    pub(crate) fn observe(&self, observer: &Arc<dyn Observer>) {
+        let mut observers = self.observers.write();
+        observers.retain(|known| known.strong_count() > 0);
+        observers.push(Arc::downgrade(observer));
+    }
+
+    /// Tells of the end of a batch of this process.
+    pub(crate) fn ended(&self, subjects: &[Subject], committed: bool) {
+        self.each_observer(|observer| observer.ended(subjects, committed));
+        if !committed {
+            return;
+        }
         let mut marks = Marks::default();
         for subject in subjects {
-            if !marks.note(*subject) {
+            marks.note(*subject);
+            if subject.is_object() {
                 self.tell(Change::Here(*subject));
             }
         }
@@ -56,7 +74,8 @@ impl News {
 
     /// Tells of another replica's commit.
     pub(crate) fn elsewhere(&self, subjects: &[Subject], marks: Marks) {
-        for subject in subjects {
+        self.each_observer(|observer| observer.elsewhere(subjects));
+        for subject in subjects.iter().filter(|subject| subject.is_object()) {
             self.tell(Change::Elsewhere(*subject));
         }
         self.mark(marks);
@@ -64,8 +83,17 @@ impl News {
 
     /// Tells that news from other replicas may have been missed.
     pub(crate) fn everything(&self) {
+        self.each_observer(|observer| observer.missed());
         self.tell(Change::Everything);
         self.mark(Marks { due: true, actions: true, events: true });
+    }
+
+    fn each_observer(&self, tell: impl Fn(&dyn Observer)) {
+        for observer in self.observers.read().iter() {
+            if let Some(observer) = observer.upgrade() {
+                tell(&*observer);
+            }
+        }
     }
 
     fn tell(&self, change: Change) {

@@ -11,7 +11,7 @@ use crate::batch::Batch;
 use crate::error::Error;
 use crate::host::{self, HostFilter};
 use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
-use crate::store::Store;
+use crate::store::Reader;
 use crate::subject::Subject;
 use crate::value::{Row, Value};
 
@@ -101,7 +101,7 @@ impl Batch {
     }
 }
 
-impl Store {
+impl Reader {
     /// One report.
     pub async fn report(&self, key: HostKey, kind: ReportKind) -> Result<Option<Report>, Error> {
         let mut select = of_host(key);

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::host;
 use crate::row::Version;
 use crate::statement::Statement;
-use crate::store::Store;
+use crate::store::Reader;
 use crate::subject::Subject;
 use crate::value::Row;
 
@@ -49,7 +49,7 @@ impl Batch {
     }
 }
 
-impl Store {
+impl Reader {
     /// Up to `limit` clusters that were last changed before, those longest untouched first.
     ///
     /// Exact to the hour: the record tells whether it is time.

@@ -1,5 +1,8 @@
 //! The store itself: opening, writing, reading, news.
+//!
+//! [`Reader`] can only read. Whoever is given a [`Store`] can write as well.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use tokio::sync::{broadcast, watch};
@@ -8,6 +11,7 @@ use crate::batch::Batch;
 use crate::engine::Engine;
 use crate::error::{Error, OpenError, WriteError};
 use crate::news::News;
+use crate::observer::Observer;
 use crate::options::Options;
 use crate::slow::SlowLog;
 use crate::statement::{Output, Statement};
@@ -15,9 +19,35 @@ use crate::subject::Change;
 use crate::texts::Texts;
 use crate::value::Row;
 
-/// A database. Cheap to clone; the last clone closes it.
+/// A database, to be read and written. Cheap to clone; the last clone, readers included, closes it.
 #[derive(Clone, Debug)]
-pub struct Store(Arc<Inner>);
+pub struct Store(Reader);
+
+/// A database, to be read. It has no way to write:
+///
+/// ```compile_fail,E0599
+/// async fn write(reader: &assisted_store::Reader, batch: assisted_store::Batch) {
+///     reader.write(batch).await;
+/// }
+/// ```
+///
+/// Reading works:
+///
+/// ```
+/// async fn read(reader: &assisted_store::Reader) -> bool {
+///     reader.ping().await.is_ok()
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Reader(Arc<Inner>);
+
+impl Deref for Store {
+    type Target = Reader;
+
+    fn deref(&self) -> &Reader {
+        &self.0
+    }
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -41,7 +71,13 @@ impl Store {
     pub async fn open_with(address: &str, options: &Options) -> Result<Self, OpenError> {
         let news = Arc::new(News::default());
         let engine = Engine::open(address, options, &news).await?;
-        Ok(Self(Arc::new(Inner { engine, news, texts: Texts::default(), slow: SlowLog(options.slow) })))
+        let inner = Inner { engine, news, texts: Texts::default(), slow: SlowLog(options.slow) };
+        Ok(Self(Reader(Arc::new(inner))))
+    }
+
+    /// Tells an observer of every commit from now on, for as long as it lives.
+    pub fn observe(&self, observer: &Arc<dyn Observer>) {
+        self.inner().news.observe(observer);
     }
 
     /// Applies a batch: all of it is on disk when this returns, or nothing ever will be.
@@ -58,6 +94,24 @@ impl Store {
         Ok(())
     }
 
+    async fn run(&self, batch: Batch) -> Result<Vec<Output>, WriteError> {
+        let told = if self.inner().slow.0.is_some() { batch.statements.clone() } else { Vec::new() };
+        self.inner().slow.watch(&told, self.inner().engine.write(batch)).await
+    }
+
+    /// Runs one statement as a transaction of its own and gives the rows it returns.
+    pub(crate) async fn write_one(&self, statement: Statement) -> Result<Vec<Row>, WriteError> {
+        let batch = Batch { statements: vec![statement], ..Batch::default() };
+        let outputs = self.run(batch).await?;
+        Ok(outputs.into_iter().next().unwrap_or_default().rows)
+    }
+
+    fn inner(&self) -> &Inner {
+        &self.0.0
+    }
+}
+
+impl Reader {
     /// News of what is written from now on. A receiver that lags must act as on [`Change::Everything`].
     pub fn changes(&self) -> broadcast::Receiver<Change> {
         self.0.news.changes()
@@ -89,18 +143,6 @@ impl Store {
 
     pub(crate) fn texts(&self) -> &Texts {
         &self.0.texts
-    }
-
-    async fn run(&self, batch: Batch) -> Result<Vec<Output>, WriteError> {
-        let told = if self.0.slow.0.is_some() { batch.statements.clone() } else { Vec::new() };
-        self.0.slow.watch(&told, self.0.engine.write(batch)).await
-    }
-
-    /// Runs one statement as a transaction of its own and gives the rows it returns.
-    pub(crate) async fn write_one(&self, statement: Statement) -> Result<Vec<Row>, WriteError> {
-        let batch = Batch { statements: vec![statement], ..Batch::default() };
-        let outputs = self.run(batch).await?;
-        Ok(outputs.into_iter().next().unwrap_or_default().rows)
     }
 
     /// Answers several queries, in one round trip.

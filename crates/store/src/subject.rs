@@ -14,6 +14,14 @@ pub enum Subject {
     Cluster(ClusterId),
     InfraEnv(InfraEnvId),
     Host(HostKey),
+    /// What the hosts of a cluster are told about each other.
+    Members(ClusterId),
+    /// A host was added, as one of a cluster.
+    Joined(HostKey, ClusterId),
+    /// A host is no longer one of a cluster.
+    Left(HostKey, ClusterId),
+    /// A host was deleted, at first softly.
+    Removed(HostKey),
     Due(Due),
     /// What is to be done for a cluster.
     Actions(ClusterId),
@@ -21,12 +29,22 @@ pub enum Subject {
     Events,
 }
 
+impl Subject {
+    /// Whether it is an object that clients see: what [`Change`] tells of.
+    pub(crate) fn is_object(&self) -> bool {
+        matches!(self, Self::Cluster(_) | Self::InfraEnv(_) | Self::Host(_))
+    }
+}
+
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cluster(id) => write!(f, "cluster {id}"),
             Self::InfraEnv(id) => write!(f, "infra-env {id}"),
-            Self::Host(key) => write!(f, "host {} of infra-env {}", key.host_id, key.infra_env_id),
+            Self::Host(key) | Self::Joined(key, _) | Self::Left(key, _) | Self::Removed(key) => {
+                write!(f, "host {} of infra-env {}", key.host_id, key.infra_env_id)
+            }
+            Self::Members(id) => write!(f, "hosts of cluster {id}"),
             Self::Due(Due::Cluster(id)) => write!(f, "due work on cluster {id}"),
             Self::Due(Due::Host(key)) => write!(f, "due work on host {}", key.host_id),
             Self::Due(Due::Sweep(sweep)) => write!(f, "due sweep {sweep:?}"),
@@ -50,6 +68,9 @@ pub enum Change {
 const CLUSTER: char = 'c';
 const INFRA_ENV: char = 'i';
 const HOST: char = 'h';
+const MEMBERS: char = 'm';
+const LEFT: char = 'l';
+const REMOVED: char = 'r';
 const DUE: char = 'd';
 const ACTIONS: char = 'a';
 const EVENTS: char = 'e';
@@ -69,7 +90,7 @@ impl Marks {
             Subject::Due(_) => self.due = true,
             Subject::Actions(_) => self.actions = true,
             Subject::Events => self.events = true,
-            Subject::Cluster(_) | Subject::InfraEnv(_) | Subject::Host(_) => return false,
+            _ => return false,
         }
         true
     }
@@ -90,7 +111,12 @@ pub(crate) fn encode(sender: Uuid, subjects: impl IntoIterator<Item = Subject>) 
         let item = match subject {
             Subject::Cluster(id) => format!("{CLUSTER}{}", id.0.simple()),
             Subject::InfraEnv(id) => format!("{INFRA_ENV}{}", id.0.simple()),
-            Subject::Host(key) => format!("{HOST}{}{}", key.infra_env_id.0.simple(), key.host_id.0.simple()),
+            Subject::Host(key) => format!("{HOST}{}", simple(key)),
+            Subject::Members(id) => format!("{MEMBERS}{}", id.0.simple()),
+            // What another replica knows of a host that was added it has read after this.
+            Subject::Joined(..) => continue,
+            Subject::Left(key, id) => format!("{LEFT}{}{}", simple(key), id.0.simple()),
+            Subject::Removed(key) => format!("{REMOVED}{}", simple(key)),
             Subject::Due(_) => DUE.to_string(),
             Subject::Actions(_) => ACTIONS.to_string(),
             Subject::Events => EVENTS.to_string(),
@@ -122,10 +148,10 @@ pub(crate) fn decode(payload: &str) -> Option<Notification> {
         match kind {
             CLUSTER => subjects.push(Subject::Cluster(ClusterId(id(&mut rest)?))),
             INFRA_ENV => subjects.push(Subject::InfraEnv(InfraEnvId(id(&mut rest)?))),
-            HOST => subjects.push(Subject::Host(HostKey {
-                infra_env_id: InfraEnvId(id(&mut rest)?),
-                host_id: HostId(id(&mut rest)?),
-            })),
+            HOST => subjects.push(Subject::Host(key(&mut rest)?)),
+            MEMBERS => subjects.push(Subject::Members(ClusterId(id(&mut rest)?))),
+            LEFT => subjects.push(Subject::Left(key(&mut rest)?, ClusterId(id(&mut rest)?))),
+            REMOVED => subjects.push(Subject::Removed(key(&mut rest)?)),
             DUE => marks.due = true,
             ACTIONS => marks.actions = true,
             EVENTS => marks.events = true,
@@ -133,6 +159,14 @@ pub(crate) fn decode(payload: &str) -> Option<Notification> {
         }
     }
     Some(Notification { sender, subjects, marks })
+}
+
+fn simple(key: HostKey) -> String {
+    format!("{}{}", key.infra_env_id.0.simple(), key.host_id.0.simple())
+}
+
+fn key(rest: &mut &str) -> Option<HostKey> {
+    Some(HostKey { infra_env_id: InfraEnvId(id(rest)?), host_id: HostId(id(rest)?) })
 }
 
 fn id(rest: &mut &str) -> Option<Uuid> {
@@ -158,6 +192,9 @@ mod tests {
             Subject::Actions(ClusterId::random()),
             Subject::Events,
             Subject::Events,
+            Subject::Members(cluster),
+            Subject::Left(host(), cluster),
+            Subject::Removed(host()),
         ];
         subjects.extend((0..500).map(|_| Subject::Host(host())));
         subjects.push(Subject::Due(Due::Host(host())));

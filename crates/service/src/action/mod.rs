@@ -79,7 +79,7 @@ impl Service {
         }
         let (now, limit) = (self.now(), u32::try_from(room).unwrap_or(u32::MAX));
         let name = self.0.scheduler.name();
-        let taken = self.store().take_actions(name, now, limit, LEASE).await;
+        let taken = self.0.database.take_actions(name, now, limit, LEASE).await;
         for asked in taken.map_err(|error| chain(&error))? {
             running.spawn(self.clone().work_on_action(asked, stop.clone()));
         }
@@ -111,7 +111,7 @@ impl Service {
                 batch.give_action_back(&asked, self.now());
             }
         }
-        if let Err(error) = self.store().write(batch).await {
+        if let Err(error) = self.0.database.commit_silently(batch).await {
             tracing::error!(action, %cluster, error = %chain(&error), "an action can't be given back; its lease will run out");
         }
     }
@@ -136,7 +136,7 @@ impl Service {
     /// The same, together with what becomes of it.
     async fn finish_action_with(&self, asked: &Asked, mut batch: Batch) -> Result<(), Error> {
         batch.finish_action(asked);
-        match self.store().write(batch).await {
+        match self.0.database.commit_silently(batch).await {
             // Whoever took it over does it once more.
             Ok(()) | Err(WriteError::Conflict { what: Subject::Actions(_) }) => Ok(()),
             Err(error) => Err(error.into()),
@@ -148,7 +148,7 @@ impl Service {
         loop {
             tokio::time::sleep(KEEP).await;
             let until = self.now().checked_add(LEASE).unwrap_or(Timestamp::MAX);
-            match self.store().keep_action(asked, until).await {
+            match self.0.database.keep_action(asked, until).await {
                 Ok(()) => {}
                 Err(WriteError::Conflict { .. }) => return,
                 Err(error) => {

@@ -2,13 +2,10 @@
 
 pub(crate) mod limit;
 
-use assisted_core::model::event::NewEvent;
 use assisted_core::model::refusal::Refusal;
-use assisted_store::{Batch, EventOrder, EventQuery, HostFilter, WriteError};
+use assisted_store::{Batch, EventOrder, EventQuery, HostFilter};
 use assisted_wire::event::{Event, EventCategory, EventList, EventSeverity};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
-use jiff::Timestamp;
-use uuid::Uuid;
 
 use crate::{Caller, Error, Service, TokenResource};
 
@@ -128,29 +125,6 @@ impl Service {
         if allowed { Ok(()) } else { Err(Refusal::not_found("Object Not Found").into()) }
     }
 
-    /// Writes a batch together with events, but for those that were told too short a while ago.
-    pub(crate) async fn write_told(
-        &self,
-        mut batch: Batch,
-        events: &[NewEvent],
-        request_id: Option<Uuid>,
-        now: Timestamp,
-    ) -> Result<(), WriteError> {
-        let limits = &self.0.limits;
-        let told: Vec<_> = events.iter().filter(|event| limits.claim(event, now)).collect();
-        for event in &told {
-            batch.insert_event(event, now, request_id);
-        }
-        if batch.is_empty() {
-            return Ok(());
-        }
-        let written = self.store().write(batch).await;
-        if written.is_err() {
-            told.into_iter().for_each(|event| limits.give_up(event));
-        }
-        written.map(drop)
-    }
-
     /// Stores an event that a client tells; its time is now.
     ///
     /// # Errors
@@ -165,6 +139,6 @@ impl Service {
         }
         let mut batch = Batch::new();
         batch.insert_client_event(&event);
-        Ok(self.store().write(batch).await?)
+        Ok(self.0.database.commit_silently(batch).await?)
     }
 }

@@ -70,7 +70,7 @@ impl Service {
             batch.mark_due(memo.cluster_id.map_or(Due::Host(memo.view.key), Due::Cluster), now);
         }
         let events = memo.view.event.as_slice();
-        if let Err(error) = self.write_told(batch, events, Some(caller.request_id), now).await {
+        if let Err(error) = self.0.database.commit(batch, events, Some(caller.request_id), now).await {
             tracing::warn!(error = %chain(&error), "what follows from a poll is not written");
         }
     }

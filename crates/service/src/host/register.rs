@@ -70,7 +70,7 @@ impl Service {
         params: &HostCreateParams,
     ) -> Result<HostRegistrationResponse, Fault> {
         let infra_env = self.infra_env_of(key).await?;
-        let row = self.store().load_host(key, Deleted::Shown).await?.map(|(row, _)| row);
+        let row = self.store().load_host(key, Deleted::Shown).await?.map(|found| found.host);
         let deleted = row.as_ref().is_some_and(|row| row.record.host.deleted_at.is_some());
         let bound = row.as_ref().filter(|_| !deleted).and_then(|row| row.record.host.cluster_id);
         let cluster_id = infra_env.record.infra_env.cluster_id.or(bound);

@@ -8,7 +8,6 @@ use assisted_wire::id::InfraEnvId;
 
 use super::no_infra_env;
 use crate::fault::{Fault, attempt};
-use crate::work::to_the_end;
 use crate::{Caller, Error, Service};
 
 impl Service {
@@ -38,12 +37,7 @@ impl Service {
         batch.delete_infra_env(id, stored.version);
         let event =
             catalogue::INFRA_ENV_DEREGISTERED.of_infra_env(id, stored.record.infra_env.cluster_id, &[]);
-        let (service, request) = (self.clone(), Some(caller.request_id));
-        to_the_end(async move {
-            service.write_told(batch, &[event], request, service.now()).await?;
-            service.memory().infra_envs.remove(&id);
-            Ok(())
-        })
-        .await
+        self.0.database.commit(batch, &[event], Some(caller.request_id), self.now()).await?;
+        Ok(())
     }
 }

@@ -4,7 +4,6 @@ use assisted_base::hex;
 use assisted_core::catalogue::release::os_image;
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::refusal::Refusal;
-use assisted_store::WriteError;
 use assisted_wire::cluster_params::PresignedUrl;
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::ImageType;
@@ -14,7 +13,6 @@ use assisted_wire::version::ImageCpuArchitecture;
 
 use super::no_infra_env;
 use crate::fault::{Fault, attempt};
-use crate::work::to_the_end;
 use crate::{Caller, Error, Service, TokenResource};
 
 impl Service {
@@ -102,13 +100,7 @@ impl Service {
         if record != stored.record {
             let mut batch = assisted_store::Batch::new();
             batch.update_infra_env(&record, stored.version);
-            let service = self.clone();
-            to_the_end(async move {
-                service.store().write(batch).await?;
-                service.memory().infra_envs.remove(&id);
-                Ok::<_, WriteError>(())
-            })
-            .await?;
+            self.0.database.commit_silently(batch).await?;
         }
         Ok(record)
     }

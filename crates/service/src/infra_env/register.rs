@@ -11,7 +11,6 @@ use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams};
 
 use super::image::new_key;
 use crate::fault::{Fault, attempt};
-use crate::work::to_the_end;
 use crate::{Caller, Error, Service};
 
 impl Service {
@@ -73,14 +72,7 @@ impl Service {
             record.cluster.feature_usage = usage;
             batch.update_cluster(&record, cluster.version);
         }
-        let (service, request, now) = (self.clone(), Some(caller.request_id), new.new.now);
-        to_the_end(async move {
-            service.write_told(batch, &created.events, request, now).await?;
-            if let Some(cluster) = &cluster {
-                service.memory().forget_cluster(cluster.record.cluster.id);
-            }
-            Ok(created.record.infra_env)
-        })
-        .await
+        self.0.database.commit(batch, &created.events, Some(caller.request_id), new.new.now).await?;
+        Ok(created.record.infra_env)
     }
 }

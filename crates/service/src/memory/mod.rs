@@ -9,7 +9,7 @@ pub(crate) mod views;
 use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::infra_env::InfraEnvRecord;
-use assisted_store::{Change, Stored, Subject};
+use assisted_store::{Observer, Stored, Subject};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 
 use crate::host::memo::HostMemo;
@@ -36,51 +36,65 @@ pub(crate) struct Memory {
     pub(crate) parsed: Parsed,
 }
 
-impl Memory {
-    /// Forgets what a change made stale.
-    pub(crate) fn forget(&self, change: Change) {
-        match change {
-            // What is written here is forgotten by the writer, before it answers.
-            Change::Here(_) => {}
-            Change::Elsewhere(subject) => self.forget_subject(subject),
-            Change::Everything => {
-                self.hosts.clear();
-                self.clusters.clear();
-                self.infra_envs.clear();
+impl Observer for Memory {
+    fn ended(&self, subjects: &[Subject], committed: bool) {
+        for subject in subjects {
+            self.forget(*subject);
+            if committed {
+                self.follow(*subject);
             }
         }
     }
 
-    fn forget_subject(&self, subject: Subject) {
+    fn elsewhere(&self, subjects: &[Subject]) {
+        for subject in subjects {
+            self.forget(*subject);
+            self.follow(*subject);
+        }
+    }
+
+    fn missed(&self) {
+        self.hosts.clear();
+        self.clusters.clear();
+        self.infra_envs.clear();
+    }
+}
+
+impl Memory {
+    /// Forgets what was read of a subject, and what hosts are told because of it.
+    pub(crate) fn forget(&self, subject: Subject) {
         match subject {
-            Subject::Cluster(id) => self.forget_cluster(id),
-            Subject::InfraEnv(id) => self.forget_infra_env(id),
-            Subject::Host(key) => {
-                let cluster = self.hosts.get(&key).ok().and_then(|memo| memo.cluster_id);
-                self.hosts.remove(&key);
-                // The news do not say what of the host changed.
-                if let Some(id) = cluster {
-                    self.forget_group(Group::Cluster(id));
-                }
+            Subject::Cluster(id) => {
+                self.clusters.remove(&id);
+                self.forget_group(Group::Cluster(id));
             }
+            Subject::InfraEnv(id) => {
+                self.infra_envs.remove(&id);
+                self.forget_group(Group::InfraEnv(id));
+            }
+            Subject::Host(key) => self.hosts.remove(&key),
+            Subject::Members(id) => self.forget_group(Group::Cluster(id)),
+            Subject::Joined(..) | Subject::Left(..) | Subject::Removed(_) => {}
             Subject::Due(_) | Subject::Actions(_) | Subject::Events => {}
         }
     }
 
-    /// Forgets an infra-env and what its hosts are told.
-    pub(crate) fn forget_infra_env(&self, id: InfraEnvId) {
-        self.infra_envs.remove(&id);
-        self.forget_group(Group::InfraEnv(id));
-    }
-
-    /// Forgets a cluster and what its hosts are told.
-    pub(crate) fn forget_cluster(&self, id: ClusterId) {
-        self.clusters.remove(&id);
-        self.forget_group(Group::Cluster(id));
+    /// Follows which hosts there are, and of which cluster they are.
+    fn follow(&self, subject: Subject) {
+        match subject {
+            // Those of a cluster are looked up together: the first of them to poll brings the views of all.
+            Subject::Joined(key, id) => self.groups.join(Group::Cluster(id), key),
+            Subject::Left(key, id) => self.groups.leave(&Group::Cluster(id), key),
+            Subject::Removed(key) => {
+                self.groups.leave(&Group::InfraEnv(key.infra_env_id), key);
+                self.check_ins.forget(key);
+            }
+            _ => {}
+        }
     }
 
     /// Forgets what the hosts of a group are told.
-    pub(crate) fn forget_group(&self, group: Group) {
+    fn forget_group(&self, group: Group) {
         for key in self.groups.members(&group) {
             self.hosts.remove(&key);
         }

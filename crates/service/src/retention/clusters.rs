@@ -41,12 +41,12 @@ impl Service {
         for cluster_id in &clusters {
             batch.ask(&Action::DeleteCluster { cluster_id: *cluster_id }, self.now());
         }
-        self.store().write(batch).await?;
+        self.0.database.commit_silently(batch).await?;
         let hosts = self.store().deregistered_hosts(before, limit).await?;
         for (key, version) in &hosts {
             let mut batch = Batch::new();
             batch.purge_host(*key, *version);
-            or_told(key.host_id, self.store().write(batch).await.map_err(Fault::from));
+            or_told(key.host_id, self.0.database.commit_silently(batch).await.map_err(Fault::from));
         }
         Ok(clusters.len().max(hosts.len()))
     }

@@ -86,7 +86,7 @@ impl Service {
                 batch.clear_due(Due::Sweep(sweep));
             }
         }
-        Ok(self.store().write(batch).await?)
+        Ok(self.0.database.commit_silently(batch).await?)
     }
 
     /// Lets a few things of a kind go, and sets when to look again.
@@ -104,7 +104,7 @@ impl Service {
         }
         let mut batch = Batch::new();
         batch.finish_due(taken, next);
-        Ok(self.store().write(batch).await?)
+        Ok(self.0.database.commit_silently(batch).await?)
     }
 }
 

@@ -110,7 +110,7 @@ impl Service {
 
     /// Takes up what another process had begun, and plans what comes up from time to time.
     async fn begin(&self) -> Result<(), Fault> {
-        self.store().free_leases(self.now()).await?;
+        self.0.database.free_leases(self.now()).await?;
         self.plan_sweeps().await
     }
 
@@ -118,7 +118,9 @@ impl Service {
     async fn work_off(&self) -> Result<Duration, String> {
         let now = self.now();
         let store = self.store();
-        let taken = store
+        let taken = self
+            .0
+            .database
             .take_due(&self.0.scheduler.name, now, AT_ONCE, LEASE)
             .await
             .map_err(|error| chain(&error))?;
@@ -132,7 +134,7 @@ impl Service {
             }
         }
         if !calm.is_empty() {
-            store.write(calm).await.map_err(|error| chain(&error))?;
+            self.0.database.commit_silently(calm).await.map_err(|error| chain(&error))?;
         }
         while let Some(done) = tasks.join_next().await {
             // A panic is a defect: the row stays leased, and the process ends loudly.
@@ -166,7 +168,7 @@ impl Service {
         };
         let mut batch = Batch::new();
         batch.fail_due(&taken, failure.to_string(), retry_at(self.now(), taken.attempts));
-        if let Err(error) = self.store().write(batch).await {
+        if let Err(error) = self.0.database.commit_silently(batch).await {
             tracing::error!(due = ?taken.due, error = %chain(&error), "due work can't be given back; its lease will run out");
         }
     }
@@ -182,7 +184,7 @@ impl Service {
             // Gone, or due with its cluster.
             let mut batch = Batch::new();
             batch.finish_due(taken, None);
-            self.store().write(batch).await?;
+            self.0.database.commit_silently(batch).await?;
             self.0.scheduler.quiet.forget(taken.due);
             return Ok(());
         };

@@ -95,6 +95,8 @@ impl Time {
 
 pub struct Lab {
     pub service: Service,
+    /// The store that the service writes to.
+    pub store: Store,
     pub caller: Caller,
     pub time: Time,
     /// `None`: nothing is at work but the calls themselves.
@@ -137,9 +139,9 @@ impl Lab {
             let time = time.clone();
             move || time.now()
         });
-        let (service, background) =
-            Service::builder(settings, store, blob, generator).unwrap().clock(clock).start();
-        Self { service, caller: Caller::admin(Uuid::new_v4()), time, background: Some(background) }
+        let builder = Service::builder(settings, store.clone(), blob, generator).unwrap();
+        let (service, background) = builder.clock(clock).start();
+        Self { service, store, caller: Caller::admin(Uuid::new_v4()), time, background: Some(background) }
     }
 
     pub async fn stop(mut self) {

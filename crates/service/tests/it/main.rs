@@ -3,6 +3,7 @@
 
 mod at_once;
 mod binding;
+mod caches;
 mod catalogue;
 mod disabled;
 mod events;

@@ -56,9 +56,7 @@ impl Group {
     /// Tells who listens what was written, and each caller what became of its batch.
     pub(super) fn answer(self, replies: Vec<Reply>, news: &News) {
         for ((batch, caller), reply) in self.batches.iter().zip(self.callers).zip(replies) {
-            if reply.is_ok() {
-                news.here(&batch.subjects);
-            }
+            news.ended(&batch.subjects, reply.is_ok());
             // A caller that went away needs no answer.
             let _ = caller.send(reply);
         }

@@ -1,13 +1,15 @@
 //! News of writes, in the process and between replicas.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use assisted_store::{Batch, Change, Due, Subject, Version, WriteError};
+use assisted_store::{Batch, Change, Due, Observer, Subject, Version, WriteError};
+use assisted_wire::time::DateTime;
 use tokio::sync::broadcast::Receiver;
 
 use crate::support::{self, Database, at, on_both};
 
-on_both! { own_writes_are_told, failed_writes_are_not_told, }
+on_both! { own_writes_are_told, failed_writes_are_not_told, observers_hear_first, }
 
 async fn next(changes: &mut Receiver<Change>) -> Change {
     tokio::time::timeout(Duration::from_secs(30), changes.recv()).await.unwrap().unwrap()
@@ -45,20 +47,81 @@ async fn failed_writes_are_not_told(database: Database) {
     assert!(changes.try_recv().is_err());
 }
 
+/// What an observer was told: whether it was of this process and committed, and what it touched.
+#[derive(Debug, Default)]
+struct Told(Mutex<Vec<(Option<bool>, Vec<Subject>)>>);
+
+impl Told {
+    fn take(&self) -> Vec<(Option<bool>, Vec<Subject>)> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+impl Observer for Told {
+    fn ended(&self, subjects: &[Subject], committed: bool) {
+        self.0.lock().unwrap().push((Some(committed), subjects.to_vec()));
+    }
+
+    fn elsewhere(&self, subjects: &[Subject]) {
+        self.0.lock().unwrap().push((None, subjects.to_vec()));
+    }
+
+    fn missed(&self) {}
+}
+
+/// Whoever caches what the database holds hears of a batch before its writer does, of one that failed as well.
+async fn observers_hear_first(database: Database) {
+    let store = database.open().await;
+    let told = Arc::new(Told::default());
+    let observer: Arc<dyn Observer> = Arc::<Told>::clone(&told);
+    store.observe(&observer);
+    let cluster = support::cluster("c", 1);
+    let id = cluster.cluster.id;
+    let mut host = support::host(support::infra_env(None, 1).infra_env.id, Some(id), 1);
+    let key = support::key(&host);
+    let mut batch = Batch::new();
+    batch.insert_cluster(&cluster).insert_host(&host);
+    store.write(batch).await.unwrap();
+    let added = vec![Subject::Cluster(id), Subject::Host(key), Subject::Joined(key, id)];
+    assert_eq!(told.take(), [(Some(true), added)]);
+
+    let mut batch = Batch::new();
+    batch.update_cluster(&cluster, Version::FIRST.next());
+    store.write(batch).await.unwrap_err();
+    assert_eq!(told.take(), [(Some(false), vec![Subject::Cluster(id)])]);
+
+    host.host.deleted_at = Some(DateTime(at(2)));
+    let mut batch = Batch::new();
+    batch.update_host(&host, Version::FIRST).touch_members(id);
+    store.write(batch).await.unwrap();
+    let gone = vec![Subject::Host(key), Subject::Removed(key), Subject::Left(key, id), Subject::Members(id)];
+    assert_eq!(told.take(), [(Some(true), gone)]);
+
+    drop((told, observer));
+    let mut batch = Batch::new();
+    batch.update_cluster(&cluster, Version::FIRST);
+    store.write(batch).await.unwrap();
+}
+
 #[tokio::test]
 async fn replicas_hear_of_each_other() {
     let database = Database::postgres();
     let (here, there) = (database.open().await, database.open().await);
     let (mut changes, mut marks) = (there.changes(), there.due_marks());
     marks.mark_unchanged();
+    let told = Arc::new(Told::default());
+    let observer: Arc<dyn Observer> = Arc::<Told>::clone(&told);
+    there.observe(&observer);
     let cluster = support::cluster("c", 1);
+    let id = cluster.cluster.id;
     let mut batch = Batch::new();
-    batch.insert_cluster(&cluster).mark_due(Due::Cluster(cluster.cluster.id), at(1));
+    batch.insert_cluster(&cluster).touch_members(id).mark_due(Due::Cluster(id), at(1));
     here.write(batch).await.unwrap();
 
     assert_eq!(next(&mut changes).await, Change::Elsewhere(Subject::Cluster(cluster.cluster.id)));
     tokio::time::timeout(Duration::from_secs(30), marks.changed()).await.unwrap().unwrap();
     assert!(here.changes().try_recv().is_err(), "own news must not come back");
+    assert_eq!(told.take(), [(None, vec![Subject::Cluster(id), Subject::Members(id)])]);
 }
 
 /// A replica that lost its listening connection may have missed news, and says so.

@@ -321,9 +321,11 @@ async fn a_cluster_is_loaded_whole(database: Database) {
     let infra_envs: Vec<_> = loaded.infra_envs.iter().map(|stored| &stored.record).collect();
     assert_eq!(infra_envs, [&own, &pool]);
 
-    let (alone, infra_env) =
-        store.load_host(support::key(&stranger), Deleted::Hidden).await.unwrap().unwrap();
-    assert_eq!((alone.record, infra_env.unwrap().record), (stranger, pool));
+    let alone = store.load_host(support::key(&stranger), Deleted::Hidden).await.unwrap().unwrap();
+    assert_eq!((alone.host.record, alone.infra_env.unwrap().record), (stranger, pool));
+    assert_eq!(alone.cluster_version, None);
+    let bound = store.load_host(loaded.hosts[0].key, Deleted::Hidden).await.unwrap().unwrap();
+    assert_eq!(bound.cluster_version, Some(loaded.cluster.version));
 }
 
 async fn check_ins_move_forward(database: Database) {

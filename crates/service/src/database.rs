@@ -1,0 +1,111 @@
+//! The database and what is cached of it, behind one handle: everybody may read, and whoever writes does it by
+//! [`Database::commit`]. The store itself is nobody's to write to:
+//!
+//! the field is private, and [`Database::reader`] gives out what can only read. What a batch touches is told to the cache by the
+//! store, before the writer hears of the end of its batch, so no use case has to know what is cached.
+
+use std::sync::Arc;
+
+use assisted_config::Settings;
+use assisted_core::model::event::NewEvent;
+use assisted_core::model::host::HostKey;
+use assisted_store::{Asked, Batch, Observer, Reader, Store, Taken, WriteError};
+use jiff::{SignedDuration, Timestamp};
+use uuid::Uuid;
+
+use crate::event::limit::Limits;
+use crate::memory::Memory;
+
+#[derive(Debug)]
+pub(crate) struct Database {
+    store: Store,
+    cache: Arc<Memory>,
+    limits: Limits,
+}
+
+impl Database {
+    /// A handle whose cache hears of each commit from now on.
+    pub(crate) fn new(store: Store, settings: &Settings) -> Self {
+        let cache = Arc::new(Memory::default());
+        let observer: Arc<dyn Observer> = Arc::<Memory>::clone(&cache);
+        store.observe(&observer);
+        Self { store, cache, limits: Limits::new(settings) }
+    }
+
+    pub(crate) fn reader(&self) -> &Reader {
+        &self.store
+    }
+
+    pub(crate) fn cache(&self) -> &Memory {
+        &self.cache
+    }
+
+    /// Writes a batch together with events, except those that were emitted too short a while ago.
+    pub(crate) async fn commit(
+        &self,
+        mut batch: Batch,
+        events: &[NewEvent],
+        request_id: Option<Uuid>,
+        now: Timestamp,
+    ) -> Result<(), WriteError> {
+        let emitted: Vec<_> = events.iter().filter(|event| self.limits.claim(event, now)).collect();
+        for event in &emitted {
+            batch.insert_event(event, now, request_id);
+        }
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let written = self.store.write(batch).await;
+        if written.is_err() {
+            emitted.into_iter().for_each(|event| self.limits.give_up(event));
+        }
+        written
+    }
+
+    /// Writes a batch of which no event is emitted.
+    pub(crate) async fn commit_silently(&self, batch: Batch) -> Result<(), WriteError> {
+        self.store.write(batch).await
+    }
+
+    /// Takes rows that are due: see [`Store::take_due`].
+    pub(crate) async fn take_due(
+        &self,
+        owner: &str,
+        now: Timestamp,
+        limit: u32,
+        lease: SignedDuration,
+    ) -> Result<Vec<Taken>, WriteError> {
+        self.store.take_due(owner, now, limit, lease).await
+    }
+
+    /// Takes actions: see [`Store::take_actions`].
+    pub(crate) async fn take_actions(
+        &self,
+        owner: &str,
+        now: Timestamp,
+        limit: u32,
+        lease: SignedDuration,
+    ) -> Result<Vec<Asked>, WriteError> {
+        self.store.take_actions(owner, now, limit, lease).await
+    }
+
+    /// Keeps an action for longer: see [`Store::keep_action`].
+    pub(crate) async fn keep_action(&self, asked: &Asked, until: Timestamp) -> Result<(), WriteError> {
+        self.store.keep_action(asked, until).await
+    }
+
+    /// Frees what a process that died had taken: see [`Store::free_leases`].
+    pub(crate) async fn free_leases(&self, now: Timestamp) -> Result<(), WriteError> {
+        self.store.free_leases(now).await
+    }
+
+    /// Writes when hosts were last heard: see [`Store::flush_checkins`].
+    pub(crate) async fn flush_check_ins(&self, heard: &[(HostKey, Timestamp)]) -> Result<(), WriteError> {
+        self.store.flush_checkins(heard).await
+    }
+
+    /// Forgets which events were emitted longer ago than matters.
+    pub(crate) fn tidy(&self, now: Timestamp) {
+        self.limits.tidy(now);
+    }
+}

@@ -1,0 +1,48 @@
+//! What is cached of the database is forgotten with each commit, whoever makes it.
+
+use assisted_store::Batch;
+use assisted_wire::step::StepType;
+use serde_json::json;
+
+use crate::lab::{Database, Lab, on_both_engines};
+
+on_both_engines! { a_commit_past_the_use_cases, hosts_of_a_cluster_hear_of_each_other, }
+
+/// A writer that knows nothing of the service writes to its store.
+async fn a_commit_past_the_use_cases(database: Database) {
+    let lab = Lab::start(&database).await;
+    let infra_env = lab.infra_env(None).await;
+    let name = async || {
+        let found = lab.service.get_infra_env(&lab.caller, infra_env.id).await.unwrap();
+        found.name
+    };
+    // The second reading is answered by the cache.
+    assert_eq!((name().await, name().await), (infra_env.name.clone(), infra_env.name.clone()));
+    let mut stored = lab.store.infra_env(infra_env.id).await.unwrap().unwrap();
+    stored.record.infra_env.name = "renamed".to_owned();
+    let mut batch = Batch::new();
+    batch.update_infra_env(&stored.record, stored.version);
+    lab.store.write(batch).await.unwrap();
+    assert_eq!(name().await, "renamed");
+    lab.stop().await;
+}
+
+/// The view of a host is cached; that another host reports its addresses changes it at once.
+async fn hosts_of_a_cluster_hear_of_each_other(database: Database) {
+    let lab = Lab::start(&database).await;
+    let cluster = lab.cluster(json!({"base_dns_domain": "example.com"})).await;
+    let infra_env = lab.infra_env(Some(cluster.id)).await;
+    let (one, other) = (lab.host(infra_env.id).await, lab.host(infra_env.id).await);
+    lab.tell_all(one, 1).await;
+    let told_of_other = async || {
+        let steps = lab.poll(one).await.unwrap().instructions.unwrap();
+        let mut checks = steps.iter().filter(|step| step.step_type == Some(StepType::ConnectivityCheck));
+        checks.any(|step| step.args.iter().flatten().any(|arg| arg.contains(&other.host_id.to_string())))
+    };
+    lab.until_told(one, StepType::ConnectivityCheck).await;
+    assert!(!told_of_other().await, "nothing is known of its addresses");
+    lab.tell_all(other, 2).await;
+    lab.pass(61);
+    assert!(told_of_other().await);
+    lab.stop().await;
+}
