@@ -9,7 +9,8 @@ use std::sync::Arc;
 use assisted_config::Settings;
 use assisted_core::model::event::NewEvent;
 use assisted_core::model::host::HostKey;
-use assisted_store::{Asked, Batch, Observer, Reader, Store, Taken, WriteError};
+use assisted_store::{Asked, Batch, Due, Observer, Reader, Store, Taken, WriteError};
+use assisted_wire::id::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
@@ -76,6 +77,26 @@ impl Database {
         lease: SignedDuration,
     ) -> Result<Vec<Taken>, WriteError> {
         self.store.take_due(owner, now, limit, lease).await
+    }
+
+    /// Keeps due work for longer: see [`Store::keep_due`].
+    pub(crate) async fn keep_due(&self, taken: &Taken, until: Timestamp) -> Result<bool, WriteError> {
+        self.store.keep_due(taken, until).await
+    }
+
+    /// Makes due work that was set aside due at once: see [`Store::release_due`].
+    pub(crate) async fn release_due(&self, due: Due, now: Timestamp) -> Result<bool, WriteError> {
+        self.store.release_due(due, now).await
+    }
+
+    /// Makes an action that was set aside due at once: see [`Store::release_action`].
+    pub(crate) async fn release_action(
+        &self,
+        cluster_id: ClusterId,
+        id: i64,
+        now: Timestamp,
+    ) -> Result<bool, WriteError> {
+        self.store.release_action(cluster_id, id, now).await
     }
 
     /// Takes actions: see [`Store::take_actions`].

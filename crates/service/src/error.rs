@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 
 use assisted_base::error::chain;
 use assisted_core::model::refusal::{Refusal, RefusalKind};
+use assisted_reconcile::Failure;
 use assisted_store::WriteError;
 use uuid::Uuid;
 
@@ -43,6 +44,12 @@ impl Error {
         let id = Uuid::new_v4();
         tracing::error!(error_id = %id, error = %chain(source), reason, "a use case can't be served now");
         Refusal::new(kind, format!("{reason} (error {id})")).into()
+    }
+
+    /// The failure of an attempt at work: what its keeper of records or files lacks for now is not the fault of the work.
+    pub(crate) fn of_row(self) -> Failure {
+        let passing = matches!(self.kind(), RefusalKind::Unavailable | RefusalKind::OutOfSpace);
+        Failure { message: self.to_string(), passing }
     }
 
     /// What kind of refusal it is.
@@ -88,6 +95,11 @@ impl From<assisted_blob::Error> for Error {
             Self::internal(error)
         }
     }
+}
+
+/// The failure of whoever takes work or gives it back: the database is to blame, whatever the work is.
+pub(crate) fn passing(error: &(dyn StdError + 'static)) -> Failure {
+    Failure::passing(chain(error))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::database::Database;
 use crate::generator::Generator;
 use crate::infra_env::{Networks, Programs};
 use crate::live::ring::Live;
+use crate::pace::SHORTEST_REST;
 use crate::policy::policy;
 use crate::scheduler::Scheduler;
 use crate::turns::Turns;
@@ -85,8 +86,7 @@ impl Builder {
         }));
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        tasks.spawn(service.clone().schedule(stop.clone()));
-        tasks.spawn(service.clone().act(stop.clone()));
+        tasks.spawn(service.clone().reconcile(stop.clone()));
         tasks.spawn(service.clone().publish_changes(stop.clone()));
         tasks.spawn(service.clone().flush_check_ins(stop.clone()));
         if let Some(catalogue) = self.catalogue {
@@ -140,6 +140,19 @@ impl Service {
             generator,
             catalogue: None,
         })
+    }
+
+    /// Takes up what another process had begun, and works on what is due and what is to be done until stopped.
+    async fn reconcile(self, stop: CancellationToken) {
+        while let Err(fault) = self.begin().await {
+            tracing::warn!(?fault, "what a start has to do can't be done yet");
+            self.0.scheduler.status().look();
+            tokio::select! {
+                () = tokio::time::sleep(SHORTEST_REST) => {}
+                () = stop.cancelled() => return,
+            }
+        }
+        tokio::join!(self.due_driver().run(stop.clone()), self.action_driver().run(stop));
     }
 
     /// Looks at once for what is due and to be done: for who turned the clock.

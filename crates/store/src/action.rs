@@ -27,6 +27,8 @@ pub struct Asked {
     pub attempts: u32,
     /// What the last attempt failed with.
     pub last_error: Option<String>,
+    /// Whether it is set aside.
+    pub is_aside: bool,
 }
 
 const ASK: &str = "insert into actions (cluster_id, asked_at, at, attempts, doc) values ($1, $2, $2, 0, $3)";
@@ -36,7 +38,7 @@ const TAKE: &str = "with picked as materialized (select id from actions where at
      (select 1 from actions first where first.cluster_id = actions.cluster_id and first.id < actions.id) \
      order by at, id limit $2 for update skip locked) \
      update actions set at = $3, lease_owner = $4, attempts = attempts + 1 from picked where actions.id = picked.id \
-     returning actions.id, actions.asked_at, actions.attempts, actions.last_error, actions.doc";
+     returning actions.id, actions.asked_at, actions.attempts, actions.last_error, actions.doc, actions.aside";
 
 const KEEP: &str = "update actions set at = $3 where id = $1 and attempts = $2";
 
@@ -44,6 +46,13 @@ const FINISH: &str = "delete from actions where id = $1 and attempts = $2";
 
 const FAIL: &str =
     "update actions set at = $3, lease_owner = null, last_error = $4 where id = $1 and attempts = $2";
+
+const SET_ASIDE: &str = "update actions set at = $3, lease_owner = null, last_error = $4, aside = $5 \
+     where id = $1 and attempts = $2";
+
+// `attempts` is the lease of whoever has it: it only ever grows.
+const RELEASE: &str =
+    "update actions set aside = 0, at = $2 where id = $1 and aside > 0 returning cluster_id";
 
 const GIVE_BACK: &str = "update actions set at = $3, lease_owner = null where id = $1 and attempts = $2";
 
@@ -56,7 +65,7 @@ const WAITING: &str = "select count(*) from actions where (at <= $1 or lease_own
      (select 1 from actions first where first.cluster_id = actions.cluster_id and first.id < actions.id)";
 
 const OF_CLUSTER: &str =
-    "select id, asked_at, attempts, last_error, doc from actions where cluster_id = $1 order by id";
+    "select id, asked_at, attempts, last_error, doc, aside from actions where cluster_id = $1 order by id";
 
 impl Batch {
     /// Asks for an action, after those that were asked for the same cluster before.
@@ -81,6 +90,22 @@ impl Batch {
         let mut params = asked.lease();
         params.extend([nanoseconds(retry_at), error.into().into()]);
         self.push(Statement::guarded(FAIL, params, asked.subject()))
+    }
+
+    /// Sets a failed action aside: it is done again at `retry_at`, or once it is released. Later actions of the same cluster
+    /// wait for it. A conflict as above.
+    ///
+    /// The error is for people: it must hold no secret.
+    pub fn set_action_aside(
+        &mut self,
+        asked: &Asked,
+        error: impl Into<String>,
+        now: Timestamp,
+        retry_at: Timestamp,
+    ) -> &mut Self {
+        let mut params = asked.lease();
+        params.extend([nanoseconds(retry_at), error.into().into(), nanoseconds(now)]);
+        self.push(Statement::guarded(SET_ASIDE, params, asked.subject()))
     }
 
     /// Gives back an action that nothing failed of, to be done by another worker. A conflict as above.
@@ -108,6 +133,18 @@ impl Store {
             vec![nanoseconds(now), i64::from(limit).into(), nanoseconds(until), owner.to_owned().into()];
         let rows = self.write_one(Statement::new(TAKE, params)).await?;
         Ok(rows.iter().map(asked).collect::<Result<_, _>>()?)
+    }
+
+    /// Makes an action that was set aside due at once; false when there is none.
+    pub async fn release_action(
+        &self,
+        cluster_id: ClusterId,
+        id: i64,
+        now: Timestamp,
+    ) -> Result<bool, WriteError> {
+        let statement = Statement::new(RELEASE, vec![id.into(), nanoseconds(now)]);
+        let rows = self.write_one_touching(statement, Subject::Actions(cluster_id)).await?;
+        Ok(!rows.is_empty())
     }
 
     /// Keeps an action for longer. A conflict when the lease ran out and another worker has it.
@@ -138,6 +175,11 @@ impl Reader {
 }
 
 impl Asked {
+    /// Tells it from all other actions.
+    pub fn id(&self) -> i64 {
+        self.id
+    }
+
     fn subject(&self) -> Subject {
         Subject::Actions(self.action.cluster_id())
     }
@@ -154,5 +196,6 @@ fn asked(row: &Row) -> Result<Asked, Error> {
         attempts: u32::try_from(row.int(2)?).unwrap_or(u32::MAX),
         last_error: row.optional_text(3)?.map(ToOwned::to_owned),
         action: row.document(4)?,
+        is_aside: row.int(5)? > 0,
     })
 }

@@ -4,6 +4,9 @@
 //! it due, so neither can be lost without the other. A worker takes rows under a lease; when it dies, the lease runs out
 //! and the row is due again.
 
+use std::fmt;
+use std::str::FromStr;
+
 use assisted_core::model::host::HostKey;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
@@ -47,11 +50,30 @@ impl Sweep {
     /// Each of them.
     pub const ALL: [Self; 3] = [Self::InactiveClusters, Self::Deregistered, Self::UnusedInfraEnvs];
 
-    fn key(self) -> &'static str {
+    /// How it is called, in the table and by people.
+    pub fn name(self) -> &'static str {
         match self {
             Self::InactiveClusters => "inactive-clusters",
             Self::Deregistered => "deregistered",
             Self::UnusedInfraEnvs => "unused-infra-envs",
+        }
+    }
+}
+
+impl FromStr for Sweep {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|sweep| sweep.name() == name).ok_or(())
+    }
+}
+
+impl fmt::Display for Due {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cluster(id) => write!(f, "cluster {id}"),
+            Self::Host(key) => write!(f, "host {}", key.host_id),
+            Self::Sweep(sweep) => write!(f, "sweep {}", sweep.name()),
         }
     }
 }
@@ -69,12 +91,12 @@ impl Due {
         let key = match self {
             Self::Cluster(id) => id.0.simple().to_string(),
             Self::Host(key) => format!("{}{}", key.infra_env_id.0.simple(), key.host_id.0.simple()),
-            Self::Sweep(sweep) => sweep.key().to_owned(),
+            Self::Sweep(sweep) => sweep.name().to_owned(),
         };
         vec![self.what().into(), key.into()]
     }
 
-    fn parse(what: &str, key: &str) -> Option<Self> {
+    pub(crate) fn parse(what: &str, key: &str) -> Option<Self> {
         match what {
             CLUSTER => key.parse().ok().map(Self::Cluster),
             HOST => {
@@ -83,7 +105,7 @@ impl Due {
                 let host_id: HostId = host.parse().ok()?;
                 Some(Self::Host(HostKey { infra_env_id, host_id }))
             }
-            SWEEP => Sweep::ALL.into_iter().find(|sweep| sweep.key() == key).map(Self::Sweep),
+            SWEEP => key.parse().ok().map(Self::Sweep),
             _ => None,
         }
     }
@@ -97,6 +119,8 @@ pub struct Taken {
     pub attempts: u32,
     /// What the last attempt failed with.
     pub last_error: Option<String>,
+    /// Whether it had been set aside.
+    pub is_aside: bool,
     marks: Marks,
     takes: i64,
 }
@@ -121,11 +145,11 @@ impl Marks {
     }
 }
 
-// The earliest time wins. While a lease runs, `at` is its end: a mark may pull it forward, but nobody takes the row
+// What is set aside is left alone by marks, but they are counted. The earliest time wins. While a lease runs, `at` is its end: a mark may pull it forward, but nobody takes the row
 // before the lease ends or is given back.
 const MARK: &str = "insert into due (what, key, at, marks, takes, attempts, lease_until) values ($1, $2, $3, $4, 0, 0, 0) \
      on conflict (what, key) do update set marks = due.marks + 1, \
-     at = case when excluded.at < due.at then excluded.at else due.at end";
+     at = case when due.aside = 0 and excluded.at < due.at then excluded.at else due.at end";
 
 static MARK_BULK: Bulk = Bulk {
     table: "due",
@@ -136,7 +160,7 @@ static MARK_BULK: Bulk = Bulk {
 // A row that is gone was marked and looked at meanwhile, unless there was none before.
 const MARK_DECIDED: &str = "insert into due (what, key, at, marks, takes, attempts, lease_until) \
      values ($1, $2, $3, $4, 0, 0, 0) on conflict (what, key) do update set marks = due.marks + 1, \
-     at = case when due.marks = $5 then case when $6 < due.at then $6 else due.at end \
+     at = case when due.aside > 0 then due.at when due.marks = $5 then case when $6 < due.at then $6 else due.at end \
      when $7 < due.at then $7 else due.at end";
 
 const MARKS: &str = "select marks from due where what = $1 and key = $2";
@@ -148,14 +172,14 @@ const TAKE: &str = "with picked as materialized (select what, key from due where
      and what in ('cluster', 'host', 'sweep') order by at limit $2 for update skip locked) \
      update due set at = $3, lease_until = $3, lease_owner = $4, takes = takes + 1, attempts = attempts + 1 \
      from picked where due.what = picked.what and due.key = picked.key \
-     returning due.what, due.key, due.attempts, due.last_error, due.marks, due.takes";
+     returning due.what, due.key, due.attempts, due.last_error, due.marks, due.takes, due.aside";
 
 const FINISH: &str = "delete from due where what = $1 and key = $2 and takes = $3 and marks = $4";
 
-const FINISH_AGAIN: &str = "update due set lease_until = 0, lease_owner = null, attempts = 0, last_error = null \
+const FINISH_AGAIN: &str = "update due set lease_until = 0, lease_owner = null, attempts = 0, last_error = null, aside = 0 \
      where what = $1 and key = $2 and takes = $3";
 
-const FINISH_UNTIL: &str = "update due set lease_until = 0, lease_owner = null, attempts = 0, last_error = null, \
+const FINISH_UNTIL: &str = "update due set lease_until = 0, lease_owner = null, attempts = 0, last_error = null, aside = 0, \
      at = case when marks = $4 or $5 < at then $5 else at end where what = $1 and key = $2 and takes = $3";
 
 static FINISH_UNTIL_BULK: Bulk = Bulk {
@@ -166,6 +190,15 @@ static FINISH_UNTIL_BULK: Bulk = Bulk {
 
 const FAIL: &str = "update due set lease_until = 0, lease_owner = null, last_error = $6, \
      at = case when marks = $4 or $5 < at then $5 else at end where what = $1 and key = $2 and takes = $3";
+
+// `at` keeps what a mark has pulled forward.
+const KEEP: &str =
+    "update due set lease_until = $4 where what = $1 and key = $2 and takes = $3 and lease_until > 0";
+
+const SET_ASIDE: &str = "update due set lease_until = 0, lease_owner = null, last_error = $5, at = $4, aside = $6 \
+     where what = $1 and key = $2 and takes = $3";
+
+const RELEASE: &str = "update due set aside = 0, attempts = 0, at = $3 where what = $1 and key = $2 and aside > 0 returning what";
 
 const NEXT: &str = "select min(case when lease_until > at then lease_until else at end) \
      from (select at, lease_until from due where what in ('cluster', 'host', 'sweep') order by at limit 256) first";
@@ -237,9 +270,43 @@ impl Batch {
         params.extend([taken.takes.into(), taken.marks.0.into(), nanoseconds(retry_at), error.into().into()]);
         self.push(Statement::new(FAIL, params))
     }
+
+    /// Sets failed work aside: it is taken again at `retry_at`, whatever changes, or once it is released.
+    ///
+    /// The error is for people: it must hold no secret.
+    pub fn set_due_aside(
+        &mut self,
+        taken: &Taken,
+        error: impl Into<String>,
+        now: Timestamp,
+        retry_at: Timestamp,
+    ) -> &mut Self {
+        let mut params = taken.due.params();
+        params.extend([taken.takes.into(), nanoseconds(retry_at), error.into().into(), nanoseconds(now)]);
+        self.push(Statement::new(SET_ASIDE, params))
+    }
 }
 
 impl Store {
+    /// Keeps work for longer; false when the lease ran out and another worker has it.
+    pub async fn keep_due(&self, taken: &Taken, until: Timestamp) -> Result<bool, WriteError> {
+        let mut params = taken.due.params();
+        params.extend([taken.takes.into(), nanoseconds(until)]);
+        match self.write_one(Statement::guarded(KEEP, params, Subject::Due(taken.due))).await {
+            Ok(_) => Ok(true),
+            Err(WriteError::Conflict { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes work that was set aside due at once; false when there is none.
+    pub async fn release_due(&self, due: Due, now: Timestamp) -> Result<bool, WriteError> {
+        let mut params = due.params();
+        params.push(nanoseconds(now));
+        let rows = self.write_one_touching(Statement::new(RELEASE, params), Subject::Due(due)).await?;
+        Ok(!rows.is_empty())
+    }
+
     /// Takes up to `limit` rows that are due at `now`, the longest due first, for the time of `lease`.
     ///
     /// `owner` is for people who look into the table.
@@ -303,6 +370,7 @@ fn taken(row: &Row) -> Result<Taken, Error> {
         last_error: row.optional_text(3)?.map(ToOwned::to_owned),
         marks: Marks(row.int(4)?),
         takes: row.int(5)?,
+        is_aside: row.int(6)? > 0,
     })
 }
 

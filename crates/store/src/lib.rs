@@ -33,6 +33,7 @@ mod store;
 mod subject;
 mod texts;
 mod value;
+mod work;
 
 pub use action::Asked;
 pub use batch::Batch;
@@ -49,3 +50,4 @@ pub use report::{Report, ReportHash, Reports};
 pub use row::{Deleted, Stored, Version};
 pub use store::{Reader, Store};
 pub use subject::{Change, Subject};
+pub use work::{WorkKey, WorkRow, WorkState};

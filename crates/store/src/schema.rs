@@ -22,6 +22,7 @@ const MIGRATIONS: &[Migration] = &[
         common: include_str!("../migrations/3.sql"),
         postgres: include_str!("../migrations/3.postgres.sql"),
     },
+    Migration { common: include_str!("../migrations/4.sql"), postgres: "" },
 ];
 
 pub(crate) const CREATE_VERSIONS: &str =

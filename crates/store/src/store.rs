@@ -15,7 +15,7 @@ use crate::observer::Observer;
 use crate::options::Options;
 use crate::slow::SlowLog;
 use crate::statement::{Output, Statement};
-use crate::subject::Change;
+use crate::subject::{Change, Subject};
 use crate::texts::Texts;
 use crate::value::Row;
 
@@ -102,6 +102,17 @@ impl Store {
     /// Runs one statement as a transaction of its own and gives the rows it returns.
     pub(crate) async fn write_one(&self, statement: Statement) -> Result<Vec<Row>, WriteError> {
         let batch = Batch { statements: vec![statement], ..Batch::default() };
+        let outputs = self.run(batch).await?;
+        Ok(outputs.into_iter().next().unwrap_or_default().rows)
+    }
+
+    /// The same, as a write about a subject.
+    pub(crate) async fn write_one_touching(
+        &self,
+        statement: Statement,
+        subject: Subject,
+    ) -> Result<Vec<Row>, WriteError> {
+        let batch = Batch { statements: vec![statement], subjects: vec![subject], ..Batch::default() };
         let outputs = self.run(batch).await?;
         Ok(outputs.into_iter().next().unwrap_or_default().rows)
     }

@@ -45,9 +45,7 @@ impl fmt::Display for Subject {
                 write!(f, "host {} of infra-env {}", key.host_id, key.infra_env_id)
             }
             Self::Members(id) => write!(f, "hosts of cluster {id}"),
-            Self::Due(Due::Cluster(id)) => write!(f, "due work on cluster {id}"),
-            Self::Due(Due::Host(key)) => write!(f, "due work on host {}", key.host_id),
-            Self::Due(Due::Sweep(sweep)) => write!(f, "due sweep {sweep:?}"),
+            Self::Due(due) => write!(f, "due work: {due}"),
             Self::Actions(id) => write!(f, "what is to be done for cluster {id}"),
             Self::Events => f.write_str("events"),
         }

@@ -39,5 +39,6 @@ mod text;
 pub mod time;
 pub mod validation;
 pub mod version;
+pub mod work;
 
 pub(crate) use text::text_enum;

@@ -26,6 +26,7 @@ const ORDER: &[&str] = &[
     "assisted-imageserver",
     "assisted-api",
     "assisted-service",
+    "assisted-reconcile",
     "assisted-bmc",
     "assisted-client",
     "assisted-release",

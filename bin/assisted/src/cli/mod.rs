@@ -1,5 +1,6 @@
 //! The command line for people and scripts: a client of the REST API like any other.
 
+mod admin;
 mod cluster;
 mod cluster_view;
 mod cluster_watch;
@@ -34,6 +35,9 @@ pub enum Command {
     /// Events: what happened
     #[command(subcommand)]
     Event(event::Command),
+    /// The service's own work: show, release what was set aside
+    #[command(subcommand)]
+    Admin(admin::Command),
 }
 
 impl Command {
@@ -46,6 +50,7 @@ impl Command {
             Self::Iso(command) => Box::pin(command.run(&context)).await,
             Self::Host(command) => Box::pin(command.run(&context)).await,
             Self::Event(command) => command.run(&context).await,
+            Self::Admin(command) => command.run(&context).await,
         }
     }
 }

@@ -33,6 +33,20 @@ fn a_cluster_lives_and_dies() {
 }
 
 #[test]
+fn work_is_shown_and_what_is_set_aside_is_released() {
+    let service = Service::start();
+    let shown = text(&service.cli(&["admin", "work"]).stdout);
+    assert!(shown.contains("DRIVER") && shown.contains("\ndue ") && shown.contains("\nactions "), "{shown}");
+    let work = service.json(&["admin", "work", "--limit", "10"]);
+    // Each sweep waits for its time.
+    let row = work["rows"].as_array().unwrap().iter().find(|row| row["id"] == "sweep.deregistered").unwrap();
+    assert_eq!(row["state"], "waiting");
+    let refused = service.cli(&["admin", "release", "sweep.deregistered"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("no work sweep.deregistered is set aside"), "{refused:?}");
+}
+
+#[test]
 fn failures_have_exit_codes_and_remedies() {
     let service = Service::start();
     for (args, code, expected) in [

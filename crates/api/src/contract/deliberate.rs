@@ -67,6 +67,17 @@ pub(super) const ADDITIONS: &[Addition] = &[
         what: "operation v2Watch",
         reason: "who wants to see an installation as it goes on would have to ask again and again",
     },
+    Addition {
+        what: "operation v2ListWork",
+        reason: "rows of work that fail, hang or were set aside hold up nobody, so nobody would see them otherwise",
+    },
+    Addition { what: "definition work-list", reason: "what it answers" },
+    Addition { what: "definition work-row", reason: "an item of that list" },
+    Addition { what: "definition work-driver", reason: "an item of that list" },
+    Addition {
+        what: "operation v2ReleaseWork",
+        reason: "a row that was set aside is tried again at once by who has mended its cause",
+    },
 ];
 
 macro_rules! operators {

@@ -63,6 +63,8 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         Id::ListClusterValidations => {
             call.json(service.list_cluster_validations(caller, call.cluster_id()?)).await
         }
+        Id::ListWork => call.json(service.list_work(caller, params.integer(name::LIMIT))).await,
+        Id::ReleaseWork => call.empty(service.release_work(caller, call.text(name::WORK_ID))).await,
         Id::ListClusterActions => call.json(service.list_cluster_actions(caller, call.cluster_id()?)).await,
 
         Id::RegisterHost => {

@@ -6,3 +6,4 @@ pub(crate) mod hosts;
 pub(crate) mod infra_envs;
 pub(crate) mod instructions;
 pub(crate) mod versions;
+pub(crate) mod work;

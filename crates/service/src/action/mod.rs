@@ -7,115 +7,164 @@ mod delete;
 mod generate;
 mod list;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use assisted_base::error::chain;
 use assisted_core::model::action::Action;
+use assisted_reconcile::{self as reconcile, Driver, Ending, Failure, Outcome, Policy, Status};
 use assisted_store::{Asked, Batch, Subject, WriteError};
 use jiff::Timestamp;
-use tokio::sync::Notify;
-use tokio::task::{JoinError, JoinSet};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::{Notify, watch};
 
-use crate::pace::{KEEP, LEASE, LONGEST_REST, SHORTEST_REST, rest, retry_at};
+use crate::error::passing;
+use crate::pace;
 use crate::{Error, Service};
 
 /// So many actions are done at the same time, besides as many as there may be clusters that are generated.
 const FURTHER: usize = 4;
+/// How long an attempt may take. What an action runs outside has shorter limits of its own.
+const TIME_LIMIT: Duration = Duration::from_secs(2 * 3600);
 
-/// Who does the actions of this process.
-#[derive(Debug, Default)]
+/// What is remembered between attempts.
+#[derive(Debug)]
 pub(crate) struct Worker {
     woken: Notify,
+    status: Arc<Status>,
+}
+
+impl Default for Worker {
+    fn default() -> Self {
+        Self { woken: Notify::new(), status: Arc::new(Status::new("actions")) }
+    }
 }
 
 impl Worker {
-    /// Looks at once.
+    /// Looks for actions at once.
     pub(crate) fn wake(&self) {
         self.woken.notify_one();
+    }
+
+    /// What the driver does.
+    pub(crate) fn status(&self) -> &Status {
+        &self.status
+    }
+}
+
+/// A row of the table of actions.
+#[derive(Clone, Debug)]
+pub(crate) struct ActionRow(Asked);
+
+impl reconcile::Row for ActionRow {
+    fn label(&self) -> String {
+        format!("{} of cluster {}", self.0.action.name(), self.0.action.cluster_id())
+    }
+
+    fn attempts(&self) -> u32 {
+        self.0.attempts
+    }
+
+    fn has_failed(&self) -> bool {
+        self.0.last_error.is_some()
+    }
+
+    fn was_set_aside(&self) -> bool {
+        self.0.is_aside
+    }
+}
+
+/// The table of actions.
+#[derive(Clone)]
+pub(crate) struct ActionQueue {
+    service: Service,
+    marks: watch::Receiver<u64>,
+    /// The mark that was last taken notice of.
+    seen: Arc<AtomicU64>,
+}
+
+impl Service {
+    /// The driver of actions. What is under way when it stops is given back.
+    pub(crate) fn action_driver(&self) -> Driver<ActionQueue, ActionQueue> {
+        let marks = self.store().action_marks();
+        let seen = Arc::new(AtomicU64::new(*marks.borrow()));
+        let queue = Arc::new(ActionQueue { service: self.clone(), marks, seen });
+        let at_once = self.settings().generation.at_once.max(1).saturating_add(FURTHER);
+        let policy = Policy { at_once, time_limit: TIME_LIMIT, give_back: true, ..pace::policy() };
+        Driver::new(Arc::clone(&queue), queue, policy, Arc::clone(&self.0.worker.status))
+    }
+}
+
+impl reconcile::Queue for ActionQueue {
+    type Row = ActionRow;
+
+    fn now(&self) -> Timestamp {
+        self.service.now()
+    }
+
+    async fn take(&self, limit: usize) -> Result<reconcile::Batch<ActionRow>, Failure> {
+        self.seen.store(*self.marks.borrow(), Ordering::Release);
+        let Service(inner) = &self.service;
+        let most = u32::try_from(limit).unwrap_or(u32::MAX);
+        let taken = inner.database.take_actions(inner.scheduler.name(), self.now(), most, pace::LEASE).await;
+        let rows: Vec<_> = taken.map_err(|error| passing(&error))?.into_iter().map(ActionRow).collect();
+        Ok(reconcile::Batch { more: rows.len() >= limit, rows })
+    }
+
+    async fn next_at(&self) -> Result<Option<Timestamp>, Failure> {
+        self.service.store().next_action_at().await.map_err(|error| passing(&error))
+    }
+
+    async fn keep(&self, row: &ActionRow) -> Result<bool, Failure> {
+        let until = self.now().checked_add(pace::LEASE).unwrap_or(Timestamp::MAX);
+        match self.service.0.database.keep_action(&row.0, until).await {
+            Ok(()) => Ok(true),
+            Err(WriteError::Conflict { .. }) => Ok(false),
+            Err(error) => Err(passing(&error)),
+        }
+    }
+
+    async fn settle(&self, row: &ActionRow, ending: Ending) -> Result<(), Failure> {
+        let mut batch = Batch::new();
+        match ending {
+            // In the transaction of its outcome.
+            Ending::Finished(_) => return Ok(()),
+            Ending::Failed { error, retry_at } => batch.fail_action(&row.0, error, retry_at),
+            Ending::SetAside { error, retry_at } => {
+                batch.set_action_aside(&row.0, error, self.now(), retry_at)
+            }
+            Ending::GivenBack => batch.give_action_back(&row.0, self.now()),
+        };
+        self.service.0.database.commit_silently(batch).await.map_err(|error| passing(&error))
+    }
+
+    async fn marked(&self) -> bool {
+        let mut marks = self.marks.clone();
+        let seen = self.seen.load(Ordering::Acquire);
+        let marked = async { marks.wait_for(|mark| *mark != seen).await.map(|mark| *mark).ok() };
+        tokio::select! {
+            marked = marked => {
+                let Some(mark) = marked else { return false };
+                self.seen.store(mark, Ordering::Release);
+                true
+            }
+            () = self.service.0.worker.woken.notified() => true,
+        }
+    }
+}
+
+impl reconcile::Reconciler for ActionQueue {
+    type Row = ActionRow;
+
+    async fn reconcile(&self, ActionRow(asked): &ActionRow) -> Result<Outcome, Failure> {
+        let (action, cluster) = (asked.action.name(), asked.action.cluster_id());
+        tracing::info!(action, %cluster, attempt = asked.attempts, "an action begins");
+        Box::pin(self.service.perform(asked)).await.map_err(Error::of_row)?;
+        tracing::info!(action, %cluster, "an action is done");
+        Ok(Outcome::Done)
     }
 }
 
 impl Service {
-    /// Does what is asked for until stopped; gives back what is under way then.
-    pub(crate) async fn act(self, stop: CancellationToken) {
-        let mut marks = self.store().action_marks();
-        let mut running = JoinSet::new();
-        while !stop.is_cancelled() {
-            let rest = match self.begin_actions(&mut running, &stop).await {
-                Ok(rest) => rest,
-                Err(error) => {
-                    tracing::error!(error, "what is to be done can't be taken");
-                    SHORTEST_REST
-                }
-            };
-            tokio::select! {
-                () = tokio::time::sleep(rest) => {}
-                () = self.0.worker.woken.notified() => {}
-                marked = marks.changed() => {
-                    if marked.is_err() {
-                        return;
-                    }
-                }
-                Some(done) = running.join_next() => end_loudly(done),
-                () = stop.cancelled() => {}
-            }
-        }
-        while let Some(done) = running.join_next().await {
-            end_loudly(done);
-        }
-    }
-
-    /// Begins as many actions as there is room for; returns how long there will be nothing to begin.
-    async fn begin_actions(
-        &self,
-        running: &mut JoinSet<()>,
-        stop: &CancellationToken,
-    ) -> Result<Duration, String> {
-        let most = self.settings().generation.at_once.max(1).saturating_add(FURTHER);
-        let room = most.saturating_sub(running.len());
-        if room == 0 {
-            return Ok(LONGEST_REST);
-        }
-        let (now, limit) = (self.now(), u32::try_from(room).unwrap_or(u32::MAX));
-        let name = self.0.scheduler.name();
-        let taken = self.0.database.take_actions(name, now, limit, LEASE).await;
-        for asked in taken.map_err(|error| chain(&error))? {
-            running.spawn(self.clone().work_on_action(asked, stop.clone()));
-        }
-        let next = self.store().next_action_at().await.map_err(|error| chain(&error))?;
-        Ok(rest(self.now(), next))
-    }
-
-    /// Does one action, and tells how it ended.
-    async fn work_on_action(self, asked: Asked, stop: CancellationToken) {
-        let (action, cluster) = (asked.action.name(), asked.action.cluster_id());
-        tracing::info!(action, %cluster, attempt = asked.attempts, "an action begins");
-        let mut batch = Batch::new();
-        tokio::select! {
-            outcome = Box::pin(self.perform(&asked)) => match outcome {
-                Ok(()) => {
-                    tracing::info!(action, %cluster, "an action is done");
-                    return;
-                }
-                Err(error) => {
-                    tracing::warn!(action, %cluster, attempt = asked.attempts, error = %chain(&error), "an action failed");
-                    batch.fail_action(&asked, error.to_string(), retry_at(self.now(), asked.attempts));
-                }
-            },
-            () = self.keep_action(&asked) => {
-                tracing::warn!(action, %cluster, "an action was taken over");
-                return;
-            }
-            () = stop.cancelled() => {
-                batch.give_action_back(&asked, self.now());
-            }
-        }
-        if let Err(error) = self.0.database.commit_silently(batch).await {
-            tracing::error!(action, %cluster, error = %chain(&error), "an action can't be given back; its lease will run out");
-        }
-    }
-
     async fn perform(&self, asked: &Asked) -> Result<(), Error> {
         match asked.action {
             Action::Generate { cluster_id, attempt } => {
@@ -141,29 +190,5 @@ impl Service {
             Ok(()) | Err(WriteError::Conflict { what: Subject::Actions(_) }) => Ok(()),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Keeps an action; returns when another worker has it.
-    async fn keep_action(&self, asked: &Asked) {
-        loop {
-            tokio::time::sleep(KEEP).await;
-            let until = self.now().checked_add(LEASE).unwrap_or(Timestamp::MAX);
-            match self.0.database.keep_action(asked, until).await {
-                Ok(()) => {}
-                Err(WriteError::Conflict { .. }) => return,
-                Err(error) => {
-                    tracing::warn!(action = asked.action.name(), error = %chain(&error), "a lease can't be kept");
-                }
-            }
-        }
-    }
-}
-
-/// A panic is a defect: the process ends loudly, and the action's lease runs out.
-fn end_loudly(done: Result<(), JoinError>) {
-    if let Err(error) = done
-        && error.is_panic()
-    {
-        std::panic::resume_unwind(error.into_panic());
     }
 }

@@ -90,7 +90,7 @@ impl Service {
     }
 
     /// Lets a few things of a kind go, and sets when to look again.
-    pub(crate) async fn sweep_due(&self, taken: &Taken, sweep: Sweep) -> Result<(), Fault> {
+    pub(crate) async fn sweep_due(&self, taken: &Taken, sweep: Sweep) -> Result<Option<Timestamp>, Fault> {
         let rule = Rule::of(&self.settings().retention, sweep);
         let (now, mut next) = (self.now(), None);
         if rule.enabled {
@@ -104,7 +104,8 @@ impl Service {
         }
         let mut batch = Batch::new();
         batch.finish_due(taken, next);
-        Ok(self.0.database.commit_silently(batch).await?)
+        self.0.database.commit_silently(batch).await?;
+        Ok(next)
     }
 }
 

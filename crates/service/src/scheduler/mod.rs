@@ -1,38 +1,43 @@
-//! The scheduler: takes what is due, decides, writes, and sets when to look again.
+//! Reconciles what is due: decides anew about a cluster with its hosts, or about a host of a pool, and writes when to look
+//! again.
 //!
 //! Nothing scans all hosts. A change marks its cluster, or its host of a pool, due in the same transaction; a decision
-//! says when the clock alone could change anything, and that is when it is due next. Between the two it rests.
+//! says when the clock alone could change anything, and that is when it is due next. In between nothing is done. What is written
+//! and that the row is given back stand in one transaction.
 
+mod list;
 mod quiet;
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use assisted_base::error::chain;
+use assisted_reconcile::{self as reconcile, Driver, Ending, Failure, Outcome, Policy, Status};
 use assisted_store::{Batch, Deleted, Due, Taken};
 use jiff::Timestamp;
-use parking_lot::Mutex;
-use tokio::sync::Notify;
-use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::{Notify, watch};
 use uuid::Uuid;
 
-use crate::Service;
+use crate::error::passing;
 use crate::fault::{Fault, Tries};
-use crate::pace::{LEASE, SHORTEST_REST, rest, retry_at};
+use crate::pace;
+use crate::{Error, Service};
 use quiet::Quiet;
 
-/// So many rows are taken at a time, and worked on at the same time.
-const AT_ONCE: u32 = 16;
+/// Rows that are worked on at the same time.
+const AT_ONCE: usize = 16;
+/// How long an attempt may take: a sweep removes twenty clusters with all their files.
+const TIME_LIMIT: Duration = Duration::from_secs(300);
 
-/// What the scheduler remembers.
+/// What is remembered between attempts.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
-    /// Told to people who look into the table of due work.
+    /// Shown to people who look into the table of due work.
     name: String,
     woken: Notify,
-    /// When it last looked.
-    looked: Mutex<Instant>,
     quiet: Quiet,
+    status: Arc<Status>,
 }
 
 impl Default for Scheduler {
@@ -40,14 +45,14 @@ impl Default for Scheduler {
         Self {
             name: format!("{}-{}", std::process::id(), Uuid::new_v4().simple()),
             woken: Notify::new(),
-            looked: Mutex::new(Instant::now()),
             quiet: Quiet::default(),
+            status: Arc::new(Status::new("due")),
         }
     }
 }
 
 impl Scheduler {
-    /// Looks at once.
+    /// Looks for due rows at once.
     pub(crate) fn wake(&self) {
         self.woken.notify_one();
     }
@@ -57,14 +62,19 @@ impl Scheduler {
         self.quiet.tidy(now);
     }
 
-    /// Its name.
+    /// The name of this process, for the tables of work.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether it looked not too long ago.
+    /// What the driver does.
+    pub(crate) fn status(&self) -> &Status {
+        &self.status
+    }
+
+    /// Whether it looked for due rows not too long ago.
     pub(crate) fn health(&self, longest: Duration) -> Result<(), String> {
-        let rested = self.looked.lock().elapsed();
+        let rested = self.status.rested();
         if rested > longest {
             return Err(format!("the scheduler last looked {} s ago", rested.as_secs()));
         }
@@ -72,91 +82,129 @@ impl Scheduler {
     }
 }
 
+/// A row of due work.
+#[derive(Clone, Debug)]
+pub(crate) struct DueRow(Taken);
+
+impl reconcile::Row for DueRow {
+    fn label(&self) -> String {
+        self.0.due.to_string()
+    }
+
+    fn attempts(&self) -> u32 {
+        self.0.attempts
+    }
+
+    fn has_failed(&self) -> bool {
+        self.0.last_error.is_some()
+    }
+
+    fn was_set_aside(&self) -> bool {
+        self.0.is_aside
+    }
+}
+
+/// The table of due work.
+#[derive(Clone)]
+pub(crate) struct DueQueue {
+    service: Service,
+    marks: watch::Receiver<u64>,
+    /// The mark that was last taken notice of.
+    seen: Arc<AtomicU64>,
+}
+
 impl Service {
-    /// Works on what is due until stopped.
-    pub(crate) async fn schedule(self, stop: CancellationToken) {
-        let mut due = self.store().due_marks();
-        let mut begun = false;
-        while !stop.is_cancelled() {
-            *self.0.scheduler.looked.lock() = Instant::now();
-            if !begun {
-                match self.begin().await {
-                    Ok(()) => begun = true,
-                    Err(fault) => tracing::warn!(?fault, "what a start has to do can't be done yet"),
-                }
-            }
-            let rest = match self.work_off().await {
-                Ok(rest) => rest,
-                Err(error) => {
-                    tracing::error!(error, "what is due can't be taken");
-                    SHORTEST_REST
-                }
-            };
-            if rest.is_zero() {
-                continue;
-            }
-            tokio::select! {
-                () = tokio::time::sleep(rest) => {}
-                () = self.0.scheduler.woken.notified() => {}
-                woken = due.changed() => {
-                    if woken.is_err() {
-                        return;
-                    }
-                }
-                () = stop.cancelled() => {}
-            }
-        }
+    /// The driver of due work.
+    pub(crate) fn due_driver(&self) -> Driver<DueQueue, DueQueue> {
+        let marks = self.store().due_marks();
+        let seen = Arc::new(AtomicU64::new(*marks.borrow()));
+        let queue = Arc::new(DueQueue { service: self.clone(), marks, seen });
+        let policy = Policy { at_once: AT_ONCE, time_limit: TIME_LIMIT, ..pace::policy() };
+        Driver::new(Arc::clone(&queue), queue, policy, Arc::clone(&self.0.scheduler.status))
     }
 
     /// Takes up what another process had begun, and plans what comes up from time to time.
-    async fn begin(&self) -> Result<(), Fault> {
+    pub(crate) async fn begin(&self) -> Result<(), Fault> {
         self.0.database.free_leases(self.now()).await?;
         self.plan_sweeps().await
     }
+}
 
-    /// Takes and does what is due; returns how long nothing will be.
-    async fn work_off(&self) -> Result<Duration, String> {
-        let now = self.now();
-        let store = self.store();
-        let taken = self
-            .0
-            .database
-            .take_due(&self.0.scheduler.name, now, AT_ONCE, LEASE)
-            .await
-            .map_err(|error| chain(&error))?;
-        let is_all = taken.len() < AT_ONCE as usize;
+impl reconcile::Queue for DueQueue {
+    type Row = DueRow;
+
+    fn now(&self) -> Timestamp {
+        self.service.now()
+    }
+
+    async fn take(&self, limit: usize) -> Result<reconcile::Batch<DueRow>, Failure> {
+        self.seen.store(*self.marks.borrow(), Ordering::Release);
+        let Service(inner) = &self.service;
+        let (now, most) = (self.now(), u32::try_from(limit).unwrap_or(u32::MAX));
+        let taken = inner.database.take_due(inner.scheduler.name(), now, most, pace::LEASE).await;
+        let taken = taken.map_err(|error| passing(&error))?;
+        let more = taken.len() >= limit;
         let mut calm = Batch::new();
-        let mut tasks = JoinSet::new();
+        let mut rows = Vec::with_capacity(taken.len());
         for taken in taken {
-            match self.0.scheduler.quiet.next_at(&taken, now) {
+            match inner.scheduler.quiet.next_at(&taken, now) {
                 Some(next) => drop(calm.finish_due(&taken, Some(next))),
-                None => drop(tasks.spawn(self.clone().work_on(taken))),
+                None => rows.push(DueRow(taken)),
             }
         }
         if !calm.is_empty() {
-            self.0.database.commit_silently(calm).await.map_err(|error| chain(&error))?;
-        }
-        while let Some(done) = tasks.join_next().await {
-            // A panic is a defect: the row stays leased, and the process ends loudly.
-            if let Err(error) = done
-                && error.is_panic()
-            {
-                std::panic::resume_unwind(error.into_panic());
+            // Those that are not given back are due again when their leases run out; the others must not wait for that.
+            if let Err(error) = inner.database.commit_silently(calm).await {
+                tracing::error!(error = %chain(&error), "rows of which nothing changed can't be given back");
             }
         }
-        if !is_all {
-            return Ok(Duration::ZERO);
-        }
-        let next = store.next_due_at().await.map_err(|error| chain(&error))?;
-        Ok(rest(self.now(), next))
+        Ok(reconcile::Batch { rows, more })
     }
 
-    /// Works on one row, and gives it back.
-    async fn work_on(self, taken: Taken) {
+    async fn next_at(&self) -> Result<Option<Timestamp>, Failure> {
+        self.service.store().next_due_at().await.map_err(|error| passing(&error))
+    }
+
+    async fn keep(&self, row: &DueRow) -> Result<bool, Failure> {
+        let until = self.now().checked_add(pace::LEASE).unwrap_or(Timestamp::MAX);
+        self.service.0.database.keep_due(&row.0, until).await.map_err(|error| passing(&error))
+    }
+
+    async fn settle(&self, row: &DueRow, ending: Ending) -> Result<(), Failure> {
+        let mut batch = Batch::new();
+        match ending {
+            // In the transaction of what was decided.
+            Ending::Finished(_) => return Ok(()),
+            Ending::Failed { error, retry_at } => batch.fail_due(&row.0, error, retry_at),
+            Ending::SetAside { error, retry_at } => batch.set_due_aside(&row.0, error, self.now(), retry_at),
+            Ending::GivenBack => batch.finish_due(&row.0, Some(self.now())),
+        };
+        self.service.0.database.commit_silently(batch).await.map_err(|error| passing(&error))
+    }
+
+    async fn marked(&self) -> bool {
+        let mut marks = self.marks.clone();
+        let seen = self.seen.load(Ordering::Acquire);
+        let marked = async { marks.wait_for(|mark| *mark != seen).await.map(|mark| *mark).ok() };
+        tokio::select! {
+            marked = marked => {
+                let Some(mark) = marked else { return false };
+                self.seen.store(mark, Ordering::Release);
+                true
+            }
+            () = self.service.0.scheduler.woken.notified() => true,
+        }
+    }
+}
+
+impl reconcile::Reconciler for DueQueue {
+    type Row = DueRow;
+
+    async fn reconcile(&self, row: &DueRow) -> Result<Outcome, Failure> {
         let mut tries = Tries::default();
-        let failure = loop {
-            match Box::pin(self.refresh_due(&taken)).await {
-                Ok(()) => return,
+        let error = loop {
+            match Box::pin(self.service.refresh_due(&row.0)).await {
+                Ok(next) => return Ok(next.map_or(Outcome::Done, Outcome::After)),
                 Err(Fault::Conflict(what)) => {
                     if let Err(error) = tries.again(what).await {
                         break error;
@@ -166,15 +214,13 @@ impl Service {
                 Err(Fault::Rejected(rejection)) => break rejection.refusal.into(),
             }
         };
-        let mut batch = Batch::new();
-        batch.fail_due(&taken, failure.to_string(), retry_at(self.now(), taken.attempts));
-        if let Err(error) = self.0.database.commit_silently(batch).await {
-            tracing::error!(due = ?taken.due, error = %chain(&error), "due work can't be given back; its lease will run out");
-        }
+        Err(Error::of_row(error))
     }
+}
 
-    /// Decides anew about what is due.
-    async fn refresh_due(&self, taken: &Taken) -> Result<(), Fault> {
+impl Service {
+    /// Decides anew about what is due; returns when it is due next.
+    async fn refresh_due(&self, taken: &Taken) -> Result<Option<Timestamp>, Fault> {
         let loaded = match taken.due {
             Due::Cluster(id) => self.load_cluster(id, Deleted::Hidden).await?,
             Due::Host(key) => self.load_host_alone(key).await?.filter(|work| work.cluster().is_none()),
@@ -186,12 +232,12 @@ impl Service {
             batch.finish_due(taken, None);
             self.0.database.commit_silently(batch).await?;
             self.0.scheduler.quiet.forget(taken.due);
-            return Ok(());
+            return Ok(None);
         };
         let next = work.refresh();
         work.batch.finish_due(taken, next);
         let facts = work.commit(self).await?;
         self.0.scheduler.quiet.remember(taken, &facts, next, self.memory());
-        Ok(())
+        Ok(next)
     }
 }

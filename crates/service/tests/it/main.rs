@@ -27,3 +27,4 @@ mod retention;
 mod shapes;
 mod silence;
 mod stages;
+mod work;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assisted_core::model::action::Action;
-use assisted_store::{Asked, Batch, Store, Subject, WriteError};
+use assisted_store::{Asked, Batch, Store, Subject, WorkKey, WorkState, WriteError};
 use assisted_wire::id::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 
@@ -18,6 +18,7 @@ on_both! {
     what_is_decided_on_a_lost_lease_is_not_written,
     two_stores_take_each_action_once,
     waiters_hear_of_them,
+    what_is_set_aside_holds_up_its_cluster_until_it_is_released,
 }
 
 const LEASE: SignedDuration = SignedDuration::from_secs(30);
@@ -166,4 +167,19 @@ async fn waiters_hear_of_them(database: Database) {
     here.mark_unchanged();
     write(&one, |batch| batch.finish_action(&taken[0])).await.unwrap();
     here.changed().await.unwrap();
+}
+
+async fn what_is_set_aside_holds_up_its_cluster_until_it_is_released(database: Database) {
+    let store = database.open().await;
+    let (id, asked) = one(&store).await;
+    write(&store, |batch| batch.set_action_aside(&asked, "it hung", at(2), at(1000))).await.unwrap();
+    assert_eq!(take(&store, at(999)).await, []);
+    let shown = store.work(at(999), 10).await.unwrap();
+    let key = WorkKey::Action { id: asked.id(), cluster_id: id };
+    assert_eq!((shown[0].key, shown[0].state), (key, WorkState::SetAside));
+    assert!(store.release_action(id, asked.id(), at(3)).await.unwrap());
+    assert!(!store.release_action(id, asked.id(), at(3)).await.unwrap());
+    let again = take(&store, at(3)).await;
+    assert_eq!((again[0].attempts, again[0].last_error.as_deref()), (asked.attempts + 1, Some("it hung")));
+    assert!(!again[0].is_aside);
 }

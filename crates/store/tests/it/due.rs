@@ -23,6 +23,7 @@ on_both! {
     two_stores_take_each_row_once,
     waiters_hear_of_marks,
     a_store_is_idle_when_nobody_works_and_nothing_waits,
+    what_is_set_aside_waits_to_be_released,
 }
 
 const LEASE: SignedDuration = SignedDuration::from_secs(30);
@@ -290,4 +291,46 @@ async fn a_store_is_idle_when_nobody_works_and_nothing_waits(database: Database)
     batch.fail_action(&asked[0], "not now", at(30));
     store.write(batch).await.unwrap();
     assert!(store.is_idle(at(19)).await.unwrap(), "the second action waits for the first");
+}
+
+async fn what_is_set_aside_waits_to_be_released(database: Database) {
+    let store = database.open().await;
+    let due = cluster();
+    mark(&store, due, at(1)).await;
+    let taken = take(&store, at(1)).await;
+    assert!(!taken[0].is_aside);
+    let mut batch = Batch::new();
+    batch.set_due_aside(&taken[0], "it hung", at(2), at(1000));
+    store.write(batch).await.unwrap();
+    mark(&store, due, at(3)).await;
+    assert_eq!(take(&store, at(999)).await, [], "a mark does not bring it back");
+    assert!(store.is_idle(at(999)).await.unwrap());
+    let shown = store.work(at(999), 10).await.unwrap();
+    assert_eq!(
+        (shown[0].key, shown[0].state, shown[0].next_at),
+        (WorkKey::Due(due), WorkState::SetAside, at(1000))
+    );
+
+    // It is tried again when its time comes, and as soon as that ends well it is like any other.
+    let again = take(&store, at(1000)).await;
+    assert!(again[0].is_aside && again[0].last_error.as_deref() == Some("it hung"));
+    assert_eq!(store.work(at(1000), 10).await.unwrap()[0].state, WorkState::Running);
+    assert!(store.keep_due(&again[0], at(1100)).await.unwrap());
+    assert!(!store.keep_due(&taken[0], at(2000)).await.unwrap(), "a lease that ran out");
+    assert_eq!(take(&store, at(1099)).await, [], "it is kept");
+    finish(&store, &again[0], Some(at(1200))).await;
+    mark(&store, due, at(1150)).await;
+    let taken = take(&store, at(1150)).await;
+    assert!(!taken[0].is_aside && taken[0].last_error.is_none());
+
+    let mut batch = Batch::new();
+    batch.set_due_aside(&taken[0], "it hung again", at(1150), at(5000));
+    store.write(batch).await.unwrap();
+    let mut marks = store.due_marks();
+    marks.mark_unchanged();
+    assert!(store.release_due(due, at(1160)).await.unwrap());
+    assert!(marks.has_changed().unwrap());
+    assert!(!store.release_due(due, at(1160)).await.unwrap(), "it is released");
+    let taken = take(&store, at(1160)).await;
+    assert_eq!((taken.len(), taken[0].attempts), (1, 1));
 }

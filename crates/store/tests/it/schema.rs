@@ -5,20 +5,21 @@ use std::os::unix::fs::PermissionsExt;
 use assisted_core::model::action::Action;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::report::ReportKind;
-use assisted_store::{Deleted, EventQuery, OpenError, Store};
+use assisted_store::{Deleted, Due, EventQuery, OpenError, Store, WorkKey, WorkState};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
 use tokio_postgres::NoTls;
 
 use crate::support::{Database, on_both};
 
-on_both! { opens_schema_1, opens_schema_2, opens_schema_3, refuses_a_newer_schema, opens_twice_at_once, }
+on_both! { opens_schema_1, opens_schema_2, opens_schema_3, opens_schema_4, refuses_a_newer_schema, opens_twice_at_once, }
 
 /// Schema and rows as each version left them.
-const VERSIONS: [(&str, &str); 3] = [
+const VERSIONS: [(&str, &str); 4] = [
     (include_str!("../../migrations/1.sql"), include_str!("../fixtures/schema-1.sql")),
     (include_str!("../../migrations/2.sql"), include_str!("../fixtures/schema-2.sql")),
     (include_str!("../../migrations/3.sql"), include_str!("../fixtures/schema-3.sql")),
+    (include_str!("../../migrations/4.sql"), include_str!("../fixtures/schema-4.sql")),
 ];
 
 /// Runs SQL in PostgreSQL's dialect past the store.
@@ -64,6 +65,15 @@ async fn opens_schema_3(database: Database) {
     assert!(store.cluster(gone, Deleted::Shown).await.unwrap().is_some());
 }
 
+async fn opens_schema_4(database: Database) {
+    let store = opens(&database, 4).await;
+    let gone: ClusterId = "44444444-4444-4444-8444-444444444444".parse().unwrap();
+    // The lease under which it was taken has run out.
+    let rows = store.work(Timestamp::new(2_000_000_010, 0).unwrap(), 10).await.unwrap();
+    let aside: Vec<_> = rows.iter().filter(|row| row.state == WorkState::SetAside).collect();
+    assert_eq!((aside.len(), aside[0].key), (1, WorkKey::Due(Due::Cluster(gone))));
+}
+
 /// Opens a database of an earlier version with its rows.
 async fn opens(database: &Database, version: usize) -> Store {
     let versions = "create table schema_versions (version bigint primary key, applied_at bigint not null)";
@@ -87,7 +97,8 @@ async fn opens(database: &Database, version: usize) -> Store {
     let events = store.events(&EventQuery::default()).await.unwrap().events;
     assert_eq!(events[0].message, "Registered");
     let now = Timestamp::new(2_000_000_000, 0).unwrap();
-    let taken = store.take_due("me", now, 10, SignedDuration::from_secs(1)).await.unwrap();
+    let mut taken = store.take_due("me", now, 10, SignedDuration::from_secs(1)).await.unwrap();
+    taken.retain(|taken| taken.due == Due::Cluster(id));
     assert_eq!((taken.len(), taken[0].last_error.as_deref()), (1, Some("broke")));
     // In the hour from 22:00.
     let before = Timestamp::new(1_699_999_201, 0).unwrap();
@@ -99,7 +110,7 @@ async fn refuses_a_newer_schema(database: Database) {
     drop(database.open().await);
     execute(&database, "insert into schema_versions values (1000, 1)").await;
     let error = Store::open(&database.address).await.unwrap_err();
-    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 3 }), "{error}");
+    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 4 }), "{error}");
     assert!(error.to_string().contains("newer program"), "{error}");
 }
 

@@ -6,6 +6,12 @@ use crate::action::PendingActionList;
 use crate::host::Host;
 use crate::live::EVENT_STREAM;
 use crate::validation::ValidationList;
+use crate::work::WorkList;
+
+/// Administrators who may see.
+const SEES_ALL: Security = Security { scheme: Scheme::User, roles: &[Role::Admin, Role::ReadOnlyAdmin] };
+/// Administrators who may change.
+const ADMIN: Security = Security { scheme: Scheme::User, roles: &[Role::Admin] };
 
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -112,5 +118,35 @@ pub(super) const OPERATIONS: &[Operation] = &[
         deprecated: false,
         consumes: None,
         produces: Some(EVENT_STREAM),
+    },
+    Operation {
+        id: OperationId::ListWork,
+        name: "v2ListWork",
+        method: Method::Get,
+        path: "/v2/work",
+        tags: &["installer"],
+        security: &[SEES_ALL],
+        params: &[Param::query(name::LIMIT)],
+        body: None,
+        success: &[Success::json::<WorkList>(200)],
+        errors: &[401, 403, 405, 500],
+        deprecated: false,
+        consumes: None,
+        produces: None,
+    },
+    Operation {
+        id: OperationId::ReleaseWork,
+        name: "v2ReleaseWork",
+        method: Method::Post,
+        path: "/v2/work/{work_id}/actions/release",
+        tags: &["installer"],
+        security: &[ADMIN],
+        params: &[Param::path(name::WORK_ID)],
+        body: None,
+        success: &[Success::empty(204)],
+        errors: &[401, 403, 404, 405, 500],
+        deprecated: false,
+        consumes: None,
+        produces: None,
     },
 ];

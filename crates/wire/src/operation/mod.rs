@@ -110,6 +110,8 @@ pub enum OperationId {
     EnableHost,
     DisableHost,
     Watch,
+    ListWork,
+    ReleaseWork,
 }
 
 impl OperationId {

@@ -110,4 +110,5 @@ pub const VALIDATION_ID: Name<String> = Name::new("validation_id");
 pub const VERSION: Name<String> = Name::new("version");
 pub const WITH_CONNECTIVITY: Name<bool> = Name::new("with-connectivity");
 pub const WITH_INVENTORY: Name<bool> = Name::new("with-inventory");
+pub const WORK_ID: Name<String> = Name::new("work_id");
 pub const WITH_HOSTS: Name<bool> = Name::new("with_hosts");

@@ -1,0 +1,76 @@
+//! `assisted admin …`
+
+use assisted_console::Failure;
+use assisted_console::output::{line, show, table};
+use assisted_wire::work::WorkList;
+use clap::Subcommand;
+
+use super::common::Context;
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Show work that was set aside, runs, failed, is due or waits for its time
+    Work {
+        /// At most N rows of due work, and N actions
+        #[arg(long, value_name = "N", default_value_t = 500)]
+        limit: u32,
+    },
+    /// Have work that was set aside tried again at once
+    Release {
+        /// Ids of rows, as `assisted admin work` shows them
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
+    },
+}
+
+impl Command {
+    pub async fn run(self, context: &Context) -> Result<(), Failure> {
+        match self {
+            Self::Work { limit } => {
+                show(context.format, &context.client.list_work(Some(limit)).await?, overview)
+            }
+            Self::Release { ids } => {
+                for id in ids {
+                    context.client.release_work(&id).await?;
+                    line(&format!("{id} is released"))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn overview(work: &WorkList) -> String {
+    let drivers = table(
+        ["DRIVER", "RUNNING", "FINISHED", "FAILED", "PANICKED", "TIMED OUT", "SET ASIDE", "LONGEST"],
+        work.drivers.iter().map(|driver| {
+            [
+                driver.name.clone(),
+                driver.running.to_string(),
+                driver.finished.to_string(),
+                driver.failed.to_string(),
+                driver.panicked.to_string(),
+                driver.timed_out.to_string(),
+                driver.set_aside.to_string(),
+                format!("{} ms", driver.longest_milliseconds),
+            ]
+        }),
+    );
+    if work.rows.is_empty() {
+        return format!("Nothing is due, under way or set aside.\n\n{drivers}");
+    }
+    let rows = table(
+        ["STATE", "WHAT", "ID", "ATTEMPTS", "NEXT TIME", "LAST ERROR"],
+        work.rows.iter().map(|row| {
+            [
+                row.state.clone(),
+                row.what.clone(),
+                row.id.clone(),
+                row.attempts.to_string(),
+                row.next_at.to_string(),
+                row.last_error.clone().unwrap_or_default(),
+            ]
+        }),
+    );
+    format!("{rows}\n\n{drivers}")
+}

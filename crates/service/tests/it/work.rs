@@ -1,0 +1,56 @@
+//! Work that is set aside is seen and released.
+
+use assisted_core::model::refusal::RefusalKind;
+use assisted_service::Caller;
+use assisted_store::{Batch, Due};
+use assisted_wire::id::ClusterId;
+use assisted_wire::operation::Role;
+use jiff::SignedDuration;
+use uuid::Uuid;
+
+use crate::lab::{Database, Lab, eventually, on_both_engines, refusal};
+
+on_both_engines! { work_that_is_set_aside_is_released, }
+
+async fn work_that_is_set_aside_is_released(database: Database) {
+    let mut lab = Lab::start(&database).await;
+    lab.stop_background().await;
+    let (now, due) = (lab.time.now(), Due::Cluster(ClusterId::random()));
+    let mut batch = Batch::new();
+    batch.mark_due(due, now);
+    lab.store.write(batch).await.unwrap();
+    let taken = lab.store.take_due("test", now, 10, SignedDuration::from_secs(10)).await.unwrap();
+    let mut batch = Batch::new();
+    let later = now + SignedDuration::from_hours(1);
+    batch.set_due_aside(&taken[0], "it hung", now, later);
+    lab.store.write(batch).await.unwrap();
+
+    // Another process comes, and what changes does not bring the row back.
+    let lab = Lab::at(&database, lab.time.clone()).await;
+    let mut batch = Batch::new();
+    batch.mark_due(due, now);
+    lab.store.write(batch).await.unwrap();
+    lab.single_node().await;
+    let list = async || lab.service.list_work(&lab.caller, None).await.unwrap();
+    let aside = list().await.rows.into_iter().next().unwrap();
+    assert_eq!((aside.state.as_str(), aside.attempts), ("set-aside", 1));
+    assert_eq!((aside.last_error.as_deref(), aside.next_at.0), (Some("it hung"), later));
+
+    let user = Caller { role: Role::User, ..Caller::admin(Uuid::new_v4()) };
+    assert_eq!(refusal(lab.service.list_work(&user, None).await).0, RefusalKind::Forbidden);
+    assert_eq!(refusal(lab.service.release_work(&user, &aside.id).await).0, RefusalKind::Forbidden);
+    for unknown in ["", "nothing", &format!("cluster.{}", ClusterId::random())] {
+        assert_eq!(refusal(lab.service.release_work(&lab.caller, unknown).await).0, RefusalKind::NotFound, "{unknown}");
+    }
+    lab.service.release_work(&lab.caller, &aside.id).await.unwrap();
+    eventually("worked on", async || {
+        let rows = list().await.rows;
+        if rows.iter().any(|row| row.id == aside.id) { Err(format!("{rows:?}")) } else { Ok(()) }
+    })
+    .await;
+    assert_eq!(refusal(lab.service.release_work(&lab.caller, &aside.id).await).0, RefusalKind::NotFound);
+    let drivers = list().await.drivers;
+    assert_eq!(drivers[0].name, "due");
+    assert!(drivers[0].finished > 0);
+    lab.stop().await;
+}
