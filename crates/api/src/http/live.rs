@@ -3,8 +3,9 @@
 use std::io;
 use std::time::Duration;
 
-use assisted_service::live::{Message, Watcher};
-use assisted_wire::live::{EVENT_STREAM, HEARTBEAT_SECONDS};
+use assisted_base::error::chain;
+use assisted_service::live::{Change, Message, Watcher};
+use assisted_wire::live::{ChangeKind, EVENT_STREAM, HEARTBEAT_SECONDS};
 use bytes::{BufMut, Bytes, BytesMut};
 use futures::stream::{self, StreamExt};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -33,7 +34,10 @@ const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 pub(crate) fn live_answer(status: StatusCode, watcher: Watcher, stopping: CancellationToken) -> Answer {
     let told = stream::unfold(watcher, |mut watcher| async {
         let piece = match timeout(Duration::from_secs(HEARTBEAT_SECONDS), watcher.next()).await {
-            Ok(Some(message)) => text(&message),
+            // What can't be written as JSON is a defect; the stream ends, and who comes back is told the present state.
+            Ok(Some(message)) => text(&message)
+                .inspect_err(|error| tracing::error!(error = %chain(error), "a change can't be written"))
+                .ok()?,
             Ok(None) => return None,
             Err(_) => Bytes::from_static(HEARTBEAT.as_bytes()),
         };
@@ -57,14 +61,36 @@ pub(crate) fn live_answer(status: StatusCode, watcher: Watcher, stopping: Cancel
     answer
 }
 
+/// What a change is called on the wire, and its JSON. Infra-envs are no part of this stream.
+fn rendered(message: &Message) -> Result<Option<(ChangeKind, Bytes)>, serde_json::Error> {
+    let kind = match message.change() {
+        Change::Reset => ChangeKind::Reset,
+        Change::Cluster(_) => ChangeKind::Cluster,
+        Change::Host(_) => ChangeKind::Host,
+        Change::Event(_) => ChangeKind::Event,
+        Change::InfraEnv(_) | Change::InfraEnvDeleted(_) => return Ok(None),
+    };
+    let data = message.rendered(|change| {
+        let json = match change {
+            Change::Cluster(cluster) => serde_json::to_vec(cluster),
+            Change::Host(host) => serde_json::to_vec(host),
+            Change::Event(event) => serde_json::to_vec(event),
+            Change::Reset | Change::InfraEnv(_) | Change::InfraEnvDeleted(_) => Ok(b"{}".to_vec()),
+        };
+        json.map(Bytes::from)
+    })?;
+    Ok(Some((kind, data)))
+}
+
 /// One message; JSON has no line breaks outside of its strings, and escapes those within.
-fn text(message: &Message) -> Bytes {
-    let mut text = BytesMut::with_capacity(message.data.len() + 96);
+fn text(message: &Message) -> Result<Bytes, serde_json::Error> {
+    let Some((kind, data)) = rendered(message)? else { return Ok(Bytes::new()) };
+    let mut text = BytesMut::with_capacity(data.len() + 96);
     if let Some(place) = message.place {
         text.put_slice(format!("id: {place}\n").as_bytes());
     }
-    text.put_slice(format!("event: {}\ndata: ", message.kind).as_bytes());
-    text.put_slice(&message.data);
+    text.put_slice(format!("event: {kind}\ndata: ").as_bytes());
+    text.put_slice(&data);
     text.put_slice(b"\n\n");
-    text.freeze()
+    Ok(text.freeze())
 }

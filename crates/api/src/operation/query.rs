@@ -123,6 +123,7 @@ pub(super) fn list_events(params: &Params) -> ListEvents {
 /// A place that can't be read is one of which nothing is known.
 pub(super) fn watch(params: &Params) -> Watch {
     Watch {
+        infra_envs: false,
         cluster_id: params.uuid(name::CLUSTER_ID).map(ClusterId),
         place: known(params, name::LAST_EVENT_ID),
     }

@@ -1,10 +1,11 @@
 //! The live view: who watches a cluster, or all of them, is told what changes as it happens.
 //!
 //! While somebody watches, one task ([`publish`]) follows the news of the store. It reads what changed once, however many
-//! watch, and puts it as JSON into a ring that all watchers share ([`ring`]); each watcher ([`watcher`]) has a place in
+//! watch, and puts it into a ring that all watchers share ([`ring`]); each watcher ([`watcher`]) has a place in
 //! it. A slow reader holds nobody up and takes no memory: once the ring has gone past its place, it is told the present
 //! state instead of what it missed. While nobody watches, nothing is read.
 
+mod change;
 mod publish;
 pub(crate) mod ring;
 mod watcher;
@@ -14,21 +15,27 @@ use std::str::FromStr;
 
 use assisted_core::model::refusal::RefusalKind;
 use assisted_wire::id::ClusterId;
-use assisted_wire::live::ChangeKind;
 use bytes::Bytes;
 
+pub use change::Change;
 pub use watcher::Watcher;
+
+use std::sync::Arc;
+
+use change::Shared;
 
 use crate::cluster::no_cluster;
 use crate::fault::broken;
 use crate::{Caller, Error, Service};
 use ring::Topic;
 
-/// Whom to tell what.
+/// What a caller wants to be told of.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watch {
     /// `None`: all clusters and hosts.
     pub cluster_id: Option<ClusterId>,
+    /// Infra-envs too, where all clusters are watched.
+    pub infra_envs: bool,
     /// Where the caller was cut off.
     pub place: Option<Place>,
 }
@@ -36,11 +43,30 @@ pub struct Watch {
 /// A message to a watcher.
 #[derive(Clone, Debug)]
 pub struct Message {
-    pub kind: ChangeKind,
-    /// JSON.
-    pub data: Bytes,
+    shared: Arc<Shared>,
     /// Where to go on after this message; `None`: it belongs together with those that follow.
     pub place: Option<Place>,
+}
+
+impl Message {
+    /// A message that only one is told.
+    fn new(change: Change, place: Option<Place>) -> Self {
+        Self { shared: Shared::new(change), place }
+    }
+
+    /// What changed.
+    pub fn change(&self) -> &Change {
+        self.shared.change()
+    }
+
+    /// The change as a front end sends it, made once for all who are told; the one who renders must be the same for all.
+    ///
+    /// # Errors
+    ///
+    /// Those of `render`.
+    pub fn rendered<E>(&self, render: impl FnOnce(&Change) -> Result<Bytes, E>) -> Result<Bytes, E> {
+        self.shared.rendered(render)
+    }
 }
 
 /// A place in what is told. A client gives it back as it got it.
@@ -87,6 +113,7 @@ impl Service {
                 self.known_cluster(id).await.map_err(broken)?.ok_or_else(no_cluster)?;
                 Topic::Cluster(id)
             }
+            None if caller.is_admin() && watch.infra_envs => Topic::AllWithInfraEnvs,
             None if caller.is_admin() => Topic::All,
             None => {
                 let message = "only admin users are allowed to watch all clusters".to_owned();

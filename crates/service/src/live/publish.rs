@@ -6,16 +6,14 @@ use std::time::{Duration, Instant};
 use assisted_base::error::chain;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::report::ReportKind;
-use assisted_store::{Change, Deleted, HostRow, Subject};
+use assisted_store::{Change as Stored, Deleted, HostRow, Subject};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::Host;
-use assisted_wire::id::ClusterId;
-use assisted_wire::live::ChangeKind;
-use bytes::Bytes;
-use serde::Serialize;
+use assisted_wire::id::{ClusterId, InfraEnvId};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 
+use super::Change;
 use crate::cluster::view::shown_alone;
 use crate::event::shown_event;
 use crate::host::view::shown_host;
@@ -37,25 +35,29 @@ const MOST_EVENTS: u32 = 10_000;
 struct News {
     hosts: HashSet<HostKey>,
     clusters: HashSet<ClusterId>,
+    infra_envs: HashSet<InfraEnvId>,
     missed: bool,
 }
 
 impl News {
-    fn note(&mut self, change: Change) {
+    fn note(&mut self, change: Stored) {
         match change {
-            Change::Here(Subject::Host(key)) | Change::Elsewhere(Subject::Host(key)) => {
+            Stored::Here(Subject::Host(key)) | Stored::Elsewhere(Subject::Host(key)) => {
                 self.hosts.insert(key);
             }
-            Change::Here(Subject::Cluster(id)) | Change::Elsewhere(Subject::Cluster(id)) => {
+            Stored::Here(Subject::Cluster(id)) | Stored::Elsewhere(Subject::Cluster(id)) => {
                 self.clusters.insert(id);
             }
-            Change::Here(_) | Change::Elsewhere(_) => {}
-            Change::Everything => self.missed = true,
+            Stored::Here(Subject::InfraEnv(id)) | Stored::Elsewhere(Subject::InfraEnv(id)) => {
+                self.infra_envs.insert(id);
+            }
+            Stored::Here(_) | Stored::Elsewhere(_) => {}
+            Stored::Everything => self.missed = true,
         }
     }
 
     fn is_enough(&self) -> bool {
-        self.hosts.len() + self.clusters.len() >= TOGETHER
+        self.hosts.len() + self.clusters.len() + self.infra_envs.len() >= TOGETHER
     }
 }
 
@@ -150,8 +152,15 @@ impl Service {
             if self.live().is_wanted(&[*id])
                 && let Some(cluster) = self.told_cluster(*id).await?
             {
-                self.live().tell(ChangeKind::Cluster, vec![*id], json(&cluster)?, None);
+                self.live().tell(Change::Cluster(Box::new(cluster)), vec![*id], None);
             }
+        }
+        for id in news.infra_envs.iter().filter(|_| self.live().wants_infra_envs()) {
+            let change = match self.store().infra_env(*id).await? {
+                Some(stored) => Change::InfraEnv(Box::new(stored.record.infra_env)),
+                None => Change::InfraEnvDeleted(*id),
+            };
+            self.live().tell(change, Vec::new(), None);
         }
         Ok(())
     }
@@ -163,8 +172,8 @@ impl Service {
         let mut clusters: Vec<_> = cluster.into_iter().chain(before).collect();
         clusters.dedup();
         if self.live().is_wanted(&clusters) {
-            let data = json(&self.told_host(row).await?)?;
-            self.live().tell(ChangeKind::Host, clusters, data, None);
+            let host = self.told_host(row).await?;
+            self.live().tell(Change::Host(Box::new(host)), clusters, None);
         }
         Ok(())
     }
@@ -181,7 +190,8 @@ impl Service {
         for (number, event) in found.events {
             let clusters = Vec::from_iter(event.cluster_id);
             if told.recent.insert(number) && self.live().is_wanted(&clusters) {
-                self.live().tell(ChangeKind::Event, clusters, json(&shown_event(event))?, Some(number));
+                let event = Change::Event(Box::new(shown_event(event)));
+                self.live().tell(event, clusters, Some(number));
             }
         }
         told.newest = found.newest;
@@ -209,9 +219,4 @@ impl Service {
         host.inventory.clear();
         Ok(host)
     }
-}
-
-/// An object as it is told.
-pub(super) fn json<T: Serialize>(object: &T) -> Result<Bytes, Error> {
-    serde_json::to_vec(object).map(Bytes::from).map_err(Error::internal)
 }

@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 
 use assisted_core::model::host::HostKey;
 use assisted_wire::id::ClusterId;
-use assisted_wire::live::ChangeKind;
-use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
+use super::change::{Change, Shared};
 use super::{Message, Place};
 
 /// Bytes that the ring holds.
@@ -28,6 +27,8 @@ const HANDFUL: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Topic {
     All,
+    /// All, and infra-envs.
+    AllWithInfraEnvs,
     Cluster(ClusterId),
 }
 
@@ -36,8 +37,7 @@ pub(crate) enum Topic {
 pub(crate) struct Frame {
     /// Besides those who watch everything, who watches these wants it.
     clusters: Vec<ClusterId>,
-    kind: ChangeKind,
-    data: Bytes,
+    shared: Arc<Shared>,
     place: Place,
     /// The number of an event.
     pub(crate) event: Option<i64>,
@@ -46,12 +46,15 @@ pub(crate) struct Frame {
 impl Frame {
     /// Who is interested.
     fn topics(&self) -> impl Iterator<Item = Topic> {
-        self.clusters.iter().map(|id| Topic::Cluster(*id)).chain([Topic::All])
+        let is_infra_env = matches!(self.shared.change(), Change::InfraEnv(_) | Change::InfraEnvDeleted(_));
+        let all = (!is_infra_env).then_some(Topic::All);
+        let clusters = self.clusters.iter().map(|id| Topic::Cluster(*id));
+        clusters.chain(all).chain([Topic::AllWithInfraEnvs])
     }
 
     /// The frame as a watcher gets it.
     pub(crate) fn message(&self) -> Message {
-        Message { kind: self.kind, data: self.data.clone(), place: Some(self.place) }
+        Message { shared: Arc::clone(&self.shared), place: Some(self.place) }
     }
 }
 
@@ -211,17 +214,24 @@ impl Live {
     pub(super) fn is_wanted(&self, clusters: &[ClusterId]) -> bool {
         let interests = &self.state.lock().interests;
         let wanted = |topic| interests.contains_key(&topic);
-        wanted(Topic::All) || clusters.iter().any(|id| wanted(Topic::Cluster(*id)))
+        wanted(Topic::All)
+            || wanted(Topic::AllWithInfraEnvs)
+            || clusters.iter().any(|id| wanted(Topic::Cluster(*id)))
+    }
+
+    /// Whether anybody wants to know of infra-envs.
+    pub(super) fn wants_infra_envs(&self) -> bool {
+        self.state.lock().interests.contains_key(&Topic::AllWithInfraEnvs)
     }
 
     /// Puts something into the ring, and wakes who is interested in it.
-    pub(super) fn tell(&self, kind: ChangeKind, clusters: Vec<ClusterId>, data: Bytes, event: Option<i64>) {
+    pub(super) fn tell(&self, change: Change, clusters: Vec<ClusterId>, event: Option<i64>) {
         let mut state = self.state.lock();
         state.place.number += 1;
         state.place.event = state.place.event.max(event.unwrap_or_default());
-        let frame = Arc::new(Frame { clusters, kind, data, place: state.place, event });
+        let frame = Arc::new(Frame { clusters, shared: Shared::new(change), place: state.place, event });
         frame.topics().for_each(|topic| state.wake(topic));
-        state.bytes += frame.data.len();
+        state.bytes += frame.shared.weight();
         state.frames.push_back(frame);
         while state.bytes > MOST_BYTES || state.frames.len() > MOST_FRAMES {
             state.drop_oldest();
@@ -257,7 +267,7 @@ impl State {
 
     fn drop_oldest(&mut self) {
         let Some(frame) = self.frames.pop_front() else { return };
-        self.bytes -= frame.data.len();
+        self.bytes -= frame.shared.weight();
         for topic in frame.topics() {
             if let Some(interest) = self.interests.get_mut(&topic) {
                 interest.lost = interest.lost.max(frame.place.number);
@@ -268,6 +278,9 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use assisted_wire::event::Event;
+    use assisted_wire::id::InfraEnvId;
+
     use super::*;
 
     fn live(topics: &[Topic]) -> Live {
@@ -280,11 +293,16 @@ mod tests {
     }
 
     fn tell(live: &Live, cluster: ClusterId, text: &str) {
-        live.tell(ChangeKind::Cluster, vec![cluster], Bytes::copy_from_slice(text.as_bytes()), None);
+        let event = serde_json::json!({"name": "", "severity": "info", "message": text, "event_time": "2000-01-01T00:00:00Z"});
+        let event: Event = serde_json::from_value(event).unwrap();
+        live.tell(Change::Event(Box::new(event)), vec![cluster], None);
     }
 
     fn told(live: &Live, topic: Topic, place: Place) -> Option<Vec<String>> {
-        let text = |frame: &Arc<Frame>| String::from_utf8_lossy(&frame.message().data).into_owned();
+        let text = |frame: &Arc<Frame>| match frame.message().change() {
+            Change::Event(event) => event.message.clone(),
+            other => format!("{other:?}"),
+        };
         live.after(topic, place).map(|(frames, _)| frames.iter().map(text).collect())
     }
 
@@ -303,6 +321,19 @@ mod tests {
         assert_eq!(told(Topic::Cluster(here), between), ["c"]);
         assert_eq!(told(Topic::Cluster(there), between), ["b"]);
         assert!(told(Topic::All, live.place()).is_empty());
+    }
+
+    #[test]
+    fn infra_envs_are_for_those_who_asked() {
+        let live = live(&[Topic::All]);
+        assert!(!live.wants_infra_envs());
+        live.join(Topic::AllWithInfraEnvs).unwrap();
+        assert!(live.wants_infra_envs());
+        let place = live.place();
+        let gone = Change::InfraEnvDeleted(InfraEnvId::random());
+        live.tell(gone.clone(), Vec::new(), None);
+        assert_eq!(told(&live, Topic::All, place).unwrap(), [""; 0]);
+        assert_eq!(told(&live, Topic::AllWithInfraEnvs, place).unwrap(), [format!("{gone:?}")]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One who watches.
+//! The end of the stream that one reader has.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -7,13 +7,10 @@ use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::{Refusal, RefusalKind};
 use assisted_store::{Deleted, HostFilter};
 use assisted_wire::id::ClusterId;
-use assisted_wire::live::ChangeKind;
-use bytes::Bytes;
 use tokio::sync::watch;
 
-use super::publish::json;
 use super::ring::{Frame, Live, Topic};
-use super::{Message, Place};
+use super::{Change, Message, Place};
 use crate::cluster::no_cluster;
 use crate::event::shown_event;
 use crate::{Error, Service};
@@ -122,18 +119,17 @@ impl Watcher {
     async fn begin(&mut self) -> Result<(), Error> {
         let store = self.seat.service.store();
         let place = self.seat.live().place();
-        let void = Message { kind: ChangeKind::Reset, data: Bytes::from_static(b"{}"), place: None };
+        let void = Message::new(Change::Reset, None);
         let mut waiting = VecDeque::from([void]);
         let mut hosts = VecDeque::new();
         let mut told = HashSet::new();
         if let Topic::Cluster(id) = self.seat.topic {
             let cluster = self.seat.service.told_cluster(id).await?.ok_or_else(no_cluster)?;
-            waiting.push_back(Message { kind: ChangeKind::Cluster, data: json(&cluster)?, place: None });
+            waiting.push_back(Message::new(Change::Cluster(Box::new(cluster)), None));
             let (after, limit) = self.place.map_or((0, LATEST), |place| (place.event, MISSED));
             for (number, found) in store.events_after(after, Some(id), limit).await?.events {
                 told.insert(number);
-                let data = json(&shown_event(found))?;
-                waiting.push_back(Message { kind: ChangeKind::Event, data, place: None });
+                waiting.push_back(Message::new(Change::Event(Box::new(shown_event(found))), None));
             }
             hosts = self.settle_hosts(id).await?;
         }
@@ -160,8 +156,8 @@ impl Watcher {
     async fn host(&self, key: HostKey) -> Result<Option<Message>, Error> {
         let service = &self.seat.service;
         let Some(row) = service.store().host(key, Deleted::Shown).await? else { return Ok(None) };
-        let data = json(&service.told_host(row).await?)?;
+        let host = service.told_host(row).await?;
         let place = self.place.filter(|_| self.hosts.len() == 1);
-        Ok(Some(Message { kind: ChangeKind::Host, data, place }))
+        Ok(Some(Message::new(Change::Host(Box::new(host)), place)))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assisted_service::live::{Message, Place, Watch, Watcher};
+use assisted_service::live::{Change, Message, Place, Watch, Watcher};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::id::ClusterId;
 use assisted_wire::live::ChangeKind;
@@ -10,19 +10,41 @@ use serde_json::{Value, json};
 
 use crate::lab::{Database, Lab, Time, on_both_engines};
 
-on_both_engines! { an_event_is_told_before_what_it_is_about, a_watcher_that_moves_gets_what_it_missed, }
+on_both_engines! {
+    an_event_is_told_before_what_it_is_about, a_watcher_that_moves_gets_what_it_missed, infra_envs_are_told_on_request,
+}
 
 const LIMIT: Duration = Duration::from_secs(30);
 
 async fn watch(lab: &Lab, cluster: ClusterId, place: Option<Place>) -> Watcher {
-    lab.service.watch(&lab.caller, Watch { cluster_id: Some(cluster), place }).await.unwrap()
+    lab.service
+        .watch(&lab.caller, Watch { cluster_id: Some(cluster), place, ..Watch::default() })
+        .await
+        .unwrap()
 }
 
 async fn next(watcher: &mut Watcher) -> (Message, Value) {
     let told = tokio::time::timeout(LIMIT, watcher.next()).await.unwrap();
     let message = told.unwrap();
-    let data = serde_json::from_slice(&message.data).unwrap();
-    (message, data)
+    let data = match message.change() {
+        Change::Cluster(cluster) => serde_json::to_value(cluster),
+        Change::Host(host) => serde_json::to_value(host),
+        Change::Event(event) => serde_json::to_value(event),
+        Change::InfraEnv(infra_env) => serde_json::to_value(infra_env),
+        Change::InfraEnvDeleted(id) => serde_json::to_value(id),
+        Change::Reset => Ok(json!({})),
+    };
+    (message, data.unwrap())
+}
+
+fn kind(message: &Message) -> ChangeKind {
+    match message.change() {
+        Change::Cluster(_) => ChangeKind::Cluster,
+        Change::Host(_) => ChangeKind::Host,
+        Change::Event(_) => ChangeKind::Event,
+        Change::Reset => ChangeKind::Reset,
+        infra_env => panic!("{infra_env:?}"),
+    }
 }
 
 /// Everything that is told until something holds, that included.
@@ -33,8 +55,8 @@ async fn until(
     let mut all = Vec::new();
     loop {
         let (message, data) = next(watcher).await;
-        let held = holds(message.kind, &data);
-        all.push((message.kind, data, message.place));
+        let held = holds(kind(&message), &data);
+        all.push((kind(&message), data, message.place));
         if held {
             return all;
         }
@@ -57,7 +79,7 @@ async fn an_event_is_told_before_what_it_is_about(database: Database) {
     let mut watcher = watch(&lab, cluster.id, None).await;
     // What belongs together has no place within it.
     let (first, _) = next(&mut watcher).await;
-    assert_eq!((first.kind, first.place), (ChangeKind::Reset, None));
+    assert_eq!((kind(&first), first.place), (ChangeKind::Reset, None));
     until(&mut watcher, |kind, data| kind == ChangeKind::Event && data["name"] == "infra_env_registered")
         .await;
 
@@ -102,9 +124,9 @@ async fn a_watcher_that_moves_gets_what_it_missed(database: Database) {
     one.stop().await;
     let other = Lab::at(&database, time).await;
     let mut watcher = watch(&other, cluster.id, place).await;
-    assert_eq!(next(&mut watcher).await.0.kind, ChangeKind::Reset);
+    assert_eq!(kind(&next(&mut watcher).await.0), ChangeKind::Reset);
     let (message, data) = next(&mut watcher).await;
-    assert!(is_named(message.kind, &data, "before"), "{data}");
+    assert!(is_named(kind(&message), &data, "before"), "{data}");
     let is_event = |kind, data: &Value, name: &str| kind == ChangeKind::Event && data["name"] == name;
     let missed = until(&mut watcher, |kind, data| is_event(kind, data, "missed")).await;
     // What was told before is not told again.
@@ -116,6 +138,20 @@ async fn a_watcher_that_moves_gets_what_it_missed(database: Database) {
     // What was told before may still be read, then the watch ends.
     let end = async { while watcher.next().await.is_some() {} };
     tokio::time::timeout(LIMIT, end).await.unwrap();
+}
+
+async fn infra_envs_are_told_on_request(database: Database) {
+    let lab = Lab::start(&database).await;
+    let mut watcher =
+        lab.service.watch(&lab.caller, Watch { infra_envs: true, ..Watch::default() }).await.unwrap();
+    assert_eq!(*next(&mut watcher).await.0.change(), Change::Reset);
+    let infra_env = lab.infra_env(None).await;
+    let mut until = async |wanted: Change| while *next(&mut watcher).await.0.change() != wanted {};
+    let stored = lab.service.get_infra_env(&lab.caller, infra_env.id).await.unwrap();
+    until(Change::InfraEnv(Box::new(stored))).await;
+    lab.service.deregister_infra_env(&lab.caller, infra_env.id).await.unwrap();
+    until(Change::InfraEnvDeleted(infra_env.id)).await;
+    lab.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assisted_core::model::action::Action;
 use assisted_core::model::host::HostKey;
-use assisted_store::{Batch, Deleted, Due, Marks, Store, Taken};
+use assisted_store::{Batch, Deleted, Due, Marks, Store, Taken, WorkKey, WorkState};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
 
