@@ -3,6 +3,7 @@
 pub mod openshift;
 mod simulation;
 
+use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -74,8 +75,20 @@ const ONLY_OPENSHIFT: &str = "The config of a disconnected ISO is made by OpenSh
 pub struct Payload {
     /// Images that hosts need to know; `None` when none are needed.
     pub images: Option<PayloadImages>,
-    /// The release, so that it is read once.
-    release: Option<openshift::Opened>,
+    /// What the generator that read the release keeps of it, so that it is read once. Nobody else knows what it is.
+    kept: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Payload {
+    /// Images that hosts need to know, and what the generator wants to be given back.
+    pub fn new(images: PayloadImages, kept: impl Any + Send + Sync) -> Self {
+        Self { images: Some(images), kept: Some(Arc::new(kept)) }
+    }
+
+    /// What the generator wanted to be given back, unless it is another one's.
+    fn kept<T: Any + Send + Sync>(self) -> Option<Arc<T>> {
+        Arc::downcast(self.kept?).ok()
+    }
 }
 
 /// What was generated for a cluster.

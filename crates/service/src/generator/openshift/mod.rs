@@ -81,7 +81,7 @@ pub struct Openshift {
 
 /// A release that was read, and the credentials that opened it.
 #[derive(Clone, Debug)]
-pub(super) struct Opened {
+struct Opened {
     session: Session,
     release: Release,
 }
@@ -111,7 +111,7 @@ impl Generator for Openshift {
     fn payload<'a>(&'a self, facts: &'a Facts) -> BoxFuture<'a, Result<Payload, GenerateError>> {
         async {
             let opened = self.read(cluster(facts)?).await?;
-            Ok(Payload { images: Some(opened.images()), release: Some(opened) })
+            Ok(Payload::new(opened.images(), opened))
         }
         .boxed()
     }
@@ -222,9 +222,9 @@ impl Openshift {
             Ok((Arc::new(known), system, Arc::<[Given]>::from(given)))
         })
         .await?;
-        let opened = match payload.release {
+        let opened = match payload.kept() {
             Some(opened) => opened,
-            None => self.read(record).await?,
+            None => Arc::new(self.read(record).await?),
         };
         let program = self.program(&opened).await?;
         // Closed by nobody.
