@@ -1,4 +1,4 @@
-//! Who asks.
+//! The caller of a use case, as the authentication found out.
 
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use assisted_wire::operation::Role;

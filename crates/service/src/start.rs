@@ -27,7 +27,7 @@ use crate::{Clock, Inner, Service, Signer};
 /// How often check-ins are written.
 const FLUSH: Duration = Duration::from_secs(1);
 
-/// How often what is no longer needed is forgotten.
+/// How often caches drop the entries that nobody needs any more.
 const TIDY: Duration = Duration::from_secs(600);
 
 /// A service that is about to start.

@@ -1,4 +1,4 @@
-//! Clusters.
+//! Writes and reads of clusters, alone and with their hosts, reports and infra-envs.
 
 use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::model::infra_env::InfraEnvRecord;

@@ -1,4 +1,4 @@
-//! Events.
+//! Writes and reads of events, by page and by number.
 
 use assisted_core::model::event::NewEvent;
 use assisted_wire::event::{Event, EventCategory, EventSeverity};

@@ -1,4 +1,4 @@
-//! Clusters.
+//! Use cases of clusters: registering, changing, installing, ending; one file for each.
 
 mod decide;
 mod deregister;

@@ -1,4 +1,4 @@
-//! Events.
+//! Use cases of events: listing them, and taking those that clients send.
 
 pub(crate) mod limit;
 

@@ -1,4 +1,4 @@
-//! Hosts.
+//! Use cases of hosts: registering, polling, replying, changing, leaving; one file for each.
 
 mod bind;
 mod deregister;

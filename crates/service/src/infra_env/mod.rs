@@ -1,4 +1,4 @@
-//! Infra-envs.
+//! Use cases of infra-envs: registering, changing, removing, and what their images and boot files are made of.
 
 mod deregister;
 mod discovery;

@@ -1,4 +1,5 @@
-//! Clusters and hosts that nothing but silence can change: as long as their agents are heard, they are not even loaded.
+//! A cache of idle rows: clusters and hosts that nothing but the silence of a host can change. As long as their agents are heard,
+//! they are not even loaded when they are due.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,10 +16,11 @@ use parking_lot::Mutex;
 use crate::memory::Memory;
 use crate::memory::check_in::CheckIn;
 
-/// So long after its time nobody comes to look any more.
+/// An entry whose time passed this long ago is dropped: its row is gone, or another replica reconciles it.
 const FORGOTTEN: SignedDuration = SignedDuration::from_hours(1);
 
-/// What is quiet, since when it was last looked at.
+/// Rows of due work that need not be loaded while the agents of their hosts are heard. Skipping one is sound as long as nobody
+/// has marked it since it was last reconciled, and the reconciliation said that only a silent host could change anything.
 #[derive(Debug, Default)]
 pub(crate) struct Quiet(Mutex<HashMap<Due, Calm>>);
 

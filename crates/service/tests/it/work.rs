@@ -40,7 +40,11 @@ async fn work_that_is_set_aside_is_released(database: Database) {
     assert_eq!(refusal(lab.service.list_work(&user, None).await).0, RefusalKind::Forbidden);
     assert_eq!(refusal(lab.service.release_work(&user, &aside.id).await).0, RefusalKind::Forbidden);
     for unknown in ["", "nothing", &format!("cluster.{}", ClusterId::random())] {
-        assert_eq!(refusal(lab.service.release_work(&lab.caller, unknown).await).0, RefusalKind::NotFound, "{unknown}");
+        assert_eq!(
+            refusal(lab.service.release_work(&lab.caller, unknown).await).0,
+            RefusalKind::NotFound,
+            "{unknown}"
+        );
     }
     lab.service.release_work(&lab.caller, &aside.id).await.unwrap();
     eventually("worked on", async || {
