@@ -9,7 +9,7 @@ use std::sync::Arc;
 use assisted_config::Settings;
 use assisted_core::model::event::NewEvent;
 use assisted_core::model::host::HostKey;
-use assisted_store::{Asked, Batch, Due, Observer, Reader, Store, Taken, WriteError};
+use assisted_store::{Batch, Due, LeasedItem, Observer, QueuedAction, Reader, Store, WriteError};
 use assisted_wire::id::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
@@ -75,12 +75,12 @@ impl Database {
         now: Timestamp,
         limit: u32,
         lease: SignedDuration,
-    ) -> Result<Vec<Taken>, WriteError> {
+    ) -> Result<Vec<LeasedItem>, WriteError> {
         self.store.take_due(owner, now, limit, lease).await
     }
 
     /// Keeps due work for longer: see [`Store::keep_due`].
-    pub(crate) async fn keep_due(&self, taken: &Taken, until: Timestamp) -> Result<bool, WriteError> {
+    pub(crate) async fn keep_due(&self, taken: &LeasedItem, until: Timestamp) -> Result<bool, WriteError> {
         self.store.keep_due(taken, until).await
     }
 
@@ -106,12 +106,12 @@ impl Database {
         now: Timestamp,
         limit: u32,
         lease: SignedDuration,
-    ) -> Result<Vec<Asked>, WriteError> {
+    ) -> Result<Vec<QueuedAction>, WriteError> {
         self.store.take_actions(owner, now, limit, lease).await
     }
 
     /// Keeps an action for longer: see [`Store::keep_action`].
-    pub(crate) async fn keep_action(&self, asked: &Asked, until: Timestamp) -> Result<(), WriteError> {
+    pub(crate) async fn keep_action(&self, asked: &QueuedAction, until: Timestamp) -> Result<(), WriteError> {
         self.store.keep_action(asked, until).await
     }
 

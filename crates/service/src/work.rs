@@ -226,7 +226,7 @@ impl Work {
         }
         self.events.extend(decided.events);
         for action in &decided.actions {
-            self.batch.ask(action, self.facts.now);
+            self.batch.enqueue(action, self.facts.now);
         }
         for (key, problem) in decided.problems {
             tracing::warn!(host = %key.host_id, infra_env = %key.infra_env_id, problem, "a host can't be judged");

@@ -18,7 +18,7 @@ use crate::value::{Row, Value};
 
 /// An action that is not done yet.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct QueuedAction {
     id: i64,
     pub action: Action,
     /// When it was asked for.
@@ -69,7 +69,7 @@ const OF_CLUSTER: &str =
 
 impl Batch {
     /// Asks for an action, after those that were asked for the same cluster before.
-    pub fn ask(&mut self, action: &Action, now: Timestamp) -> &mut Self {
+    pub fn enqueue(&mut self, action: &Action, now: Timestamp) -> &mut Self {
         let cluster_id = action.cluster_id();
         let doc = self.document(action);
         let params = vec![cluster_id.0.into(), nanoseconds(now), doc.into()];
@@ -77,7 +77,7 @@ impl Batch {
     }
 
     /// An action is done. A conflict when the lease ran out and another worker has it.
-    pub fn finish_action(&mut self, asked: &Asked) -> &mut Self {
+    pub fn finish_action(&mut self, asked: &QueuedAction) -> &mut Self {
         let subject = asked.subject();
         // Touched, for the next action of the cluster is free now.
         self.push(Statement::guarded(FINISH, asked.lease(), subject)).touch(subject)
@@ -86,7 +86,12 @@ impl Batch {
     /// Gives a failed action back, to be tried again at `retry_at`. A conflict as above.
     ///
     /// The error is for people: it must hold no secret.
-    pub fn fail_action(&mut self, asked: &Asked, error: impl Into<String>, retry_at: Timestamp) -> &mut Self {
+    pub fn fail_action(
+        &mut self,
+        asked: &QueuedAction,
+        error: impl Into<String>,
+        retry_at: Timestamp,
+    ) -> &mut Self {
         let mut params = asked.lease();
         params.extend([nanoseconds(retry_at), error.into().into()]);
         self.push(Statement::guarded(FAIL, params, asked.subject()))
@@ -98,7 +103,7 @@ impl Batch {
     /// The error is for people: it must hold no secret.
     pub fn set_action_aside(
         &mut self,
-        asked: &Asked,
+        asked: &QueuedAction,
         error: impl Into<String>,
         now: Timestamp,
         retry_at: Timestamp,
@@ -109,7 +114,7 @@ impl Batch {
     }
 
     /// Gives back an action that nothing failed of, to be done by another worker. A conflict as above.
-    pub fn give_action_back(&mut self, asked: &Asked, now: Timestamp) -> &mut Self {
+    pub fn give_action_back(&mut self, asked: &QueuedAction, now: Timestamp) -> &mut Self {
         let subject = asked.subject();
         let mut params = asked.lease();
         params.push(nanoseconds(now));
@@ -127,7 +132,7 @@ impl Store {
         now: Timestamp,
         limit: u32,
         lease: SignedDuration,
-    ) -> Result<Vec<Asked>, WriteError> {
+    ) -> Result<Vec<QueuedAction>, WriteError> {
         let until = now.checked_add(lease).unwrap_or(Timestamp::MAX);
         let params =
             vec![nanoseconds(now), i64::from(limit).into(), nanoseconds(until), owner.to_owned().into()];
@@ -148,7 +153,7 @@ impl Store {
     }
 
     /// Keeps an action for longer. A conflict when the lease ran out and another worker has it.
-    pub async fn keep_action(&self, asked: &Asked, until: Timestamp) -> Result<(), WriteError> {
+    pub async fn keep_action(&self, asked: &QueuedAction, until: Timestamp) -> Result<(), WriteError> {
         let mut params = asked.lease();
         params.push(nanoseconds(until));
         self.write_one(Statement::guarded(KEEP, params, asked.subject())).await.map(drop)
@@ -168,13 +173,13 @@ impl Reader {
     }
 
     /// What is still to be done for a cluster, in order.
-    pub async fn actions(&self, cluster_id: ClusterId) -> Result<Vec<Asked>, Error> {
+    pub async fn actions(&self, cluster_id: ClusterId) -> Result<Vec<QueuedAction>, Error> {
         let rows = self.read(Statement::new(OF_CLUSTER, vec![cluster_id.0.into()])).await?;
         rows.iter().map(asked).collect()
     }
 }
 
-impl Asked {
+impl QueuedAction {
     /// Tells it from all other actions.
     pub fn id(&self) -> i64 {
         self.id
@@ -189,8 +194,8 @@ impl Asked {
     }
 }
 
-fn asked(row: &Row) -> Result<Asked, Error> {
-    Ok(Asked {
+fn asked(row: &Row) -> Result<QueuedAction, Error> {
+    Ok(QueuedAction {
         id: row.int(0)?,
         asked_at: row.time(1)?.unwrap_or_default(),
         attempts: u32::try_from(row.int(2)?).unwrap_or(u32::MAX),

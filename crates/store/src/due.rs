@@ -113,7 +113,7 @@ impl Due {
 
 /// Due work under a lease, to be given back by [`Batch::finish_due`] or [`Batch::fail_due`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct Taken {
+pub struct LeasedItem {
     pub due: Due,
     /// How often it was taken since it last was finished, this time included.
     pub attempts: u32,
@@ -125,7 +125,7 @@ pub struct Taken {
     takes: i64,
 }
 
-impl Taken {
+impl LeasedItem {
     /// How often it had been marked when it was taken.
     pub fn marks(&self) -> Marks {
         self.marks
@@ -246,7 +246,7 @@ impl Batch {
     /// Gives finished work back; it is next due at `next_at`, or earlier if it was marked meanwhile.
     ///
     /// Has no effect when the lease ran out and another worker has the work.
-    pub fn finish_due(&mut self, taken: &Taken, next_at: Option<Timestamp>) -> &mut Self {
+    pub fn finish_due(&mut self, taken: &LeasedItem, next_at: Option<Timestamp>) -> &mut Self {
         let mut params = taken.due.params();
         params.push(taken.takes.into());
         match next_at {
@@ -265,7 +265,12 @@ impl Batch {
     /// Gives failed work back, to be tried again at `retry_at`, or earlier if it was marked meanwhile.
     ///
     /// The error is for people: it must hold no secret.
-    pub fn fail_due(&mut self, taken: &Taken, error: impl Into<String>, retry_at: Timestamp) -> &mut Self {
+    pub fn fail_due(
+        &mut self,
+        taken: &LeasedItem,
+        error: impl Into<String>,
+        retry_at: Timestamp,
+    ) -> &mut Self {
         let mut params = taken.due.params();
         params.extend([taken.takes.into(), taken.marks.0.into(), nanoseconds(retry_at), error.into().into()]);
         self.push(Statement::new(FAIL, params))
@@ -276,7 +281,7 @@ impl Batch {
     /// The error is for people: it must hold no secret.
     pub fn set_due_aside(
         &mut self,
-        taken: &Taken,
+        taken: &LeasedItem,
         error: impl Into<String>,
         now: Timestamp,
         retry_at: Timestamp,
@@ -289,7 +294,7 @@ impl Batch {
 
 impl Store {
     /// Keeps work for longer; false when the lease ran out and another worker has it.
-    pub async fn keep_due(&self, taken: &Taken, until: Timestamp) -> Result<bool, WriteError> {
+    pub async fn keep_due(&self, taken: &LeasedItem, until: Timestamp) -> Result<bool, WriteError> {
         let mut params = taken.due.params();
         params.extend([taken.takes.into(), nanoseconds(until)]);
         match self.write_one(Statement::guarded(KEEP, params, Subject::Due(taken.due))).await {
@@ -316,7 +321,7 @@ impl Store {
         now: Timestamp,
         limit: u32,
         lease: SignedDuration,
-    ) -> Result<Vec<Taken>, WriteError> {
+    ) -> Result<Vec<LeasedItem>, WriteError> {
         let until = now.checked_add(lease).unwrap_or(Timestamp::MAX);
         let params =
             vec![nanoseconds(now), i64::from(limit).into(), nanoseconds(until), owner.to_owned().into()];
@@ -361,10 +366,10 @@ pub(crate) fn read_marks(rows: &[Row]) -> Result<Option<Marks>, Error> {
     rows.first().map(|row| row.int(0).map(Marks)).transpose()
 }
 
-fn taken(row: &Row) -> Result<Taken, Error> {
+fn taken(row: &Row) -> Result<LeasedItem, Error> {
     let due = Due::parse(row.text(0)?, row.text(1)?)
         .ok_or_else(|| Error::Corrupt("a row of due work has no key".to_owned()))?;
-    Ok(Taken {
+    Ok(LeasedItem {
         due,
         attempts: u32::try_from(row.int(2)?).unwrap_or(u32::MAX),
         last_error: row.optional_text(3)?.map(ToOwned::to_owned),

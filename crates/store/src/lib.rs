@@ -4,13 +4,14 @@
 //! the [`Version`] they were decided on, so that no change is lost. Reads answer from the database alone and hold
 //! nothing open; a [`Reader`] can do nothing else. Each commit, here or by another replica, is told to an [`Observer`] before
 //! anybody hears that it succeeded: that is where what is cached of the database is dropped. Work that is due ([`Due`]) stands in a table of its own, which [`Store::take_due`] gives out under leases.
-//! So do the actions that the domain asks for ([`Asked`]). [`Store::changes`], [`Store::due_marks`] and
+//! So do the actions that the domain asks for ([`QueuedAction`]). [`Store::changes`], [`Store::due_marks`] and
 //! [`Store::action_marks`] tell what was written, here or by another replica.
 //!
 //! The SQL is one text for both engines; where they differ, `engine` adapts it.
 
 mod action;
 mod batch;
+mod change_feed;
 mod check_in;
 mod cluster;
 mod due;
@@ -19,7 +20,6 @@ mod error;
 mod event;
 mod host;
 mod infra_env;
-mod news;
 mod observer;
 mod options;
 mod recent;
@@ -35,10 +35,10 @@ mod texts;
 mod value;
 mod work;
 
-pub use action::Asked;
+pub use action::QueuedAction;
 pub use batch::Batch;
 pub use cluster::{ClusterFilter, ClusterRow};
-pub use due::{Due, Marks, Sweep, Taken};
+pub use due::{Due, LeasedItem, Marks, Sweep};
 pub use error::{Error, OpenError, WriteError};
 pub use event::{EventOrder, EventPage, EventQuery, NewEvents};
 pub use host::{HostFilter, HostRow, HostWithInfraEnv};

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use tokio::sync::{broadcast, watch};
 
 use crate::batch::Batch;
+use crate::change_feed::ChangeFeed;
 use crate::engine::Engine;
 use crate::error::{Error, OpenError, WriteError};
-use crate::news::News;
 use crate::observer::Observer;
 use crate::options::Options;
 use crate::slow::SlowLog;
@@ -52,7 +52,7 @@ impl Deref for Store {
 #[derive(Debug)]
 struct Inner {
     engine: Engine,
-    news: Arc<News>,
+    feed: Arc<ChangeFeed>,
     texts: Texts,
     slow: SlowLog,
 }
@@ -69,15 +69,15 @@ impl Store {
 
     /// The same, with what an operator has chosen.
     pub async fn open_with(address: &str, options: &Options) -> Result<Self, OpenError> {
-        let news = Arc::new(News::default());
-        let engine = Engine::open(address, options, &news).await?;
-        let inner = Inner { engine, news, texts: Texts::default(), slow: SlowLog(options.slow) };
+        let feed = Arc::new(ChangeFeed::default());
+        let engine = Engine::open(address, options, &feed).await?;
+        let inner = Inner { engine, feed, texts: Texts::default(), slow: SlowLog(options.slow) };
         Ok(Self(Reader(Arc::new(inner))))
     }
 
     /// Tells an observer of every commit from now on, for as long as it lives.
     pub fn observe(&self, observer: &Arc<dyn Observer>) {
-        self.inner().news.observe(observer);
+        self.inner().feed.observe(observer);
     }
 
     /// Applies a batch: all of it is on disk when this returns, or nothing ever will be.
@@ -125,22 +125,22 @@ impl Store {
 impl Reader {
     /// News of what is written from now on. A receiver that lags must act as on [`Change::Everything`].
     pub fn changes(&self) -> broadcast::Receiver<Change> {
-        self.0.news.changes()
+        self.0.feed.changes()
     }
 
     /// Changes whenever something may have become due earlier than it was.
     pub fn due_marks(&self) -> watch::Receiver<u64> {
-        self.0.news.due_marks()
+        self.0.feed.due_marks()
     }
 
     /// Changes whenever there may be an action to do that there was not.
     pub fn action_marks(&self) -> watch::Receiver<u64> {
-        self.0.news.action_marks()
+        self.0.feed.action_marks()
     }
 
     /// Changes whenever there may be new events.
     pub fn event_marks(&self) -> watch::Receiver<u64> {
-        self.0.news.event_marks()
+        self.0.feed.event_marks()
     }
 
     /// Whether the database answers.

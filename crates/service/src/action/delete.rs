@@ -1,6 +1,6 @@
 //! Deletes files that no longer mean anything.
 
-use assisted_store::{Asked, Batch, Deleted};
+use assisted_store::{Batch, Deleted, QueuedAction};
 use assisted_wire::id::ClusterId;
 
 use crate::file::{key, root};
@@ -22,7 +22,7 @@ impl Service {
     }
 
     /// Deletes a cluster that was deregistered, for good. Its files go first: as long as one is left, so is the cluster.
-    pub(super) async fn delete_cluster(&self, asked: &Asked, id: ClusterId) -> Result<(), Error> {
+    pub(super) async fn delete_cluster(&self, asked: &QueuedAction, id: ClusterId) -> Result<(), Error> {
         let stored = self.store().cluster(id, Deleted::Shown).await?;
         let mut batch = Batch::new();
         if stored.is_some_and(|stored| stored.record.cluster.deleted_at.is_some()) {

@@ -5,7 +5,7 @@ use assisted_core::decide::install::{Generated, awaits, generated, payload_read}
 use assisted_core::model::action::Attempt;
 use assisted_core::model::cluster::PayloadImages;
 use assisted_core::model::facts::Facts;
-use assisted_store::{Asked, Change, Deleted, Subject};
+use assisted_store::{Change, Deleted, QueuedAction, Subject};
 use assisted_wire::id::ClusterId;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -21,7 +21,12 @@ const MOST_ATTEMPTS: u32 = 5;
 
 impl Service {
     /// Generates and stores the files of an attempt to install, and tells the domain how that went.
-    pub(super) async fn generate(&self, asked: &Asked, id: ClusterId, attempt: Attempt) -> Result<(), Error> {
+    pub(super) async fn generate(
+        &self,
+        asked: &QueuedAction,
+        id: ClusterId,
+        attempt: Attempt,
+    ) -> Result<(), Error> {
         // Before the reading: what changes after it is heard.
         let changes = self.store().changes();
         let work = self.load_installation(id).await.map_err(broken)?;
@@ -125,7 +130,7 @@ impl Service {
 
     async fn tell_generated(
         &self,
-        asked: &Asked,
+        asked: &QueuedAction,
         id: ClusterId,
         attempt: Attempt,
         outcome: &Result<Generated, String>,

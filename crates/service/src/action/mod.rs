@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use assisted_core::model::action::Action;
 use assisted_reconcile::{self as reconcile, Driver, Ending, Failure, Outcome, Policy, Status};
-use assisted_store::{Asked, Batch, Subject, WriteError};
+use assisted_store::{Batch, QueuedAction, Subject, WriteError};
 use jiff::Timestamp;
 use tokio::sync::{Notify, watch};
 
@@ -53,7 +53,7 @@ impl Worker {
 
 /// A row of the table of actions.
 #[derive(Clone, Debug)]
-pub(crate) struct ActionRow(Asked);
+pub(crate) struct ActionRow(QueuedAction);
 
 impl reconcile::Row for ActionRow {
     fn label(&self) -> String {
@@ -165,7 +165,7 @@ impl reconcile::Reconciler for ActionQueue {
 }
 
 impl Service {
-    async fn perform(&self, asked: &Asked) -> Result<(), Error> {
+    async fn perform(&self, asked: &QueuedAction) -> Result<(), Error> {
         match asked.action {
             Action::Generate { cluster_id, attempt } => {
                 return Box::pin(self.generate(asked, cluster_id, attempt)).await;
@@ -178,12 +178,12 @@ impl Service {
     }
 
     /// Notes that an action needs nothing more.
-    async fn finish_action(&self, asked: &Asked) -> Result<(), Error> {
+    async fn finish_action(&self, asked: &QueuedAction) -> Result<(), Error> {
         self.finish_action_with(asked, Batch::new()).await
     }
 
     /// The same, together with what becomes of it.
-    async fn finish_action_with(&self, asked: &Asked, mut batch: Batch) -> Result<(), Error> {
+    async fn finish_action_with(&self, asked: &QueuedAction, mut batch: Batch) -> Result<(), Error> {
         batch.finish_action(asked);
         match self.0.database.commit_silently(batch).await {
             // Whoever took it over does it once more.

@@ -39,7 +39,7 @@ impl Service {
         let clusters = self.store().deregistered_clusters(before, limit).await?;
         let mut batch = Batch::new();
         for cluster_id in &clusters {
-            batch.ask(&Action::DeleteCluster { cluster_id: *cluster_id }, self.now());
+            batch.enqueue(&Action::DeleteCluster { cluster_id: *cluster_id }, self.now());
         }
         self.0.database.commit_silently(batch).await?;
         let hosts = self.store().deregistered_hosts(before, limit).await?;

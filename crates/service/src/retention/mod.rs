@@ -10,7 +10,7 @@ mod infra_envs;
 use std::time::Duration;
 
 use assisted_config::Retention;
-use assisted_store::{Batch, Due, Sweep, Taken};
+use assisted_store::{Batch, Due, LeasedItem, Sweep};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::Service;
@@ -90,7 +90,11 @@ impl Service {
     }
 
     /// Lets a few things of a kind go, and sets when to look again.
-    pub(crate) async fn sweep_due(&self, taken: &Taken, sweep: Sweep) -> Result<Option<Timestamp>, Fault> {
+    pub(crate) async fn sweep_due(
+        &self,
+        taken: &LeasedItem,
+        sweep: Sweep,
+    ) -> Result<Option<Timestamp>, Fault> {
         let rule = Rule::of(&self.settings().retention, sweep);
         let (now, mut next) = (self.now(), None);
         if rule.enabled {

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use assisted_base::error::chain;
 use assisted_reconcile::{self as reconcile, Driver, Ending, Failure, Outcome, Policy, Status};
-use assisted_store::{Batch, Deleted, Due, Taken};
+use assisted_store::{Batch, Deleted, Due, LeasedItem};
 use jiff::Timestamp;
 use tokio::sync::{Notify, watch};
 use uuid::Uuid;
@@ -84,7 +84,7 @@ impl Scheduler {
 
 /// A row of due work.
 #[derive(Clone, Debug)]
-pub(crate) struct DueRow(Taken);
+pub(crate) struct DueRow(LeasedItem);
 
 impl reconcile::Row for DueRow {
     fn label(&self) -> String {
@@ -220,7 +220,7 @@ impl reconcile::Reconciler for DueQueue {
 
 impl Service {
     /// Decides anew about what is due; returns when it is due next.
-    async fn refresh_due(&self, taken: &Taken) -> Result<Option<Timestamp>, Fault> {
+    async fn refresh_due(&self, taken: &LeasedItem) -> Result<Option<Timestamp>, Fault> {
         let loaded = match taken.due {
             Due::Cluster(id) => self.load_cluster(id, Deleted::Hidden).await?,
             Due::Host(key) => self.load_host_alone(key).await?.filter(|work| work.cluster().is_none()),

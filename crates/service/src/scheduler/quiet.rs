@@ -8,7 +8,7 @@ use assisted_core::model::facts::Facts;
 use assisted_core::state::host::check_in::disconnects_at;
 use assisted_core::state::host::clock::due_at;
 use assisted_core::state::host::surroundings::Surroundings;
-use assisted_store::{Due, Marks, Taken};
+use assisted_store::{Due, LeasedItem, Marks};
 use assisted_wire::cluster::ClusterStatus::{AddingHosts, Insufficient, PendingForInput, Ready};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -50,14 +50,20 @@ impl Watched {
 
 impl Quiet {
     /// When to look again if nothing changed and every agent was heard; `None`: look now.
-    pub(crate) fn next_at(&self, taken: &Taken, now: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn next_at(&self, taken: &LeasedItem, now: Timestamp) -> Option<Timestamp> {
         let calm = self.0.lock();
         let calm = calm.get(&taken.due).filter(|calm| calm.marks == taken.marks())?;
         calm.hosts.iter().filter_map(Watched::misses_at).min().filter(|next| *next > now)
     }
 
     /// Remembers what was just looked at, if only silence can change it.
-    pub(crate) fn remember(&self, taken: &Taken, facts: &Facts, next: Option<Timestamp>, memory: &Memory) {
+    pub(crate) fn remember(
+        &self,
+        taken: &LeasedItem,
+        facts: &Facts,
+        next: Option<Timestamp>,
+        memory: &Memory,
+    ) {
         let described = facts.cluster.as_ref().is_none_or(|record| {
             matches!(record.cluster.status, Insufficient | Ready | PendingForInput | AddingHosts)
         });

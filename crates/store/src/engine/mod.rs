@@ -18,8 +18,8 @@ use assisted_core::model::host::HostKey;
 use jiff::Timestamp;
 
 use crate::batch::Batch;
+use crate::change_feed::ChangeFeed;
 use crate::error::{Error, OpenError, WriteError};
-use crate::news::News;
 use crate::options::Options;
 use crate::statement::{Output, Statement};
 use crate::value::Row;
@@ -34,11 +34,15 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    pub(crate) async fn open(address: &str, options: &Options, news: &Arc<News>) -> Result<Self, OpenError> {
+    pub(crate) async fn open(
+        address: &str,
+        options: &Options,
+        feed: &Arc<ChangeFeed>,
+    ) -> Result<Self, OpenError> {
         if address.starts_with("postgres://") || address.starts_with("postgresql://") {
-            return Postgres::open(address, options, news).await.map(Self::Postgres);
+            return Postgres::open(address, options, feed).await.map(Self::Postgres);
         }
-        Sqlite::open(&file(address)?, news).await.map(Self::Sqlite)
+        Sqlite::open(&file(address)?, feed).await.map(Self::Sqlite)
     }
 
     /// Whether several processes may be at work on the database.

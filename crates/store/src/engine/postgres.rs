@@ -25,8 +25,8 @@ use super::postgres_group::{self, Step};
 use super::writer::{Group, Job, Reply, Writer};
 use super::{pipeline, postgres_listener, postgres_value};
 use crate::batch::Batch;
+use crate::change_feed::ChangeFeed;
 use crate::error::{Error, OpenError, WriteError};
-use crate::news::News;
 use crate::options::Options;
 use crate::schema;
 use crate::statement::{Output, Statement};
@@ -69,7 +69,11 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
-    pub(super) async fn open(address: &str, options: &Options, news: &Arc<News>) -> Result<Self, OpenError> {
+    pub(super) async fn open(
+        address: &str,
+        options: &Options,
+        feed: &Arc<ChangeFeed>,
+    ) -> Result<Self, OpenError> {
         let mut config: Config = address.parse().map_err(|error| {
             // The parser's error names what is wrong with the address, never its parts.
             let error: tokio_postgres::Error = error;
@@ -92,9 +96,9 @@ impl Postgres {
         migrate(&mut pool.get().await.map_err(Error::from)?).await?;
 
         let replica = Uuid::new_v4();
-        let listener = postgres_listener::start(config, replica, Arc::clone(news)).await?;
+        let listener = postgres_listener::start(config, replica, Arc::clone(feed)).await?;
         let (writer, queue) = Writer::new();
-        tokio::spawn(write_queued(pool.clone(), replica, Arc::clone(news), queue));
+        tokio::spawn(write_queued(pool.clone(), replica, Arc::clone(feed), queue));
         let trimming = tokio::spawn(trim(pool.clone(), options.idle, options.lifetime));
         let trimming = AbortOnDropHandle::new(trimming);
         Ok(Self { pool, check_ins, writer, _listener: listener, _trimming: trimming })
@@ -189,12 +193,12 @@ async fn fetch<P: ToSql + Sync>(
     Ok(output)
 }
 
-async fn write_queued(pool: Pool, replica: Uuid, news: Arc<News>, mut queue: mpsc::Receiver<Job>) {
+async fn write_queued(pool: Pool, replica: Uuid, feed: Arc<ChangeFeed>, mut queue: mpsc::Receiver<Job>) {
     let mut jobs = Vec::with_capacity(GROUP);
     while queue.recv_many(&mut jobs, GROUP).await > 0 {
         let group = Group::of(&mut jobs);
         let replies = write_group(&pool, replica, &group.batches).await;
-        group.answer(replies, &news);
+        group.answer(replies, &feed);
     }
 }
 

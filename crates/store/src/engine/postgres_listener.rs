@@ -8,8 +8,8 @@ use tokio_postgres::{AsyncMessage, Config, NoTls};
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
+use crate::change_feed::ChangeFeed;
 use crate::error::Error;
-use crate::news::News;
 use crate::subject;
 
 const LISTEN: &str = "listen assisted_changes";
@@ -22,15 +22,15 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(super) async fn start(
     config: Config,
     replica: Uuid,
-    news: Arc<News>,
+    feed: Arc<ChangeFeed>,
 ) -> Result<AbortOnDropHandle<()>, Error> {
-    let mut session = listen(&config, replica, &news).await?;
+    let mut session = listen(&config, replica, &feed).await?;
     Ok(AbortOnDropHandle::new(tokio::spawn(async move {
         loop {
             // Ends when the connection is lost; the task that drives it is dropped with the session.
             let _ = (&mut session).await;
             session = loop {
-                match listen(&config, replica, &news).await {
+                match listen(&config, replica, &feed).await {
                     Ok(session) => break session,
                     Err(error) => {
                         tracing::warn!(
@@ -41,15 +41,19 @@ pub(super) async fn start(
                     }
                 }
             };
-            news.everything();
+            feed.everything();
         }
     })))
 }
 
 /// One connection that listens; the handle ends with it.
-async fn listen(config: &Config, replica: Uuid, news: &Arc<News>) -> Result<AbortOnDropHandle<()>, Error> {
+async fn listen(
+    config: &Config,
+    replica: Uuid,
+    feed: &Arc<ChangeFeed>,
+) -> Result<AbortOnDropHandle<()>, Error> {
     let (client, mut connection) = config.connect(NoTls).await?;
-    let told = Arc::clone(news);
+    let told = Arc::clone(feed);
     let session = AbortOnDropHandle::new(tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
             let AsyncMessage::Notification(notification) = message else { continue };

@@ -17,9 +17,9 @@ use tokio::sync::Semaphore;
 use super::writer::Writer;
 use super::{sqlite_value, sqlite_writer};
 use crate::batch::Batch;
+use crate::change_feed::ChangeFeed;
 use crate::error::{Error, OpenError, WriteError};
 use crate::host;
-use crate::news::News;
 use crate::schema;
 use crate::statement::{Output, Statement};
 use crate::value::{Row, Value};
@@ -49,13 +49,13 @@ struct Readers {
 }
 
 impl Sqlite {
-    pub(super) async fn open(path: &Path, news: &Arc<News>) -> Result<Self, OpenError> {
-        let (path, news) = (path.to_owned(), Arc::clone(news));
-        let opened = tokio::task::spawn_blocking(move || Self::open_blocking(&path, news)).await;
+    pub(super) async fn open(path: &Path, feed: &Arc<ChangeFeed>) -> Result<Self, OpenError> {
+        let (path, feed) = (path.to_owned(), Arc::clone(feed));
+        let opened = tokio::task::spawn_blocking(move || Self::open_blocking(&path, feed)).await;
         opened.map_err(|_| Error::Closed)?
     }
 
-    fn open_blocking(path: &Path, news: Arc<News>) -> Result<Self, OpenError> {
+    fn open_blocking(path: &Path, feed: Arc<ChangeFeed>) -> Result<Self, OpenError> {
         if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
             DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         }
@@ -74,7 +74,7 @@ impl Sqlite {
             readers.push(reader);
         }
         let readers = Readers { free: Mutex::new(readers), permits: Arc::new(Semaphore::new(READERS)) };
-        Ok(Self { writer: sqlite_writer::start(connection, news)?, readers: Arc::new(readers) })
+        Ok(Self { writer: sqlite_writer::start(connection, feed)?, readers: Arc::new(readers) })
     }
 
     pub(super) async fn write(&self, batch: Batch) -> Result<Vec<Output>, WriteError> {

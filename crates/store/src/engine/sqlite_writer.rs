@@ -12,21 +12,21 @@ use rusqlite::Connection;
 use super::sqlite_value;
 use super::writer::{Group, Reply, Writer};
 use crate::batch::Batch;
+use crate::change_feed::ChangeFeed;
 use crate::error::{Error, OpenError, WriteError};
-use crate::news::News;
 
 /// Batches in one transaction.
 const GROUP: usize = 256;
 
 /// Starts the thread. It ends, with everything that was queued written, when the [`Writer`] is dropped.
-pub(super) fn start(connection: Connection, news: Arc<News>) -> Result<Writer, OpenError> {
+pub(super) fn start(connection: Connection, feed: Arc<ChangeFeed>) -> Result<Writer, OpenError> {
     let (writer, mut queue) = Writer::new();
     thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
         let mut jobs = Vec::with_capacity(GROUP);
         while queue.blocking_recv_many(&mut jobs, GROUP) > 0 {
             let group = Group::of(&mut jobs);
             let replies = write_group(&connection, &group.batches);
-            group.answer(replies, &news);
+            group.answer(replies, &feed);
         }
     })?;
     Ok(writer)

@@ -5,8 +5,8 @@
 use tokio::sync::{mpsc, oneshot};
 
 use crate::batch::Batch;
+use crate::change_feed::ChangeFeed;
 use crate::error::{Error, WriteError};
-use crate::news::News;
 use crate::statement::Output;
 
 /// Batches that wait; who brings more waits before the queue.
@@ -54,9 +54,9 @@ impl Group {
     }
 
     /// Tells who listens what was written, and each caller what became of its batch.
-    pub(super) fn answer(self, replies: Vec<Reply>, news: &News) {
+    pub(super) fn answer(self, replies: Vec<Reply>, feed: &ChangeFeed) {
         for ((batch, caller), reply) in self.batches.iter().zip(self.callers).zip(replies) {
-            news.ended(&batch.subjects, reply.is_ok());
+            feed.ended(&batch.subjects, reply.is_ok());
             // A caller that went away needs no answer.
             let _ = caller.send(reply);
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assisted_core::model::action::Action;
-use assisted_store::{Asked, Batch, Store, Subject, WorkKey, WorkState, WriteError};
+use assisted_store::{Batch, QueuedAction, Store, Subject, WorkKey, WorkState, WriteError};
 use assisted_wire::id::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 
@@ -30,10 +30,10 @@ async fn write(store: &Store, fill: impl FnOnce(&mut Batch) -> &mut Batch) -> Re
 }
 
 async fn ask(store: &Store, action: &Action, when: Timestamp) {
-    write(store, |batch| batch.ask(action, when)).await.unwrap();
+    write(store, |batch| batch.enqueue(action, when)).await.unwrap();
 }
 
-async fn take(store: &Store, now: Timestamp) -> Vec<Asked> {
+async fn take(store: &Store, now: Timestamp) -> Vec<QueuedAction> {
     store.take_actions("me", now, 100, LEASE).await.unwrap()
 }
 
@@ -74,7 +74,7 @@ async fn of_one_cluster_in_order(database: Database) {
     assert_eq!(store.actions(other).await.unwrap().len(), 1);
 }
 
-async fn one(store: &Store) -> (ClusterId, Asked) {
+async fn one(store: &Store) -> (ClusterId, QueuedAction) {
     let cluster_id = ClusterId::random();
     ask(store, &Action::DeleteLogs { cluster_id }, at(1)).await;
     let taken = take(store, at(1)).await;
@@ -125,7 +125,7 @@ async fn what_is_decided_on_a_lost_lease_is_not_written(database: Database) {
     let (cluster_id, lost) = one(&store).await;
     let owned = take(&store, at(31)).await;
     let outcome = write(&store, |batch| {
-        batch.ask(&Action::DeleteGenerated { cluster_id }, at(31)).finish_action(&lost)
+        batch.enqueue(&Action::DeleteGenerated { cluster_id }, at(31)).finish_action(&lost)
     })
     .await;
     assert!(is_lost(&outcome, cluster_id), "{outcome:?}");

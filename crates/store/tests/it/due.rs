@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assisted_core::model::action::Action;
 use assisted_core::model::host::HostKey;
-use assisted_store::{Batch, Deleted, Due, Marks, Store, Taken, WorkKey, WorkState};
+use assisted_store::{Batch, Deleted, Due, LeasedItem, Marks, Store, WorkKey, WorkState};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
 
@@ -38,11 +38,11 @@ async fn mark(store: &Store, due: Due, when: Timestamp) {
     store.write(batch).await.unwrap();
 }
 
-async fn take(store: &Store, now: Timestamp) -> Vec<Taken> {
+async fn take(store: &Store, now: Timestamp) -> Vec<LeasedItem> {
     store.take_due("me", now, 100, LEASE).await.unwrap()
 }
 
-async fn finish(store: &Store, taken: &Taken, next: Option<Timestamp>) {
+async fn finish(store: &Store, taken: &LeasedItem, next: Option<Timestamp>) {
     let mut batch = Batch::new();
     batch.finish_due(taken, next);
     store.write(batch).await.unwrap();
@@ -158,7 +158,7 @@ async fn leases_of_the_dead_are_freed(database: Database) {
     mark(&store, waits, at(100)).await;
     let cluster_id = ClusterId::random();
     let mut batch = Batch::new();
-    batch.ask(&Action::DeleteLogs { cluster_id }, at(1));
+    batch.enqueue(&Action::DeleteLogs { cluster_id }, at(1));
     store.write(batch).await.unwrap();
     let lost = take(&store, at(1)).await;
     let asked = store.take_actions("me", at(1), 10, LEASE).await.unwrap();
@@ -282,7 +282,9 @@ async fn a_store_is_idle_when_nobody_works_and_nothing_waits(database: Database)
 
     let cluster_id = ClusterId::random();
     let mut batch = Batch::new();
-    batch.ask(&Action::DeleteLogs { cluster_id }, at(5)).ask(&Action::DeleteGenerated { cluster_id }, at(6));
+    batch
+        .enqueue(&Action::DeleteLogs { cluster_id }, at(5))
+        .enqueue(&Action::DeleteGenerated { cluster_id }, at(6));
     store.write(batch).await.unwrap();
     assert!(store.is_idle(at(4)).await.unwrap() && !store.is_idle(at(5)).await.unwrap());
     let asked = store.take_actions("me", at(5), 10, LEASE).await.unwrap();

@@ -55,7 +55,7 @@ async fn deregistered_clusters_are_found_once(database: Database) {
     assert_eq!(found(10, 10).await, []);
     assert_eq!(found(30, 10).await, [sooner, later]);
     assert_eq!(found(30, 1).await, [sooner]);
-    write(&store, |batch| batch.ask(&Action::DeleteCluster { cluster_id: sooner }, at(30))).await;
+    write(&store, |batch| batch.enqueue(&Action::DeleteCluster { cluster_id: sooner }, at(30))).await;
     assert_eq!(found(30, 10).await, [later], "the other's end is under way");
     write(&store, |batch| batch.delete_cluster(later)).await;
     assert_eq!(found(30, 10).await, []);

@@ -12,7 +12,7 @@ use crate::subject::{Change, Marks, Subject};
 const BACKLOG: usize = 16_384;
 
 #[derive(Debug)]
-pub(crate) struct News {
+pub(crate) struct ChangeFeed {
     changes: broadcast::Sender<Change>,
     due: watch::Sender<u64>,
     actions: watch::Sender<u64>,
@@ -20,7 +20,7 @@ pub(crate) struct News {
     observers: RwLock<Vec<Weak<dyn Observer>>>,
 }
 
-impl Default for News {
+impl Default for ChangeFeed {
     fn default() -> Self {
         Self {
             changes: broadcast::Sender::new(BACKLOG),
@@ -32,7 +32,7 @@ impl Default for News {
     }
 }
 
-impl News {
+impl ChangeFeed {
     pub(crate) fn changes(&self) -> broadcast::Receiver<Change> {
         self.changes.subscribe()
     }
