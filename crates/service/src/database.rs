@@ -14,21 +14,21 @@ use assisted_wire::id::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
+use crate::cache::Cache;
 use crate::event::limit::Limits;
-use crate::memory::Memory;
 
 #[derive(Debug)]
 pub(crate) struct Database {
     store: Store,
-    cache: Arc<Memory>,
+    cache: Arc<Cache>,
     limits: Limits,
 }
 
 impl Database {
     /// A handle whose cache hears of each commit from now on.
     pub(crate) fn new(store: Store, settings: &Settings) -> Self {
-        let cache = Arc::new(Memory::default());
-        let observer: Arc<dyn Observer> = Arc::<Memory>::clone(&cache);
+        let cache = Arc::new(Cache::default());
+        let observer: Arc<dyn Observer> = Arc::<Cache>::clone(&cache);
         store.observe(&observer);
         Self { store, cache, limits: Limits::new(settings) }
     }
@@ -37,7 +37,7 @@ impl Database {
         &self.store
     }
 
-    pub(crate) fn cache(&self) -> &Memory {
+    pub(crate) fn cache(&self) -> &Cache {
         &self.cache
     }
 

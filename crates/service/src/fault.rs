@@ -63,7 +63,7 @@ pub(crate) fn broken(fault: Fault) -> Error {
 
 /// How often a use case was tried.
 #[derive(Debug, Default)]
-pub(crate) struct Tries(u32);
+pub(crate) struct Retries(u32);
 
 /// One writer always wins a conflict, so this many losses in a row mean that something is wrong.
 const MOST: u32 = 50;
@@ -72,7 +72,7 @@ const MOST: u32 = 50;
 const BACKOFF: Backoff =
     Backoff { first: Duration::from_millis(1), longest: Duration::from_millis(32), jitter: Jitter::Full };
 
-impl Tries {
+impl Retries {
     /// Waits for the next try, longer each time.
     pub(crate) async fn again(&mut self, what: Subject) -> Result<(), Error> {
         self.0 += 1;
@@ -87,12 +87,12 @@ impl Tries {
 /// Tries until there is no conflict: how that ended, otherwise than by a conflict.
 macro_rules! retry_on_conflict {
     ($service:expr, $attempt:expr) => {{
-        let mut tries = $crate::fault::Tries::default();
+        let mut tries = $crate::fault::Retries::default();
         loop {
             match $attempt.await {
                 Err($crate::fault::Fault::Conflict(what)) => {
                     // If it was decided on what is remembered, that is stale.
-                    $service.memory().forget(what);
+                    $service.cache().forget(what);
                     if let Err(error) = tries.again(what).await {
                         break Err($crate::fault::Fault::Failed(error));
                     }

@@ -5,6 +5,7 @@
 //! polls are answered.
 
 mod action;
+mod cache;
 pub mod caller;
 pub mod clock;
 pub mod cluster;
@@ -16,19 +17,18 @@ pub mod file;
 pub mod generator;
 pub mod host;
 pub mod infra_env;
+mod keyed_mutex;
 pub mod live;
 pub mod log;
 pub mod manifest;
-mod memory;
 pub mod operator;
 mod pace;
 pub mod policy;
 mod retention;
 mod scheduler;
 pub mod start;
-mod turns;
+mod unit_of_work;
 pub mod version;
-mod work;
 
 use std::sync::Arc;
 
@@ -46,13 +46,13 @@ pub use error::Error;
 pub use start::{Background, Builder};
 
 use action::Worker;
+use cache::Cache;
 use database::Database;
 use generator::Generator;
 use infra_env::{Networks, Programs};
+use keyed_mutex::KeyedMutex;
 use live::ring::Live;
-use memory::Memory;
 use scheduler::Scheduler;
-use turns::Turns;
 use version::Offered;
 
 /// Makes the token that opens one resource to those who hold its URL; `None` where no token is needed.
@@ -70,9 +70,9 @@ struct Inner {
     clock: Clock,
     signer: Signer,
     /// Of changes of manifests.
-    manifests: Turns,
+    manifests: KeyedMutex,
     /// Of hosts that report what their cluster is to show at once.
-    reports: Turns,
+    reports: KeyedMutex,
     networks: Networks,
     programs: Programs,
     scheduler: Scheduler,
@@ -137,7 +137,7 @@ impl Service {
         &self.0.live
     }
 
-    fn memory(&self) -> &Memory {
+    fn cache(&self) -> &Cache {
         self.0.database.cache()
     }
 

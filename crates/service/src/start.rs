@@ -16,11 +16,11 @@ use crate::action::Worker;
 use crate::database::Database;
 use crate::generator::Generator;
 use crate::infra_env::{Networks, Programs};
+use crate::keyed_mutex::KeyedMutex;
 use crate::live::ring::Live;
 use crate::pace::SHORTEST_REST;
 use crate::policy::policy;
 use crate::scheduler::Scheduler;
-use crate::turns::Turns;
 use crate::version::Offered;
 use crate::{Clock, Inner, Service, Signer};
 
@@ -75,8 +75,8 @@ impl Builder {
             blob: self.blob,
             clock: self.clock,
             signer: self.signer,
-            manifests: Turns::default(),
-            reports: Turns::default(),
+            manifests: KeyedMutex::default(),
+            reports: KeyedMutex::default(),
             networks: Networks::default(),
             programs: Programs::default(),
             scheduler: Scheduler::default(),
@@ -194,13 +194,13 @@ impl Service {
 
     /// Writes the check-ins since the last time.
     pub(crate) async fn save_check_ins(&self) {
-        let unsaved = self.memory().check_ins.take_unsaved();
+        let unsaved = self.cache().check_ins.take_unsaved();
         if unsaved.is_empty() {
             return;
         }
         if let Err(error) = self.0.database.flush_check_ins(&unsaved).await {
             tracing::warn!(hosts = unsaved.len(), error = %chain(&error), "check-ins not written, will try again");
-            self.memory().check_ins.give_back(&unsaved);
+            self.cache().check_ins.give_back(&unsaved);
         }
     }
 }

@@ -10,7 +10,7 @@ use assisted_wire::id::ClusterId;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::fault::{Fault, Tries, broken};
+use crate::fault::{Fault, Retries, broken};
 use crate::file::key;
 use crate::generator::{Files, GenerateError};
 use crate::manifest::keep;
@@ -49,7 +49,7 @@ impl Service {
             Err(GenerateError::Broken(error)) if asked.attempts < MOST_ATTEMPTS => return Err(error),
             Err(GenerateError::Broken(error)) => Err(error.to_string()),
         };
-        let mut tries = Tries::default();
+        let mut tries = Retries::default();
         loop {
             match self.tell_generated(asked, id, attempt, &outcome).await {
                 Ok(()) => return Ok(()),
@@ -82,7 +82,7 @@ impl Service {
         attempt: Attempt,
         images: &PayloadImages,
     ) -> Result<(), Error> {
-        let mut tries = Tries::default();
+        let mut tries = Retries::default();
         loop {
             let told = async {
                 let Some(mut work) = self.load_cluster(id, Deleted::Hidden).await? else { return Ok(()) };

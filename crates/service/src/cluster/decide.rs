@@ -7,7 +7,7 @@ use assisted_wire::id::ClusterId;
 
 use super::no_cluster;
 use crate::fault::Fault;
-use crate::work::Work;
+use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Service};
 
 impl Service {
@@ -17,11 +17,11 @@ impl Service {
         caller: &Caller,
         id: ClusterId,
         decide: &(impl Fn(&Facts) -> Result<Decision, Fault> + Sync),
-    ) -> Result<Work, Fault> {
+    ) -> Result<UnitOfWork, Fault> {
         let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let decided = decide(&work.facts)?;
         work.apply_and_mark(decided);
-        Ok(Work::new(work.commit(self).await?))
+        Ok(UnitOfWork::new(work.commit(self).await?))
     }
 }

@@ -10,7 +10,7 @@ use assisted_wire::id::{ClusterId, InfraEnvId};
 
 use super::no_cluster;
 use crate::fault::{Fault, attempt};
-use crate::work::Work;
+use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Error, Service};
 
 impl Service {
@@ -30,7 +30,7 @@ impl Service {
     }
 
     /// Removes a cluster that was loaded.
-    pub(crate) async fn deregister(&self, mut work: Work, id: ClusterId) -> Result<(), Fault> {
+    pub(crate) async fn deregister(&self, mut work: UnitOfWork, id: ClusterId) -> Result<(), Fault> {
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
         check(Operation::Deregister, &record.cluster)?;
         let keys: Vec<HostKey> =
@@ -41,8 +41,8 @@ impl Service {
             // A host that can't leave its state can't outlive its cluster either.
             match release_host(host, work.facts.now).ok().filter(|_| !own) {
                 Some(outcome) => {
-                    work.absorb(outcome);
-                    work.part_with(key);
+                    work.merge(outcome);
+                    work.unbind_host(key);
                 }
                 None => {
                     let event = deregistered(host);

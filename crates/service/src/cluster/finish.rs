@@ -11,7 +11,7 @@ use assisted_wire::id::ClusterId;
 
 use super::no_cluster;
 use crate::fault::{Fault, attempt};
-use crate::work::Work;
+use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Error, Service};
 
 impl Service {
@@ -53,12 +53,12 @@ impl Service {
         caller: &Caller,
         id: ClusterId,
         params: &CompletionParams,
-    ) -> Result<Work, Fault> {
+    ) -> Result<UnitOfWork, Fault> {
         let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let told = completion::reported(work.cluster().ok_or_else(no_cluster)?, params);
         work.events.extend(told);
-        Ok(Work::new(work.commit(self).await?))
+        Ok(UnitOfWork::new(work.commit(self).await?))
     }
 
     /// Lets hosts be added to an installed cluster.

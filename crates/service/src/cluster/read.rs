@@ -13,7 +13,7 @@ use super::no_cluster;
 use super::view::{count_hosts, shown_alone, shown_cluster, shown_record};
 use crate::fault::broken;
 use crate::host::view::raw_host;
-use crate::work::Work;
+use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Error, Service};
 
 /// Which clusters to list.
@@ -64,7 +64,7 @@ impl Service {
     }
 
     /// The full answer for loaded work.
-    pub(crate) fn shown(work: &Work) -> Result<Cluster, Error> {
+    pub(crate) fn shown(work: &UnitOfWork) -> Result<Cluster, Error> {
         let record = work.cluster().ok_or_else(no_cluster)?;
         // A legacy layout: the image of an infra-env that has the cluster's own id.
         let image = work.infra_env(InfraEnvId(record.cluster.id.0));

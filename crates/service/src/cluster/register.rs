@@ -10,7 +10,7 @@ use assisted_wire::cluster_params::{
 use assisted_wire::id::ClusterId;
 
 use crate::fault::{Fault, attempt};
-use crate::work::Work;
+use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Error, Service};
 
 impl Caller {
@@ -74,7 +74,7 @@ impl Service {
         New { id: ClusterId::random(), now: self.now(), owner: caller.owner() }
     }
 
-    async fn insert_cluster(&self, caller: &Caller, created: &Created) -> Result<Work, Fault> {
+    async fn insert_cluster(&self, caller: &Caller, created: &Created) -> Result<UnitOfWork, Fault> {
         let mut work = self.blank_work();
         work.request_id = Some(caller.request_id);
         work.put_cluster(created.record.clone());
@@ -83,6 +83,6 @@ impl Service {
             work.batch.mark_due(Due::Cluster(created.record.cluster.id), work.facts.now);
         }
         let facts = work.commit(self).await?;
-        Ok(Work::new(facts))
+        Ok(UnitOfWork::new(facts))
     }
 }

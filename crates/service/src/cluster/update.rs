@@ -8,7 +8,7 @@ use assisted_wire::id::ClusterId;
 
 use super::no_cluster;
 use crate::fault::{Fault, attempt};
-use crate::work::Work;
+use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Error, Service};
 
 impl Service {
@@ -32,7 +32,7 @@ impl Service {
         caller: &Caller,
         id: ClusterId,
         params: &ClusterUpdateParams,
-    ) -> Result<Work, Fault> {
+    ) -> Result<UnitOfWork, Fault> {
         let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let infra_envs: Vec<_> = work
@@ -50,6 +50,6 @@ impl Service {
         }
         work.refresh_and_mark();
         let facts = work.commit(self).await?;
-        Ok(Work::new(facts))
+        Ok(UnitOfWork::new(facts))
     }
 }

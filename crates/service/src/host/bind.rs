@@ -49,8 +49,8 @@ impl Service {
         let cluster = work.cluster().ok_or_else(no_cluster)?;
         let infra_env = pool.infra_env(key.infra_env_id).ok_or_else(|| no_infra_env(key.infra_env_id))?;
         let outcome = bind_host(host, infra_env, cluster, self.policy(), work.facts.now)?;
-        pool.absorb(outcome);
-        work.take_in(pool);
+        pool.merge(outcome);
+        work.bind_host(pool);
         work.refresh_and_mark();
         let facts = work.commit(self).await?;
         let host = facts.host(key)?;
@@ -72,9 +72,9 @@ impl Service {
         let host = work.host(key).ok_or_else(|| no_host(key))?;
         let infra_env = work.infra_env(key.infra_env_id).ok_or_else(|| no_infra_env(key.infra_env_id))?;
         let outcome = unbind_host(host, infra_env, work.facts.now)?;
-        work.absorb(outcome);
+        work.merge(outcome);
         let shown = work.host(key).map(raw_host).ok_or_else(|| no_host(key))?;
-        work.part_with(key);
+        work.unbind_host(key);
         work.refresh_and_mark();
         work.commit(self).await?;
         Ok(shown)

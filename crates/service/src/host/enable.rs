@@ -38,7 +38,7 @@ impl Service {
         let mut work = self.load_host(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let outcome = change(work.host(key).ok_or_else(|| no_host(key))?, work.facts.now)?;
-        work.absorb(outcome);
+        work.merge(outcome);
         work.refresh_and_mark();
         let facts = work.commit(self).await?;
         let host = facts.host(key)?;

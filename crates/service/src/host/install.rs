@@ -75,7 +75,7 @@ impl Service {
         // With another stage the cluster is further, too, and whoever reads it after the answer finds it so. How much of a stage
         // is done only puts off what the clock would do: then the cluster is looked at when that was due.
         let cluster_id = work.cluster().map(|record| record.cluster.id);
-        let turn = self.0.reports.take_soon(cluster_id.filter(|_| progressed.stage_changed)).await;
+        let turn = self.0.reports.lock_soon(cluster_id.filter(|_| progressed.stage_changed)).await;
         let mut is_whole = false;
         if let (Some(_), Some(id)) = (&turn, cluster_id)
             && let Some(whole) = self.load_cluster(id, Deleted::Hidden).await?
@@ -86,7 +86,7 @@ impl Service {
         }
         work.request_id = Some(caller.request_id);
         let Progressed { decision, stage_changed } = progressed;
-        work.absorb(decision);
+        work.merge(decision);
         match (stage_changed, is_whole) {
             (true, true) => work.refresh_and_mark(),
             (true, false) => work.mark_due(),

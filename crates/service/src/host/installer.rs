@@ -13,7 +13,7 @@ use assisted_wire::host_params::{HostIgnitionParams, InstallerArgsParams};
 use super::no_host;
 use super::view::raw_host;
 use crate::fault::{Fault, attempt};
-use crate::work::Work;
+use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Error, Service};
 
 impl Service {
@@ -30,7 +30,7 @@ impl Service {
     ) -> Result<Host, Error> {
         installer_args::check(params.args.as_deref().unwrap_or_default()).map_err(Refusal::invalid)?;
         let text = embedded::write(&params.args).map_err(Error::internal)?;
-        let change = |work: &mut Work| {
+        let change = |work: &mut UnitOfWork| {
             change_record(work, host, |record| record.host.installer_args.clone_from(&text));
         };
         attempt!(
@@ -55,7 +55,7 @@ impl Service {
         if !params.config.is_empty() {
             ignition_config::check(&params.config).map_err(Refusal::invalid)?;
         }
-        let change = |work: &mut Work| {
+        let change = |work: &mut UnitOfWork| {
             change_record(work, host, |record| {
                 record.host.ignition_config_overrides.clone_from(&params.config);
             });
@@ -71,7 +71,7 @@ impl Service {
         &self,
         caller: &Caller,
         key: HostKey,
-        change: &(impl Fn(&mut Work) + Sync),
+        change: &(impl Fn(&mut UnitOfWork) + Sync),
         event: &Spec,
     ) -> Result<Host, Fault> {
         let mut work = self.load_host(key).await?.ok_or_else(|| no_host(key))?;
@@ -87,7 +87,7 @@ impl Service {
 }
 
 /// Changes the record of a host of the work.
-fn change_record(work: &mut Work, key: HostKey, change: impl FnOnce(&mut HostRecord)) {
+fn change_record(work: &mut UnitOfWork, key: HostKey, change: impl FnOnce(&mut HostRecord)) {
     let Some(host) = work.host(key) else { return };
     let mut record = host.record.clone();
     change(&mut record);

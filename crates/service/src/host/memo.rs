@@ -16,10 +16,10 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
+use crate::cache::Group;
+use crate::cache::answer::Answer;
+use crate::cache::check_in::CheckIn;
 use crate::fault::Fault;
-use crate::memory::Group;
-use crate::memory::answer::Answer;
-use crate::memory::check_in::CheckIn;
 use crate::{Error, Service};
 
 /// Longest answer that is kept, in bytes. In a large cluster each host is told of all others.
@@ -53,7 +53,7 @@ impl HostMemo {
         Self {
             cluster_id: fields.cluster_id,
             media_connected: fields.media_status != Some(MediaStatus::Disconnected),
-            check_in: service.memory().check_ins.entry(view.key),
+            check_in: service.cache().check_ins.entry(view.key),
             answer: OnceLock::new(),
             nothing: OnceLock::new(),
             number: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -123,13 +123,13 @@ impl HostMemo {
 impl Service {
     /// A host, from memory if it is known; `None` when there is none.
     pub(crate) async fn memo(&self, key: HostKey) -> Result<Option<Arc<HostMemo>>, Fault> {
-        match self.memory().hosts.get(&key) {
+        match self.cache().hosts.get(&key) {
             Ok(memo) => Ok(Some(memo)),
-            Err(ticket) => {
-                self.memory().groups.join(Group::InfraEnv(key.infra_env_id), key);
+            Err(epoch) => {
+                self.cache().groups.join(Group::InfraEnv(key.infra_env_id), key);
                 let Some(work) = self.load_host_alone(key).await? else {
                     // Nothing is to be kept of hosts that nobody knows.
-                    self.memory().groups.leave(&Group::InfraEnv(key.infra_env_id), key);
+                    self.cache().groups.leave(&Group::InfraEnv(key.infra_env_id), key);
                     return Ok(None);
                 };
                 let Some(host) = work.host(key) else { return Ok(None) };
@@ -141,7 +141,7 @@ impl Service {
                 }
                 let Some(view) = view(&work.facts, key) else { return Ok(None) };
                 let memo = Arc::new(HostMemo::new(self, host, view));
-                self.memory().hosts.put(key, ticket, Arc::clone(&memo));
+                self.cache().hosts.put(key, epoch, Arc::clone(&memo));
                 Ok(Some(memo))
             }
         }
@@ -149,24 +149,24 @@ impl Service {
 
     /// Makes and remembers the memos of all hosts of a cluster; returns that of one.
     async fn memos_of(&self, id: ClusterId, wanted: HostKey) -> Result<Option<Arc<HostMemo>>, Fault> {
-        let keys = self.memory().groups.members(&Group::Cluster(id));
-        let memory = self.memory();
-        let tickets: HashMap<_, _> = keys
+        let keys = self.cache().groups.members(&Group::Cluster(id));
+        let cache = self.cache();
+        let epochs: HashMap<_, _> = keys
             .into_iter()
             .chain([wanted])
-            .filter_map(|key| Some((key, memory.hosts.get(&key).err()?)))
+            .filter_map(|key| Some((key, cache.hosts.get(&key).err()?)))
             .collect();
         // Joined before the reading: a change in between drops the tickets.
-        for key in tickets.keys() {
-            memory.groups.join(Group::Cluster(id), *key);
+        for key in epochs.keys() {
+            cache.groups.join(Group::Cluster(id), *key);
         }
         let Some(work) = self.load_cluster(id, Deleted::Hidden).await? else { return Ok(None) };
         let mut found = None;
         for (host, view) in work.facts.hosts.iter().zip(views(&work.facts)) {
             let key = view.key;
-            let Some(ticket) = tickets.get(&key) else { continue };
+            let Some(epoch) = epochs.get(&key) else { continue };
             let memo = Arc::new(HostMemo::new(self, host, view));
-            memory.hosts.put(key, *ticket, Arc::clone(&memo));
+            cache.hosts.put(key, *epoch, Arc::clone(&memo));
             if key == wanted {
                 found = Some(memo);
             }

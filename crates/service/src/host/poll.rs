@@ -36,7 +36,7 @@ impl Service {
         let Some(mut memo) = attempt!(self, caller, self.memo(poll.host))? else {
             return Err(no_host(poll.host).into());
         };
-        self.memory().check_ins.note(&memo.check_in, now);
+        self.cache().check_ins.note(&memo.check_in, now);
         if tells_news(&memo, &poll, now) {
             attempt!(self, caller, self.note_news(&poll, now))?;
             match attempt!(self, caller, self.memo(poll.host))? {

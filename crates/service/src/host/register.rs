@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 
 use super::view::full_host;
 use crate::fault::{Fault, attempt};
-use crate::work::Work;
+use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Error, Service};
 
 /// Of a new host nothing is known, and its inventory comes within a moment and is looked at with all else: only if it
@@ -32,7 +32,7 @@ impl Service {
     ) -> Result<HostRegistrationResponse, Error> {
         let key = HostKey { infra_env_id, host_id: params.host_id };
         // Most hosts that are not remembered are new: inserted at once, and only looked up when that fails.
-        if self.memory().hosts.get(&key).is_err()
+        if self.cache().hosts.get(&key).is_err()
             && let Ok(response) = self.register_new(caller, key, &params).await
         {
             return Ok(response);
@@ -74,7 +74,7 @@ impl Service {
         let deleted = row.as_ref().is_some_and(|row| row.record.host.deleted_at.is_some());
         let bound = row.as_ref().filter(|_| !deleted).and_then(|row| row.record.host.cluster_id);
         let cluster_id = infra_env.record.infra_env.cluster_id.or(bound);
-        let turn = self.0.reports.take_soon(cluster_id).await;
+        let turn = self.0.reports.lock_soon(cluster_id).await;
         let mut work = match cluster_id {
             Some(id) => self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?,
             None => self.blank_work(),
@@ -96,11 +96,11 @@ impl Service {
             self.insert(&mut work, decided, key);
         } else {
             // The agent was heard, whatever came of it.
-            let entry = self.memory().check_ins.entry(key);
-            self.memory().check_ins.note(&entry, now);
+            let entry = self.cache().check_ins.entry(key);
+            self.cache().check_ins.note(&entry, now);
             // An agent that was started anew has lost its steps.
             entry.handed_out.clear();
-            work.absorb(decided.decision);
+            work.merge(decided.decision);
             let due = due_of(&work, key);
             // Its cluster shows at once that it starts over, unless it is a host of another one, or of none.
             if turn.is_some() && work.cluster().is_some_and(|record| due == Due::Cluster(record.cluster.id)) {
@@ -118,9 +118,9 @@ impl Service {
         self.registration_response(host)
     }
 
-    fn insert(&self, work: &mut Work, registered: Registered, key: HostKey) {
+    fn insert(&self, work: &mut UnitOfWork, registered: Registered, key: HostKey) {
         work.add_new(registered.host);
-        work.absorb(registered.decision);
+        work.merge(registered.decision);
         let first_look = work.facts.now.checked_add(FIRST_LOOK).unwrap_or(work.facts.now);
         work.batch.mark_due(due_of(work, key), first_look);
     }
@@ -149,7 +149,7 @@ fn no_cluster() -> Fault {
 }
 
 /// What is due when a host changes: its cluster, or the host itself.
-fn due_of(work: &Work, key: HostKey) -> Due {
+fn due_of(work: &UnitOfWork, key: HostKey) -> Due {
     let cluster = work.host(key).and_then(|host| host.record.host.cluster_id);
     cluster.map_or(Due::Host(key), Due::Cluster)
 }

@@ -23,9 +23,9 @@ impl Service {
     ) -> Result<(), Error> {
         // A view from before the reading: one that was made after it may be of a host that has begun anew meanwhile, and must
         // not learn what was known of the old one.
-        let memo = self.memory().hosts.get(&host).ok();
+        let memo = self.cache().hosts.get(&host).ok();
         if let Some(memo) = memo.as_ref().filter(|memo| memo.knows(&reply)) {
-            self.memory().check_ins.note(&memo.check_in, self.now());
+            self.cache().check_ins.note(&memo.check_in, self.now());
             return Ok(());
         }
         attempt!(self, caller, self.try_reply(caller, host, memo.as_deref(), &reply))
@@ -39,7 +39,7 @@ impl Service {
         answer: &StepReply,
     ) -> Result<(), Fault> {
         let mut work = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
-        let check_ins = &self.memory().check_ins;
+        let check_ins = &self.cache().check_ins;
         check_ins.note(&check_ins.entry(key), self.now());
         work.request_id = Some(caller.request_id);
         let effect = reply(&work.facts, key, answer)?;
@@ -60,7 +60,7 @@ impl Service {
             return Ok(());
         }
         let told = !effect.decision.hosts.is_empty() || effect.decision.cluster.is_some();
-        work.absorb(effect.decision);
+        work.merge(effect.decision);
         if told {
             work.mark_due();
         }

@@ -25,7 +25,7 @@ impl Service {
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(|| no_host(key))?;
         let outcome = reset_host(host, work.facts.now)?;
-        work.absorb(outcome);
+        work.merge(outcome);
         work.refresh_and_mark();
         let facts = work.commit(self).await?;
         let host = facts.host(key)?;
@@ -62,7 +62,7 @@ impl Service {
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(missing)?;
         let outcome = reset_validation(host, validation_id, work.facts.now)?;
-        work.absorb(outcome);
+        work.merge(outcome);
         work.refresh_and_mark();
         work.commit(self).await?;
         Ok(())

@@ -39,7 +39,7 @@ impl Service {
             return Err(Error::internal(format!("can not find a cluster for host {}", key.host_id)).into());
         }
         let outcome = update_host(&work.facts, key, params)?;
-        work.absorb(outcome);
+        work.merge(outcome);
         if params.host_name.is_some() {
             work.note_usage(Usages::set_requested_hostname);
         }

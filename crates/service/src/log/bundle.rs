@@ -19,7 +19,7 @@ use crate::cluster::view::shown_record;
 use crate::file::{File, key};
 use crate::host::view::raw_host;
 use crate::manifest;
-use crate::work::Work;
+use crate::unit_of_work::UnitOfWork;
 use crate::{Error, Service};
 
 /// Stands in place of what an archive that is passed around must not hold.
@@ -32,7 +32,7 @@ const PAGE: u64 = 1000;
 const LARGEST: u64 = 1 << 30;
 
 impl Service {
-    pub(super) async fn bundle_logs(&self, work: &Work) -> Result<File, Error> {
+    pub(super) async fn bundle_logs(&self, work: &UnitOfWork) -> Result<File, Error> {
         let cluster = &work.cluster().ok_or_else(no_cluster)?.cluster;
         let id = cluster.id;
         self.refresh_own_logs(work, id).await?;
@@ -72,7 +72,7 @@ impl Service {
     }
 
     /// Writes the cluster's record and its events beside the logs.
-    async fn refresh_own_logs(&self, work: &Work, id: ClusterId) -> Result<(), Error> {
+    async fn refresh_own_logs(&self, work: &UnitOfWork, id: ClusterId) -> Result<(), Error> {
         let metadata = serde_json::to_vec_pretty(&metadata(work)?).map_err(Error::internal)?;
         self.blob().put(&key(id, "logs/cluster/metadata.json")?, metadata).await?;
         self.blob().put_stream(&key(id, "logs/cluster/events.json")?, self.event_pages(id), LARGEST).await?;
@@ -112,7 +112,7 @@ impl Service {
 }
 
 /// The cluster with its hosts, without its secrets.
-fn metadata(work: &Work) -> Result<Value, Error> {
+fn metadata(work: &UnitOfWork) -> Result<Value, Error> {
     let mut cluster = shown_record(work.cluster().ok_or_else(no_cluster)?);
     let hosts = work.facts.hosts.iter().map(|host| {
         let mut host = raw_host(host);

@@ -93,7 +93,7 @@ impl Service {
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(|| no_host(key))?;
         let outcome = host_logs::uploaded(host, work.facts.now);
-        work.absorb(outcome);
+        work.merge(outcome);
         work.mark_due();
         work.commit(self).await?;
         Ok(())

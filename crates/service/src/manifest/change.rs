@@ -39,7 +39,7 @@ impl Service {
         let file = ManifestFile { cluster_id, folder, file_name: params.file_name };
         check_name(file.place())?;
         let content = judged(file.clone(), params.content).await?;
-        let _turn = self.0.manifests.take(cluster_id).await;
+        let _turn = self.0.manifests.lock(cluster_id).await;
         self.check_distinct(file.place()).await?;
         self.keep_manifest(caller, &file, content).await?;
         Ok(shown(file))
@@ -68,7 +68,7 @@ impl Service {
         check_name(old.place())?;
         check_name(new.place())?;
         let source = Keys::new(old.place()).map_err(Error::internal)?;
-        let _turn = self.0.manifests.take(cluster_id).await;
+        let _turn = self.0.manifests.lock(cluster_id).await;
         let content = match params.updated_content {
             // By the old name's ending (service-api §8).
             Some(content) => judged(old.clone(), content).await?,
@@ -99,7 +99,7 @@ impl Service {
         check_changeable(&stored.record.cluster)?;
         // What no manifest can be called is not there.
         let Ok(keys) = Keys::new(file.place()) else { return Ok(()) };
-        let _turn = self.0.manifests.take(file.cluster_id).await;
+        let _turn = self.0.manifests.lock(file.cluster_id).await;
         keys.delete(self.blob()).await?;
         if Usages::read(&stored.record.cluster.feature_usage).contains(USAGE) {
             let left = list(self.blob(), file.cluster_id).await?;

@@ -20,7 +20,7 @@ use tokio::sync::{Notify, watch};
 use uuid::Uuid;
 
 use crate::error::passing;
-use crate::fault::{Fault, Tries};
+use crate::fault::{Fault, Retries};
 use crate::pace;
 use crate::{Error, Service};
 use quiet::Quiet;
@@ -201,7 +201,7 @@ impl reconcile::Reconciler for DueQueue {
     type Row = DueRow;
 
     async fn reconcile(&self, row: &DueRow) -> Result<Outcome, Failure> {
-        let mut tries = Tries::default();
+        let mut tries = Retries::default();
         let error = loop {
             match Box::pin(self.service.refresh_due(&row.0)).await {
                 Ok(next) => return Ok(next.map_or(Outcome::Done, Outcome::After)),
@@ -237,7 +237,7 @@ impl Service {
         let next = work.refresh();
         work.batch.finish_due(taken, next);
         let facts = work.commit(self).await?;
-        self.0.scheduler.quiet.remember(taken, &facts, next, self.memory());
+        self.0.scheduler.quiet.remember(taken, &facts, next, self.cache());
         Ok(next)
     }
 }

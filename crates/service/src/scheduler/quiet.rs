@@ -13,8 +13,8 @@ use assisted_wire::cluster::ClusterStatus::{AddingHosts, Insufficient, PendingFo
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 
-use crate::memory::Memory;
-use crate::memory::check_in::CheckIn;
+use crate::cache::Cache;
+use crate::cache::check_in::CheckIn;
 
 /// An entry whose time passed this long ago is dropped: its row is gone, or another replica reconciles it.
 const FORGOTTEN: SignedDuration = SignedDuration::from_hours(1);
@@ -57,13 +57,7 @@ impl Quiet {
     }
 
     /// Remembers what was just looked at, if only silence can change it.
-    pub(crate) fn remember(
-        &self,
-        taken: &LeasedItem,
-        facts: &Facts,
-        next: Option<Timestamp>,
-        memory: &Memory,
-    ) {
+    pub(crate) fn remember(&self, taken: &LeasedItem, facts: &Facts, next: Option<Timestamp>, cache: &Cache) {
         let described = facts.cluster.as_ref().is_none_or(|record| {
             matches!(record.cluster.status, Insufficient | Ready | PendingForInput | AddingHosts)
         });
@@ -73,7 +67,7 @@ impl Quiet {
             if let Some(at) = disconnects_at(host, &facts.policy) {
                 first = Some(first.map_or(at, |first| first.min(at)));
                 hosts.push(Watched {
-                    check_in: memory.check_ins.entry(host.key()),
+                    check_in: cache.check_ins.entry(host.key()),
                     stored: host.checked_in_at,
                     limit: at.duration_since(host.checked_in_at),
                 });

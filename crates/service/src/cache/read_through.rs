@@ -15,7 +15,7 @@ const SHARDS: usize = 256;
 
 /// Views of rows, by key.
 #[derive(Debug)]
-pub(crate) struct Views<K, V> {
+pub(crate) struct ReadThroughCache<K, V> {
     shards: Box<[RwLock<Shard<K, V>>]>,
     hasher: RandomState,
 }
@@ -28,31 +28,31 @@ struct Shard<K, V> {
 
 /// The state of a shard before a read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ticket(u64);
+pub(crate) struct Epoch(u64);
 
-impl<K, V> Default for Views<K, V> {
+impl<K, V> Default for ReadThroughCache<K, V> {
     fn default() -> Self {
         let shard = || RwLock::new(Shard { changes: 0, views: HashMap::new() });
         Self { shards: (0..SHARDS).map(|_| shard()).collect(), hasher: RandomState::new() }
     }
 }
 
-impl<K: Copy + Eq + Hash, V> Views<K, V> {
+impl<K: Copy + Eq + Hash, V> ReadThroughCache<K, V> {
     fn shard(&self, key: &K) -> &RwLock<Shard<K, V>> {
         let hash = self.hasher.hash_one(key);
         &self.shards[(hash % SHARDS as u64) as usize]
     }
 
     /// The view, if it is remembered; else a ticket to remember one that is read now.
-    pub(crate) fn get(&self, key: &K) -> Result<Arc<V>, Ticket> {
+    pub(crate) fn get(&self, key: &K) -> Result<Arc<V>, Epoch> {
         let shard = self.shard(key).read();
-        shard.views.get(key).cloned().ok_or(Ticket(shard.changes))
+        shard.views.get(key).cloned().ok_or(Epoch(shard.changes))
     }
 
     /// Remembers a view, unless something changed since the ticket was given.
-    pub(crate) fn put(&self, key: K, ticket: Ticket, view: Arc<V>) {
+    pub(crate) fn put(&self, key: K, epoch: Epoch, view: Arc<V>) {
         let mut shard = self.shard(&key).write();
-        if shard.changes == ticket.0 {
+        if shard.changes == epoch.0 {
             shard.views.insert(key, view);
         }
     }
@@ -115,13 +115,13 @@ mod tests {
 
     #[test]
     fn what_was_read_before_a_change_is_not_remembered_after_it() {
-        let views = Views::default();
+        let views = ReadThroughCache::default();
         let key = HostKey { infra_env_id: InfraEnvId::random(), host_id: HostId::random() };
-        let ticket = views.get(&key).unwrap_err();
+        let epoch = views.get(&key).unwrap_err();
         views.remove(&key);
-        views.put(key, ticket, Arc::new("old"));
-        let ticket = views.get(&key).unwrap_err();
-        views.put(key, ticket, Arc::new("new"));
+        views.put(key, epoch, Arc::new("old"));
+        let epoch = views.get(&key).unwrap_err();
+        views.put(key, epoch, Arc::new("new"));
         assert_eq!(*views.get(&key).unwrap(), "new");
         views.clear();
         assert!(views.get(&key).is_err());

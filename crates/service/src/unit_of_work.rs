@@ -24,7 +24,7 @@ use crate::fault::Fault;
 
 /// Facts, what of them changed, and what else is to be written.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct UnitOfWork {
     pub(crate) facts: Facts,
     /// Events, in order.
     pub(crate) events: Vec<NewEvent>,
@@ -47,7 +47,7 @@ pub(crate) struct Work {
     mates_changed: bool,
 }
 
-impl Work {
+impl UnitOfWork {
     /// Work on these facts, of which nothing is to be written yet.
     pub(crate) fn new(facts: Facts) -> Self {
         Self {
@@ -143,7 +143,7 @@ impl Work {
     }
 
     /// Takes over what a decision about a host brought; its cluster is still to be looked at.
-    pub(crate) fn absorb(&mut self, decided: Decision) {
+    pub(crate) fn merge(&mut self, decided: Decision) {
         self.apply(decided);
     }
 
@@ -186,7 +186,7 @@ impl Work {
     }
 
     /// Takes a host out of the facts that left its cluster; it is due on its own from now on.
-    pub(crate) fn part_with(&mut self, key: HostKey) {
+    pub(crate) fn unbind_host(&mut self, key: HostKey) {
         let Some(at) = self.facts.hosts.iter().position(|host| host.key() == key) else { return };
         self.left.push(self.facts.hosts.remove(at));
         if let Some(record) = &self.facts.cluster {
@@ -197,7 +197,7 @@ impl Work {
     }
 
     /// Takes the host of other work into these facts: it joined the cluster.
-    pub(crate) fn take_in(&mut self, other: Self) {
+    pub(crate) fn bind_host(&mut self, other: Self) {
         for host in other.facts.hosts {
             self.batch.clear_due(Due::Host(host.key()));
             self.facts.hosts.push(host);
@@ -319,9 +319,13 @@ impl Work {
 
 impl Service {
     /// Loads a cluster with its hosts.
-    pub(crate) async fn load_cluster(&self, id: ClusterId, deleted: Deleted) -> Result<Option<Work>, Fault> {
+    pub(crate) async fn load_cluster(
+        &self,
+        id: ClusterId,
+        deleted: Deleted,
+    ) -> Result<Option<UnitOfWork>, Fault> {
         let Some(row) = self.store().load_cluster(id, deleted).await? else { return Ok(None) };
-        let mut work = Work::new(self.facts());
+        let mut work = UnitOfWork::new(self.facts());
         work.cluster_version = Some(row.cluster.version);
         work.marks = row.marks;
         work.facts.cluster = Some(row.cluster.record);
@@ -335,13 +339,13 @@ impl Service {
 
     /// Loads a cluster as it is to be installed: without the hosts that a user took out, which what is generated must not
     /// count.
-    pub(crate) async fn load_installation(&self, id: ClusterId) -> Result<Option<Work>, Fault> {
+    pub(crate) async fn load_installation(&self, id: ClusterId) -> Result<Option<UnitOfWork>, Fault> {
         let loaded = self.load_cluster(id, Deleted::Hidden).await?;
-        Ok(loaded.map(|work| Work { facts: work.facts.without_disabled(), ..work }))
+        Ok(loaded.map(|work| UnitOfWork { facts: work.facts.without_disabled(), ..work }))
     }
 
     /// Loads a host, with its cluster and the cluster's other hosts if it is bound.
-    pub(crate) async fn load_host(&self, key: HostKey) -> Result<Option<Work>, Fault> {
+    pub(crate) async fn load_host(&self, key: HostKey) -> Result<Option<UnitOfWork>, Fault> {
         let Some(work) = self.load_host_alone(key).await? else { return Ok(None) };
         let Some(id) = work.facts.hosts.first().and_then(|host| host.record.host.cluster_id) else {
             return Ok(Some(work));
@@ -354,13 +358,13 @@ impl Service {
     }
 
     /// Loads a host, with its cluster but without the cluster's other hosts: no work to refresh, but cheap.
-    pub(crate) async fn load_host_alone(&self, key: HostKey) -> Result<Option<Work>, Fault> {
+    pub(crate) async fn load_host_alone(&self, key: HostKey) -> Result<Option<UnitOfWork>, Fault> {
         let Some(HostWithInfraEnv { host: row, infra_env, cluster_version }) =
             self.store().load_host(key, Deleted::Hidden).await?
         else {
             return Ok(None);
         };
-        let mut work = Work::new(self.facts());
+        let mut work = UnitOfWork::new(self.facts());
         if let Some(id) = row.record.host.cluster_id
             && let Some(cluster) = self.cluster_at_least(id, cluster_version).await?
         {
@@ -374,8 +378,8 @@ impl Service {
     }
 
     /// Work on nothing that is stored yet.
-    pub(crate) fn blank_work(&self) -> Work {
-        Work::new(self.facts())
+    pub(crate) fn blank_work(&self) -> UnitOfWork {
+        UnitOfWork::new(self.facts())
     }
 
     /// Facts without a cluster or hosts.
@@ -391,7 +395,7 @@ impl Service {
 
     /// A host as the domain sees it: with the last sign of life that anybody heard.
     pub(crate) fn host_facts(&self, row: HostRow) -> HostFacts {
-        let heard = self.memory().check_ins.at(row.key).max(row.checked_in_at);
+        let heard = self.cache().check_ins.at(row.key).max(row.checked_in_at);
         let mut record = row.record;
         let checked_in_at = heard.unwrap_or(record.host.registered_at.0);
         if let Some(ahead) = record.clock_ahead_seconds {
@@ -399,7 +403,7 @@ impl Service {
         }
         let mut host = HostFacts::new(record, checked_in_at);
         for (kind, report) in row.reports {
-            self.memory().parsed.lay(&mut host, kind, report);
+            self.cache().parsed.lay(&mut host, kind, report);
         }
         host
     }
@@ -409,12 +413,12 @@ impl Service {
         &self,
         id: ClusterId,
     ) -> Result<Option<Arc<Stored<ClusterRecord>>>, Fault> {
-        match self.memory().clusters.get(&id) {
+        match self.cache().clusters.get(&id) {
             Ok(known) => Ok(Some(known)),
-            Err(ticket) => {
+            Err(epoch) => {
                 let read = self.store().cluster(id, Deleted::Hidden).await?.map(Arc::new);
                 if let Some(read) = &read {
-                    self.memory().clusters.put(id, ticket, Arc::clone(read));
+                    self.cache().clusters.put(id, epoch, Arc::clone(read));
                 }
                 Ok(read)
             }
@@ -433,7 +437,7 @@ impl Service {
         if known.as_ref().is_some_and(|known| known.version >= version) {
             return Ok(known);
         }
-        self.memory().forget(Subject::Cluster(id));
+        self.cache().forget(Subject::Cluster(id));
         self.known_cluster(id).await
     }
 
@@ -442,12 +446,12 @@ impl Service {
         &self,
         id: InfraEnvId,
     ) -> Result<Option<Arc<Stored<InfraEnvRecord>>>, Fault> {
-        match self.memory().infra_envs.get(&id) {
+        match self.cache().infra_envs.get(&id) {
             Ok(known) => Ok(Some(known)),
-            Err(ticket) => {
+            Err(epoch) => {
                 let read = self.store().infra_env(id).await?.map(Arc::new);
                 if let Some(read) = &read {
-                    self.memory().infra_envs.put(id, ticket, Arc::clone(read));
+                    self.cache().infra_envs.put(id, epoch, Arc::clone(read));
                 }
                 Ok(read)
             }

@@ -4,7 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod check_in;
 pub(crate) mod handed_out;
 pub(crate) mod parsed;
-pub(crate) mod views;
+pub(crate) mod read_through;
 
 use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::model::host::HostKey;
@@ -15,7 +15,7 @@ use assisted_wire::id::{ClusterId, InfraEnvId};
 use crate::host::memo::HostMemo;
 use check_in::CheckIns;
 use parsed::Parsed;
-use views::{Groups, Views};
+use read_through::{Groups, ReadThroughCache};
 
 /// What hosts are told depends on these: on their cluster and the inventories of its other hosts, and on their
 /// infra-env.
@@ -27,16 +27,16 @@ pub(crate) enum Group {
 
 /// All that is remembered.
 #[derive(Debug, Default)]
-pub(crate) struct Memory {
+pub(crate) struct Cache {
     pub(crate) check_ins: CheckIns,
-    pub(crate) hosts: Views<HostKey, HostMemo>,
-    pub(crate) clusters: Views<ClusterId, Stored<ClusterRecord>>,
-    pub(crate) infra_envs: Views<InfraEnvId, Stored<InfraEnvRecord>>,
+    pub(crate) hosts: ReadThroughCache<HostKey, HostMemo>,
+    pub(crate) clusters: ReadThroughCache<ClusterId, Stored<ClusterRecord>>,
+    pub(crate) infra_envs: ReadThroughCache<InfraEnvId, Stored<InfraEnvRecord>>,
     pub(crate) groups: Groups<Group>,
     pub(crate) parsed: Parsed,
 }
 
-impl Observer for Memory {
+impl Observer for Cache {
     fn ended(&self, subjects: &[Subject], committed: bool) {
         for subject in subjects {
             self.forget(*subject);
@@ -60,7 +60,7 @@ impl Observer for Memory {
     }
 }
 
-impl Memory {
+impl Cache {
     /// Forgets what was read of a subject, and what hosts are told because of it.
     pub(crate) fn forget(&self, subject: Subject) {
         match subject {

@@ -9,15 +9,15 @@ use tokio::time::timeout;
 /// Clusters share a few locks, so that none has to be made or forgotten. Who waits longest is next. They hold within one
 /// replica.
 #[derive(Debug, Default)]
-pub(crate) struct Turns([Mutex<()>; LOCKS]);
+pub(crate) struct KeyedMutex([Mutex<()>; LOCKS]);
 
 const LOCKS: usize = 32;
 
 /// So long an agent's report waits for those of other hosts of its cluster.
 const SOON: Duration = Duration::from_secs(2);
 
-impl Turns {
-    pub(crate) async fn take(&self, id: ClusterId) -> MutexGuard<'_, ()> {
+impl KeyedMutex {
+    pub(crate) async fn lock(&self, id: ClusterId) -> MutexGuard<'_, ()> {
         let [.., last] = id.0.into_bytes();
         self.0[usize::from(last) % LOCKS].lock().await
     }
@@ -25,7 +25,7 @@ impl Turns {
     /// A turn, unless it does not come soon. Each report has the whole cluster judged: when a very large cluster reports at once,
     /// the last ones are written alone, and the scheduler judges once for all of them.
     /// There is none where there is no cluster.
-    pub(crate) async fn take_soon(&self, id: Option<ClusterId>) -> Option<MutexGuard<'_, ()>> {
-        timeout(SOON, self.take(id?)).await.ok()
+    pub(crate) async fn lock_soon(&self, id: Option<ClusterId>) -> Option<MutexGuard<'_, ()>> {
+        timeout(SOON, self.lock(id?)).await.ok()
     }
 }
