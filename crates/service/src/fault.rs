@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assisted_base::retry::{Backoff, Jitter};
 use assisted_core::model::refusal::Refusal;
-use assisted_core::model::rejection::Rejection;
+use assisted_core::model::refusal_with_events::RefusalWithEvents;
 use assisted_store::{Subject, WriteError};
 
 use crate::Error;
@@ -15,7 +15,7 @@ pub(crate) enum Fault {
     /// What it was decided on changed meanwhile: to be tried again.
     Conflict(Subject),
     /// A rule forbids it; the events are stored all the same.
-    Rejected(Rejection),
+    Rejected(RefusalWithEvents),
     Failed(Error),
 }
 
@@ -25,8 +25,8 @@ impl From<Refusal> for Fault {
     }
 }
 
-impl From<Rejection> for Fault {
-    fn from(rejection: Rejection) -> Self {
+impl From<RefusalWithEvents> for Fault {
+    fn from(rejection: RefusalWithEvents) -> Self {
         Self::Rejected(rejection)
     }
 }

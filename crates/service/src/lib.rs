@@ -35,7 +35,7 @@ use std::sync::Arc;
 use assisted_base::error::chain;
 use assisted_blob::Blob;
 use assisted_config::Settings;
-use assisted_core::model::rejection::Rejection;
+use assisted_core::model::refusal_with_events::RefusalWithEvents;
 use assisted_core::policy::Policy;
 use assisted_store::{Batch, Reader};
 use jiff::Timestamp;
@@ -146,7 +146,7 @@ impl Service {
     }
 
     /// Stores what a refusal leaves behind, and makes it the caller's error.
-    async fn reject(&self, rejection: Rejection, caller: &Caller) -> Error {
+    async fn reject(&self, rejection: RefusalWithEvents, caller: &Caller) -> Error {
         let request = Some(caller.request_id);
         let told = self.0.database.commit(Batch::new(), &rejection.events, request, self.now());
         if let Err(error) = told.await {

@@ -92,7 +92,7 @@ async fn the_ignition_config_of_a_host() {
     let body =
         server.client.get(format!("http://{}/assisted-host/x86_64", server.address)).send().await.unwrap();
     let body = body.bytes().await.unwrap();
-    let hash: String = Sha512::digest(&body).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = assisted_base::hex::encode(&Sha512::digest(&body));
     assert_eq!(program["verification"]["hash"], format!("sha512-{hash}"));
     // The other way round: the type of the image that is asked for counts, not the infra-env's.
     let id =
@@ -123,7 +123,7 @@ async fn what_an_image_lacks_is_told() {
     let config = text(&server, &id, "files?file_name=discovery.ign").await.1;
     let program = &files(&config)["/usr/local/bin/agent"];
     assert!(program["source"].as_str().unwrap().ends_with("/assisted-host/aarch64"), "{program}");
-    let hash: String = Sha512::digest("another program").iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = assisted_base::hex::encode(&Sha512::digest("another program"));
     assert_eq!(program["verification"]["hash"], format!("sha512-{hash}"));
     let id = infra_env(&server, json!({"image_type": "disconnected-iso"})).await;
     assert_eq!(text(&server, &id, "files?file_name=discovery.ign").await.0, 404);

@@ -8,11 +8,11 @@ pub mod credentials;
 pub mod default_config;
 pub mod feature;
 pub mod field;
-pub mod gate;
 pub mod infra_env;
 pub mod install_config;
 pub mod manifest;
 pub mod network;
+pub mod precondition;
 pub mod topology;
 
 use jiff::Timestamp;

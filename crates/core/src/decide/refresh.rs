@@ -12,37 +12,37 @@ use crate::model::facts::{Facts, takes_part};
 use crate::model::host::HostKey;
 use crate::state::cluster;
 use crate::state::cluster::refresh::Changed;
-use crate::state::host::surroundings::Surroundings;
-use crate::state::host::{clock, refresh as host_refresh, transition as host_transition};
+use crate::state::host::cluster_context::ClusterContext;
+use crate::state::host::{next_deadline, refresh as host_refresh, transition as host_transition};
 use crate::state::machine::Table;
 use crate::validation::host::evaluate_in;
 use crate::validation::{Results, Scope};
 
-/// What one look changes may change what the next look sees: a role changes what hardware is required, a host that is
-/// ready makes its cluster ready. Hosts and cluster agree after three or four looks; the limit is there for the case
-/// that they never do.
-const MOST_LOOKS: usize = 12;
+/// What one pass changes may change what the next pass sees: a role changes what hardware is required, and a host that is
+/// ready makes its cluster ready. Hosts and cluster agree after three or four passes; the limit is there for the case that
+/// they never do.
+const MOST_PASSES: usize = 12;
 
-/// Decides. Without side effects, and settled: a second call on what the first has left changes nothing.
+/// Decides, without side effects, to a fixed point: a second call on what the first has left changes nothing.
 pub fn refresh(facts: &Facts) -> Decision {
-    Draft::new(facts).settled()
+    WorkingCopy::new(facts).reconciled()
 }
 
 /// Facts that are being changed, and what the changes bring about.
-pub(crate) struct Draft<'f> {
+pub(crate) struct WorkingCopy<'f> {
     before: &'f Facts,
     /// The facts as they will be, without hosts that take no part.
     pub(crate) facts: Facts,
     pub(crate) events: Vec<NewEvent>,
     pub(crate) actions: Vec<Action>,
     problems: Vec<(HostKey, String)>,
-    /// What the last look found out about each host; `None`: it must be found out anew.
+    /// Results of the validations of each host in the last pass; `None`: they must be run anew.
     judged: Vec<Option<Judged>>,
 }
 
 type Judged = Result<Results<HostValidationId>, String>;
 
-impl<'f> Draft<'f> {
+impl<'f> WorkingCopy<'f> {
     /// Nothing is changed yet.
     pub(crate) fn new(before: &'f Facts) -> Self {
         let facts = before.clone().without_disabled();
@@ -50,11 +50,11 @@ impl<'f> Draft<'f> {
         Self { before, facts, events: Vec::new(), actions: Vec::new(), problems, judged }
     }
 
-    /// Looks until hosts and cluster agree.
-    pub(crate) fn settle(&mut self) {
+    /// Runs passes over hosts and cluster until nothing changes any more.
+    pub(crate) fn reconcile(&mut self) {
         self.judge_all_anew();
-        for _ in 0..MOST_LOOKS {
-            if !self.look() {
+        for _ in 0..MOST_PASSES {
+            if !self.run_pass() {
                 break;
             }
         }
@@ -68,7 +68,7 @@ impl<'f> Draft<'f> {
         self.judged = vec![None; self.facts.hosts.len()];
     }
 
-    /// Judges the hosts that must be; tells which.
+    /// Runs the validations of the hosts that need it; returns which those are.
     fn judge(&mut self, order: &[usize]) -> Vec<bool> {
         let scope = Scope::new(&self.facts);
         let open: Vec<bool> = self.judged.iter().map(Option::is_none).collect();
@@ -79,22 +79,23 @@ impl<'f> Draft<'f> {
         open
     }
 
-    /// Looks once at everything, weakest host first; whether anything changed that another look could see.
-    fn look(&mut self) -> bool {
+    /// Runs one pass over all hosts, the weakest first, and the cluster; returns whether anything changed that another pass
+    /// could see.
+    fn run_pass(&mut self) -> bool {
         if cluster::refresh::derive(&mut self.facts) {
             self.judge_all_anew();
         }
         let order = host::role::weakest_first(&self.facts.hosts);
         let judged_now = self.judge(&order);
         let Self { facts, events, judged, .. } = self;
-        let around = Surroundings::of(facts);
+        let context = ClusterContext::of(facts);
         let mut changed = false;
         for place in order.iter().copied() {
             let (host, Some(Ok(results))) = (&mut facts.hosts[place], &judged[place]) else { continue };
             if judged_now[place] {
                 host_refresh::note(host, results, events);
             }
-            if host_refresh::refresh(host, results, &around, events) {
+            if host_refresh::refresh(host, results, &context, events) {
                 judged[place] = None;
                 changed = true;
             }
@@ -108,18 +109,18 @@ impl<'f> Draft<'f> {
         changed || suggested || of_cluster != Changed::Nothing
     }
 
-    /// What is to be done, once everything settled.
-    pub(crate) fn settled(mut self) -> Decision {
-        self.settle();
-        let around = Surroundings::of(&self.facts);
-        let hosts = self.facts.hosts.iter().filter_map(|host| clock::next_check(host, &around));
+    /// The decision, after everything that follows from the changes.
+    pub(crate) fn reconciled(mut self) -> Decision {
+        self.reconcile();
+        let context = ClusterContext::of(&self.facts);
+        let hosts = self.facts.hosts.iter().filter_map(|host| next_deadline::next_check(host, &context));
         let next_check = hosts.chain(cluster::refresh::next_check(&self.facts)).min();
         self.finish(next_check)
     }
 
-    /// What is to be done at once; what follows from it is left to a look that is due now. For requests whose answer
-    /// shows what was asked for, not what soon becomes of it.
-    pub(crate) fn unsettled(self) -> Decision {
+    /// The decision without what follows from the changes, which is left to a pass that is due now. It is for requests whose
+    /// answer shows what was asked for, not what soon becomes of it.
+    pub(crate) fn unreconciled(self) -> Decision {
         let now = self.facts.now;
         self.finish(Some(now))
     }

@@ -10,7 +10,7 @@ use assisted_wire::inventory::Inventory;
 use jiff::Timestamp;
 
 use crate::model::cluster::ClusterRecord;
-use crate::model::heard::Heard;
+use crate::model::connectivity_report::ParsedConnectivity;
 use crate::model::host::{HostKey, HostRecord};
 use crate::model::infra_env::InfraEnvRecord;
 use crate::model::refusal::Refusal;
@@ -61,7 +61,7 @@ pub struct HostFacts {
     /// The inventory, parsed; `None` when there is none or it can't be read.
     pub inventory: Option<Arc<Inventory>>,
     /// What the connectivity report says, parsed; `None` when there is none or it can't be read.
-    pub heard: Option<Arc<Heard>>,
+    pub heard: Option<Arc<ParsedConnectivity>>,
 }
 
 impl HostFacts {
@@ -85,7 +85,7 @@ impl HostFacts {
         let text = self.report(kind);
         match kind {
             ReportKind::Inventory => self.inventory = read_inventory(text).map(Arc::new),
-            ReportKind::Connectivity => self.heard = Heard::parse(text).map(Arc::new),
+            ReportKind::Connectivity => self.heard = ParsedConnectivity::parse(text).map(Arc::new),
             _ => {}
         }
     }

@@ -2,17 +2,17 @@
 
 pub mod action;
 pub mod cluster;
+pub mod connectivity_report;
 pub mod deadline;
 pub mod decision;
 pub mod disk;
 pub mod embedded;
 pub mod event;
 pub mod facts;
-pub mod heard;
 pub mod host;
 pub mod infra_env;
 pub mod outcome;
 pub mod refusal;
-pub mod rejection;
+pub mod refusal_with_events;
 pub mod report;
 pub mod topology;

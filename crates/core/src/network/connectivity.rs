@@ -9,10 +9,10 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use super::address::{self, of_inventory};
-use super::clique::{Graph, largest_clique};
+use super::majority_group::{Graph, largest_clique};
 use crate::model::cluster::IpStack;
+use crate::model::connectivity_report::{ParsedConnectivity, Remote};
 use crate::model::facts::Facts;
-use crate::model::heard::{Heard, Remote};
 use crate::model::report::ReportKind;
 use crate::model::topology;
 
@@ -117,7 +117,7 @@ pub fn groups(facts: &Facts) -> MajorityGroups {
 }
 
 /// What a host found out about the hosts of the cluster, whose ids are sorted as those of its report are.
-fn links<'a>(heard: &'a Heard, ids: &[HostId]) -> Vec<Link<'a>> {
+fn links<'a>(heard: &'a ParsedConnectivity, ids: &[HostId]) -> Vec<Link<'a>> {
     let mut known = ids.iter().enumerate().peekable();
     let mut place = |wanted: HostId| {
         while known.next_if(|(_, id)| **id < wanted).is_some() {}

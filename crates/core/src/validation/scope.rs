@@ -13,7 +13,7 @@ use crate::model::embedded;
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::topology;
 use crate::network::connectivity::MajorityGroups;
-use crate::network::free::FreeAddresses;
+use crate::network::free_addresses::FreeAddresses;
 use crate::network::{address, family};
 
 /// Facts of one cluster, or of one unbound host, with what is derived from all of them together.

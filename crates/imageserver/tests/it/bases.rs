@@ -235,8 +235,7 @@ async fn what_changed_in_between_is_fetched_from_its_beginning() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bad_image_is_not_kept_and_not_served() {
     let (source, _gate) = Source::start().await;
-    let digest =
-        |bytes: &[u8]| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let digest = |bytes: &[u8]| assisted_base::hex::encode(&Sha256::digest(bytes));
     let right = format!(r#","sha256":"{}""#, digest(&Iso::x86_64().bytes));
     let good = server(&source, &right).await;
     good.ready().await;

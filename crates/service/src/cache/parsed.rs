@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
+use assisted_core::model::connectivity_report::ParsedConnectivity;
 use assisted_core::model::facts::{HostFacts, read_inventory};
-use assisted_core::model::heard::Heard;
 use assisted_core::model::report::ReportKind;
 use assisted_store::{Recent, Report, ReportHash};
 use assisted_wire::inventory::Inventory;
@@ -19,7 +19,7 @@ const CONNECTIVITY: usize = 24 << 20;
 #[derive(Debug)]
 pub(crate) struct Parsed {
     inventories: Recent<ReportHash, Arc<Inventory>>,
-    connectivity: Recent<ReportHash, Arc<Heard>>,
+    connectivity: Recent<ReportHash, Arc<ParsedConnectivity>>,
 }
 
 impl Default for Parsed {
@@ -40,7 +40,8 @@ impl Parsed {
             }
             // Only addresses are kept.
             ReportKind::Connectivity => {
-                host.heard = remembered(&self.connectivity, hash, text.len() / 2, || Heard::parse(&text));
+                host.heard =
+                    remembered(&self.connectivity, hash, text.len() / 2, || ParsedConnectivity::parse(&text));
             }
             _ => {}
         }

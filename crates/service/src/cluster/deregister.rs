@@ -1,6 +1,6 @@
 //! A cluster is removed (service-api §4.9).
 
-use assisted_core::admission::gate::{Operation, check};
+use assisted_core::admission::precondition::{Operation, check};
 use assisted_core::decide::host::binding::release_host;
 use assisted_core::decide::host::registration::deregistered;
 use assisted_core::model::event::catalogue;

@@ -1,7 +1,7 @@
 //! The controller tells which authority signs the cluster's ingress (service-api §4.12).
 
 use assisted_core::admission::credentials::{KUBECONFIG, KUBECONFIG_NOINGRESS, with_ingress_ca};
-use assisted_core::admission::gate::{Operation, check};
+use assisted_core::admission::precondition::{Operation, check};
 use assisted_core::decide::cluster::kubeconfig;
 use assisted_core::model::facts::Facts;
 use assisted_core::model::refusal::Refusal;

@@ -4,7 +4,7 @@ use assisted_core::decide::host::disable::{disable_host, enable_host};
 use assisted_core::model::decision::Decision;
 use assisted_core::model::facts::HostFacts;
 use assisted_core::model::host::HostKey;
-use assisted_core::model::rejection::Rejection;
+use assisted_core::model::refusal_with_events::RefusalWithEvents;
 use assisted_wire::host::Host;
 use jiff::Timestamp;
 
@@ -13,7 +13,7 @@ use super::view::raw_host;
 use crate::fault::{Fault, attempt};
 use crate::{Caller, Error, Service};
 
-type Change = fn(&HostFacts, Timestamp) -> Result<Decision, Rejection>;
+type Change = fn(&HostFacts, Timestamp) -> Result<Decision, RefusalWithEvents>;
 
 impl Service {
     /// Takes a host out: it is heard, but takes part in nothing.

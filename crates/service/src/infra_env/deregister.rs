@@ -2,7 +2,7 @@
 
 use assisted_core::model::event::catalogue;
 use assisted_core::model::refusal::Refusal;
-use assisted_core::model::rejection::Rejection;
+use assisted_core::model::refusal_with_events::RefusalWithEvents;
 use assisted_store::{Batch, HostFilter};
 use assisted_wire::id::InfraEnvId;
 
@@ -24,7 +24,7 @@ impl Service {
         let refuse = |refusal: Refusal| {
             let values: &[(&str, &dyn std::fmt::Display)] = &[("error", &refusal.reason)];
             let event = catalogue::INFRA_ENV_DEREGISTER_FAILED.of_infra_env(id, None, values);
-            Rejection::told(refusal, event)
+            RefusalWithEvents::with_event(refusal, event)
         };
         let stored = self.store().infra_env(id).await?.ok_or_else(|| refuse(no_infra_env(id)))?;
         let filter = HostFilter { infra_env_id: Some(id), ..HostFilter::default() };

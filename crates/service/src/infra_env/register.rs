@@ -4,7 +4,7 @@ use assisted_core::admission::New;
 use assisted_core::admission::infra_env::{NewInfraEnv, create};
 use assisted_core::model::event::catalogue;
 use assisted_core::model::refusal::Refusal;
-use assisted_core::model::rejection::Rejection;
+use assisted_core::model::refusal_with_events::RefusalWithEvents;
 use assisted_store::{Batch, Deleted};
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams};
@@ -42,7 +42,7 @@ impl Service {
         let refuse = |refusal: Refusal| {
             let values: &[(&str, &dyn std::fmt::Display)] = &[("error", &refusal.reason)];
             let event = catalogue::INFRA_ENV_REGISTRATION_FAILED.of_infra_env(id, params.cluster_id, values);
-            Rejection::told(refusal, event)
+            RefusalWithEvents::with_event(refusal, event)
         };
         // Only an id that the settings fix can be taken.
         if !self.settings().clusters.infra_env_id.is_empty() && self.store().infra_env(id).await?.is_some() {

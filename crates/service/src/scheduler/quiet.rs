@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use assisted_core::model::facts::Facts;
 use assisted_core::state::host::check_in::disconnects_at;
-use assisted_core::state::host::clock::due_at;
-use assisted_core::state::host::surroundings::Surroundings;
+use assisted_core::state::host::cluster_context::ClusterContext;
+use assisted_core::state::host::next_deadline::due_at;
 use assisted_store::{Due, LeasedItem, Marks};
 use assisted_wire::cluster::ClusterStatus::{AddingHosts, Insufficient, PendingForInput, Ready};
 use jiff::{SignedDuration, Timestamp};
@@ -73,7 +73,7 @@ impl Quiet {
                 });
             }
         }
-        let around = Surroundings::of(facts);
+        let around = ClusterContext::of(facts);
         let waits = || facts.hosts.iter().any(|host| due_at(host, &around).is_some());
         // Whatever else the domain waits for is not a matter of being heard.
         if described && first.is_some() && next == first && !waits() {

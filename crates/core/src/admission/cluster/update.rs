@@ -14,9 +14,9 @@ use crate::admission::feature::{Configuration, compatibility};
 use crate::admission::field::{
     cluster_name, disk_encryption, dns, ignition_endpoint, ntp, proxy, pull_secret, ssh_key, tags,
 };
-use crate::admission::gate::{self, Operation};
 use crate::admission::network::lists::Lists;
 use crate::admission::network::{cidr, dual_stack, primary_stack};
+use crate::admission::precondition::{self, Operation};
 use crate::admission::topology;
 use crate::catalogue::feature::usage::Usages;
 use crate::catalogue::operators::selection::{self, Selecting};
@@ -62,7 +62,7 @@ pub fn update(
     let version = Some(stored.cluster.openshift_version.as_str()).filter(|version| !version.is_empty());
     let (http, https) = (params.http_proxy.as_ref(), params.https_proxy.as_ref());
     proxy::check(http, https, params.no_proxy.as_ref(), version).map_err(refuse)?;
-    gate::check(Operation::Update, &stored.cluster)?;
+    precondition::check(Operation::Update, &stored.cluster)?;
     let platform = on_update(&stored.cluster, params.platform.as_ref(), params.user_managed_networking)?;
     check_single_node(&stored.cluster, params)?;
     let name = params.name.as_deref().unwrap_or(&stored.cluster.name);

@@ -16,7 +16,7 @@ use crate::model::cluster::IpStack;
 use crate::model::facts::Facts;
 use crate::model::refusal::Refusal;
 use crate::network::address::canonical;
-use crate::network::free::FreeAddresses;
+use crate::network::free_addresses::FreeAddresses;
 use crate::network::machine::required_network_of_vip;
 
 /// Whether the load balancer is the user's, after the update.

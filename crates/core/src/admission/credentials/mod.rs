@@ -5,7 +5,7 @@ mod ingress;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::operator::OperatorStatus;
 
-use crate::admission::gate::{self, Invoker, Operation};
+use crate::admission::precondition::{self, Invoker, Operation};
 use crate::catalogue::operators::CONSOLE;
 use crate::model::refusal::Refusal;
 use crate::policy::Policy;
@@ -36,7 +36,7 @@ pub fn check_download(cluster: &Cluster, file: &str, policy: &Policy) -> Result<
         KUBEADMIN_PASSWORD => Operation::KubeadminPassword(Invoker::of(policy)),
         _ => Operation::Files,
     };
-    gate::check(operation, cluster)
+    precondition::check(operation, cluster)
 }
 
 /// Address of the web console; `None` for a cluster that has none.

@@ -12,7 +12,7 @@ use super::{dual_stack, family};
 use crate::catalogue::feature::rule::{Target, is_available};
 use crate::model::cluster::IpStack;
 use crate::model::refusal::{Refusal, collected};
-use crate::network::free::FreeAddresses;
+use crate::network::free_addresses::FreeAddresses;
 use crate::network::vip::{FreeCheck, verify, verify_any};
 
 /// A configuration whose VIPs and networks are judged, as it would be.

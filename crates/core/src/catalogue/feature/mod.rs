@@ -8,4 +8,4 @@ pub mod usage;
 
 pub use bundles::bundles;
 pub use query::{FeatureQuery, QueryError, architectures, detailed, features};
-pub use rule::{Judgement, Target, level};
+pub use rule::{Support, Target, level};

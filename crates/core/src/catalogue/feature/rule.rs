@@ -36,12 +36,12 @@ impl<'a> Target<'a> {
 
 /// A level, with the reason when it is not supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Judgement {
+pub struct Support {
     pub level: SupportLevel,
     pub reason: Option<IncompatibilityReason>,
 }
 
-impl Judgement {
+impl Support {
     pub(crate) const fn level(level: SupportLevel) -> Self {
         Self { level, reason: None }
     }
@@ -114,8 +114,8 @@ impl Rule {
         self.features.iter().copied().chain(below.map(|(_, id)| *id))
     }
 
-    fn of_version(&self, version: &str) -> Judgement {
-        let by_version = Judgement::unavailable(IncompatibilityReason::OpenshiftVersion);
+    fn of_version(&self, version: &str) -> Support {
+        let by_version = Support::unavailable(IncompatibilityReason::OpenshiftVersion);
         let version = base(version);
         if let Some(until) = self.until
             && version.is_none_or(|version| version >= until)
@@ -124,7 +124,7 @@ impl Rule {
         }
         let version = version.unwrap_or(ALWAYS);
         let reached = self.levels.iter().rev().find(|(from, _)| version >= *from);
-        reached.map_or(by_version, |(_, level)| Judgement::level(*level))
+        reached.map_or(by_version, |(_, level)| Support::level(*level))
     }
 
     fn excludes_platform(&self, target: &Target<'_>) -> bool {
@@ -153,16 +153,16 @@ pub fn name(id: FeatureSupportLevelId) -> &'static str {
 }
 
 /// The level of a feature.
-pub fn level(id: FeatureSupportLevelId, target: &Target<'_>) -> Judgement {
-    let Some(rule) = of(id) else { return Judgement::unavailable(IncompatibilityReason::OpenshiftVersion) };
+pub fn level(id: FeatureSupportLevelId, target: &Target<'_>) -> Support {
+    let Some(rule) = of(id) else { return Support::unavailable(IncompatibilityReason::OpenshiftVersion) };
     if rule.excludes_architecture(target) {
-        return Judgement::unavailable(IncompatibilityReason::CpuArchitecture);
+        return Support::unavailable(IncompatibilityReason::CpuArchitecture);
     }
     if let Some(special) = rules::special(id, target) {
         return special;
     }
     if rule.excludes_platform(target) {
-        return Judgement::unavailable(IncompatibilityReason::Platform);
+        return Support::unavailable(IncompatibilityReason::Platform);
     }
     rule.of_version(target.version)
 }

@@ -7,7 +7,7 @@ use assisted_wire::support_level::FeatureSupportLevelId as Id;
 use assisted_wire::support_level::IncompatibilityReason;
 use assisted_wire::support_level::SupportLevel::{DevPreview, Supported, TechPreview, Unsupported};
 
-use super::rule::{Judgement, Not, Rule, Target};
+use super::rule::{Not, Rule, Support, Target};
 
 const IBM: &[Cpu] = &[Cpu::S390x, Cpu::Ppc64le];
 const NOT_X86: &[Cpu] = &[Cpu::Arm64, Cpu::S390x, Cpu::Ppc64le];
@@ -15,29 +15,29 @@ const CLOUD: [Id; 2] = [Id::NutanixIntegration, Id::VsphereIntegration];
 const TWO_NODES: &[Id] = &[CLOUD[0], CLOUD[1], Id::ExternalPlatform, Id::ExternalPlatformOci];
 
 /// What no table can say.
-pub(super) fn special(id: Id, target: &Target<'_>) -> Option<Judgement> {
+pub(super) fn special(id: Id, target: &Target<'_>) -> Option<Support> {
     match id {
         Id::Sno | Id::SingleNodeExpansion => {
             let early = base(target.version) == Some(Base(4, 13)) && IBM.contains(&target.architecture);
             let shut = matches!(target.platform, Some(Platform::Nutanix | Platform::Vsphere));
-            (early && !shut).then_some(Judgement::level(DevPreview))
+            (early && !shut).then_some(Support::level(DevPreview))
         }
         Id::Cnv => {
             let shut = matches!(target.platform, Some(Platform::Nutanix | Platform::Vsphere));
-            (target.architecture == Cpu::Arm64 && !shut).then_some(Judgement::level(DevPreview))
+            (target.architecture == Cpu::Arm64 && !shut).then_some(Support::level(DevPreview))
         }
         Id::Tna => {
             let shut = target.platform == Some(Platform::None)
                 && base(target.version).is_none_or(|version| version < Base(4, 22));
-            shut.then_some(Judgement::unavailable(IncompatibilityReason::Platform))
+            shut.then_some(Support::unavailable(IncompatibilityReason::Platform))
         }
         Id::FullIso => target
             .is_oci()
-            .then_some(Judgement::unavailable(IncompatibilityReason::OciExternalIntegrationDisabled)),
+            .then_some(Support::unavailable(IncompatibilityReason::OciExternalIntegrationDisabled)),
         Id::PlatformManagedNetworking => {
             let own = matches!(target.platform, Some(Platform::External | Platform::None));
             let reason = Some(IncompatibilityReason::Platform);
-            (!own).then_some(Judgement { level: Unsupported, reason })
+            (!own).then_some(Support { level: Unsupported, reason })
         }
         _ => None,
     }

@@ -7,7 +7,7 @@ use assisted_wire::requirements::{
 };
 
 use super::selection::SelectionInput;
-use crate::catalogue::operators::{self, Extra, HostView, Operator, Preflight, RolePreflight};
+use crate::catalogue::operators::{self, HostView, Operator, OperatorRequirements, Preflight, RolePreflight};
 use crate::model::topology;
 use crate::policy::Operators;
 
@@ -27,7 +27,7 @@ pub(super) fn of_host(input: &SelectionInput<'_>) -> Vec<OperatorHostRequirement
     listed.collect()
 }
 
-fn details(extra: Extra) -> Details {
+fn details(extra: OperatorRequirements) -> Details {
     Details { cpu_cores: extra.cpu_cores, ram_mib: extra.ram_mib, ..Details::default() }
 }
 
@@ -35,7 +35,7 @@ fn of_operator(operator: &Operator, cluster: &Cluster, policy: &Operators) -> Op
     let Preflight { master, worker } = operator.behaviour.preflight(cluster, policy);
     let role = |role: RolePreflight| HostTypeHardwareRequirements {
         quantitative: Some(details(role.extra)),
-        qualitative: Some(role.words),
+        qualitative: Some(role.qualitative),
     };
     OperatorHardwareRequirements {
         operator_name: operator.name.to_owned(),

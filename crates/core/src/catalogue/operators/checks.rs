@@ -3,7 +3,7 @@
 use assisted_wire::inventory::{Inventory, SecureBootState};
 use serde_json::{Value, json};
 
-use super::definition::Extra;
+use super::definition::OperatorRequirements;
 use super::view::{ClusterView, HostView};
 use crate::catalogue::feature::rule::Target;
 use crate::model::outcome::Outcome;
@@ -11,15 +11,15 @@ use crate::model::outcome::Outcome;
 const MIB: i64 = 1 << 20;
 
 /// Processors and usable memory (MiB) of a machine.
-pub(super) fn resources(inventory: &Inventory) -> Extra {
-    Extra::new(
+pub(super) fn resources(inventory: &Inventory) -> OperatorRequirements {
+    OperatorRequirements::new(
         inventory.cpu.as_ref().map_or(0, |cpu| cpu.count),
         inventory.memory.as_ref().map_or(0, |memory| memory.usable_bytes / MIB),
     )
 }
 
 /// A machine that is too small.
-pub(super) fn too_small(texts: &[String], has: Extra, needs: Extra) -> Outcome {
+pub(super) fn too_small(texts: &[String], has: OperatorRequirements, needs: OperatorRequirements) -> Outcome {
     Outcome::failure(texts.join("\n"))
         .measured(format!("{} CPU cores, {} MiB", has.cpu_cores, has.ram_mib))
         .required(format!("{} CPU cores, {} MiB", needs.cpu_cores, needs.ram_mib))
@@ -27,7 +27,11 @@ pub(super) fn too_small(texts: &[String], has: Extra, needs: Extra) -> Outcome {
 }
 
 /// What is lacking for an operator, in its words; empty when nothing is.
-pub(super) fn lacking(full_name: &str, has: Extra, needs: Extra) -> Vec<String> {
+pub(super) fn lacking(
+    full_name: &str,
+    has: OperatorRequirements,
+    needs: OperatorRequirements,
+) -> Vec<String> {
     let mut texts = Vec::new();
     if has.cpu_cores < needs.cpu_cores {
         // The blank at its end is part of the text.
@@ -49,7 +53,7 @@ pub(super) fn lacking(full_name: &str, has: Extra, needs: Extra) -> Vec<String> 
 pub(super) fn has_resources(
     host: &HostView<'_>,
     full_name: &str,
-    needs: Extra,
+    needs: OperatorRequirements,
     pending: &'static str,
 ) -> Outcome {
     let Some(inventory) = host.inventory else { return Outcome::awaits_inventory(pending) };

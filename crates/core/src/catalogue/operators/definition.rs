@@ -172,8 +172,8 @@ impl FileNames {
 /// What an operator asks and brings; unless it says so, nothing.
 pub(crate) trait Behaviour: Sync {
     /// What it takes of a host that is there.
-    fn requirements(&self, _host: &HostView<'_>) -> Extra {
-        Extra::default()
+    fn requirements(&self, _host: &HostView<'_>) -> OperatorRequirements {
+        OperatorRequirements::default()
     }
 
     /// What it would take of hosts that are not there yet.
@@ -215,12 +215,12 @@ impl Behaviour for SubscriptionOnly {}
 
 /// What an operator takes of a host, besides what OpenShift itself does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Extra {
+pub(crate) struct OperatorRequirements {
     pub cpu_cores: i64,
     pub ram_mib: i64,
 }
 
-impl Extra {
+impl OperatorRequirements {
     pub fn new(cpu_cores: i64, ram_mib: i64) -> Self {
         Self { cpu_cores, ram_mib }
     }
@@ -240,13 +240,13 @@ pub(crate) struct Preflight {
 /// What an operator takes of the hosts of a role: numbers, and words for what depends on the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RolePreflight {
-    pub extra: Extra,
-    pub words: Vec<String>,
+    pub extra: OperatorRequirements,
+    pub qualitative: Vec<String>,
 }
 
 impl RolePreflight {
-    pub fn new(extra: Extra, words: &[&str]) -> Self {
-        Self { extra, words: words.iter().map(|word| (*word).to_owned()).collect() }
+    pub fn new(extra: OperatorRequirements, qualitative: &[&str]) -> Self {
+        Self { extra, qualitative: qualitative.iter().map(|text| (*text).to_owned()).collect() }
     }
 }
 
@@ -257,7 +257,7 @@ impl Preflight {
     }
 
     /// Processors and memory of both roles, in numbers and in words.
-    pub fn of_resources(extra: Extra) -> Self {
+    pub fn of_resources(extra: OperatorRequirements) -> Self {
         let words = [
             format!("{} MiB of additional RAM", extra.ram_mib),
             format!("{} additional CPUs", extra.cpu_cores),

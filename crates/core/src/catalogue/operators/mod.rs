@@ -19,7 +19,7 @@ use assisted_wire::cluster::Cluster;
 use assisted_wire::operator::OperatorType;
 
 pub use self::definition::Operator;
-pub(crate) use self::definition::{Behaviour, Extra, Preflight, RolePreflight};
+pub(crate) use self::definition::{Behaviour, OperatorRequirements, Preflight, RolePreflight};
 pub(crate) use self::olm::openshift_ai::gpu_support;
 pub use self::view::ClusterView;
 pub(crate) use self::view::HostView;
@@ -92,7 +92,7 @@ pub(crate) fn is_selected(cluster: &Cluster, name: &str) -> bool {
 /// What each operator of the host's cluster takes of the host.
 pub(crate) fn requirements<'a>(
     host: &'a HostView<'a>,
-) -> impl Iterator<Item = (&'static Operator, Extra)> + 'a {
+) -> impl Iterator<Item = (&'static Operator, OperatorRequirements)> + 'a {
     let selected = OPERATORS.iter().filter(|operator| is_selected(host.cluster, operator.name));
     selected.map(|operator| (operator, operator.behaviour.requirements(host)))
 }

@@ -2,26 +2,26 @@
 
 use assisted_wire::cluster::LogsState;
 
-use crate::decide::refresh::Draft;
+use crate::decide::refresh::WorkingCopy;
 use crate::model::decision::Decision;
 use crate::model::event::catalogue;
 use crate::model::facts::Facts;
 
 /// The controller tells how far the collection of logs is.
 pub fn progress(facts: &Facts, state: LogsState) -> Decision {
-    let mut draft = Draft::new(facts);
+    let mut draft = WorkingCopy::new(facts);
     if let Some(record) = &mut draft.facts.cluster {
         record.cluster.logs_info = Some(state);
         if state == LogsState::Requested {
             record.cluster.controller_logs_started_at = facts.now.into();
         }
     }
-    draft.settled()
+    draft.reconciled()
 }
 
 /// The controller's logs were stored.
 pub fn uploaded(facts: &Facts) -> Decision {
-    let mut draft = Draft::new(facts);
+    let mut draft = WorkingCopy::new(facts);
     if let Some(record) = &mut draft.facts.cluster {
         if record.cluster.controller_logs_collected_at.is_zero() {
             draft.events.push(catalogue::CLUSTER_LOGS_UPLOADED.of_cluster(record.cluster.id, &[]));
@@ -29,7 +29,7 @@ pub fn uploaded(facts: &Facts) -> Decision {
         record.cluster.controller_logs_collected_at = facts.now.into();
         record.cluster.logs_info = Some(LogsState::Collecting);
     }
-    draft.settled()
+    draft.reconciled()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use assisted_wire::cluster::{ClusterKind, ClusterStatus};
 
-use crate::decide::refresh::Draft;
+use crate::decide::refresh::WorkingCopy;
 use crate::model::decision::Decision;
 use crate::model::facts::Facts;
 use crate::model::refusal::Refusal;
@@ -14,8 +14,8 @@ use crate::model::topology;
 ///
 /// `Invalid` when the cluster is not installed, or was not installed here.
 pub fn transform(facts: &Facts) -> Result<Decision, Refusal> {
-    let mut draft = Draft::new(facts);
-    let Some(record) = &mut draft.facts.cluster else { return Ok(draft.unsettled()) };
+    let mut draft = WorkingCopy::new(facts);
+    let Some(record) = &mut draft.facts.cluster else { return Ok(draft.unreconciled()) };
     let cluster = &mut record.cluster;
     let refuse = |expected: &str| {
         let id = cluster.id;
@@ -33,5 +33,5 @@ pub fn transform(facts: &Facts) -> Result<Decision, Refusal> {
     let name = || format!("api.{}.{}", cluster.name, cluster.base_dns_domain);
     let vip = vip.filter(|_| !topology::is_user_managed_networking(cluster));
     cluster.api_vip_dns_name = Some(vip.unwrap_or_else(name));
-    Ok(draft.settled())
+    Ok(draft.reconciled())
 }

@@ -2,8 +2,8 @@
 
 use assisted_wire::cluster::FinalizingStage;
 
-use crate::admission::gate::{self, Operation};
-use crate::decide::refresh::Draft;
+use crate::admission::precondition::{self, Operation};
+use crate::decide::refresh::WorkingCopy;
 use crate::model::decision::Decision;
 use crate::model::event::catalogue;
 use crate::model::facts::Facts;
@@ -16,10 +16,10 @@ use crate::state::cluster::{effect, progress};
 ///
 /// `Invalid` when the cluster is not being installed.
 pub fn report(facts: &Facts, stage: FinalizingStage) -> Result<Decision, Refusal> {
-    let mut draft = Draft::new(facts);
+    let mut draft = WorkingCopy::new(facts);
     if let Some(record) = &mut draft.facts.cluster {
         let cluster = &mut record.cluster;
-        gate::check(Operation::FinalizingStage, cluster)?;
+        precondition::check(Operation::FinalizingStage, cluster)?;
         if progress::stage(cluster) != Some(stage) {
             cluster.progress.get_or_insert_default().finalizing_stage = Some(stage);
             effect::restart_stage(cluster, facts.now.into());
@@ -27,5 +27,5 @@ pub fn report(facts: &Facts, stage: FinalizingStage) -> Result<Decision, Refusal
             draft.events.push(spec.of_cluster(cluster.id, &[("finalizing_stage", &stage)]));
         }
     }
-    Ok(draft.settled())
+    Ok(draft.reconciled())
 }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use assisted_wire::operator::OperatorMonitorReport;
 
-use crate::decide::refresh::Draft;
+use crate::decide::refresh::WorkingCopy;
 use crate::model::decision::Decision;
 use crate::model::event::catalogue;
 use crate::model::facts::Facts;
@@ -21,7 +21,7 @@ pub fn report(facts: &Facts, report: &OperatorMonitorReport) -> Result<Decision,
         return Err(Refusal::invalid("empty operator name is not allowed"));
     }
     let unknown = || Refusal::not_found(format!("operator {} not found", report.name));
-    let mut draft = Draft::new(facts);
+    let mut draft = WorkingCopy::new(facts);
     let cluster = &mut draft.facts.cluster.as_mut().ok_or_else(unknown)?.cluster;
     let mut operators = cluster.monitored_operators.iter_mut().flatten();
     let operator = operators.find(|operator| operator.name == report.name).ok_or_else(unknown)?;
@@ -43,5 +43,5 @@ pub fn report(facts: &Facts, report: &OperatorMonitorReport) -> Result<Decision,
         &[("operator_name", &operator.name), ("status", status), ("status_info", &operator.status_info)];
     draft.events.push(catalogue::CLUSTER_OPERATOR_STATUS.of_cluster(cluster.id, values));
     progress::finalize(cluster);
-    Ok(draft.settled())
+    Ok(draft.reconciled())
 }

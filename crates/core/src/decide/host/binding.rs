@@ -13,7 +13,7 @@ use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
 use crate::model::infra_env::InfraEnvRecord;
 use crate::model::refusal::{Refusal, RefusalKind};
-use crate::model::rejection::Rejection;
+use crate::model::refusal_with_events::RefusalWithEvents;
 use crate::policy::Policy;
 use crate::state::host::transition::{BIND, HostRule, RECLAIM, UNBIND, follow, rule_of};
 use crate::state::host::{forget, state};
@@ -29,7 +29,7 @@ pub fn bind_host(
     cluster: &ClusterRecord,
     policy: &Policy,
     now: Timestamp,
-) -> Result<Decision, Rejection> {
+) -> Result<Decision, RefusalWithEvents> {
     let (id, cluster_id) = (host.record.host.id, cluster.cluster.id);
     if let Some(bound) = host.record.host.cluster_id {
         return Err(Refusal::conflict(format!("Host {id} is already bound to cluster {bound}")).into());
@@ -39,7 +39,7 @@ pub fn bind_host(
             &[("cluster_id", &cluster_id), ("message", &refusal.reason)];
         let event =
             NewEvent { cluster_id: Some(cluster_id), ..catalogue::HOST_BIND_FAILED.of_host(host, values) };
-        Rejection::told(refusal, event)
+        RefusalWithEvents::with_event(refusal, event)
     };
     fits(host, infra_env, cluster, policy).map_err(refuse)?;
     accepts_hosts(&cluster.cluster).map_err(refuse)?;
@@ -91,7 +91,7 @@ pub fn unbind_host(
     host: &HostFacts,
     infra_env: &InfraEnvRecord,
     now: Timestamp,
-) -> Result<Decision, Rejection> {
+) -> Result<Decision, RefusalWithEvents> {
     let id = host.record.host.id;
     if state::INSTALLING.contains(&host.record.host.status) {
         let reason = format!("Cannot unbind Host {id} while it is in the middle of installing.");
@@ -102,7 +102,7 @@ pub fn unbind_host(
     }
     let refuse = |refusal: Refusal| {
         let event = catalogue::HOST_UNBIND_FAILED.of_host(host, &[("message", &refusal.reason)]);
-        Rejection::told(refusal, event)
+        RefusalWithEvents::with_event(refusal, event)
     };
     if let Some(cluster_id) = infra_env.infra_env.cluster_id {
         let infra_env_id = infra_env.infra_env.id;

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::model::decision::Decision;
 use crate::model::facts::HostFacts;
 use crate::model::refusal::Refusal;
-use crate::model::rejection::Rejection;
+use crate::model::refusal_with_events::RefusalWithEvents;
 use crate::state::host::forget;
 use crate::state::host::transition::{DISABLE, ENABLE, Effect, HostRule, follow, rule_of};
 
@@ -14,7 +14,7 @@ use crate::state::host::transition::{DISABLE, ENABLE, Effect, HostRule, follow, 
 /// # Errors
 ///
 /// `Conflict` unless the host waits for an installation.
-pub fn disable_host(host: &HostFacts, now: Timestamp) -> Result<Decision, Rejection> {
+pub fn disable_host(host: &HostFacts, now: Timestamp) -> Result<Decision, RefusalWithEvents> {
     run(DISABLE, host, "disabled", now)
 }
 
@@ -23,7 +23,7 @@ pub fn disable_host(host: &HostFacts, now: Timestamp) -> Result<Decision, Reject
 /// # Errors
 ///
 /// `Conflict` unless the host is disabled.
-pub fn enable_host(host: &HostFacts, now: Timestamp) -> Result<Decision, Rejection> {
+pub fn enable_host(host: &HostFacts, now: Timestamp) -> Result<Decision, RefusalWithEvents> {
     run(ENABLE, host, "enabled", now)
 }
 
@@ -32,7 +32,7 @@ fn run(
     host: &HostFacts,
     what: &str,
     now: Timestamp,
-) -> Result<Decision, Rejection> {
+) -> Result<Decision, RefusalWithEvents> {
     let (id, status) = (host.record.host.id, host.record.host.status);
     let rule = rule_of(table, host)
         .ok_or_else(|| Refusal::conflict(format!("Host {id} is in {status} state, it cannot be {what}")))?;

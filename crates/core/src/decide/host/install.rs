@@ -8,7 +8,7 @@ use crate::model::facts::HostFacts;
 use crate::model::refusal::Refusal;
 use crate::policy::Policy;
 use crate::state::host::format::begin;
-use crate::state::host::situation::Situation;
+use crate::state::host::rule_context::RuleContext;
 use crate::state::host::transition::{INSTALL, follow};
 use crate::state::machine::choose;
 
@@ -43,8 +43,8 @@ pub fn install_day2(
     events: &mut Vec<NewEvent>,
 ) -> Result<(), Refusal> {
     let status = host.record.host.status;
-    let situation = Situation::alone(host);
-    let Some(rule) = choose(INSTALL, &status, &|condition| condition.holds(&situation)) else {
+    let rule_context = RuleContext::alone(host);
+    let Some(rule) = choose(INSTALL, &status, &|condition| condition.holds(&rule_context)) else {
         return Err(Refusal::conflict(format!("cannot install host in state {status} after refresh")));
     };
     follow(rule, host, now, events);

@@ -9,7 +9,7 @@ use crate::model::facts::{Facts, HostFacts};
 use crate::model::host::HostKey;
 use crate::model::refusal::Refusal;
 use crate::state::host::refresh::set_stage_updated_at;
-use crate::state::host::situation::Situation;
+use crate::state::host::rule_context::RuleContext;
 use crate::state::host::transition::PROGRESS;
 use crate::state::host::{stage, state, status_info};
 use crate::state::machine::choose;
@@ -111,9 +111,9 @@ fn reach(facts: &Facts, host: &mut HostFacts, stage: HostStage, info: &str, even
         fields.stage_started_at = now;
     }
     set_stage_updated_at(host, now);
-    let situation = Situation::alone(host);
-    let rule = choose(PROGRESS, &host.record.host.status, &|condition| condition.holds(&situation));
+    let rule_context = RuleContext::alone(host);
+    let rule = choose(PROGRESS, &host.record.host.status, &|condition| condition.holds(&rule_context));
     let Some((to, text)) = rule.and_then(|rule| Some((rule.to?, rule.info?))) else { return };
-    let text = status_info::fill(text, &situation).into_owned();
+    let text = status_info::fill(text, &rule_context).into_owned();
     state::enter(host, to, &text, facts.now, events);
 }

@@ -10,7 +10,7 @@ use assisted_wire::probe_requests::NextStepCmdRequest;
 use assisted_wire::time::DateTime;
 use jiff::Timestamp;
 
-use crate::admission::gate::{self, Operation};
+use crate::admission::precondition::{self, Operation};
 use crate::model::cluster::ClusterRecord;
 use crate::model::decision::Decision;
 use crate::model::event::{NewEvent, catalogue};
@@ -18,11 +18,11 @@ use crate::model::facts::HostFacts;
 use crate::model::host::{HostKey, HostRecord};
 use crate::model::infra_env::InfraEnvRecord;
 use crate::model::refusal::Refusal;
-use crate::model::rejection::Rejection;
+use crate::model::refusal_with_events::RefusalWithEvents;
 use crate::model::{disk, topology};
 use crate::policy::Policy;
 use crate::state::cluster::preparation;
-use crate::state::host::situation::Situation;
+use crate::state::host::rule_context::RuleContext;
 use crate::state::host::transition::{Effect, REGISTER};
 use crate::state::host::{forget, stage, state, status_info};
 use crate::state::machine::choose;
@@ -44,7 +44,7 @@ pub struct Registered {
 ///
 /// `Conflict` when it is in the wrong state.
 pub fn accepts_hosts(cluster: &Cluster) -> Result<(), Refusal> {
-    gate::check(Operation::AddHost, cluster)
+    precondition::check(Operation::AddHost, cluster)
 }
 
 /// Registers a host. `cluster` is that of the infra-env, else that of the known host.
@@ -59,7 +59,7 @@ pub fn register_host(
     params: &HostCreateParams,
     user_name: &str,
     now: Timestamp,
-) -> Result<Registered, Rejection> {
+) -> Result<Registered, RefusalWithEvents> {
     if infra_env.infra_env.r#type == ImageType::DisconnectedIso {
         let reason = "Cannot register a host to an InfraEnv with disconnected-iso type";
         return Err(Refusal::invalid(reason).into());
@@ -114,10 +114,10 @@ fn create(
     mut host: HostFacts,
     cluster: Option<&ClusterRecord>,
     now: Timestamp,
-) -> Result<Registered, Rejection> {
+) -> Result<Registered, RefusalWithEvents> {
     if let Some(Err(refusal)) = cluster.map(|record| accepts_hosts(&record.cluster)) {
         let event = catalogue::HOST_REGISTRATION_FAILED.of_host(&host, &[("message", &refusal.reason)]);
-        return Err(Rejection::told(refusal, event));
+        return Err(RefusalWithEvents::with_event(refusal, event));
     }
     status_info::DISCOVERING.clone_into(&mut host.record.host.status_info);
     host.record.host.status_updated_at = now.into();
@@ -130,14 +130,17 @@ fn again(
     candidate: &Host,
     cluster: Option<&ClusterRecord>,
     now: Timestamp,
-) -> Result<Registered, Rejection> {
+) -> Result<Registered, RefusalWithEvents> {
     let refuse = |refusal: Refusal| {
         let message = format!("Failed to register host {}: {}", host.name(), refusal.reason);
-        Rejection::told(refusal, catalogue::HOST_REGISTRATION_FAILED.of_host(host, &[("message", &message)]))
+        RefusalWithEvents::with_event(
+            refusal,
+            catalogue::HOST_REGISTRATION_FAILED.of_host(host, &[("message", &message)]),
+        )
     };
     let status = host.record.host.status;
-    let situation = Situation::alone(host);
-    let rule = choose(REGISTER, &status, &|condition| condition.holds(&situation))
+    let rule_context = RuleContext::alone(host);
+    let rule = choose(REGISTER, &status, &|condition| condition.holds(&rule_context))
         .ok_or_else(|| refuse(Refusal::invalid("no condition found to run transition")))?;
     let (mut after, mut events, mut changed_cluster) = (host.clone(), Vec::new(), None);
     after.record.host.registered_at = now.into();

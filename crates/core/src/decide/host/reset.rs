@@ -9,7 +9,7 @@ use crate::model::disk;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
 use crate::model::refusal::{Refusal, RefusalKind};
-use crate::model::rejection::Rejection;
+use crate::model::refusal_with_events::RefusalWithEvents;
 use crate::model::report::ReportKind;
 use crate::state::host::state;
 use crate::state::host::transition::{RESET, follow, rule_of};
@@ -35,7 +35,7 @@ pub fn reset(host: &mut HostFacts, now: Timestamp, events: &mut Vec<NewEvent>) -
 /// # Errors
 ///
 /// The host is not such a host, or in a state that can't be reset.
-pub fn reset_host(host: &HostFacts, now: Timestamp) -> Result<Decision, Rejection> {
+pub fn reset_host(host: &HostFacts, now: Timestamp) -> Result<Decision, RefusalWithEvents> {
     if !host.is_day2() {
         return Err(Refusal::conflict("method only allowed when adding hosts to an existing cluster").into());
     }
@@ -45,7 +45,7 @@ pub fn reset_host(host: &HostFacts, now: Timestamp) -> Result<Decision, Rejectio
     let (mut after, mut events) = (host.clone(), Vec::new());
     match reset(&mut after, now, &mut events) {
         Ok(()) => Ok(Decision::of_host(host, after, now, events)),
-        Err(refusal) => Err(Rejection { refusal, events }),
+        Err(refusal) => Err(RefusalWithEvents { refusal, events }),
     }
 }
 

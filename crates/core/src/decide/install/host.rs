@@ -1,7 +1,7 @@
 //! A host is installed into a cluster that runs already (state-machines §8.3).
 
 use crate::decide::host;
-use crate::decide::refresh::Draft;
+use crate::decide::refresh::WorkingCopy;
 use crate::model::decision::Decision;
 use crate::model::event::catalogue;
 use crate::model::facts::Facts;
@@ -15,7 +15,7 @@ use crate::model::refusal::Refusal;
 /// `NotFound` when the host is not among the facts or not bound, `Conflict` when it joins no installed cluster, is not
 /// ready, or is real and the service only simulates.
 pub fn install_host(facts: &Facts, key: HostKey) -> Result<Decision, Refusal> {
-    let mut draft = Draft::new(facts);
+    let mut draft = WorkingCopy::new(facts);
     let unknown = || Refusal::not_found(format!("Host {} not found", key.host_id));
     let place = draft.facts.hosts.iter().position(|host| host.key() == key).ok_or_else(unknown)?;
     host::install::may_install(&draft.facts.hosts[place])?;
@@ -25,8 +25,8 @@ pub fn install_host(facts: &Facts, key: HostKey) -> Result<Decision, Refusal> {
     {
         draft.events.push(catalogue::INSTALLATION_SIMULATED.of_cluster(cluster_id, &[]));
     }
-    draft.settle();
+    draft.reconcile();
     let (policy, now) = (&facts.policy, facts.now);
     host::install::install_day2(&mut draft.facts.hosts[place], policy, now, &mut draft.events)?;
-    Ok(draft.settled())
+    Ok(draft.reconciled())
 }

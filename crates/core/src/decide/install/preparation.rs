@@ -3,7 +3,7 @@
 use assisted_wire::cluster::{ClusterStatus, InstallationPreparationStatus as Status};
 use uuid::Uuid;
 
-use crate::decide::refresh::Draft;
+use crate::decide::refresh::WorkingCopy;
 use crate::model::action::Attempt;
 use crate::model::cluster::{ClusterRecord, PayloadImages};
 use crate::model::decision::Decision;
@@ -20,11 +20,11 @@ pub struct Generated {
 
 /// The release payload was read: hosts can check whether they get its images.
 pub fn payload_read(facts: &Facts, images: PayloadImages) -> Decision {
-    let mut draft = Draft::new(facts);
+    let mut draft = WorkingCopy::new(facts);
     if let Some(record) = &mut draft.facts.cluster {
         record.payload = images;
     }
-    draft.settled()
+    draft.reconciled()
 }
 
 /// Whether a cluster still waits for the files of an attempt.
@@ -41,7 +41,7 @@ pub fn awaits(record: &ClusterRecord, attempt: Attempt) -> bool {
 ///
 /// Harmless when it is told twice, when the user has given the attempt up meanwhile, or begun another.
 pub fn generated(facts: &Facts, attempt: Attempt, outcome: Result<Generated, String>) -> Decision {
-    let mut draft = Draft::new(facts);
+    let mut draft = WorkingCopy::new(facts);
     if let Some(record) = draft.facts.cluster.as_mut().filter(|record| awaits(record, attempt)) {
         let cluster = &mut record.cluster;
         match outcome {
@@ -59,5 +59,5 @@ pub fn generated(facts: &Facts, attempt: Attempt, outcome: Result<Generated, Str
             }
         }
     }
-    draft.settled()
+    draft.reconciled()
 }

@@ -1,13 +1,13 @@
 //! A user resets the installation (state-machines §3.5).
 
 use crate::decide::host;
-use crate::decide::refresh::Draft;
+use crate::decide::refresh::WorkingCopy;
 use crate::model::action::Action;
 use crate::model::decision::Decision;
 use crate::model::event::catalogue;
 use crate::model::facts::Facts;
 use crate::model::refusal::Refusal;
-use crate::model::rejection::Rejection;
+use crate::model::refusal_with_events::RefusalWithEvents;
 use crate::state::cluster::refresh::request;
 use crate::state::cluster::transition::RESET;
 
@@ -19,14 +19,14 @@ use super::wrong_state;
 ///
 /// `Conflict` when cluster or any host is in another state. Nothing is changed then, but what was tried is told
 /// (state-machines §11).
-pub fn reset(facts: &Facts) -> Result<Decision, Rejection> {
-    let mut draft = Draft::new(facts);
+pub fn reset(facts: &Facts) -> Result<Decision, RefusalWithEvents> {
+    let mut draft = WorkingCopy::new(facts);
     match attempt(&mut draft) {
         Ok(()) => {
             if let Some(cluster_id) = facts.cluster.as_ref().map(|record| record.cluster.id) {
                 draft.actions.push(Action::DeleteGenerated { cluster_id });
             }
-            Ok(draft.unsettled())
+            Ok(draft.unreconciled())
         }
         Err(refusal) => {
             let mut events = draft.events;
@@ -34,12 +34,12 @@ pub fn reset(facts: &Facts) -> Result<Decision, Rejection> {
                 let spec = catalogue::RESET_INSTALLATION_FAILED;
                 events.push(spec.of_cluster(record.cluster.id, &[("error", &refusal.reason)]));
             }
-            Err(Rejection { refusal, events })
+            Err(RefusalWithEvents { refusal, events })
         }
     }
 }
 
-fn attempt(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn attempt(draft: &mut WorkingCopy<'_>) -> Result<(), Refusal> {
     if !request(&mut draft.facts, RESET, &mut draft.events) {
         return Err(wrong_state(&draft.facts, "reset"));
     }

@@ -2,10 +2,10 @@
 
 use assisted_wire::host::{HostRole, HostStatus};
 
-use crate::admission::gate::{self, Operation};
+use crate::admission::precondition::{self, Operation};
 use crate::catalogue::feature::usage::Usages;
 use crate::decide::host;
-use crate::decide::refresh::Draft;
+use crate::decide::refresh::WorkingCopy;
 use crate::model::action::Action;
 use crate::model::cluster::ClusterRecord;
 use crate::model::decision::Decision;
@@ -27,7 +27,7 @@ const FEW_HOSTS: usize = 3;
 /// `Invalid` when a host is not ready, `Conflict` when the cluster is not, or when the service only simulates and a host is real, `Internal` when no master can be bootstrap. Nothing is changed
 /// then.
 pub fn install(facts: &Facts) -> Result<Decision, Refusal> {
-    let mut draft = Draft::new(facts);
+    let mut draft = WorkingCopy::new(facts);
     let left_open = draft.facts.hosts.iter().any(|host| host.record.host.role == Some(HostRole::AutoAssign));
     if host::role::fix(&mut draft.facts, &mut draft.events) {
         for host in draft.facts.hosts.iter().filter(|host| !host.is_day2()) {
@@ -38,14 +38,14 @@ pub fn install(facts: &Facts) -> Result<Decision, Refusal> {
                 return Err(Refusal::invalid(reason));
             }
         }
-        draft.settle();
+        draft.reconcile();
     }
     let many = draft.facts.hosts.len() > FEW_HOSTS;
     let Some(record) = &mut draft.facts.cluster else {
         return Err(Refusal::not_found("record not found"));
     };
     draft.events.extend(note(record, left_open && many));
-    gate::check(Operation::Install, &record.cluster)?;
+    precondition::check(Operation::Install, &record.cluster)?;
     let cluster_id = record.cluster.id;
     for host in draft.facts.hosts.iter().filter(|host| !host.is_day2()) {
         host::simulated::check(facts, host)?;
@@ -58,7 +58,7 @@ pub fn install(facts: &Facts) -> Result<Decision, Refusal> {
     let attempt = draft.facts.cluster.as_ref().map(|record| record.cluster.install_started_at.0.into());
     draft.actions.push(Action::DeleteLogs { cluster_id });
     draft.actions.extend(attempt.map(|attempt| Action::Generate { cluster_id, attempt }));
-    Ok(draft.settled())
+    Ok(draft.reconciled())
 }
 
 /// Notes which features an installation uses, and tells if the user does without some validations.

@@ -10,7 +10,7 @@ use assisted_wire::cluster::InstallationPreparationStatus;
 use assisted_wire::host::HostStatus as H;
 use jiff::Timestamp;
 
-use super::enough::enough;
+use super::quorum::has_quorum;
 use super::{logs, progress, single_node, timeouts};
 use crate::catalogue::operators::OPERATORS;
 use crate::model::cluster::ClusterRecord;
@@ -90,7 +90,7 @@ impl View<'_> {
     }
 
     fn enough(&self, states: &[H]) -> bool {
-        enough(&self.record.cluster, self.hosts, states)
+        has_quorum(&self.record.cluster, self.hosts, states)
     }
 
     fn preparation(&self) -> Option<InstallationPreparationStatus> {

@@ -3,10 +3,10 @@
 pub mod completion;
 pub mod condition;
 pub mod effect;
-pub mod enough;
 pub(crate) mod logs;
 pub(crate) mod preparation;
 pub(crate) mod progress;
+pub mod quorum;
 pub(crate) mod refresh;
 pub(crate) mod single_node;
 pub mod state;

@@ -8,7 +8,7 @@ use assisted_wire::host::HostValidationId::{self, *};
 use assisted_wire::host::{HostRole, HostStage};
 
 use super::limits;
-use super::situation::Situation;
+use super::rule_context::RuleContext;
 use crate::catalogue::operators::OPERATORS;
 use crate::model::deadline;
 use crate::policy::Policy;
@@ -152,38 +152,38 @@ const SUFFICIENT: &[HostValidationId] = &[
 
 impl Condition {
     /// Answers the question.
-    pub(crate) fn holds(self, situation: &Situation<'_>) -> bool {
-        let host = &situation.host.record.host;
-        let passes = |id| situation.results.is_some_and(|results| results.condition(id));
+    pub(crate) fn holds(self, rule_context: &RuleContext<'_>) -> bool {
+        let host = &rule_context.host.record.host;
+        let passes = |id| rule_context.results.is_some_and(|results| results.condition(id));
         let progress = host.progress.as_ref();
         match self {
             Self::Passes(id) => passes(id),
             Self::All(group) => group.members().all(passes),
-            Self::Day2 => situation.host.is_day2(),
+            Self::Day2 => rule_context.host.is_day2(),
             Self::HasRole => {
                 matches!(host.role, Some(HostRole::Master | HostRole::Arbiter | HostRole::Worker))
             }
-            Self::BootedWrongDevice => match situation.stage() {
+            Self::BootedWrongDevice => match rule_context.stage() {
                 Some(HostStage::Rebooting) => true,
-                Some(HostStage::Done) => situation.host.is_day2(),
+                Some(HostStage::Done) => rule_context.host.is_day2(),
                 _ => false,
             },
-            Self::Stage(stage) => situation.stage() == Some(stage),
-            Self::StageOverdue => situation.is_stage_overdue(),
+            Self::Stage(stage) => rule_context.stage() == Some(stage),
+            Self::StageOverdue => rule_context.is_stage_overdue(),
             Self::StageOverdueTold => progress.is_some_and(|progress| progress.stage_timed_out),
-            Self::StageHeldBack => situation.is_stage_held_back(),
+            Self::StageHeldBack => rule_context.is_stage_held_back(),
             Self::SilenceTold => host.connection_timed_out,
-            Self::SoftTimeouts => situation.around.is_some_and(|around| around.soft_timeouts),
+            Self::SoftTimeouts => rule_context.context.is_some_and(|context| context.soft_timeouts),
             Self::Cluster(status) => {
-                situation.around.and_then(|around| around.cluster_status) == Some(status)
+                rule_context.context.and_then(|context| context.cluster_status) == Some(status)
             }
-            Self::Dispensable => situation.around.is_some_and(|around| around.would_succeed),
-            Self::DiskTested => situation.is_disk_tested(),
-            Self::ImagesPulled => situation.are_images_pulled(),
-            Self::Overdue(limit) => situation.around.is_some_and(|around| {
-                around.now > deadline::after(host.status_updated_at.0, limit.of(&around.policy))
+            Self::Dispensable => rule_context.context.is_some_and(|context| context.would_succeed),
+            Self::DiskTested => rule_context.is_disk_tested(),
+            Self::ImagesPulled => rule_context.are_images_pulled(),
+            Self::Overdue(limit) => rule_context.context.is_some_and(|context| {
+                context.now > deadline::after(host.status_updated_at.0, limit.of(&context.policy))
             }),
-            Self::LogsOverdue => situation.are_logs_overdue(),
+            Self::LogsOverdue => rule_context.are_logs_overdue(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The disks of a host that are wiped when its installation begins.
 
-use super::situation::keeps_partitions;
+use super::rule_context::keeps_partitions;
 use crate::model::disk;
 use crate::model::embedded;
 use crate::model::event::{NewEvent, catalogue};

@@ -1,18 +1,18 @@
 //! The states of a host, bound to a cluster or waiting in a pool.
 
 pub mod check_in;
-pub mod clock;
+pub mod cluster_context;
 pub mod condition;
 pub mod forget;
 pub(crate) mod format;
 pub mod limits;
+pub mod next_deadline;
 pub mod refresh;
 pub mod resetting;
-pub(crate) mod situation;
+pub(crate) mod rule_context;
 pub mod stage;
 pub mod state;
 pub mod status_info;
-pub mod surroundings;
 pub mod transition;
 
-pub use situation::boots_persistently;
+pub use rule_context::boots_persistently;

@@ -6,8 +6,8 @@ use assisted_wire::cluster::LogsState;
 use assisted_wire::host::HostValidationId;
 use assisted_wire::time::DateTime;
 
-use super::situation::Situation;
-use super::surroundings::Surroundings;
+use super::cluster_context::ClusterContext;
+use super::rule_context::RuleContext;
 use super::transition::{Effect, HostRule, REFRESH, REFRESH_POOL};
 use super::{forget, format, limits, state, status_info};
 use crate::model::deadline;
@@ -23,17 +23,18 @@ use crate::validation::{Change, ChangeKind, Results, diff};
 pub fn refresh(
     host: &mut HostFacts,
     results: &Results<HostValidationId>,
-    around: &Surroundings,
+    context: &ClusterContext,
     events: &mut Vec<NewEvent>,
 ) -> bool {
-    let situation = Situation { host, results: Some(results), around: Some(around) };
+    let rule_context = RuleContext { host, results: Some(results), context: Some(context) };
     let table = REFRESH.iter().chain(REFRESH_POOL);
     // A state without a rule for its situation stays.
-    let Some(rule) = choose(table, &host.record.host.status, &|condition| condition.holds(&situation)) else {
+    let Some(rule) = choose(table, &host.record.host.status, &|condition| condition.holds(&rule_context))
+    else {
         return false;
     };
-    let info = rule.info.map(|info| status_info::fill(info, &situation));
-    apply(host, rule, info, around, events)
+    let info = rule.info.map(|info| status_info::fill(info, &rule_context));
+    apply(host, rule, info, context, events)
 }
 
 /// Does what a rule says; whether anything but the text changed.
@@ -41,7 +42,7 @@ fn apply(
     host: &mut HostFacts,
     rule: &HostRule,
     info: Option<Cow<'static, str>>,
-    around: &Surroundings,
+    context: &ClusterContext,
     events: &mut Vec<NewEvent>,
 ) -> bool {
     let status = host.record.host.status;
@@ -53,17 +54,17 @@ fn apply(
         if rule.effects.contains(&Effect::LeaveCluster) {
             forget::leave_cluster(host);
         }
-        state::enter(host, to, &info, around.now, events);
+        state::enter(host, to, &info, context.now, events);
         changed = to != status;
     }
     for effect in rule.effects {
-        changed |= run(*effect, host, around, events);
+        changed |= run(*effect, host, context, events);
     }
     changed
 }
 
 /// Brings an effect about; whether anything changed.
-fn run(effect: Effect, host: &mut HostFacts, around: &Surroundings, events: &mut Vec<NewEvent>) -> bool {
+fn run(effect: Effect, host: &mut HostFacts, context: &ClusterContext, events: &mut Vec<NewEvent>) -> bool {
     match effect {
         Effect::ForgetLogs => {
             forget::forget_logs(host);
@@ -75,16 +76,16 @@ fn run(effect: Effect, host: &mut HostFacts, around: &Surroundings, events: &mut
             !fine && host.reports.remove(&ReportKind::ImagesStatus).is_some()
         }
         Effect::BeginInstallation => {
-            format::begin(host, &around.policy, events);
+            format::begin(host, &context.policy, events);
             true
         }
         Effect::NoteSilence | Effect::NoteVoice => {
             host.record.host.connection_timed_out = effect == Effect::NoteSilence;
             true
         }
-        Effect::HoldStageBack => hold_stage_back(host, around),
+        Effect::HoldStageBack => hold_stage_back(host, context),
         Effect::NoteStageOverdue => {
-            note_stage_overdue(host, around, events);
+            note_stage_overdue(host, context, events);
             true
         }
         Effect::GiveUpLogs => {
@@ -104,12 +105,12 @@ fn run(effect: Effect, host: &mut HostFacts, around: &Surroundings, events: &mut
     }
 }
 
-fn hold_stage_back(host: &mut HostFacts, around: &Surroundings) -> bool {
+fn hold_stage_back(host: &mut HostFacts, context: &ClusterContext) -> bool {
     let Some(progress) = &mut host.record.host.progress else { return false };
-    if around.now <= deadline::after(progress.stage_updated_at.0, limits::HELD_BACK) {
+    if context.now <= deadline::after(progress.stage_updated_at.0, limits::HELD_BACK) {
         return false;
     }
-    set_stage_updated_at(host, around.now.into());
+    set_stage_updated_at(host, context.now.into());
     true
 }
 
@@ -122,11 +123,11 @@ pub(crate) fn set_stage_updated_at(host: &mut HostFacts, at: DateTime) {
     }
 }
 
-fn note_stage_overdue(host: &mut HostFacts, around: &Surroundings, events: &mut Vec<NewEvent>) {
+fn note_stage_overdue(host: &mut HostFacts, context: &ClusterContext, events: &mut Vec<NewEvent>) {
     let Some(progress) = &mut host.record.host.progress else { return };
     progress.stage_timed_out = true;
     let Some(stage) = progress.current_stage else { return };
-    let minutes = around.policy.host_stages.of(Some(stage)).as_secs() / 60;
+    let minutes = context.policy.host_stages.of(Some(stage)).as_secs() / 60;
     events.push(catalogue::HOST_STAGE_TIMED_OUT.of_host(host, &[("stage", &stage), ("minutes", &minutes)]));
 }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use assisted_wire::host::HostStage;
 
 use super::limits;
-use super::situation::Situation;
+use super::rule_context::RuleContext;
 use crate::model::disk;
 use crate::model::facts::HostFacts;
 use crate::validation::Results;
@@ -73,18 +73,18 @@ pub const UNBINDING: &str = "Host is waiting to be unbound from the cluster";
 pub const RECLAIM_REBOOTING: &str = "Host is rebooting into the discovery image";
 
 /// Puts what is known into a text.
-pub(crate) fn fill<'t>(text: &'t str, situation: &Situation<'_>) -> Cow<'t, str> {
+pub(crate) fn fill<'t>(text: &'t str, rule_context: &RuleContext<'_>) -> Cow<'t, str> {
     if !text.contains('$') {
         return Cow::Borrowed(text);
     }
-    let stage = situation.stage();
+    let stage = rule_context.stage();
     let values: [(&str, &dyn Fn() -> String); 5] = [
-        (FAILING_VALIDATIONS, &|| situation.results.map(Results::failing).unwrap_or_default()),
-        (FAILING_CONDITIONS, &|| unfinished(situation)),
+        (FAILING_VALIDATIONS, &|| rule_context.results.map(Results::failing).unwrap_or_default()),
+        (FAILING_CONDITIONS, &|| unfinished(rule_context)),
         (STAGE, &|| stage.map(HostStage::as_str).unwrap_or_default().to_owned()),
         // The limit that is told is that of all topologies, even where a longer one is kept.
-        (MAX_TIME, &|| limits::text(situation.stage_limit())),
-        (INSTALLATION_DISK, &|| installation_disk(situation.host)),
+        (MAX_TIME, &|| limits::text(rule_context.stage_limit())),
+        (INSTALLATION_DISK, &|| installation_disk(rule_context.host)),
     ];
     let mut text = Cow::Borrowed(text);
     for (name, value) in values {
@@ -95,13 +95,13 @@ pub(crate) fn fill<'t>(text: &'t str, situation: &Situation<'_>) -> Cow<'t, str>
     text
 }
 
-fn unfinished(situation: &Situation<'_>) -> String {
+fn unfinished(rule_context: &RuleContext<'_>) -> String {
     let checks = [
         (
-            situation.is_disk_tested(),
+            rule_context.is_disk_tested(),
             "the installation disk speed check did not complete within the timeout.",
         ),
-        (situation.are_images_pulled(), "container availability was not determined within the timeout."),
+        (rule_context.are_images_pulled(), "container availability was not determined within the timeout."),
     ];
     let failed: Vec<_> = checks.iter().filter(|(done, _)| !done).map(|(_, text)| *text).collect();
     failed.join("\n")

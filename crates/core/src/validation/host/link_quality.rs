@@ -9,7 +9,7 @@ use assisted_wire::id::HostId;
 use assisted_wire::inventory::{Interface, Inventory};
 
 use super::View;
-use crate::model::heard::{Heard, Link};
+use crate::model::connectivity_report::{Link, ParsedConnectivity};
 use crate::model::outcome::Outcome;
 use crate::model::report::ReportKind;
 use crate::model::topology;
@@ -21,7 +21,7 @@ const NAMED: usize = 5;
 struct Quality {
     threshold: fn(&View<'_>) -> Option<f64>,
     value: fn(&Link) -> f64,
-    worst: fn(&Heard) -> f64,
+    worst: fn(&ParsedConnectivity) -> f64,
     satisfied: &'static str,
     missing: &'static str,
     unknown_host: fn(HostId) -> String,

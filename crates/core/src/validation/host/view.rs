@@ -8,8 +8,8 @@ use ipnet::IpNet;
 
 use super::EvaluationError;
 use crate::catalogue::hardware::{self, Minimum, SelectionInput};
+use crate::model::connectivity_report::ParsedConnectivity;
 use crate::model::facts::{Facts, HostFacts};
-use crate::model::heard::Heard;
 use crate::model::report::ReportKind;
 use crate::model::topology;
 use crate::validation::scope::{Report, Scope};
@@ -77,7 +77,7 @@ impl<'a> View<'a> {
     }
 
     /// What the host found out about the others.
-    pub(super) fn heard(&self) -> Report<&'a Heard> {
+    pub(super) fn heard(&self) -> Report<&'a ParsedConnectivity> {
         match &self.host.heard {
             Some(heard) => Report::Read(heard),
             None if self.host.report(ReportKind::Connectivity).is_empty() => Report::Missing,

@@ -22,7 +22,7 @@ use assisted_core::model::facts::{Facts, HostFacts};
 use assisted_core::model::host::{HostKey, HostRecord};
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::refusal::Refusal;
-use assisted_core::model::rejection::Rejection;
+use assisted_core::model::refusal_with_events::RefusalWithEvents;
 use assisted_core::policy::Policy;
 use assisted_core::state::host::check_in::{Told, check_in};
 use assisted_wire::host::{Host, HostStatus};
@@ -131,7 +131,7 @@ impl World {
     }
 
     /// A host registers, and everything is looked at.
-    pub fn register(&mut self, number: u16) -> Result<Registered, Rejection> {
+    pub fn register(&mut self, number: u16) -> Result<Registered, RefusalWithEvents> {
         let version = self.facts.policy.images.agent.clone();
         let params = HostCreateParams { host_id: host_id(number), discovery_agent_version: version };
         let existing = self.find(number).cloned();

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use crate::catalogue::feature::rule::{Not, Rule};
 use crate::catalogue::operators::checks::{architecture, lacking, machine_config, resources, too_small};
 use crate::catalogue::operators::definition::{
-    Behaviour, Extra, FileNames, Group, Membership, Namespace, Package, Preflight, RolePreflight, operator,
+    Behaviour, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, Preflight,
+    RolePreflight, operator,
 };
 use crate::catalogue::operators::view::{ClusterView, HostView};
 use crate::model::outcome::Outcome;
@@ -78,17 +79,17 @@ fn devices(inventory: &Inventory, policy: &policy::Operators) -> i64 {
     i64::try_from(gpus.count() + nics.count()).unwrap_or(i64::MAX)
 }
 
-fn base(cluster: &Cluster, role: HostRole) -> Extra {
+fn base(cluster: &Cluster, role: HostRole) -> OperatorRequirements {
     match role {
-        HostRole::Arbiter => Extra::default(),
-        _ if topology::is_single_node(cluster) => Extra::new(6, 510),
-        HostRole::Master | HostRole::Bootstrap => Extra::new(4, 150),
-        HostRole::Worker | HostRole::AutoAssign => Extra::new(2, 360),
+        HostRole::Arbiter => OperatorRequirements::default(),
+        _ if topology::is_single_node(cluster) => OperatorRequirements::new(6, 510),
+        HostRole::Master | HostRole::Bootstrap => OperatorRequirements::new(4, 150),
+        HostRole::Worker | HostRole::AutoAssign => OperatorRequirements::new(2, 360),
     }
 }
 
 impl Behaviour for Cnv {
-    fn requirements(&self, host: &HostView<'_>) -> Extra {
+    fn requirements(&self, host: &HostView<'_>) -> OperatorRequirements {
         let base = base(host.cluster, host.role);
         let of_devices = match host.role {
             HostRole::Worker | HostRole::AutoAssign => true,
@@ -97,7 +98,10 @@ impl Behaviour for Cnv {
         };
         let devices =
             host.inventory.filter(|_| of_devices).map_or(0, |inventory| devices(inventory, host.policy()));
-        Extra { ram_mib: base.ram_mib.saturating_add(devices.saturating_mul(MIB_PER_DEVICE)), ..base }
+        OperatorRequirements {
+            ram_mib: base.ram_mib.saturating_add(devices.saturating_mul(MIB_PER_DEVICE)),
+            ..base
+        }
     }
 
     fn preflight(&self, cluster: &Cluster, policy: &policy::Operators) -> Preflight {
@@ -112,12 +116,12 @@ impl Behaviour for Cnv {
             );
             if has_hostpath(cluster, policy) {
                 let size = policy.cnv_sno_pool_size_request_hpp_gib;
-                role.words.push(format!("Additional disk with {size} Gi"));
+                role.qualitative.push(format!("Additional disk with {size} Gi"));
             }
             role
         };
         let master = of(base(cluster, HostRole::Master));
-        Preflight { master, worker: of(Extra::new(2, 360)) }
+        Preflight { master, worker: of(OperatorRequirements::new(2, 360)) }
     }
 
     fn check_host(&self, host: &HostView<'_>) -> Outcome {

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::catalogue::feature::rule::{Not, Rule};
 use crate::catalogue::operators::definition::{
-    Behaviour, Extra, FileNames, Group, Membership, Namespace, Package, Preflight, RolePreflight, operator,
+    Behaviour, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, Preflight,
+    RolePreflight, operator,
 };
 use crate::catalogue::operators::disks::{Candidates, engine_gb};
 use crate::catalogue::operators::view::{ClusterView, HostView};
@@ -47,13 +48,13 @@ operator! {
 struct Lvm;
 
 impl Behaviour for Lvm {
-    fn requirements(&self, host: &HostView<'_>) -> Extra {
+    fn requirements(&self, host: &HostView<'_>) -> OperatorRequirements {
         let stores = match host.role {
             HostRole::Arbiter => false,
             HostRole::Master | HostRole::Bootstrap => host.masters_schedulable_forced(),
             HostRole::Worker | HostRole::AutoAssign => true,
         };
-        if stores { extra(host.cluster, host.policy()) } else { Extra::default() }
+        if stores { extra(host.cluster, host.policy()) } else { OperatorRequirements::default() }
     }
 
     fn preflight(&self, cluster: &Cluster, policy: &policy::Operators) -> Preflight {
@@ -147,12 +148,12 @@ impl Behaviour for Lvm {
 }
 
 /// What it takes of each host that it stores on: newer ones need less memory, and one setting overrides all.
-fn extra(cluster: &Cluster, policy: &policy::Operators) -> Extra {
+fn extra(cluster: &Cluster, policy: &policy::Operators) -> OperatorRequirements {
     let by_version = match cluster.openshift_version.as_str() {
         version if at_least(version, 4, 16) => 100,
         version if at_least(version, 4, 13) => 400,
         _ => 1200,
     };
     let memory = policy.lvm_memory_per_host_mib.unwrap_or(by_version);
-    Extra::new(policy.lvm_cpu_per_host, memory)
+    OperatorRequirements::new(policy.lvm_cpu_per_host, memory)
 }

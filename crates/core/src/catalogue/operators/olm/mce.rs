@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::catalogue::feature::rule::{Not, Rule};
 use crate::catalogue::operators::checks::{has_resources, too_old};
 use crate::catalogue::operators::definition::{
-    Behaviour, Extra, FileNames, Group, Namespace, Package, Preflight, RolePreflight, operator,
+    Behaviour, FileNames, Group, Namespace, OperatorRequirements, Package, Preflight, RolePreflight, operator,
 };
 use crate::catalogue::operators::view::{ClusterView, HostView};
 use crate::model::outcome::Outcome;
@@ -44,17 +44,17 @@ operator! {
 struct Mce;
 
 impl Behaviour for Mce {
-    fn requirements(&self, host: &HostView<'_>) -> Extra {
+    fn requirements(&self, host: &HostView<'_>) -> OperatorRequirements {
         match host.assigned {
-            HostRole::Arbiter => Extra::default(),
-            _ if topology::is_single_node(host.cluster) => Extra::with_gib(8, 32),
-            _ => Extra::with_gib(4, 16),
+            HostRole::Arbiter => OperatorRequirements::default(),
+            _ if topology::is_single_node(host.cluster) => OperatorRequirements::with_gib(8, 32),
+            _ => OperatorRequirements::with_gib(4, 16),
         }
     }
 
     fn preflight(&self, _: &Cluster, _: &policy::Operators) -> Preflight {
         // Told so of a single node, too, whatever is then required of its host (operators §1, trap 19).
-        Preflight::of_both(RolePreflight::new(Extra::with_gib(4, 16), &[]))
+        Preflight::of_both(RolePreflight::new(OperatorRequirements::with_gib(4, 16), &[]))
     }
 
     fn check_host(&self, host: &HostView<'_>) -> Outcome {

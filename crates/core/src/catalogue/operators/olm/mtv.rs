@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::catalogue::feature::rule::{Not, Rule};
 use crate::catalogue::operators::checks::{architecture, has_resources, too_old};
 use crate::catalogue::operators::definition::{
-    Behaviour, Extra, FileNames, Group, Membership, Namespace, Package, Preflight, operator,
+    Behaviour, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, Preflight, operator,
 };
 use crate::catalogue::operators::view::{ClusterView, HostView};
 use crate::model::outcome::Outcome;
@@ -46,13 +46,17 @@ operator! {
 
 struct Mtv;
 
-fn extra(policy: &policy::Operators) -> Extra {
-    Extra::new(policy.mtv_cpu_per_host, policy.mtv_memory_per_host_mib)
+fn extra(policy: &policy::Operators) -> OperatorRequirements {
+    OperatorRequirements::new(policy.mtv_cpu_per_host, policy.mtv_memory_per_host_mib)
 }
 
 impl Behaviour for Mtv {
-    fn requirements(&self, host: &HostView<'_>) -> Extra {
-        if host.assigned == HostRole::Arbiter { Extra::default() } else { extra(host.policy()) }
+    fn requirements(&self, host: &HostView<'_>) -> OperatorRequirements {
+        if host.assigned == HostRole::Arbiter {
+            OperatorRequirements::default()
+        } else {
+            extra(host.policy())
+        }
     }
 
     fn preflight(&self, _: &Cluster, policy: &policy::Operators) -> Preflight {

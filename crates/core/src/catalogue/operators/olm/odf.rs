@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::catalogue::feature::rule::{Not, Rule};
 use crate::catalogue::operators::definition::{
-    Behaviour, Extra, FileNames, Group, Membership, Namespace, Package, Preflight, RolePreflight, operator,
+    Behaviour, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, Preflight,
+    RolePreflight, operator,
 };
 use crate::catalogue::operators::disks::{Candidates, engine_gb};
 use crate::catalogue::operators::view::{ClusterView, HostView, RoleCount};
@@ -79,13 +80,13 @@ impl Mode {
     }
 
     /// What it takes of a host that it runs on, disks apart.
-    fn base(self, policy: &policy::Operators) -> Extra {
+    fn base(self, policy: &policy::Operators) -> OperatorRequirements {
         match self {
-            Self::Compact => Extra::with_gib(
+            Self::Compact => OperatorRequirements::with_gib(
                 policy.odf_per_host_cpu_compact_mode,
                 policy.odf_per_host_memory_gib_compact_mode,
             ),
-            Self::Standard => Extra::with_gib(
+            Self::Standard => OperatorRequirements::with_gib(
                 policy.odf_per_host_cpu_standard_mode,
                 policy.odf_per_host_memory_gib_standard_mode,
             ),
@@ -105,18 +106,20 @@ impl Mode {
 }
 
 impl Behaviour for Odf {
-    fn requirements(&self, host: &HostView<'_>) -> Extra {
+    fn requirements(&self, host: &HostView<'_>) -> OperatorRequirements {
         let policy = host.policy();
         let mode = Mode::of(host.assigned_of_all(), policy);
-        let Some(mode) = mode.filter(|mode| mode.runs_on(host.assigned)) else { return Extra::default() };
+        let Some(mode) = mode.filter(|mode| mode.runs_on(host.assigned)) else {
+            return OperatorRequirements::default();
+        };
         let least_gb = policy.odf_min_disk_size_gb;
         let disks = host
             .inventory
             .map_or(0, |inventory| Candidates::of(&host.host.record.host, inventory, least_gb).large_enough);
         let disks = if mode == Mode::Compact { disks.max(1) } else { disks };
         let base = mode.base(policy);
-        let each = Extra::with_gib(policy.odf_per_disk_cpu_count, policy.odf_per_disk_ram_gib);
-        Extra {
+        let each = OperatorRequirements::with_gib(policy.odf_per_disk_cpu_count, policy.odf_per_disk_ram_gib);
+        OperatorRequirements {
             cpu_cores: base.cpu_cores.saturating_add(each.cpu_cores.saturating_mul(disks)),
             ram_mib: base.ram_mib.saturating_add(each.ram_mib.saturating_mul(disks)),
         }

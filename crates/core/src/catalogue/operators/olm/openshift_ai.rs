@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use crate::catalogue::feature::rule::{Not, Rule};
 use crate::catalogue::operators::checks::{resources, too_small};
 use crate::catalogue::operators::definition::{
-    Behaviour, Extra, Group, Membership, Namespace, Package, Preflight, RolePreflight, operator,
+    Behaviour, Group, Membership, Namespace, OperatorRequirements, Package, Preflight, RolePreflight,
+    operator,
 };
 use crate::catalogue::operators::is_selected;
 use crate::catalogue::operators::view::{ClusterView, HostView};
@@ -47,8 +48,11 @@ struct OpenshiftAi;
 /// Where its applications are.
 const APPLICATIONS: &str = "redhat-ods-applications";
 
-fn extra(policy: &policy::Operators) -> Extra {
-    Extra::with_gib(policy.openshift_ai_min_worker_cpu_cores, policy.openshift_ai_min_worker_memory_gib)
+fn extra(policy: &policy::Operators) -> OperatorRequirements {
+    OperatorRequirements::with_gib(
+        policy.openshift_ai_min_worker_cpu_cores,
+        policy.openshift_ai_min_worker_memory_gib,
+    )
 }
 
 /// Whether GPUs are among what it is installed with; it is installed either way.
@@ -61,8 +65,8 @@ pub(crate) fn gpu_support(cluster: &Cluster) -> Outcome {
 }
 
 impl Behaviour for OpenshiftAi {
-    fn requirements(&self, host: &HostView<'_>) -> Extra {
-        if host.role == HostRole::Worker { extra(host.policy()) } else { Extra::default() }
+    fn requirements(&self, host: &HostView<'_>) -> OperatorRequirements {
+        if host.role == HostRole::Worker { extra(host.policy()) } else { OperatorRequirements::default() }
     }
 
     fn preflight(&self, _: &Cluster, policy: &policy::Operators) -> Preflight {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::catalogue::feature::rule::{Not, Rule};
 use crate::catalogue::operators::checks::{architecture, has_resources, too_old};
 use crate::catalogue::operators::definition::{
-    Behaviour, Extra, FileNames, Group, Namespace, Package, Preflight, operator,
+    Behaviour, FileNames, Group, Namespace, OperatorRequirements, Package, Preflight, operator,
 };
 use crate::catalogue::operators::view::{ClusterView, HostView};
 use crate::model::outcome::Outcome;
@@ -45,13 +45,13 @@ operator! {
 
 struct Osc;
 
-fn extra(policy: &policy::Operators) -> Extra {
-    Extra::new(policy.osc_cpu_per_host, policy.osc_memory_per_host_mib)
+fn extra(policy: &policy::Operators) -> OperatorRequirements {
+    OperatorRequirements::new(policy.osc_cpu_per_host, policy.osc_memory_per_host_mib)
 }
 
 impl Behaviour for Osc {
-    fn requirements(&self, host: &HostView<'_>) -> Extra {
-        if host.role == HostRole::Arbiter { Extra::default() } else { extra(host.policy()) }
+    fn requirements(&self, host: &HostView<'_>) -> OperatorRequirements {
+        if host.role == HostRole::Arbiter { OperatorRequirements::default() } else { extra(host.policy()) }
     }
 
     fn preflight(&self, _: &Cluster, policy: &policy::Operators) -> Preflight {

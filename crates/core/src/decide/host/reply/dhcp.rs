@@ -7,7 +7,7 @@ use assisted_wire::network::{ApiVip, IngressVip, Ip};
 use assisted_wire::probe_responses::DhcpAllocationResponse;
 use regex::Regex;
 
-use super::Draft;
+use super::WorkingCopy;
 use crate::model::cluster::ClusterRecord;
 use crate::model::event::catalogue;
 use crate::model::refusal::Refusal;
@@ -20,7 +20,7 @@ static LEASE: LazyLock<Option<Regex>> =
 static DEADLINE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(renew|rebind|expire) [^;]*;").ok());
 
 /// Takes the addresses for VIPs while the cluster is described; later they must be the ones that it was given.
-pub(super) fn leased(draft: &mut Draft<'_>, response: &DhcpAllocationResponse) -> Result<(), Refusal> {
+pub(super) fn leased(draft: &mut WorkingCopy<'_>, response: &DhcpAllocationResponse) -> Result<(), Refusal> {
     let failure = |reason: String| Refusal::internal(reason);
     let before = draft.facts.cluster.as_ref();
     let before = before.ok_or_else(|| failure(format!("host {} is not bound to a cluster", draft.name())))?;

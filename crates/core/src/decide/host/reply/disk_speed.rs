@@ -7,7 +7,7 @@ use assisted_wire::host::{DiskInfo, DiskSpeed};
 use assisted_wire::probe_responses::DiskSpeedCheckResponse;
 use assisted_wire::step::StepType;
 
-use super::Draft;
+use super::WorkingCopy;
 use crate::catalogue::hardware::{SelectionInput, total};
 use crate::model::event::catalogue;
 use crate::model::facts::HostFacts;
@@ -18,7 +18,7 @@ use crate::model::report::ReportKind;
 const MOST_DISKS: usize = 256;
 
 /// Notes the outcome. A disk that is slow is told of, and used all the same; one that can't be measured is not.
-pub(super) fn measured(draft: &mut Draft<'_>, exit_code: i64, output: &str) -> Result<(), Refusal> {
+pub(super) fn measured(draft: &mut WorkingCopy<'_>, exit_code: i64, output: &str) -> Result<(), Refusal> {
     if output.is_empty() {
         // Another check runs already.
         return Ok(());
@@ -45,7 +45,7 @@ pub(super) fn measured(draft: &mut Draft<'_>, exit_code: i64, output: &str) -> R
 }
 
 /// The longest that a synchronous write should take on a host in its role, milliseconds.
-fn threshold(draft: &Draft<'_>) -> Option<i64> {
+fn threshold(draft: &WorkingCopy<'_>) -> Option<i64> {
     let total =
         total(&draft.facts.policy.hardware.requirements, &SelectionInput::of(draft.facts, &draft.host))
             .ok()?;

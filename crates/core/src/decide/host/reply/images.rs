@@ -9,7 +9,7 @@ use assisted_wire::probe_responses::{
 };
 use assisted_wire::step::StepType;
 
-use super::Draft;
+use super::WorkingCopy;
 use crate::model::event::{NewEvent, Values, catalogue};
 use crate::model::facts::HostFacts;
 use crate::model::refusal::Refusal;
@@ -21,7 +21,7 @@ const MOST_IMAGES: usize = 64;
 const MEGABYTE: f64 = 1_048_576.0;
 
 /// Notes the outcome of each image. What was measured at the first pull is kept: later ones find the image there.
-pub(super) fn tried(draft: &mut Draft<'_>, output: &str) -> Result<(), Refusal> {
+pub(super) fn tried(draft: &mut WorkingCopy<'_>, output: &str) -> Result<(), Refusal> {
     if output.is_empty() {
         // Another check runs already.
         return Ok(());

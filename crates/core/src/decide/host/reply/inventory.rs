@@ -6,7 +6,7 @@ use assisted_wire::host::HostRole;
 use assisted_wire::inventory::Inventory;
 use assisted_wire::step::StepType;
 
-use super::Draft;
+use super::WorkingCopy;
 use crate::disk::annotate;
 use crate::model::disk;
 use crate::model::event::catalogue;
@@ -18,7 +18,7 @@ use crate::state::host::state::{self, UPDATABLE};
 /// Types of interfaces that are kept; agents that tell no type tell only physical ones.
 const REAL: [&str; 4] = ["", "physical", "vlan", "bond"];
 
-pub(super) fn received(draft: &mut Draft<'_>, output: &str) -> Result<(), Refusal> {
+pub(super) fn received(draft: &mut WorkingCopy<'_>, output: &str) -> Result<(), Refusal> {
     let status = draft.host.record.host.status;
     if !UPDATABLE.contains(&status) {
         let reason = format!(

@@ -2,13 +2,13 @@
 
 use assisted_wire::host::MediaStatus;
 
-use super::Draft;
+use super::WorkingCopy;
 use crate::model::event::catalogue;
 use crate::state::host::transition::{Effect, MEDIA_LOST, rule_of};
 use crate::state::host::{state, status_info};
 
 /// Notes the loss; `false` when the host's state knows no such thing.
-pub(super) fn lost(draft: &mut Draft<'_>) -> bool {
+pub(super) fn lost(draft: &mut WorkingCopy<'_>) -> bool {
     let host = &mut draft.host;
     let Some(rule) = rule_of(MEDIA_LOST, host) else { return false };
     if host.record.host.media_status == Some(MediaStatus::Disconnected) {

@@ -46,7 +46,7 @@ pub struct ReplyEffect {
 }
 
 /// A host and its cluster while an answer is worked in.
-struct Draft<'a> {
+struct WorkingCopy<'a> {
     facts: &'a Facts,
     host: HostFacts,
     cluster: Option<ClusterRecord>,
@@ -63,7 +63,7 @@ struct Draft<'a> {
 pub fn reply(facts: &Facts, key: HostKey, reply: &StepReply) -> Result<ReplyEffect, Refusal> {
     let before = facts.host(key)?;
     let (host, events) = (before.clone(), Vec::new());
-    let mut draft = Draft { facts, host, cluster: None, events, notes: Vec::new() };
+    let mut draft = WorkingCopy { facts, host, cluster: None, events, notes: Vec::new() };
     if reply.exit_code == 0 {
         if draft.host.record.host.media_status == Some(MediaStatus::Disconnected) {
             draft.host.record.host.media_status = Some(MediaStatus::Connected);
@@ -79,7 +79,7 @@ pub fn reply(facts: &Facts, key: HostKey, reply: &StepReply) -> Result<ReplyEffe
     Ok(ReplyEffect { decision: Decision { cluster: draft.cluster, ..decision }, notes: draft.notes })
 }
 
-impl Draft<'_> {
+impl WorkingCopy<'_> {
     fn succeeded(&mut self, step: StepType, output: &str) -> Result<(), Refusal> {
         match step {
             StepType::Inventory => inventory::received(self, output),

@@ -3,11 +3,11 @@
 use assisted_wire::probe_requests::VipType;
 use assisted_wire::probe_responses::VerifyVipsResponse;
 
-use super::Draft;
+use super::WorkingCopy;
 use crate::model::refusal::Refusal;
 
 /// Notes what was found of the cluster's VIPs; the last host to answer is believed.
-pub(super) fn verified(draft: &mut Draft<'_>, response: &VerifyVipsResponse) -> Result<(), Refusal> {
+pub(super) fn verified(draft: &mut WorkingCopy<'_>, response: &VerifyVipsResponse) -> Result<(), Refusal> {
     let Some(before) = &draft.facts.cluster else {
         return Err(Refusal::internal(format!("host {} is not bound to a cluster", draft.name())));
     };

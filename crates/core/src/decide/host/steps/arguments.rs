@@ -23,7 +23,7 @@ use crate::model::infra_env::InfraEnvRecord;
 use crate::model::report::ReportKind;
 use crate::model::{disk, embedded, topology};
 use crate::network::address;
-use crate::state::host::situation::{boots_persistently, keeps_partitions};
+use crate::state::host::rule_context::{boots_persistently, keeps_partitions};
 
 /// The arguments of a step that needs nothing but facts; `None`: the step is left out.
 pub(super) fn of(step: StepType, facts: &Facts, host: &HostFacts) -> Option<Vec<String>> {

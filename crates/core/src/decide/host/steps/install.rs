@@ -15,7 +15,7 @@ use crate::model::disk;
 use crate::model::embedded;
 use crate::model::facts::{Facts, HostFacts};
 use crate::state::host::format::disks_to_format;
-use crate::state::host::situation::{boots_persistently, keeps_partitions};
+use crate::state::host::rule_context::{boots_persistently, keeps_partitions};
 
 /// The first version whose nodes can do without their first reboot.
 const SKIPS_REBOOT: (u64, u64) = (4, 15);

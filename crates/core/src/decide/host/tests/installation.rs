@@ -85,7 +85,7 @@ const STAGES: [(Stage, i64, &str); 11] = [
     (Stage::CopyingRegistryDataToDisk, 90, "did not sufficiently progress in the last 1h30m0s."),
 ];
 
-/// Heard until shortly before the limit, so that silence does not come first.
+/// ParsedConnectivity until shortly before the limit, so that silence does not come first.
 fn heard_until(mut facts: Facts, minutes: i64) -> Facts {
     facts.hosts[0].checked_in_at += SignedDuration::from_mins(minutes - 1);
     facts

@@ -17,8 +17,8 @@ use super::reply;
 use crate::model::event::NewEvent;
 use crate::model::facts::{Facts, HostFacts};
 use crate::policy::Policy;
-use crate::state::host::surroundings::Surroundings;
-use crate::state::host::{clock, refresh};
+use crate::state::host::cluster_context::ClusterContext;
+use crate::state::host::{next_deadline, refresh};
 use crate::validation::Scope;
 use crate::validation::host::evaluate_in;
 use crate::validation::testing::{self, disk, inventory, now};
@@ -106,13 +106,13 @@ impl Facts {
 
     fn glance(&mut self, events: &mut Vec<NewEvent>) -> bool {
         let results = evaluate_in(&Scope::new(self), &self.hosts[0]).unwrap();
-        let around = Surroundings::of(self);
+        let context = ClusterContext::of(self);
         refresh::note(&mut self.hosts[0], &results, events);
-        refresh::refresh(&mut self.hosts[0], &results, &around, events)
+        refresh::refresh(&mut self.hosts[0], &results, &context, events)
     }
 
     fn next_check(&self) -> Option<Timestamp> {
-        clock::next_check(&self.hosts[0], &Surroundings::of(self))
+        next_deadline::next_check(&self.hosts[0], &ClusterContext::of(self))
     }
 
     /// Holds that nothing changes up to a limit but at the first moment after it, for which a look was asked; then

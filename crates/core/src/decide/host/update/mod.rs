@@ -31,33 +31,49 @@ pub fn update_host(facts: &Facts, key: HostKey, params: &HostUpdateParams) -> Re
         role::set(facts, &mut after, role)?;
     }
     if let Some(name) = &params.host_name {
-        gate(after.record.host.status, RefusalKind::Conflict, "host name")?;
+        require_before_installation(after.record.host.status, RefusalKind::Conflict, "host name")?;
         hostname::check(name).map_err(Refusal::invalid)?;
         after.record.host.requested_hostname.clone_from(name);
     }
     if let Some(selected) = &params.disks_selected_config {
-        gate(after.record.host.status, RefusalKind::Conflict, "installation disk path")?;
+        require_before_installation(
+            after.record.host.status,
+            RefusalKind::Conflict,
+            "installation disk path",
+        )?;
         disks::select(&mut after, selected)?;
     }
     if let Some(pool) = &params.machine_config_pool_name {
-        gate(after.record.host.status, RefusalKind::Conflict, "host machine config pool")?;
+        require_before_installation(
+            after.record.host.status,
+            RefusalKind::Conflict,
+            "host machine config pool",
+        )?;
         after.record.host.machine_config_pool_name.clone_from(pool);
     }
     if let Some(token) = &params.ignition_endpoint_token {
         if !token.is_empty() {
-            gate(after.record.host.status, RefusalKind::Conflict, "host ignition endpoint token")?;
+            require_before_installation(
+                after.record.host.status,
+                RefusalKind::Conflict,
+                "host ignition endpoint token",
+            )?;
         }
         after.record.host.ignition_endpoint_token_set = !token.is_empty();
         after.record.ignition_endpoint_token = token.clone();
     }
     if let Some(headers) = &params.ignition_endpoint_http_headers {
-        gate(after.record.host.status, RefusalKind::Internal, "ignition endpoint HTTP headers")?;
+        require_before_installation(
+            after.record.host.status,
+            RefusalKind::Internal,
+            "ignition endpoint HTTP headers",
+        )?;
         let headers: BTreeMap<&str, &str> =
             headers.iter().map(|header| (header.key.as_str(), header.value.as_str())).collect();
         after.record.ignition_endpoint_http_headers = text(&headers)?;
     }
     if let Some(labels) = &params.node_labels {
-        gate(after.record.host.status, RefusalKind::Internal, "labels")?;
+        require_before_installation(after.record.host.status, RefusalKind::Internal, "labels")?;
         for label in labels {
             node_label::check(&label.key, &label.value).map_err(Refusal::invalid)?;
         }
@@ -66,11 +82,11 @@ pub fn update_host(facts: &Facts, key: HostKey, params: &HostUpdateParams) -> Re
         after.record.host.node_labels = text(&labels)?;
     }
     if let Some(skipped) = &params.disks_skip_formatting {
-        gate(after.record.host.status, RefusalKind::Internal, "skip disk formatting")?;
+        require_before_installation(after.record.host.status, RefusalKind::Internal, "skip disk formatting")?;
         disks::skip_formatting(&mut after, skipped)?;
     }
     if let Some(credentials) = &params.fencing_credentials {
-        gate(after.record.host.status, RefusalKind::Internal, "fencing credentials")?;
+        require_before_installation(after.record.host.status, RefusalKind::Internal, "fencing credentials")?;
         role::set_fencing(facts, &mut after, credentials)?;
     }
     if let Some(inventory) = after.inventory.clone() {
@@ -87,7 +103,7 @@ pub fn update_host(facts: &Facts, key: HostKey, params: &HostUpdateParams) -> Re
 }
 
 /// Refuses a change when the installation has begun.
-fn gate(status: HostStatus, refusal: RefusalKind, what: &str) -> Result<(), Refusal> {
+fn require_before_installation(status: HostStatus, refusal: RefusalKind, what: &str) -> Result<(), Refusal> {
     if state::before_installation(status) {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use assisted_wire::host::HostRole;
 use assisted_wire::host_params::{FencingCredentialsParams, HostRoleUpdateParams};
 use assisted_wire::platform::PlatformType;
 
-use super::{gate, text};
+use super::{require_before_installation, text};
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::refusal::{Refusal, RefusalKind};
 use crate::policy::Policy;
@@ -33,7 +33,7 @@ pub(super) fn set(facts: &Facts, host: &mut HostFacts, role: HostRoleUpdateParam
             })?;
         }
     }
-    gate(host.record.host.status, RefusalKind::Internal, "host role")?;
+    require_before_installation(host.record.host.status, RefusalKind::Internal, "host role")?;
     let (day2, fields) = (host.is_day2(), &mut host.record.host);
     if day2 {
         let old = fields.role.unwrap_or(HostRole::AutoAssign);

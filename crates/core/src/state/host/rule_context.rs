@@ -8,7 +8,7 @@ use assisted_wire::host::{Host, HostStage, HostValidationId};
 use assisted_wire::inventory::{BootDeviceType, Inventory};
 use assisted_wire::probe_responses::ContainerImageAvailability;
 
-use super::surroundings::Surroundings;
+use super::cluster_context::ClusterContext;
 use super::{limits, stage};
 use crate::model::facts::HostFacts;
 use crate::model::report::ReportKind;
@@ -18,18 +18,18 @@ use crate::validation::host::invalid_images;
 
 /// A host, and what is known around it.
 #[derive(Clone, Copy)]
-pub(crate) struct Situation<'a> {
+pub(crate) struct RuleContext<'a> {
     pub host: &'a HostFacts,
     /// Without them no validation passes.
     pub results: Option<&'a Results<HostValidationId>>,
     /// `None`: nothing of the cluster holds, and no time is over.
-    pub around: Option<&'a Surroundings>,
+    pub context: Option<&'a ClusterContext>,
 }
 
-impl<'a> Situation<'a> {
+impl<'a> RuleContext<'a> {
     /// A host by itself, as at a request that asks nothing of the cluster.
     pub fn alone(host: &'a HostFacts) -> Self {
-        Self { host, results: None, around: None }
+        Self { host, results: None, context: None }
     }
 
     fn fields(&self) -> &'a Host {
@@ -38,7 +38,7 @@ impl<'a> Situation<'a> {
 
     /// The time limit of the stage, as it is told.
     pub fn stage_limit(&self) -> Duration {
-        self.around.map_or(Duration::ZERO, |around| around.policy.host_stages.of(self.stage()))
+        self.context.map_or(Duration::ZERO, |context| context.policy.host_stages.of(self.stage()))
     }
 
     /// The stage of the installation that the host is in.
@@ -48,26 +48,26 @@ impl<'a> Situation<'a> {
 
     /// Whether the stage takes too long; never as long as its clock is held back.
     pub fn is_stage_overdue(&self) -> bool {
-        let Some(around) = self.around else { return false };
+        let Some(context) = self.context else { return false };
         let Some(progress) = &self.fields().progress else { return false };
         if progress.stage_updated_at.is_zero() || self.is_stage_held_back() {
             return false;
         }
-        let limit = limits::of_stage(&around.policy.host_stages, self.stage(), around.is_single_node);
-        around.now > deadline::after(progress.stage_updated_at.0, limit)
+        let limit = limits::of_stage(&context.policy.host_stages, self.stage(), context.is_single_node);
+        context.now > deadline::after(progress.stage_updated_at.0, limit)
     }
 
     /// Whether the host only waits because another one must be helped by a person.
     pub fn is_stage_held_back(&self) -> bool {
-        let status = self.around.and_then(|around| around.cluster_status);
+        let status = self.context.and_then(|context| context.cluster_status);
         status == Some(ClusterStatus::InstallingPendingUserAction)
             && self.stage().is_some_and(stage::waits_for_others)
     }
 
     /// Whether the logs of a failed host were awaited for too long.
     pub fn are_logs_overdue(&self) -> bool {
-        let until = self.around.and_then(|around| limits::logs_until(&around.policy, self.fields()));
-        self.around.zip(until).is_some_and(|(around, until)| around.now > until)
+        let until = self.context.and_then(|context| limits::logs_until(&context.policy, self.fields()));
+        self.context.zip(until).is_some_and(|(context, until)| context.now > until)
     }
 
     /// Whether the installation disk was measured, or need not be.

@@ -6,20 +6,20 @@ use crate::model::refusal::Refusal;
 /// Why a request on a host is refused, and the events that tell of it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{refusal}")]
-pub struct Rejection {
+pub struct RefusalWithEvents {
     pub refusal: Refusal,
     /// Events to store all the same.
     pub events: Vec<NewEvent>,
 }
 
-impl Rejection {
+impl RefusalWithEvents {
     /// A refusal that is told.
-    pub fn told(refusal: Refusal, event: NewEvent) -> Self {
+    pub fn with_event(refusal: Refusal, event: NewEvent) -> Self {
         Self { refusal, events: vec![event] }
     }
 }
 
-impl From<Refusal> for Rejection {
+impl From<Refusal> for RefusalWithEvents {
     fn from(refusal: Refusal) -> Self {
         Self { refusal, events: Vec::new() }
     }

@@ -14,7 +14,7 @@ use assisted_wire::probe_responses::{ConnectivityRemoteHost, ConnectivityReport,
 
 /// What one host found out about the others.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Heard {
+pub struct ParsedConnectivity {
     /// By host, each once.
     pub(crate) remotes: Vec<Remote>,
     /// Addresses that two machines answer for, with both MACs, sorted.
@@ -51,7 +51,7 @@ pub(crate) struct Remote {
     pub(crate) routed: Vec<IpAddr>,
 }
 
-impl Heard {
+impl ParsedConnectivity {
     /// Reads a report; `None` unless it is one.
     pub fn parse(text: &str) -> Option<Self> {
         let report: ConnectivityReport = serde_json::from_str(text).ok()?;
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn worst_and_broken() {
         let id = HostId::default();
-        let parse = |report: serde_json::Value| Heard::parse(&report.to_string()).unwrap();
+        let parse = |report: serde_json::Value| ParsedConnectivity::parse(&report.to_string()).unwrap();
         let heard = parse(json!({"remote_hosts": [
             {"host_id": id, "l3_connectivity": [
                 {"successful": true, "remote_ip_address": "10.0.0.2", "average_rtt_ms": 3.5},
@@ -166,7 +166,7 @@ mod tests {
             {"outgoing_nic": "eth0"}, {"outgoing_nic": "eth1", "mtu_successful": true},
         ]}]}));
         assert_eq!(broken.broken_mtus.iter().map(|mtu| &mtu.outgoing_nic).collect::<Vec<_>>(), ["eth0"]);
-        assert_eq!(Heard::parse("nonsense"), None);
+        assert_eq!(ParsedConnectivity::parse("nonsense"), None);
         assert_eq!(parse(json!({})).remotes, []);
     }
 
@@ -181,7 +181,7 @@ mod tests {
                     {"outgoing_nic": "eth0", "remote_ip_address": "10.0.0.9", "remote_mac": mac},
                 ],
             }]});
-            Heard::parse(&report.to_string()).unwrap().print
+            ParsedConnectivity::parse(&report.to_string()).unwrap().print
         };
         let known = print(1.0, "10.0.0.1", "aa");
         assert_eq!(known, print(2.0, "10.0.0.1", "aa"));

@@ -84,7 +84,7 @@ const DOWNLOAD: &str =
     "cluster {id} is in {status} state, {what} can be downloaded only when status is one of: {states}";
 
 /// In which states something may be done, and how it is refused in the others.
-struct Gate {
+struct Precondition {
     states: &'static [ClusterStatus],
     refused_with: RefusalKind,
     /// Text with `{name}` where a value goes.
@@ -94,47 +94,49 @@ struct Gate {
 }
 
 impl Operation {
-    fn gate(self) -> Gate {
-        let gate = |states, refused_with, text| Gate { states, refused_with, text, what: "files" };
+    fn precondition(self) -> Precondition {
+        let precondition =
+            |states, refused_with, text| Precondition { states, refused_with, text, what: "files" };
         let credentials = |invoker, name| match invoker {
             Invoker::AgentInstaller => {
-                Gate { what: name, ..gate(GENERATED_EARLY, RefusalKind::Conflict, DOWNLOAD) }
+                Precondition { what: name, ..precondition(GENERATED_EARLY, RefusalKind::Conflict, DOWNLOAD) }
             }
-            Invoker::Service => gate(GENERATED, RefusalKind::Conflict, DOWNLOAD),
+            Invoker::Service => precondition(GENERATED, RefusalKind::Conflict, DOWNLOAD),
         };
         match self {
-            Self::AddHost => gate(
+            Self::AddHost => precondition(
                 HOSTS_JOIN,
                 RefusalKind::Conflict,
                 "Host can register only in one of the following states: {states}",
             ),
-            Self::Update => gate(
+            Self::Update => precondition(
                 HOSTS_JOIN,
                 RefusalKind::Conflict,
                 "Cluster {id} is in {status} state, cluster can be updated only in one of {states}",
             ),
-            Self::Install => gate(
+            Self::Install => precondition(
                 &[Ready],
                 RefusalKind::Conflict,
                 "Cluster is not ready for installation, {status_info} validation_info={validations_info}",
             ),
-            Self::Kubeconfig => {
-                Gate { what: "kubeconfig", ..gate(INSTALLED_IN_PART, RefusalKind::Conflict, DOWNLOAD) }
-            }
+            Self::Kubeconfig => Precondition {
+                what: "kubeconfig",
+                ..precondition(INSTALLED_IN_PART, RefusalKind::Conflict, DOWNLOAD)
+            },
             Self::KubeadminPassword(invoker) => credentials(invoker, "kubeadmin-password"),
             Self::KubeconfigNoIngress(invoker) => credentials(invoker, "kubeconfig-noingress"),
-            Self::Files => gate(GENERATED, RefusalKind::Conflict, DOWNLOAD),
-            Self::IngressCertificate => gate(
+            Self::Files => precondition(GENERATED, RefusalKind::Conflict, DOWNLOAD),
+            Self::IngressCertificate => precondition(
                 &[Finalizing, Installed],
                 RefusalKind::Invalid,
                 "Cluster {id} is in {status} state, upload ingress ca can be done only in finalizing or installed state",
             ),
-            Self::FinalizingStage => gate(
+            Self::FinalizingStage => precondition(
                 &[Installing, Finalizing, InstallingPendingUserAction],
                 RefusalKind::Invalid,
                 "cluster is {status}, not in one of allowed statuses: {states}",
             ),
-            Self::Deregister => gate(
+            Self::Deregister => precondition(
                 NOT_INSTALLING,
                 RefusalKind::Conflict,
                 "cluster {id} can not be removed while being installed, wait for the installation to timeout or reset the installation",
@@ -149,7 +151,7 @@ impl Operation {
 ///
 /// `Conflict`, or `Invalid` where clients know it so.
 pub fn check(operation: Operation, cluster: &Cluster) -> Result<(), Refusal> {
-    let Gate { states, refused_with, text, what } = operation.gate();
+    let Precondition { states, refused_with, text, what } = operation.precondition();
     if states.contains(&cluster.status) {
         return Ok(());
     }

@@ -9,12 +9,12 @@ use jiff::Timestamp;
 use crate::model::facts::Facts;
 use crate::model::topology;
 use crate::policy::Policy;
-use crate::state::cluster::enough::enough;
+use crate::state::cluster::quorum::has_quorum;
 use crate::state::cluster::timeouts;
 
 /// A host's cluster, settings, and the moment.
 #[derive(Clone, Debug)]
-pub struct Surroundings {
+pub struct ClusterContext {
     /// The cluster's state; `None`: the host is in a pool.
     pub cluster_status: Option<ClusterStatus>,
     /// Whether the cluster consists of one node.
@@ -27,13 +27,13 @@ pub struct Surroundings {
     pub now: Timestamp,
 }
 
-impl Surroundings {
+impl ClusterContext {
     /// Reads them out of the facts.
     pub fn of(facts: &Facts) -> Self {
         let cluster = facts.cluster.as_ref().map(|record| &record.cluster);
         let waits = |status: HostStatus| facts.hosts.iter().any(|host| host.record.host.status == status);
         let would_succeed =
-            || cluster.is_some_and(|cluster| enough(cluster, &facts.hosts, &[HostStatus::Installed]));
+            || cluster.is_some_and(|cluster| has_quorum(cluster, &facts.hosts, &[HostStatus::Installed]));
         Self {
             cluster_status: cluster.map(|cluster| cluster.status),
             is_single_node: cluster.is_some_and(topology::is_single_node),

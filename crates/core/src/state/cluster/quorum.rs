@@ -18,7 +18,7 @@ const WORKERS: usize = 2;
 /// Whether the hosts in some states suffice: every control-plane node, and two workers if there are as many.
 ///
 /// Who is in a state is counted by the role that counts; who is expected, by the role that was asked for.
-pub fn enough(cluster: &Cluster, hosts: &[HostFacts], states: &[HostStatus]) -> bool {
+pub fn has_quorum(cluster: &Cluster, hosts: &[HostFacts], states: &[HostStatus]) -> bool {
     let in_state = |wanted: fn(HostRole) -> bool| {
         let hosts = hosts.iter().filter(|host| states.contains(&host.record.host.status));
         hosts.filter(|host| wanted(host.effective_role())).count()
