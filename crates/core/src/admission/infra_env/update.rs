@@ -143,7 +143,7 @@ fn apply_version(
     };
     if params.openshift_version.is_some() {
         check_architecture(&record.cluster, architecture, &infra_env.openshift_version, policy)
-            .map_err(|text| Refusal::internal(text))?;
+            .map_err(Refusal::internal)?;
     }
     let both = Configuration {
         cluster: Some(record),
