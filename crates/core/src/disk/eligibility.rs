@@ -3,12 +3,14 @@
 //! The agent refuses disks for reasons that only it can see; those stay. The service's own reasons are taken out and
 //! worked out anew for each inventory, since role, version and the other disks may have changed.
 
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 use assisted_base::version::at_least;
 use assisted_wire::inventory::{Disk, DriveType, Inventory};
 
 use crate::catalogue::hardware::{self, HardwareError, SelectionInput, bytes};
+use crate::model::cluster::IpStack;
 use crate::model::facts::{Facts, HostFacts};
 use crate::network::{address, route};
 
@@ -76,8 +78,13 @@ pub fn annotate(facts: &Facts, host: &HostFacts, inventory: &mut Inventory) -> R
 
 /// Works out anew which disks can be installed on.
 pub fn annotate_with(policy: &Policy, inventory: &mut Inventory) {
+    let context = Context {
+        policy,
+        multipath: Multipath::of(inventory),
+        ways: [IpStack::V4, IpStack::V6].map(|stack| Way::of(inventory, stack)),
+    };
     let reasons: Vec<Vec<String>> =
-        inventory.disks.iter().flatten().map(|disk| reasons(policy, disk, inventory)).collect();
+        inventory.disks.iter().flatten().map(|disk| reasons(disk, &context)).collect();
     for (disk, own) in inventory.disks.iter_mut().flatten().zip(reasons) {
         let told = disk.installation_eligibility.not_eligible_reasons.take().unwrap_or_default();
         let mut all: Vec<String> = told.into_iter().filter(|reason| !is_own(reason)).collect();
@@ -100,7 +107,36 @@ fn is_own(reason: &str) -> bool {
             .contains(&reason)
 }
 
-fn reasons(policy: &Policy, disk: &Disk, inventory: &Inventory) -> Vec<String> {
+/// What the disks of one inventory are judged by: found once for all of them.
+struct Context<'a> {
+    policy: &'a Policy,
+    multipath: Multipath<'a>,
+    /// For IPv4 and IPv6.
+    ways: [Way; 2],
+}
+
+/// The way that a node's traffic of one family takes.
+enum Way {
+    NoRoute,
+    /// The route's interface is not in the inventory.
+    NoInterface,
+    /// Addresses of the route's interface.
+    By(HashSet<IpAddr>),
+}
+
+impl Way {
+    fn of(inventory: &Inventory, stack: IpStack) -> Self {
+        let Some(route) = route::best_default_route(inventory, stack) else { return Self::NoRoute };
+        let mut interfaces = inventory.interfaces.iter().flatten();
+        match interfaces.find(|interface| interface.name == route.interface) {
+            Some(found) => Self::By(address::of_interface(found).map(|own| own.net.addr()).collect()),
+            None => Self::NoInterface,
+        }
+    }
+}
+
+fn reasons(disk: &Disk, context: &Context<'_>) -> Vec<String> {
+    let Context { policy, multipath, .. } = context;
     let mut reasons = Vec::new();
     reasons.extend(too_small(policy, disk));
     if !policy.allows(disk) {
@@ -110,17 +146,19 @@ fn reasons(policy: &Policy, disk: &Disk, inventory: &Inventory) -> Vec<String> {
     }
     match drive_type(disk) {
         DriveType::Fc | DriveType::ISCSI => {
-            reasons.extend(multipath_of(disk, inventory).map(|device| {
+            reasons.extend(multipath.device_of(disk).map(|device| {
                 format!(
                     "Disk is a member of multipath device {device} and is not eligible for installation. \
                      Use the multipath device instead."
                 )
             }));
             if drive_type(disk) == DriveType::ISCSI {
-                reasons.extend(iscsi(disk, inventory));
+                reasons.extend(iscsi(disk, context));
             }
         }
-        DriveType::Multipath => reasons.extend(multipath(policy, disk, inventory)),
+        DriveType::Multipath => {
+            reasons.extend(multipath_reasons(multipath.paths(&disk.name), context));
+        }
         _ => {}
     }
     reasons
@@ -138,24 +176,57 @@ fn too_small(policy: &Policy, disk: &Disk) -> Option<String> {
     Some(format!("Disk is too small (disk only has {has}, but {needs} are required)"))
 }
 
-/// The multipath device that a disk is a path of.
-fn multipath_of<'a>(disk: &Disk, inventory: &'a Inventory) -> Option<&'a str> {
-    let mut devices =
-        inventory.disks.iter().flatten().filter(|other| drive_type(other) == DriveType::Multipath);
-    devices
-        .find(|other| disk.holders.split(',').any(|holder| holder == other.name))
-        .map(|other| other.name.as_str())
+/// The multipath devices of a host, with their paths: found once for all disks.
+struct Multipath<'a> {
+    /// By name: its place among the disks, and its paths.
+    devices: HashMap<&'a str, (usize, Vec<&'a Disk>)>,
+}
+
+impl<'a> Multipath<'a> {
+    fn of(inventory: &'a Inventory) -> Self {
+        let disks = || inventory.disks.iter().flatten();
+        let is_device = |disk: &Disk| drive_type(disk) == DriveType::Multipath && !disk.name.is_empty();
+        let mut devices: HashMap<&str, (usize, Vec<&Disk>)> = HashMap::new();
+        for (place, disk) in disks().enumerate().filter(|(_, disk)| is_device(disk)) {
+            devices.entry(&disk.name).or_insert((place, Vec::new()));
+        }
+        if !devices.is_empty() {
+            for disk in disks() {
+                let names: HashSet<&str> = holders(disk).collect();
+                for name in names {
+                    if let Some((_, paths)) = devices.get_mut(name) {
+                        paths.push(disk);
+                    }
+                }
+            }
+        }
+        Self { devices }
+    }
+
+    fn paths(&self, device: &str) -> &[&'a Disk] {
+        self.devices.get(device).map(|(_, paths)| paths.as_slice()).unwrap_or_default()
+    }
+
+    /// The first of the devices that a disk is a path of.
+    fn device_of(&self, disk: &'a Disk) -> Option<&'a str> {
+        let devices = disk.holders.split(',').filter_map(|name| Some((self.devices.get(name)?.0, name)));
+        devices.min().map(|(_, name)| name)
+    }
+}
+
+/// The names of what a disk is part of: agents differ in what they put around the names.
+fn holders(disk: &Disk) -> impl Iterator<Item = &str> {
+    let is_of_name = |byte: char| byte.is_alphanumeric() || matches!(byte, '-' | '_' | '.' | ':' | '+' | '!');
+    disk.holders.split(move |byte| !is_of_name(byte)).filter(|name| !name.is_empty())
 }
 
 /// The paths of a multipath device.
 pub(crate) fn paths<'a>(device: &'a Disk, inventory: &'a Inventory) -> impl Iterator<Item = &'a Disk> {
-    // By part of the text: agents differ in what they put around the names.
-    let is_path = |disk: &&Disk| !device.name.is_empty() && disk.holders.contains(&device.name);
-    inventory.disks.iter().flatten().filter(is_path)
+    inventory.disks.iter().flatten().filter(|disk| holders(disk).any(|holder| holder == device.name))
 }
 
-fn multipath(policy: &Policy, device: &Disk, inventory: &Inventory) -> Vec<String> {
-    let types: Vec<DriveType> = paths(device, inventory).map(drive_type).collect();
+fn multipath_reasons(paths: &[&Disk], context: &Context<'_>) -> Vec<String> {
+    let types: Vec<DriveType> = paths.iter().map(|path| drive_type(path)).collect();
     if !types.iter().any(|each| matches!(each, DriveType::Fc | DriveType::ISCSI)) {
         return vec![MULTIPATH_UNSUPPORTED.to_owned()];
     }
@@ -163,15 +234,15 @@ fn multipath(policy: &Policy, device: &Disk, inventory: &Inventory) -> Vec<Strin
     if types.windows(2).any(|pair| pair[0] != pair[1]) {
         reasons.push(MULTIPATH_MIXED.to_owned());
     }
-    let mut iscsi_paths = paths(device, inventory).filter(|path| drive_type(path) == DriveType::ISCSI);
-    if iscsi_paths.any(|path| !policy.allows(path) || iscsi(path, inventory).is_some()) {
+    let mut iscsi_paths = paths.iter().filter(|path| drive_type(path) == DriveType::ISCSI);
+    if iscsi_paths.any(|path| !context.policy.allows(path) || iscsi(path, context).is_some()) {
         reasons.push(MULTIPATH_BROKEN.to_owned());
     }
     reasons
 }
 
 /// What is wrong with the way to an iSCSI disk: it must not be the one that the node's traffic takes.
-fn iscsi(disk: &Disk, inventory: &Inventory) -> Option<String> {
+fn iscsi(disk: &Disk, context: &Context<'_>) -> Option<String> {
     let text = disk.iscsi.as_ref().map_or("", |iscsi| iscsi.host_ip_address.as_str());
     if text.is_empty() {
         return Some(ISCSI_NO_IP.to_owned());
@@ -180,12 +251,13 @@ fn iscsi(disk: &Disk, inventory: &Inventory) -> Option<String> {
         Ok(ip) => ip,
         Err(error) => return Some(format!("Cannot parse iSCSI host IP {text}: {error}")),
     };
-    let route = route::best_default_route(inventory, address::stack_of(ip))?;
-    let Some(nic) = inventory.interfaces.iter().flatten().find(|nic| nic.name == route.interface) else {
-        return Some(ISCSI_NO_NIC.to_owned());
-    };
-    let same = address::of_interface(nic).any(|own| own.net.addr() == ip);
-    same.then(|| format!("iSCSI host IP {text} is the same as host IP, they must be different"))
+    match &context.ways[usize::from(ip.is_ipv6())] {
+        Way::NoRoute => None,
+        Way::NoInterface => Some(ISCSI_NO_NIC.to_owned()),
+        Way::By(own) => own
+            .contains(&ip)
+            .then(|| format!("iSCSI host IP {text} is the same as host IP, they must be different")),
+    }
 }
 
 #[cfg(test)]

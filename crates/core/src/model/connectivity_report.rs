@@ -93,6 +93,9 @@ impl ParsedConnectivity {
     }
 }
 
+/// Addresses that are kept of one host, of each kind: no host has as many.
+const ADDRESSES: usize = 1_024;
+
 /// What is told of each host, whether at once or in several entries, by id.
 fn by_id(entries: &[ConnectivityRemoteHost]) -> Vec<Remote> {
     let mut places: HashMap<HostId, usize> = HashMap::with_capacity(entries.len());
@@ -112,6 +115,7 @@ fn by_id(entries: &[ConnectivityRemoteHost]) -> Vec<Remote> {
         for addresses in [on_link, routed] {
             addresses.sort_unstable();
             addresses.dedup();
+            addresses.truncate(ADDRESSES);
         }
     }
     remotes.sort_unstable_by_key(|remote| remote.id);

@@ -1,6 +1,6 @@
 //! Which hosts reach each other: the largest groups in which everyone does (validations §5.4).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 
@@ -103,11 +103,16 @@ pub fn groups(facts: &Facts) -> MajorityGroups {
         let group = largest_clique(graph, steps);
         if group.len() < minimum { Vec::new() } else { group.into_iter().map(|place| ids[place]).collect() }
     };
+    // A group takes that many hosts with an address in the network.
+    let large = members.iter().filter(|(_, members)| members.len() >= minimum).map(|(network, _)| *network);
+    let mut edges = link_edges(&links, large);
     let mut majority_groups = BTreeMap::new();
-    for (network, members) in members {
-        // A group takes that many hosts with an address in the network.
-        let group =
-            if members.len() < minimum { Vec::new() } else { of_graph(&link_graph(&links, &network)) };
+    for network in members.into_keys() {
+        let group = edges.remove(&network).map_or_else(Vec::new, |edges| {
+            of_graph(&Graph::mutual(ids.len(), |graph| {
+                edges.into_iter().for_each(|(from, to)| graph.add(from, to));
+            }))
+        });
         majority_groups.insert(network.to_string(), group);
     }
     for (stack, name) in [(IpStack::V4, "IPv4"), (IpStack::V6, "IPv6")] {
@@ -126,22 +131,33 @@ fn links<'a>(heard: &'a ParsedConnectivity, ids: &[HostId]) -> Vec<Link<'a>> {
     heard.remotes.iter().filter_map(|remote| Some(Link { to: place(remote.id)?, remote })).collect()
 }
 
-/// Who reaches whom with an address in a network, both ways.
-fn link_graph(links: &[Vec<Link<'_>>], network: &IpNet) -> Graph {
-    // Neighbour discovery is not always seen on the link, so routed IPv6 answers count too.
-    let routed_counts = address::stack_of_net(network) == IpStack::V6;
-    Graph::mutual(links.len(), |edges| {
-        for (from, link) in
-            links.iter().enumerate().flat_map(|(from, links)| links.iter().map(move |link| (from, link)))
-        {
-            let within = |ip: &IpAddr| network.contains(ip);
-            if link.remote.on_link.iter().any(within)
-                || (routed_counts && link.remote.routed.iter().any(within))
-            {
-                edges.add(from, link.to);
+/// Who reaches whom with an address in each of some networks. Each address is looked up once for each length that the
+/// networks' prefixes have, however many networks there are.
+fn link_edges(
+    links: &[Vec<Link<'_>>],
+    networks: impl Iterator<Item = IpNet>,
+) -> HashMap<IpNet, Vec<(usize, usize)>> {
+    let mut edges: HashMap<IpNet, Vec<(usize, usize)>> =
+        networks.map(|network| (network, Vec::new())).collect();
+    let lengths: BTreeSet<(bool, u8)> =
+        edges.keys().map(|net| (net.addr().is_ipv6(), net.prefix_len())).collect();
+    for (from, link) in
+        links.iter().enumerate().flat_map(|(from, links)| links.iter().map(move |link| (from, link)))
+    {
+        // Neighbour discovery is not always seen on the link, so routed IPv6 answers count too.
+        let routed = link.remote.routed.iter().filter(|ip| ip.is_ipv6());
+        for ip in link.remote.on_link.iter().chain(routed) {
+            for (_, length) in lengths.range((ip.is_ipv6(), 0)..=(ip.is_ipv6(), u8::MAX)) {
+                let network = IpNet::new(*ip, *length).map(|net| net.trunc());
+                if let Some(edges) = network.ok().and_then(|network| edges.get_mut(&network))
+                    && edges.last() != Some(&(from, link.to))
+                {
+                    edges.push((from, link.to));
+                }
             }
         }
-    })
+    }
+    edges
 }
 
 /// Who reaches all addresses of a family of whom, both ways.

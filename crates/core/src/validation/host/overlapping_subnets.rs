@@ -1,6 +1,9 @@
 //! `non-overlapping-subnets`: no two interfaces of the host claim the same addresses.
 
+use std::collections::HashMap;
+
 use assisted_wire::inventory::Inventory;
+use ipnet::IpNet;
 
 use super::View;
 use crate::model::cluster::IpStack;
@@ -12,6 +15,8 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     let Some(inventory) = view.inventory else { return Outcome::awaits_inventory("Missing inventory") };
     let Some(cluster) = view.cluster else { return Outcome::suppressed() };
     if let Some(text) = unreadable(inventory) {
+        // It is the host's own, of any length.
+        let text: String = text.chars().take(100).collect();
         return Outcome::error(format!("Unexpected error: invalid CIDR address: {text}"));
     }
     let families =
@@ -38,15 +43,13 @@ fn problem(inventory: &Inventory, stack: IpStack) -> Option<String> {
         address::stack_of_net(&each.net) == stack && !address::is_link_local(each.net.addr())
     };
     let all: Vec<InterfaceAddress<'_>> = address::of_inventory(inventory).filter(relevant).collect();
-    let pairs = || all.iter().enumerate().flat_map(|(index, a)| all[..index].iter().map(move |b| (b, a)));
-    let mut pairs_of_two = pairs().filter(|(a, b)| a.interface != b.interface);
-    let same = pairs_of_two.find(|(a, b)| a.network() == b.network()).map(|(a, b)| {
+    let same = pairs(&all, |seen, own| seen.earlier(own, &own.network()));
+    let same = same.map(|(a, b)| {
         let network = a.network();
         format!("Address network {network} appears on multiple interfaces [{}, {}]", a.interface, b.interface)
     });
     let overlapping = || {
-        let mut pairs = pairs().filter(|(a, b)| a.interface != b.interface);
-        pairs.find(|(a, b)| address::overlap(&a.network(), &b.network())).map(|(a, b)| {
+        pairs(&all, Seen::overlapping).map(|(a, b)| {
             format!(
                 "Address networks {} in interface {} and {} in interface {} overlap",
                 a.network(),
@@ -57,4 +60,108 @@ fn problem(inventory: &Inventory, stack: IpStack) -> Option<String> {
         })
     };
     same.or_else(overlapping)
+}
+
+/// The first address that has an earlier one of another interface, found by what was seen before it; the earlier one first.
+fn pairs<'a>(
+    all: &'a [InterfaceAddress<'a>],
+    find: impl Fn(&Seen<'a>, &'a InterfaceAddress<'a>) -> Option<usize>,
+) -> Option<(&'a InterfaceAddress<'a>, &'a InterfaceAddress<'a>)> {
+    let mut seen = Seen::default();
+    for (place, own) in all.iter().enumerate() {
+        if let Some(earlier) = find(&seen, own) {
+            return Some((all.get(earlier)?, own));
+        }
+        seen.add(place, own);
+    }
+    None
+}
+
+/// Networks that were seen, so that each one is compared with all before it in as many steps as an address has bits.
+#[derive(Default)]
+struct Seen<'a> {
+    /// By network: the addresses in it.
+    networks: HashMap<IpNet, Earliest<'a>>,
+    /// By network: the addresses whose networks lie within it.
+    within: HashMap<IpNet, Earliest<'a>>,
+}
+
+/// The earliest address, and the earliest one of another interface: one of the two is of another interface than any third.
+type Earliest<'a> = Vec<(usize, &'a str)>;
+
+impl<'a> Seen<'a> {
+    fn add(&mut self, place: usize, address: &InterfaceAddress<'a>) {
+        let add = |earliest: &mut Earliest<'a>| {
+            if earliest.len() < 2 && earliest.iter().all(|(_, interface)| *interface != address.interface) {
+                earliest.push((place, address.interface));
+            }
+        };
+        add(self.networks.entry(address.network()).or_default());
+        wider(address.network()).for_each(|network| add(self.within.entry(network).or_default()));
+    }
+
+    /// The earliest address of a network whose interface is another one.
+    fn earlier(&self, own: &InterfaceAddress<'_>, network: &IpNet) -> Option<usize> {
+        first_of_another(self.networks.get(network)?, own)
+    }
+
+    /// The earliest address whose interface is another one, and whose network overlaps with an address's own.
+    fn overlapping(&self, own: &InterfaceAddress<'_>) -> Option<usize> {
+        let network = own.network();
+        let around = wider(network).filter_map(|wider| self.earlier(own, &wider));
+        let within = self.within.get(&network).and_then(|within| first_of_another(within, own));
+        around.chain(self.earlier(own, &network)).chain(within).min()
+    }
+}
+
+fn first_of_another(earliest: &Earliest<'_>, own: &InterfaceAddress<'_>) -> Option<usize> {
+    earliest.iter().find(|(_, interface)| *interface != own.interface).map(|(place, _)| *place)
+}
+
+/// All networks that a network lies in, but itself.
+fn wider(network: IpNet) -> impl Iterator<Item = IpNet> {
+    std::iter::successors(network.supernet(), IpNet::supernet)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the quick search finds is what comparing each with each finds.
+    #[test]
+    fn the_first_pair_is_found() {
+        let texts = [
+            "10.0.0.1/8",
+            "10.1.0.1/16",
+            "10.1.2.1/24",
+            "10.2.0.1/16",
+            "10.1.2.9/24",
+            "192.168.0.1/32",
+            "0.0.0.1/0",
+        ];
+        let mut seed = 1_u32;
+        let mut random = |below: usize| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 16) as usize % below
+        };
+        let mut found = 0;
+        for _ in 0..2_000 {
+            let all: Vec<InterfaceAddress<'_>> = (0..random(6))
+                .map(|_| InterfaceAddress {
+                    interface: ["a", "b", "c"][random(3)],
+                    net: texts[random(texts.len())].parse().unwrap(),
+                })
+                .collect();
+            let slow = |holds: fn(&IpNet, &IpNet) -> bool| {
+                let pairs = all.iter().enumerate().flat_map(|(at, a)| all[..at].iter().map(move |b| (b, a)));
+                let mut pairs = pairs.filter(|(a, b)| a.interface != b.interface);
+                pairs.find(|(a, b)| holds(&a.network(), &b.network()))
+            };
+            assert_eq!(pairs(&all, |seen, own| seen.earlier(own, &own.network())), slow(|a, b| a == b));
+            let overlapping = pairs(&all, Seen::overlapping);
+            assert_eq!(overlapping, slow(address::overlap), "{all:?}");
+            found += usize::from(overlapping.is_some());
+        }
+        assert!((500..1_900).contains(&found), "{found}");
+    }
 }

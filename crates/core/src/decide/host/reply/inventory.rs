@@ -6,7 +6,7 @@ use assisted_wire::host::HostRole;
 use assisted_wire::inventory::Inventory;
 use assisted_wire::step::StepType;
 
-use super::WorkingCopy;
+use super::{WorkingCopy, bounds};
 use crate::disk::annotate;
 use crate::model::disk;
 use crate::model::event::catalogue;
@@ -34,6 +34,7 @@ pub(super) fn received(draft: &mut WorkingCopy<'_>, output: &str) -> Result<(), 
     {
         interfaces.retain(|interface| REAL.contains(&interface.r#type.as_str()));
     }
+    bounds::cut(&mut inventory);
     if !hosts.bootstrap_host_mac.is_empty() {
         let mut macs = inventory.interfaces.iter().flatten().map(|interface| interface.mac_address.as_str());
         let fields = &mut draft.host.record.host;

@@ -4,6 +4,7 @@
 //! is set aside with a note. Failed steps change nothing but where stated: what was known stays known.
 
 mod artifacts;
+mod bounds;
 mod dhcp;
 pub(crate) mod disk_speed;
 mod images;
@@ -207,6 +208,10 @@ impl WorkingCopy<'_> {
         let is_list = output.trim_start().starts_with('[');
         if is_list != matches!(step, StepType::FreeNetworkAddresses | StepType::VerifyVips) {
             return Err(refuse(&"it has another form"));
+        }
+        // The answer about an Ignition config has the config in it.
+        if let Some(why) = bounds::too_large(output, step == StepType::ApiVipConnectivityCheck) {
+            return Err(refuse(&why));
         }
         let (read, notes) = lenient::read(output);
         self.notes.extend(notes);
