@@ -5,7 +5,7 @@ use assisted_core::model::refusal::RefusalKind;
 use assisted_wire::host::HostStatus;
 use assisted_wire::id::HostId;
 use assisted_wire::step::{StepReply, StepType};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::lab::{Database, Lab, inventory, on_both_engines, refusal, resolutions, time_sources};
 
@@ -126,6 +126,41 @@ async fn of_hostile_machines(database: Database) {
         "event_time": "2000-01-01T00:00:00Z", "props": "{\"a\":\"\\u0000\"}",
     });
     lab.service.trigger_event(&lab.caller, serde_json::from_value(event).unwrap()).await.unwrap();
+    lab.stop().await;
+}
+
+/// What no machine has is cut or refused, and holds nobody up.
+async fn of_machines_that_cannot_be(database: Database) {
+    let lab = Lab::start(&database).await;
+    let (first, second) = (lab.single_node().await, lab.single_node().await);
+    let infra_env = lab.infra_env(Some(first.id)).await;
+    let host = lab.host(infra_env.id).await;
+    let mut huge = inventory(1);
+    let disk = json!({"drive_type": "FC", "holders": "dm-0", "name": "sdx"});
+    huge["disks"].as_array_mut().unwrap().extend(vec![disk; 60_000]);
+    let addresses = |net: u32| (0..50_000).map(move |n| format!("10.{net}.{}.{}/32", n / 256, n % 256));
+    let mut other = huge["interfaces"][0].clone();
+    huge["interfaces"][0]["ipv4_addresses"].as_array_mut().unwrap().extend(addresses(1).map(Value::from));
+    (other["name"], other["mac_address"]) = (json!("eth1"), json!("52:54:00:00:01:01"));
+    other["ipv4_addresses"] = addresses(2).collect();
+    huge["interfaces"].as_array_mut().unwrap().push(other);
+    lab.reply(host, StepType::Inventory, &huge).await.unwrap();
+    let judged = lab.until_host(host, "judged", |host| !host.validations_info.is_empty()).await;
+    let told = "the host has 60001 disks, of which 2048 are kept; the host has 100001 addresses, of which 2048 are kept";
+    assert!(judged.validations_info.contains(told), "{}", judged.validations_info);
+    let kept: Value = serde_json::from_str(&judged.inventory).unwrap();
+    assert_eq!(kept["disks"].as_array().unwrap().len(), 2048);
+
+    let nothing = format!(r#"{{"disks":[{}]}}"#, vec!["{}"; 500_000].join(","));
+    let reply = StepReply { step_type: Some(StepType::Inventory), output: nothing, ..StepReply::default() };
+    let (status, why) = refusal(lab.service.post_step_reply(&lab.caller, host, reply).await);
+    assert_eq!(status, RefusalKind::Invalid);
+    assert!(why.contains("it has 500001 objects, and no more than 100000 are read"), "{why}");
+
+    let infra_env = lab.infra_env(Some(second.id)).await;
+    let well = lab.host(infra_env.id).await;
+    lab.tell_all(well, 2).await;
+    lab.until(well, HostStatus::Known).await;
     lab.stop().await;
 }
 
