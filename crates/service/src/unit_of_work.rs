@@ -211,6 +211,11 @@ impl UnitOfWork {
         self.mates_changed = true;
     }
 
+    /// How much the hosts told, in bytes: what it takes to decide grows with it.
+    pub(crate) fn snapshot_bytes(&self) -> usize {
+        self.facts.hosts.iter().flat_map(|host| host.reports.values()).map(|report| report.len()).sum()
+    }
+
     /// Decides what follows from the facts; returns when to look again.
     pub(crate) fn refresh(&mut self) -> Option<Timestamp> {
         self.apply(refresh(&self.facts))

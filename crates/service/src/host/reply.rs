@@ -1,5 +1,7 @@
 //! A host answers a step (agent-protocol §2.3).
 
+use std::sync::Arc;
+
 use assisted_core::decide::host::reply::reply;
 use assisted_core::model::host::HostKey;
 use assisted_wire::step::{StepReply, StepType};
@@ -8,6 +10,9 @@ use super::memo::HostMemo;
 use super::no_host;
 use crate::fault::{Fault, attempt};
 use crate::{Caller, Error, Service};
+
+/// To read so long an answer, in bytes, takes milliseconds: threads that serve others must not wait for it.
+const LONG: usize = 256 * 1024;
 
 impl Service {
     /// Takes in what a host answers. The same answer once more asks the database nothing.
@@ -28,6 +33,7 @@ impl Service {
             self.cache().check_ins.note(&memo.check_in, self.now());
             return Ok(());
         }
+        let reply = Arc::new(reply);
         attempt!(self, caller, self.try_reply(caller, host, memo.as_deref(), &reply))
     }
 
@@ -36,13 +42,21 @@ impl Service {
         caller: &Caller,
         key: HostKey,
         memo: Option<&HostMemo>,
-        answer: &StepReply,
+        answer: &Arc<StepReply>,
     ) -> Result<(), Fault> {
         let mut work = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
         let check_ins = &self.cache().check_ins;
         check_ins.note(&check_ins.entry(key), self.now());
         work.request_id = Some(caller.request_id);
-        let effect = reply(&work.facts, key, answer)?;
+        let effect = if answer.output.len() < LONG {
+            reply(&work.facts, key, answer)?
+        } else {
+            let answer = Arc::clone(answer);
+            let read = move || (reply(&work.facts, key, &answer), work);
+            let (effect, given_back) = tokio::task::spawn_blocking(read).await.map_err(Error::internal)?;
+            work = given_back;
+            effect?
+        };
         if !effect.notes.is_empty() {
             tracing::warn!(
                 host_id = %key.host_id,

@@ -82,6 +82,9 @@ impl Scheduler {
     }
 }
 
+/// To decide about reports of so many bytes takes milliseconds: threads that serve requests must not wait for it.
+const LARGE: usize = 1024 * 1024;
+
 /// A row of due work.
 #[derive(Clone, Debug)]
 pub(crate) struct DueRow(LeasedItem);
@@ -234,7 +237,14 @@ impl Service {
             self.0.scheduler.quiet.forget(taken.due);
             return Ok(None);
         };
-        let next = work.refresh();
+        let next = if work.snapshot_bytes() < LARGE {
+            work.refresh()
+        } else {
+            let decide = move || (work.refresh(), work);
+            let (next, given_back) = tokio::task::spawn_blocking(decide).await.map_err(Error::internal)?;
+            work = given_back;
+            next
+        };
         work.batch.finish_due(taken, next);
         let facts = work.commit(self).await?;
         self.0.scheduler.quiet.remember(taken, &facts, next, self.cache());

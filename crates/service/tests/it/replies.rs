@@ -14,6 +14,7 @@ on_both_engines![
     twice,
     strange,
     of_hostile_machines,
+    of_machines_that_cannot_be,
     at_the_same_time,
     while_a_host_begins_anew
 ];
