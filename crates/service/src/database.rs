@@ -1,8 +1,8 @@
-//! The database and what is cached of it, behind one handle: everybody may read, and whoever writes does it by
-//! [`Database::commit`]. The store itself is nobody's to write to:
+//! The database and what is cached of it, behind one handle.
 //!
-//! the field is private, and [`Database::reader`] gives out what can only read. What a batch touches is told to the cache by the
-//! store, before the writer hears of the end of its batch, so no use case has to know what is cached.
+//! Everybody may read: [`Database::reader`] gives out what can do nothing else. The store is a private field, so that
+//! [`Database::commit`] is the only way to write. The store tells the cache what a batch has touched before the writer hears of the
+//! end of its batch, so no use case has to know what is cached.
 
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use uuid::Uuid;
 use crate::cache::Cache;
 use crate::event::limit::Limits;
 
+/// The store, the cache that observes it, and which events were emitted lately.
 #[derive(Debug)]
 pub(crate) struct Database {
     store: Store,

@@ -91,7 +91,7 @@ macro_rules! retry_on_conflict {
         loop {
             match $attempt.await {
                 Err($crate::fault::Fault::Conflict(what)) => {
-                    // If it was decided on what is remembered, that is stale.
+                    // If it was decided on what is cached, that is stale.
                     $service.cache().forget(what);
                     if let Err(error) = tries.again(what).await {
                         break Err($crate::fault::Fault::Failed(error));

@@ -1,7 +1,7 @@
 //! Use cases: the only place that puts core, store, blob and release together.
 //!
 //! [`Service`] has one method for each operation of the REST contract, named as the operation. Behind them stand the
-//! scheduler, which refreshes what is due, a worker, which does what the domain asks for outside, and a memory, from which
+//! scheduler, which refreshes what is due, a worker, which does what the domain asks for outside, and a cache, from which
 //! polls are answered.
 
 mod action;

@@ -413,7 +413,7 @@ impl Service {
         host
     }
 
-    /// A cluster that is not deleted, from memory if it is known.
+    /// A cluster that is not deleted, from the cache if it is there.
     pub(crate) async fn known_cluster(
         &self,
         id: ClusterId,
@@ -446,7 +446,7 @@ impl Service {
         self.known_cluster(id).await
     }
 
-    /// An infra-env, from memory if it is known.
+    /// An infra-env, from the cache if it is there.
     pub(crate) async fn known_infra_env(
         &self,
         id: InfraEnvId,

@@ -1,4 +1,4 @@
-//! What this process remembers, so that polls and registrations ask the database for nothing they know.
+//! What this process caches of the database, so that polls and registrations read nothing that is known.
 
 pub(crate) mod answer;
 pub(crate) mod check_in;
@@ -25,7 +25,7 @@ pub(crate) enum Group {
     InfraEnv(InfraEnvId),
 }
 
-/// All that is remembered.
+/// Everything that is cached. The store tells it of each commit ([`Observer`]).
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     pub(crate) check_ins: CheckIns,

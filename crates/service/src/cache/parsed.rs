@@ -1,6 +1,6 @@
 //! Reports that were parsed lately. Each look at a cluster needs those of all its hosts, though mostly none has changed.
 //!
-//! What is remembered goes by the hash of its text, so it can't be out of date, whoever writes.
+//! An entry is found by the hash of its text, so it can't be out of date, whoever writes.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! What is remembered of the database: loaded when first asked for, dropped when anything changes it.
+//! A cache of rows of the database: each is loaded when it is first asked for, and dropped when anything changes it.
 //!
-//! A view that was read from the database before a change must not be remembered after it. So each shard counts the
+//! A view that was read from the database before a change must not be kept after it. So each shard counts the
 //! changes, and a view is only kept when the count is what it was before the read.
 
 use std::collections::{HashMap, HashSet};
@@ -43,7 +43,7 @@ impl<K: Copy + Eq + Hash, V> ReadThroughCache<K, V> {
         &self.shards[(hash % SHARDS as u64) as usize]
     }
 
-    /// The view, if it is remembered; else a ticket to remember one that is read now.
+    /// The view, if it is cached; else the epoch in which one that is read now may be cached.
     pub(crate) fn get(&self, key: &K) -> Result<Arc<V>, Epoch> {
         let shard = self.shard(key).read();
         shard.views.get(key).cloned().ok_or(Epoch(shard.changes))

@@ -1,4 +1,4 @@
-//! What is remembered of a host, so that a poll costs next to nothing.
+//! What is cached of a host, so that a poll costs next to nothing.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -121,7 +121,7 @@ impl HostMemo {
 }
 
 impl Service {
-    /// A host, from memory if it is known; `None` when there is none.
+    /// A host, from the cache if it is there; `None` when there is none.
     pub(crate) async fn memo(&self, key: HostKey) -> Result<Option<Arc<HostMemo>>, Fault> {
         match self.cache().hosts.get(&key) {
             Ok(memo) => Ok(Some(memo)),
@@ -147,7 +147,7 @@ impl Service {
         }
     }
 
-    /// Makes and remembers the memos of all hosts of a cluster; returns that of one.
+    /// Makes and caches the memos of all hosts of a cluster; returns that of one.
     async fn memos_of(&self, id: ClusterId, wanted: HostKey) -> Result<Option<Arc<HostMemo>>, Fault> {
         let keys = self.cache().groups.members(&Group::Cluster(id));
         let cache = self.cache();

@@ -31,7 +31,7 @@ impl Service {
         params: HostCreateParams,
     ) -> Result<HostRegistrationResponse, Error> {
         let key = HostKey { infra_env_id, host_id: params.host_id };
-        // Most hosts that are not remembered are new: inserted at once, and only looked up when that fails.
+        // Most hosts that are not cached are new: inserted at once, and only looked up when that fails.
         if self.cache().hosts.get(&key).is_err()
             && let Ok(response) = self.register_new(caller, key, &params).await
         {
