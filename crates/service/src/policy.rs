@@ -17,6 +17,7 @@ macro_rules! copy {
 /// # Errors
 ///
 /// The requirements of hardware make no sense.
+#[allow(clippy::clone_on_copy, reason = "one macro copies members of all types")]
 pub fn policy(settings: &Settings) -> Result<Policy, SettingsError> {
     let http = &settings.http;
     Ok(Policy {

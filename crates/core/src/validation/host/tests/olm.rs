@@ -98,7 +98,7 @@ pub(super) fn resources() {
     );
     let own = |facts: Facts| {
         settings(facts, |policy| {
-            (policy.operators.osc_cpu_per_host, policy.operators.mtv_cpu_per_host) = (3, 3)
+            (policy.operators.osc_cpu_per_host, policy.operators.mtv_cpu_per_host) = (3, 3);
         })
     };
     for name in ["osc", "mtv"] {
