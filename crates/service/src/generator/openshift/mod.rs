@@ -5,6 +5,7 @@ mod manifests;
 mod outputs;
 mod patch;
 mod program;
+mod scrub;
 mod setup;
 mod system;
 mod unconfigured;
@@ -44,6 +45,7 @@ use crate::Error;
 use manifests::Given;
 use outputs::Known;
 use program::{Limits, Run, Target};
+use scrub::Scrub;
 pub use setup::SetupError;
 
 /// How the generator is set up.
@@ -234,12 +236,13 @@ impl Openshift {
         let dir = aside(move || working_directory(&root, id, &for_installer, tls.as_deref()).map_err(broken));
         let dir = Arc::new(dir.await?);
         let environment = self.environment(&known)?;
-        self.run(&program, dir.path(), &environment, Target::Manifests).await?;
+        let secrets = Scrub::of(&[&config]);
+        self.run(&program, dir.path(), &environment, Target::Manifests, &secrets).await?;
         let (laid, over, place) = (known.clone(), given.clone(), dir.clone());
         aside(move || lay_over(&laid, &over, place.path())).await?;
         let single = topology::is_single_node(cluster);
         let target = if single { Target::SingleNodeIgnitionConfig } else { Target::IgnitionConfigs };
-        self.run(&program, dir.path(), &environment, target).await?;
+        self.run(&program, dir.path(), &environment, target, &secrets).await?;
         let place = dir.clone();
         let collected = aside(move || outputs::collect(place.path(), &known, &given).map_err(refused));
         let (contents, openshift_cluster_id) = collected.await?;
@@ -256,6 +259,7 @@ impl Openshift {
         let program = self.program(&opened).await?;
         // Closed by nobody.
         let _turn = self.turns.acquire().await.map_err(broken)?;
+        let secrets = Scrub::of(&[&infra_env.pull_secret]);
         let (root, infra_env) = (self.setup.dir.clone(), infra_env.clone());
         let dir = aside(move || {
             let dir = empty_directory(&root, infra_env.infra_env.id).map_err(broken)?;
@@ -264,7 +268,8 @@ impl Openshift {
         });
         let dir = dir.await?;
         let environment = self.common_environment(record);
-        self.run(&program, dir.path(), &environment, Target::UnconfiguredIgnition).await?;
+        let target = Target::UnconfiguredIgnition;
+        self.run(&program, dir.path(), &environment, target, &secrets).await?;
         aside(move || unconfigured::collect(dir.path()).map_err(refused)).await
     }
 
@@ -275,9 +280,11 @@ impl Openshift {
         dir: &Path,
         environment: &[(&'static str, String)],
         target: Target,
+        secrets: &Scrub,
     ) -> Result<(), GenerateError> {
         let limits = Limits { time: self.setup.timeout, memory: self.setup.memory };
-        Run { program: program.path(), dir, environment, limits }.create(target).await.map_err(refused)
+        let run = Run { program: program.path(), dir, environment, limits, secrets };
+        run.create(target).await.map_err(refused)
     }
 
     /// What the installer is told of every cluster.

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use assisted_base::process::{Cmd, CmdError};
 
+use super::scrub::Scrub;
+
 /// How much of its output is kept, in bytes; it writes a few lines.
 const LONGEST: usize = 1 << 20;
 /// Output that is longer than the first is told up to the second, in bytes (install-generation §4.3).
@@ -61,6 +63,8 @@ pub(super) struct Run<'a> {
     pub dir: &'a Path,
     pub environment: &'a [(&'static str, String)],
     pub limits: Limits,
+    /// Of what it says, nobody learns these.
+    pub secrets: &'a Scrub,
 }
 
 /// How far a run may go.
@@ -96,7 +100,7 @@ impl Run<'_> {
             CmdError::Start { source, .. } | CmdError::Io { source, .. } => source.into(),
             error @ CmdError::TooLong { .. } => io::Error::other(error).into(),
         })?;
-        let text = done.text();
+        let text = self.secrets.clean(&done.text());
         tracing::debug!(command, status = %done.status, output = %text, "openshift-install has ended");
         if done.success() {
             return Ok(());
@@ -133,7 +137,9 @@ mod tests {
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
         let environment = [("OPENSHIFT_INSTALL_INVOKER", "tests".to_owned())];
         let limits = Limits { time: timeout, memory: 4 << 30 };
-        let run = Run { program: &program, dir: dir.path(), environment: &environment, limits };
+        let secrets = Scrub::of(&[&r#"{"pullSecret":"s3cr3t"}"#.into()]);
+        let run =
+            Run { program: &program, dir: dir.path(), environment: &environment, limits, secrets: &secrets };
         let made = run.create(Target::Manifests).await;
         (dir, made)
     }
@@ -179,6 +185,14 @@ mod tests {
             "x".repeat(500)
         );
         assert_eq!(text, expected);
+    }
+
+    #[tokio::test]
+    async fn it_tells_no_secret() {
+        // In two pieces, one of which would be cut off.
+        let (_, made) = run("head -c 498 /dev/zero | tr '\\0' x; echo s3cr3t s3cr3t; exit 1", LONG).await;
+        let text = made.unwrap_err().to_string();
+        assert!(text.contains("x<h") && !text.contains("s3"), "{text}");
     }
 
     #[tokio::test]
