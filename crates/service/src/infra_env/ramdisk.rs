@@ -68,7 +68,9 @@ fn proxies(proxy: &Proxy) -> Option<String> {
         return None;
     }
     let [http, https, no_proxy] = values;
-    let values = [http.replace('%', "%%"), https.replace('%', "%%"), no_proxy.to_owned()];
+    // What an earlier release let in must not begin a line of its own.
+    let values = [http.replace('%', "%%"), https.replace('%', "%%"), no_proxy.to_owned()]
+        .map(|value| value.replace(char::is_control, ""));
     let names = ["http_proxy", "https_proxy", "no_proxy"];
     let lower = names.iter().zip(&values).map(|(name, value)| format!("Environment={name}={value}"));
     let upper = names
@@ -94,6 +96,14 @@ mod tests {
                 .unwrap()
                 .is_some()
         );
+    }
+
+    #[test]
+    fn no_value_begins_a_line() {
+        let no_proxy = Some("*\nExecStartPre=/bin/sh -c id\r".to_owned());
+        let text = proxies(&Proxy { no_proxy, ..Proxy::default() }).unwrap();
+        assert!(text.lines().skip(1).all(|line| line.starts_with("Environment=")), "{text}");
+        assert!(!text.contains('\r'), "{text:?}");
     }
 
     #[test]

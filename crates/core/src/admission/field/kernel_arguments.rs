@@ -5,15 +5,27 @@ use assisted_wire::infra_env::{KernelArgumentOperation, KernelArguments};
 
 use super::Problem;
 
-/// Checks arguments: they can only be appended.
+/// Checks arguments: they can only be appended, and each is one word of one line. The contract's pattern lets line ends and
+/// what separates commands through, by which an iPXE script would get lines of their author.
 pub fn check(arguments: &KernelArguments) -> Result<(), Problem> {
     for argument in &arguments.0 {
         let operation = argument.operation.map_or("", KernelArgumentOperation::as_str);
         if operation != KernelArgumentOperation::Append.as_str() {
             return Err(format!("Only kernel argument operation append is supported.  Got {operation}"));
         }
+        if !is_harmless(&argument.value) {
+            return Err(format!(
+                "Kernel argument {:?} holds a control character, or is a separator of commands",
+                argument.value
+            ));
+        }
     }
     Ok(())
+}
+
+/// Whether an argument can stand in a line of an iPXE script without ending the line or the command.
+pub fn is_harmless(value: &str) -> bool {
+    !value.chars().any(char::is_control) && !matches!(value, "&&" | "||")
 }
 
 /// The text that is kept; `None` for no arguments.
@@ -42,5 +54,19 @@ mod tests {
             check(&arguments(None)),
             Err("Only kernel argument operation append is supported.  Got ".to_owned())
         );
+    }
+
+    #[test]
+    fn one_word_of_one_line() {
+        let check = |value: &str| {
+            let operation = Some(KernelArgumentOperation::Append);
+            check(&KernelArguments(vec![KernelArgument { operation, value: value.to_owned() }]))
+        };
+        for value in ["a", "a=\"b c\"", "a&&b", "console=ttyS0,115200n8", "x=${y}"] {
+            assert_eq!(check(value), Ok(()), "{value}");
+        }
+        for value in ["a=\"\nchain http://x/y\n\"", "a=\"\r\"", "\u{85}", "\0", "&&", "||"] {
+            assert!(check(value).unwrap_err().contains("Kernel argument"), "{value}");
+        }
     }
 }

@@ -49,11 +49,16 @@ pub fn https(url: &str) -> Result<(), Problem> {
 /// Checks the list of what bypasses the proxies. `version` is that of the cluster; `None` for an infra-env.
 pub fn no_proxy(list: &str, version: Option<&str>) -> Result<(), Problem> {
     if list.contains('*') {
-        return match version {
-            Some(version) if !takes_wildcard(version) => {
-                Err(format!("Sorry, no-proxy value '*' is not supported in release: {version}"))
+        if let Some(version) = version.filter(|version| !takes_wildcard(version)) {
+            return Err(format!("Sorry, no-proxy value '*' is not supported in release: {version}"));
+        }
+        // Existing clients send lists with a wildcard in any form, so entries are not looked at one by one. What can't be part
+        // of any destination is refused all the same: the list becomes a line of a unit's settings.
+        return match list.chars().find(|letter| !can_be_in_a_destination(*letter)) {
+            Some(letter) => {
+                Err(format!("{letter:?} can't be part of a no_proxy entry, which are separated by commas"))
             }
-            _ => Ok(()),
+            None => Ok(()),
         };
     }
     let mut seen = HashSet::new();
@@ -98,6 +103,11 @@ fn is_before_fc4(prerelease: &str) -> bool {
         (Ok(given), Ok(bound)) => given < bound,
         _ => true,
     }
+}
+
+fn can_be_in_a_destination(letter: char) -> bool {
+    letter.is_ascii_alphanumeric()
+        || matches!(letter, '*' | '.' | ',' | ':' | '/' | '-' | '_' | '[' | ']' | ' ')
 }
 
 fn is_dns_name(text: &str) -> bool {
@@ -177,6 +187,20 @@ mod tests {
                 no_proxy("a,*", Some(version)),
                 Err(format!("Sorry, no-proxy value '*' is not supported in release: {version}"))
             );
+        }
+    }
+
+    #[test]
+    fn beside_a_wildcard_nothing_is_smuggled_in() {
+        for list in ["*", " * ", "*.example.com, 10.0.0.0/8", "*,[fd00::1]:80"] {
+            assert_eq!(no_proxy(list, None), Ok(()), "{list}");
+        }
+        for list in
+            ["*\nExecStartPre=/bin/sh -c id", "*,a\rb", "*\\x", "*\"", "*%n", "*\0", "*;id", "*\u{2028}"]
+        {
+            for version in [None, Some("4.22.9")] {
+                assert!(no_proxy(list, version).unwrap_err().contains("no_proxy entry"), "{list:?}");
+            }
         }
     }
 }
