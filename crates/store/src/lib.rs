@@ -32,6 +32,7 @@ mod statement;
 mod store;
 mod subject;
 mod texts;
+mod user;
 mod value;
 mod work;
 
@@ -50,4 +51,5 @@ pub use report::{Report, ReportHash, Reports};
 pub use row::{Deleted, Stored, Version};
 pub use store::{Reader, Store};
 pub use subject::{Change, Subject};
+pub use user::{UserRow, UserTokenRow};
 pub use work::{WorkKey, WorkRow, WorkState};

@@ -23,6 +23,7 @@ const MIGRATIONS: &[Migration] = &[
         postgres: include_str!("../migrations/3.postgres.sql"),
     },
     Migration { common: include_str!("../migrations/4.sql"), postgres: "" },
+    Migration { common: include_str!("../migrations/5.sql"), postgres: "" },
 ];
 
 pub(crate) const CREATE_VERSIONS: &str =

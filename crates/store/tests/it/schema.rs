@@ -12,14 +12,15 @@ use tokio_postgres::NoTls;
 
 use crate::support::{Database, on_both};
 
-on_both! { opens_schema_1, opens_schema_2, opens_schema_3, opens_schema_4, refuses_a_newer_schema, opens_twice_at_once, }
+on_both! { opens_schema_1, opens_schema_2, opens_schema_3, opens_schema_4, opens_schema_5, refuses_a_newer_schema, opens_twice_at_once, }
 
 /// Schema and rows as each version left them.
-const VERSIONS: [(&str, &str); 4] = [
+const VERSIONS: [(&str, &str); 5] = [
     (include_str!("../../migrations/1.sql"), include_str!("../fixtures/schema-1.sql")),
     (include_str!("../../migrations/2.sql"), include_str!("../fixtures/schema-2.sql")),
     (include_str!("../../migrations/3.sql"), include_str!("../fixtures/schema-3.sql")),
     (include_str!("../../migrations/4.sql"), include_str!("../fixtures/schema-4.sql")),
+    (include_str!("../../migrations/5.sql"), include_str!("../fixtures/schema-5.sql")),
 ];
 
 /// Runs SQL in PostgreSQL's dialect past the store.
@@ -74,6 +75,15 @@ async fn opens_schema_4(database: Database) {
     assert_eq!((aside.len(), aside[0].key), (1, WorkKey::Due(Due::Cluster(gone))));
 }
 
+async fn opens_schema_5(database: Database) {
+    let store = opens(&database, 5).await;
+    let ann = store.user("ann").await.unwrap().unwrap();
+    assert_eq!((ann.role.as_str(), ann.org_id.as_str()), ("admin", "blue"));
+    let now = Timestamp::new(1_700_000_001, 0).unwrap();
+    let (user, token) = store.user_token(&[0, 0xff], now).await.unwrap().unwrap();
+    assert_eq!((user, token.name.as_str(), token.user_id), (ann.clone(), "ci", ann.id));
+}
+
 /// Opens a database of an earlier version with its rows.
 async fn opens(database: &Database, version: usize) -> Store {
     let versions = "create table schema_versions (version bigint primary key, applied_at bigint not null)";
@@ -110,7 +120,7 @@ async fn refuses_a_newer_schema(database: Database) {
     drop(database.open().await);
     execute(&database, "insert into schema_versions values (1000, 1)").await;
     let error = Store::open(&database.address).await.unwrap_err();
-    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 4 }), "{error}");
+    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 5 }), "{error}");
     assert!(error.to_string().contains("newer program"), "{error}");
 }
 
