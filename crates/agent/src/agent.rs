@@ -7,6 +7,7 @@ use std::time::Duration;
 use assisted_client::{BuildError, Client, Error};
 use assisted_wire::host_params::HostCreateParams;
 use assisted_wire::id::HostId;
+use assisted_wire::machine;
 use assisted_wire::operation::OperationId;
 use tokio::time::{Instant, sleep, sleep_until};
 use tracing::{error, info};
@@ -110,10 +111,12 @@ impl<S: Steps> Agent<S> {
             host_id: self.steps.host_id().await,
             discovery_agent_version: self.config.agent_version.clone(),
         };
+        let machine = self.steps.machine().await.and_then(|machine| machine.text());
         let answer: Result<Registered, Error> = self
             .client
             .call(OperationId::RegisterHost)
             .path("infra_env_id", self.config.infra_env_id)
+            .header(machine::HEADER, machine)
             .header("discovery_agent_version", Some(&params.discovery_agent_version))
             .json(&params)
             .send()

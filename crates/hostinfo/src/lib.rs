@@ -16,6 +16,7 @@ pub mod dns;
 mod gpu;
 mod host_id;
 mod interface;
+mod machine;
 mod memory;
 mod mounts;
 mod netlink;
@@ -31,6 +32,7 @@ mod vendor;
 use assisted_wire::inventory::Inventory;
 
 pub use host_id::host_id;
+pub use machine::machine;
 pub use mounts::mounted_from;
 pub use root::Root;
 

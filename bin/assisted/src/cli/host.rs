@@ -52,6 +52,11 @@ pub enum Command {
         /// Id, beginning of an id, or host name
         host: String,
     },
+    /// Let another machine register as this host: its board was changed, or it has another agent
+    ReleaseMachine {
+        /// Id, beginning of an id, or host name
+        host: String,
+    },
     /// Forget a host; it registers again while its agent runs
     Delete {
         /// Id, beginning of an id, or host name
@@ -132,6 +137,10 @@ impl Command {
             Self::Enable { host } => {
                 let host = context.host(&host).await?;
                 display(context, &context.client.enable_host(infra_env(&host), host.id).await?).await
+            }
+            Self::ReleaseMachine { host } => {
+                let host = context.host(&host).await?;
+                display(context, &context.client.release_machine(infra_env(&host), host.id).await?).await
             }
             Self::Delete { host } => {
                 let host = context.host(&host).await?;

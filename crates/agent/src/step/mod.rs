@@ -26,6 +26,7 @@ use std::time::Duration;
 use assisted_base::process::{CmdError, CmdOutput, Tools};
 use assisted_hostinfo::Root;
 use assisted_wire::id::HostId;
+use assisted_wire::machine::Machine;
 use assisted_wire::step::StepType;
 use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
@@ -51,6 +52,11 @@ type Guard = Arc<Mutex<()>>;
 pub trait Steps: Send + Sync + 'static {
     /// Who the host is; asked for at each registration, since hardware may have been swapped.
     fn host_id(&self) -> impl Future<Output = HostId> + Send;
+
+    /// By what the machine is known again; `None`: it tells nothing of itself.
+    fn machine(&self) -> impl Future<Output = Option<Machine>> + Send {
+        async { None }
+    }
 
     /// Does one step. Limits on time and output are the caller's.
     fn run(&self, instruction: &Instruction) -> impl Future<Output = Outcome> + Send;
@@ -175,6 +181,14 @@ impl Steps for HostSteps {
         }
         let root = Arc::clone(&self.root);
         blocking(move || assisted_hostinfo::host_id(&root)).await
+    }
+
+    async fn machine(&self) -> Option<Machine> {
+        if self.dry_run.is_some() {
+            return None;
+        }
+        let root = Arc::clone(&self.root);
+        Some(blocking(move || assisted_hostinfo::machine(&root)).await)
     }
 
     fn registered(&self, agent_image: &str) {

@@ -60,6 +60,10 @@ pub(super) const ADDITIONS: &[Addition] = &[
     },
     Addition { what: "operation v2DisableHost", reason: "the other direction" },
     Addition {
+        what: "operation v2ReleaseMachine",
+        reason: "a host's id is held to the machine behind it; one whose board was changed needs a way back",
+    },
+    Addition {
         what: "definition install_cmd_request.approve_all_csrs",
         reason: "the service says whether the controller approves what the replaced one does; left out unless it is on",
     },

@@ -84,6 +84,11 @@ impl Client {
         self.host(OperationId::DisableHost, infra_env, host).send().await
     }
 
+    /// Lets the next machine that registers under a host's id be another one; an addition to the contract.
+    pub async fn release_machine(&self, infra_env: InfraEnvId, host: HostId) -> Result<Host, Error> {
+        self.host(OperationId::ReleaseMachine, infra_env, host).send().await
+    }
+
     pub async fn reset_host(&self, infra_env: InfraEnvId, host: HostId) -> Result<Host, Error> {
         self.host(OperationId::ResetHost, infra_env, host).send().await
     }

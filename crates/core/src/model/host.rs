@@ -1,7 +1,10 @@
 //! What is kept of a host.
 
+use std::net::IpAddr;
+
 use assisted_wire::host::Host;
 use assisted_wire::id::{HostId, InfraEnvId};
+use assisted_wire::machine::Machine;
 use assisted_wire::secret::Secret;
 use serde::{Deserialize, Serialize};
 
@@ -34,4 +37,13 @@ pub struct HostRecord {
     /// tells nothing new writes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_ahead_seconds: Option<i64>,
+    /// The machine that its agent has told of at its last registration; `None`: it tells nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Machine>,
+    /// Where its last registration came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registered_from: Option<IpAddr>,
+    /// Whether the next registration may be another machine's: a user has said that its board was changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub machine_released: bool,
 }

@@ -1,6 +1,7 @@
-//! A user takes a host out, or in again.
+//! A user takes a host out, or in again, or says that its board was changed.
 
 use assisted_core::decide::host::disable::{disable_host, enable_host};
+use assisted_core::decide::host::machine::release_machine;
 use assisted_core::model::decision::Decision;
 use assisted_core::model::facts::HostFacts;
 use assisted_core::model::host::HostKey;
@@ -32,6 +33,15 @@ impl Service {
     /// 404 without the host, 409 unless it is disabled.
     pub async fn enable_host(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
         attempt!(self, caller, self.try_enable(caller, host, enable_host))
+    }
+
+    /// Lets the next machine that registers under a host's id be another one than it was: its board was changed.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the host.
+    pub async fn release_machine(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
+        attempt!(self, caller, self.try_enable(caller, host, release_machine))
     }
 
     async fn try_enable(&self, caller: &Caller, key: HostKey, change: Change) -> Result<Host, Fault> {

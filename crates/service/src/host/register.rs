@@ -1,5 +1,6 @@
 //! A host registers, for the first time or again (service-api §6.2).
 
+use assisted_core::decide::host::machine::Origin;
 use assisted_core::decide::host::registration::{Registered, next_step_runner, register_host};
 use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::Refusal;
@@ -54,7 +55,8 @@ impl Service {
         };
         let cluster = cluster.as_ref().map(|cluster| &cluster.record);
         let now = self.now();
-        let registered = register_host(None, &infra_env.record, cluster, params, &caller.user_name, now)?;
+        let (user, origin) = (&caller.user_name, origin(caller));
+        let registered = register_host(None, &infra_env.record, cluster, params, user, &origin, now)?;
         let mut work = self.blank_work();
         work.request_id = Some(caller.request_id);
         self.insert(&mut work, registered, key);
@@ -87,8 +89,8 @@ impl Service {
         }
         let (cluster, now) = (work.cluster().cloned(), work.facts.now);
         let existing = work.host(key);
-        let decided =
-            register_host(existing, &infra_env.record, cluster.as_ref(), params, &caller.user_name, now)?;
+        let (cluster, user, origin) = (cluster.as_ref(), &caller.user_name, origin(caller));
+        let decided = register_host(existing, &infra_env.record, cluster, params, user, &origin, now)?;
         if decided.created {
             if deleted {
                 work.batch.delete_host(key);
@@ -142,6 +144,11 @@ impl Service {
             .await?
             .ok_or_else(|| crate::infra_env::no_infra_env(key.infra_env_id).into())
     }
+}
+
+/// Where a registration comes from.
+fn origin(caller: &Caller) -> Origin {
+    Origin { machine: caller.machine.clone(), peer: caller.peer }
 }
 
 fn no_cluster() -> Fault {

@@ -109,6 +109,7 @@ pub enum OperationId {
     RenderCluster,
     EnableHost,
     DisableHost,
+    ReleaseMachine,
     Watch,
     ListWork,
     ReleaseWork,

@@ -6,6 +6,7 @@ pub mod cancel;
 pub mod disable;
 pub mod install;
 pub mod logs;
+pub mod machine;
 pub mod progress;
 pub mod registration;
 pub mod reply;

@@ -10,6 +10,7 @@ use assisted_wire::probe_requests::NextStepCmdRequest;
 use assisted_wire::time::DateTime;
 use jiff::Timestamp;
 
+use super::machine::{self, Origin};
 use crate::admission::precondition::{self, Operation};
 use crate::model::cluster::ClusterRecord;
 use crate::model::decision::Decision;
@@ -58,16 +59,19 @@ pub fn register_host(
     cluster: Option<&ClusterRecord>,
     params: &HostCreateParams,
     user_name: &str,
+    origin: &Origin,
     now: Timestamp,
 ) -> Result<Registered, RefusalWithEvents> {
     if infra_env.infra_env.r#type == ImageType::DisconnectedIso {
         let reason = "Cannot register a host to an InfraEnv with disconnected-iso type";
         return Err(Refusal::invalid(reason).into());
     }
-    let candidate = candidate(infra_env, cluster.map(|record| &record.cluster), params, user_name, now);
+    let mut candidate = candidate(infra_env, cluster.map(|record| &record.cluster), params, user_name, now);
+    candidate.record.machine.clone_from(&origin.machine);
+    candidate.record.registered_from = origin.peer;
     match existing {
         None => create(candidate, cluster, now),
-        Some(host) => again(host, &candidate.record.host, cluster, now),
+        Some(host) => again(host, &candidate.record, origin, cluster, now),
     }
 }
 
@@ -106,6 +110,9 @@ fn candidate(
         ignition_endpoint_token: Default::default(),
         ignition_endpoint_http_headers: String::new(),
         clock_ahead_seconds: None,
+        machine: None,
+        registered_from: None,
+        machine_released: false,
     };
     HostFacts::new(record, now)
 }
@@ -127,7 +134,8 @@ fn create(
 
 fn again(
     host: &HostFacts,
-    candidate: &Host,
+    candidate: &HostRecord,
+    origin: &Origin,
     cluster: Option<&ClusterRecord>,
     now: Timestamp,
 ) -> Result<Registered, RefusalWithEvents> {
@@ -138,19 +146,30 @@ fn again(
             catalogue::HOST_REGISTRATION_FAILED.of_host(host, &[("message", &message)]),
         )
     };
+    if let Some(why) = machine::stranger(host, origin) {
+        let text = format!(
+            "another machine registers under the id of this host: {why}. If its board was changed, let it in by \
+             `assisted host release-machine`"
+        );
+        return Err(refuse(Refusal::conflict(text)));
+    }
     let status = host.record.host.status;
     let rule_context = RuleContext::alone(host);
     let rule = choose(REGISTER, &status, &|condition| condition.holds(&rule_context))
         .ok_or_else(|| refuse(Refusal::invalid("no condition found to run transition")))?;
     let (mut after, mut events, mut changed_cluster) = (host.clone(), Vec::new(), None);
     after.record.host.registered_at = now.into();
+    after.record.machine.clone_from(&candidate.machine);
+    after.record.registered_from = candidate.registered_from;
+    after.record.machine_released = false;
     let mut info = rule.info.unwrap_or(&host.record.host.status_info).to_owned();
     for effect in rule.effects {
         match effect {
             Effect::Forget | Effect::ForgetButInventory => {
                 forget::forget(&mut after, *effect == Effect::ForgetButInventory);
-                after.record.host.kind = candidate.kind;
-                after.record.host.discovery_agent_version.clone_from(&candidate.discovery_agent_version);
+                after.record.host.kind = candidate.host.kind;
+                let version = &candidate.host.discovery_agent_version;
+                after.record.host.discovery_agent_version.clone_from(version);
             }
             Effect::RestartPreparation => changed_cluster = cluster.and_then(restart_preparation),
             Effect::DemandDiskBoot => info = demand_disk_boot(host).map_err(refuse)?,

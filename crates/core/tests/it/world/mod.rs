@@ -12,6 +12,7 @@ pub use machine::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use assisted_core::decide::host::machine::Origin;
 use assisted_core::decide::host::registration::{Registered, register_host};
 use assisted_core::decide::host::reply::{ReplyEffect, reply};
 use assisted_core::decide::refresh::refresh;
@@ -57,6 +58,7 @@ pub fn infra_env(cluster_id: Option<ClusterId>) -> InfraEnvRecord {
         infra_env: infra_env.unwrap(),
         pull_secret: "secret".into(),
         image_token_key: "00".into(),
+        token_generation: 0,
         mirror_registry: None,
     }
 }
@@ -141,6 +143,7 @@ impl World {
             self.facts.cluster.as_ref(),
             &params,
             "admin",
+            &Origin::default(),
             self.facts.now,
         )?;
         let decision = registered.decision.clone();

@@ -1,0 +1,183 @@
+//! Whether a host that registers again is the machine that it was: an id alone is no secret, and two boards may have the same.
+
+use std::net::IpAddr;
+
+use assisted_wire::host::HostStatus;
+use assisted_wire::machine::Machine;
+use jiff::Timestamp;
+
+use crate::model::decision::Decision;
+use crate::model::facts::HostFacts;
+use crate::model::refusal_with_events::RefusalWithEvents;
+
+/// Where a registration comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// What the agent tells of its machine; agents of the replaced service tell nothing.
+    pub machine: Option<Machine>,
+    /// The other side of the connection.
+    pub peer: Option<IpAddr>,
+}
+
+/// What makers leave in place of a serial number (lower case).
+const NO_SERIAL: &[&str] =
+    &["", "unknown", "none", "(none)", "-", "0", "default string", "not specified", "to be filled by o.e.m."];
+
+/// Why a registration under a known id is not that host's; `None`: it is, as far as can be told.
+///
+/// An agent that tells of its machine is held to it: to the serial number or one of the addresses that the host has registered
+/// or reported with. A host that has told once is not taken over by an agent that keeps silent. Of agents that always kept
+/// silent only the connection is known: a host that registered from an address of its own, and is being installed, does not
+/// register from elsewhere.
+pub fn stranger(host: &HostFacts, origin: &Origin) -> Option<&'static str> {
+    let record = &host.record;
+    if record.machine_released {
+        return None;
+    }
+    let Some(told) = &origin.machine else {
+        if record.machine.is_some() {
+            return Some("its agent tells of its machine, and the one that registers does not");
+        }
+        return is_elsewhere(host, origin)
+            .then_some("it registers from an address that is none of the host's");
+    };
+    let mut known = record.machine.clone().unwrap_or_default();
+    if let Some(inventory) = host.inventory.as_deref() {
+        if known.serial.is_empty() {
+            known.serial = inventory
+                .system_vendor
+                .as_ref()
+                .map(|vendor| vendor.serial_number.clone())
+                .unwrap_or_default();
+        }
+        let interfaces = inventory.interfaces.iter().flatten();
+        known.macs.extend(interfaces.map(|interface| interface.mac_address.to_ascii_lowercase()));
+    }
+    known.macs.retain(|mac| !mac.is_empty());
+    let nothing_known = is_placeholder(&known.serial) && known.macs.is_empty();
+    let same_serial = !is_placeholder(&told.serial) && told.serial == known.serial;
+    let same_mac = told.macs.iter().any(|mac| known.macs.contains(mac));
+    (!nothing_known && !same_serial && !same_mac)
+        .then_some("neither the serial number nor an address of its machine is the host's")
+}
+
+/// Whether a host that reached the service directly, and must not be disturbed now, seems to register from another place.
+fn is_elsewhere(host: &HostFacts, origin: &Origin) -> bool {
+    let status = host.record.host.status;
+    let precious = matches!(
+        status,
+        HostStatus::PreparingForInstallation
+            | HostStatus::PreparingSuccessful
+            | HostStatus::Installing
+            | HostStatus::InstallingInProgress
+            | HostStatus::InstallingPendingUserAction
+    );
+    let (Some(before), Some(now), Some(inventory)) =
+        (host.record.registered_from, origin.peer, host.inventory.as_deref())
+    else {
+        return false;
+    };
+    let own = |ip: IpAddr| {
+        let interfaces = inventory.interfaces.iter().flatten();
+        let addresses = interfaces.flat_map(|interface| {
+            interface.ipv4_addresses.iter().flatten().chain(interface.ipv6_addresses.iter().flatten())
+        });
+        addresses.filter_map(|text| text.split('/').next()?.parse::<IpAddr>().ok()).any(|known| known == ip)
+    };
+    precious && now != before && own(before) && !own(now)
+}
+
+fn is_placeholder(serial: &str) -> bool {
+    NO_SERIAL.contains(&serial.trim().to_lowercase().as_str())
+}
+
+/// Lets the next registration under a host's id be another machine's: its board was changed, or its agent is another one.
+///
+/// # Errors
+///
+/// None: it harms nobody who is not there.
+pub fn release_machine(host: &HostFacts, now: Timestamp) -> Result<Decision, RefusalWithEvents> {
+    let mut after = host.clone();
+    after.record.machine_released = true;
+    Ok(Decision::of_host(host, after, now, Vec::new()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::host::HostRecord;
+
+    fn host(status: &str, more: serde_json::Value) -> HostFacts {
+        let mut record = json!({"host": {
+            "kind": "Host", "id": "00000000-0000-4000-8000-000000000001", "href": "", "status": status, "status_info": "",
+        }});
+        record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let record: HostRecord = serde_json::from_value(record).unwrap();
+        let mut host = HostFacts::new(record, Timestamp::UNIX_EPOCH);
+        let inventory = json!({
+            "system_vendor": {"serial_number": "S1"},
+            "interfaces": [
+                {"mac_address": "52:54:00:00:00:0A", "ipv4_addresses": ["10.0.0.5/24"], "ipv6_addresses": []},
+            ],
+        });
+        host.inventory = Some(std::sync::Arc::new(serde_json::from_value(inventory).unwrap()));
+        host
+    }
+
+    fn told(serial: &str, mac: &str) -> Origin {
+        let machine = Machine { serial: serial.to_owned(), macs: vec![mac.to_owned()] };
+        Origin { machine: Some(machine), peer: None }
+    }
+
+    #[test]
+    fn a_machine_is_known_by_its_serial_or_an_address() {
+        for status in ["known", "installing-in-progress", "installed"] {
+            for known in
+                [host(status, json!({})), host(status, json!({"machine": {"serial": "S1", "macs": []}}))]
+            {
+                for (origin, same) in [
+                    (told("S1", "52:54:00:00:00:0f"), true),
+                    (told("S2", "52:54:00:00:00:0a"), true),
+                    (told("S2", "52:54:00:00:00:0f"), false),
+                    (told("", "52:54:00:00:00:0f"), false),
+                ] {
+                    assert_eq!(stranger(&known, &origin).is_none(), same, "{status} {origin:?}");
+                }
+            }
+        }
+        // What makers leave in place of a serial number proves nothing.
+        let placeholder =
+            host("known", json!({"machine": {"serial": "None", "macs": ["52:54:00:00:00:0b"]}}));
+        assert!(stranger(&placeholder, &told("None", "52:54:00:00:00:0f")).is_some());
+        // Nothing is known of it.
+        let mut blank = host("discovering", json!({}));
+        blank.inventory = None;
+        assert_eq!(stranger(&blank, &told("S2", "52:54:00:00:00:0f")), None);
+    }
+
+    #[test]
+    fn silence_does_not_take_over_what_has_told() {
+        let silent = Origin::default();
+        assert!(stranger(&host("known", json!({"machine": {"serial": "S1"}})), &silent).is_some());
+        assert_eq!(stranger(&host("installing", json!({})), &silent), None);
+        let released = host("known", json!({"machine": {"serial": "S1"}, "machine_released": true}));
+        assert_eq!(stranger(&released, &silent), None);
+        assert_eq!(stranger(&released, &told("S2", "x")), None);
+    }
+
+    #[test]
+    fn a_host_that_is_installed_does_not_register_from_elsewhere() {
+        let from = |ip: &str| Origin { machine: None, peer: Some(ip.parse().unwrap()) };
+        let direct = |status| host(status, json!({"registered_from": "10.0.0.5"}));
+        for status in ["preparing-for-installation", "installing", "installing-in-progress"] {
+            assert!(stranger(&direct(status), &from("10.0.0.66")).is_some(), "{status}");
+            assert_eq!(stranger(&direct(status), &from("10.0.0.5")), None, "{status}");
+        }
+        assert_eq!(stranger(&direct("known"), &from("10.0.0.66")), None);
+        // Behind a proxy, addresses tell nothing.
+        let proxied = host("installing", json!({"registered_from": "192.168.1.1"}));
+        assert_eq!(stranger(&proxied, &from("192.168.1.2")), None);
+    }
+}
