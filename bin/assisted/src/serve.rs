@@ -1,6 +1,7 @@
 //! `assisted serve`: the service with its database and files, until it is told to stop.
 
 mod environment;
+mod identity;
 mod images;
 pub(crate) mod log;
 
@@ -12,10 +13,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use assisted_api::Api;
-use assisted_api::auth::local::Signer;
+use assisted_auth::{Grant, Signer};
 use assisted_blob::Blob;
 use assisted_config::{AuthType, Http, SIMULATION, Settings};
-use assisted_service::{Service, TokenResource, generator};
+use assisted_service::{Service, generator};
 use assisted_store::{Options, Store};
 use clap::Args;
 use jiff::Timestamp;
@@ -75,7 +76,8 @@ impl Serve {
             if open && !address.ip().is_loopback() {
                 bail!(
                     "{address} can be reached from other machines and AUTH_TYPE is none: anyone could do anything. \
-                     Listen on 127.0.0.1, set AUTH_TYPE=local with its keys, or give --allow-unauthenticated"
+                     Listen on 127.0.0.1, set AUTH_TYPE=users, by which people log in, or AUTH_TYPE=local with its keys, or give \
+                     --allow-unauthenticated"
                 );
             }
         }
@@ -112,12 +114,12 @@ impl Serve {
             Some(address) => Some(self.images.bind(address, &mut settings, &data_dir).await?),
             None => None,
         };
+        let signer = identity::signer(&mut settings.auth, &data_dir)?;
         let generator = generator::open(&settings, &data_dir)
             .context("clusters can't be installed with these settings")?;
         let mut builder = Service::builder(settings.clone(), store, blob, generator)?;
-        if settings.auth.auth_type == AuthType::Local {
-            let signer = Signer::new(&settings.auth.ec_private_key_pem)?;
-            builder = builder.signer(Arc::new(move |resource| token(&signer, resource)));
+        if let Some(signer) = signer {
+            builder = builder.signer(Arc::new(move |grant| token(&signer, grant)));
         }
         if let Some(catalogue) = assisted_service::version::catalogue(&settings, &data_dir)? {
             builder = builder.catalogue(catalogue);
@@ -145,6 +147,9 @@ impl Serve {
         tell(&format!("listening on {scheme}://{address}"));
         if simulated {
             tell(SIMULATION);
+        }
+        if let Some(code) = api.setup_code().await? {
+            tell(&identity::invitation(&code, &format!("{scheme}://{address}")));
         }
         let until = stopping(&stopped);
         servers.spawn(async move { Ok(assisted_api::server::serve(listener, tls, api, until).await?) });
@@ -254,12 +259,12 @@ fn escape(text: &str) -> percent_encoding::PercentEncode<'_> {
 
 /// Tokens expire at full days only: what carries one has the same bytes for a day, so that pieces of an image that are
 /// fetched apart fit together.
-fn token(signer: &Signer, resource: TokenResource) -> Option<String> {
+fn token(signer: &Signer, grant: Grant) -> Option<String> {
     const DAY: i64 = 24 * 3600;
     let until =
         (Timestamp::now() + TOKEN_LIFE).as_second().div_euclid(DAY).saturating_add(1).saturating_mul(DAY);
     let until = Timestamp::from_second(until).unwrap_or(Timestamp::MAX);
-    match signer.token(resource, until) {
+    match signer.token(grant, until) {
         Ok(token) => Some(token.expose().to_owned()),
         Err(error) => {
             tracing::error!(%error, "a token can't be made");

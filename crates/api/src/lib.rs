@@ -7,6 +7,7 @@ pub mod auth;
 mod check;
 pub mod contract;
 mod http;
+pub mod identity;
 pub mod openapi;
 mod operation;
 mod patience;

@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assisted_base::pem::{self, PemError};
-use hyper::Version;
+use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderValue};
 use hyper::service::service_fn;
+use hyper::{Request, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
@@ -22,7 +23,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use crate::operation::Api;
+use crate::operation::{Api, Peer};
 
 /// Connections at a time; further ones wait in the queue of the system.
 const MOST_CONNECTIONS: usize = 16 * 1024;
@@ -143,9 +144,9 @@ pub async fn serve_at_most(
             slot = Arc::clone(&slots).acquire_owned() => slot.map_err(io::Error::other)?,
             () = &mut stop => break,
         };
-        let stream = tokio::select! {
+        let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok(accepted) => accepted,
                 Err(error) if is_of_one_connection(&error) => continue,
                 Err(error) => {
                     // Out of files or memory: give the connections that there are a chance to end.
@@ -158,7 +159,7 @@ pub async fn serve_at_most(
         };
         let watcher = graceful.watcher();
         let (api, acceptor, builder) = (api.clone(), acceptor.clone(), Arc::clone(&builder));
-        let crowd = crowd.clone();
+        let (crowd, peer) = (crowd.clone(), Peer(peer.ip().to_canonical()));
         tokio::spawn(async move {
             let _slot = slot;
             if let Err(error) = stream.set_nodelay(true) {
@@ -166,8 +167,8 @@ pub async fn serve_at_most(
                 return;
             }
             match acceptor {
-                None => connection(stream, api, crowd, &builder, watcher).await,
-                Some(acceptor) => secure(stream, &acceptor, api, crowd, &builder, watcher).await,
+                None => connection(stream, peer, api, crowd, &builder, watcher).await,
+                Some(acceptor) => secure(stream, &acceptor, peer, api, crowd, &builder, watcher).await,
             }
         });
     }
@@ -199,26 +200,34 @@ type Watcher = hyper_util::server::graceful::Watcher;
 async fn secure(
     stream: TcpStream,
     acceptor: &TlsAcceptor,
+    peer: Peer,
     api: Api,
     crowd: Crowd,
     builder: &Builder<TokioExecutor>,
     watcher: Watcher,
 ) {
     match timeout(api.patience().handshake, acceptor.accept(stream)).await {
-        Ok(Ok(stream)) => connection(stream, api, crowd, builder, watcher).await,
+        Ok(Ok(stream)) => connection(stream, peer, api, crowd, builder, watcher).await,
         Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
         Err(_) => tracing::debug!("a handshake took too long"),
     }
 }
 
-async fn connection<S>(stream: S, api: Api, crowd: Crowd, builder: &Builder<TokioExecutor>, watcher: Watcher)
-where
+async fn connection<S>(
+    stream: S,
+    peer: Peer,
+    api: Api,
+    crowd: Crowd,
+    builder: &Builder<TokioExecutor>,
+    watcher: Watcher,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let patience = api.patience().head;
     let asked = Arc::new(AtomicBool::new(false));
     let asks = Arc::clone(&asked);
-    let service = service_fn(move |request| {
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
         asks.store(true, Ordering::Relaxed);
         let (api, crowd, version) = (api.clone(), crowd.clone(), request.version());
         async move {

@@ -32,6 +32,9 @@ topic! {
         skip_cert_verification: bool = false, "SKIP_CERT_VERIFICATION";
         /// Origins that browsers may call from; empty: CORS is off.
         allowed_domains: Vec<String> = Vec::new(), "ALLOWED_DOMAINS";
+        /// Names under which the service is called, besides its addresses and that of SERVICE_BASE_URL: a browser that was led
+        /// here by another name is sent away.
+        allowed_hosts: Vec<String> = Vec::new(), "ALLOWED_HOSTS";
         /// How long the service may be busy before it counts as not healthy.
         liveness_validation_timeout: Duration = Duration::from_secs(5 * 60), "LIVENESS_VALIDATION_TIMEOUT";
         /// Whether a body with a member that is not known is refused.
@@ -57,6 +60,8 @@ pub enum AuthType {
     None,
     /// Tokens that this service signs, each for one resource.
     Local,
+    /// People by their sessions and tokens; agents and URLs by tokens that this service signs.
+    Users,
     /// Tokens that the installer signs.
     AgentInstallerLocal,
     /// Tokens of an external identity provider.
@@ -64,9 +69,10 @@ pub enum AuthType {
 }
 
 choice! {
-    AuthType, "none, local, agent-installer-local or rhsso",
+    AuthType, "none, local, users, agent-installer-local or rhsso",
     "none" => Self::None,
     "local" => Self::Local,
+    "users" => Self::Users,
     "agent-installer-local" => Self::AgentInstallerLocal,
     "rhsso" => Self::Rhsso,
 }
@@ -78,9 +84,11 @@ topic! {
         auth_type: AuthType = AuthType::None, "AUTH_TYPE";
         /// Key that verifies local tokens, PEM.
         ec_public_key_pem: String = String::new(), "EC_PUBLIC_KEY_PEM";
-        /// Key that signs local tokens, PEM.
+        /// Key that signs local tokens, PEM; empty with AUTH_TYPE=users: one that is made and kept in the data folder.
         ec_private_key_pem: Secret = Secret::default(), "EC_PRIVATE_KEY_PEM";
         /// Whether a local token in a URL reaches only the resource that it was made for.
         local_auth_enforce_resource_scope: bool = true, "LOCAL_AUTH_ENFORCE_RESOURCE_SCOPE";
+        /// Whether the token of one infra-env opens all others and all clusters to agents, as with the replaced service.
+        agent_tokens_unscoped: bool = false, "AGENT_TOKENS_UNSCOPED";
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use assisted_config::Settings;
 use assisted_core::model::event::NewEvent;
 use assisted_core::model::host::HostKey;
-use assisted_store::{Batch, Due, LeasedItem, Observer, QueuedAction, Reader, Store, WriteError};
+use assisted_store::{Batch, Due, LeasedItem, Observer, People, QueuedAction, Reader, Store, WriteError};
 use assisted_wire::id::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
@@ -36,6 +36,11 @@ impl Database {
 
     pub(crate) fn reader(&self) -> &Reader {
         &self.store
+    }
+
+    /// People and their tokens, of which nothing is cached.
+    pub(crate) fn people(&self) -> People {
+        self.store.people()
     }
 
     pub(crate) fn cache(&self) -> &Cache {

@@ -6,7 +6,6 @@
 
 mod action;
 mod cache;
-pub mod caller;
 pub mod clock;
 pub mod cluster;
 mod database;
@@ -26,6 +25,7 @@ mod pace;
 pub mod policy;
 mod retention;
 mod scheduler;
+mod standing;
 pub mod start;
 mod unit_of_work;
 pub mod version;
@@ -40,9 +40,10 @@ use assisted_core::policy::Policy;
 use assisted_store::{Batch, Reader};
 use jiff::Timestamp;
 
-pub use caller::{Caller, TokenResource};
+pub use assisted_auth::{Caller, Grant, TokenResource};
 pub use clock::Clock;
 pub use error::Error;
+pub use standing::Standing;
 pub use start::{Background, Builder};
 
 use action::Worker;
@@ -56,7 +57,7 @@ use scheduler::Scheduler;
 use version::Offered;
 
 /// Makes the token that opens one resource to those who hold its URL; `None` where no token is needed.
-pub type Signer = Arc<dyn Fn(TokenResource) -> Option<String> + Send + Sync>;
+pub type Signer = Arc<dyn Fn(Grant) -> Option<String> + Send + Sync>;
 
 /// The use cases; a clone is another handle on the same service.
 #[derive(Clone)]
@@ -96,19 +97,6 @@ impl Service {
     /// Files of clusters and infra-envs.
     pub fn blob(&self) -> &Blob {
         &self.0.blob
-    }
-
-    /// Whether a token's resource exists.
-    ///
-    /// # Errors
-    ///
-    /// The database failed.
-    pub async fn resource_exists(&self, resource: TokenResource) -> Result<bool, Error> {
-        let found = match resource {
-            TokenResource::InfraEnv(id) => self.known_infra_env(id).await.map(|found| found.is_some()),
-            TokenResource::Cluster(id) => self.known_cluster(id).await.map(|found| found.is_some()),
-        };
-        found.map_err(fault::broken)
     }
 
     /// Whether the background tasks are at work.

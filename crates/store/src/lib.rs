@@ -51,5 +51,5 @@ pub use report::{Report, ReportHash, Reports};
 pub use row::{Deleted, Stored, Version};
 pub use store::{Reader, Store};
 pub use subject::{Change, Subject};
-pub use user::{UserRow, UserTokenRow};
+pub use user::{People, UserRow, UserTokenRow};
 pub use work::{WorkKey, WorkRow, WorkState};

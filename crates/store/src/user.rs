@@ -81,7 +81,18 @@ fn time(row: &Row, index: usize) -> Result<Timestamp, Error> {
     row.time(index)?.ok_or_else(|| Error::Corrupt("a row has no time".to_owned()))
 }
 
+/// People and their tokens: a handle that reads and writes them, and nothing else.
+#[derive(Clone, Debug)]
+pub struct People(Store);
+
 impl Store {
+    /// The people that it keeps.
+    pub fn people(&self) -> People {
+        People(self.clone())
+    }
+}
+
+impl People {
     /// Adds a person; false when there is one of that name.
     pub async fn insert_user(&self, user: &UserRow) -> Result<bool, WriteError> {
         let sql = "insert into users (id, name, role, org_id, email, password_hash, created_at) \
@@ -122,14 +133,14 @@ impl Store {
     pub async fn user(&self, name: &str) -> Result<Option<UserRow>, Error> {
         let sql =
             "select id, name, role, org_id, email, password_hash, created_at from users where name = $1";
-        let row = self.read_one(Statement::new(sql, vec![name.to_owned().into()])).await?;
+        let row = self.0.read_one(Statement::new(sql, vec![name.to_owned().into()])).await?;
         row.as_ref().map(UserRow::read).transpose()
     }
 
     /// Everybody, by name.
     pub async fn users(&self) -> Result<Vec<UserRow>, Error> {
         let sql = "select id, name, role, org_id, email, password_hash, created_at from users order by name";
-        self.read(Statement::new(sql, Vec::new())).await?.iter().map(UserRow::read).collect()
+        self.0.read(Statement::new(sql, Vec::new())).await?.iter().map(UserRow::read).collect()
     }
 
     /// Adds a token.
@@ -160,7 +171,7 @@ impl Store {
         );
         let mut statement = Statement::new("", vec![hash.to_vec().into(), now.into()]);
         statement.sql = sql.into();
-        let row = self.read_one(statement).await?;
+        let row = self.0.read_one(statement).await?;
         row.map(|row| Ok((UserRow::read(&row)?, UserTokenRow::read(&row, USER_WIDTH)?))).transpose()
     }
 
@@ -180,7 +191,7 @@ impl Store {
         sql.push_str(" order by t.created_at, t.id");
         let mut statement = Statement::new("", params);
         statement.sql = sql.into();
-        self.read(statement).await?.iter().map(|row| UserTokenRow::read(row, 0)).collect()
+        self.0.read(statement).await?.iter().map(|row| UserTokenRow::read(row, 0)).collect()
     }
 
     /// Removes the token of a hash and kind that is good at a moment; whoever removes it is the one who uses it.
@@ -219,6 +230,6 @@ impl Store {
     }
 
     async fn has_written(&self, sql: &'static str, params: Vec<Value>) -> Result<bool, WriteError> {
-        Ok(!self.write_one(Statement::new(sql, params)).await?.is_empty())
+        Ok(!self.0.write_one(Statement::new(sql, params)).await?.is_empty())
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use assisted_api::auth::local::Signer;
+use assisted_auth::Signer;
 use assisted_lab_machines::machine::{Machine, Spec};
 use assisted_lab_machines::wait::Wait;
 use assisted_service::TokenResource;

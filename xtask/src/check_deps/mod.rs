@@ -27,6 +27,7 @@ const ORDER: &[&str] = &[
     "assisted-api",
     "assisted-service",
     "assisted-reconcile",
+    "assisted-auth",
     "assisted-bmc",
     "assisted-client",
     "assisted-release",

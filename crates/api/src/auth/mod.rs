@@ -1,97 +1,249 @@
 //! Who asks, and whether they may: every operation passes here, by its row in the table of operations.
 
-pub mod local;
+mod credential;
+pub(crate) mod person;
+mod scope;
 
 use std::borrow::Cow;
 
+use assisted_auth::password::HashError;
+use assisted_auth::users::Authenticated;
+use assisted_auth::{Caller, KeyError, Kind, UserError, Users, Verifier};
 use assisted_config::{Auth as Settings, AuthType};
-use assisted_service::{Caller, Service, TokenResource};
-use assisted_wire::operation::{Location, Operation, Scheme};
+use assisted_service::Service;
+use assisted_wire::operation::{Operation, Scheme, Security};
 use http::HeaderMap;
+use jiff::Timestamp;
 use uuid::Uuid;
 
-use self::local::Verifier;
 use crate::http::error::ApiError;
+
+pub(crate) use credential::{COOKIE_NAME, Credential, session_cookie};
+
+/// The parameters in the path of a request.
+pub(crate) type PathParams<'p> = [(&'p str, Cow<'p, str>)];
 
 /// How requests are authenticated.
 pub(crate) enum Auth {
     /// Everyone is the administrator.
     None,
-    /// Tokens that the service signs.
-    Local(Box<Verifier>),
+    /// By what the service has given out.
+    Tokens(Box<Tokens>),
+}
+
+/// Those who show a token.
+pub(crate) struct Tokens {
+    /// Of agents and URLs.
+    verifier: Verifier,
+    /// Of people; `None`: people are let in by nobody.
+    pub(crate) users: Option<Users>,
+    /// Whether a token in a URL opens its own resource only.
+    url_scope: bool,
+    /// Whether an agent's token opens its own infra-env and the clusters of its hosts only.
+    agent_scope: bool,
 }
 
 /// Settings with which the service does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthError {
-    #[error("AUTH_TYPE {0:?} is not available in this version; set AUTH_TYPE to none or local")]
+    #[error("AUTH_TYPE {0:?} is not available in this version; set AUTH_TYPE to none, local or users")]
     Unavailable(AuthType),
-    #[error("EC_PUBLIC_KEY_PEM is not a P-256 public key in PEM form, which AUTH_TYPE=local needs")]
-    PublicKey,
-    #[error("EC_PRIVATE_KEY_PEM is not a P-256 private key in PEM form")]
-    PrivateKey,
+    #[error("{0}, which AUTH_TYPE=local and AUTH_TYPE=users need")]
+    Key(#[from] KeyError),
+    #[error(transparent)]
+    Password(#[from] HashError),
 }
 
 impl Auth {
     /// The authentication that the settings ask for.
-    pub(crate) fn new(settings: &Settings) -> Result<Self, AuthError> {
-        match settings.auth_type {
-            AuthType::None => Ok(Self::None),
-            AuthType::Local => Ok(Self::Local(Box::new(Verifier::new(
-                &settings.ec_public_key_pem,
-                settings.local_auth_enforce_resource_scope,
-            )?))),
-            other => Err(AuthError::Unavailable(other)),
+    pub(crate) fn new(service: &Service, settings: &Settings) -> Result<Self, AuthError> {
+        let users = match settings.auth_type {
+            AuthType::None => return Ok(Self::None),
+            AuthType::Local => None,
+            AuthType::Users => Some(Users::new(service.people())?),
+            other => return Err(AuthError::Unavailable(other)),
+        };
+        if settings.agent_tokens_unscoped {
+            tracing::warn!(
+                "AGENT_TOKENS_UNSCOPED is on: whoever has the token of one discovery image can read and report as every host"
+            );
+        }
+        Ok(Self::Tokens(Box::new(Tokens {
+            verifier: Verifier::new(&settings.ec_public_key_pem)?,
+            users,
+            url_scope: settings.local_auth_enforce_resource_scope,
+            agent_scope: !settings.agent_tokens_unscoped,
+        })))
+    }
+
+    /// The people who can log in, where they can.
+    pub(crate) fn users(&self) -> Option<&Users> {
+        match self {
+            Self::None => None,
+            Self::Tokens(tokens) => tokens.users.as_ref(),
         }
     }
 
-    /// Finds out who asks. The schemes of the operation are tried in their order; one whose credential is absent is
-    /// passed over, the first that succeeds wins, and of several failures the last is told (service-api §14.1).
+    /// Whether a request is let in by what a browser sends without being asked: then it matters which page made it.
+    pub(crate) fn is_ambient(&self, headers: &HeaderMap) -> bool {
+        match self {
+            Self::None => true,
+            Self::Tokens(tokens) => tokens.users.is_some() && session_cookie(headers).is_some(),
+        }
+    }
+
+    /// Finds out who asks, and whether they may. The schemes of the operation are tried in their order; one whose credential is
+    /// absent is passed over, the first that succeeds wins, and of several failures the last is told (service-api §14.1).
     pub(crate) async fn caller(
         &self,
         service: &Service,
         operation: &Operation,
-        path: &[(&str, Cow<'_, str>)],
+        path: &PathParams<'_>,
         query: Option<&str>,
         headers: &HeaderMap,
         request_id: Uuid,
     ) -> Result<Caller, ApiError> {
-        let verifier = match self {
+        let tokens = match self {
             Self::None => return Ok(Caller::admin(request_id)),
-            Self::Local(verifier) => verifier,
+            Self::Tokens(tokens) => tokens,
         };
-        let mut failure = ApiError::framework(401, "unauthenticated for invalid credentials");
+        let mut failure = unauthenticated();
         for security in operation.security {
-            let Some(credential) = credential(security.scheme, query, headers) else { continue };
-            match verifier.resource(service, security.scheme, &credential).await {
-                Ok(resource) => return verifier.admit(security.scheme, resource, path, request_id),
-                Err(refusal) => failure = refusal,
+            let Some(credential) = Credential::of(security.scheme, query, headers) else { continue };
+            let known = match security.scheme {
+                Scheme::User => {
+                    tokens.person(service, &credential, security, operation, path, request_id).await
+                }
+                Scheme::Agent | Scheme::Url => {
+                    tokens.machine(service, &credential, security.scheme, path, request_id).await
+                }
+                other => Err(Failure::Unknown(tokens.not_allowed(other))),
+            };
+            match known {
+                Ok(caller) => return Ok(caller),
+                Err(Failure::Refused(refusal)) => return Err(refusal),
+                Err(Failure::Unknown(refusal)) => failure = refusal,
             }
         }
         Err(failure)
     }
-}
 
-fn credential(scheme: Scheme, query: Option<&str>, headers: &HeaderMap) -> Option<String> {
-    let (location, name) = scheme.carrier();
-    match location {
-        Location::Header => headers.get(name)?.to_str().ok().map(str::to_owned),
-        _ => form_urlencoded::parse(query?.as_bytes())
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value.into_owned()),
+    /// Who asks, where only people do.
+    pub(crate) async fn authenticated(&self, headers: &HeaderMap) -> Result<Authenticated, ApiError> {
+        let users = self.users().ok_or_else(unauthenticated)?;
+        let credential = Credential::of(Scheme::User, None, headers).ok_or_else(unauthenticated)?;
+        Ok(users.authenticate(credential.bearer()?, Timestamp::now()).await?)
     }
-    .filter(|credential| !credential.is_empty())
 }
 
-/// Whether a path stays within the resource of a token.
-fn within(resource: TokenResource, path: &[(&str, Cow<'_, str>)]) -> bool {
-    path.iter().all(|(name, value)| {
-        let id = Uuid::try_parse(value).ok();
-        match (*name, resource) {
-            ("infra_env_id", TokenResource::InfraEnv(own)) => id == Some(own.0),
-            ("cluster_id", TokenResource::Cluster(own)) => id == Some(own.0),
-            ("infra_env_id" | "cluster_id", _) => false,
-            _ => true,
+/// Why a credential does not help.
+enum Failure {
+    /// It is not good: another one may be.
+    Unknown(ApiError),
+    /// It is good, and may not do this.
+    Refused(ApiError),
+}
+
+impl Tokens {
+    async fn person(
+        &self,
+        service: &Service,
+        credential: &Credential,
+        security: &Security,
+        operation: &Operation,
+        path: &PathParams<'_>,
+        request_id: Uuid,
+    ) -> Result<Caller, Failure> {
+        let users = self.users.as_ref().ok_or_else(|| Failure::Unknown(self.not_allowed(Scheme::User)))?;
+        let token = credential.bearer().map_err(Failure::Unknown)?;
+        let known = users.authenticate(token, Timestamp::now()).await;
+        let known = known.map_err(|error| Failure::Unknown(error.into()))?;
+        let admitted = person::admit(service, &known, security, operation, path, request_id).await;
+        admitted.map_err(Failure::Refused)
+    }
+
+    /// The caller that a token of an agent or a URL stands for, if it exists and the path stays within its scope.
+    async fn machine(
+        &self,
+        service: &Service,
+        credential: &Credential,
+        scheme: Scheme,
+        path: &PathParams<'_>,
+        request_id: Uuid,
+    ) -> Result<Caller, Failure> {
+        let unknown = |text: String| Failure::Unknown(ApiError::framework(401, text));
+        let grant = self.verifier.grant(credential.text(), Timestamp::now());
+        let grant = grant.map_err(|text| unknown(text.to_owned()))?;
+        match service
+            .token_generation(grant.resource)
+            .await
+            .map_err(|error| Failure::Unknown(error.into()))?
+        {
+            None => return Err(unknown(scope::missing(grant.resource))),
+            Some(current) if grant.generation < current => {
+                return Err(unknown("Failed to parse token: token is revoked".to_owned()));
+            }
+            Some(_) => {}
         }
-    })
+        let mut caller = Caller::admin(request_id);
+        let (kind, scoped) = match scheme {
+            Scheme::Agent => (Kind::Agent, self.agent_scope),
+            _ => (Kind::Link, self.url_scope),
+        };
+        caller.kind = kind;
+        if scoped {
+            let within = match kind {
+                Kind::Agent => {
+                    scope::reaches(service, grant.resource, path).await.map_err(Failure::Refused)?
+                }
+                _ => scope::is_within(grant.resource, path),
+            };
+            if !within {
+                return Err(Failure::Refused(not_found()));
+            }
+            caller.resource = Some(grant.resource);
+        }
+        Ok(caller)
+    }
+
+    /// What is told to those whose scheme nobody is let in by (service-api §14.2).
+    fn not_allowed(&self, scheme: Scheme) -> ApiError {
+        let name = match scheme {
+            Scheme::User => "User",
+            Scheme::Image | Scheme::ImageUrl => "Image",
+            Scheme::Watcher => "Watcher",
+            Scheme::Agent => "Agent",
+            Scheme::Url => "URL",
+        };
+        let kind = if self.users.is_some() { "users" } else { "local" };
+        ApiError::framework(401, format!("{name} Authentication not allowed for {kind} auth"))
+    }
+}
+
+/// What those are told who show nothing.
+pub(crate) fn unauthenticated() -> ApiError {
+    ApiError::framework(401, "unauthenticated for invalid credentials")
+}
+
+/// What those are told who must not know whether there is anything.
+pub(crate) fn not_found() -> ApiError {
+    ApiError::application(404, "Object Not Found")
+}
+
+impl From<UserError> for ApiError {
+    fn from(error: UserError) -> Self {
+        match error {
+            UserError::Wrong(text) => Self::framework(401, text),
+            UserError::TooMany { wait } => {
+                let message = UserError::TooMany { wait }.to_string();
+                Self::Busy { status: 429, message, retry_after: wait }
+            }
+            UserError::Invalid(text) => Self::framework(400, text),
+            UserError::Forbidden(text) => Self::framework(403, text),
+            UserError::Missing(_) => Self::framework(404, error.to_string()),
+            UserError::Taken(_) => Self::framework(409, error.to_string()),
+            UserError::Store(error) => assisted_service::Error::from(error).into(),
+            error => Self::internal(&error),
+        }
+    }
 }

@@ -1,8 +1,10 @@
 //! Error bodies (service-api §1.3).
 
+use std::time::Duration;
+
 use assisted_core::model::refusal::RefusalKind;
 use assisted_service::Error;
-use http::header::ALLOW;
+use http::header::{ALLOW, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
 use uuid::Uuid;
@@ -15,6 +17,9 @@ pub(crate) enum ApiError {
     /// Refused before a use case ran; body with an integer `code` and a `message`.
     #[error("{message}")]
     Framework { status: u16, message: String, allow: Option<String> },
+    /// Refused for now; body as for a framework's.
+    #[error("{message}")]
+    Busy { status: u16, message: String, retry_after: Duration },
     /// Refused by a use case; body `error`.
     #[error("{reason}")]
     Application { status: u16, reason: String },
@@ -47,6 +52,13 @@ impl ApiError {
                 if let Some(allow) = allow.and_then(|allow| HeaderValue::from_str(&allow).ok()) {
                     answer.headers_mut().insert(ALLOW, allow);
                 }
+                answer
+            }
+            Self::Busy { status, message, retry_after } => {
+                let mut answer =
+                    json_answer(status_code(status), &json!({"code": status, "message": message}));
+                let seconds = retry_after.as_secs().saturating_add(1);
+                answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
                 answer
             }
             Self::Application { status, reason } => json_answer(

@@ -15,6 +15,8 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use super::conceal::Conceal;
+use crate::auth::person::may_bind_to;
 use crate::check::Bodies;
 use crate::check::params::Params;
 use crate::http::error::ApiError;
@@ -86,6 +88,20 @@ impl Call<'_> {
     ) -> impl Future<Output = Result<Answer, ApiError>> + 'a {
         let outcome = Box::pin(outcome);
         async move { Ok(json_answer(self.status(), &outcome.await?)) }
+    }
+
+    /// An outcome that is told as JSON, without the secrets that the caller may not see.
+    pub(super) fn shown<'a, T: Serialize + Conceal>(
+        &'a self,
+        outcome: impl Future<Output = Result<T, assisted_service::Error>> + 'a,
+    ) -> impl Future<Output = Result<Answer, ApiError>> + 'a {
+        let outcome = Box::pin(outcome);
+        async move { Ok(json_answer(self.status(), &outcome.await?.for_caller(&self.caller))) }
+    }
+
+    /// Whether the caller may have something bound to a cluster.
+    pub(super) async fn may_bind_to(&self, cluster_id: ClusterId) -> Result<(), ApiError> {
+        may_bind_to(self.service, &self.caller, cluster_id).await
     }
 
     /// An outcome without a body.

@@ -3,6 +3,8 @@
 use assisted_service::event::EventPage;
 use assisted_service::host::Poll;
 use assisted_wire::cluster_params::IngressCertParams;
+use assisted_wire::host_params::BindHostParams;
+use assisted_wire::infra_env::InfraEnvCreateParams;
 use assisted_wire::operation::{OperationId, name};
 use assisted_wire::support_level::FeatureSupportLevelId;
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -30,14 +32,14 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
             call.json(service.register_disconnected_cluster(caller, call.body()?)).await
         }
         Id::ImportCluster => call.json(service.import_cluster(caller, call.body()?)).await,
-        Id::ListClusters => call.json(service.list_clusters(caller, query::list_clusters(params))).await,
-        Id::GetCluster => call.json(service.get_cluster(caller, query::get_cluster(call)?)).await,
+        Id::ListClusters => call.shown(service.list_clusters(caller, query::list_clusters(params))).await,
+        Id::GetCluster => call.shown(service.get_cluster(caller, query::get_cluster(call)?)).await,
         Id::UpdateCluster => {
             call.json(service.update_cluster(caller, call.cluster_id()?, call.body()?)).await
         }
         Id::DeregisterCluster => call.empty(service.deregister_cluster(caller, call.cluster_id()?)).await,
         Id::ListClusterHosts => {
-            call.json(service.list_cluster_hosts(caller, query::list_cluster_hosts(call)?)).await
+            call.shown(service.list_cluster_hosts(caller, query::list_cluster_hosts(call)?)).await
         }
         Id::GetClusterSupportedPlatforms => {
             call.json(service.get_cluster_supported_platforms(caller, call.cluster_id()?)).await
@@ -68,13 +70,17 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         Id::ListClusterActions => call.json(service.list_cluster_actions(caller, call.cluster_id()?)).await,
 
         Id::RegisterHost => {
-            call.json(service.register_host(caller, call.infra_env_id()?, call.body()?)).await
+            call.shown(service.register_host(caller, call.infra_env_id()?, call.body()?)).await
         }
-        Id::ListHosts => call.json(service.list_hosts(caller, call.infra_env_id()?)).await,
-        Id::GetHost => call.json(service.get_host(caller, call.host()?)).await,
+        Id::ListHosts => call.shown(service.list_hosts(caller, call.infra_env_id()?)).await,
+        Id::GetHost => call.shown(service.get_host(caller, call.host()?)).await,
         Id::UpdateHost => call.json(service.update_host(caller, call.host()?, call.body_or_default()?)).await,
         Id::DeregisterHost => call.empty(service.deregister_host(caller, call.host()?)).await,
-        Id::BindHost => call.json(service.bind_host(caller, call.host()?, call.body()?)).await,
+        Id::BindHost => {
+            let params: BindHostParams = call.body()?;
+            call.may_bind_to(params.cluster_id).await?;
+            call.json(service.bind_host(caller, call.host()?, params)).await
+        }
         Id::UnbindHost => call.json(service.unbind_host(caller, call.host()?)).await,
         Id::ResetHostValidation => {
             let validation = call.text(name::VALIDATION_ID);
@@ -92,9 +98,17 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         Id::DownloadHostIgnition => call.file(service.download_host_ignition(caller, call.host()?)).await,
         Id::ListHostValidations => call.json(service.list_host_validations(caller, call.host()?)).await,
 
-        Id::RegisterInfraEnv => call.json(service.register_infra_env(caller, call.body()?)).await,
-        Id::ListInfraEnvs => call.json(service.list_infra_envs(caller, query::list_infra_envs(params))).await,
-        Id::GetInfraEnv => call.json(service.get_infra_env(caller, call.infra_env_id()?)).await,
+        Id::RegisterInfraEnv => {
+            let params: InfraEnvCreateParams = call.body()?;
+            if let Some(cluster_id) = params.cluster_id {
+                call.may_bind_to(cluster_id).await?;
+            }
+            call.json(service.register_infra_env(caller, params)).await
+        }
+        Id::ListInfraEnvs => {
+            call.shown(service.list_infra_envs(caller, query::list_infra_envs(params))).await
+        }
+        Id::GetInfraEnv => call.shown(service.get_infra_env(caller, call.infra_env_id()?)).await,
         Id::UpdateInfraEnv => {
             let update = call.body_or_default()?;
             call.json(service.update_infra_env(caller, call.infra_env_id()?, update)).await
@@ -134,11 +148,12 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
             call.empty(service.update_cluster_finalizing_progress(caller, cluster_id, progress)).await
         }
         Id::CompleteInstallation => {
-            call.json(service.complete_installation(caller, call.cluster_id()?, call.body()?)).await
+            call.shown(service.complete_installation(caller, call.cluster_id()?, call.body()?)).await
         }
         Id::InstallHost => call.json(service.install_host(caller, call.host()?)).await,
         Id::ResetHost => call.json(service.reset_host(caller, call.host()?)).await,
         Id::EnableHost => call.json(service.enable_host(caller, call.host()?)).await,
+        Id::ReleaseMachine => call.json(service.release_machine(caller, call.host()?)).await,
         Id::DisableHost => call.json(service.disable_host(caller, call.host()?)).await,
         Id::UpdateHostInstallProgress => {
             call.empty(service.update_host_install_progress(caller, call.host()?, call.body()?)).await

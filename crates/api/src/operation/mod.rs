@@ -1,21 +1,28 @@
 //! A request from its head to its answer.
 
 mod call;
+mod conceal;
 mod dispatch;
 mod query;
 mod upload;
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Instant;
 
 use ::http::header::CONTENT_TYPE;
+use ::http::request::Parts as Head;
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
+use assisted_auth::UserError;
 use assisted_config::{Origins, SIMULATION, Settings};
 use assisted_service::Service;
 use assisted_service::infra_env::PROGRAM_PATH;
+use assisted_wire::machine::{self, Machine};
 use assisted_wire::operation::{BASE_PATH, Operation, OperationId};
+use assisted_wire::secret::Secret;
 use bytes::Bytes;
 use hyper::body::Incoming;
+use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -28,9 +35,15 @@ use crate::check::schema::SchemaError;
 use crate::http::body;
 use crate::http::cors::{self, Cors};
 use crate::http::error::ApiError;
+use crate::http::guard::Guard;
 use crate::http::response::{Answer, bytes_answer, empty_answer, file_answer, gzip};
 use crate::http::route::{Routes, fold};
+use crate::identity::{self, Asked};
 use crate::openapi::Documents;
+
+/// The other side of a connection; the listener puts it beside each request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) IpAddr);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -59,6 +72,9 @@ struct Parts {
     bodies: Bodies,
     auth: Auth,
     cors: Cors,
+    guard: Guard,
+    /// Whether browsers reach the service by TLS.
+    secure: bool,
     documents: Documents,
     patience: Patience,
     /// Answers without an end end with this.
@@ -85,12 +101,16 @@ impl Api {
         settings: &Settings,
         patience: Patience,
     ) -> Result<Self, StartError> {
+        let auth = Auth::new(&service, &settings.auth)?;
+        let http = &settings.http;
         let parts = Parts {
             service,
             routes: Routes::new()?,
             bodies: Bodies::compile(settings.http.enable_reject_unknown_fields)?,
-            auth: Auth::new(&settings.auth)?,
+            auth,
             cors: Cors(Origins::new(settings.http.allowed_domains.iter().map(String::as_str))),
+            guard: Guard::new(http),
+            secure: http.serve_https || http.service_base_url.starts_with("https://"),
             documents: Documents::default(),
             patience,
             stopping: CancellationToken::new(),
@@ -114,6 +134,18 @@ impl Api {
         self.parts.stopping.cancel();
     }
 
+    /// A code by which the first administrator is made, where people log in and there is none yet.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn setup_code(&self) -> Result<Option<Secret>, UserError> {
+        match self.parts.auth.users() {
+            Some(users) => users.setup_code(Timestamp::now()).await,
+            None => Ok(None),
+        }
+    }
+
     /// Answers one request.
     pub async fn answer(self, request: Request<Incoming>) -> Answer {
         let started = Instant::now();
@@ -129,8 +161,7 @@ impl Api {
         } else if let Some(answer) = self.plain(&head.method, &path, &head.headers).await {
             answer
         } else {
-            let query = head.uri.query();
-            match self.operate(&head.method, &path, query, &head.headers, body, request_id, &mut name).await {
+            match self.guarded(&head, &path, body, request_id, &mut name).await {
                 Ok(answer) => answer,
                 Err(error) => error.answer(),
             }
@@ -193,6 +224,31 @@ impl Api {
         }
     }
 
+    /// What a browser may have been led to by somebody else is refused; the rest goes where its path says.
+    async fn guarded(
+        &self,
+        head: &Head,
+        path: &str,
+        body: Incoming,
+        request_id: Uuid,
+        name: &mut &'static str,
+    ) -> Result<Answer, ApiError> {
+        let Parts { auth, cors, guard, patience, secure, .. } = &*self.parts;
+        let identity = identity::below(path).is_some();
+        let peer = head.extensions.get::<Peer>().map(|peer| peer.0);
+        if identity || auth.is_ambient(&head.headers) {
+            guard.check_host(&head.uri, &head.headers)?;
+            guard.check_origin(cors, &head.method, &head.uri, &head.headers)?;
+        }
+        if identity {
+            let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+            let Head { method, headers, .. } = head;
+            let asked = Asked { method, path, headers, peer, patience, secure: *secure };
+            return Box::pin(identity::answer(auth, &asked, body)).await;
+        }
+        self.operate(&head.method, path, head.uri.query(), &head.headers, peer, body, request_id, name).await
+    }
+
     #[allow(clippy::too_many_arguments, reason = "the parts of one request")]
     async fn operate(
         &self,
@@ -200,6 +256,7 @@ impl Api {
         path: &str,
         query: Option<&str>,
         headers: &HeaderMap,
+        peer: Option<IpAddr>,
         body: Incoming,
         request_id: Uuid,
         name: &mut &'static str,
@@ -207,7 +264,12 @@ impl Api {
         let Parts { service, routes, bodies, auth, patience, stopping, .. } = &*self.parts;
         let (operation, path) = routes.find(method, path)?;
         *name = operation.name;
-        let caller = auth.caller(service, operation, &path, query, headers, request_id).await?;
+        let mut caller = auth.caller(service, operation, &path, query, headers, request_id).await?;
+        if operation.id == OperationId::RegisterHost {
+            caller.peer = peer;
+            let told = headers.get(machine::HEADER).and_then(|value| value.to_str().ok());
+            caller.machine = told.and_then(Machine::parse);
+        }
         let has_body = !hyper::body::Body::is_end_stream(&body);
         check_content_type(operation, headers, has_body)?;
         let params = Params::read(operation, &path, query, headers)

@@ -1,9 +1,10 @@
 //! Every operation passes the table: all operations × kinds of credentials × ways to authenticate.
 
-use assisted_api::auth::local::Signer;
+use assisted_auth::Signer;
 use assisted_config::{AuthType, Settings};
-use assisted_service::{Caller, TokenResource};
-use assisted_wire::id::{ClusterId, InfraEnvId};
+use assisted_service::{Caller, Grant, TokenResource};
+use assisted_store::{Batch, Deleted, Store};
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::live::EVENT_STREAM;
 use assisted_wire::operation::{self, Location, Operation, Scheme};
 use assisted_wire::secret::Secret;
@@ -22,7 +23,7 @@ fn keys(seed: u8) -> (String, Secret) {
     (key.public_key().to_public_key_pem(LineEnding::LF).unwrap(), Secret::from(private.as_str()))
 }
 
-fn local() -> (Settings, Secret) {
+pub(crate) fn local() -> (Settings, Secret) {
     let (public, private) = keys(7);
     let mut settings = Settings::default();
     settings.auth.auth_type = AuthType::Local;
@@ -114,7 +115,9 @@ async fn with_resources(enforce: bool) -> (Server, Signer, ClusterId, InfraEnvId
     let params = json!({"name": "walk", "pull_secret": PULL_SECRET, "openshift_version": "4.20"});
     let cluster = serde_json::from_value(params.clone()).unwrap();
     let cluster = server.service.register_cluster(&caller, cluster).await.unwrap().id;
-    let infra_env = serde_json::from_value(params).unwrap();
+    let mut bound = params;
+    bound["cluster_id"] = json!(cluster);
+    let infra_env = serde_json::from_value(bound).unwrap();
     let infra_env = server.service.register_infra_env(&caller, infra_env).await.unwrap().id;
     (server, Signer::new(&private).unwrap(), cluster, infra_env)
 }
@@ -157,12 +160,133 @@ async fn a_token_in_a_url_opens_its_own_resource_only() {
             }
         }
         assert!(walked > 4);
-        // Agents are not held to their token's resource: installers report on their cluster with the infra-env's.
-        let operation = operation::all().find(|operation| operation.name == "v2GetCluster").unwrap();
-        let token = Some((Scheme::Agent, of_infra_env.expose()));
-        assert_eq!(call(&server, operation, &cluster.to_string(), token).await.0, 200);
         server.stop().await;
     }
+}
+
+/// Every operation that agents may ask for, with the token of one infra-env: of that infra-env, of the cluster that its hosts
+/// are bound to, of others.
+#[tokio::test]
+async fn an_agents_token_opens_its_infra_env_and_the_clusters_of_its_hosts() {
+    for unscoped in [false, true] {
+        let (mut settings, private) = local();
+        settings.auth.agent_tokens_unscoped = unscoped;
+        let server = Server::start(settings).await;
+        let service = &server.service;
+        let caller = Caller::admin(Uuid::new_v4());
+        let params = |name: &str, cluster: Option<ClusterId>| {
+            let mut params = json!({"name": name, "pull_secret": PULL_SECRET, "openshift_version": "4.20"});
+            if let Some(id) = cluster {
+                params["cluster_id"] = json!(id);
+            }
+            params
+        };
+        let mut clusters = Vec::new();
+        for name in ["bound", "of-a-host", "foreign"] {
+            let made = serde_json::from_value(params(name, None)).unwrap();
+            clusters.push(service.register_cluster(&caller, made).await.unwrap().id);
+        }
+        let infra_env = async |name: &str, cluster| {
+            let made = serde_json::from_value(params(name, cluster)).unwrap();
+            service.register_infra_env(&caller, made).await.unwrap().id
+        };
+        let bound = infra_env("bound", Some(clusters[0])).await;
+        let pool = infra_env("pool", None).await;
+        let host = Uuid::new_v4();
+        let new = serde_json::from_value(json!({"host_id": host})).unwrap();
+        service.register_host(&caller, pool, new).await.unwrap();
+        let key = assisted_core::model::host::HostKey { infra_env_id: pool, host_id: HostId(host) };
+        // As it is once it was bound, which takes an inventory.
+        let store = Store::open(&server.database).await.unwrap();
+        loop {
+            let mut row = store.host(key, Deleted::Hidden).await.unwrap().unwrap();
+            row.record.host.cluster_id = Some(clusters[1]);
+            let mut batch = Batch::new();
+            batch.update_host(&row.record, row.version);
+            // Until nobody else changes it meanwhile.
+            if store.write(batch).await.is_ok() {
+                break;
+            }
+        }
+
+        let signer = Signer::new(&private).unwrap();
+        let mut walked = 0;
+        for operation in operation::all() {
+            let agents = operation.security.iter().any(|security| security.scheme == Scheme::Agent);
+            if !agents || !operation.path.contains('{') {
+                continue;
+            }
+            walked += 1;
+            for (own, token) in
+                [(bound, TokenResource::InfraEnv(bound)), (pool, TokenResource::InfraEnv(pool))]
+            {
+                let token = signer.token(token, later()).unwrap();
+                let ids: Vec<(Uuid, bool)> = if operation.path.contains("{cluster_id}") {
+                    let reached = if own == bound { 0 } else { 1 };
+                    clusters.iter().enumerate().map(|(n, id)| (id.0, n == reached)).collect()
+                } else {
+                    vec![(bound.0, own == bound), (pool.0, own == pool)]
+                };
+                for (id, allowed) in ids {
+                    let token = Some((Scheme::Agent, token.expose()));
+                    let (status, body) = call(&server, operation, &id.to_string(), token).await;
+                    let refused = status == 404 && body["reason"] == "Object Not Found";
+                    assert_eq!(refused, !allowed && !unscoped, "{} {own} {id} {body}", operation.name);
+                }
+            }
+        }
+        assert!(walked > 15, "{walked}");
+
+        // What is told in a body is held to the same.
+        let of_pool = signer.token(TokenResource::InfraEnv(pool), later()).unwrap();
+        let event = |more: Value| {
+            let mut event = json!({
+                "name": "x", "severity": "info", "message": "x", "event_time": "2020-01-01T00:00:00.000Z",
+            });
+            event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            event
+        };
+        for (told, allowed) in [
+            (json!({"infra_env_id": pool, "host_id": host}), true),
+            (json!({"cluster_id": clusters[1]}), true),
+            (json!({"cluster_id": clusters[0]}), false),
+            (json!({"infra_env_id": bound}), false),
+            (json!({"host_id": Uuid::new_v4()}), false),
+        ] {
+            let url = format!("{}/v2/events", server.url);
+            let request =
+                server.client.post(url).header("X-Secret-Key", of_pool.expose()).json(&event(told.clone()));
+            let status = request.send().await.unwrap().status();
+            assert_eq!(status.is_success(), allowed || unscoped, "{told} {status}");
+        }
+        server.stop().await;
+    }
+}
+
+/// Attack: an image that was handed out is used after its tokens were revoked.
+#[tokio::test]
+async fn tokens_are_revoked_with_the_signing_key() {
+    let (server, signer, _, infra_env) = with_resources(true).await;
+    let resource = TokenResource::InfraEnv(infra_env);
+    let old = signer.token(resource, later()).unwrap();
+    let get = async |token: &Secret, scheme: Scheme| {
+        let operation = operation::all().find(|operation| operation.name == "GetInfraEnv").unwrap();
+        call(&server, operation, &infra_env.to_string(), Some((scheme, token.expose()))).await
+    };
+    for scheme in [Scheme::Agent, Scheme::Url] {
+        assert_eq!(get(&old, scheme).await.0, 200);
+    }
+    let caller = Caller::admin(Uuid::new_v4());
+    server.service.regenerate_infra_env_signing_key(&caller, infra_env).await.unwrap();
+    for scheme in [Scheme::Agent, Scheme::Url] {
+        let (status, body) = get(&old, scheme).await;
+        assert_eq!((status, &body["message"]), (401, &json!("Failed to parse token: token is revoked")));
+    }
+    let new = signer.token(Grant { resource, generation: 1 }, later()).unwrap();
+    assert_eq!(get(&new, Scheme::Agent).await.0, 200);
+    server.service.deregister_infra_env(&caller, infra_env).await.unwrap();
+    assert_eq!(get(&new, Scheme::Agent).await.0, 401);
+    server.stop().await;
 }
 
 #[tokio::test]
@@ -271,7 +395,7 @@ async fn what_is_not_available_does_not_start() {
         let mut settings = Settings::default();
         settings.auth.auth_type = kind;
         let refused = assisted_api::Api::new(server.service.clone(), &settings).err().unwrap();
-        assert!(refused.to_string().contains("set AUTH_TYPE to none or local"), "{refused}");
+        assert!(refused.to_string().contains("set AUTH_TYPE to none, local or users"), "{refused}");
     }
     server.stop().await;
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use assisted_api::Api;
-use assisted_api::auth::local::Signer;
 use assisted_api::server::serve;
+use assisted_auth::Signer;
 use assisted_config::{AgentDelivery, AuthType, Settings};
 use assisted_isokit::cpio::{Limits, read};
 use assisted_service::TokenResource;

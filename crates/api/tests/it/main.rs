@@ -13,6 +13,7 @@ mod installation;
 mod life;
 mod live;
 mod pem;
+mod people;
 mod query;
 mod sequence;
 mod server;

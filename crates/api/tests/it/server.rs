@@ -24,6 +24,7 @@ pub(crate) struct Server {
     pub(crate) service: Service,
     /// Where the service keeps everything.
     pub(crate) database: String,
+    api: Api,
     stop: oneshot::Sender<()>,
     task: JoinHandle<std::io::Result<()>>,
     background: Background,
@@ -52,7 +53,7 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(serve(listener, tls, api, async {
+        let task = tokio::spawn(serve(listener, tls, api.clone(), async {
             let _ = stopped.await;
         }));
         Self {
@@ -61,6 +62,7 @@ impl Server {
             client: Client::new(),
             service,
             database,
+            api,
             stop,
             task,
             background,
@@ -77,6 +79,12 @@ impl Server {
         let status = answer.status().as_u16();
         let text = answer.text().await.unwrap();
         (status, serde_json::from_str(&text).unwrap_or(Value::Null))
+    }
+
+    /// A code for the first administrator.
+    pub(crate) async fn setup_code(&self) -> Option<String> {
+        let code = self.api.setup_code().await.unwrap();
+        code.map(|code| code.expose().to_owned())
     }
 
     /// Holds on to what the service keeps when it is stopped.

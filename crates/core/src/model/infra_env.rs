@@ -6,6 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::cluster::MirrorRegistry;
 
+/// Whether a number need not be written down.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// An infra-env as it is stored: what the API shows, and what it never shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InfraEnvRecord {
@@ -17,6 +23,9 @@ pub struct InfraEnvRecord {
     /// Key that signs the URLs of its images; hexadecimal.
     #[serde(default)]
     pub image_token_key: Secret,
+    /// Counts the revocations of its tokens: one of an earlier generation is worthless.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub token_generation: u32,
     /// Registries that stand in for others for its hosts, in the place of the service's; `None`: the service's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mirror_registry: Option<MirrorRegistry>,

@@ -9,7 +9,7 @@ mod install;
 mod install_config;
 mod operators;
 mod read;
-mod register;
+pub(crate) mod register;
 mod render;
 mod requirements;
 mod ui_settings;

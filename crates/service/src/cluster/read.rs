@@ -14,7 +14,7 @@ use super::view::{count_hosts, shown_alone, shown_cluster, shown_record};
 use crate::fault::broken;
 use crate::host::view::raw_host;
 use crate::unit_of_work::UnitOfWork;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error, Service, TokenResource};
 
 /// Which clusters to list.
 #[derive(Clone, Debug, Default)]
@@ -83,6 +83,7 @@ impl Service {
         if deleted == Deleted::Shown && !caller.is_admin() {
             return Err(Refusal::new(RefusalKind::Forbidden, ADMINS_ONLY).into());
         }
+        let (user_name, org_id) = caller.lists();
         let filter = ClusterFilter {
             deleted,
             openshift_cluster_id: query.openshift_cluster_id,
@@ -90,11 +91,16 @@ impl Service {
             ams_subscription_ids: query
                 .ams_subscription_ids
                 .map(|ids| ids.iter().filter_map(|id| id.trim().parse().ok()).collect()),
-            user_name: (!caller.is_admin()).then(|| caller.user_name.clone()),
+            user_name,
+            org_id,
             ..ClusterFilter::default()
         };
         let mut clusters = Vec::new();
-        for stored in self.store().clusters(&filter).await?.chunks(AT_ONCE) {
+        let mut found = self.store().clusters(&filter).await?;
+        if let Some(resource) = caller.resource {
+            found.retain(|stored| resource == TokenResource::Cluster(stored.record.cluster.id));
+        }
+        for stored in found.chunks(AT_ONCE) {
             let ids = stored.iter().map(|stored| stored.record.cluster.id).collect();
             let of_these = HostFilter { cluster_ids: Some(ids), deleted, ..HostFilter::default() };
             let mut states = self.states_of(&of_these).await?;

@@ -13,14 +13,12 @@ use crate::fault::{Fault, attempt};
 use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Error, Service};
 
-impl Caller {
-    /// What a new object of this caller's gets.
-    pub(crate) fn owner(&self) -> Owner {
-        Owner {
-            user_name: self.user_name.clone(),
-            org_id: self.org_id.clone(),
-            email_domain: self.email_domain.clone(),
-        }
+/// Whose a new object of a caller is.
+pub(crate) fn owner(caller: &Caller) -> Owner {
+    Owner {
+        user_name: caller.user_name.clone(),
+        org_id: caller.org_id.clone(),
+        email_domain: caller.email_domain.clone(),
     }
 }
 
@@ -71,7 +69,7 @@ impl Service {
     }
 
     fn new_cluster(&self, caller: &Caller) -> New<ClusterId> {
-        New { id: ClusterId::random(), now: self.now(), owner: caller.owner() }
+        New { id: ClusterId::random(), now: self.now(), owner: owner(caller) }
     }
 
     async fn insert_cluster(&self, caller: &Caller, created: &Created) -> Result<UnitOfWork, Fault> {

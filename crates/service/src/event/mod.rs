@@ -71,6 +71,7 @@ impl Service {
         if !anything && !caller.is_admin() {
             return Ok(EventPage::default());
         }
+        self.may_see_events(caller, query.cluster_id, query.infra_env_id, &host_ids).await?;
         // A category that there is not has no events.
         if query.categories.as_ref().is_some_and(Vec::is_empty) {
             return Ok(EventPage::default());
@@ -125,12 +126,69 @@ impl Service {
         if allowed { Ok(()) } else { Err(Refusal::not_found("Object Not Found").into()) }
     }
 
+    /// People see the events of what they see; of hosts, with the infra-env or the cluster that they are of.
+    async fn may_see_events(
+        &self,
+        caller: &Caller,
+        cluster_id: Option<ClusterId>,
+        infra_env_id: Option<InfraEnvId>,
+        host_ids: &[HostId],
+    ) -> Result<(), Error> {
+        if caller.lists() == (None, None) {
+            return Ok(());
+        }
+        let not_found = || Error::from(Refusal::not_found("Object Not Found"));
+        let of_cluster = cluster_id.map(TokenResource::Cluster);
+        let named: Vec<_> = of_cluster.into_iter().chain(infra_env_id.map(TokenResource::InfraEnv)).collect();
+        for resource in &named {
+            let standing = self.standing(*resource).await?.ok_or_else(not_found)?;
+            if !caller.may_see(&standing.user_name, &standing.org_id) {
+                return Err(not_found());
+            }
+        }
+        if host_ids.is_empty() {
+            return Ok(());
+        }
+        let filter = HostFilter { infra_env_id, cluster_id, ..HostFilter::default() };
+        let hosts = if named.is_empty() { Vec::new() } else { self.store().hosts(&filter).await? };
+        let known = |id: &HostId| hosts.iter().any(|host| host.key.host_id == *id);
+        if host_ids.iter().all(known) { Ok(()) } else { Err(not_found()) }
+    }
+
+    /// Whoever has a token for one resource tells events of that, and of what belongs to it.
+    async fn may_tell(&self, caller: &Caller, event: &Event) -> Result<(), Error> {
+        let Some(own) = caller.resource else { return Ok(()) };
+        let mut within = true;
+        if let Some(cluster) = event.cluster_id {
+            within &= match own {
+                TokenResource::Cluster(id) => id == cluster,
+                TokenResource::InfraEnv(id) => self.reaches(id, cluster).await?,
+            };
+        }
+        if let Some(infra_env) = event.infra_env_id {
+            within &= match own {
+                TokenResource::Cluster(id) => self.reaches(infra_env, id).await?,
+                TokenResource::InfraEnv(id) => id == infra_env,
+            };
+        }
+        if let Some(host) = event.host_id {
+            let filter = match own {
+                TokenResource::Cluster(id) => HostFilter { cluster_id: Some(id), ..HostFilter::default() },
+                TokenResource::InfraEnv(id) => HostFilter { infra_env_id: Some(id), ..HostFilter::default() },
+            };
+            let filter = HostFilter { host_id: Some(host), ..filter };
+            within &= !self.store().hosts(&filter).await?.is_empty();
+        }
+        if within { Ok(()) } else { Err(Refusal::not_found("Object Not Found").into()) }
+    }
+
     /// Stores an event that a client tells; its time is now.
     ///
     /// # Errors
     ///
-    /// The database failed.
+    /// 404 when the caller's token is for something else.
     pub async fn trigger_event(&self, caller: &Caller, mut event: Event) -> Result<(), Error> {
+        self.may_tell(caller, &event).await?;
         event.event_time = self.now().into();
         event.request_id = Some(caller.request_id);
         event.message.truncate(event.message.floor_char_boundary(LONGEST_MESSAGE));

@@ -8,7 +8,7 @@ use assisted_wire::time::DateTime;
 
 use crate::fault::broken;
 use crate::infra_env::no_infra_env;
-use crate::{Caller, Error, Service, TokenResource};
+use crate::{Caller, Error, Service};
 
 /// A file of an infra-env. All texts are values of the API's lists.
 #[derive(Clone, Debug)]
@@ -39,11 +39,11 @@ impl Service {
         file: InfraEnvFile,
     ) -> Result<PresignedUrl, Error> {
         let id = file.infra_env_id;
-        self.known_infra_env(id).await.map_err(broken)?.ok_or_else(|| no_infra_env(id))?;
+        let stored = self.known_infra_env(id).await.map_err(broken)?.ok_or_else(|| no_infra_env(id))?;
         if file.ipxe_script_type.is_some() && file.file_name != "ipxe-script" {
             return Err(Refusal::invalid(r#"ipxe_script_type can be set only for "ipxe-script""#).into());
         }
-        let token = (self.0.signer)(TokenResource::InfraEnv(id)).map(|token| ("api_key", token));
+        let token = self.token_of(&stored.record).map(|token| ("api_key", token));
         let name = ("file_name", file.file_name);
         let kind = file.ipxe_script_type.map(|kind| ("ipxe_script_type", kind));
         // In alphabetical order, as clients that compare URLs expect.

@@ -15,7 +15,7 @@ use assisted_wire::secret::Secret;
 use assisted_wire::version::ImageCpuArchitecture;
 
 use super::ramdisk;
-use crate::{Error, Service, TokenResource};
+use crate::{Error, Service};
 
 /// What images have room for: the archive with the config, bytes.
 const LARGEST_ARCHIVE: u64 = 256 << 10;
@@ -144,7 +144,7 @@ impl Service {
             }
             None => None,
         };
-        let token = (self.0.signer)(TokenResource::InfraEnv(record.infra_env.id)).map(Secret::from);
+        let token = self.token_of(record).map(Secret::from);
         Ok(Ingredients { network, service_ca, mirrors, token, program })
     }
 

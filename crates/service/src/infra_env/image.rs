@@ -13,7 +13,7 @@ use assisted_wire::version::ImageCpuArchitecture;
 
 use super::no_infra_env;
 use crate::fault::{Fault, attempt};
-use crate::{Caller, Error, Service, TokenResource};
+use crate::{Caller, Error, Service};
 
 impl Service {
     /// Makes the image's URL anew; returns whether it is another one.
@@ -25,6 +25,7 @@ impl Service {
         if record.pull_secret.is_empty() {
             return Err(Refusal::invalid("Can't generate infraEnv ISO without pull secret"));
         }
+        let token = self.token_of(record);
         let infra_env = &mut record.infra_env;
         let architecture = infra_env.cpu_architecture.unwrap_or(ImageCpuArchitecture::X8664);
         let image =
@@ -36,7 +37,7 @@ impl Service {
             ImageType::DisconnectedIso => "disconnected.iso",
         };
         let base = settings.http.image_service_base_url.trim_end_matches('/');
-        let access = match (self.0.signer)(TokenResource::InfraEnv(infra_env.id)) {
+        let access = match token {
             Some(token) => format!("byapikey/{token}"),
             None => format!("byid/{}", infra_env.id),
         };
@@ -70,7 +71,8 @@ impl Service {
         Ok(PresignedUrl { url: infra_env.download_url, expires_at: infra_env.expires_at })
     }
 
-    /// Makes a new signing key: tokens made with the old one are worthless. The URL stays until it is asked for.
+    /// Makes a new signing key: tokens that were made before are worthless, those of agents that run among them. The URL stays
+    /// until it is asked for.
     ///
     /// # Errors
     ///
@@ -83,6 +85,7 @@ impl Service {
         let key = new_key();
         let change = |record: &mut InfraEnvRecord| {
             record.image_token_key = key.clone();
+            record.token_generation = record.token_generation.saturating_add(1);
             Ok(())
         };
         attempt!(self, caller, self.change_infra_env(infra_env_id, change)).map(drop)

@@ -1,5 +1,6 @@
 //! Scripts with which iPXE boots the discovery image (image-service §5).
 
+use assisted_core::admission::field::kernel_arguments::is_harmless;
 use assisted_core::catalogue::release::os_image;
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::refusal::{Refusal, RefusalKind};
@@ -10,7 +11,7 @@ use assisted_wire::operation::BASE_PATH;
 use url::Url;
 
 use super::discovery::architecture;
-use crate::{Caller, Error, Service, TokenResource};
+use crate::{Caller, Error, Service};
 
 /// What the kernel of the discovery image is told.
 const ARGUMENTS: &str = "random.trust_cpu=on rd.luks.options=discard ignition.firstboot ignition.platform.id=metal \
@@ -61,7 +62,7 @@ impl Service {
             let token = token.into_iter().map(|token| ("api_key", token));
             self.reachable(&format!("{base}{path}?{}", query(of_image.iter().cloned().chain(token))))
         };
-        let token = (self.0.signer)(TokenResource::InfraEnv(infra_env.id));
+        let token = self.token_of(record);
         let initrd = at(&format!("/images/{}/pxe-initrd", infra_env.id), token);
         let (kernel, rootfs) = (at("/boot-artifacts/kernel", None), at("/boot-artifacts/rootfs", None));
         let further = kernel_arguments(infra_env.kernel_arguments.as_deref()).map_err(Error::internal)?;
@@ -82,7 +83,7 @@ impl Service {
         })?;
         let id = record.infra_env.id;
         url.set_path(&format!("{BASE_PATH}/v2/infra-envs/{id}/downloads/files"));
-        let token = (self.0.signer)(TokenResource::InfraEnv(id)).map(|token| ("api_key", token));
+        let token = self.token_of(record).map(|token| ("api_key", token));
         let file = ("file_name", "ipxe-script".to_owned());
         url.set_query(Some(&query(token.into_iter().chain([file]))));
         let plain = self.settings().http.http_listen_port.parse().ok();
@@ -112,7 +113,9 @@ fn query(members: impl IntoIterator<Item = (&'static str, String)>) -> String {
 
 fn kernel_arguments(stored: Option<&str>) -> Result<String, serde_json::Error> {
     let arguments: KernelArguments = embedded::read(stored.unwrap_or_default())?.unwrap_or_default();
-    Ok(arguments.0.iter().map(|argument| format!(" {}", argument.value)).collect())
+    // Those of an earlier release were not checked.
+    let harmless = arguments.0.iter().filter(|argument| is_harmless(&argument.value));
+    Ok(harmless.map(|argument| format!(" {}", argument.value)).collect())
 }
 
 /// A machine that is installed is left to its disk.
@@ -162,6 +165,9 @@ mod tests {
         let stored = r#"[{"operation":"append","value":"a=\"b c\""},{"operation":"append","value":"d"}]"#;
         assert_eq!(kernel_arguments(Some(stored)).unwrap(), " a=\"b c\" d");
         assert_eq!(kernel_arguments(None).unwrap(), "");
+        let stored = r#"[{"operation":"append","value":"a=\"\nchain http://x/y\n\""},{"operation":"append","value":"&&"},
+            {"operation":"append","value":"d"}]"#;
+        assert_eq!(kernel_arguments(Some(stored)).unwrap(), " d");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use assisted_wire::infra_env::{InfraEnv, InfraEnvList};
 
 use super::no_infra_env;
 use crate::fault::broken;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error, Service, TokenResource};
 
 /// Which infra-envs to list.
 #[derive(Clone, Debug, Default)]
@@ -36,12 +36,12 @@ impl Service {
         caller: &Caller,
         query: ListInfraEnvs,
     ) -> Result<InfraEnvList, Error> {
-        let filter = InfraEnvFilter {
-            cluster_id: query.cluster_id,
-            user_name: (!caller.is_admin()).then(|| caller.user_name.clone()),
-            ..InfraEnvFilter::default()
-        };
-        let found = self.store().infra_envs(&filter).await?;
+        let (user_name, org_id) = caller.lists();
+        let filter = InfraEnvFilter { cluster_id: query.cluster_id, user_name, org_id };
+        let mut found = self.store().infra_envs(&filter).await?;
+        if let Some(resource) = caller.resource {
+            found.retain(|stored| resource == TokenResource::InfraEnv(stored.record.infra_env.id));
+        }
         Ok(InfraEnvList(found.into_iter().map(|stored| stored.record.infra_env).collect()))
     }
 }

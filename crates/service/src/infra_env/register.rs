@@ -10,6 +10,7 @@ use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams};
 
 use super::image::new_key;
+use crate::cluster::register::owner;
 use crate::fault::{Fault, attempt};
 use crate::{Caller, Error, Service};
 
@@ -53,7 +54,7 @@ impl Service {
             None => None,
         };
         let new = NewInfraEnv {
-            new: New { id, now: self.now(), owner: caller.owner() },
+            new: New { id, now: self.now(), owner: owner(caller) },
             image_token_key: new_key(),
         };
         let record = cluster.as_ref().map(|cluster| &cluster.record);

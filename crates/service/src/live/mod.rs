@@ -110,7 +110,11 @@ impl Service {
         self.may_see(caller, watch.cluster_id, None, &[]).await?;
         let topic = match watch.cluster_id {
             Some(id) => {
-                self.known_cluster(id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+                let stored = self.known_cluster(id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+                let cluster = &stored.record.cluster;
+                if !caller.may_see(&cluster.user_name, &cluster.org_id) {
+                    return Err(no_cluster().into());
+                }
                 Topic::Cluster(id)
             }
             None if caller.is_admin() && watch.infra_envs => Topic::AllWithInfraEnvs,

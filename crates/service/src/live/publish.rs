@@ -204,7 +204,7 @@ impl Service {
         Ok(self.store().cluster(id, Deleted::Shown).await?.map(|stored| shown_alone(&stored.record)))
     }
 
-    /// A host as watchers see it: with its name and its stages, without its reports.
+    /// A host as watchers see it: with its name and its stages, without its reports and the password of its board.
     pub(super) async fn told_host(&self, mut row: HostRow) -> Result<Host, Error> {
         // Hosts that were given no name are known by the one that they report.
         if let Some(report) = self.store().report(row.key, ReportKind::Inventory).await? {
@@ -217,6 +217,8 @@ impl Service {
         let facts = self.host_facts(row);
         let mut host = shown_host(&facts, cluster.as_ref().map(|stored| &stored.record), true);
         host.inventory.clear();
+        // One text is made for all who watch, also for those who may not see passwords.
+        host.fencing_credentials.clear();
         Ok(host)
     }
 }

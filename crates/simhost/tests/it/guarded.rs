@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assisted_api::auth::local::Signer;
+use assisted_auth::Signer;
 use assisted_config::AuthType;
 use assisted_service::cluster::GetCluster;
 use assisted_service::{Caller, TokenResource};

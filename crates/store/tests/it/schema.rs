@@ -77,10 +77,11 @@ async fn opens_schema_4(database: Database) {
 
 async fn opens_schema_5(database: Database) {
     let store = opens(&database, 5).await;
-    let ann = store.user("ann").await.unwrap().unwrap();
+    let people = store.people();
+    let ann = people.user("ann").await.unwrap().unwrap();
     assert_eq!((ann.role.as_str(), ann.org_id.as_str()), ("admin", "blue"));
     let now = Timestamp::new(1_700_000_001, 0).unwrap();
-    let (user, token) = store.user_token(&[0, 0xff], now).await.unwrap().unwrap();
+    let (user, token) = people.user_token(&[0, 0xff], now).await.unwrap().unwrap();
     assert_eq!((user, token.name.as_str(), token.user_id), (ann.clone(), "ci", ann.id));
 }
 

@@ -86,6 +86,7 @@ pub fn create(
         infra_env,
         pull_secret: pull_secret::completed(&params.pull_secret, policy).map_err(refuse)?,
         image_token_key: new.image_token_key.clone(),
+        token_generation: 0,
         mirror_registry: None,
     };
     Ok(Created { record, events, cluster_feature_usage })

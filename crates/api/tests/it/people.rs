@@ -1,0 +1,315 @@
+//! People who log in: every operation × every role × whose the object is, the routes below `/auth`, browsers.
+
+use assisted_core::settings::{AuthType, Settings};
+use assisted_wire::operation::{self, Location, Operation, Scheme};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::authorisation::local;
+use crate::life::PULL_SECRET;
+use crate::server::Server;
+
+const PASSWORD: &str = "correct horse battery";
+
+struct People {
+    server: Server,
+    root: String,
+}
+
+impl People {
+    async fn new() -> Self {
+        let (mut settings, _) = local();
+        settings.auth.auth_type = AuthType::Users;
+        let server = Server::start(settings).await;
+        let code = server.setup_code().await.unwrap();
+        let body = json!({"code": code, "name": "root", "password": PASSWORD});
+        let (status, body) = ask(&server, Method::POST, "/auth/setup", None, Some(body)).await;
+        assert_eq!(status, 200, "{body}");
+        Self { root: body["token"].as_str().unwrap().to_owned(), server }
+    }
+
+    async fn ask(&self, method: Method, path: &str, token: &str, body: Option<Value>) -> (u16, Value) {
+        ask(&self.server, method, path, Some(token), body).await
+    }
+
+    /// Adds somebody, and lets him in.
+    async fn add(&self, name: &str, role: &str, organisation: &str) -> String {
+        let body = json!({"name": name, "password": PASSWORD, "role": role, "organisation": organisation});
+        let (status, body) = self.ask(Method::POST, "/auth/users", &self.root, Some(body)).await;
+        assert_eq!(status, 201, "{body}");
+        let body = json!({"name": name, "password": PASSWORD});
+        let (status, body) = ask(&self.server, Method::POST, "/auth/login", None, Some(body)).await;
+        assert_eq!(status, 200, "{body}");
+        body["token"].as_str().unwrap().to_owned()
+    }
+
+    async fn cluster(&self, token: &str, name: &str) -> String {
+        let body = json!({
+            "name": name, "pull_secret": PULL_SECRET, "openshift_version": "4.20", "base_dns_domain": "example.com",
+        });
+        let (status, body) = self.ask(Method::POST, "/v2/clusters", token, Some(body)).await;
+        assert_eq!(status, 201, "{body}");
+        body["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn infra_env(&self, token: &str, name: &str) -> String {
+        let body = json!({"name": name, "pull_secret": PULL_SECRET, "openshift_version": "4.20"});
+        let (status, body) = self.ask(Method::POST, "/v2/infra-envs", token, Some(body)).await;
+        assert_eq!(status, 201, "{body}");
+        body["id"].as_str().unwrap().to_owned()
+    }
+}
+
+async fn ask(
+    server: &Server,
+    method: Method,
+    path: &str,
+    token: Option<&str>,
+    body: Option<Value>,
+) -> (u16, Value) {
+    let mut request = server.client.request(method, format!("{}{path}", server.url));
+    if let Some(token) = token {
+        request = request.bearer_auth(token);
+    }
+    if let Some(body) = body {
+        request = request.json(&body);
+    }
+    let answer = request.send().await.unwrap();
+    let status = answer.status().as_u16();
+    let endless = answer.headers().get("content-type").is_some_and(|kind| kind == "text/event-stream");
+    let text = if endless { String::new() } else { answer.text().await.unwrap_or_default() };
+    (status, serde_json::from_str(&text).unwrap_or(Value::Null))
+}
+
+/// An operation with its ids filled in, by a person.
+async fn operate(people: &People, operation: &Operation, ids: &[(&str, &str)], token: &str) -> (u16, Value) {
+    let mut path = operation.path.to_owned();
+    for param in operation.params.iter().filter(|param| param.location == Location::Path) {
+        let id = ids.iter().find(|(name, _)| *name == param.name).map_or("x", |(_, id)| id);
+        path = path.replace(&format!("{{{}}}", param.name), id);
+    }
+    let method = Method::from_bytes(operation.method.as_str().as_bytes()).unwrap();
+    people.ask(method, &path, token, None).await
+}
+
+#[tokio::test]
+async fn roles_and_owners() {
+    let people = People::new().await;
+    let ann = people.add("ann", "editor", "blue").await;
+    let bob = people.add("bob", "editor", "blue").await;
+    let eve = people.add("eve", "editor", "red").await;
+    let vic = people.add("vic", "viewer", "blue").await;
+    let (cluster, infra_env) = (people.cluster(&ann, "anns").await, people.infra_env(&ann, "anns").await);
+    let host = Uuid::new_v4().to_string();
+    let ids =
+        [("cluster_id", cluster.as_str()), ("infra_env_id", infra_env.as_str()), ("host_id", host.as_str())];
+    let forbidden = |status: u16, body: &Value| {
+        status == 403 && body["message"].as_str().is_some_and(|text| text.contains("Unauthorized"))
+    };
+    let hidden = |status: u16, body: &Value| status == 404 && body["reason"] == "Object Not Found";
+    let mut walked = 0;
+    for operation in operation::all() {
+        let name = operation.name;
+        let of_people = operation.security.iter().any(|security| security.scheme == Scheme::User);
+        let owned = operation.path.contains("{cluster_id}") || operation.path.contains("{infra_env_id}");
+        let reads = operation.method == operation::Method::Get;
+        let bad = operate(&people, operation, &ids, "asst_nonsense").await;
+        assert_eq!(bad.0, 401, "{name} {}", bad.1);
+        // Those that end the object would leave nothing to walk with.
+        if operation.method == operation::Method::Delete && owned {
+            continue;
+        }
+        for (who, token) in
+            [("root", &people.root), ("ann", &ann), ("bob", &bob), ("eve", &eve), ("vic", &vic)]
+        {
+            let (status, body) = operate(&people, operation, &ids, token).await;
+            if !of_people {
+                assert_eq!(status, 401, "{name} {who} {body}");
+                continue;
+            }
+            walked += 1;
+            assert_ne!(status, 401, "{name} {who} {body}");
+            match who {
+                "root" | "ann" => {
+                    assert!(!forbidden(status, &body) && !hidden(status, &body), "{name} {who} {body}");
+                }
+                "bob" if owned => assert_eq!(forbidden(status, &body), !reads, "{name} {who} {body}"),
+                "eve" if owned => assert!(hidden(status, &body), "{name} {who} {status} {body}"),
+                "vic" if !reads => assert!(forbidden(status, &body), "{name} {who} {body}"),
+                _ => assert!(!hidden(status, &body), "{name} {who} {body}"),
+            }
+        }
+    }
+    assert!(walked > 300, "{walked}");
+
+    // Lists show what each may see.
+    people.cluster(&eve, "eves").await;
+    for (token, expected) in [(&people.root, 2), (&ann, 1), (&bob, 1), (&eve, 1), (&vic, 1)] {
+        let (_, clusters) = people.ask(Method::GET, "/v2/clusters", token, None).await;
+        assert_eq!(clusters.as_array().unwrap().len(), expected);
+        let (_, infra_envs) = people.ask(Method::GET, "/v2/infra-envs", token, None).await;
+        assert_eq!(infra_envs.as_array().unwrap().len(), usize::from(token != &eve));
+    }
+    // Events are of what one sees.
+    let path = format!("/v2/events?cluster_id={cluster}");
+    for (token, expected) in [(&bob, 200), (&vic, 200), (&eve, 404)] {
+        assert_eq!(people.ask(Method::GET, &path, token, None).await.0, expected);
+    }
+    // Nothing is bound to a cluster of others.
+    let body = json!({"name": "eves", "pull_secret": PULL_SECRET, "openshift_version": "4.20", "cluster_id": cluster});
+    assert_eq!(people.ask(Method::POST, "/v2/infra-envs", &eve, Some(body)).await.0, 404);
+    // A viewer gets nothing that opens anything.
+    let path = format!("/v2/infra-envs/{infra_env}");
+    assert!(people.ask(Method::GET, &path, &ann, None).await.1["download_url"].is_string());
+    assert!(people.ask(Method::GET, &path, &vic, None).await.1.get("download_url").is_none());
+    let path = format!("/v2/infra-envs/{infra_env}/downloads/files?file_name=discovery.ign");
+    assert_eq!(people.ask(Method::GET, &path, &vic, None).await.0, 403);
+    people.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_for_one_cluster_opens_nothing_else() {
+    let people = People::new().await;
+    let (one, other) =
+        (people.cluster(&people.root, "one").await, people.cluster(&people.root, "other").await);
+    let body = json!({"name": "ci", "expires_in": 3600, "scope": {"resource": {"cluster": one}}});
+    let (status, made) = people.ask(Method::POST, "/auth/tokens", &people.root, Some(body)).await;
+    assert_eq!(status, 201, "{made}");
+    let token = made["token"].as_str().unwrap();
+    let get = async |path: String| people.ask(Method::GET, &path, token, None).await;
+    assert_eq!(get(format!("/v2/clusters/{one}")).await.0, 200);
+    assert_eq!(get(format!("/v2/clusters/{other}")).await.0, 404);
+    assert_eq!(get(format!("/v2/events?cluster_id={other}")).await.0, 404);
+    assert_eq!(get(format!("/v2/watch?cluster_id={other}")).await.0, 404);
+    let (_, clusters) = get("/v2/clusters".to_owned()).await;
+    assert_eq!(clusters.as_array().unwrap().len(), 1);
+    let body = json!({"name": "x", "pull_secret": PULL_SECRET, "openshift_version": "4.20"});
+    assert_eq!(people.ask(Method::POST, "/v2/clusters", token, Some(body)).await.0, 403);
+    assert_eq!(people.ask(Method::GET, "/auth/users", token, None).await.0, 403);
+
+    let id = made["id"].as_str().unwrap();
+    let (_, listed) = people.ask(Method::GET, "/auth/tokens", &people.root, None).await;
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["token"]), (1, &Value::Null));
+    assert_eq!(people.ask(Method::DELETE, &format!("/auth/tokens/{id}"), &people.root, None).await.0, 204);
+    assert_eq!(get(format!("/v2/clusters/{one}")).await.0, 401);
+    people.server.stop().await;
+}
+
+#[tokio::test]
+async fn every_route_has_somebody_who_may_ask() {
+    use assisted_api::identity::{ROUTES, Route, Who};
+    let people = People::new().await;
+    let ann = people.add("ann", "editor", "").await;
+    for (route, method, path, who) in ROUTES {
+        // It would end the session that the others are asked with.
+        if *route == Route::Logout {
+            continue;
+        }
+        let path = format!("/auth/{}", path.replace("{}", "nobody"));
+        let ask = async |token| ask(&people.server, method.clone(), &path, token, None).await;
+        let (status, body) = ask(None).await;
+        let unknown = body["message"] == "unauthenticated for invalid credentials";
+        assert_eq!((status == 401, unknown), (*who != Who::Anyone, *who != Who::Anyone), "{path} {body}");
+        let (status, body) = ask(Some(&ann)).await;
+        assert_eq!(status == 403, *who == Who::Admin, "{path} {body}");
+        let (status, body) = ask(Some(&people.root)).await;
+        assert!(!matches!(status, 401 | 403), "{path} {body}");
+    }
+    assert_eq!(people.ask(Method::POST, "/auth/logout", &ann, None).await.0, 204);
+    assert_eq!(people.ask(Method::GET, "/auth/me", &ann, None).await.0, 401);
+    people.server.stop().await;
+
+    let server = Server::start(Settings::default()).await;
+    let (status, body) = ask(&server, Method::GET, "/auth/me", None, None).await;
+    assert!(status == 404 && body["message"].as_str().unwrap().contains("AUTH_TYPE=users"), "{body}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn guessing_is_limited() {
+    let people = People::new().await;
+    let login = async |password: &str| {
+        let url = format!("{}/auth/login", people.server.url);
+        people
+            .server
+            .client
+            .post(url)
+            .json(&json!({"name": "root", "password": password}))
+            .send()
+            .await
+            .unwrap()
+    };
+    for _ in 0..5 {
+        assert_eq!(login("wrong password").await.status(), 401);
+    }
+    let refused = login(PASSWORD).await;
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert!(refused.headers().contains_key("retry-after"));
+    // Who is in stays in.
+    assert_eq!(people.ask(Method::GET, "/auth/me", &people.root, None).await.0, 200);
+    people.server.stop().await;
+}
+
+/// A session in a cookie is sent by the browser, whoever made the page: pages of others change nothing.
+#[tokio::test]
+async fn pages_of_others_use_no_session() {
+    let people = People::new().await;
+    let server = &people.server;
+    let body = json!({"name": "root", "password": PASSWORD, "cookie": true});
+    let answer = server.client.post(format!("{}/auth/login", server.url)).json(&body).send().await.unwrap();
+    let cookie = answer.headers()["set-cookie"].to_str().unwrap().to_owned();
+    for part in ["HttpOnly", "SameSite=Strict", "Path=/api/assisted-install"] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    let cookie = cookie.split(';').next().unwrap();
+    let cluster = people.cluster(&people.root, "one").await;
+    let send = async |method, origin: Option<&str>, host: Option<&str>, with: Option<&str>| {
+        let mut request = server.client.request(method, format!("{}/v2/clusters/{cluster}", server.url));
+        request = match with {
+            Some(token) => request.bearer_auth(token),
+            None => request.header("cookie", cookie),
+        };
+        for (name, value) in [("origin", origin), ("host", host)] {
+            if let Some(value) = value {
+                request = request.header(name, value);
+            }
+        }
+        request.send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(send(Method::GET, None, None, None).await, 200);
+    assert_eq!(send(Method::DELETE, Some("http://evil.example.com"), None, None).await, 403);
+    assert_eq!(send(Method::DELETE, Some("null"), None, None).await, 403);
+    assert_eq!(send(Method::GET, None, Some("evil.example.com"), None).await, 421);
+    // A token in a header is sent by nobody but the page that has it.
+    assert_eq!(
+        send(Method::GET, Some("http://evil.example.com"), Some("evil.example.com"), Some(&people.root))
+            .await,
+        200
+    );
+    let own = format!("http://{}", server.address);
+    assert_eq!(send(Method::DELETE, Some(&own), None, None).await, 204);
+    people.server.stop().await;
+}
+
+/// Where nobody is authenticated, a page that somebody else made is as good as its maker: names and origins count.
+#[tokio::test]
+async fn pages_of_others_do_nothing_where_everybody_may() {
+    let server = Server::start(Settings::default()).await;
+    let id = Uuid::new_v4();
+    let send = async |method: Method, path: &str, name: &'static str, value: &str| {
+        let request = server.client.request(method, format!("{}{path}", server.url)).header(name, value);
+        request.send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(send(Method::GET, "/v2/clusters", "host", "evil.example.com").await, 421);
+    assert_eq!(send(Method::GET, "/v2/clusters", "host", "localhost:1").await, 200);
+    let install = format!("/v2/clusters/{id}/actions/install");
+    assert_eq!(send(Method::POST, &install, "origin", "http://evil.example.com").await, 403);
+    assert_eq!(send(Method::POST, &install, "sec-fetch-site", "cross-site").await, 403);
+    assert_eq!(send(Method::POST, &install, "user-agent", "no browser").await, 404);
+    // Signs of life are for whatever looks for them.
+    let health =
+        server.client.get(format!("http://{}/health", server.address)).header("host", "evil.example.com");
+    assert_eq!(health.send().await.unwrap().status(), 200);
+    server.stop().await;
+}
