@@ -25,7 +25,7 @@ const LONGEST_REFUSAL: usize = 64 << 10;
 
 /// What a request carries.
 #[derive(Debug)]
-enum Body {
+pub(crate) enum Body {
     Json(Bytes),
     File(FormFile),
 }
@@ -142,7 +142,14 @@ impl<'a> Call<'a> {
 
     async fn execute(self, timed: bool) -> Result<Response, Error> {
         let operation = self.operation;
-        let url = self.url()?;
+        let method = match operation.method {
+            Method::Get => reqwest::Method::GET,
+            Method::Post => reqwest::Method::POST,
+            Method::Put => reqwest::Method::PUT,
+            Method::Patch => reqwest::Method::PATCH,
+            Method::Delete => reqwest::Method::DELETE,
+        };
+        let target = Target { name: operation.name, method, url: self.url()? };
         let request_id = self.request_id.unwrap_or_else(Uuid::new_v4);
         let headers = self.headers(request_id)?;
         let body = match self.body {
@@ -153,8 +160,7 @@ impl<'a> Call<'a> {
         let timed = timed && !matches!(body, Some(Body::File(_)));
         let mut repetition = 0;
         loop {
-            let error = match attempt(self.client, operation, &url, &headers, &body, timed, request_id).await
-            {
+            let error = match attempt(self.client, &target, &headers, &body, timed, request_id).await {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
@@ -231,30 +237,30 @@ impl<'a> Call<'a> {
     }
 }
 
-async fn attempt(
+/// Where a request goes.
+pub(crate) struct Target {
+    /// What it is called in errors.
+    pub(crate) name: &'static str,
+    pub(crate) method: reqwest::Method,
+    pub(crate) url: Url,
+}
+
+/// Sends a request once.
+pub(crate) async fn attempt(
     client: &Client,
-    operation: &'static Operation,
-    url: &Url,
+    target: &Target,
     headers: &HeaderMap,
     body: &Option<Body>,
     timed: bool,
     request_id: Uuid,
 ) -> Result<Response, Error> {
-    let method = match operation.method {
-        Method::Get => reqwest::Method::GET,
-        Method::Post => reqwest::Method::POST,
-        Method::Put => reqwest::Method::PUT,
-        Method::Patch => reqwest::Method::PATCH,
-        Method::Delete => reqwest::Method::DELETE,
-    };
-    let mut request = client.http.request(method, url.clone()).headers(headers.clone());
+    let operation = target.name;
+    let mut request = client.http.request(target.method.clone(), target.url.clone()).headers(headers.clone());
     match body {
         Some(Body::Json(json)) => request = request.body(json.clone()),
         Some(Body::File(file)) => {
-            let (length, stream) = file
-                .open()
-                .await
-                .map_err(|error| Error::Request { operation: operation.name, reason: error.to_string() })?;
+            let (length, stream) =
+                file.open().await.map_err(|error| Error::Request { operation, reason: error.to_string() })?;
             request = request.header(CONTENT_LENGTH, length).body(stream);
         }
         None => {}
@@ -265,7 +271,7 @@ async fn attempt(
     let mut response = request
         .send()
         .await
-        .map_err(|error| Error::unreachable(operation.name, client.shared.base.authority(), error))?;
+        .map_err(|error| Error::unreachable(operation, client.shared.base.authority(), error))?;
     if response.status().is_success() {
         return Ok(response);
     }
@@ -282,18 +288,11 @@ async fn attempt(
         Err(_) => ErrorBody::Foreign { excerpt: String::new() },
     };
     let status = response.status().as_u16();
-    Err(Error::Refused(Box::new(Refusal {
-        operation: operation.name,
-        status,
-        body,
-        request_id,
-        location,
-        retry_after,
-    })))
+    Err(Error::Refused(Box::new(Refusal { operation, status, body, request_id, location, retry_after })))
 }
 
 /// The whole body of an answer.
-async fn whole(
+pub(crate) async fn whole(
     response: &mut Response,
     longest: usize,
     operation: &'static str,

@@ -12,7 +12,8 @@ pub struct Global {
     /// Address of the service
     #[arg(long, global = true, env = "ASSISTED_URL", default_value = "http://127.0.0.1:8090")]
     pub url: String,
-    /// Token of a person (`Authorization: Bearer`); better given by the variable than on the command line
+    /// Token of a person (`Authorization: Bearer`); better given by the variable than on the command line [default: that of
+    /// `assisted login`]
     #[arg(long, global = true, env = "ASSISTED_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
     /// Certificates (PEM) to trust besides the system's

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -23,6 +23,8 @@ pub struct Server {
     url: String,
     address: SocketAddr,
     log: PathBuf,
+    /// What it says after where it listens.
+    said: Mutex<mpsc::Receiver<String>>,
 }
 
 impl Server {
@@ -37,16 +39,16 @@ impl Server {
         more(&mut command);
         let mut child = command.spawn().map_err(|source| Error::Run { program: "assisted", source })?;
         let stdout = child.stdout.take();
-        let mut server = Self { child, url: String::new(), address: ([127, 0, 0, 1], 0).into(), log };
-        let (told, line) = mpsc::channel();
+        let (told, lines) = mpsc::channel();
         thread::spawn(move || {
-            let mut lines =
+            let lines =
                 stdout.into_iter().flat_map(|stdout| BufReader::new(stdout).lines().map_while(Result::ok));
-            let _ = told.send(lines.next().unwrap_or_default());
-            // What it says after that is nobody's business, but the pipe must not fill.
-            lines.for_each(drop);
+            // Whether somebody listens or not, the pipe must not fill.
+            lines.for_each(|line| drop(told.send(line)));
         });
-        let line = line.recv_timeout(START).unwrap_or_default();
+        let line = lines.recv_timeout(START).unwrap_or_default();
+        let (url, address) = (String::new(), ([127, 0, 0, 1], 0).into());
+        let mut server = Self { child, url, address, log, said: Mutex::new(lines) };
         let told = line.split_whitespace().find_map(|word| {
             let address = word.strip_prefix("http://").or_else(|| word.strip_prefix("https://"))?;
             Some((word.to_owned(), address.parse().ok()?))
@@ -68,6 +70,17 @@ impl Server {
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// The next line on its standard output with these words in it; `None` when it ends, or takes too long.
+    pub fn said(&self, words: &str) -> Option<String> {
+        let lines = self.said.lock().ok()?;
+        loop {
+            let line = lines.recv_timeout(START).ok()?;
+            if line.contains(words) {
+                return Some(line);
+            }
+        }
     }
 
     /// What it has logged.

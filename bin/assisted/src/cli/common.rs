@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use assisted_client::{Client, ClusterFilter, InfraEnvFilter};
+use assisted_client::{Client, ClusterFilter, InfraEnvFilter, Logins};
 use assisted_console::{Failure, Format, Global};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::{Host, HostRole};
 use assisted_wire::infra_env::InfraEnv;
+use assisted_wire::secret::Secret;
 
 /// A client, and how to show what it gets.
 pub struct Context {
@@ -20,8 +21,12 @@ impl Context {
     pub fn new(global: &Global) -> Result<Self, Failure> {
         let mut builder =
             Client::builder(&global.url).user_agent(concat!("assisted/", env!("CARGO_PKG_VERSION")));
-        if let Some(token) = &global.token {
-            builder = builder.user_token(token.clone().into());
+        let kept = match &global.token {
+            Some(token) => Some(token.as_str().into()),
+            None => kept(&global.url)?,
+        };
+        if let Some(token) = kept {
+            builder = builder.user_token(token);
         }
         if let Some(path) = &global.ca_file {
             builder = builder.ca_file(path);
@@ -75,6 +80,14 @@ impl Context {
     pub async fn host(&self, meant: &str) -> Result<Host, Failure> {
         pick("host", meant, self.hosts().await?, |host| (host.id.to_string(), host_name(host)))
     }
+}
+
+/// The token that `assisted login` has kept for a service. Who has no home folder has none.
+fn kept(url: &str) -> Result<Option<Secret>, Failure> {
+    // What is no address is told of when the client is made.
+    let (Ok(service), Ok(logins)) = (url.parse(), Logins::of_user()) else { return Ok(None) };
+    let kept = logins.get(&service).map_err(|error| Failure::Refused(error.to_string()))?;
+    Ok(kept.map(|kept| kept.token))
 }
 
 /// The name under which people know a host.

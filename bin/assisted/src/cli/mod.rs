@@ -10,7 +10,10 @@ mod event;
 mod host;
 mod infra_env;
 mod iso;
+mod login;
 mod render;
+mod token;
+mod user;
 mod validation;
 mod watch;
 
@@ -38,6 +41,16 @@ pub enum Command {
     /// The service's own work: show, release what was set aside
     #[command(subcommand)]
     Admin(admin::Command),
+    /// Log in; the token is kept in a file that only you can read
+    Login(login::Login),
+    /// Log out: the token is revoked and forgotten
+    Logout,
+    /// Users: add, list, change, passwords, remove
+    #[command(subcommand)]
+    User(user::Command),
+    /// API tokens, for programs: create, list, revoke
+    #[command(subcommand)]
+    Token(token::Command),
 }
 
 impl Command {
@@ -51,6 +64,10 @@ impl Command {
             Self::Host(command) => Box::pin(command.run(&context)).await,
             Self::Event(command) => command.run(&context).await,
             Self::Admin(command) => command.run(&context).await,
+            Self::Login(command) => command.run(&context).await,
+            Self::Logout => login::logout(&context).await,
+            Self::User(command) => command.run(&context).await,
+            Self::Token(command) => command.run(&context).await,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assisted_api::auth::local::Signer;
+use assisted_auth::Signer;
 use assisted_isokit::ignition::Contents;
 use assisted_service::TokenResource;
 use assisted_testkit::{Server, tied};

@@ -114,6 +114,12 @@ impl Service {
         self.json(args)["id"].as_str().unwrap().to_owned()
     }
 
+    /// The code by which the first administrator is made, as the service prints it.
+    pub fn setup_code(&self) -> String {
+        let line = self.server.said("--setup").unwrap();
+        line.split_whitespace().skip_while(|word| *word != "--setup").nth(1).unwrap().to_owned()
+    }
+
     pub fn log(&self) -> String {
         self.server.log()
     }

@@ -22,6 +22,7 @@ const TYPED: &[&str] = &[
     "docs/images.md",
     "docs/installer.md",
     "docs/static-networking.md",
+    "docs/users.md",
 ];
 
 /// The blocks of a document that need no more than others.
@@ -143,6 +144,24 @@ fn static_networks_are_taken_as_they_are_shown() {
     std::fs::copy(root().join("docs/examples").join(example), session.dir().join(example)).unwrap();
     follow("docs/static-networking.md", &mut session);
     assert_eq!(service.json(&["infra-env", "list"])[0]["name"], "lab");
+}
+
+#[test]
+fn people_log_in() {
+    let service = Service::start_with_env(&[("AUTH_TYPE", "users")]);
+    let code = service.setup_code();
+    let mut session = Session::open(
+        Network::Shared,
+        &[("ASSISTED_URL", &service.url), ("CODE", &code), ("XDG_CONFIG_HOME", "")],
+    );
+    follow("docs/users.md", &mut session);
+    // Nothing that opens anything stands in the log.
+    let token = std::fs::read_to_string(session.dir().join("token.txt")).unwrap();
+    let log = service.log();
+    assert!(log.contains("the first administrator was made"), "{log}");
+    for secret in [code.as_str(), token.trim(), "correct horse", "another good"] {
+        assert!(!log.contains(secret), "{log}");
+    }
 }
 
 #[test]
