@@ -1,6 +1,6 @@
 //! `assisted token …`
 
-use assisted_core::settings::parse_duration;
+use assisted_config::parse_duration;
 use assisted_wire::identity::{ApiToken, NewToken, PersonRole, Scope, TokenResource};
 use clap::{Args, Subcommand};
 

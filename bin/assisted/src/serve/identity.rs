@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use assisted_auth::Signer;
-use assisted_core::settings::{Auth, AuthType};
+use assisted_config::{Auth, AuthType};
 use assisted_wire::secret::Secret;
 
 /// File in the data folder with the key, where none is set.

@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use assisted_core::settings::Http;
+use assisted_config::Http;
 use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderName, Method, Uri};
 
@@ -111,7 +111,7 @@ fn name(authority: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use assisted_core::settings::Origins;
+    use assisted_config::Origins;
     use http::HeaderValue;
 
     use super::*;

@@ -47,3 +47,59 @@ async fn odd_answers_of_agents_are_taken() {
     assert_eq!(kept["resolutions"][0]["ipv4_addresses"], json!(["1.2.3.4"]));
     server.stop().await;
 }
+
+/// Attacks: a stranger's registration under the id of a host, which the list of hosts tells to every agent.
+#[tokio::test]
+async fn a_stranger_is_not_the_host() {
+    let server = Server::start(Settings::default()).await;
+    let (_, infra_env) = register(&server).await;
+    let infra_env = infra_env["id"].as_str().unwrap();
+    let hosts = format!("/v2/infra-envs/{infra_env}/hosts");
+    let own = json!({"serial": "S1", "macs": ["52:54:00:00:00:0a"]}).to_string();
+    let other = json!({"serial": "S2", "macs": ["52:54:00:00:00:0f"]}).to_string();
+    let registers = async |machine: Option<&str>| {
+        let mut request =
+            server.client.post(format!("{}{hosts}", server.url)).json(&json!({"host_id": HOST}));
+        if let Some(machine) = machine {
+            request = request.header("discovery_machine", machine);
+        }
+        let answer = request.send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    let host = format!("{hosts}/{HOST}");
+    assert_eq!(registers(Some(&own)).await.0, 201);
+    // As it is in the middle of an installation.
+    let key = assisted_core::model::host::HostKey {
+        infra_env_id: infra_env.parse().unwrap(),
+        host_id: HOST.parse().unwrap(),
+    };
+    let store = server.service.database();
+    loop {
+        let mut row = store.host(key, assisted_store::Deleted::Hidden).await.unwrap().unwrap();
+        row.record.host.status = assisted_wire::host::HostStatus::InstallingInProgress;
+        let mut batch = assisted_store::Batch::new();
+        batch.update_host(&row.record, row.version);
+        if store.write(batch).await.is_ok() {
+            break;
+        }
+    }
+    let status = async || server.call(Method::GET, &host, None).await.1["status"].clone();
+    for stranger in [Some(other.as_str()), None, Some("nonsense")] {
+        let (code, refused) = registers(stranger).await;
+        assert_eq!(code, 409, "{refused}");
+        assert!(refused.contains("release-machine"), "{refused}");
+        assert_eq!(status().await, "installing-in-progress");
+    }
+    let (_, events) = server.call(Method::GET, &format!("/v2/events?host_id={HOST}"), None).await;
+    let told = |event: &Value| event["message"].as_str().is_some_and(|text| text.contains("another machine"));
+    assert!(events.as_array().unwrap().iter().any(told), "{events}");
+    // The machine itself starts over, as ever.
+    assert_eq!(registers(Some(&own)).await.0, 201);
+    assert_eq!(status().await, "error");
+    // A board that was changed has a way back, once.
+    assert_eq!(registers(Some(&other)).await.0, 409);
+    assert_eq!(server.call(Method::POST, &format!("{host}/actions/release-machine"), None).await.0, 200);
+    assert_eq!(registers(Some(&other)).await.0, 201);
+    assert_eq!(registers(Some(&own)).await.0, 409);
+    server.stop().await;
+}

@@ -1,6 +1,6 @@
 //! People who log in: every operation × every role × whose the object is, the routes below `/auth`, browsers.
 
-use assisted_core::settings::{AuthType, Settings};
+use assisted_config::{AuthType, Settings};
 use assisted_wire::operation::{self, Location, Operation, Scheme};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
