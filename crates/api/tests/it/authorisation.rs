@@ -201,6 +201,7 @@ async fn an_agents_token_opens_its_infra_env_and_the_clusters_of_its_hosts() {
         loop {
             let mut row = store.host(key, Deleted::Hidden).await.unwrap().unwrap();
             row.record.host.cluster_id = Some(clusters[1]);
+            row.record.host.fencing_credentials = r#"{"password":"of-the-board"}"#.to_owned();
             let mut batch = Batch::new();
             batch.update_host(&row.record, row.version);
             // Until nobody else changes it meanwhile.
@@ -236,6 +237,17 @@ async fn an_agents_token_opens_its_infra_env_and_the_clusters_of_its_hosts() {
             }
         }
         assert!(walked > 15, "{walked}");
+
+        // Agents have no use for the passwords of boards.
+        let token = signer.token(TokenResource::InfraEnv(pool), later()).unwrap();
+        for path in [format!("infra-envs/{pool}/hosts"), format!("clusters/{}/hosts", clusters[1])] {
+            let request = server.client.get(format!("{}/v2/{path}", server.url));
+            let text =
+                request.header("X-Secret-Key", token.expose()).send().await.unwrap().text().await.unwrap();
+            assert!(text.contains(&host.to_string()) && !text.contains("of-the-board"), "{text}");
+        }
+        let shown = serde_json::to_string(&service.list_hosts(&caller, pool).await.unwrap()).unwrap();
+        assert!(shown.contains("of-the-board"), "{shown}");
 
         // What is told in a body is held to the same.
         let of_pool = signer.token(TokenResource::InfraEnv(pool), later()).unwrap();
