@@ -73,7 +73,7 @@ async fn a_stranger_is_not_the_host() {
         infra_env_id: infra_env.parse().unwrap(),
         host_id: HOST.parse().unwrap(),
     };
-    let store = server.service.database();
+    let store = assisted_store::Store::open(&server.database).await.unwrap();
     loop {
         let mut row = store.host(key, assisted_store::Deleted::Hidden).await.unwrap().unwrap();
         row.record.host.status = assisted_wire::host::HostStatus::InstallingInProgress;
