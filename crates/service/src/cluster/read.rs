@@ -93,7 +93,6 @@ impl Service {
                 .map(|ids| ids.iter().filter_map(|id| id.trim().parse().ok()).collect()),
             user_name,
             org_id,
-            ..ClusterFilter::default()
         };
         let mut clusters = Vec::new();
         let mut found = self.store().clusters(&filter).await?;
