@@ -18,7 +18,8 @@ pub enum Command {
     /// Revoke a token
     Revoke {
         /// Id, or name
-        token: String,
+        #[arg(value_name = "TOKEN")]
+        revoked: String,
     },
 }
 
@@ -52,16 +53,16 @@ impl Command {
                 }
             }
             Self::List => show(context.format, &client.list_tokens().await?, |tokens| overview(tokens)),
-            Self::Revoke { token } => {
+            Self::Revoke { revoked } => {
                 let tokens = client.list_tokens().await?;
                 let named: Vec<_> = tokens
                     .iter()
-                    .filter(|known| known.name == token || known.id.to_string() == token)
+                    .filter(|known| known.name == revoked || known.id.to_string() == revoked)
                     .collect();
                 let [known] = named.as_slice() else {
                     let text = if named.is_empty() { "no token has" } else { "several tokens have" };
                     return Err(Failure::Refused(format!(
-                        "{text} the id or name {token:?}; `assisted token list` shows them"
+                        "{text} the id or name {revoked:?}; `assisted token list` shows them"
                     )));
                 };
                 client.revoke_token(known.id).await?;
