@@ -104,7 +104,8 @@ mod tests {
 
     fn person(role: Role, tenancy: bool) -> Caller {
         let mut caller = Caller::admin(Uuid::nil());
-        ("ann".clone_into(&mut caller.user_name), "blue".clone_into(&mut caller.org_id));
+        "ann".clone_into(&mut caller.user_name);
+        "blue".clone_into(&mut caller.org_id);
         Caller { role, tenancy, ..caller }
     }
 

@@ -24,7 +24,7 @@ impl Call<'_> {
         let login = self.users.login(&body.name, body.password, self.asked.peer, Timestamp::now()).await;
         match &login {
             Ok(login) => {
-                tracing::info!(user = login.user.name, peer = %self.asked.peer, "somebody has logged in")
+                tracing::info!(user = login.user.name, peer = %self.asked.peer, "somebody has logged in");
             }
             Err(error) => tracing::warn!(peer = %self.asked.peer, %error, "a log-in has failed"),
         }
