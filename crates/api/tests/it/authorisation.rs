@@ -194,7 +194,7 @@ async fn an_agents_token_opens_its_infra_env_and_the_clusters_of_its_hosts() {
         let pool = infra_env("pool", None).await;
         let host = Uuid::new_v4();
         let new = serde_json::from_value(json!({"host_id": host})).unwrap();
-        service.register_host(&caller, pool, new).await.unwrap();
+        Box::pin(service.register_host(&caller, pool, new)).await.unwrap();
         let key = assisted_core::model::host::HostKey { infra_env_id: pool, host_id: HostId(host) };
         // As it is once it was bound, which takes an inventory.
         let store = Store::open(&server.database).await.unwrap();
