@@ -43,16 +43,24 @@ impl Demo {
         std::fs::create_dir_all(&dir)?;
         let background = if self.simulated { Background::none() } else { Background::start()? };
         let background = RefCell::new(background);
-        first_build(&background)?;
+        let is_first = !programs.join("assisted-lab").exists();
+        first_build(&background, &["assisted"])?;
+        // The first time, the service is shown while the rest is being built.
+        let begun = if self.simulated || is_first {
+            Some(Simulated::begin(&programs, &dir, &background)?)
+        } else {
+            None
+        };
+        first_build(&background, &["assisted-lab", "assisted-host"])?;
         if self.simulated {
-            let shown = Simulated::show(&programs, &dir, self.once, &background)?;
+            let shown = Simulated::show(begun, &programs, &dir, self.once, &background)?;
             return if self.once { Ok(()) } else { shown.wait() };
         }
         background.borrow_mut().programs_are_built();
         let is_soon = !background.borrow().takes_long();
         if !(is_soon && background.borrow_mut().await_machines()) {
             println!("\n=== The same on simulated hosts, until virtual machines can start");
-            let _service = Simulated::show(&programs, &dir, self.once, &background)?;
+            let _service = Simulated::show(begun, &programs, &dir, self.once, &background)?;
             background.borrow_mut().await_machines();
         }
         if let Some(why) = background.borrow().failure() {
@@ -87,13 +95,10 @@ impl Demo {
     }
 }
 
-/// Builds what the simulated part takes, and nothing else: the first thing on the screen waits for it.
-fn first_build(background: &RefCell<Background>) -> Result<()> {
-    println!("=== The programs: about three minutes the first time, on two cores");
-    let mut cargo = build(&["assisted", "assisted-lab", "assisted-host"])
-        .stdin(Stdio::null())
-        .spawn()
-        .context("can't start cargo")?;
+/// Builds some of what the simulated part takes, and nothing else: the first thing on the screen waits for it.
+fn first_build(background: &RefCell<Background>, packages: &[&str]) -> Result<()> {
+    println!("=== {}: minutes the first time, on two cores", packages.join(", "));
+    let mut cargo = build(packages).stdin(Stdio::null()).spawn().context("can't start cargo")?;
     let status =
         finish(&mut cargo, "the build of the programs", FIRST_BUILD, || background.borrow_mut().look(true))?;
     if !status.success() {

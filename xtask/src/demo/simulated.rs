@@ -55,31 +55,52 @@ impl Drop for Running {
 }
 
 /// What has been shown; its service runs until this is dropped.
-pub struct Simulated(Running);
+pub struct Simulated {
+    service: Running,
+    url: String,
+    cluster: String,
+    infra_env: String,
+}
 
 impl Simulated {
-    /// Discovers this machine, and installs clusters on simulated hosts, which hurry when nobody watches.
-    pub fn show(programs: &Path, dir: &Path, hurry: bool, background: &RefCell<Background>) -> Result<Self> {
+    /// Shows what takes the service alone: a cluster, and an infra-env for its hosts.
+    pub fn begin(programs: &Path, dir: &Path, background: &RefCell<Background>) -> Result<Self> {
         std::fs::write(dir.join("pull-secret.json"), PULL_SECRET)?;
         let (service, url) = serve(programs, dir, background)?;
-        let cli = Cli { program: programs.join("assisted"), url, dir: dir.to_owned(), background };
+        let cli =
+            Cli { program: programs.join("assisted"), url: url.clone(), dir: dir.to_owned(), background };
         heading("A cluster and an infra-env");
         let (cluster, infra_env) = cli.cluster("demo", &[])?;
         cli.show(&["cluster", "show", &cluster], COMMAND)?;
+        Ok(Self { service, url, cluster, infra_env })
+    }
 
+    /// Discovers this machine, and installs clusters on simulated hosts, which hurry when nobody watches; begins with what was
+    /// not shown yet.
+    pub fn show(
+        begun: Option<Self>,
+        programs: &Path,
+        dir: &Path,
+        hurry: bool,
+        background: &RefCell<Background>,
+    ) -> Result<Self> {
+        let shown = begun.map_or_else(|| Self::begin(programs, dir, background), Ok)?;
+        let Self { url, cluster, infra_env, .. } = &shown;
+        let cli =
+            Cli { program: programs.join("assisted"), url: url.clone(), dir: dir.to_owned(), background };
         heading("The agent, on this machine");
         let log = dir.join("agent.log");
-        let arguments = ["agent", "--url", &cli.url, "--infra-env-id", &infra_env, "--agent-version", "demo"];
+        let arguments = ["agent", "--url", &cli.url, "--infra-env-id", infra_env, "--agent-version", "demo"];
         let agent = Running::start(tied(programs.join("assisted-host")).args(arguments), &log)
             .context("can't start the agent")?;
         println!("its log: {}", log.display());
-        let host = cli.wait_for_host(&infra_env, JUDGED)?;
+        let host = cli.wait_for_host(infra_env, JUDGED)?;
 
         heading("The host, and every reason why it can or can't be installed");
-        cli.show(&["host", "list", "--infra-env", &infra_env], COMMAND)?;
+        cli.show(&["host", "list", "--infra-env", infra_env], COMMAND)?;
         cli.show(&["host", "show", &host], COMMAND)?;
         heading("What happened");
-        cli.show(&["event", "list", "--cluster", &cluster], COMMAND)?;
+        cli.show(&["event", "list", "--cluster", cluster], COMMAND)?;
         drop(agent);
         let speed = if hurry { SPEED_ONCE } else { SPEED };
         for (name, topology, control_plane) in CLUSTERS {
@@ -88,14 +109,14 @@ impl Simulated {
         println!("\nThe API: {0}  its documentation: {0}/docs", cli.url);
         println!("Try:     {} --url {} host list", cli.program.display(), cli.url);
         std::io::stdout().flush()?;
-        Ok(Self(service))
+        Ok(shown)
     }
 
     /// Waits until somebody ends it.
     pub fn wait(mut self) -> Result<()> {
         println!("Ctrl-C stops everything.");
         std::io::stdout().flush()?;
-        let status = self.0.0.wait()?;
+        let status = self.service.0.wait()?;
         bail!("the service ended ({status})")
     }
 }
