@@ -149,6 +149,13 @@ fn schema_facts(facts: &mut Facts, definitions: &Value, place: &str, schema: &Va
             "required" => {
                 facts.insert(format!("{place} required"), sorted(value));
             }
+            // Each value is a fact of its own, so that one that is added is one addition.
+            "enum" => {
+                for value in value.as_array().into_iter().flatten() {
+                    let name = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    facts.insert(format!("{place} enum[{name}]"), json!(true));
+                }
+            }
             "allOf" => {
                 for part in value.as_array().into_iter().flatten() {
                     let named = part["$ref"].as_str().and_then(|name| name.strip_prefix("#/definitions/"));

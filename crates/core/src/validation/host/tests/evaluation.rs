@@ -1,8 +1,9 @@
 //! What holds for all validations: order, what is left out, disabled or ignored, and what makes no sense.
 
 use super::*;
+use crate::catalogue::operators::OPERATORS;
 use crate::validation::Scope;
-use crate::validation::host::{evaluate_in, fits_role};
+use crate::validation::host::{CHECKS, evaluate_in, fits_role};
 
 #[test]
 fn every_id_is_evaluated_once_and_in_order() {
@@ -24,10 +25,10 @@ fn every_id_is_evaluated_once_and_in_order() {
     for id in Id::ALL {
         assert_eq!(ids.iter().filter(|each| *each == id).count(), usize::from(!never.contains(id)), "{id}");
     }
-    assert_eq!(results.entries().len(), 38 + 28);
+    assert_eq!(results.entries().len(), CHECKS.len() + OPERATORS.len());
     // Of a host of a pool nobody asks what operators need.
     let pool = unbound();
-    assert_eq!(evaluate(&pool, &pool.hosts[0]).unwrap().entries().len(), 38);
+    assert_eq!(evaluate(&pool, &pool.hosts[0]).unwrap().entries().len(), CHECKS.len());
 }
 
 #[test]
