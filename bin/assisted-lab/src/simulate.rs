@@ -130,10 +130,10 @@ impl Simulate {
     pub async fn run(self, global: &Global) -> Result<(), Failure> {
         let mut target = target(global, self.agent_token.as_deref()).await?;
         target.connections = self.connections;
-        target.reach().await.map_err(failure)?;
+        target.reach().await.map_err(|error| failure(&error))?;
         let mut plan = self.plan()?;
         if plan.version.is_empty() && plan.existing.is_none() {
-            plan.version = target.default_version().await.map_err(failure)?;
+            plan.version = target.default_version().await.map_err(|error| failure(&error))?;
         }
         let limit = Duration::from_secs(self.timeout.saturating_mul(60));
         let mut simulation = Simulation::new(plan);
@@ -143,7 +143,7 @@ impl Simulate {
             ended = drive::run(&mut simulation, &target, limit, |simulation, at| {
                 now = at;
                 live.show(simulation, at)
-            }) => { ended.map_err(failure)?; }
+            }) => { ended.map_err(|error| failure(&error))?; }
             _ = tokio::signal::ctrl_c() => {}
         }
         let results = simulation.results(now);
@@ -194,7 +194,7 @@ impl Simulate {
     }
 }
 
-fn failure(error: DriveError) -> Failure {
+fn failure(error: &DriveError) -> Failure {
     match error {
         DriveError::Away { .. } | DriveError::Unreachable { .. } => Failure::Unreachable(error.to_string()),
         DriveError::NoVersion | DriveError::Ended => Failure::Refused(error.to_string()),

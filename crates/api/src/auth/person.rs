@@ -1,4 +1,4 @@
-//! What a person may do: by role, by the scope of the token, by whose the object is (service-api §14.4).
+//! What a person may do: by role, by the scope of the token, by whose the object is.
 
 use assisted_auth::users::Authenticated;
 use assisted_auth::{Caller, PersonRole, TokenResource, person};
