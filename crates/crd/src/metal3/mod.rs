@@ -1,0 +1,5 @@
+//! `metal3.io`: machines with a BMC.
+
+pub mod bare_metal_host;
+pub mod preprovisioning_image;
+pub mod provisioning;
