@@ -7,6 +7,7 @@ use assisted_crd::common::Condition;
 use assisted_crd::condition::{Outcome, set};
 use assisted_crd::hive_extensions::agent_cluster_install::ClusterInstallCondition;
 use assisted_crd::hive_extensions::conditions::agent_cluster_install;
+use assisted_crd::metal3::conditions::preprovisioning_image;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition as MetaCondition, Time};
 use k8s_openapi::jiff::Timestamp;
 
@@ -97,6 +98,28 @@ fn tables_are_those_of_the_reference() {
             assert!(known, "{title}: {outcome:?}");
         }
     }
+}
+
+#[test]
+fn the_table_of_preprovisioning_images_is_that_of_the_reference() {
+    let mut published = BTreeSet::new();
+    for row in
+        rows("6.7 PreprovisioningImage").into_iter().filter(|row| row[0] != "reason" && !row[0].contains('/'))
+    {
+        for (r#type, status) in [("Ready", &row[1]), ("Error", &row[2])] {
+            let said = quoted(&row[3]).into_iter().next().unwrap_or_else(|| row[3].clone());
+            published.insert((
+                r#type.to_owned(),
+                status.clone(),
+                row[0].clone(),
+                message(&said.replace("%s", "<s>")),
+            ));
+        }
+    }
+    let ours = |one: &Outcome| {
+        (one.r#type.to_owned(), one.status.to_owned(), one.reason.to_owned(), one.message.to_owned())
+    };
+    assert_eq!(preprovisioning_image::ALL.iter().map(ours).collect::<BTreeSet<_>>(), published);
 }
 
 #[test]

@@ -87,6 +87,14 @@ fn special(place: &str) -> Option<Value> {
         ".status.currentImagePullSpec" | ".status.digestedImagePushSpec" => json!(digest),
         ".status.builder.imageBuilderType" => json!("Job"),
         ".status.buildEnd" => json!("2024-05-06T08:08:09Z"),
+        ".spec.machineConfig.name" => json!("rendered-worker-1"),
+        ".spec.external.cloudControllerManager" => json!("External"),
+        ".spec.hibernateAfter" => json!("8h"),
+        ".spec.raid.softwareRAIDVolumes[].physicalDisks" => {
+            json!([{"deviceName": "sda"}, {"deviceName": "sdb"}])
+        }
+        _ if place.to_lowercase().ends_with("macaddress") => json!("02:00:00:00:00:01"),
+        _ if place.ends_with("SentinelDir") || place.ends_with("KubeconfigPath") => json!("/run/example"),
         _ => return None,
     })
 }

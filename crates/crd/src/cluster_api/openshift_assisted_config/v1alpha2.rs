@@ -100,7 +100,7 @@ pub struct OpenshiftAssistedConfigStatus {
     pub v1beta1_conditions: Vec<V1Beta1Condition>,
 }
 
-/// `status.initialization`.
+/// What Cluster API waits for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct OpenshiftAssistedConfigStatusInitialization {
