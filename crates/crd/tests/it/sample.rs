@@ -36,11 +36,11 @@ pub fn full(schema: &Value, place: &str, special: &dyn Fn(&str) -> Option<Value>
                     && property["properties"].is_null()
                     && property["additionalProperties"].is_null();
                 let is_open = property["x-kubernetes-preserve-unknown-fields"] == true;
-                let of_every_object =
-                    place.is_empty() && ["apiVersion", "kind", "metadata"].contains(&name.as_str());
+                let of_every_object = ["apiVersion", "kind", "metadata"].contains(&name.as_str());
+                let is_left_out = place.is_empty() && (of_every_object || says_nothing);
                 if is_open {
                     object.insert(name.clone(), json!({ "anything": [1, "two"] }));
-                } else if !of_every_object && !(says_nothing && place.is_empty()) {
+                } else if !is_left_out {
                     let value = full(property, &format!("{place}.{name}"), special);
                     object.insert(name.clone(), value);
                 }

@@ -224,14 +224,10 @@ impl<'de> Deserializer<'de> for Walker<'_> {
     ) -> Result<V::Value, Error> {
         self.expect("object", None);
         let is_root = self.place.is_empty();
-        if is_root {
-            // Metadata are the same for all kinds, and no definition has them.
-            let names: Vec<_> = fields.iter().copied().filter(|name| *name != "metadata").collect();
-            self.compare(&names);
-            return visitor.visit_map(Fields { names: names.into_iter(), walker: self, next: None });
-        }
-        self.compare(fields);
-        visitor.visit_map(Fields { names: fields.to_vec().into_iter(), walker: self, next: None })
+        // Metadata are the same for all kinds, and no definition has them.
+        let names: Vec<_> = fields.iter().copied().filter(|name| !is_root || *name != "metadata").collect();
+        self.compare(&names);
+        visitor.visit_map(Fields { names: names.into_iter(), walker: self, next: None })
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
