@@ -28,6 +28,7 @@ const ORDER: &[&str] = &[
     "assisted-service",
     "assisted-reconcile",
     "assisted-auth",
+    "assisted-crd",
     "assisted-bmc",
     "assisted-client",
     "assisted-release",

@@ -1,0 +1,4 @@
+//! OpenshiftAssistedControlPlane; `v1alpha3` is stored.
+
+pub mod v1alpha2;
+pub mod v1alpha3;

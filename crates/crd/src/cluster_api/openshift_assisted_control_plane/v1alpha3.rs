@@ -1,0 +1,173 @@
+//! OpenshiftAssistedControlPlane v1alpha3: the control plane of a cluster of Cluster API.
+
+use k8s_openapi::api::core::v1::LocalObjectReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use serde::{Deserialize, Serialize};
+
+use crate::cluster_api::common::TemplateMetadata;
+use crate::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfigSpec;
+use crate::common::{DiskEncryption, ManifestsConfigMapReference, Proxy};
+use crate::resource::resource;
+
+resource! {
+    /// The control plane of a cluster of Cluster API.
+    OpenshiftAssistedControlPlane, "controlplane.cluster.x-k8s.io", "v1alpha3", "openshiftassistedcontrolplanes", Namespaced {
+        spec: OpenshiftAssistedControlPlaneSpec,
+        status: OpenshiftAssistedControlPlaneStatus,
+    }
+}
+
+/// The control plane as it is wanted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct OpenshiftAssistedControlPlaneSpec {
+    /// Settings of the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<ControlPlaneConfig>,
+    /// Version of OpenShift.
+    pub distribution_version: String,
+    /// What each control plane machine is made of.
+    pub machine_template: MachineTemplate,
+    /// Bootstrap configuration of each control plane machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub openshift_assisted_config_spec: Option<OpenshiftAssistedConfigSpec>,
+    /// How many machines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i32>,
+}
+
+/// Settings of the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ControlPlaneConfig {
+    /// Addresses of the API, one per address family.
+    #[serde(rename = "apiVIPs", skip_serializing_if = "Vec::is_empty")]
+    pub api_vips: Vec<String>,
+    /// DNS domain that the cluster's name is put before.
+    pub base_domain: String,
+    /// Parts of OpenShift that the cluster has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<Capabilities>,
+    /// Name of the cluster; without it that of Cluster API.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub cluster_name: String,
+    /// Which disks are encrypted, and how.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk_encryption: Option<DiskEncryption>,
+    /// Config map with mirrors of registries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image_registry_ref: Option<LocalObjectReference>,
+    /// Addresses of the ingress, one per address family.
+    #[serde(rename = "ingressVIPs", skip_serializing_if = "Vec::is_empty")]
+    pub ingress_vips: Vec<String>,
+    /// Config maps whose values are manifests to be applied while the cluster comes up.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub manifests_config_map_refs: Vec<ManifestsConfigMapReference>,
+    /// Whether control plane nodes take ordinary pods.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub masters_schedulable: Option<bool>,
+    /// How hosts reach the network outside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<Proxy>,
+    /// Secret in the same namespace whose `.dockerconfigjson` holds the registry credentials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pull_secret_ref: Option<LocalObjectReference>,
+    /// Public keys, one a line, that may log in as `core`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub ssh_authorized_key: String,
+}
+
+/// Parts of OpenShift that a cluster has.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Capabilities {
+    /// Capabilities beside the set.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub additional_enabled_capabilities: Vec<String>,
+    /// Set of capabilities that the cluster has: `None`, `vCurrent` or a version's.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub baseline_capability: String,
+}
+
+/// What each control plane machine is made of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct MachineTemplate {
+    /// How long each step of a machine's deletion may take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deletion: Option<MachineDeletion>,
+    /// Template of the infrastructure's machines.
+    pub infrastructure_ref: InfrastructureReference,
+    /// Labels and annotations of each machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<TemplateMetadata>,
+}
+
+/// How long each step of a machine's deletion may take.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct MachineDeletion {
+    /// How long the node may take to go away, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_deletion_timeout_seconds: Option<i32>,
+    /// How long draining may take, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_drain_timeout_seconds: Option<i32>,
+    /// How long volumes may take to be detached, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_volume_detach_timeout_seconds: Option<i32>,
+}
+
+/// A template in the same namespace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct InfrastructureReference {
+    pub api_group: String,
+    pub kind: String,
+    pub name: String,
+}
+
+/// The control plane as it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct OpenshiftAssistedControlPlaneStatus {
+    /// How many are available.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub available_replicas: Option<i32>,
+    /// What is known about the object, one entry per type.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Condition>,
+    /// Version of OpenShift.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub distribution_version: String,
+    /// What Cluster API waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initialization: Option<Initialization>,
+    /// Generation of the object that the status is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// How many are ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_replicas: Option<i32>,
+    /// How many machines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i32>,
+    /// Label selector, as text, for the scale subresource.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub selector: String,
+    /// How many are as the spec wants them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub up_to_date_replicas: Option<i32>,
+    /// Version.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub version: String,
+}
+
+/// What Cluster API waits for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Initialization {
+    /// Whether the API of the cluster has answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_plane_initialized: Option<bool>,
+}

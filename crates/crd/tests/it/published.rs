@@ -1,0 +1,85 @@
+//! The definitions that are kept here, and whether they are the published ones.
+
+use std::path::PathBuf;
+
+use assisted_crd::definition;
+use assisted_testkit::skip;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use serde_json::Value;
+
+use crate::kinds::{self, Kind};
+
+/// All definitions.
+pub fn definitions() -> Vec<CustomResourceDefinition> {
+    let mut all = definition::read(definition::OURS).unwrap();
+    all.extend(definition::read(definition::OTHERS).unwrap());
+    all
+}
+
+/// The definition of a kind.
+pub fn of(kind: &Kind) -> CustomResourceDefinition {
+    let name = format!("{}.{}", kind.plural, kind.group);
+    let found = definitions().into_iter().find(|definition| definition.metadata.name.as_ref() == Some(&name));
+    found.unwrap_or_else(|| panic!("there is no definition {name}"))
+}
+
+/// The published schema of a kind.
+pub fn schema(kind: &Kind) -> Value {
+    let versions = of(kind).spec.versions;
+    let version = versions.into_iter().find(|version| version.name == kind.version).unwrap();
+    serde_json::to_value(version.schema.unwrap().open_api_v3_schema.unwrap()).unwrap()
+}
+
+#[test]
+fn each_type_has_a_definition_and_each_served_version_a_type() {
+    let kinds = kinds::all();
+    for kind in &kinds {
+        assert_eq!(of(kind).spec.names.kind, kind.kind);
+    }
+    for definition in definition::read(definition::OURS).unwrap() {
+        for version in definition.spec.versions.iter().filter(|version| version.served) {
+            let has_type =
+                |kind: &&Kind| kind.plural == definition.spec.names.plural && kind.version == version.name;
+            let types: Vec<_> = kinds.iter().filter(has_type).collect();
+            assert_eq!(types.len(), 1, "{} {}", definition.spec.names.kind, version.name);
+            assert!(types[0].whole, "{} is ours", types[0].name());
+        }
+    }
+}
+
+/// Without what is said to people.
+fn without_descriptions(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            // A property of that name is an object.
+            fields.retain(|name, value| name != "description" || !value.is_string());
+            fields.values_mut().for_each(without_descriptions);
+        }
+        Value::Array(values) => values.iter_mut().for_each(without_descriptions),
+        _ => {}
+    }
+}
+
+#[test]
+fn ours_say_what_the_published_ones_say() {
+    let Some(folder) = std::env::var_os("ASSISTED_PUBLISHED_CRDS").map(PathBuf::from).or_else(beside) else {
+        skip("the published definitions are not here");
+        return;
+    };
+    for text in definition::OURS.iter().chain(definition::OTHERS) {
+        let ours: Value = serde_yaml_ng::from_str(text).unwrap();
+        let (group, plural) =
+            (ours["spec"]["group"].as_str().unwrap(), ours["spec"]["names"]["plural"].as_str().unwrap());
+        let file = folder.join(format!("{group}/{group}_{plural}.yaml"));
+        let mut theirs: Value = serde_yaml_ng::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        without_descriptions(&mut theirs);
+        assert_eq!(ours["spec"], theirs["spec"], "{}", file.display());
+        assert_eq!(ours["metadata"]["name"], theirs["metadata"]["name"]);
+    }
+}
+
+/// Where the published definitions are on the machines that this is written on.
+fn beside() -> Option<PathBuf> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/crds");
+    folder.is_dir().then_some(folder)
+}
