@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::model::host::HostRecord;
 
-    fn host(status: &str, more: serde_json::Value) -> HostFacts {
+    fn host(status: &str, more: &serde_json::Value) -> HostFacts {
         let mut record = json!({"host": {
             "kind": "Host", "id": "00000000-0000-4000-8000-000000000001", "href": "", "status": status, "status_info": "",
         }});
@@ -135,7 +135,7 @@ mod tests {
     fn a_machine_is_known_by_its_serial_or_an_address() {
         for status in ["known", "installing-in-progress", "installed"] {
             for known in
-                [host(status, json!({})), host(status, json!({"machine": {"serial": "S1", "macs": []}}))]
+                [host(status, &json!({})), host(status, &json!({"machine": {"serial": "S1", "macs": []}}))]
             {
                 for (origin, same) in [
                     (told("S1", "52:54:00:00:00:0f"), true),
@@ -149,10 +149,10 @@ mod tests {
         }
         // What makers leave in place of a serial number proves nothing.
         let placeholder =
-            host("known", json!({"machine": {"serial": "None", "macs": ["52:54:00:00:00:0b"]}}));
+            host("known", &json!({"machine": {"serial": "None", "macs": ["52:54:00:00:00:0b"]}}));
         assert!(stranger(&placeholder, &told("None", "52:54:00:00:00:0f")).is_some());
         // Nothing is known of it.
-        let mut blank = host("discovering", json!({}));
+        let mut blank = host("discovering", &json!({}));
         blank.inventory = None;
         assert_eq!(stranger(&blank, &told("S2", "52:54:00:00:00:0f")), None);
     }
@@ -160,9 +160,9 @@ mod tests {
     #[test]
     fn silence_does_not_take_over_what_has_told() {
         let silent = Origin::default();
-        assert!(stranger(&host("known", json!({"machine": {"serial": "S1"}})), &silent).is_some());
-        assert_eq!(stranger(&host("installing", json!({})), &silent), None);
-        let released = host("known", json!({"machine": {"serial": "S1"}, "machine_released": true}));
+        assert!(stranger(&host("known", &json!({"machine": {"serial": "S1"}})), &silent).is_some());
+        assert_eq!(stranger(&host("installing", &json!({})), &silent), None);
+        let released = host("known", &json!({"machine": {"serial": "S1"}, "machine_released": true}));
         assert_eq!(stranger(&released, &silent), None);
         assert_eq!(stranger(&released, &told("S2", "x")), None);
     }
@@ -170,14 +170,14 @@ mod tests {
     #[test]
     fn a_host_that_is_installed_does_not_register_from_elsewhere() {
         let from = |ip: &str| Origin { machine: None, peer: Some(ip.parse().unwrap()) };
-        let direct = |status| host(status, json!({"registered_from": "10.0.0.5"}));
+        let direct = |status| host(status, &json!({"registered_from": "10.0.0.5"}));
         for status in ["preparing-for-installation", "installing", "installing-in-progress"] {
             assert!(stranger(&direct(status), &from("10.0.0.66")).is_some(), "{status}");
             assert_eq!(stranger(&direct(status), &from("10.0.0.5")), None, "{status}");
         }
         assert_eq!(stranger(&direct("known"), &from("10.0.0.66")), None);
         // Behind a proxy, addresses tell nothing.
-        let proxied = host("installing", json!({"registered_from": "192.168.1.1"}));
+        let proxied = host("installing", &json!({"registered_from": "192.168.1.1"}));
         assert_eq!(stranger(&proxied, &from("192.168.1.2")), None);
     }
 }
