@@ -1,5 +1,6 @@
 //! What several operators check alike.
 
+use assisted_base::version::below;
 use assisted_wire::inventory::{Inventory, SecureBootState};
 use serde_json::{Value, json};
 
@@ -75,6 +76,23 @@ pub(super) fn architecture(view: &ClusterView<'_>, operator: &super::Operator) -
         .required("another architecture")
         .remedy("Install on machines of another architecture, or without this operator.")
     })
+}
+
+/// Whether the cluster's architecture and version are ones that the operator can be had on and for.
+pub(super) fn architecture_and_version(
+    view: &ClusterView<'_>,
+    operator: &super::Operator,
+    (major, minor): (u64, u64),
+) -> Outcome {
+    if let Some(refused) = architecture(view, operator) {
+        return refused;
+    }
+    if !below(&view.cluster.openshift_version, major, minor) {
+        return Outcome::success("");
+    }
+    let least = format!("{major}.{minor}.0");
+    let text = format!("{} is only supported for openshift versions {least} and above", operator.full_name);
+    too_old(view, text, least)
 }
 
 /// A version that is too old.

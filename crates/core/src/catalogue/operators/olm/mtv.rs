@@ -1,6 +1,6 @@
 //! The migration toolkit for virtualization: virtual machines of others, brought over.
 
-use assisted_base::version::{Base, below};
+use assisted_base::version::Base;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::CpuArchitecture as Cpu;
 use assisted_wire::host::HostRole;
@@ -10,7 +10,7 @@ use assisted_wire::support_level::SupportLevel::Supported;
 use serde_json::{Value, json};
 
 use crate::catalogue::feature::rule::{Not, Rule};
-use crate::catalogue::operators::checks::{architecture, has_resources, too_old};
+use crate::catalogue::operators::checks::{architecture_and_version, has_resources};
 use crate::catalogue::operators::definition::{
     Behaviour, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, Preflight, operator,
 };
@@ -69,15 +69,7 @@ impl Behaviour for Mtv {
     }
 
     fn check_cluster(&self, view: &ClusterView<'_>) -> Outcome {
-        if let Some(refused) = architecture(view, &OPERATOR) {
-            return refused;
-        }
-        if below(&view.cluster.openshift_version, 4, 14) {
-            let text =
-                format!("{} is only supported for openshift versions 4.14.0 and above", OPERATOR.full_name);
-            return too_old(view, text, "4.14.0");
-        }
-        Outcome::success("")
+        architecture_and_version(view, &OPERATOR, (4, 14))
     }
 
     fn objects(&self, _: &ClusterView<'_>) -> Vec<Value> {

@@ -1,6 +1,6 @@
 //! NMState: the network of nodes as objects of the cluster.
 
-use assisted_base::version::{Base, below};
+use assisted_base::version::Base;
 use assisted_wire::cluster_params::CpuArchitecture as Cpu;
 use assisted_wire::platform::PlatformType as Platform;
 use assisted_wire::support_level::FeatureSupportLevelId as Id;
@@ -8,7 +8,7 @@ use assisted_wire::support_level::SupportLevel::Supported;
 use serde_json::{Value, json};
 
 use crate::catalogue::feature::rule::{Not, Rule};
-use crate::catalogue::operators::checks::{architecture, too_old};
+use crate::catalogue::operators::checks::architecture_and_version;
 use crate::catalogue::operators::definition::{
     Behaviour, FileNames, Group, Membership, Namespace, Package, operator,
 };
@@ -43,15 +43,7 @@ struct Nmstate;
 
 impl Behaviour for Nmstate {
     fn check_cluster(&self, view: &ClusterView<'_>) -> Outcome {
-        if let Some(refused) = architecture(view, &OPERATOR) {
-            return refused;
-        }
-        if below(&view.cluster.openshift_version, 4, 12) {
-            let text =
-                format!("{} is only supported for openshift versions 4.12.0 and above", OPERATOR.full_name);
-            return too_old(view, text, "4.12.0");
-        }
-        Outcome::success("")
+        architecture_and_version(view, &OPERATOR, (4, 12))
     }
 
     fn objects(&self, _: &ClusterView<'_>) -> Vec<Value> {
