@@ -43,38 +43,47 @@ fn problem(inventory: &Inventory, stack: IpStack) -> Option<String> {
         address::stack_of_net(&each.net) == stack && !address::is_link_local(each.net.addr())
     };
     let all: Vec<InterfaceAddress<'_>> = address::of_inventory(inventory).filter(relevant).collect();
-    let same = pairs(&all, |seen, own| seen.earlier(own, &own.network()));
+    let Pairs { same, overlapping } = pairs(&all);
     let same = same.map(|(a, b)| {
         let network = a.network();
         format!("Address network {network} appears on multiple interfaces [{}, {}]", a.interface, b.interface)
     });
     let overlapping = || {
-        pairs(&all, Seen::overlapping).map(|(a, b)| {
-            format!(
-                "Address networks {} in interface {} and {} in interface {} overlap",
-                a.network(),
-                a.interface,
-                b.network(),
-                b.interface
-            )
-        })
+        let (a, b) = overlapping?;
+        Some(format!(
+            "Address networks {} in interface {} and {} in interface {} overlap",
+            a.network(),
+            a.interface,
+            b.network(),
+            b.interface
+        ))
     };
     same.or_else(overlapping)
 }
 
-/// The first address that has an earlier one of another interface, found by what was seen before it; the earlier one first.
-fn pairs<'a>(
-    all: &'a [InterfaceAddress<'a>],
-    find: impl Fn(&Seen<'a>, &'a InterfaceAddress<'a>) -> Option<usize>,
-) -> Option<(&'a InterfaceAddress<'a>, &'a InterfaceAddress<'a>)> {
+/// Two addresses of different interfaces, the earlier one first.
+type Pair<'a> = (&'a InterfaceAddress<'a>, &'a InterfaceAddress<'a>);
+
+/// The first two addresses of one network, and the first two whose networks overlap.
+struct Pairs<'a> {
+    same: Option<Pair<'a>>,
+    overlapping: Option<Pair<'a>>,
+}
+
+fn pairs<'a>(all: &'a [InterfaceAddress<'a>]) -> Pairs<'a> {
     let mut seen = Seen::default();
+    let mut found = Pairs { same: None, overlapping: None };
     for (place, own) in all.iter().enumerate() {
-        if let Some(earlier) = find(&seen, own) {
-            return Some((all.get(earlier)?, own));
+        let pair = |earlier: usize| Some((all.get(earlier)?, own));
+        found.overlapping = found.overlapping.or_else(|| seen.overlapping(own).and_then(pair));
+        found.same = seen.earlier(own, &own.network()).and_then(pair);
+        // The same networks overlap too, so that both are known.
+        if found.same.is_some() {
+            break;
         }
         seen.add(place, own);
     }
-    None
+    found
 }
 
 /// Networks that were seen, so that each one is compared with all before it in as many steps as an address has bits.
@@ -157,8 +166,8 @@ mod tests {
                 let mut pairs = pairs.filter(|(a, b)| a.interface != b.interface);
                 pairs.find(|(a, b)| holds(&a.network(), &b.network()))
             };
-            assert_eq!(pairs(&all, |seen, own| seen.earlier(own, &own.network())), slow(|a, b| a == b));
-            let overlapping = pairs(&all, Seen::overlapping);
+            let Pairs { same, overlapping } = pairs(&all);
+            assert_eq!(same, slow(|a, b| a == b));
             assert_eq!(overlapping, slow(address::overlap), "{all:?}");
             found += usize::from(overlapping.is_some());
         }
