@@ -20,6 +20,8 @@ mod keyed_mutex;
 pub mod live;
 pub mod log;
 pub mod manifest;
+mod mark_watch;
+mod off_thread;
 pub mod operator;
 mod pace;
 pub mod policy;

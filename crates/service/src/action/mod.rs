@@ -8,16 +8,16 @@ mod generate;
 mod list;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use assisted_core::model::action::Action;
 use assisted_reconcile::{self as reconcile, Driver, Ending, Failure, Outcome, Policy, Status};
 use assisted_store::{Batch, QueuedAction, Subject, WriteError};
 use jiff::Timestamp;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
 use crate::error::passing;
+use crate::mark_watch::MarkWatch;
 use crate::pace;
 use crate::{Error, Service};
 
@@ -77,17 +77,14 @@ impl reconcile::Row for ActionRow {
 #[derive(Clone)]
 pub(crate) struct ActionQueue {
     service: Service,
-    marks: watch::Receiver<u64>,
-    /// The mark that was last taken notice of.
-    seen: Arc<AtomicU64>,
+    marks: MarkWatch,
 }
 
 impl Service {
     /// The driver of actions. What is under way when it stops is given back.
     pub(crate) fn action_driver(&self) -> Driver<ActionQueue, ActionQueue> {
-        let marks = self.store().action_marks();
-        let seen = Arc::new(AtomicU64::new(*marks.borrow()));
-        let queue = Arc::new(ActionQueue { service: self.clone(), marks, seen });
+        let marks = MarkWatch::new(self.store().action_marks());
+        let queue = Arc::new(ActionQueue { service: self.clone(), marks });
         let at_once = self.settings().generation.at_once.max(1).saturating_add(FURTHER);
         let policy = Policy { at_once, time_limit: TIME_LIMIT, give_back: true, ..pace::policy() };
         Driver::new(Arc::clone(&queue), queue, policy, Arc::clone(&self.0.worker.status))
@@ -102,7 +99,7 @@ impl reconcile::Queue for ActionQueue {
     }
 
     async fn take(&self, limit: usize) -> Result<reconcile::Batch<ActionRow>, Failure> {
-        self.seen.store(*self.marks.borrow(), Ordering::Release);
+        self.marks.note();
         let Service(inner) = &self.service;
         let most = u32::try_from(limit).unwrap_or(u32::MAX);
         let taken = inner.database.take_actions(inner.scheduler.name(), self.now(), most, pace::LEASE).await;
@@ -138,17 +135,7 @@ impl reconcile::Queue for ActionQueue {
     }
 
     async fn marked(&self) -> bool {
-        let mut marks = self.marks.clone();
-        let seen = self.seen.load(Ordering::Acquire);
-        let marked = async { marks.wait_for(|mark| *mark != seen).await.map(|mark| *mark).ok() };
-        tokio::select! {
-            marked = marked => {
-                let Some(mark) = marked else { return false };
-                self.seen.store(mark, Ordering::Release);
-                true
-            }
-            () = self.service.0.worker.woken.notified() => true,
-        }
+        self.marks.marked(&self.service.0.worker.woken).await
     }
 }
 

@@ -9,6 +9,7 @@ use assisted_wire::step::{StepReply, StepType};
 use super::memo::HostMemo;
 use super::no_host;
 use crate::fault::{Fault, attempt};
+use crate::off_thread::off_thread_if;
 use crate::{Caller, Error, Service};
 
 /// To read so long an answer, in bytes, takes milliseconds: threads that serve others must not wait for it.
@@ -48,15 +49,11 @@ impl Service {
         let check_ins = &self.cache().check_ins;
         check_ins.note(&check_ins.entry(key), self.now());
         work.request_id = Some(caller.request_id);
-        let effect = if answer.output.len() < LONG {
-            reply(&work.facts, key, answer)?
-        } else {
-            let answer = Arc::clone(answer);
-            let read = move || (reply(&work.facts, key, &answer), work);
-            let (effect, given_back) = tokio::task::spawn_blocking(read).await.map_err(Error::internal)?;
-            work = given_back;
-            effect?
-        };
+        let read = Arc::clone(answer);
+        let is_long = answer.output.len() >= LONG;
+        let (mut work, effect) =
+            off_thread_if(is_long, work, move |work| reply(&work.facts, key, &read)).await?;
+        let effect = effect?;
         if !effect.notes.is_empty() {
             tracing::warn!(
                 host_id = %key.host_id,

@@ -9,19 +9,21 @@ mod list;
 mod quiet;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use assisted_base::error::chain;
 use assisted_reconcile::{self as reconcile, Driver, Ending, Failure, Outcome, Policy, Status};
 use assisted_store::{Batch, Deleted, Due, LeasedItem};
 use jiff::Timestamp;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::error::passing;
 use crate::fault::{Fault, Retries};
+use crate::mark_watch::MarkWatch;
+use crate::off_thread::off_thread_if;
 use crate::pace;
+use crate::unit_of_work::UnitOfWork;
 use crate::{Error, Service};
 use quiet::Quiet;
 
@@ -111,17 +113,14 @@ impl reconcile::Row for DueRow {
 #[derive(Clone)]
 pub(crate) struct DueQueue {
     service: Service,
-    marks: watch::Receiver<u64>,
-    /// The mark that was last taken notice of.
-    seen: Arc<AtomicU64>,
+    marks: MarkWatch,
 }
 
 impl Service {
     /// The driver of due work.
     pub(crate) fn due_driver(&self) -> Driver<DueQueue, DueQueue> {
-        let marks = self.store().due_marks();
-        let seen = Arc::new(AtomicU64::new(*marks.borrow()));
-        let queue = Arc::new(DueQueue { service: self.clone(), marks, seen });
+        let marks = MarkWatch::new(self.store().due_marks());
+        let queue = Arc::new(DueQueue { service: self.clone(), marks });
         let policy = Policy { at_once: AT_ONCE, time_limit: TIME_LIMIT, ..pace::policy() };
         Driver::new(Arc::clone(&queue), queue, policy, Arc::clone(&self.0.scheduler.status))
     }
@@ -141,7 +140,7 @@ impl reconcile::Queue for DueQueue {
     }
 
     async fn take(&self, limit: usize) -> Result<reconcile::Batch<DueRow>, Failure> {
-        self.seen.store(*self.marks.borrow(), Ordering::Release);
+        self.marks.note();
         let Service(inner) = &self.service;
         let (now, most) = (self.now(), u32::try_from(limit).unwrap_or(u32::MAX));
         let taken = inner.database.take_due(inner.scheduler.name(), now, most, pace::LEASE).await;
@@ -186,17 +185,7 @@ impl reconcile::Queue for DueQueue {
     }
 
     async fn marked(&self) -> bool {
-        let mut marks = self.marks.clone();
-        let seen = self.seen.load(Ordering::Acquire);
-        let marked = async { marks.wait_for(|mark| *mark != seen).await.map(|mark| *mark).ok() };
-        tokio::select! {
-            marked = marked => {
-                let Some(mark) = marked else { return false };
-                self.seen.store(mark, Ordering::Release);
-                true
-            }
-            () = self.service.0.scheduler.woken.notified() => true,
-        }
+        self.marks.marked(&self.service.0.scheduler.woken).await
     }
 }
 
@@ -229,7 +218,7 @@ impl Service {
             Due::Host(key) => self.load_host_alone(key).await?.filter(|work| work.cluster().is_none()),
             Due::Sweep(sweep) => return self.sweep_due(taken, sweep).await,
         };
-        let Some(mut work) = loaded else {
+        let Some(work) = loaded else {
             // Gone, or due with its cluster.
             let mut batch = Batch::new();
             batch.finish_due(taken, None);
@@ -237,14 +226,8 @@ impl Service {
             self.0.scheduler.quiet.forget(taken.due);
             return Ok(None);
         };
-        let next = if work.snapshot_bytes() < LARGE {
-            work.refresh()
-        } else {
-            let decide = move || (work.refresh(), work);
-            let (next, given_back) = tokio::task::spawn_blocking(decide).await.map_err(Error::internal)?;
-            work = given_back;
-            next
-        };
+        let is_large = work.snapshot_bytes() >= LARGE;
+        let (mut work, next) = off_thread_if(is_large, work, UnitOfWork::refresh).await?;
         work.batch.finish_due(taken, next);
         let facts = work.commit(self).await?;
         self.0.scheduler.quiet.remember(taken, &facts, next, self.cache());
