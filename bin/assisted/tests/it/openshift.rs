@@ -29,7 +29,9 @@ fn simulated_hosts_are_installed_from_a_release() {
     std::fs::write(&conf, registries_conf(&registry.name())).unwrap();
     let service = Service::installing(&conf);
     let simulate = |more: &[&str]| {
-        let report = service.json(&[&["lab", "simulate", "--speed", "600"], more].concat());
+        let output = service.simulation(&["--speed", "600"]).args(more).output().unwrap();
+        assert!(output.status.success(), "{more:?}: {}\n{}", text(&output.stderr), service.log());
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(report["as_expected"], true, "{more:?}: {report}\n{}", service.log());
         report
     };

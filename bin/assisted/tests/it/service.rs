@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use assisted_testkit::Server;
+use assisted_testkit::{Server, built};
 
 pub const PULL_SECRET: &str = r#"{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz","email":"user@example.com"}}}"#;
 
@@ -76,6 +76,13 @@ impl Service {
         let output = self.cli(&[args, &["-o", "json"]].concat());
         assert!(output.status.success(), "{args:?}: {}\n{}", text(&output.stderr), self.log());
         serde_json::from_slice(&output.stdout).unwrap()
+    }
+
+    /// The simulation of hosts, against the service.
+    pub fn simulation(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(built("assisted-lab").unwrap());
+        command.args(["--url", &self.url, "-o", "json", "simulate"]).args(args).current_dir(self.dir.path());
+        command
     }
 
     /// Starts the command line against the service; its output can be read line by line.

@@ -68,8 +68,8 @@ fn simulated_hosts(
     infra_env: &str,
     more: &[&str],
 ) -> (Following, impl Iterator<Item = String> + use<>) {
-    let simulate = ["lab", "simulate", "-o", "json", "--cluster", cluster, "--infra-env", infra_env];
-    service.follow(&[simulate.as_slice(), more].concat())
+    let existing = ["--cluster", cluster, "--infra-env", infra_env];
+    follow(service.simulation(&existing).args(more))
 }
 
 #[test]

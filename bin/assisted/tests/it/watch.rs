@@ -9,13 +9,8 @@ use crate::service::{Service, text};
 
 /// Has simulated hosts discovered by a cluster, and installed.
 fn simulate(service: &Service, cluster: &str, infra_env: &str, more: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
-    command
-        .args(["--url", &service.url, "lab", "simulate", "--cluster", cluster, "--infra-env", infra_env])
-        .args(["--speed", "600"])
-        .args(more)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    let mut command = service.simulation(&["--cluster", cluster, "--infra-env", infra_env]);
+    command.args(["--speed", "600"]).args(more).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
 

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use assisted_testkit::Port;
+use assisted_testkit::{Port, built};
 use serde_json::Value;
 
 /// No installation here takes longer than a minute or so; one that hangs must end.
@@ -70,8 +70,8 @@ impl Site {
     pub fn simulate(&self, more: &[&str]) -> Process {
         let out = File::create(self.dir.path().join("report.json")).unwrap();
         let told = File::create(self.dir.path().join("simulation.log")).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
-        command.args(["--url", &self.url(), "-o", "json", "lab", "simulate", "--speed", "600"]).args(more);
+        let mut command = Command::new(built("assisted-lab").unwrap());
+        command.args(["--url", &self.url(), "-o", "json", "simulate", "--speed", "600"]).args(more);
         Process(command.stdin(Stdio::null()).stdout(out).stderr(told).spawn().unwrap())
     }
 

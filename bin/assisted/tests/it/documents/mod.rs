@@ -23,6 +23,7 @@ const TYPED: &[&str] = &[
     "docs/installer.md",
     "docs/static-networking.md",
     "docs/users.md",
+    "docs/work.md",
 ];
 
 /// The blocks of a document that need no more than others.
@@ -147,6 +148,13 @@ fn static_networks_are_taken_as_they_are_shown() {
 }
 
 #[test]
+fn work_is_looked_at() {
+    let service = Service::start();
+    let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
+    follow("docs/work.md", &mut session);
+}
+
+#[test]
 fn people_log_in() {
     let service = Service::start_with_env(&[("AUTH_TYPE", "users")]);
     let code = service.setup_code();
@@ -172,8 +180,7 @@ fn files_are_looked_at_before_an_installation() {
     std::fs::write(&conf, openshift::registries_conf(&registry.name())).unwrap();
     let service = Service::installing(&conf);
     let (id, infra_env) = service.cluster("lab");
-    let mut hosts = Command::new(built("assisted-lab").unwrap());
-    hosts.args(["--url", &service.url, "simulate", "--speed", "600", "--until", "ready"]);
+    let mut hosts = service.simulation(&["--speed", "600", "--until", "ready"]);
     let hosts = hosts.args(["--cluster", &id, "--infra-env", &infra_env]).output().unwrap();
     assert!(hosts.status.success(), "{}\n{}", text(&hosts.stderr), service.log());
     let cluster = service.json(&["cluster", "show", "lab"]);
