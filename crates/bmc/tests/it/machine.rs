@@ -48,11 +48,17 @@ async fn a_machine_boots_a_medium_once() {
     assert_eq!(machine.power().await.unwrap(), Power::On);
     let system = bench.resource(&bench.controller.system).await;
     assert_eq!(system["Boot"]["BootSourceOverrideTarget"], "Cd", "{system:#}");
-    let (origin, manager) = (
-        bench.controller.system.split("/redfish").next().unwrap_or_default().to_owned(),
-        system["Links"]["ManagedBy"][0]["@odata.id"].as_str().unwrap_or_default(),
-    );
-    let drive = format!("{origin}{manager}/VirtualMedia/Cd");
+    let origin = bench.controller.system.split("/redfish").next().unwrap_or_default();
+    let at = |link: &serde_json::Value| format!("{origin}{}", link["@odata.id"].as_str().unwrap());
+    // The emulator has one drive for CDs, beside others.
+    let drives = bench.resource(&at(&system["VirtualMedia"])).await;
+    let mut drive = String::new();
+    for member in drives["Members"].as_array().unwrap() {
+        let kinds = bench.resource(&at(member)).await["MediaTypes"].clone();
+        if drive.is_empty() && kinds.as_array().unwrap().iter().any(|kind| kind == "CD" || kind == "DVD") {
+            drive = at(member);
+        }
+    }
     let inserted = bench.resource(&drive).await;
     assert!(inserted["Inserted"] == true && inserted["Image"] == image.as_str(), "{inserted:#}");
 

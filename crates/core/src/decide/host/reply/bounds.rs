@@ -10,7 +10,7 @@ const OBJECTS: usize = 100_000;
 const TEXT: usize = 64 * 1024;
 
 /// What of an inventory is kept, of each kind.
-const DISKS: usize = 2_048;
+const DISKS: usize = 16_384;
 const INTERFACES: usize = 1_024;
 /// Of all interfaces together.
 const ADDRESSES: usize = 2_048;
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(
             truncation.reasons.unwrap(),
             [
-                "the host has 2049 disks, of which 2048 are kept",
+                "the host has 16385 disks, of which 16384 are kept",
                 "the host has 2200 addresses, of which 2048 are kept"
             ]
         );
