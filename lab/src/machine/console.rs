@@ -12,6 +12,9 @@ use super::stop::Stop;
 /// What is kept in memory; the file keeps everything.
 const KEPT: usize = 8 << 20;
 
+/// How long what a machine wrote may be on its way after the machine stopped.
+const LATE: Duration = Duration::from_millis(500);
+
 /// Lines of a console that an error shows.
 const TAIL: usize = 40;
 
@@ -92,6 +95,12 @@ impl Console {
             state.failure()
         })
         .unwrap_or(Found::Nothing)
+    }
+
+    /// The line with a text that a machine wrote before it stopped or ended, although it was read only afterwards: monitor and
+    /// console are two ways, and neither waits for the other.
+    pub(super) fn late(&self, text: &str) -> Option<String> {
+        self.wait(Instant::now() + LATE, |state| line_with(&state.text, text).map(str::to_owned))
     }
 
     /// Nothing more will come: QEMU holds the machine.

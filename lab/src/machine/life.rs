@@ -88,7 +88,7 @@ impl Life {
                 Found::Line(line) => return Ok(line),
                 Found::Nothing if wait.go_on().is_ok() => {}
                 Found::Nothing => return Err(self.silent(text, limit)),
-                found => return Err(self.failed(found, text)),
+                found => return self.console.late(text).ok_or_else(|| self.failed(found, text)),
             }
         }
     }
