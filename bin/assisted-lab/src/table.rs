@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use assisted_console::output::{line_if_read, list, printable, table};
 use assisted_console::screen::Screen;
-use assisted_simhost::owner::Look;
 use assisted_simhost::simulation::{ClusterResult, Simulation};
+use assisted_simhost::user::ClusterView;
 use assisted_wire::cluster::ClusterStatus;
 
 /// Clusters that are shown at once.
@@ -19,7 +19,7 @@ pub struct Live {
     /// `None`: there is no terminal.
     screen: Option<Screen>,
     /// What was told of each cluster last.
-    told: BTreeMap<String, Look>,
+    told: BTreeMap<String, ClusterView>,
 }
 
 impl Live {
@@ -40,7 +40,7 @@ impl Live {
     }
 
     fn tell(&mut self, simulation: &Simulation, now: Duration) -> bool {
-        for (name, look) in simulation.looks() {
+        for (name, look) in simulation.views() {
             if look.status.is_none() || self.told.get(&name) == Some(look) {
                 continue;
             }
@@ -56,7 +56,7 @@ impl Live {
 }
 
 fn picture(simulation: &Simulation, now: Duration) -> String {
-    let mut looks: Vec<_> = simulation.looks().collect();
+    let mut looks: Vec<_> = simulation.views().collect();
     let all = looks.len();
     // What has ended makes room for what has not.
     looks.sort_by_key(|(_, look)| has_ended(look));
@@ -69,11 +69,11 @@ fn picture(simulation: &Simulation, now: Duration) -> String {
     text
 }
 
-fn has_ended(look: &Look) -> bool {
+fn has_ended(look: &ClusterView) -> bool {
     matches!(look.status, Some(ClusterStatus::Installed | ClusterStatus::Error | ClusterStatus::Cancelled))
 }
 
-fn row(name: &str, look: &Look) -> [String; 5] {
+fn row(name: &str, look: &ClusterView) -> [String; 5] {
     [
         name.to_owned(),
         look.status.map_or_else(|| "-".to_owned(), |status| status.to_string()),
@@ -130,7 +130,11 @@ mod tests {
         let result = |status, as_expected| ClusterResult {
             id: None,
             name: "sim-0".to_owned(),
-            look: Look { status: Some(status), status_info: "because".to_owned(), ..Look::default() },
+            look: ClusterView {
+                status: Some(status),
+                status_info: "because".to_owned(),
+                ..ClusterView::default()
+            },
             expected: ClusterStatus::Installed,
             as_expected,
             fault: None,
@@ -151,11 +155,11 @@ mod tests {
 
     #[test]
     fn hosts_are_counted_by_state() {
-        let look = Look {
+        let look = ClusterView {
             status: Some(ClusterStatus::Installing),
             percentage: 40,
             hosts: BTreeMap::from([(HostStatus::Installing, 2), (HostStatus::InstallingInProgress, 1)]),
-            ..Look::default()
+            ..ClusterView::default()
         };
         assert_eq!(row("a", &look), ["a", "installing", "40", "2 installing, 1 installing-in-progress", ""]);
         assert_eq!(clock(Duration::from_secs(3725)), "01:02:05");

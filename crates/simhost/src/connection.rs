@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::outbox::{Answer, BOUNDARY, Call, Content, Process};
+use crate::action::{Answer, BOUNDARY, Call, Content, Process};
 use crate::tls::Tls;
 
 const JSON: &str = "application/json";
@@ -25,9 +25,9 @@ const SECRET_KEY: HeaderName = HeaderName::from_static("x-secret-key");
 /// How a service is spoken to. By default it takes everyone, and nothing is encrypted.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
-    /// Token of a person: with it owners ask.
+    /// Token of a person: with it users ask.
     pub token: Option<Secret>,
-    /// Token of an infra-env: with it hosts and controllers ask, and owners who have none of their own.
+    /// Token of an infra-env: with it hosts and controllers ask, and users who have none of their own.
     pub agent_token: Option<Secret>,
     pub tls: Option<Tls>,
 }
@@ -75,7 +75,7 @@ impl Connection {
                 &form
             }
         };
-        let is_person = matches!(call.from, Process::Owner(_));
+        let is_person = matches!(call.from, Process::User(_));
         let response =
             self.request(call.method.clone(), &call.path, content, call.body.clone(), is_person).await?;
         let status = response.status().as_u16();

@@ -13,12 +13,12 @@ use assisted_wire::operator::{
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 
-use crate::fault::Mishap;
+use crate::action::{ActionSink, Answer, Call, Process, Timer, patience};
+use crate::fault::FaultKind;
 use crate::host;
 use crate::installer::progress;
 use crate::kube::Kube;
 use crate::logs;
-use crate::outbox::{Alarm, Answer, Call, Outbox, Process, patience};
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_secs(30);
@@ -70,18 +70,18 @@ pub struct Controller {
     looks: bool,
     /// When it last told anything.
     told_at: Duration,
-    alarm: Alarm,
+    timer: Timer,
 }
 
 /// What a controller sees.
-pub struct Around<'a> {
+pub struct Context<'a> {
     pub cluster_id: ClusterId,
     pub infra_env_id: InfraEnvId,
     /// Number of the cluster's first host.
     pub first: u32,
     pub kube: &'a mut Kube,
     /// What strikes the cluster.
-    pub mishaps: &'a [Mishap],
+    pub fault_kinds: &'a [FaultKind],
 }
 
 #[derive(Deserialize)]
@@ -101,7 +101,7 @@ impl Controller {
             queue: VecDeque::new(),
             looks: false,
             told_at: Duration::ZERO,
-            alarm: Alarm::default(),
+            timer: Timer::default(),
         }
     }
 
@@ -110,44 +110,44 @@ impl Controller {
     }
 
     /// Its cluster is being installed, perhaps not for the first time.
-    pub fn start(&mut self, out: &mut Outbox) {
+    pub fn start(&mut self, out: &mut ActionSink) {
         // What an earlier installation's controller has under way is answered to nobody.
         *self = Self { told_at: out.now, ..Self::new(self.index) };
         self.sleep(out);
     }
 
-    fn sleep(&mut self, out: &mut Outbox) {
+    fn sleep(&mut self, out: &mut ActionSink) {
         let pause = patience(LOOK, out.now.saturating_sub(self.told_at));
-        self.alarm.set(pause, self.process(), out);
+        self.timer.set(pause, self.process(), out);
     }
 
     /// Its time has come.
-    pub fn woken(&mut self, around: &mut Around<'_>, out: &mut Outbox) {
-        if !self.alarm.rings(out.now) {
+    pub fn woken(&mut self, context: &mut Context<'_>, out: &mut ActionSink) {
+        if !self.timer.rings(out.now) {
             return;
         }
         if self.phase == Phase::Absent {
-            if !around.kube.has_controller(out.now) {
+            if !context.kube.has_controller(out.now) {
                 return self.sleep(out);
             }
             self.phase = Phase::Nodes;
         }
-        while let Some((place, stage)) = around.kube.seen_by_controller(out.now) {
-            let host = host::path(around.infra_env_id, around.first + place);
+        while let Some((place, stage)) = context.kube.seen_by_controller(out.now) {
+            let host = host::path(context.infra_env_id, context.first + place);
             self.queue.push_back(progress(self.process(), host, stage, ""));
         }
         self.looks = true;
-        self.go_on(around, out);
+        self.go_on(context, out);
     }
 
     /// Sends what is next; then looks at the cluster, or rests.
-    fn go_on(&mut self, around: &Around<'_>, out: &mut Outbox) {
+    fn go_on(&mut self, context: &Context<'_>, out: &mut ActionSink) {
         if let Some(call) = self.queue.pop_front() {
             (self.asked, self.told_at) = (Asked::Report, out.now);
             out.send(call);
         } else if std::mem::take(&mut self.looks) {
             self.asked = Asked::Cluster;
-            out.send(Call::get(self.process(), path(around, "?exclude-hosts=true")));
+            out.send(Call::get(self.process(), path(context, "?exclude-hosts=true")));
         } else {
             self.asked = Asked::Nothing;
             if self.phase != Phase::Gone {
@@ -157,24 +157,24 @@ impl Controller {
     }
 
     /// The service has answered.
-    pub fn answered(&mut self, answer: &Answer, around: &mut Around<'_>, out: &mut Outbox) {
+    pub fn answered(&mut self, answer: &Answer, context: &mut Context<'_>, out: &mut ActionSink) {
         match std::mem::replace(&mut self.asked, Asked::Nothing) {
             Asked::Nothing => return,
             Asked::Report => {}
             Asked::Cluster => {
-                if self.look(answer, around, out) {
+                if self.look(answer, context, out) {
                     self.asked = Asked::Operators;
-                    out.send(Call::get(self.process(), path(around, "/monitored-operators")));
+                    out.send(Call::get(self.process(), path(context, "/monitored-operators")));
                     return;
                 }
             }
-            Asked::Operators => self.operators(answer, around, out),
+            Asked::Operators => self.operators(answer, context, out),
         }
-        self.go_on(around, out);
+        self.go_on(context, out);
     }
 
     /// Looks at the cluster; true if the operators are to be looked at too.
-    fn look(&mut self, answer: &Answer, around: &mut Around<'_>, out: &Outbox) -> bool {
+    fn look(&mut self, answer: &Answer, context: &mut Context<'_>, out: &ActionSink) -> bool {
         if answer.status == 404 {
             self.phase = Phase::Gone;
             return false;
@@ -182,29 +182,29 @@ impl Controller {
         let Ok(Seen { status, progress }) = serde_json::from_slice(&answer.body) else { return false };
         use ClusterStatus::{AddingHosts, Cancelled, Error, Installed};
         // The event that it is ready comes after the first answer of the service.
-        around.kube.announced = true;
+        context.kube.announced = true;
         match (status, self.phase) {
             (AddingHosts | Installed | Error | Cancelled, _) => {
                 if matches!(status, AddingHosts | Installed) && self.phase != Phase::Finished {
-                    self.complete(around);
+                    self.complete(context);
                 }
-                self.queue.extend(logs::of_controller(around.cluster_id, self.process()));
+                self.queue.extend(logs::of_controller(context.cluster_id, self.process()));
                 self.phase = Phase::Gone;
                 false
             }
             (ClusterStatus::Finalizing, Phase::Nodes) => {
-                self.tell_stage(around, FinalizingStage::WaitingForClusterOperators);
+                self.tell_stage(context, FinalizingStage::WaitingForClusterOperators);
                 self.phase = Phase::Operators(out.now);
                 false
             }
             (ClusterStatus::Finalizing, Phase::OlmOperators) => {
                 let gives_up = progress.is_some_and(|progress| progress.finalizing_stage_timed_out);
-                gives_up || !around.mishaps.contains(&Mishap::OlmOperator)
+                gives_up || !context.fault_kinds.contains(&FaultKind::OlmOperator)
             }
             (ClusterStatus::Finalizing, Phase::Operators(_) | Phase::Olm) => true,
             (ClusterStatus::Finalizing, Phase::Settled) => {
-                self.tell_stage(around, FinalizingStage::Done);
-                self.complete(around);
+                self.tell_stage(context, FinalizingStage::Done);
+                self.complete(context);
                 self.phase = Phase::Finished;
                 false
             }
@@ -213,41 +213,41 @@ impl Controller {
     }
 
     /// Cluster operators first, then the router's certificates, then the operators of OLM.
-    fn operators(&mut self, answer: &Answer, around: &Around<'_>, out: &Outbox) {
+    fn operators(&mut self, answer: &Answer, context: &Context<'_>, out: &ActionSink) {
         let Ok(MonitoredOperatorsList(operators)) = serde_json::from_slice(&answer.body) else { return };
         let of = |kind| operators.iter().filter(move |operator| operator.operator_type == Some(kind));
         match self.phase {
             Phase::Operators(since) => {
-                let started =
-                    since + OPERATORS <= out.now && !around.mishaps.contains(&Mishap::ClusterOperator);
+                let started = since + OPERATORS <= out.now
+                    && !context.fault_kinds.contains(&FaultKind::ClusterOperator);
                 let status = if started { OperatorStatus::Available } else { OperatorStatus::Progressing };
                 for operator in of(OperatorType::Builtin).filter(|operator| operator.status != Some(status)) {
-                    self.tell_operator(around, operator, status);
+                    self.tell_operator(context, operator, status);
                 }
                 if started {
-                    self.tell_stage(around, FinalizingStage::AddingRouterCa);
-                    self.post(around, "/uploads/ingress-cert", &IngressCertParams(INGRESS_CA.to_owned()));
+                    self.tell_stage(context, FinalizingStage::AddingRouterCa);
+                    self.post(context, "/uploads/ingress-cert", &IngressCertParams(INGRESS_CA.to_owned()));
                     self.phase = Phase::Olm;
                 }
             }
             Phase::Olm => {
-                self.tell_stage(around, FinalizingStage::WaitingForOlmOperatorsCsvInitialization);
+                self.tell_stage(context, FinalizingStage::WaitingForOlmOperatorsCsvInitialization);
                 if of(OperatorType::Olm).next().is_none() {
                     self.phase = Phase::Settled;
                     return;
                 }
-                self.tell_stage(around, FinalizingStage::ApplyingOlmManifests);
-                self.tell_stage(around, FinalizingStage::WaitingForOlmOperatorsCsv);
+                self.tell_stage(context, FinalizingStage::ApplyingOlmManifests);
+                self.tell_stage(context, FinalizingStage::WaitingForOlmOperatorsCsv);
                 for operator in of(OperatorType::Olm) {
-                    self.tell_operator(around, operator, OperatorStatus::Progressing);
+                    self.tell_operator(context, operator, OperatorStatus::Progressing);
                 }
                 self.phase = Phase::OlmOperators;
             }
             Phase::OlmOperators => {
-                let failed = around.mishaps.contains(&Mishap::OlmOperator);
+                let failed = context.fault_kinds.contains(&FaultKind::OlmOperator);
                 let status = if failed { OperatorStatus::Failed } else { OperatorStatus::Available };
                 for operator in of(OperatorType::Olm) {
-                    self.tell_operator(around, operator, status);
+                    self.tell_operator(context, operator, status);
                 }
                 self.phase = Phase::Settled;
             }
@@ -255,17 +255,17 @@ impl Controller {
         }
     }
 
-    fn complete(&mut self, around: &Around<'_>) {
+    fn complete(&mut self, context: &Context<'_>) {
         let completion = CompletionParams { is_success: true, ..CompletionParams::default() };
-        self.post(around, "/actions/complete-installation", &completion);
+        self.post(context, "/actions/complete-installation", &completion);
     }
 
-    fn tell_stage(&mut self, around: &Around<'_>, stage: FinalizingStage) {
+    fn tell_stage(&mut self, context: &Context<'_>, stage: FinalizingStage) {
         let body = ClusterFinalizingProgress { finalizing_stage: Some(stage) };
-        self.put(around, "/progress", &body);
+        self.put(context, "/progress", &body);
     }
 
-    fn tell_operator(&mut self, around: &Around<'_>, operator: &MonitoredOperator, status: OperatorStatus) {
+    fn tell_operator(&mut self, context: &Context<'_>, operator: &MonitoredOperator, status: OperatorStatus) {
         let status_info = match status {
             OperatorStatus::Available => "All is well",
             OperatorStatus::Progressing => "Working towards the desired state",
@@ -277,21 +277,21 @@ impl Controller {
             status: Some(status),
             status_info: status_info.to_owned(),
         };
-        self.put(around, "/monitored-operators", &body);
+        self.put(context, "/monitored-operators", &body);
     }
 
-    fn put<T: Serialize>(&mut self, around: &Around<'_>, what: &str, body: &T) {
-        self.queue.push_back(Call::json(self.process(), Method::PUT, path(around, what), body));
+    fn put<T: Serialize>(&mut self, context: &Context<'_>, what: &str, body: &T) {
+        self.queue.push_back(Call::json(self.process(), Method::PUT, path(context, what), body));
     }
 
-    fn post<T: Serialize>(&mut self, around: &Around<'_>, what: &str, body: &T) {
-        self.queue.push_back(Call::json(self.process(), Method::POST, path(around, what), body));
+    fn post<T: Serialize>(&mut self, context: &Context<'_>, what: &str, body: &T) {
+        self.queue.push_back(Call::json(self.process(), Method::POST, path(context, what), body));
     }
 }
 
 /// Path of something of the cluster.
-fn path(around: &Around<'_>, what: &str) -> String {
-    format!("{BASE_PATH}/v2/clusters/{}{what}", around.cluster_id)
+fn path(context: &Context<'_>, what: &str) -> String {
+    format!("{BASE_PATH}/v2/clusters/{}{what}", context.cluster_id)
 }
 
 #[cfg(test)]
@@ -300,12 +300,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::outbox::Deed;
+    use crate::action::Effect;
     use crate::random::Random;
 
     /// Runs a controller against a service that goes to `finalizing` when all nodes are done, and to `installed` when it
     /// was told that so much is done. A stage that lasts longer than two hours has timed out.
-    fn run(operators: &Value, mishaps: &[Mishap], last: &str) -> Vec<String> {
+    fn run(operators: &Value, fault_kinds: &[FaultKind], last: &str) -> Vec<String> {
         let mut kube = Kube::new(3);
         kube.bootstrap_started(Duration::ZERO);
         let booted = Duration::from_secs(60);
@@ -316,28 +316,28 @@ mod tests {
         let mut requests = Vec::new();
         let (mut now, mut answer, mut done, mut status) = (Duration::ZERO, None::<Answer>, 0, "installing");
         let mut stage_since = now;
-        let mut out = Outbox::new(now, 0);
+        let mut out = ActionSink::new(now, 0);
         controller.start(&mut out);
         now += out.take().pop().unwrap().0;
         for _ in 0..1000 {
-            let mut out = Outbox::new(now, 0);
-            let mut around = Around {
+            let mut out = ActionSink::new(now, 0);
+            let mut context = Context {
                 cluster_id: ClusterId::default(),
                 infra_env_id: InfraEnvId::default(),
                 first: 0,
                 kube: &mut kube,
-                mishaps,
+                fault_kinds,
             };
             match answer.take() {
-                Some(answer) => controller.answered(&answer, &mut around, &mut out),
-                None => controller.woken(&mut around, &mut out),
+                Some(answer) => controller.answered(&answer, &mut context, &mut out),
+                None => controller.woken(&mut context, &mut out),
             }
-            let deeds = out.take();
-            if deeds.is_empty() {
+            let effects = out.take();
+            if effects.is_empty() {
                 return requests;
             }
-            for (delay, deed) in deeds {
-                let Deed::Send(call) = deed else {
+            for (delay, effect) in effects {
+                let Effect::Send(call) = effect else {
                     now += delay;
                     continue;
                 };
@@ -416,7 +416,7 @@ mod tests {
 
     #[test]
     fn an_operator_that_does_not_start_is_given_up_when_its_stage_has_timed_out() {
-        let requests = run(&both(), &[Mishap::OlmOperator], "monitored-operators failed lvm");
+        let requests = run(&both(), &[FaultKind::OlmOperator], "monitored-operators failed lvm");
         assert!(
             !requests.iter().any(|request| request == "monitored-operators available lvm"),
             "{requests:?}"

@@ -11,9 +11,9 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use crate::action::{ActionSink, Answer, Call, Effect, Process};
 use crate::connection::{Access, Connection};
 use crate::load::Meter;
-use crate::outbox::{Answer, Call, Deed, Outbox, Process};
 use crate::simulation::Simulation;
 
 /// How long one request may take before the connection is given up.
@@ -141,7 +141,7 @@ async fn lane(
 struct Due {
     at: Duration,
     number: u64,
-    deed: Deed,
+    effect: Effect,
 }
 
 impl PartialEq for Due {
@@ -197,19 +197,19 @@ impl Driver {
         self.clock
     }
 
-    fn outbox(&mut self) -> Outbox {
+    fn outbox(&mut self) -> ActionSink {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        Outbox::new(self.now(), i64::try_from(unix).unwrap_or(i64::MAX))
+        ActionSink::new(self.now(), i64::try_from(unix).unwrap_or(i64::MAX))
     }
 
     /// Takes what is wanted.
-    fn put(&mut self, mut out: Outbox) {
-        for (delay, deed) in out.take() {
-            match deed {
-                Deed::Send(call) if delay.is_zero() => self.send(call),
-                deed => {
+    fn put(&mut self, mut out: ActionSink) {
+        for (delay, effect) in out.take() {
+            match effect {
+                Effect::Send(call) if delay.is_zero() => self.send(call),
+                effect => {
                     self.number += 1;
-                    self.due.push(Reverse(Due { at: out.now + delay, number: self.number, deed }));
+                    self.due.push(Reverse(Due { at: out.now + delay, number: self.number, effect }));
                 }
             }
         }
@@ -218,7 +218,7 @@ impl Driver {
     /// Whoever sent something before gets the same connection again, so that requests arrive in order.
     fn send(&mut self, call: Call) {
         self.under_way += 1;
-        let (Process::Owner(index)
+        let (Process::User(index)
         | Process::Controller(index)
         | Process::Agent(index)
         | Process::Step(index, _)
@@ -234,11 +234,11 @@ impl Driver {
     }
 
     /// What is due, if something is, and the service keeps up.
-    fn next(&mut self, now: Duration) -> Option<Deed> {
+    fn next(&mut self, now: Duration) -> Option<Effect> {
         if self.is_busy() || self.due.peek()?.0.at > now {
             return None;
         }
-        self.due.pop().map(|Reverse(due)| due.deed)
+        self.due.pop().map(|Reverse(due)| due.effect)
     }
 
     /// Gives a machine the answer that it waits for.
@@ -284,10 +284,10 @@ pub async fn run(
     let mut observed = Instant::now();
     while !simulation.is_over() && started.elapsed() < limit {
         let mut out = driver.outbox();
-        if let Some(deed) = driver.next(out.now) {
-            match deed {
-                Deed::Wake(process) => simulation.woken(process, &mut out),
-                Deed::Send(call) => driver.send(call),
+        if let Some(effect) = driver.next(out.now) {
+            match effect {
+                Effect::Wake(process) => simulation.woken(process, &mut out),
+                Effect::Send(call) => driver.send(call),
             }
             driver.put(out);
             // Answers must not wait for a long queue of what is overdue.
@@ -325,15 +325,15 @@ pub async fn run(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outbox::Alarm;
+    use crate::action::Timer;
 
     #[test]
     fn the_clock_waits_for_machines_that_wait() {
         let hour = Duration::from_secs(3600);
         let (lane, _calls) = mpsc::unbounded_channel();
         let mut driver = Driver::new(vec![lane], 1e6);
-        let mut out = Outbox::new(Duration::ZERO, 0);
-        Alarm::default().set(hour, Process::Owner(0), &mut out);
+        let mut out = ActionSink::new(Duration::ZERO, 0);
+        Timer::default().set(hour, Process::User(0), &mut out);
         driver.put(out);
         let second_passes = |driver: &mut Driver| driver.read -= Duration::from_secs(1);
         second_passes(&mut driver);

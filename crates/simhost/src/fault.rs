@@ -18,7 +18,7 @@ pub const SILENCE: Duration = Duration::from_secs(600);
 
 /// What goes wrong, on one host of a cluster or in the whole of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mishap {
+pub enum FaultKind {
     /// Nothing is heard of the host any more.
     Die,
     /// The installer gives up.
@@ -29,9 +29,9 @@ pub enum Mishap {
     Restart,
     /// The discovery image can't be read once.
     Media,
-    /// The owner cancels the installation.
+    /// The user cancels the installation.
     Cancel,
-    /// The owner resets the installation, and begins anew.
+    /// The user resets the installation, and begins anew.
     Reset,
     /// Every reply comes twice.
     Double,
@@ -57,13 +57,13 @@ pub enum Mishap {
     ImagePull,
     /// The discovery image boots again instead of the disk, until someone corrects the boot order.
     WrongBoot,
-    /// An operator that the owner wants besides does not start.
+    /// An operator that the user wants besides does not start.
     OlmOperator,
     /// An operator of the cluster itself does not start.
     ClusterOperator,
 }
 
-/// When mishaps can happen.
+/// When faults can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
     /// All the time.
@@ -82,35 +82,35 @@ enum When {
 
 use When::{Agent, Always, Before, Installation, Installer, Machine};
 
-/// Every mishap: its name on the command line, and when it can happen.
-const ALL: &[(Mishap, &str, When)] = &[
-    (Mishap::Die, "die", Machine),
-    (Mishap::Fail, "fail", Installer),
-    (Mishap::Silence, "silence", Agent),
-    (Mishap::Restart, "restart", Agent),
-    (Mishap::Media, "media", Before),
-    (Mishap::Cancel, "cancel", Installation),
-    (Mishap::Reset, "reset", Installation),
-    (Mishap::Double, "double", Always),
-    (Mishap::Delay, "delay", Always),
-    (Mishap::Disorder, "disorder", Always),
-    (Mishap::WrongType, "wrong-type", Always),
-    (Mishap::WrongHost, "wrong-host", Always),
-    (Mishap::WrongStage, "wrong-stage", Always),
-    (Mishap::Clock, "clock", Always),
-    (Mishap::ClockBehind, "clock-behind", Always),
-    (Mishap::SlowDisk, "slow-disk", Always),
-    (Mishap::BrokenDisk, "broken-disk", Always),
-    (Mishap::ImagePull, "image-pull", Always),
-    (Mishap::WrongBoot, "wrong-boot", Always),
-    (Mishap::OlmOperator, "olm-operator", Always),
-    (Mishap::ClusterOperator, "cluster-operator", Always),
+/// Every fault: its name on the command line, and when it can happen.
+const ALL: &[(FaultKind, &str, When)] = &[
+    (FaultKind::Die, "die", Machine),
+    (FaultKind::Fail, "fail", Installer),
+    (FaultKind::Silence, "silence", Agent),
+    (FaultKind::Restart, "restart", Agent),
+    (FaultKind::Media, "media", Before),
+    (FaultKind::Cancel, "cancel", Installation),
+    (FaultKind::Reset, "reset", Installation),
+    (FaultKind::Double, "double", Always),
+    (FaultKind::Delay, "delay", Always),
+    (FaultKind::Disorder, "disorder", Always),
+    (FaultKind::WrongType, "wrong-type", Always),
+    (FaultKind::WrongHost, "wrong-host", Always),
+    (FaultKind::WrongStage, "wrong-stage", Always),
+    (FaultKind::Clock, "clock", Always),
+    (FaultKind::ClockBehind, "clock-behind", Always),
+    (FaultKind::SlowDisk, "slow-disk", Always),
+    (FaultKind::BrokenDisk, "broken-disk", Always),
+    (FaultKind::ImagePull, "image-pull", Always),
+    (FaultKind::WrongBoot, "wrong-boot", Always),
+    (FaultKind::OlmOperator, "olm-operator", Always),
+    (FaultKind::ClusterOperator, "cluster-operator", Always),
 ];
 
-impl Mishap {
+impl FaultKind {
     /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
-        ALL.iter().map(|(mishap, ..)| *mishap)
+        ALL.iter().map(|(fault_kind, ..)| *fault_kind)
     }
 
     /// Its name on the command line.
@@ -119,7 +119,7 @@ impl Mishap {
     }
 
     /// Whether it happens at a certain moment, not all the time.
-    pub fn has_moment(self) -> bool {
+    pub fn has_trigger(self) -> bool {
         self.row().2 != Always
     }
 
@@ -129,50 +129,50 @@ impl Mishap {
     }
 
     /// The moment at which what happens all the time is noticed first.
-    fn begins(self) -> Moment {
+    fn begins(self) -> Trigger {
         match self {
-            Self::SlowDisk | Self::BrokenDisk | Self::ImagePull => Moment::Preparing,
-            Self::WrongStage | Self::WrongBoot => Moment::Stage(HostStage::StartingInstallation),
-            _ => Moment::Discovery,
+            Self::SlowDisk | Self::BrokenDisk | Self::ImagePull => Trigger::Preparing,
+            Self::WrongStage | Self::WrongBoot => Trigger::Stage(HostStage::StartingInstallation),
+            _ => Trigger::Discovery,
         }
     }
 
     fn row(self) -> (Self, &'static str, When) {
-        ALL.iter().copied().find(|(mishap, ..)| *mishap == self).unwrap_or((self, "", Always))
+        ALL.iter().copied().find(|(fault_kind, ..)| *fault_kind == self).unwrap_or((self, "", Always))
     }
 
     /// Whether it can happen at a moment.
-    pub fn can_happen(self, moment: Moment) -> bool {
-        let of_installer = matches!(moment, Moment::Stage(stage) if is_of_installer(stage));
-        let before = matches!(moment, Moment::Discovery | Moment::Preparing);
-        let restarts = moment == Moment::Stage(HostStage::Rebooting);
-        let of_node = matches!(moment, Moment::Stage(stage) if is_of_node(stage));
+    pub fn can_happen(self, trigger: Trigger) -> bool {
+        let of_installer = matches!(trigger, Trigger::Stage(stage) if is_of_installer(stage));
+        let before = matches!(trigger, Trigger::Discovery | Trigger::Preparing);
+        let restarts = trigger == Trigger::Stage(HostStage::Rebooting);
+        let of_node = matches!(trigger, Trigger::Stage(stage) if is_of_node(stage));
         match self.row().2 {
             Always => false,
             Before => before,
             Installer => of_installer,
             Agent => before || of_installer && !restarts,
-            Machine => before || of_installer || of_node && moment != Moment::Stage(HostStage::Done),
+            Machine => before || of_installer || of_node && trigger != Trigger::Stage(HostStage::Done),
             Installation => {
-                moment == Moment::Preparing || of_installer || of_node || moment == Moment::Finalizing
+                trigger == Trigger::Preparing || of_installer || of_node || trigger == Trigger::Finalizing
             }
         }
     }
 
     /// Where a cluster ends that it strikes at a moment, if no host can be spared.
-    fn outcome(self, moment: Moment) -> ClusterStatus {
-        let before = matches!(moment, Moment::Discovery | Moment::Preparing);
+    fn outcome(self, trigger: Trigger) -> ClusterStatus {
+        let before = matches!(trigger, Trigger::Discovery | Trigger::Preparing);
         match self {
-            Self::Die | Self::Silence | Self::Media if moment == Moment::Preparing => {
+            Self::Die | Self::Silence | Self::Media if trigger == Trigger::Preparing => {
                 ClusterStatus::Insufficient
             }
-            Self::Die if moment == Moment::Discovery => ClusterStatus::Insufficient,
+            Self::Die if trigger == Trigger::Discovery => ClusterStatus::Insufficient,
             Self::Silence | Self::Restart | Self::Media if before => ClusterStatus::Installed,
             Self::Die | Self::Fail | Self::Silence | Self::Restart | Self::Media | Self::ClusterOperator => {
                 ClusterStatus::Error
             }
             // The preparation ends; the cluster waits for the next attempt.
-            Self::Cancel if moment == Moment::Preparing => ClusterStatus::Ready,
+            Self::Cancel if trigger == Trigger::Preparing => ClusterStatus::Ready,
             Self::ImagePull => ClusterStatus::Ready,
             Self::Cancel => ClusterStatus::Cancelled,
             Self::Clock | Self::ClockBehind | Self::BrokenDisk | Self::WrongHost => {
@@ -193,7 +193,7 @@ impl Mishap {
 
 /// When something goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum Trigger {
     /// The host is asked what is in it for the first time.
     Discovery,
     /// The host tries its disk and its images.
@@ -204,7 +204,7 @@ pub enum Moment {
     Finalizing,
 }
 
-impl Moment {
+impl Trigger {
     fn all() -> impl Iterator<Item = Self> {
         let stages = HostStage::ALL.iter().filter(|stage| **stage != HostStage::Failed);
         [Self::Discovery, Self::Preparing]
@@ -214,7 +214,7 @@ impl Moment {
     }
 }
 
-impl fmt::Display for Moment {
+impl fmt::Display for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Discovery => f.write_str("discovery"),
@@ -227,7 +227,7 @@ impl fmt::Display for Moment {
 
 /// Which host is struck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Victim {
+pub enum FaultTarget {
     /// One that is drawn.
     Drawn,
     /// The one at this place in its cluster.
@@ -240,51 +240,51 @@ pub enum Victim {
 /// Roles by which a victim can be named.
 const ROLES: [HostRole; 4] = [HostRole::Bootstrap, HostRole::Master, HostRole::Worker, HostRole::Arbiter];
 
-/// A mishap, when it happens, and on which host; text form `NAME[@MOMENT][:HOST]`.
+/// A fault, when it happens, and on which host; text form `NAME[@MOMENT][:HOST]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    pub mishap: Mishap,
-    /// Means something only for mishaps that happen at a moment.
-    pub moment: Moment,
-    pub victim: Victim,
+    pub kind: FaultKind,
+    /// Means something only for faults that happen at a moment.
+    pub trigger: Trigger,
+    pub target: FaultTarget,
 }
 
 impl Fault {
-    /// Whether this is that mishap, and that moment its own.
-    pub fn is(&self, mishap: Mishap, moment: Moment) -> bool {
-        self.mishap == mishap && self.moment == moment
+    /// Whether this is that fault, and that moment its own.
+    pub fn is(&self, fault_kind: FaultKind, trigger: Trigger) -> bool {
+        self.kind == fault_kind && self.trigger == trigger
     }
 
     /// Where a cluster ends that it strikes, of a single node or of several, if no host can be spared.
     pub fn outcome(&self, single: bool) -> ClusterStatus {
         use HostStage::{WaitingForBootkube, WaitingForController};
         // With several nodes these stages are over, and the host has restarted, before its silence is too long.
-        let soon_over = matches!(self.moment, Moment::Stage(WaitingForBootkube | WaitingForController));
-        match self.mishap {
-            Mishap::Silence if soon_over && !single => ClusterStatus::Installed,
-            mishap => mishap.outcome(self.moment),
+        let soon_over = matches!(self.trigger, Trigger::Stage(WaitingForBootkube | WaitingForController));
+        match self.kind {
+            FaultKind::Silence if soon_over && !single => ClusterStatus::Installed,
+            fault_kind => fault_kind.outcome(self.trigger),
         }
     }
 
     /// Whether it strikes before the service has chosen a bootstrap: when an installation begins.
     pub fn is_early(&self) -> bool {
-        let moment = if self.mishap.has_moment() { self.moment } else { self.mishap.begins() };
-        moment == Moment::Discovery && !self.mishap.is_of_cluster()
+        let trigger = if self.kind.has_trigger() { self.trigger } else { self.kind.begins() };
+        trigger == Trigger::Discovery && !self.kind.is_of_cluster()
     }
 
     /// Whether it strikes before there is an installation, and stays.
     pub fn keeps_from_being_ready(&self) -> bool {
-        matches!(self.mishap, Mishap::Clock | Mishap::ClockBehind | Mishap::WrongHost)
-            || self.is(Mishap::Die, Moment::Discovery)
+        matches!(self.kind, FaultKind::Clock | FaultKind::ClockBehind | FaultKind::WrongHost)
+            || self.is(FaultKind::Die, Trigger::Discovery)
     }
 
     /// Whether a cluster may do without the host that it strikes.
     pub fn takes_a_host(&self) -> bool {
         let lost = matches!(
-            self.mishap,
-            Mishap::Die | Mishap::Fail | Mishap::Silence | Mishap::Restart | Mishap::Media
+            self.kind,
+            FaultKind::Die | FaultKind::Fail | FaultKind::Silence | FaultKind::Restart | FaultKind::Media
         );
-        lost && matches!(self.moment, Moment::Stage(_))
+        lost && matches!(self.trigger, Trigger::Stage(_))
     }
 }
 
@@ -292,36 +292,36 @@ impl FromStr for Fault {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (text, victim) = match text.rsplit_once(':') {
+        let (text, target) = match text.rsplit_once(':') {
             Some((text, whom)) => (text, whom.parse()?),
-            None => (text, Victim::Drawn),
+            None => (text, FaultTarget::Drawn),
         };
-        let (name, moment) = match text.split_once('@') {
-            Some((name, moment)) => (name, Some(slug(moment))),
+        let (name, trigger) = match text.split_once('@') {
+            Some((name, trigger)) => (name, Some(slug(trigger))),
             None => (text, None),
         };
-        let (mishap, _, when) =
+        let (fault_kind, _, when) =
             ALL.iter().copied().find(|(_, known, _)| *known == name).ok_or_else(|| {
                 let all: Vec<_> = ALL.iter().map(|(_, name, _)| *name).collect();
                 format!("{name:?} is not one of {}", all.join(", "))
             })?;
-        let moment = match moment {
-            None => Moment::Stage(HostStage::WritingImageToDisk),
+        let trigger = match trigger {
+            None => Trigger::Stage(HostStage::WritingImageToDisk),
             Some(_) if when == Always => return Err(format!("{name} happens at no certain moment")),
             Some(wanted) => {
-                let mut possible = Moment::all().filter(|moment| mishap.can_happen(*moment));
-                possible.find(|moment| moment.to_string() == wanted).ok_or_else(|| {
-                    let all = Moment::all().filter(|moment| mishap.can_happen(*moment));
-                    let all: Vec<_> = all.map(|moment| moment.to_string()).collect();
+                let mut possible = Trigger::all().filter(|trigger| fault_kind.can_happen(*trigger));
+                possible.find(|trigger| trigger.to_string() == wanted).ok_or_else(|| {
+                    let all = Trigger::all().filter(|trigger| fault_kind.can_happen(*trigger));
+                    let all: Vec<_> = all.map(|trigger| trigger.to_string()).collect();
                     format!("{name} can't happen at {wanted:?}, only at {}", all.join(", "))
                 })?
             }
         };
-        Ok(Self { mishap, moment, victim })
+        Ok(Self { kind: fault_kind, trigger, target })
     }
 }
 
-impl FromStr for Victim {
+impl FromStr for FaultTarget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -337,15 +337,15 @@ impl FromStr for Victim {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (_, name, when) = self.mishap.row();
+        let (_, name, when) = self.kind.row();
         f.write_str(name)?;
         if when != Always {
-            write!(f, "@{}", self.moment)?;
+            write!(f, "@{}", self.trigger)?;
         }
-        match self.victim {
-            Victim::Drawn => Ok(()),
-            Victim::Place(place) => write!(f, ":{place}"),
-            Victim::Role(role) => write!(f, ":{}", role.as_str()),
+        match self.target {
+            FaultTarget::Drawn => Ok(()),
+            FaultTarget::Place(place) => write!(f, ":{place}"),
+            FaultTarget::Role(role) => write!(f, ":{}", role.as_str()),
         }
     }
 }
@@ -397,11 +397,11 @@ mod tests {
     #[test]
     fn faults_are_written_with_moment_and_place() {
         let fault: Fault = "die@waiting-for-bootkube".parse().unwrap();
-        let moment = Moment::Stage(HostStage::WaitingForBootkube);
-        assert_eq!(fault, Fault { mishap: Mishap::Die, moment, victim: Victim::Drawn });
+        let trigger = Trigger::Stage(HostStage::WaitingForBootkube);
+        assert_eq!(fault, Fault { kind: FaultKind::Die, trigger, target: FaultTarget::Drawn });
         assert_eq!("die@Waiting for bootkube".parse(), Ok(fault));
         let placed: Fault = "cancel@finalizing:4".parse().unwrap();
-        assert_eq!((placed.moment, placed.victim), (Moment::Finalizing, Victim::Place(4)));
+        assert_eq!((placed.trigger, placed.target), (Trigger::Finalizing, FaultTarget::Place(4)));
         for text in [
             "die@waiting-for-bootkube:bootstrap",
             "cancel@finalizing:4",
@@ -438,8 +438,8 @@ mod tests {
 
     #[test]
     fn every_mishap_has_its_row() {
-        for (mishap, name, _) in ALL {
-            assert_eq!((mishap.as_str(), ALL.iter().filter(|row| row.1 == *name).count()), (*name, 1));
+        for (fault_kind, name, _) in ALL {
+            assert_eq!((fault_kind.as_str(), ALL.iter().filter(|row| row.1 == *name).count()), (*name, 1));
         }
     }
 }

@@ -11,11 +11,11 @@ use assisted_wire::step::StepType;
 use hyper::Method;
 use serde::Deserialize;
 
-use crate::fault::{Fault, Mishap, Moment};
+use crate::action::{ActionSink, Answer, Call, Process, Timer};
+use crate::fault::{Fault, FaultKind, Trigger};
 use crate::host::{self, SimHost};
 use crate::kube::Kube;
 use crate::logs;
-use crate::outbox::{Alarm, Answer, Call, Outbox, Process};
 use crate::random::Random;
 
 /// Between two looks at what is waited for.
@@ -124,7 +124,7 @@ const WORKER: &[Task] = &[
 ];
 
 /// What an installer sees besides its own disk.
-pub struct Around<'a> {
+pub struct Context<'a> {
     pub host: &'a SimHost,
     /// Index of the cluster's first host.
     pub first: u32,
@@ -157,7 +157,7 @@ pub struct Installer {
     percent: u8,
     failing: bool,
     fault: Option<Fault>,
-    alarm: Alarm,
+    timer: Timer,
 }
 
 impl Installer {
@@ -177,7 +177,7 @@ impl Installer {
             percent: 0,
             failing: false,
             fault,
-            alarm: Alarm::default(),
+            timer: Timer::default(),
         }
     }
 
@@ -195,12 +195,12 @@ impl Installer {
     }
 
     /// Starts.
-    pub fn start(&mut self, host: &SimHost, out: &mut Outbox) {
+    pub fn start(&mut self, host: &SimHost, out: &mut ActionSink) {
         self.pause(Duration::ZERO, host, out);
     }
 
-    fn pause(&mut self, pause: Duration, host: &SimHost, out: &mut Outbox) {
-        self.alarm.set(pause, Process::Installer(host.index), out);
+    fn pause(&mut self, pause: Duration, host: &SimHost, out: &mut ActionSink) {
+        self.timer.set(pause, Process::Installer(host.index), out);
     }
 
     /// The role of the node that the host becomes.
@@ -216,50 +216,50 @@ impl Installer {
     }
 
     /// Its time has come.
-    pub fn woken(&mut self, around: &mut Around<'_>, out: &mut Outbox) -> Outcome {
-        if self.alarm.rings(out.now) { self.go_on(around, out) } else { Outcome::Going }
+    pub fn woken(&mut self, context: &mut Context<'_>, out: &mut ActionSink) -> Outcome {
+        if self.timer.rings(out.now) { self.go_on(context, out) } else { Outcome::Going }
     }
 
-    fn go_on(&mut self, around: &mut Around<'_>, out: &mut Outbox) -> Outcome {
-        let from = Process::Installer(around.host.index);
+    fn go_on(&mut self, context: &mut Context<'_>, out: &mut ActionSink) -> Outcome {
+        let from = Process::Installer(context.host.index);
         loop {
             match self.task() {
                 None if std::ptr::eq(self.tasks, SINGLE_NODE) => return Outcome::Reboots(Duration::ZERO),
                 None => return Outcome::Reboots(SHUTDOWN),
                 Some(Report(stage, info)) => {
                     let info = if info == ROLE { self.role.as_str() } else { info };
-                    out.send(progress(from, around.host.path(), stage, info));
+                    out.send(progress(from, context.host.path(), stage, info));
                 }
                 Some(Work(seconds)) => {
                     self.place += 1;
-                    let pause = around.random.about(Duration::from_secs(seconds));
-                    self.pause(pause, around.host, out);
+                    let pause = context.random.about(Duration::from_secs(seconds));
+                    self.pause(pause, context.host, out);
                 }
                 Some(FetchBootstrapIgnition) => {
                     let path = "downloads/files?file_name=bootstrap.ign";
                     out.send(Call::get(from, format!("{BASE_PATH}/v2/clusters/{}/{path}", self.cluster_id)));
                 }
                 Some(FetchHostIgnition) => {
-                    out.send(Call::get(from, around.host.ignition_path()));
+                    out.send(Call::get(from, context.host.ignition_path()));
                 }
                 Some(Bootstrap) => {
-                    around.kube.bootstrap_started(out.now);
+                    context.kube.bootstrap_started(out.now);
                     self.place += 1;
                     continue;
                 }
                 Some(Write) => {
                     let percent = format!("{}%", self.percent);
-                    out.send(progress(from, around.host.path(), WritingImageToDisk, &percent));
+                    out.send(progress(from, context.host.path(), WritingImageToDisk, &percent));
                 }
                 Some(AwaitControlPlane | AwaitController) => {
-                    if let Some((place, stage)) = around.kube.seen_by_bootstrap(out.now) {
-                        let peer = host::path(around.host.infra_env_id, around.first + place);
+                    if let Some((place, stage)) = context.kube.seen_by_bootstrap(out.now) {
+                        let peer = host::path(context.host.infra_env_id, context.first + place);
                         out.send(progress(from, peer, stage, ""));
-                    } else if self.has_come(around, out.now) {
+                    } else if self.has_come(context, out.now) {
                         self.place += 1;
                         continue;
                     } else {
-                        self.pause(LOOK, around.host, out);
+                        self.pause(LOOK, context.host, out);
                     }
                 }
                 Some(LearnKind) => {
@@ -271,33 +271,35 @@ impl Installer {
                     out.send(Call::get(from, path));
                 }
                 Some(Logs) => {
-                    let steps = Process::Step(around.host.index, StepType::LogsGather);
-                    logs::of_host(around.host, self.cluster_id, steps, from, out);
+                    let steps = Process::Step(context.host.index, StepType::LogsGather);
+                    logs::of_host(context.host, self.cluster_id, steps, from, out);
                 }
             }
             return Outcome::Going;
         }
     }
 
-    fn has_come(&self, around: &Around<'_>, now: Duration) -> bool {
+    fn has_come(&self, context: &Context<'_>, now: Duration) -> bool {
         match self.task() {
-            Some(AwaitControlPlane) => around.kube.control_plane_ready(around.masters, around.arbiters, now),
-            _ => around.kube.announced,
+            Some(AwaitControlPlane) => {
+                context.kube.control_plane_ready(context.masters, context.arbiters, now)
+            }
+            _ => context.kube.announced,
         }
     }
 
     /// The service has answered. A refused report stops no installer; it is counted by whoever runs the simulation.
-    pub fn answered(&mut self, answer: &Answer, around: &mut Around<'_>, out: &mut Outbox) -> Outcome {
+    pub fn answered(&mut self, answer: &Answer, context: &mut Context<'_>, out: &mut ActionSink) -> Outcome {
         if self.failing {
             return Outcome::Failed;
         }
         match self.task() {
             Some(Report(stage, _)) => {
-                if self.fault.is_some_and(|fault| fault.is(Mishap::Fail, Moment::Stage(stage))) {
-                    return self.fail("simulated failure", around, out);
+                if self.fault.is_some_and(|fault| fault.is(FaultKind::Fail, Trigger::Stage(stage))) {
+                    return self.fail("simulated failure", context, out);
                 }
-                if self.fault.is_some_and(|fault| fault.mishap == Mishap::WrongStage) {
-                    mistake(around.host, self.role, stage, out);
+                if self.fault.is_some_and(|fault| fault.kind == FaultKind::WrongStage) {
+                    mistake(context.host, self.role, stage, out);
                 }
                 self.place += 1;
             }
@@ -305,7 +307,7 @@ impl Installer {
                 if !answer.is_success() {
                     return self.fail(
                         &format!("failed to get ignition: status {}", answer.status),
-                        around,
+                        context,
                         out,
                     );
                 }
@@ -316,8 +318,8 @@ impl Installer {
                 if self.percent > 100 {
                     self.place += 1;
                 } else {
-                    let pause = around.random.about(WRITE);
-                    self.pause(pause, around.host, out);
+                    let pause = context.random.about(WRITE);
+                    self.pause(pause, context.host, out);
                     return Outcome::Going;
                 }
             }
@@ -325,13 +327,13 @@ impl Installer {
                 Some(ClusterKind::AddHostsCluster) => self.place += 2,
                 Some(_) => self.place += 1,
                 None => {
-                    self.pause(LOOK, around.host, out);
+                    self.pause(LOOK, context.host, out);
                     return Outcome::Going;
                 }
             },
             Some(AwaitMasters) => {
                 if done(answer) < DONE_FOR_WORKERS {
-                    self.pause(LOOK, around.host, out);
+                    self.pause(LOOK, context.host, out);
                     return Outcome::Going;
                 }
                 self.place += 1;
@@ -340,13 +342,13 @@ impl Installer {
             Some(AwaitControlPlane | AwaitController) => {}
             Some(Work(_) | Bootstrap) | None => return Outcome::Going,
         }
-        self.go_on(around, out)
+        self.go_on(context, out)
     }
 
-    fn fail(&mut self, why: &str, around: &Around<'_>, out: &mut Outbox) -> Outcome {
+    fn fail(&mut self, why: &str, context: &Context<'_>, out: &mut ActionSink) -> Outcome {
         self.failing = true;
-        let from = Process::Installer(around.host.index);
-        out.send(progress(from, around.host.path(), HostStage::Failed, why));
+        let from = Process::Installer(context.host.index);
+        out.send(progress(from, context.host.path(), HostStage::Failed, why));
         Outcome::Going
     }
 }
@@ -358,7 +360,7 @@ pub fn progress(from: Process, host: String, stage: HostStage, info: &str) -> Ca
 }
 
 /// Reports what no installer would after a stage: one that has passed, and one that its role does not have.
-fn mistake(host: &SimHost, role: HostRole, stage: HostStage, out: &mut Outbox) {
+fn mistake(host: &SimHost, role: HostRole, stage: HostStage, out: &mut ActionSink) {
     let from = Process::Step(host.index, StepType::Install);
     let foreign = if role == HostRole::Worker { WaitingForBootkube } else { HostStage::WaitingForIgnition };
     let passed = Some(StartingInstallation).filter(|first| *first != stage);
@@ -398,7 +400,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::outbox::Deed;
+    use crate::action::Effect;
     use crate::topology::Build;
     use crate::world::{Needs, Site};
 
@@ -436,31 +438,31 @@ mod tests {
         let mut reports = Vec::new();
         let mut now = Duration::ZERO;
         let mut answer = None;
-        let mut out = Outbox::new(now, 0);
+        let mut out = ActionSink::new(now, 0);
         installer.start(&host, &mut out);
         for _ in 0..10_000 {
-            let mut out = Outbox::new(now, 0);
+            let mut out = ActionSink::new(now, 0);
             for place in 1..masters {
                 kube.booted(place, HostRole::Master, now, None, &mut random);
             }
             kube.announced = kube.has_controller(now);
-            let mut around =
-                Around { host: &host, first: 0, masters, arbiters: 0, kube: &mut kube, random: &mut random };
+            let mut context =
+                Context { host: &host, first: 0, masters, arbiters: 0, kube: &mut kube, random: &mut random };
             let outcome = match answer.take() {
-                Some(answer) => installer.answered(&answer, &mut around, &mut out),
-                None => installer.woken(&mut around, &mut out),
+                Some(answer) => installer.answered(&answer, &mut context, &mut out),
+                None => installer.woken(&mut context, &mut out),
             };
             if outcome != Outcome::Going {
                 return (outcome, reports);
             }
             let own = Process::Installer(0);
-            for (delay, deed) in out.take() {
-                match deed {
-                    Deed::Wake(process) => {
+            for (delay, effect) in out.take() {
+                match effect {
+                    Effect::Wake(process) => {
                         assert_eq!(process, own);
                         now += delay;
                     }
-                    Deed::Send(call) => {
+                    Effect::Send(call) => {
                         if call.path.ends_with("/progress") {
                             let body: Value = serde_json::from_slice(&call.body).unwrap();
                             let of = if call.path.contains(&host.id.to_string()) { "own" } else { "peer" };

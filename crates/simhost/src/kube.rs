@@ -142,12 +142,12 @@ impl Kube {
         now: Duration,
         told: impl Fn(&Node, HostStage) -> HostStage,
     ) -> Option<(u32, HostStage)> {
-        let news = self.nodes.iter().enumerate().find_map(|(place, node)| {
+        let transition = self.nodes.iter().enumerate().find_map(|(place, node)| {
             let node = node.as_ref()?;
             let stage = told(node, self.stage(node, now));
             (order(stage) > order(node.told)).then_some((place, stage))
         });
-        let (place, stage) = news?;
+        let (place, stage) = transition?;
         if let Some(node) = self.nodes.get_mut(place)?.as_mut() {
             node.told = stage;
         }

@@ -2,12 +2,13 @@
 //!
 //! A simulation ([`simulation`]) is made of state machines that do no I/O: [`machine`] is a host with its agent, whose
 //! answers come from [`step`], and its installer ([`installer`]); [`kube`] is the OpenShift cluster that forms,
-//! [`controller`] the program in it that finishes the installation, [`owner`] the user who wants it. [`drive`] runs them
+//! [`controller`] the program in it that finishes the installation, [`user`] the user who wants it. [`drive`] runs them
 //! against a real service over a few connections. What they are like is told by [`plan`], [`topology`], [`network`],
 //! [`fault`], [`world`] and [`inventory`].
 //!
 //! [`host`] with [`connection`] and [`load`] alone make load for measurements.
 
+pub mod action;
 pub mod connection;
 pub mod controller;
 pub mod drive;
@@ -20,12 +21,11 @@ pub mod load;
 pub mod logs;
 pub mod machine;
 pub mod network;
-pub mod outbox;
-pub mod owner;
 pub mod plan;
 pub mod random;
 pub mod simulation;
 pub mod step;
 pub mod tls;
 pub mod topology;
+pub mod user;
 pub mod world;

@@ -11,8 +11,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use hyper::Method;
 
+use crate::action::{ActionSink, Call, Process};
 use crate::host::SimHost;
-use crate::outbox::{Call, Outbox, Process};
 
 /// What is in every archive.
 const LOG: &[u8] = b"simulated: nothing to tell\n";
@@ -32,7 +32,7 @@ fn archive() -> std::io::Result<Vec<u8>> {
 }
 
 /// A host's logs: announced, sent, done. The last request is sent by `last`, the others' answers tell nothing.
-pub fn of_host(host: &SimHost, cluster_id: ClusterId, steps: Process, last: Process, out: &mut Outbox) {
+pub fn of_host(host: &SimHost, cluster_id: ClusterId, steps: Process, last: Process, out: &mut ActionSink) {
     let path = format!("{}/logs-progress", host.path());
     let told =
         |from, logs_state| Call::json(from, Method::PUT, path.clone(), &LogsProgressParams { logs_state });

@@ -11,12 +11,14 @@ use assisted_wire::probe_requests::{InstallCmdRequest, LogsGatherCmdRequest, Upg
 use assisted_wire::step::{PostStepAction, Step, StepReply, StepType, Steps};
 use hyper::Method;
 
-use crate::fault::{BOOT_REPAIR, CLOCK_OFF, Fault, LATENESS, Mishap, Moment, SILENCE, Victim, is_of_node};
+use crate::action::{ActionSink, Answer, Call, Process, Timer};
+use crate::fault::{
+    BOOT_REPAIR, CLOCK_OFF, Fault, FaultKind, FaultTarget, LATENESS, SILENCE, Trigger, is_of_node,
+};
 use crate::host::{self, SimHost};
-use crate::installer::{Around, Installer, Outcome};
+use crate::installer::{Context, Installer, Outcome};
 use crate::kube::Kube;
 use crate::logs;
-use crate::outbox::{Alarm, Answer, Call, Outbox, Process};
 use crate::plan::Plan;
 use crate::random::Random;
 use crate::step;
@@ -39,7 +41,7 @@ const LEAST_PAUSE: Duration = Duration::from_secs(1);
 const UNREADABLE: i64 = 256;
 
 /// What the machines of a cluster share.
-pub struct Neighbourhood<'a> {
+pub struct ClusterContext<'a> {
     pub plan: &'a Plan,
     pub site: Site,
     /// Index of the cluster's first host.
@@ -47,10 +49,10 @@ pub struct Neighbourhood<'a> {
     pub kube: &'a mut Kube,
     /// The agent's version, which a service may ask all hosts to change.
     pub agent: &'a mut Arc<str>,
-    /// Set when the owner is to interfere now.
-    pub calls_owner: &'a mut bool,
+    /// Set when the user is to interfere now.
+    pub calls_user: &'a mut bool,
     /// Index of the host that a fault has struck whose victim is known by its role.
-    pub victim: &'a mut Option<u32>,
+    pub target: &'a mut Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +76,7 @@ enum Phase {
 pub struct Machine {
     pub host: SimHost,
     phase: Phase,
-    alarm: Alarm,
+    timer: Timer,
     failures: u8,
     /// What was told last in a step of each type, as a hash: the same is not told twice.
     told: [u32; StepType::ALL.len()],
@@ -102,7 +104,7 @@ impl Machine {
         Self {
             host,
             phase: Phase::Off,
-            alarm: Alarm::default(),
+            timer: Timer::default(),
             failures: 0,
             told: [0; _],
             mistaken: 0,
@@ -123,23 +125,23 @@ impl Machine {
     }
 
     /// What strikes it, if it is the one that is struck.
-    fn struck(&self, around: &mut Neighbourhood<'_>) -> Option<Fault> {
+    fn struck(&self, context: &mut ClusterContext<'_>) -> Option<Fault> {
         let fault = self.fault?;
-        let Victim::Role(wanted) = fault.victim else { return Some(fault) };
+        let FaultTarget::Role(wanted) = fault.target else { return Some(fault) };
         let role = self.role.or(match self.host.build {
             Build::Worker => Some(HostRole::Worker),
             Build::Arbiter => Some(HostRole::Arbiter),
-            Build::ControlPlane if around.plan.shape.hosts == 1 => Some(HostRole::Bootstrap),
+            Build::ControlPlane if context.plan.shape.hosts == 1 => Some(HostRole::Bootstrap),
             Build::ControlPlane => fault.is_early().then_some(HostRole::Master),
         });
-        if around.victim.is_none() && role == Some(wanted) {
-            *around.victim = Some(self.host.index);
+        if context.target.is_none() && role == Some(wanted) {
+            *context.target = Some(self.host.index);
         }
-        Some(fault).filter(|_| *around.victim == Some(self.host.index))
+        Some(fault).filter(|_| *context.target == Some(self.host.index))
     }
 
-    fn mishap(&self, around: &mut Neighbourhood<'_>) -> Option<Mishap> {
-        self.struck(around).map(|fault| fault.mishap)
+    fn fault_kind(&self, context: &mut ClusterContext<'_>) -> Option<FaultKind> {
+        self.struck(context).map(|fault| fault.kind)
     }
 
     fn agent(&self) -> Process {
@@ -147,7 +149,7 @@ impl Machine {
     }
 
     /// Switches it on, or off and on, with a discovery image in its drive.
-    pub fn switch_on(&mut self, infra_env_id: InfraEnvId, out: &mut Outbox) {
+    pub fn switch_on(&mut self, infra_env_id: InfraEnvId, out: &mut ActionSink) {
         if self.phase == Phase::Dead {
             return;
         }
@@ -158,73 +160,73 @@ impl Machine {
     }
 
     /// Restarts from the discovery image.
-    fn restart(&mut self, delay: Duration, out: &mut Outbox) {
+    fn restart(&mut self, delay: Duration, out: &mut ActionSink) {
         self.phase = Phase::Off;
         (self.installer, self.role) = (None, None);
         (self.stray_until, self.silent_until) = (None, None);
         self.sleep(delay, out);
     }
 
-    fn sleep(&mut self, pause: Duration, out: &mut Outbox) {
-        self.alarm.set(pause, self.agent(), out);
+    fn sleep(&mut self, pause: Duration, out: &mut ActionSink) {
+        self.timer.set(pause, self.agent(), out);
     }
 
     /// A moment comes at which something may go wrong; false if the machine does nothing more.
-    fn comes(&mut self, moment: Moment, around: &mut Neighbourhood<'_>, out: &mut Outbox) -> bool {
-        let comes = self.fault.is_some_and(|fault| fault.mishap.has_moment() && fault.moment == moment);
+    fn comes(&mut self, trigger: Trigger, context: &mut ClusterContext<'_>, out: &mut ActionSink) -> bool {
+        let comes = self.fault.is_some_and(|fault| fault.kind.has_trigger() && fault.trigger == trigger);
         if self.has_struck || !comes {
             return true;
         }
-        let Some(fault) = self.struck(around) else { return true };
+        let Some(fault) = self.struck(context) else { return true };
         self.has_struck = true;
-        match fault.mishap {
-            Mishap::Die => {
+        match fault.kind {
+            FaultKind::Die => {
                 self.phase = Phase::Dead;
                 return false;
             }
-            Mishap::Restart => {
+            FaultKind::Restart => {
                 self.restart(BOOT, out);
                 return false;
             }
-            Mishap::Silence => self.silent_until = Some(out.now + SILENCE),
-            Mishap::Media => self.unreadable = true,
-            Mishap::Cancel | Mishap::Reset => *around.calls_owner = true,
+            FaultKind::Silence => self.silent_until = Some(out.now + SILENCE),
+            FaultKind::Media => self.unreadable = true,
+            FaultKind::Cancel | FaultKind::Reset => *context.calls_user = true,
             _ => {}
         }
         true
     }
 
     /// The agent's time has come.
-    pub fn woken(&mut self, around: &mut Neighbourhood<'_>, out: &mut Outbox) {
-        if !self.alarm.rings(out.now) {
+    pub fn woken(&mut self, context: &mut ClusterContext<'_>, out: &mut ActionSink) {
+        if !self.timer.rings(out.now) {
             return;
         }
         if let Some(until) = self.silent_until.filter(|until| *until > out.now) {
             return self.sleep(until.saturating_sub(out.now), out);
         }
         if self.stray_until.is_some_and(|until| until <= out.now) {
-            self.boot_from_disk(Duration::ZERO, around, out);
+            self.boot_from_disk(Duration::ZERO, context, out);
             return;
         }
         match self.phase {
-            Phase::Off | Phase::Registering | Phase::Leaving => self.register(around.agent, out),
-            Phase::Pausing => self.poll(around, out),
+            Phase::Off | Phase::Registering | Phase::Leaving => self.register(context.agent, out),
+            Phase::Pausing => self.poll(context, out),
             Phase::Polling | Phase::Stopped | Phase::Node | Phase::Dead => {}
         }
     }
 
-    fn register(&mut self, version: &str, out: &mut Outbox) {
+    fn register(&mut self, version: &str, out: &mut ActionSink) {
         self.phase = Phase::Registering;
-        self.alarm.clear();
+        self.timer.clear();
         let body = HostCreateParams { host_id: self.host.id, discovery_agent_version: version.to_owned() };
         out.send(Call::json(self.agent(), Method::POST, self.host.hosts_path(), &body));
     }
 
-    fn poll(&mut self, around: &mut Neighbourhood<'_>, out: &mut Outbox) {
+    fn poll(&mut self, context: &mut ClusterContext<'_>, out: &mut ActionSink) {
         self.phase = Phase::Polling;
-        let ahead = match self.mishap(around) {
-            Some(Mishap::Clock) => CLOCK_OFF,
-            Some(Mishap::ClockBehind) => -CLOCK_OFF,
+        let ahead = match self.fault_kind(context) {
+            Some(FaultKind::Clock) => CLOCK_OFF,
+            Some(FaultKind::ClockBehind) => -CLOCK_OFF,
             _ => 0,
         };
         let path = format!("{}?timestamp={}", self.host.instructions_path(), out.unix + ahead);
@@ -232,11 +234,11 @@ impl Machine {
     }
 
     /// The service has answered the agent's registration or poll.
-    pub fn answered(&mut self, answer: &Answer, around: &mut Neighbourhood<'_>, out: &mut Outbox) {
+    pub fn answered(&mut self, answer: &Answer, context: &mut ClusterContext<'_>, out: &mut ActionSink) {
         match (self.phase, answer.status) {
             (Phase::Registering, 201) => {
                 self.told = [0; _];
-                self.poll(around, out);
+                self.poll(context, out);
             }
             (Phase::Registering, 401 | 403 | 404 | 409) | (Phase::Polling, 404) => {
                 self.phase = Phase::Stopped;
@@ -258,7 +260,7 @@ impl Machine {
                     Duration::from_secs(steps.next_instruction_seconds.try_into().unwrap_or_default());
                 self.sleep(pause.max(LEAST_PAUSE), out);
                 for step in steps.instructions.iter().flatten() {
-                    if !self.run(step, around, out) {
+                    if !self.run(step, context, out) {
                         break;
                     }
                 }
@@ -268,7 +270,7 @@ impl Machine {
         }
     }
 
-    fn poll_again(&mut self, out: &mut Outbox) {
+    fn poll_again(&mut self, out: &mut ActionSink) {
         self.told = [0; _];
         self.phase = Phase::Pausing;
         let pause = POLL_AGAIN.mul_f64(1.5_f64.powi(i32::from(self.failures))).min(POLL_AGAIN_LAST);
@@ -278,12 +280,12 @@ impl Machine {
     }
 
     /// Runs a step; false if the machine does nothing more.
-    fn run(&mut self, step: &Step, around: &mut Neighbourhood<'_>, out: &mut Outbox) -> bool {
+    fn run(&mut self, step: &Step, context: &mut ClusterContext<'_>, out: &mut ActionSink) -> bool {
         let Some(kind) = step.step_type else { return true };
         let goes_on = match kind {
-            StepType::Inventory => self.comes(Moment::Discovery, around, out),
+            StepType::Inventory => self.comes(Trigger::Discovery, context, out),
             StepType::InstallationDiskSpeedCheck | StepType::ContainerImageAvailability => {
-                self.comes(Moment::Preparing, around, out)
+                self.comes(Trigger::Preparing, context, out)
             }
             _ => true,
         };
@@ -291,8 +293,8 @@ impl Machine {
             return false;
         }
         let argument = step.args.iter().flatten().next().map_or("", String::as_str);
-        let mishap = self.mishap(around);
-        let mut reply = step::reply(&self.host, around.site, mishap, step);
+        let fault_kind = self.fault_kind(context);
+        let mut reply = step::reply(&self.host, context.site, fault_kind, step);
         match kind {
             StepType::Install if self.installer.is_some() => {
                 reply.exit_code = 125;
@@ -303,7 +305,7 @@ impl Machine {
             StepType::Install => match serde_json::from_str::<InstallCmdRequest>(argument) {
                 Ok(command) => {
                     self.role = Some(command.role);
-                    let mut installer = Installer::new(&command, self.struck(around));
+                    let mut installer = Installer::new(&command, self.struck(context));
                     installer.start(&self.host, out);
                     self.installer = Some(Box::new(installer));
                     // The step lasts as long as the installer: it has no reply before the restart.
@@ -321,25 +323,25 @@ impl Machine {
             },
             StepType::UpgradeAgent => {
                 if let Ok(UpgradeAgentRequest { agent_image }) = serde_json::from_str(argument)
-                    && **around.agent != agent_image
+                    && **context.agent != agent_image
                 {
-                    *around.agent = agent_image.into();
+                    *context.agent = agent_image.into();
                 }
             }
             StepType::RebootForReclaim => self.restart(BOOT, out),
             _ => {}
         }
-        if mishap == Some(Mishap::WrongHost) && kind == StepType::ConnectivityCheck {
-            self.pose(argument, around, out);
+        if fault_kind == Some(FaultKind::WrongHost) && kind == StepType::ConnectivityCheck {
+            self.pose(argument, context, out);
         }
-        self.tell(kind, reply, mishap, out);
+        self.tell(kind, reply, fault_kind, out);
         true
     }
 
     /// Tells what is in this host as another's, as soon as the other is among the `peers`.
-    fn pose(&mut self, peers: &str, around: &Neighbourhood<'_>, out: &mut Outbox) {
-        let place = (self.host.index - around.first + 1) % around.plan.shape.hosts;
-        let peer = host::path(self.host.infra_env_id, around.first + place);
+    fn pose(&mut self, peers: &str, context: &ClusterContext<'_>, out: &mut ActionSink) {
+        let place = (self.host.index - context.first + 1) % context.plan.shape.hosts;
+        let peer = host::path(self.host.infra_env_id, context.first + place);
         let known = peer.rsplit('/').next().is_some_and(|id| peers.contains(id));
         if self.has_struck || !known {
             return;
@@ -352,7 +354,13 @@ impl Machine {
     }
 
     /// Sends a reply, unless the last one of its type said the same.
-    fn tell(&mut self, kind: StepType, mut reply: StepReply, mishap: Option<Mishap>, out: &mut Outbox) {
+    fn tell(
+        &mut self,
+        kind: StepType,
+        mut reply: StepReply,
+        fault_kind: Option<FaultKind>,
+        out: &mut ActionSink,
+    ) {
         if self.silent_until.is_some_and(|until| until > out.now) {
             return;
         }
@@ -371,26 +379,32 @@ impl Machine {
         *known = if reply.exit_code == 0 { told } else { 0 };
         let mut delay = step::duration(kind, &mut self.random);
         let bit = 1 << kind as u32;
-        match mishap {
-            Some(Mishap::WrongType) if self.mistaken & bit == 0 => {
+        match fault_kind {
+            Some(FaultKind::WrongType) if self.mistaken & bit == 0 => {
                 self.mistaken |= bit;
                 *known = 0;
                 reply.step_type = StepType::ALL.get((kind as usize + 1) % StepType::ALL.len()).copied();
             }
-            Some(Mishap::Disorder) if self.random.below(2) == 0 => delay += LATENESS,
-            Some(Mishap::Delay) => delay += LATENESS,
+            Some(FaultKind::Disorder) if self.random.below(2) == 0 => delay += LATENESS,
+            Some(FaultKind::Delay) => delay += LATENESS,
             _ => {}
         }
         let from = Process::Step(self.host.index, kind);
         let call = Call::json(from, Method::POST, self.host.instructions_path(), &reply);
-        if mishap == Some(Mishap::Double) {
+        if fault_kind == Some(FaultKind::Double) {
             out.send_after(delay, call.clone());
         }
         out.send_after(delay, call);
     }
 
     /// The service has answered a step's reply.
-    pub fn told(&mut self, kind: StepType, answer: &Answer, around: &Neighbourhood<'_>, out: &mut Outbox) {
+    pub fn told(
+        &mut self,
+        kind: StepType,
+        answer: &Answer,
+        context: &ClusterContext<'_>,
+        out: &mut ActionSink,
+    ) {
         if !answer.is_success()
             && let Some(known) = self.told.get_mut(kind as usize)
         {
@@ -398,29 +412,34 @@ impl Machine {
         }
         let upgraded = kind == StepType::UpgradeAgent && answer.is_success();
         if upgraded && matches!(self.phase, Phase::Pausing | Phase::Polling) {
-            self.register(around.agent, out);
+            self.register(context.agent, out);
         }
     }
 
     /// The installer's time has come, or the service has answered it.
-    pub fn install(&mut self, answer: Option<&Answer>, around: &mut Neighbourhood<'_>, out: &mut Outbox) {
+    pub fn install(
+        &mut self,
+        answer: Option<&Answer>,
+        context: &mut ClusterContext<'_>,
+        out: &mut ActionSink,
+    ) {
         if matches!(self.phase, Phase::Node | Phase::Dead) || self.stray_until.is_some() {
             return;
         }
         let reported =
             self.installer.as_ref().filter(|_| answer.is_some()).and_then(|installer| installer.reporting());
         if let Some(stage) = reported
-            && !self.comes(Moment::Stage(stage), around, out)
+            && !self.comes(Trigger::Stage(stage), context, out)
         {
             return;
         }
         let Some(installer) = &mut self.installer else { return };
-        let mut seen = Around {
+        let mut seen = Context {
             host: &self.host,
-            first: around.first,
-            masters: around.plan.shape.topology.control_plane(),
-            arbiters: around.plan.shape.topology.arbiters(),
-            kube: around.kube,
+            first: context.first,
+            masters: context.plan.shape.topology.control_plane(),
+            arbiters: context.plan.shape.topology.arbiters(),
+            kube: context.kube,
             random: &mut self.random,
         };
         let outcome = match answer {
@@ -429,29 +448,29 @@ impl Machine {
         };
         match outcome {
             Outcome::Going | Outcome::Failed => {}
-            Outcome::Reboots(delay) if self.mishap(around) == Some(Mishap::WrongBoot) => {
+            Outcome::Reboots(delay) if self.fault_kind(context) == Some(FaultKind::WrongBoot) => {
                 self.phase = Phase::Off;
                 self.sleep(delay + BOOT, out);
                 self.stray_until = Some(out.now + delay + BOOT + BOOT_REPAIR);
             }
-            Outcome::Reboots(delay) => self.boot_from_disk(delay, around, out),
+            Outcome::Reboots(delay) => self.boot_from_disk(delay, context, out),
         }
     }
 
-    fn boot_from_disk(&mut self, delay: Duration, around: &mut Neighbourhood<'_>, out: &Outbox) {
+    fn boot_from_disk(&mut self, delay: Duration, context: &mut ClusterContext<'_>, out: &ActionSink) {
         self.phase = Phase::Node;
         self.stray_until = None;
         let Some(installer) = &self.installer else { return };
         let role = installer.node_role();
         let stuck = match installer.fault() {
-            Some(Fault { mishap: Mishap::Die, moment: Moment::Stage(stage), .. }) => {
+            Some(Fault { kind: FaultKind::Die, trigger: Trigger::Stage(stage), .. }) => {
                 Some(stage).filter(|stage| is_of_node(*stage))
             }
             _ => None,
         };
-        let place = self.host.index - around.first;
+        let place = self.host.index - context.first;
         let booted = out.now + delay + self.random.about(BOOT);
-        around.kube.booted(place, role, booted, stuck, &mut self.random);
+        context.kube.booted(place, role, booted, stuck, &mut self.random);
     }
 }
 
@@ -462,7 +481,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::outbox::Deed;
+    use crate::action::Effect;
     use crate::plan::Shape;
     use crate::topology::{Build, Topology};
 
@@ -471,64 +490,64 @@ mod tests {
         plan: Plan,
         kube: Kube,
         agent: Arc<str>,
-        calls_owner: bool,
-        victim: Option<u32>,
+        calls_user: bool,
+        target: Option<u32>,
         now: Duration,
     }
 
     impl Bench {
-        fn new(mishap: Option<&str>) -> Self {
+        fn new(fault_kind: Option<&str>) -> Self {
             let plan = Plan::new(Shape::of(Topology::Compact), 1, 60.0).unwrap();
             let site = Site::new(0, plan.shape.needs().unwrap()).unwrap();
-            let fault = mishap.map(|mishap| mishap.parse().unwrap());
+            let fault = fault_kind.map(|fault_kind| fault_kind.parse().unwrap());
             let host = SimHost::at(InfraEnvId::default(), 1, site.host(1), Build::ControlPlane);
             let mut machine = Machine::new(host, fault, Random::new(1));
-            let mut out = Outbox::new(Duration::ZERO, 0);
+            let mut out = ActionSink::new(Duration::ZERO, 0);
             machine.switch_on(InfraEnvId::default(), &mut out);
             let now = out.take()[0].0;
             let kube = Kube::new(3);
-            Self { machine, plan, kube, agent: "sim".into(), calls_owner: false, victim: None, now }
+            Self { machine, plan, kube, agent: "sim".into(), calls_user: false, target: None, now }
         }
 
         fn act(
             &mut self,
-            act: impl FnOnce(&mut Machine, &mut Neighbourhood<'_>, &mut Outbox),
-        ) -> Vec<(Duration, Deed)> {
-            let mut out = Outbox::new(self.now, 1_000_000);
-            let mut around = Neighbourhood {
+            act: impl FnOnce(&mut Machine, &mut ClusterContext<'_>, &mut ActionSink),
+        ) -> Vec<(Duration, Effect)> {
+            let mut out = ActionSink::new(self.now, 1_000_000);
+            let mut context = ClusterContext {
                 plan: &self.plan,
                 site: Site::new(0, self.plan.shape.needs().unwrap()).unwrap(),
                 first: 0,
                 kube: &mut self.kube,
                 agent: &mut self.agent,
-                calls_owner: &mut self.calls_owner,
-                victim: &mut self.victim,
+                calls_user: &mut self.calls_user,
+                target: &mut self.target,
             };
-            act(&mut self.machine, &mut around, &mut out);
+            act(&mut self.machine, &mut context, &mut out);
             out.take()
         }
 
-        fn wake(&mut self) -> Vec<(Duration, Deed)> {
+        fn wake(&mut self) -> Vec<(Duration, Effect)> {
             self.act(Machine::woken)
         }
 
-        fn answer(&mut self, status: u16, body: &Value) -> Vec<(Duration, Deed)> {
+        fn answer(&mut self, status: u16, body: &Value) -> Vec<(Duration, Effect)> {
             let answer = Answer { status, body: Bytes::from(body.to_string()) };
-            self.act(|machine, around, out| machine.answered(&answer, around, out))
+            self.act(|machine, context, out| machine.answered(&answer, context, out))
         }
 
         /// Registers, and answers the first poll.
-        fn polled(&mut self, steps: &Value) -> Vec<(Duration, Deed)> {
+        fn polled(&mut self, steps: &Value) -> Vec<(Duration, Effect)> {
             self.wake();
             self.answer(201, &json!({}));
             self.answer(200, steps)
         }
     }
 
-    fn calls(deeds: &[(Duration, Deed)]) -> Vec<(Duration, String, Value)> {
-        let sent = deeds.iter().filter_map(|(delay, deed)| match deed {
-            Deed::Send(call) => Some((*delay, call)),
-            Deed::Wake(_) => None,
+    fn calls(effects: &[(Duration, Effect)]) -> Vec<(Duration, String, Value)> {
+        let sent = effects.iter().filter_map(|(delay, effect)| match effect {
+            Effect::Send(call) => Some((*delay, call)),
+            Effect::Wake(_) => None,
         });
         sent.map(|(delay, call)| {
             let body = serde_json::from_slice(&call.body).unwrap_or(Value::Null);
@@ -553,14 +572,14 @@ mod tests {
     #[test]
     fn it_registers_polls_and_tells_the_same_once() {
         let mut bench = Bench::new(None);
-        let deeds = bench.wake();
+        let effects = bench.wake();
         assert!(
-            calls(&deeds)[0].1.starts_with("POST") && calls(&deeds)[0].1.ends_with("/hosts"),
-            "{deeds:?}"
+            calls(&effects)[0].1.starts_with("POST") && calls(&effects)[0].1.ends_with("/hosts"),
+            "{effects:?}"
         );
         assert!(bench.wake().is_empty(), "an old wake-up");
-        let deeds = bench.answer(201, &json!({}));
-        assert!(calls(&deeds)[0].1.ends_with("/instructions?timestamp=1000000"), "{deeds:?}");
+        let effects = bench.answer(201, &json!({}));
+        assert!(calls(&effects)[0].1.ends_with("/instructions?timestamp=1000000"), "{effects:?}");
         let told = calls(&bench.answer(200, &steps()));
         assert_eq!(
             told.iter().map(|call| &call.2["step_type"]).collect::<Vec<_>>(),
@@ -570,7 +589,7 @@ mod tests {
         assert_eq!(calls(&bench.wake()).len(), 1);
         assert!(calls(&bench.answer(200, &steps())).is_empty());
         let refused = Answer { status: 400, body: Bytes::new() };
-        bench.act(|machine, around, out| machine.told(StepType::Inventory, &refused, around, out));
+        bench.act(|machine, context, out| machine.told(StepType::Inventory, &refused, context, out));
         bench.now += Duration::from_secs(60);
         bench.wake();
         assert_eq!(calls(&bench.answer(200, &steps()))[0].2["step_type"], "inventory");
@@ -583,9 +602,9 @@ mod tests {
         bench.answer(201, &json!({}));
         let mut pauses = Vec::new();
         for _ in 0..20 {
-            let deeds = bench.answer(500, &json!({}));
-            pauses.push(deeds[0].0);
-            bench.now += deeds[0].0;
+            let effects = bench.answer(500, &json!({}));
+            pauses.push(effects[0].0);
+            bench.now += effects[0].0;
             assert_eq!(calls(&bench.wake()).len(), 1);
         }
         assert!(pauses[0] < Duration::from_secs(1) && pauses[19] > Duration::from_secs(40), "{pauses:?}");
@@ -614,11 +633,11 @@ mod tests {
             calls(&bench.answer(201, &json!({})))[0].1.rsplit('=').next().unwrap().to_owned()
         };
         let mut first = Bench::new(Some("clock:master"));
-        assert_eq!((clock(&mut first), first.victim), ("1003900".to_owned(), Some(1)));
-        let mut later = Bench { victim: Some(0), ..Bench::new(Some("clock:master")) };
-        assert_eq!((clock(&mut later), later.victim), ("1000000".to_owned(), Some(0)));
+        assert_eq!((clock(&mut first), first.target), ("1003900".to_owned(), Some(1)));
+        let mut later = Bench { target: Some(0), ..Bench::new(Some("clock:master")) };
+        assert_eq!((clock(&mut later), later.target), ("1000000".to_owned(), Some(0)));
         let mut other = Bench::new(Some("clock:worker"));
-        assert_eq!((clock(&mut other), other.victim), ("1000000".to_owned(), None));
+        assert_eq!((clock(&mut other), other.target), ("1000000".to_owned(), None));
     }
 
     #[test]
@@ -644,9 +663,9 @@ mod tests {
         ]}));
         assert_eq!(calls(&told)[0].2["step_id"], Value::Null);
         let done = Answer { status: 204, body: Bytes::new() };
-        let deeds =
-            bench.act(|machine, around, out| machine.told(StepType::UpgradeAgent, &done, around, out));
-        assert_eq!(calls(&deeds)[0].2["discovery_agent_version"], "quay.io/a/agent:2");
+        let effects =
+            bench.act(|machine, context, out| machine.told(StepType::UpgradeAgent, &done, context, out));
+        assert_eq!(calls(&effects)[0].2["discovery_agent_version"], "quay.io/a/agent:2");
     }
 
     fn install() -> Value {
@@ -663,12 +682,12 @@ mod tests {
     fn installed(bench: &mut Bench) {
         let mut answer = None;
         for _ in 0..1000 {
-            let deeds = bench.act(|machine, around, out| machine.install(answer.as_ref(), around, out));
-            let own = deeds
+            let effects = bench.act(|machine, context, out| machine.install(answer.as_ref(), context, out));
+            let own = effects
                 .iter()
-                .any(|(_, deed)| matches!(deed, Deed::Send(Call { from: Process::Installer(_), .. })));
+                .any(|(_, effect)| matches!(effect, Effect::Send(Call { from: Process::Installer(_), .. })));
             answer = own.then(|| Answer { status: 200, body: Bytes::new() });
-            bench.now += deeds.iter().map(|(delay, _)| *delay).max().unwrap_or_default();
+            bench.now += effects.iter().map(|(delay, _)| *delay).max().unwrap_or_default();
             if bench.machine.phase == Phase::Node || bench.machine.stray_until.is_some() {
                 return;
             }
@@ -680,9 +699,9 @@ mod tests {
     fn an_installed_machine_polls_no_more() {
         let mut bench = Bench::new(None);
         assert!(calls(&bench.polled(&install())).is_empty());
-        let again = calls(&bench.act(|machine, around, out| {
+        let again = calls(&bench.act(|machine, context, out| {
             machine.phase = Phase::Polling;
-            machine.answered(&Answer { status: 200, body: install().to_string().into() }, around, out);
+            machine.answered(&Answer { status: 200, body: install().to_string().into() }, context, out);
         }));
         assert_eq!(again[0].2["exit_code"], 125);
         installed(&mut bench);

@@ -10,14 +10,14 @@ use crate::world::Site;
 /// How a cluster of several nodes is reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Network {
-    /// At virtual addresses that the owner chose.
+    /// At virtual addresses that the user chose.
     #[default]
     Vips,
     /// At virtual addresses that a DHCP server gives; OpenShift knows that up to 4.14.
     DhcpVips,
     /// At virtual addresses of IPv4 and IPv6.
     DualStack,
-    /// Through a load balancer of the owner's.
+    /// Through a load balancer of the user's.
     UserManaged,
 }
 
@@ -121,7 +121,7 @@ impl Platform {
         }
     }
 
-    /// Whether the owner has to bring the load balancer.
+    /// Whether the user has to bring the load balancer.
     pub const fn is_user_managed(self) -> bool {
         matches!(self, Self::None | Self::Oci | Self::External)
     }

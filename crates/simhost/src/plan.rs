@@ -6,7 +6,7 @@ use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 
-use crate::fault::{Fault, Faults, Victim};
+use crate::fault::{Fault, FaultTarget, Faults};
 use crate::network::{Network, Platform};
 use crate::random::Random;
 use crate::topology::{Build, Topology};
@@ -49,7 +49,7 @@ pub enum PlanError {
     Role { fault: Fault, topology: Topology },
     #[error("{0} strikes before the service has chosen the bootstrap host")]
     Early(Fault),
-    #[error("of the faults of a cluster one may name its victim by a role, not {0}")]
+    #[error("of the faults of a cluster one may name its target by a role, not {0}")]
     Roles(Faults),
     #[error("there must be a cluster")]
     NoCluster,
@@ -215,20 +215,20 @@ impl Plan {
     pub fn with_faults(mut self, faults: Vec<Faults>) -> Result<Self, PlanError> {
         let last = self.all_hosts - 1;
         for fault in faults.iter().flat_map(|faults| &faults.0) {
-            match fault.victim {
-                Victim::Place(place) if place > last => {
+            match fault.target {
+                FaultTarget::Place(place) if place > last => {
                     return Err(PlanError::Place { fault: *fault, place, last });
                 }
-                Victim::Role(HostRole::Bootstrap) if fault.is_early() && self.shape.hosts > 1 => {
+                FaultTarget::Role(HostRole::Bootstrap) if fault.is_early() && self.shape.hosts > 1 => {
                     return Err(PlanError::Early(*fault));
                 }
-                Victim::Role(role) if !(0..=last).any(|place| self.shape.may_be(place, role)) => {
+                FaultTarget::Role(role) if !(0..=last).any(|place| self.shape.may_be(place, role)) => {
                     return Err(PlanError::Role { fault: *fault, topology: self.shape.topology });
                 }
                 _ => {}
             }
         }
-        let by_role = |fault: &&Fault| matches!(fault.victim, Victim::Role(_));
+        let by_role = |fault: &&Fault| matches!(fault.target, FaultTarget::Role(_));
         if let Some(several) = faults.iter().find(|faults| faults.0.iter().filter(by_role).count() > 1) {
             return Err(PlanError::Roles(several.clone()));
         }
@@ -259,10 +259,10 @@ impl Plan {
 
     /// Whether a fault may strike the host at a place of a cluster.
     pub fn may_strike(&self, cluster: u32, fault: Fault, place: u32) -> bool {
-        match fault.victim {
-            Victim::Drawn => place == Random::of(self.seed ^ 0xfa17, cluster).below(self.shape.hosts),
-            Victim::Place(wanted) => place == wanted,
-            Victim::Role(role) => self.shape.may_be(place, role),
+        match fault.target {
+            FaultTarget::Drawn => place == Random::of(self.seed ^ 0xfa17, cluster).below(self.shape.hosts),
+            FaultTarget::Place(wanted) => place == wanted,
+            FaultTarget::Role(role) => self.shape.may_be(place, role),
         }
     }
 

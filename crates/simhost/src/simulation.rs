@@ -1,4 +1,4 @@
-//! All machines, clusters and owners of a simulation. It does no I/O: whoever drives it brings wake-ups and answers.
+//! All machines, clusters and users of a simulation. It does no I/O: whoever drives it brings wake-ups and answers.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,15 +9,15 @@ use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use serde::Serialize;
 
+use crate::action::{ActionSink, Answer, Process};
 use crate::controller::{self, Controller};
-use crate::fault::{Fault, Mishap, Victim};
+use crate::fault::{Fault, FaultKind, FaultTarget};
 use crate::host::SimHost;
 use crate::kube::Kube;
-use crate::machine::{Machine, Neighbourhood};
-use crate::outbox::{Answer, Outbox, Process};
-use crate::owner::{self, Look, News, Owner};
+use crate::machine::{ClusterContext, Machine};
 use crate::plan::Plan;
 use crate::random::Random;
+use crate::user::{self, ClusterView, Transition, User};
 use crate::world::Site;
 
 /// The agent's version before a service asks for another.
@@ -28,12 +28,12 @@ const REFUSALS: usize = 50;
 /// One cluster and those who live in it.
 struct Cluster {
     site: Site,
-    owner: Owner,
+    user: User,
     controller: Controller,
     kube: Kube,
-    mishaps: Vec<Mishap>,
+    fault_kinds: Vec<FaultKind>,
     /// Index of the host that was struck for its role.
-    victim: Option<u32>,
+    target: Option<u32>,
 }
 
 /// A simulation.
@@ -53,7 +53,7 @@ pub struct ClusterResult {
     pub id: Option<ClusterId>,
     pub name: String,
     #[serde(flatten)]
-    pub look: Look,
+    pub look: ClusterView,
     pub expected: ClusterStatus,
     pub as_expected: bool,
     /// What was done wrong on purpose, and by which hosts.
@@ -74,11 +74,11 @@ impl Simulation {
             .zip(0..)
             .map(|(site, index)| Cluster {
                 site,
-                owner: Owner::new(index),
+                user: User::new(index),
                 controller: Controller::new(index),
                 kube: Kube::new(plan.shape.hosts),
-                mishaps: plan.strikes(index).map(|fault| fault.mishap).collect(),
-                victim: None,
+                fault_kinds: plan.strikes(index).map(|fault| fault.kind).collect(),
+                target: None,
             })
             .collect();
         let machines = clusters
@@ -107,10 +107,10 @@ impl Simulation {
     }
 
     /// Begins.
-    pub fn start(&mut self, out: &mut Outbox) {
+    pub fn start(&mut self, out: &mut ActionSink) {
         for index in 0..self.plan.clusters {
-            let news = self.with_owner(index, out, Owner::start);
-            self.act_on(index, news, out);
+            let transition = self.with_user(index, out, User::start);
+            self.act_on(index, transition, out);
         }
     }
 
@@ -125,11 +125,11 @@ impl Simulation {
     }
 
     /// A process's time has come.
-    pub fn woken(&mut self, process: Process, out: &mut Outbox) {
+    pub fn woken(&mut self, process: Process, out: &mut ActionSink) {
         match process {
-            Process::Owner(index) => {
+            Process::User(index) => {
                 if let Some(cluster) = self.clusters.get_mut(index as usize) {
-                    cluster.owner.woken(out);
+                    cluster.user.woken(out);
                 }
             }
             Process::Controller(index) => {
@@ -137,37 +137,39 @@ impl Simulation {
             }
             Process::Agent(host) => self.with_machine(host, out, Machine::woken),
             Process::Installer(host) => {
-                self.with_machine(host, out, |machine, around, out| machine.install(None, around, out));
+                self.with_machine(host, out, |machine, context, out| machine.install(None, context, out));
             }
             Process::Step(..) => {}
         }
     }
 
     /// The service has answered a process.
-    pub fn answered(&mut self, process: Process, answer: &Answer, out: &mut Outbox) {
+    pub fn answered(&mut self, process: Process, answer: &Answer, out: &mut ActionSink) {
         if !answer.is_success() {
             self.note(process, answer);
         }
         match process {
-            Process::Owner(index) => {
-                let news =
-                    self.with_owner(index, out, |owner, around, out| owner.answered(answer, around, out));
-                self.act_on(index, news, out);
+            Process::User(index) => {
+                let transition =
+                    self.with_user(index, out, |user, context, out| user.answered(answer, context, out));
+                self.act_on(index, transition, out);
             }
             Process::Controller(index) => {
-                self.with_controller(index, out, |controller, around, out| {
-                    controller.answered(answer, around, out);
+                self.with_controller(index, out, |controller, context, out| {
+                    controller.answered(answer, context, out);
                 });
             }
             Process::Agent(host) => {
-                self.with_machine(host, out, |machine, around, out| machine.answered(answer, around, out));
+                self.with_machine(host, out, |machine, context, out| machine.answered(answer, context, out));
             }
             Process::Step(host, kind) => {
-                self.with_machine(host, out, |machine, around, out| machine.told(kind, answer, around, out));
+                self.with_machine(host, out, |machine, context, out| {
+                    machine.told(kind, answer, context, out);
+                });
             }
             Process::Installer(host) => {
-                self.with_machine(host, out, |machine, around, out| {
-                    machine.install(Some(answer), around, out);
+                self.with_machine(host, out, |machine, context, out| {
+                    machine.install(Some(answer), context, out);
                 });
             }
         }
@@ -175,30 +177,30 @@ impl Simulation {
 
     fn note(&mut self, process: Process, answer: &Answer) {
         let who = match process {
-            Process::Owner(_) => "owner".to_owned(),
+            Process::User(_) => "user".to_owned(),
             Process::Agent(_) => "agent".to_owned(),
             Process::Step(_, kind) => format!("step {kind}"),
             Process::Installer(_) => "installer".to_owned(),
             Process::Controller(_) => "controller".to_owned(),
         };
-        let said = format!("{who}: {}", owner::reason(answer));
+        let said = format!("{who}: {}", user::reason(answer));
         if self.refusals.len() < REFUSALS || self.refusals.contains_key(&said) {
             *self.refusals.entry(said).or_default() += 1;
         }
     }
 
-    fn act_on(&mut self, index: u32, news: News, out: &mut Outbox) {
+    fn act_on(&mut self, index: u32, transition: Transition, out: &mut ActionSink) {
         let (day1, all) = (self.plan.shape.hosts, self.plan.all_hosts());
-        match news {
-            News::None => {}
-            News::InfraEnv(id) => {
+        match transition {
+            Transition::None => {}
+            Transition::InfraEnv(id) => {
                 self.switch_on(index, 0..day1, id, out);
                 // An existing cluster may be installed by someone else.
                 if self.plan.existing.is_some() {
                     self.start_controller(index, out);
                 }
             }
-            News::Installing(roles) => {
+            Transition::Installing(roles) => {
                 let first = self.plan.first_host(index) as usize;
                 for machine in self.machines.iter_mut().skip(first).take(all as usize) {
                     if let Some((_, role)) = roles.iter().find(|(id, _)| *id == machine.host.id) {
@@ -209,17 +211,17 @@ impl Simulation {
                     self.start_controller(index, out);
                 }
             }
-            News::Reset(id) => {
+            Transition::Reset(id) => {
                 if let Some(cluster) = self.clusters.get_mut(index as usize) {
                     cluster.kube = Kube::new(day1);
                 }
                 self.switch_on(index, 0..day1, id, out);
             }
-            News::Open(id) => self.switch_on(index, day1..all, id, out),
+            Transition::Open(id) => self.switch_on(index, day1..all, id, out),
         }
     }
 
-    fn switch_on(&mut self, index: u32, places: Range<u32>, infra_env: InfraEnvId, out: &mut Outbox) {
+    fn switch_on(&mut self, index: u32, places: Range<u32>, infra_env: InfraEnvId, out: &mut ActionSink) {
         let first = self.plan.first_host(index);
         let machines = self.machines.iter_mut().skip((first + places.start) as usize);
         for machine in machines.take(places.len()) {
@@ -227,7 +229,7 @@ impl Simulation {
         }
     }
 
-    fn start_controller(&mut self, index: u32, out: &mut Outbox) {
+    fn start_controller(&mut self, index: u32, out: &mut ActionSink) {
         let Some(cluster) = self.clusters.get_mut(index as usize) else { return };
         if self.plan.other_controller {
             cluster.kube.announced = true;
@@ -236,74 +238,73 @@ impl Simulation {
         }
     }
 
-    fn with_owner(
+    fn with_user(
         &mut self,
         index: u32,
-        out: &mut Outbox,
-        act: impl FnOnce(&mut Owner, &owner::Around<'_>, &mut Outbox) -> News,
-    ) -> News {
-        let Some(cluster) = self.clusters.get_mut(index as usize) else { return News::None };
-        let before = cluster.owner.has_ended();
-        let around = owner::Around { plan: &self.plan, site: cluster.site };
-        let news = act(&mut cluster.owner, &around, out);
-        if !before && cluster.owner.has_ended() {
+        out: &mut ActionSink,
+        act: impl FnOnce(&mut User, &user::Context<'_>, &mut ActionSink) -> Transition,
+    ) -> Transition {
+        let Some(cluster) = self.clusters.get_mut(index as usize) else { return Transition::None };
+        let before = cluster.user.has_ended();
+        let context = user::Context { plan: &self.plan, site: cluster.site };
+        let transition = act(&mut cluster.user, &context, out);
+        if !before && cluster.user.has_ended() {
             self.running -= 1;
         }
-        news
+        transition
     }
 
     fn with_controller(
         &mut self,
         index: u32,
-        out: &mut Outbox,
-        act: impl FnOnce(&mut Controller, &mut controller::Around<'_>, &mut Outbox),
+        out: &mut ActionSink,
+        act: impl FnOnce(&mut Controller, &mut controller::Context<'_>, &mut ActionSink),
     ) {
         let Some(cluster) = self.clusters.get_mut(index as usize) else { return };
-        let Some((cluster_id, infra_env_id)) = cluster.owner.cluster_id.zip(cluster.owner.infra_env_id)
-        else {
+        let Some((cluster_id, infra_env_id)) = cluster.user.cluster_id.zip(cluster.user.infra_env_id) else {
             return;
         };
-        let mut around = controller::Around {
+        let mut context = controller::Context {
             cluster_id,
             infra_env_id,
             first: self.plan.first_host(index),
             kube: &mut cluster.kube,
-            mishaps: &cluster.mishaps,
+            fault_kinds: &cluster.fault_kinds,
         };
-        act(&mut cluster.controller, &mut around, out);
+        act(&mut cluster.controller, &mut context, out);
     }
 
     fn with_machine(
         &mut self,
         host: u32,
-        out: &mut Outbox,
-        act: impl FnOnce(&mut Machine, &mut Neighbourhood<'_>, &mut Outbox),
+        out: &mut ActionSink,
+        act: impl FnOnce(&mut Machine, &mut ClusterContext<'_>, &mut ActionSink),
     ) {
         let index = host / self.plan.all_hosts();
         let Some(cluster) = self.clusters.get_mut(index as usize) else { return };
         let Some(machine) = self.machines.get_mut(host as usize) else { return };
-        let mut calls_owner = false;
-        let mut around = Neighbourhood {
+        let mut calls_user = false;
+        let mut context = ClusterContext {
             plan: &self.plan,
             site: cluster.site,
             first: self.plan.first_host(index),
             kube: &mut cluster.kube,
             agent: &mut self.agent,
-            calls_owner: &mut calls_owner,
-            victim: &mut cluster.victim,
+            calls_user: &mut calls_user,
+            target: &mut cluster.target,
         };
-        act(machine, &mut around, out);
-        if calls_owner {
-            cluster.owner.called(out);
+        act(machine, &mut context, out);
+        if calls_user {
+            cluster.user.called(out);
         }
     }
 
     /// The clusters as they were seen last.
-    pub fn looks(&self) -> impl Iterator<Item = (String, &Look)> {
+    pub fn views(&self) -> impl Iterator<Item = (String, &ClusterView)> {
         self.clusters
             .iter()
             .zip(0..)
-            .map(|(cluster, index)| (self.plan.cluster_name(index), &cluster.owner.look))
+            .map(|(cluster, index)| (self.plan.cluster_name(index), &cluster.user.look))
     }
 
     /// What the service refused, and how often.
@@ -316,39 +317,39 @@ impl Simulation {
         let clusters = self.clusters.iter().zip(0..);
         clusters
             .map(|(cluster, index)| {
-                let owner = &cluster.owner;
+                let user = &cluster.user;
                 let expected = self.plan.outcome(index);
                 let as_expected =
-                    owner.has_ended() && owner.trouble.is_none() && owner.look.status == Some(expected);
+                    user.has_ended() && user.trouble.is_none() && user.look.status == Some(expected);
                 ClusterResult {
-                    id: owner.cluster_id,
+                    id: user.cluster_id,
                     name: self.plan.cluster_name(index),
-                    look: owner.look.clone(),
+                    look: user.look.clone(),
                     expected,
                     as_expected,
                     fault: self.struck(index),
-                    trouble: match owner.has_ended() {
-                        true => owner.trouble.clone(),
+                    trouble: match user.has_ended() {
+                        true => user.trouble.clone(),
                         false => Some("the simulation ended before it did".to_owned()),
                     },
-                    simulated_seconds: owner.ended_at.unwrap_or(now).as_secs(),
+                    simulated_seconds: user.ended_at.unwrap_or(now).as_secs(),
                 }
             })
             .collect()
     }
 
     /// The place of the host that a cluster's fault has struck for its role.
-    pub fn victim(&self, cluster: u32) -> Option<u32> {
-        Some(self.clusters.get(cluster as usize)?.victim? - self.plan.first_host(cluster))
+    pub fn target(&self, cluster: u32) -> Option<u32> {
+        Some(self.clusters.get(cluster as usize)?.target? - self.plan.first_host(cluster))
     }
 
     /// What struck a cluster, and where.
     fn struck(&self, cluster: u32) -> Option<String> {
         let first = self.plan.first_host(cluster);
         let told = self.plan.strikes(cluster).map(|fault| {
-            let place = match fault.victim {
-                Victim::Role(_) => self.victim(cluster),
-                Victim::Drawn | Victim::Place(_) => {
+            let place = match fault.target {
+                FaultTarget::Role(_) => self.target(cluster),
+                FaultTarget::Drawn | FaultTarget::Place(_) => {
                     (0..self.plan.all_hosts()).find(|place| self.plan.may_strike(cluster, fault, *place))
                 }
             };

@@ -22,7 +22,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::fault::Mishap;
+use crate::fault::FaultKind;
 use crate::host::SimHost;
 use crate::inventory::INTERFACE;
 use crate::random::Random;
@@ -60,10 +60,10 @@ impl Printed {
 }
 
 /// The reply of a host to a step. `install` and `logs-gather` are answered when what they start has been started.
-pub fn reply(host: &SimHost, site: Site, mishap: Option<Mishap>, step: &Step) -> StepReply {
+pub fn reply(host: &SimHost, site: Site, fault_kind: Option<FaultKind>, step: &Step) -> StepReply {
     let kind = step.step_type.unwrap_or(StepType::Execute);
     let args = step.args.as_deref().unwrap_or_default();
-    let printed = printed(host, site, mishap, kind, args)
+    let printed = printed(host, site, fault_kind, kind, args)
         .unwrap_or_else(|error| Printed::failed(NOT_RUN, &format!("{kind}: {error}")));
     StepReply {
         step_type: step.step_type,
@@ -87,7 +87,7 @@ pub fn duration(kind: StepType, random: &mut Random) -> Duration {
 fn printed(
     host: &SimHost,
     site: Site,
-    mishap: Option<Mishap>,
+    fault_kind: Option<FaultKind>,
     kind: StepType,
     args: &[String],
 ) -> Result<Printed, serde_json::Error> {
@@ -99,8 +99,8 @@ fn printed(
         StepType::ApiVipConnectivityCheck => Printed::json(&ignition(read(args)?)),
         StepType::TangConnectivityCheck => tang(&read(args)?)?,
         StepType::NtpSynchronizer => Printed::json(&ntp(&read(args)?)),
-        StepType::InstallationDiskSpeedCheck => disk_speed(mishap, read(args)?),
-        StepType::ContainerImageAvailability => images(mishap, read(args)?),
+        StepType::InstallationDiskSpeedCheck => disk_speed(fault_kind, read(args)?),
+        StepType::ContainerImageAvailability => images(fault_kind, read(args)?),
         StepType::DomainResolution => Printed::json(&names(site, &read(args)?)),
         StepType::VerifyVips => Printed::json(&vips(site, read(args)?)),
         StepType::UpgradeAgent => {
@@ -245,23 +245,26 @@ fn ntp(request: &NtpSynchronizationRequest) -> NtpSynchronizationResponse {
     NtpSynchronizationResponse { ntp_sources: Some(sources.collect()) }
 }
 
-fn disk_speed(mishap: Option<Mishap>, DiskSpeedCheckRequest { path }: DiskSpeedCheckRequest) -> Printed {
+fn disk_speed(
+    fault_kind: Option<FaultKind>,
+    DiskSpeedCheckRequest { path }: DiskSpeedCheckRequest,
+) -> Printed {
     let (good, slow) = SYNC_MS;
-    match mishap {
-        Some(Mishap::BrokenDisk) => {
+    match fault_kind {
+        Some(FaultKind::BrokenDisk) => {
             let measured = DiskSpeedCheckResponse { io_sync_duration: 0, path: path.clone() };
             let error = format!(
                 "Could not get I/O performance for path {path} (fio exit code: 1, stderr: Input/output error)"
             );
             Printed { error, ..Printed::json_with(NOT_RUN, &measured) }
         }
-        Some(Mishap::SlowDisk) => Printed::json(&DiskSpeedCheckResponse { io_sync_duration: slow, path }),
+        Some(FaultKind::SlowDisk) => Printed::json(&DiskSpeedCheckResponse { io_sync_duration: slow, path }),
         _ => Printed::json(&DiskSpeedCheckResponse { io_sync_duration: good, path }),
     }
 }
 
-fn images(mishap: Option<Mishap>, request: ContainerImageAvailabilityRequest) -> Printed {
-    let fails = mishap == Some(Mishap::ImagePull);
+fn images(fault_kind: Option<FaultKind>, request: ContainerImageAvailabilityRequest) -> Printed {
+    let fails = fault_kind == Some(FaultKind::ImagePull);
     let images = request.images.into_iter().map(|name| {
         if fails {
             let result = Some(ContainerImageAvailabilityResult::Failure);
@@ -315,7 +318,7 @@ mod tests {
     use crate::topology::Build;
     use crate::world::Needs;
 
-    fn answer(mishap: Option<Mishap>, kind: StepType, args: &Value) -> (i64, Value) {
+    fn answer(fault_kind: Option<FaultKind>, kind: StepType, args: &Value) -> (i64, Value) {
         let site = Site::new(0, Needs { hosts: 3, vips: true, dual: false }).unwrap();
         let host = SimHost::at(InfraEnvId::default(), 1, site.host(1), Build::ControlPlane);
         let step = Step {
@@ -323,7 +326,7 @@ mod tests {
             step_id: format!("{kind}-00000001"),
             args: Some(vec![args.to_string()]),
         };
-        let reply = reply(&host, site, mishap, &step);
+        let reply = reply(&host, site, fault_kind, &step);
         assert_eq!((reply.step_type, &reply.step_id), (Some(kind), &step.step_id));
         (reply.exit_code, serde_json::from_str(&reply.output).unwrap_or(Value::Null))
     }
@@ -364,13 +367,16 @@ mod tests {
     fn disks_and_images_fail_when_they_are_to() {
         let disk = json!({"path": "/dev/sda"});
         assert_eq!(answer(None, StepType::InstallationDiskSpeedCheck, &disk).1["io_sync_duration"], 2);
-        let slow = answer(Some(Mishap::SlowDisk), StepType::InstallationDiskSpeedCheck, &disk);
+        let slow = answer(Some(FaultKind::SlowDisk), StepType::InstallationDiskSpeedCheck, &disk);
         assert_eq!((slow.0, &slow.1["io_sync_duration"]), (0, &json!(45)));
-        assert_eq!(answer(Some(Mishap::BrokenDisk), StepType::InstallationDiskSpeedCheck, &disk).0, NOT_RUN);
+        assert_eq!(
+            answer(Some(FaultKind::BrokenDisk), StepType::InstallationDiskSpeedCheck, &disk).0,
+            NOT_RUN
+        );
         let images = json!({"images": ["quay.io/a:1"], "timeout": 960});
         let good = answer(None, StepType::ContainerImageAvailability, &images);
         assert_eq!((good.0, &good.1["images"][0]["result"]), (0, &json!("success")));
-        let bad = answer(Some(Mishap::ImagePull), StepType::ContainerImageAvailability, &images);
+        let bad = answer(Some(FaultKind::ImagePull), StepType::ContainerImageAvailability, &images);
         assert_eq!((bad.0, &bad.1["images"][0]["result"]), (2, &json!("failure")));
     }
 

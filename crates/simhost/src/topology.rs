@@ -110,7 +110,7 @@ impl Topology {
         }
     }
 
-    /// Fields that the owner sets on the host at `place` of `hosts`; an empty object where the service finds out by itself.
+    /// Fields that the user sets on the host at `place` of `hosts`; an empty object where the service finds out by itself.
     pub fn host_fields(self, place: u32, hosts: u32) -> Value {
         match self {
             Self::Tnf => json!({"fencing_credentials": {

@@ -151,7 +151,7 @@ impl Site {
             .filter(move |address| !self.is_taken(IpAddr::V4(*address)))
     }
 
-    /// What a name resolves to: the cluster's own as its owner set them up, anything else somewhere outside.
+    /// What a name resolves to: the cluster's own as its user set them up, anything else somewhere outside.
     pub fn resolve(self, name: &str) -> Option<Ipv4Addr> {
         let name = name.trim_end_matches('.');
         if name.starts_with("validateNoWildcardDNS.") {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn names_lead_where_the_owner_wants() {
+    fn names_lead_where_the_user_wants() {
         let several = site(3, 3).unwrap();
         assert_eq!(several.resolve("api.c.example.com"), Some(several.api()));
         assert_eq!(several.resolve("console-openshift-console.apps.c.example.com"), Some(several.ingress()));

@@ -49,7 +49,7 @@ async fn a_restart_of_the_service_is_waited_for() {
         Server::with(&data, Otherwise { address: Some(address), ..Otherwise::default() }).await
     };
     let run = drive::run(&mut simulation, &target, LIMIT, |simulation, _| {
-        if simulation.looks().any(|(_, look)| !look.hosts.is_empty())
+        if simulation.views().any(|(_, look)| !look.hosts.is_empty())
             && let Some(registered) = registered.take()
         {
             registered.send(()).unwrap();

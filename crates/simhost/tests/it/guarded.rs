@@ -1,4 +1,4 @@
-//! A service that takes nobody without a token, and speaks TLS: hosts show the token of their infra-env, and the owner is
+//! A service that takes nobody without a token, and speaks TLS: hosts show the token of their infra-env, and the user is
 //! someone else.
 
 use std::path::Path;

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
-use assisted_simhost::outbox::{Answer, Call, Deed, Outbox};
+use assisted_simhost::action::{ActionSink, Answer, Call, Effect};
 use assisted_simhost::simulation::Simulation;
 use assisted_wire::host::HostStage;
 use serde_json::{Value, json};
@@ -98,15 +98,15 @@ impl Model {
     /// Runs a simulation to its end, or for six simulated hours.
     pub(crate) fn run(&mut self, simulation: &mut Simulation) -> Duration {
         let mut heap = BinaryHeap::new();
-        let mut deeds = BTreeMap::new();
+        let mut effects = BTreeMap::new();
         let mut number = 0_u64;
         let mut now = Duration::ZERO;
-        let mut out = Outbox::new(now, 0);
+        let mut out = ActionSink::new(now, 0);
         simulation.start(&mut out);
         loop {
-            for (delay, deed) in out.take() {
+            for (delay, effect) in out.take() {
                 heap.push(Reverse((now + delay, number)));
-                deeds.insert(number, deed);
+                effects.insert(number, effect);
                 number += 1;
             }
             let Some(Reverse((at, next))) = heap.pop() else { return now };
@@ -114,10 +114,10 @@ impl Model {
                 return now;
             }
             now = at;
-            out = Outbox::new(now, 0);
-            match deeds.remove(&next).unwrap() {
-                Deed::Wake(process) => simulation.woken(process, &mut out),
-                Deed::Send(call) => {
+            out = ActionSink::new(now, 0);
+            match effects.remove(&next).unwrap() {
+                Effect::Wake(process) => simulation.woken(process, &mut out),
+                Effect::Send(call) => {
                     let (status, body) = self.answer(&call);
                     let line = format!("{} {}", call.method, call.path);
                     if status >= 400 {

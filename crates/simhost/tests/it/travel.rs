@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use assisted_service::Clock;
+use assisted_simhost::action::{ActionSink, Call, Effect, Process};
 use assisted_simhost::connection::Connection;
-use assisted_simhost::outbox::{Call, Deed, Outbox, Process};
 use assisted_simhost::simulation::Simulation;
 use assisted_wire::operation::BASE_PATH;
 use hyper::Method;
@@ -23,7 +23,7 @@ use crate::service::{Data, Otherwise, Server};
 
 /// No installation takes longer, whatever goes wrong.
 const LONGEST: Duration = Duration::from_secs(30 * 3600);
-/// How long it goes on when all owners are content: logs are sent, other hosts notice.
+/// How long it goes on when all users are content: logs are sent, other hosts notice.
 const LINGER: Duration = Duration::from_secs(15 * 60);
 /// How long the service may work on one thing, in real time, before it is taken to hang.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -107,7 +107,7 @@ impl Travel {
     /// Runs a simulation until everyone is content, and a while longer.
     pub(crate) async fn run(&mut self, simulation: &mut Simulation) -> Duration {
         let mut heap = BinaryHeap::new();
-        let mut deeds: BTreeMap<u64, Deed> = BTreeMap::new();
+        let mut effects: BTreeMap<u64, Effect> = BTreeMap::new();
         let mut number = 0;
         let mut now = Duration::ZERO;
         let mut until = LONGEST;
@@ -115,9 +115,9 @@ impl Travel {
         simulation.start(&mut out);
         let mut due_at = self.settle().await;
         loop {
-            for (delay, deed) in out.take() {
+            for (delay, effect) in out.take() {
                 heap.push(Reverse((now + delay, number)));
-                deeds.insert(number, deed);
+                effects.insert(number, effect);
                 number += 1;
             }
             if simulation.is_over() && until == LONGEST {
@@ -134,12 +134,12 @@ impl Travel {
             if due_at.is_some_and(|at| at <= now) {
                 self.server.service.wake();
             } else if let Some(Reverse((_, next))) = heap.pop() {
-                match deeds.remove(&next).unwrap() {
-                    Deed::Wake(process) => {
+                match effects.remove(&next).unwrap() {
+                    Effect::Wake(process) => {
                         simulation.woken(process, &mut out);
                         continue;
                     }
-                    Deed::Send(call) => {
+                    Effect::Send(call) => {
                         let answer = self.connection.call(&call).await.unwrap();
                         simulation.answered(call.from, &answer, &mut out);
                         if !self.marks.iter().any(|marks| marks.has_changed().unwrap()) {
@@ -152,8 +152,8 @@ impl Travel {
         }
     }
 
-    fn outbox(&self, now: Duration) -> Outbox {
-        Outbox::new(now, self.time.now().as_second())
+    fn outbox(&self, now: Duration) -> ActionSink {
+        ActionSink::new(now, self.time.now().as_second())
     }
 
     /// Waits until the service has done everything that it has to do now; tells when it has something to do of itself, in
@@ -183,7 +183,7 @@ impl Travel {
 
     /// A file that has to be there.
     pub(crate) async fn download(&mut self, path: &str) -> Vec<u8> {
-        let call = Call::get(Process::Owner(0), format!("{BASE_PATH}/v2/{path}"));
+        let call = Call::get(Process::User(0), format!("{BASE_PATH}/v2/{path}"));
         let answer = self.connection.call(&call).await.unwrap();
         assert!(answer.is_success(), "{path}: {} {}", answer.status, String::from_utf8_lossy(&answer.body));
         answer.body.to_vec()

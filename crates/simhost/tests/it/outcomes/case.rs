@@ -1,6 +1,6 @@
-//! What can go wrong in clusters of a topology: each mishap, at each moment, on a host of each role.
+//! What can go wrong in clusters of a topology: each fault, at each moment, on a host of each role.
 
-use assisted_simhost::fault::{Fault, Faults, Mishap, Moment, Victim};
+use assisted_simhost::fault::{Fault, FaultKind, FaultTarget, Faults, Trigger};
 use assisted_simhost::plan::Shape;
 use assisted_simhost::topology::Topology;
 use assisted_wire::host::{HostRole, HostStage};
@@ -42,9 +42,9 @@ const OF_SINGLE_NODE: &[HostStage] =
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(crate) shape: Shape,
-    pub(crate) mishap: Mishap,
+    pub(crate) kind: FaultKind,
     /// `None`: all the time.
-    pub(crate) moment: Option<Moment>,
+    pub(crate) trigger: Option<Trigger>,
     /// `None`: it strikes the cluster, and no host of it.
     pub(crate) role: Option<HostRole>,
 }
@@ -65,39 +65,39 @@ fn roles(topology: Topology) -> &'static [HostRole] {
     }
 }
 
-fn moments(topology: Topology, role: HostRole) -> impl Iterator<Item = Moment> {
+fn triggers(topology: Topology, role: HostRole) -> impl Iterator<Item = Trigger> {
     let stages = match role {
         _ if topology == Topology::Sno => OF_SINGLE_NODE,
         Bootstrap => OF_BOOTSTRAP,
         Worker => OF_WORKER,
         _ => OF_MASTER,
     };
-    let stages = stages.iter().map(|stage| Moment::Stage(*stage));
-    [Moment::Discovery, Moment::Preparing].into_iter().chain(stages).chain([Moment::Finalizing])
+    let stages = stages.iter().map(|stage| Trigger::Stage(*stage));
+    [Trigger::Discovery, Trigger::Preparing].into_iter().chain(stages).chain([Trigger::Finalizing])
 }
 
 /// Every case of a topology.
 pub(crate) fn all(topology: Topology) -> Vec<Case> {
     let shape = shape(topology);
     let mut cases = Vec::new();
-    for mishap in Mishap::all() {
-        let case = Case { shape, mishap, moment: None, role: None };
-        if mishap.is_of_cluster() {
+    for fault_kind in FaultKind::all() {
+        let case = Case { shape, kind: fault_kind, trigger: None, role: None };
+        if fault_kind.is_of_cluster() {
             cases.push(case);
             continue;
         }
-        // The owner acts on the whole cluster; a host only tells when.
-        let owners = matches!(mishap, Mishap::Cancel | Mishap::Reset);
-        if owners {
-            let moments = [Moment::Preparing, Moment::Finalizing].map(Some);
-            cases.extend(moments.map(|moment| Case { moment, ..case }));
+        // The user acts on the whole cluster; a host only tells when.
+        let users_own = matches!(fault_kind, FaultKind::Cancel | FaultKind::Reset);
+        if users_own {
+            let triggers = [Trigger::Preparing, Trigger::Finalizing].map(Some);
+            cases.extend(triggers.map(|trigger| Case { trigger, ..case }));
         }
         for role in roles(topology) {
             let case = Case { role: Some(*role), ..case };
-            if mishap.has_moment() {
-                let of_host = |moment: &Moment| !owners || matches!(moment, Moment::Stage(_));
-                let moments = moments(topology, *role).filter(|moment| mishap.can_happen(*moment));
-                cases.extend(moments.filter(of_host).map(|moment| Case { moment: Some(moment), ..case }));
+            if fault_kind.has_trigger() {
+                let of_host = |trigger: &Trigger| !users_own || matches!(trigger, Trigger::Stage(_));
+                let triggers = triggers(topology, *role).filter(|trigger| fault_kind.can_happen(*trigger));
+                cases.extend(triggers.filter(of_host).map(|trigger| Case { trigger: Some(trigger), ..case }));
             } else {
                 cases.push(case);
             }
@@ -110,8 +110,8 @@ pub(crate) fn all(topology: Topology) -> Vec<Case> {
 impl Case {
     /// Its fault.
     pub(crate) fn fault(&self) -> Fault {
-        let victim = self.role.map_or(Victim::Drawn, Victim::Role);
-        Fault { mishap: self.mishap, moment: self.moment.unwrap_or(Moment::Discovery), victim }
+        let target = self.role.map_or(FaultTarget::Drawn, FaultTarget::Role);
+        Fault { kind: self.kind, trigger: self.trigger.unwrap_or(Trigger::Discovery), target }
     }
 
     pub(crate) fn faults(&self) -> Faults {
@@ -125,7 +125,7 @@ impl Case {
 
     fn can_be(&self) -> bool {
         let chosen_later = self.role == Some(Bootstrap) && self.fault().is_early() && !self.is_alone();
-        !(chosen_later || self.mishap == Mishap::WrongHost && self.is_alone())
+        !(chosen_later || self.kind == FaultKind::WrongHost && self.is_alone())
     }
 
     /// Whether the cluster can do without the host.
@@ -135,8 +135,8 @@ impl Case {
 
     /// The stage at which it happens.
     pub(crate) fn stage(&self) -> Option<HostStage> {
-        match self.moment? {
-            Moment::Stage(stage) => Some(stage),
+        match self.trigger? {
+            Trigger::Stage(stage) => Some(stage),
             _ => None,
         }
     }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::time::Duration;
 
-use assisted_simhost::fault::Mishap;
+use assisted_simhost::fault::FaultKind;
 use assisted_simhost::plan::{Plan, Shape};
 use assisted_simhost::simulation::{ClusterResult, Simulation};
 use assisted_simhost::topology::Topology;
@@ -54,8 +54,8 @@ async fn judge_together(data: &Data, cases: &[Case]) {
     let now = travel.run(&mut simulation).await;
     let mut wrong = String::new();
     for ((result, case), number) in simulation.results(now).iter().zip(cases).zip(0..) {
-        let victim = simulation.victim(number);
-        for complaint in complaints(&mut travel, case, result, victim).await {
+        let target = simulation.target(number);
+        for complaint in complaints(&mut travel, case, result, target).await {
             writeln!(wrong, "{}: {complaint}", case.fault()).unwrap();
         }
     }
@@ -78,7 +78,7 @@ async fn complaints(
     travel: &mut Travel,
     case: &Case,
     result: &ClusterResult,
-    victim: Option<u32>,
+    target: Option<u32>,
 ) -> Vec<String> {
     let rule = &RULES[rules::of(case)];
     let mut complaints = Vec::new();
@@ -93,12 +93,12 @@ async fn complaints(
     let mut hosts: Vec<_> = cluster["hosts"].as_array().unwrap().iter().collect();
     // Their ids have the order of their places.
     hosts.sort_by_key(|host| text(host, "id"));
-    let victim = victim.map(|place| place as usize);
-    complaints.extend(wrong_victim(case, victim.map(|place| hosts[place])));
+    let target = target.map(|place| place as usize);
+    complaints.extend(wrong_victim(case, target.map(|place| hosts[place])));
     for (place, host) in hosts.iter().enumerate() {
-        let posed = victim.is_some_and(|victim| place == (victim + 1) % hosts.len());
+        let posed = target.is_some_and(|target| place == (target + 1) % hosts.len());
         let expected = match &rule.others {
-            _ if victim == Some(place) => rule.struck,
+            _ if target == Some(place) => rule.struck,
             Others::Alike(all) => *all,
             Others::Bootstrap(special, _) if host["bootstrap"] == true => *special,
             Others::Posed(special, _) if posed => *special,
@@ -108,7 +108,7 @@ async fn complaints(
         let info = info.replace("{stage}", case.stage().map_or("", HostStage::as_str));
         let (is, said) = (text(host, "status"), text(host, "status_info"));
         if is != status.as_str() || !said.starts_with(&info) || !said.contains(names) {
-            let who = if victim == Some(place) { "the struck host" } else { "host" };
+            let who = if target == Some(place) { "the struck host" } else { "host" };
             let unfulfilled = unfulfilled(host);
             complaints.push(format!("{who} {place} is {is} ({said}), not {expected:?}; {unfulfilled:?}"));
         }
@@ -126,15 +126,15 @@ fn unfulfilled(host: &Value) -> Vec<String> {
 }
 
 /// Whether the wrong host was struck, or none.
-fn wrong_victim(case: &Case, victim: Option<&Value>) -> Option<String> {
-    let Some(wanted) = case.role else { return victim.map(|_| "a host was struck".to_owned()) };
-    // What the owner does strikes nobody, and after a reset a host may get another role.
-    let owners = matches!(case.mishap, Mishap::Cancel | Mishap::Reset);
-    let Some(host) = victim else { return (!owners).then(|| "nobody was struck".to_owned()) };
+fn wrong_victim(case: &Case, target: Option<&Value>) -> Option<String> {
+    let Some(wanted) = case.role else { return target.map(|_| "a host was struck".to_owned()) };
+    // What the user does strikes nobody, and after a reset a host may get another role.
+    let users_own = matches!(case.kind, FaultKind::Cancel | FaultKind::Reset);
+    let Some(host) = target else { return (!users_own).then(|| "nobody was struck".to_owned()) };
     let role = text(host, "role");
     let is_bootstrap = host["bootstrap"] == true;
     let fits = match wanted {
-        _ if owners => true,
+        _ if users_own => true,
         HostRole::Bootstrap => is_bootstrap,
         HostRole::Master if case.fault().is_early() => matches!(role, "master" | "auto-assign"),
         other => role == other.as_str() && !is_bootstrap,
@@ -142,7 +142,7 @@ fn wrong_victim(case: &Case, victim: Option<&Value>) -> Option<String> {
     (!fits).then(|| format!("a host of role {role}, bootstrap {is_bootstrap}, was struck"))
 }
 
-/// The cases that differ most: each mishap on a host of each role by each rule in one topology, and each rule in each topology.
+/// The cases that differ most: each fault on a host of each role by each rule in one topology, and each rule in each topology.
 fn that_differ(topology: Topology) -> Vec<Case> {
     let mut known = BTreeSet::new();
     let mut differing = |topology: Topology| {
@@ -150,7 +150,7 @@ fn that_differ(topology: Topology) -> Vec<Case> {
         let mut cases = case::all(topology);
         cases.retain(|case| {
             let rule = rules::of(case);
-            let is_new = known.insert((case.mishap.as_str(), case.role, rule));
+            let is_new = known.insert((case.kind.as_str(), case.role, rule));
             here.insert(rule) || is_new
         });
         cases
@@ -159,10 +159,10 @@ fn that_differ(topology: Topology) -> Vec<Case> {
     found.find(|(other, _)| *other == topology).unwrap().1
 }
 
-/// A case for each mishap and role.
+/// A case for each fault and role.
 fn one_of_each_mishap(cases: Vec<Case>) -> Vec<Case> {
     let mut known = BTreeSet::new();
-    cases.into_iter().filter(|case| known.insert((case.mishap.as_str(), case.role))).collect()
+    cases.into_iter().filter(|case| known.insert((case.kind.as_str(), case.role))).collect()
 }
 
 macro_rules! topologies {
@@ -199,7 +199,7 @@ topologies! {
     tnf: Tnf;
 }
 
-/// What the database has to do with: each mishap once on a host of each role.
+/// What the database has to do with: each fault once on a host of each role.
 #[tokio::test]
 async fn on_postgresql() {
     judge(Data::postgres, one_of_each_mishap(case::all(Topology::Arbiter))).await;

@@ -20,19 +20,19 @@ fn page(topology: Topology) -> String {
     while let Some(first) = cases.first().copied() {
         let rule = rules::of(&first);
         let is_alike = |other: &Case| {
-            (other.mishap, other.role, rules::of(other)) == (first.mishap, first.role, rule)
+            (other.kind, other.role, rules::of(other)) == (first.kind, first.role, rule)
                 && other.on() == first.on()
         };
-        let moments: Vec<_> =
-            cases.iter().filter(|other| is_alike(other)).filter_map(|other| other.moment).collect();
+        let triggers: Vec<_> =
+            cases.iter().filter(|other| is_alike(other)).filter_map(|other| other.trigger).collect();
         cases.retain(|other| !is_alike(other));
-        let when: Vec<_> = moments.iter().map(ToString::to_string).collect();
+        let when: Vec<_> = triggers.iter().map(ToString::to_string).collect();
         let rule = &RULES[rule];
         let (status, info) = rule.cluster;
         writeln!(
             text,
             "| {} | {} | {} | {status} ({info}) | {} | {} | {} |",
-            first.mishap.as_str(),
+            first.kind.as_str(),
             when.join(", "),
             first.on(),
             if first.role.is_some() { end(rule.struck) } else { String::new() },
@@ -75,6 +75,6 @@ fn every_rule_holds_somewhere() {
     let used: Vec<_> =
         super::TOPOLOGIES.into_iter().flat_map(case::all).map(|case| rules::of(&case)).collect();
     for (number, rule) in RULES.iter().enumerate() {
-        assert!(used.contains(&number), "{:?} ({})", rule.mishaps, rule.source);
+        assert!(used.contains(&number), "{:?} ({})", rule.fault_kinds, rule.source);
     }
 }

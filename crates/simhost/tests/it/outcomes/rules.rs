@@ -1,20 +1,20 @@
 //! What must become of a cluster and of its hosts, by what goes wrong, when, and on a host of which role. The rules are
 //! those of the reference, whose sections each one names; nothing here was taken from a run.
 
-use assisted_simhost::fault::{Mishap, Moment};
+use assisted_simhost::fault::{FaultKind, Trigger};
 use assisted_simhost::topology::Topology;
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::host::{HostRole, HostStage, HostStatus};
 
 use super::case::Case;
+use FaultKind::{
+    BrokenDisk, Cancel, Clock, ClockBehind, ClusterOperator, Delay, Die, Disorder, Double, Fail, ImagePull,
+    Media, OlmOperator, Reset, Restart, Silence, SlowDisk, WrongBoot, WrongHost, WrongStage, WrongType,
+};
 use HostRole::{Arbiter, Bootstrap, Master};
 use HostStage::{
     Configuring, Installing, Joined, Rebooting, StartingInstallation, WaitingForBootkube,
     WaitingForControlPlane, WaitingForController, WritingImageToDisk,
-};
-use Mishap::{
-    BrokenDisk, Cancel, Clock, ClockBehind, ClusterOperator, Delay, Die, Disorder, Double, Fail, ImagePull,
-    Media, OlmOperator, Reset, Restart, Silence, SlowDisk, WrongBoot, WrongHost, WrongStage, WrongType,
 };
 
 /// Where a cluster ends, with the text that tells why.
@@ -39,7 +39,7 @@ pub(crate) enum Others {
 pub(crate) struct Rule {
     /// Where the reference has it: in `state-machines`, unless another is named.
     pub(crate) source: &'static str,
-    pub(crate) mishaps: &'static [Mishap],
+    pub(crate) fault_kinds: &'static [FaultKind],
     pub(crate) when: fn(&Case) -> bool,
     pub(crate) cluster: ClusterEnd,
     pub(crate) struck: End,
@@ -135,10 +135,10 @@ pub(crate) const RULES: &[Rule] = &[
     // Before the installation.
     Rule {
         source: "§3.6 row 2, §4.8 row 13",
-        mishaps: &[Die],
+        fault_kinds: &[Die],
         when: |case| {
-            matches!(case.moment, Some(Moment::Discovery | Moment::Preparing)) && !breaks_majority(case)
-                || case.moment == Some(Moment::Preparing) && has_no_peer(case)
+            matches!(case.trigger, Some(Trigger::Discovery | Trigger::Preparing)) && !breaks_majority(case)
+                || case.trigger == Some(Trigger::Preparing) && has_no_peer(case)
         },
         cluster: NOT_READY,
         struck: GONE,
@@ -146,9 +146,9 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§3.6 row 2, §4.8 rows 13 and 33, validations §5.4, agent-protocol §2.4.2",
-        mishaps: &[Die],
+        fault_kinds: &[Die],
         when: |case| {
-            matches!(case.moment, Some(Moment::Discovery | Moment::Preparing))
+            matches!(case.trigger, Some(Trigger::Discovery | Trigger::Preparing))
                 && breaks_majority(case)
                 && !has_no_peer(case)
         },
@@ -159,47 +159,47 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         // A majority of two is enough when both are masters, and of the one nothing is known.
         source: "§3.6 row 2, §3.7 two nodes with fencing, §4.8 rows 13 and 33, validations `belongs-to-majority-group`",
-        mishaps: &[Die],
-        when: |case| case.moment == Some(Moment::Discovery) && has_no_peer(case),
+        fault_kinds: &[Die],
+        when: |case| case.trigger == Some(Trigger::Discovery) && has_no_peer(case),
         cluster: NOT_READY,
         struck: GONE,
         others: Others::Alike(MAJORITY_PENDING),
     },
     Rule {
         source: "§4.6 row 3, §4.7 media disconnect, §4.8 row 34",
-        mishaps: &[Silence, Restart, Media],
-        when: |case| case.moment == Some(Moment::Discovery),
+        fault_kinds: &[Silence, Restart, Media],
+        when: |case| case.trigger == Some(Trigger::Discovery),
         cluster: INSTALLED,
         struck: DONE,
         others: Others::Alike(DONE),
     },
     Rule {
         source: "§4.8 rows 16, 12 and 34, §3.6 rows 8 and 5",
-        mishaps: &[Silence],
-        when: |case| case.moment == Some(Moment::Preparing),
+        fault_kinds: &[Silence],
+        when: |case| case.trigger == Some(Trigger::Preparing),
         cluster: READY,
         struck: KNOWN,
         others: Others::Alike(KNOWN),
     },
     Rule {
         source: "§4.6 row 2, §4.8 row 2",
-        mishaps: &[Restart],
-        when: |case| case.moment == Some(Moment::Preparing),
+        fault_kinds: &[Restart],
+        when: |case| case.trigger == Some(Trigger::Preparing),
         cluster: INSTALLED,
         struck: DONE,
         others: Others::Alike(DONE),
     },
     Rule {
         source: "§4.7 media disconnect, §4.8 rows 12 and 37, §3.6 rows 8 and 2",
-        mishaps: &[Media],
-        when: |case| case.moment == Some(Moment::Preparing),
+        fault_kinds: &[Media],
+        when: |case| case.trigger == Some(Trigger::Preparing),
         cluster: NOT_READY,
         struck: UNREADABLE,
         others: Others::Alike(KNOWN),
     },
     Rule {
         source: "§4.8 rows 33 and 34, validations `time-synced-between-host-and-service`",
-        mishaps: &[Clock, ClockBehind],
+        fault_kinds: &[Clock, ClockBehind],
         when: always,
         cluster: NOT_READY,
         struck: CLOCK_OFF,
@@ -207,7 +207,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§4.8 rows 33 and 34, validations `hostname-unique`",
-        mishaps: &[WrongHost],
+        fault_kinds: &[WrongHost],
         when: always,
         cluster: NOT_READY,
         struck: NAME_TWICE,
@@ -215,7 +215,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§4.8 rows 7 and 12, §3.6 rows 8 and 2, §4.15 disk speed",
-        mishaps: &[BrokenDisk],
+        fault_kinds: &[BrokenDisk],
         when: always,
         cluster: NOT_READY,
         struck: DISK_BROKEN,
@@ -223,7 +223,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§4.8 rows 9 and 11, §3.6 rows 9 and 5",
-        mishaps: &[ImagePull],
+        fault_kinds: &[ImagePull],
         when: always,
         cluster: READY,
         struck: KNOWN,
@@ -232,7 +232,7 @@ pub(crate) const RULES: &[Rule] = &[
     // While the installer runs.
     Rule {
         source: "§4.8 rows 17 and 14, §3.6 row 24",
-        mishaps: &[Die, Silence],
+        fault_kinds: &[Die, Silence],
         when: |case| case.at(HEARD) && !case.is_spared() && !is_soon_over(case),
         cluster: HOSTS_IN_ERROR,
         struck: UNHEARD,
@@ -240,7 +240,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§4.8 row 17, §3.7 enough, §3.10",
-        mishaps: &[Die, Silence],
+        fault_kinds: &[Die, Silence],
         when: |case| case.at(HEARD) && case.is_spared(),
         cluster: WITHOUT_WORKER,
         struck: UNHEARD,
@@ -248,7 +248,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§4.3 five minutes for the bootstrap, §4.11.1",
-        mishaps: &[Silence],
+        fault_kinds: &[Silence],
         when: is_soon_over,
         cluster: INSTALLED,
         struck: DONE,
@@ -256,7 +256,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§4.6 row 7, §4.8 row 14, §3.6 row 24",
-        mishaps: &[Restart],
+        fault_kinds: &[Restart],
         when: |case| case.at(HEARD) && !case.is_spared(),
         cluster: HOSTS_IN_ERROR,
         struck: RESTARTED,
@@ -264,7 +264,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§4.6 row 7, §3.7 enough, §3.10",
-        mishaps: &[Restart],
+        fault_kinds: &[Restart],
         when: |case| case.at(HEARD) && case.is_spared(),
         cluster: WITHOUT_WORKER,
         struck: RESTARTED,
@@ -272,7 +272,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§4.5.6, §4.8 row 14, §3.6 row 24",
-        mishaps: &[Fail],
+        fault_kinds: &[Fail],
         when: |case| case.at(INSTALLER) && !case.is_spared(),
         cluster: HOSTS_IN_ERROR,
         struck: TOLD_FAILURE,
@@ -280,7 +280,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§4.5.6, §3.7 enough, §3.10",
-        mishaps: &[Fail],
+        fault_kinds: &[Fail],
         when: |case| case.at(INSTALLER) && case.is_spared(),
         cluster: WITHOUT_WORKER,
         struck: TOLD_FAILURE,
@@ -289,7 +289,7 @@ pub(crate) const RULES: &[Rule] = &[
     // After the restart.
     Rule {
         source: "§4.8 rows 27 and 14, §4.11.6, §3.6 rows 19 and 11",
-        mishaps: &[Die],
+        fault_kinds: &[Die],
         when: |case| case.at(&[Rebooting]) && !case.is_spared(),
         cluster: NOBODY_CAME,
         struck: ABORTED,
@@ -297,7 +297,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§4.8 rows 27 and 28, §3.10",
-        mishaps: &[Die],
+        fault_kinds: &[Die],
         when: |case| case.at(&[Rebooting]) && case.is_spared(),
         cluster: WITHOUT_WORKER,
         struck: NOT_BOOTED,
@@ -305,7 +305,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§4.8 rows 21 and 14, §3.6 row 24",
-        mishaps: &[Die],
+        fault_kinds: &[Die],
         when: |case| case.at(NODE) && case.role == Some(Bootstrap),
         cluster: HOSTS_IN_ERROR,
         struck: NODE_TOO_LONG,
@@ -314,7 +314,7 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         // The bootstrap waits for it, and has done so for longer than it is waited for.
         source: "§4.8 rows 21 and 14, §3.6 row 24, installer-and-controller §A7",
-        mishaps: &[Die],
+        fault_kinds: &[Die],
         when: |case| case.at(NODE) && matches!(case.role, Some(Master | Arbiter)),
         cluster: HOSTS_IN_ERROR,
         struck: ABORTED,
@@ -322,7 +322,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§4.8 row 21, §3.7 enough, §3.10",
-        mishaps: &[Die],
+        fault_kinds: &[Die],
         when: |case| case.at(NODE) && case.is_spared(),
         cluster: WITHOUT_WORKER,
         struck: NODE_TOO_LONG,
@@ -330,7 +330,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§3.6 row 13, §4.8 row 14",
-        mishaps: &[ClusterOperator],
+        fault_kinds: &[ClusterOperator],
         when: always,
         cluster: NOT_FINALIZED,
         struck: ABORTED,
@@ -338,32 +338,32 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§3.10.1",
-        mishaps: &[OlmOperator],
+        fault_kinds: &[OlmOperator],
         when: always,
         cluster: DEGRADED,
         struck: DONE,
         others: Others::Alike(DONE),
     },
-    // What the owner does.
+    // What the user does.
     Rule {
         source: "§3.5, §4.7 cancel, §3.6 row 5",
-        mishaps: &[Cancel],
-        when: |case| case.moment == Some(Moment::Preparing),
+        fault_kinds: &[Cancel],
+        when: |case| case.trigger == Some(Trigger::Preparing),
         cluster: READY,
         struck: KNOWN,
         others: Others::Alike(KNOWN),
     },
     Rule {
         source: "§3.5, §4.7 cancel",
-        mishaps: &[Cancel],
-        when: |case| case.moment != Some(Moment::Preparing),
+        fault_kinds: &[Cancel],
+        when: |case| case.trigger != Some(Trigger::Preparing),
         cluster: CANCELLED,
         struck: CANCELLED_HOST,
         others: Others::Alike(CANCELLED_HOST),
     },
     Rule {
         source: "§3.5, §4.7 reset, §4.6 row 3",
-        mishaps: &[Reset],
+        fault_kinds: &[Reset],
         when: always,
         cluster: INSTALLED,
         struck: DONE,
@@ -372,7 +372,7 @@ pub(crate) const RULES: &[Rule] = &[
     // What costs nothing but time.
     Rule {
         source: "agent-protocol §2.3",
-        mishaps: &[Double, Delay, Disorder, WrongType],
+        fault_kinds: &[Double, Delay, Disorder, WrongType],
         when: always,
         cluster: INSTALLED,
         struck: DONE,
@@ -380,7 +380,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§4.5.5",
-        mishaps: &[WrongStage],
+        fault_kinds: &[WrongStage],
         when: always,
         cluster: INSTALLED,
         struck: DONE,
@@ -388,7 +388,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§4.15 disk speed",
-        mishaps: &[SlowDisk],
+        fault_kinds: &[SlowDisk],
         when: always,
         cluster: INSTALLED,
         struck: DONE,
@@ -396,7 +396,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         source: "§4.6 row 6, §4.11.2 and 5, §3.6 rows 19 and 17",
-        mishaps: &[WrongBoot],
+        fault_kinds: &[WrongBoot],
         when: always,
         cluster: INSTALLED,
         struck: DONE,
@@ -429,7 +429,7 @@ fn has_no_peer(case: &Case) -> bool {
 }
 
 fn is_soon_over(case: &Case) -> bool {
-    case.mishap == Silence && case.at(SOON_OVER) && !case.is_alone()
+    case.kind == Silence && case.at(SOON_OVER) && !case.is_alone()
 }
 
 /// How long it takes a cluster to end.
@@ -457,7 +457,7 @@ pub(crate) fn lasts(case: &Case) -> Lasts {
 
 /// The number of the rule of a case.
 pub(crate) fn of(case: &Case) -> usize {
-    let holds = |rule: &Rule| rule.mishaps.contains(&case.mishap) && (rule.when)(case);
+    let holds = |rule: &Rule| rule.fault_kinds.contains(&case.kind) && (rule.when)(case);
     let found: Vec<_> = (0..RULES.len()).filter(|number| holds(&RULES[*number])).collect();
     match found.as_slice() {
         [one] => *one,

@@ -11,7 +11,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Process {
     /// Whoever wants the cluster: creates it, sets it up, has it installed, looks how it goes.
-    Owner(u32),
+    User(u32),
     /// The agent of a host: registers and polls.
     Agent(u32),
     /// A step that the agent runs.
@@ -85,7 +85,7 @@ impl Answer {
 
 /// What is to be done.
 #[derive(Clone, Debug)]
-pub enum Deed {
+pub enum Effect {
     Send(Call),
     Wake(Process),
 }
@@ -93,11 +93,11 @@ pub enum Deed {
 /// When a process wants to be woken next. A wake-up that comes before is an old one: a process that changed its mind can't
 /// take back what it asked for.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Alarm(Option<Duration>);
+pub struct Timer(Option<Duration>);
 
-impl Alarm {
+impl Timer {
     /// Wants the process woken after a pause, and not before.
-    pub fn set(&mut self, pause: Duration, process: Process, out: &mut Outbox) {
+    pub fn set(&mut self, pause: Duration, process: Process, out: &mut ActionSink) {
         self.0 = Some(out.now + pause);
         out.wake_after(pause, process);
     }
@@ -129,18 +129,18 @@ pub fn patience(least: Duration, quiet: Duration) -> Duration {
 
 /// What machines want done, and the time at which they want it.
 #[derive(Debug)]
-pub struct Outbox {
+pub struct ActionSink {
     /// Simulated time since the start.
     pub now: Duration,
     /// Seconds of the real clock: what a right clock shows.
     pub unix: i64,
-    pub(crate) deeds: Vec<(Duration, Deed)>,
+    pub(crate) effects: Vec<(Duration, Effect)>,
 }
 
-impl Outbox {
+impl ActionSink {
     /// An empty one.
     pub fn new(now: Duration, unix: i64) -> Self {
-        Self { now, unix, deeds: Vec::new() }
+        Self { now, unix, effects: Vec::new() }
     }
 
     /// Sends a request now.
@@ -150,16 +150,16 @@ impl Outbox {
 
     /// Sends a request after a while.
     pub fn send_after(&mut self, delay: Duration, call: Call) {
-        self.deeds.push((delay, Deed::Send(call)));
+        self.effects.push((delay, Effect::Send(call)));
     }
 
-    /// Wakes a process after a while; see [`Alarm`].
+    /// Wakes a process after a while; see [`Timer`].
     fn wake_after(&mut self, delay: Duration, process: Process) {
-        self.deeds.push((delay, Deed::Wake(process)));
+        self.effects.push((delay, Effect::Wake(process)));
     }
 
     /// What is to be done, in order, each after how long.
-    pub fn take(&mut self) -> Vec<(Duration, Deed)> {
-        std::mem::take(&mut self.deeds)
+    pub fn take(&mut self) -> Vec<(Duration, Effect)> {
+        std::mem::take(&mut self.effects)
     }
 }
