@@ -2,7 +2,9 @@
 //! the middle, so that the cluster itself says when it is complete (installer-and-controller §B6.5, §B12.2).
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use assisted_base::error::chain;
 use assisted_wire::cluster::Cluster;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,8 +18,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::{CLUSTER_VERSION, is_absent, of_kubeconfig, status, text};
-use crate::run::{Around, Exit};
-use crate::wait::until;
+use crate::error::{Failure, ReconcileError};
+use crate::run::{Context, Exit};
+use crate::wait::poll_until;
 use crate::{dns, finish, node};
 
 /// How the cluster names this installer.
@@ -39,31 +42,29 @@ struct Metadata {
 }
 
 /// A single node: there is no service, and nobody else to wait for.
-pub(crate) async fn single(around: &Around<'_>) -> Exit {
+pub(crate) async fn single(context: &Context<'_>) -> Exit {
     let stop = CancellationToken::new();
-    let kubeconfig = &around.config.paths.bootstrap_kubeconfig;
+    let kubeconfig = &context.config.paths.bootstrap_kubeconfig;
     tokio::select! {
-        exit = wait(around, false, 0) => exit,
+        exit = wait(context, false, 0) => exit,
         // What could not be configured until then is not waited for.
-        () = async { operators(around, Some(kubeconfig), &stop).await; std::future::pending().await } => Exit::Complete,
+        () = async { operators(context, Some(kubeconfig), &stop).await; std::future::pending().await } => Exit::Complete,
     }
 }
 
 /// Applies the manifests of operators, told by a ConfigMap, when OLM has brought them.
-pub(crate) async fn operators(
-    around: &Around<'_>,
-    kubeconfig: Option<&std::path::Path>,
-    stop: &CancellationToken,
-) {
-    let done = until(stop, around.config.pace.look, None, async || match apply(around, kubeconfig).await {
-        Ok(()) => Some(true),
-        Err(Hindrance::Final(error)) => {
-            warn!(error, "operators are not configured");
-            Some(false)
-        }
-        Err(Hindrance::Passing(error)) => {
-            info!(error, "operators are not configured yet");
-            None
+pub(crate) async fn operators(context: &Context<'_>, kubeconfig: Option<&Path>, stop: &CancellationToken) {
+    let done = poll_until(stop, context.config.intervals.resync, None, async || {
+        match apply(context, kubeconfig).await {
+            Ok(()) => Some(true),
+            Err(error @ Failure::Terminal(_)) => {
+                warn!(error = chain(&error), "operators are not configured");
+                Some(false)
+            }
+            Err(error @ Failure::Retryable(_)) => {
+                info!(error = chain(&error), "operators are not configured yet");
+                None
+            }
         }
     });
     if done.await == Ok(true) {
@@ -71,69 +72,59 @@ pub(crate) async fn operators(
     }
 }
 
-enum Hindrance {
-    Passing(String),
-    Final(String),
-}
-
-async fn apply(around: &Around<'_>, kubeconfig: Option<&std::path::Path>) -> Result<(), Hindrance> {
-    let passing = |error: &dyn std::fmt::Display| Hindrance::Passing(error.to_string());
-    let maps = Api::<ConfigMap>::namespaced(around.kube.clone(), &around.config.namespace);
+async fn apply(context: &Context<'_>, kubeconfig: Option<&Path>) -> Result<(), Failure> {
+    let maps = Api::<ConfigMap>::namespaced(context.kube.clone(), &context.config.namespace);
     let map = maps.get(OPERATORS).await.map_err(|error| match status(&error) {
-        Some(401 | 403) => Hindrance::Final(error.to_string()),
-        _ => passing(&error),
+        Some(401 | 403) => Failure::Terminal(error.into()),
+        _ => Failure::from(error),
     })?;
     let data = map.data.unwrap_or_default();
     let wanted = read(&data)?;
     if wanted.is_empty() {
         return Ok(());
     }
-    let text = match kubeconfig {
-        Some(path) => std::fs::read_to_string(path),
-        None => {
-            let file = around.service.kubeconfig().await.map_err(|error| passing(&error))?;
-            std::fs::read_to_string(file.path())
-        }
+    let administrator = match kubeconfig {
+        Some(path) => of_kubeconfig(path).await?,
+        None => finish::administrator(context).await?,
     };
-    let administrator = of_kubeconfig(&text.map_err(|error| passing(&error))?).await;
-    let administrator = administrator.map_err(|error| passing(&error))?;
-    let mut left = Vec::new();
-    for (operator, (metadata, manifests)) in &wanted {
-        match configure(around, &administrator, metadata, manifests).await {
+    let mut failed = Vec::new();
+    for (operator, (metadata, manifests)) in wanted {
+        match configure(context, &administrator, &metadata, &manifests).await {
             Ok(()) => info!(operator, "its manifests are applied"),
-            Err(error) => left.push(format!("{operator}: {error}")),
+            Err(error) => failed.push((operator, error)),
         }
     }
-    if left.is_empty() { Ok(()) } else { Err(Hindrance::Passing(left.join("; "))) }
+    Ok(ReconcileError::of_several(failed)?)
 }
 
 type Wanted = BTreeMap<String, (Metadata, Vec<Vec<u8>>)>;
 
 /// Reads the ConfigMap: metadata by operator, and the manifests that it names.
-fn read(data: &BTreeMap<String, String>) -> Result<Wanted, Hindrance> {
+fn read(data: &BTreeMap<String, String>) -> Result<Wanted, Failure> {
     let mut wanted = Wanted::new();
     for (key, value) in data {
         let Some(operator) = key.strip_suffix(METADATA) else { continue };
         let metadata: Metadata = serde_yaml_ng::from_str(value)
-            .map_err(|error| Hindrance::Final(format!("{key} can't be read: {error}")))?;
+            .map_err(|error| Failure::Terminal(ReconcileError::malformed(key)(error)))?;
         let manifests = metadata.manifests.iter().map(|name| {
-            let content = data.get(name).ok_or_else(|| Hindrance::Passing(format!("{name} is missing")))?;
-            STANDARD.decode(content.trim()).map_err(|error| Hindrance::Passing(format!("{name}: {error}")))
+            let content = data.get(name);
+            let content = content.ok_or_else(|| ReconcileError::not_yet(format!("{name} is missing")))?;
+            STANDARD.decode(content.trim()).map_err(ReconcileError::malformed(name))
         });
-        let manifests = manifests.collect::<Result<_, _>>()?;
+        let manifests = manifests.collect::<Result<_, ReconcileError>>()?;
         wanted.insert(operator.to_owned(), (metadata, manifests));
     }
     Ok(wanted)
 }
 
 async fn configure(
-    around: &Around<'_>,
+    context: &Context<'_>,
     administrator: &Client,
     metadata: &Metadata,
     manifests: &[Vec<u8>],
-) -> Result<(), String> {
+) -> Result<(), ReconcileError> {
     let Metadata { namespace, subscription_name, .. } = metadata;
-    finish::service_version(&around.kube, namespace, subscription_name).await?;
+    finish::service_version(&context.kube, namespace, subscription_name).await?;
     for manifest in manifests {
         finish::apply(administrator, manifest).await?;
     }
@@ -141,17 +132,17 @@ async fn configure(
 }
 
 /// Waits until the cluster's version is available and as many control-plane nodes are there as it has.
-pub(crate) async fn wait(around: &Around<'_>, remove_taints: bool, control_plane: u32) -> Exit {
+pub(crate) async fn wait(context: &Context<'_>, remove_taints: bool, control_plane: u32) -> Exit {
     let mut available = false;
     loop {
         if remove_taints {
-            untaint(around).await;
+            untaint(context).await;
         }
-        available = available || is_available(&around.kube).await;
-        if available && (control_plane == 0 || masters(&around.kube).await >= control_plane as usize) {
+        available = available || is_available(&context.kube).await;
+        if available && (control_plane == 0 || masters(&context.kube).await >= control_plane as usize) {
             return Exit::Complete;
         }
-        sleep(around.config.pace.operators).await;
+        sleep(context.config.intervals.operators).await;
     }
 }
 
@@ -159,7 +150,7 @@ async fn is_available(kube: &Client) -> bool {
     let version = CLUSTER_VERSION.all(kube).get("version").await;
     let version = version.map_err(|error| {
         if !is_absent(&error) {
-            warn!(%error, "the cluster's version is not known");
+            warn!(error = chain(&error), "the cluster's version is not known");
         }
     });
     version.is_ok_and(|version| has_come(&version))
@@ -174,24 +165,26 @@ fn has_come(version: &DynamicObject) -> bool {
 }
 
 async fn masters(kube: &Client) -> usize {
-    let nodes =
-        node::list(kube).await.map_err(|error| warn!(%error, "nodes are not known")).unwrap_or_default();
+    let nodes = node::list(kube)
+        .await
+        .map_err(|error| warn!(error = chain(&error), "nodes are not known"))
+        .unwrap_or_default();
     let is_master =
         |node: &&node::Node| node.metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(MASTER));
     nodes.iter().filter(is_master).count()
 }
 
-async fn untaint(around: &Around<'_>) {
-    for node in node::list(&around.kube).await.unwrap_or_default() {
-        if let Err(error) = node::remove_taint(&around.kube, &node).await {
-            warn!(node = node.name, %error, "the taint stays for now");
+async fn untaint(context: &Context<'_>) {
+    for node in node::list(&context.kube).await.unwrap_or_default() {
+        if let Err(error) = node::remove_taint(&context.kube, &node).await {
+            warn!(node = node.name, error = chain(&error), "the taint stays for now");
         }
     }
 }
 
 /// Whether nodes wait for a cloud's controller that has no credentials (installer-and-controller §A7.2).
-pub(crate) async fn taint_is_to_go(around: &Around<'_>, cluster: Option<&Cluster>) -> bool {
-    let config = dns::install_config(&around.kube).await.unwrap_or_default();
+pub(crate) async fn taint_is_to_go(context: &Context<'_>, cluster: Option<&Cluster>) -> bool {
+    let config = dns::install_config(&context.kube).await.unwrap_or_default();
     let platform = match cluster.and_then(|cluster| cluster.platform.as_ref()) {
         Some(platform) => platform.r#type.to_string(),
         None => {
@@ -209,7 +202,7 @@ pub(crate) async fn taint_is_to_go(around: &Around<'_>, cluster: Option<&Cluster
                 Some(overrides) => has_credentials(overrides, &["user", "password", "server"]),
                 None => has_credentials(&config, &["server"]),
             };
-            !(credentials && is_at_least_4_15(&around.config.openshift_version))
+            !(credentials && is_at_least_4_15(&context.config.openshift_version))
         }
         _ => false,
     }
@@ -273,7 +266,7 @@ mod tests {
         let whole = data(&[("lvm.metadata.yaml", metadata), ("a.yaml", "YTogMQ==")]);
         let wanted = read(&whole).unwrap_or_default();
         assert_eq!(wanted["lvm"].1, [b"a: 1".to_vec()]);
-        assert!(matches!(read(&data(&[("lvm.metadata.yaml", metadata)])), Err(Hindrance::Passing(_))));
-        assert!(matches!(read(&data(&[("lvm.metadata.yaml", "[")])), Err(Hindrance::Final(_))));
+        assert!(matches!(read(&data(&[("lvm.metadata.yaml", metadata)])), Err(Failure::Retryable(_))));
+        assert!(matches!(read(&data(&[("lvm.metadata.yaml", "[")])), Err(Failure::Terminal(_))));
     }
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use assisted_wire::id::ClusterId;
 use assisted_wire::secret::Secret;
 
-use crate::pace::Pace;
+use crate::intervals::Intervals;
 
 /// Why the controller can't start.
 #[derive(Debug, thiserror::Error)]
@@ -79,7 +79,7 @@ pub struct Config {
     pub dry_run: bool,
     pub token: Secret,
     pub paths: Paths,
-    pub pace: Pace,
+    pub intervals: Intervals,
 }
 
 impl Config {
@@ -110,7 +110,7 @@ impl Config {
             dry_run: parse(&get, "DRY_ENABLE", false)?,
             token: token(&paths, text("PULL_SECRET_TOKEN"))?,
             paths,
-            pace: Pace::default(),
+            intervals: Intervals::default(),
         })
     }
 }

@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 
+use assisted_base::error::chain;
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use kube::api::{DeleteParams, ListParams};
@@ -11,18 +12,19 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::run::Around;
-use crate::wait::{pause, until};
+use crate::error::ReconcileError;
+use crate::run::Context;
+use crate::wait::{pause, poll_until};
 
 const ROUNDS: usize = 45;
 const DELETIONS: usize = 5;
 const OPERATOR: &str = "openshift-dns-operator";
 
 /// Removes whatever holds the address, until the DNS has it.
-pub(crate) async fn free_address(around: &Around<'_>, stop: &CancellationToken) {
-    let Some(address) = wanted(&around.kube).await else { return };
+pub(crate) async fn free_address(context: &Context<'_>, stop: &CancellationToken) {
+    let Some(address) = wanted(&context.kube).await else { return };
     for _ in 0..ROUNDS {
-        match owner(&around.kube, address).await {
+        match owner(&context.kube, address).await {
             Ok(Some((namespace, name)))
                 if (namespace.as_str(), name.as_str()) == ("openshift-dns", "dns-default") =>
             {
@@ -30,16 +32,16 @@ pub(crate) async fn free_address(around: &Around<'_>, stop: &CancellationToken) 
             }
             Ok(Some((namespace, name))) => {
                 warn!(%address, namespace, service = name, "a service holds the address of the cluster's DNS");
-                clear(around, &namespace, &name, stop).await;
+                clear(context, &namespace, &name, stop).await;
                 if stop.is_cancelled() {
                     return;
                 }
                 continue;
             }
             Ok(None) => {}
-            Err(error) => warn!(%error, "services can't be listed"),
+            Err(error) => warn!(error = chain(&error), "services can't be listed"),
         }
-        if pause(stop, around.config.pace.dns).await {
+        if pause(stop, context.config.intervals.dns).await {
             return;
         }
     }
@@ -47,18 +49,18 @@ pub(crate) async fn free_address(around: &Around<'_>, stop: &CancellationToken) 
 }
 
 /// The install-config of a cluster, as it keeps it.
-pub(crate) async fn install_config(kube: &Client) -> Result<Value, String> {
+pub(crate) async fn install_config(kube: &Client) -> Result<Value, ReconcileError> {
     let maps = Api::<ConfigMap>::namespaced(kube.clone(), "kube-system");
-    let map = maps.get("cluster-config-v1").await.map_err(|error| error.to_string())?;
-    let text =
-        map.data.as_ref().and_then(|data| data.get("install-config")).ok_or("it holds no install-config")?;
-    serde_yaml_ng::from_str(text).map_err(|error| error.to_string())
+    let map = maps.get("cluster-config-v1").await?;
+    let text = map.data.as_ref().and_then(|data| data.get("install-config"));
+    let text = text.ok_or_else(|| ReconcileError::not_yet("the cluster holds no install-config"))?;
+    serde_yaml_ng::from_str(text).map_err(ReconcileError::malformed("the install-config"))
 }
 
 /// The tenth address of the first network of services.
 async fn wanted(kube: &Client) -> Option<IpAddr> {
-    let config =
-        install_config(kube).await.map_err(|error| warn!(error, "the install-config can't be read")).ok()?;
+    let config = install_config(kube).await;
+    let config = config.map_err(|error| warn!(error = chain(&error), "no install-config")).ok()?;
     tenth(config.pointer("/networking/serviceNetwork/0")?.as_str()?)
 }
 
@@ -82,13 +84,13 @@ async fn owner(kube: &Client, address: IpAddr) -> Result<Option<(String, String)
     Ok(owner.map(|service| (service.namespace().unwrap_or_default(), service.name_any())))
 }
 
-async fn clear(around: &Around<'_>, namespace: &str, name: &str, stop: &CancellationToken) {
-    let services = Api::<Service>::namespaced(around.kube.clone(), namespace);
-    let pods = Api::<Pod>::namespaced(around.kube.clone(), OPERATOR);
+async fn clear(context: &Context<'_>, namespace: &str, name: &str, stop: &CancellationToken) {
+    let services = Api::<Service>::namespaced(context.kube.clone(), namespace);
+    let pods = Api::<Pod>::namespaced(context.kube.clone(), OPERATOR);
     let delete = DeleteParams::default();
-    let removed = retry(around, stop, async || services.delete(name, &delete).await.map(drop)).await;
+    let removed = retry(context, stop, async || services.delete(name, &delete).await.map(drop)).await;
     if removed
-        && retry(around, stop, async || {
+        && retry(context, stop, async || {
             pods.delete_collection(&delete, &ListParams::default()).await.map(drop)
         })
         .await
@@ -98,17 +100,17 @@ async fn clear(around: &Around<'_>, namespace: &str, name: &str, stop: &Cancella
 }
 
 async fn retry(
-    around: &Around<'_>,
+    context: &Context<'_>,
     stop: &CancellationToken,
     mut attempt: impl AsyncFnMut() -> Result<(), kube::Error>,
 ) -> bool {
     let mut attempts = 0;
-    let done = until(stop, around.config.pace.dns_delete, None, async || {
+    let done = poll_until(stop, context.config.intervals.dns_delete, None, async || {
         attempts += 1;
         match attempt().await {
             Ok(()) => Some(true),
             Err(error) => {
-                warn!(%error, "can't be deleted");
+                warn!(error = chain(&error), "can't be deleted");
                 (attempts >= DELETIONS).then_some(false)
             }
         }

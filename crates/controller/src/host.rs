@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use assisted_base::error::chain;
 use assisted_wire::embedded;
 use assisted_wire::host::{Host, HostStage, HostStatus};
 use assisted_wire::inventory::Inventory;
@@ -24,7 +25,7 @@ impl KnownHost {
     pub(crate) fn of(host: Host) -> Self {
         let inventory: Inventory = embedded::read(&host.inventory)
             .unwrap_or_else(|error| {
-                warn!(host = %host.id, %error, "inventory can't be read");
+                warn!(host = %host.id, error = chain(&error), "inventory can't be read");
                 None
             })
             .unwrap_or_default();

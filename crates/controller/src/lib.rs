@@ -15,19 +15,19 @@ mod dns;
 mod error;
 mod finish;
 mod host;
+mod intervals;
 mod labels;
 mod logs;
 mod metal;
 mod node;
-mod pace;
 mod ready;
 mod run;
 mod service;
 mod wait;
 
 pub use config::{Config, ConfigError, Paths};
-pub use error::Error;
-pub use pace::Pace;
+pub use error::{CredentialsError, Error};
+pub use intervals::Intervals;
 pub use run::{Exit, run};
 
 /// What servers are told about who asks.

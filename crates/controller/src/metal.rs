@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use assisted_base::error::chain;
 use jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::{DynamicObject, ListParams, PostParams};
@@ -11,37 +12,57 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::{BARE_METAL_HOST, MACHINE, PROVISIONING, is_absent, text};
-use crate::run::Around;
-use crate::wait::until;
+use crate::run::Context;
+use crate::wait::poll_until;
 
 const NAMESPACE: &str = "openshift-machine-api";
 const ROLE: &str = "machine.openshift.io/cluster-api-machine-role";
 const PAUSED: &str = "baremetalhost.metal3.io/paused";
 const STATUS: &str = "baremetalhost.metal3.io/status";
 
+/// Why a bare-metal host could not be updated.
+#[derive(Debug, thiserror::Error)]
+enum HostError {
+    #[error("the cluster's API did not answer as it should")]
+    Kube(#[source] Box<kube::Error>),
+    #[error("its status annotation can't be read")]
+    Annotation(#[source] serde_json::Error),
+    #[error("{0} is no object")]
+    Malformed(&'static str),
+    #[error("no machine is free for it")]
+    NoMachine,
+}
+
+impl From<kube::Error> for HostError {
+    fn from(error: kube::Error) -> Self {
+        Self::Kube(Box::new(error))
+    }
+}
+
 /// Updates the hosts until each is as it should be.
-pub(crate) async fn update(around: &Around<'_>, stop: &CancellationToken) {
-    let done = until(stop, around.config.pace.look, None, async || match pass(around).await {
-        Ok(true) => Some(()),
-        Ok(false) => None,
-        Err(error) => {
-            warn!(%error, "bare-metal hosts have to wait");
-            None
-        }
-    });
+pub(crate) async fn update(context: &Context<'_>, stop: &CancellationToken) {
+    let done =
+        poll_until(stop, context.config.intervals.resync, None, async || match reconcile(context).await {
+            Ok(true) => Some(()),
+            Ok(false) => None,
+            Err(error) => {
+                warn!(error = chain(&error), "bare-metal hosts have to wait");
+                None
+            }
+        });
     if done.await.is_ok() {
         info!("bare-metal hosts are up to date");
     }
 }
 
-/// One look; true when all hosts are as they should be.
-async fn pass(around: &Around<'_>) -> Result<bool, kube::Error> {
-    let hosts = BARE_METAL_HOST.within(&around.kube, NAMESPACE).list(&ListParams::default()).await?.items;
+/// One pass; true when all hosts are as they should be.
+async fn reconcile(context: &Context<'_>) -> Result<bool, kube::Error> {
+    let hosts = BARE_METAL_HOST.within(&context.kube, NAMESPACE).list(&ListParams::default()).await?.items;
     if hosts.is_empty() {
         return Ok(true);
     }
-    let machines = MACHINE.within(&around.kube, NAMESPACE).list(&ListParams::default()).await?.items;
-    let provisions = match PROVISIONING.all(&around.kube).get("provisioning-configuration").await {
+    let machines = MACHINE.within(&context.kube, NAMESPACE).list(&ListParams::default()).await?.items;
+    let provisions = match PROVISIONING.all(&context.kube).get("provisioning-configuration").await {
         Ok(_) => true,
         Err(error) if is_absent(&error) => false,
         Err(error) => return Err(error),
@@ -51,12 +72,12 @@ async fn pass(around: &Around<'_>) -> Result<bool, kube::Error> {
     for host in hosts {
         let name = host.name_any();
         let outcome = if provisions {
-            with_provisioning(around, host, &mut free).await
+            with_provisioning(context, host, &mut free).await
         } else {
-            without_provisioning(around, host, &mut free).await
+            without_provisioning(context, host, &mut free).await
         };
         if let Err(error) = outcome {
-            warn!(host = name, error, "the bare-metal host has to wait");
+            warn!(host = name, error = chain(&error), "the bare-metal host has to wait");
             done = false;
         }
     }
@@ -75,10 +96,10 @@ fn unallocated(hosts: &[DynamicObject], machines: Vec<DynamicObject>) -> Vec<Dyn
 
 /// Hosts that the cluster would provision are said to be provisioned from outside.
 async fn with_provisioning(
-    around: &Around<'_>,
+    context: &Context<'_>,
     mut host: DynamicObject,
     free: &mut Vec<DynamicObject>,
-) -> Result<(), String> {
+) -> Result<(), HostError> {
     if !matches!(text(&host.data, "/status/provisioning/state"), "" | "unmanaged") {
         return Ok(());
     }
@@ -86,49 +107,43 @@ async fn with_provisioning(
     spec(&mut host)?.insert("externallyProvisioned".to_owned(), Value::Bool(true));
     host.annotations_mut().remove(PAUSED);
     consume(&mut host, free)?;
-    replace(around, &before, &host).await
+    replace(context, &before, &host).await
 }
 
 /// Where nothing provisions, the status that the host was made with is its status.
 async fn without_provisioning(
-    around: &Around<'_>,
+    context: &Context<'_>,
     mut host: DynamicObject,
     free: &mut Vec<DynamicObject>,
-) -> Result<(), String> {
+) -> Result<(), HostError> {
     let told = host.annotations().get(STATUS).filter(|status| !status.is_empty()).cloned();
     if let Some(told) = told {
-        let mut status: Value =
-            serde_json::from_str(&told).map_err(|error| format!("its status annotation: {error}"))?;
-        let fields = status.as_object_mut().ok_or("its status annotation is no object")?;
+        let mut status: Value = serde_json::from_str(&told).map_err(HostError::Annotation)?;
+        let fields = status.as_object_mut().ok_or(HostError::Malformed("its status annotation"))?;
         fields.entry("lastUpdated").or_insert_with(|| Timestamp::now().to_string().into());
-        host.data.as_object_mut().ok_or("it is no object")?.insert("status".to_owned(), status);
-        let hosts = BARE_METAL_HOST.within(&around.kube, NAMESPACE);
-        let replaced = hosts.replace_status(&host.name_any(), &PostParams::default(), &host).await;
-        host = replaced.map_err(|error| error.to_string())?;
+        host.data.as_object_mut().ok_or(HostError::Malformed("it"))?.insert("status".to_owned(), status);
+        let hosts = BARE_METAL_HOST.within(&context.kube, NAMESPACE);
+        host = hosts.replace_status(&host.name_any(), &PostParams::default(), &host).await?;
     }
     let before = host.clone();
     host.annotations_mut().remove(STATUS);
     consume(&mut host, free)?;
-    replace(around, &before, &host).await
+    replace(context, &before, &host).await
 }
 
-fn spec(host: &mut DynamicObject) -> Result<&mut serde_json::Map<String, Value>, String> {
-    let fields = host.data.as_object_mut().ok_or("it is no object")?;
-    fields
-        .entry("spec")
-        .or_insert_with(|| json!({}))
-        .as_object_mut()
-        .ok_or_else(|| "it has no spec".to_owned())
+fn spec(host: &mut DynamicObject) -> Result<&mut serde_json::Map<String, Value>, HostError> {
+    let fields = host.data.as_object_mut().ok_or(HostError::Malformed("it"))?;
+    fields.entry("spec").or_insert_with(|| json!({})).as_object_mut().ok_or(HostError::Malformed("its spec"))
 }
 
 /// Gives a host that nobody consumes the next free machine.
-fn consume(host: &mut DynamicObject, free: &mut Vec<DynamicObject>) -> Result<(), String> {
+fn consume(host: &mut DynamicObject, free: &mut Vec<DynamicObject>) -> Result<(), HostError> {
     let spec = spec(host)?;
     if spec.get("consumerRef").is_some_and(|reference| !reference.is_null()) {
         return Ok(());
     }
     if free.is_empty() {
-        return Err("no machine is free for it".to_owned());
+        return Err(HostError::NoMachine);
     }
     let machine = free.remove(0);
     let types = machine.types.clone().unwrap_or_default();
@@ -145,13 +160,16 @@ fn consume(host: &mut DynamicObject, free: &mut Vec<DynamicObject>) -> Result<()
     Ok(())
 }
 
-async fn replace(around: &Around<'_>, before: &DynamicObject, after: &DynamicObject) -> Result<(), String> {
+async fn replace(
+    context: &Context<'_>,
+    before: &DynamicObject,
+    after: &DynamicObject,
+) -> Result<(), HostError> {
     if before == after {
         return Ok(());
     }
-    let hosts = BARE_METAL_HOST.within(&around.kube, NAMESPACE);
-    let replaced = hosts.replace(&after.name_any(), &PostParams::default(), after).await;
-    replaced.map_err(|error| error.to_string())?;
+    let hosts = BARE_METAL_HOST.within(&context.kube, NAMESPACE);
+    hosts.replace(&after.name_any(), &PostParams::default(), after).await?;
     info!(host = after.name_any(), "the bare-metal host is updated");
     Ok(())
 }

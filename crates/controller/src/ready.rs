@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use assisted_base::error::chain;
 use assisted_wire::cluster::Cluster;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, ObjectReference};
@@ -13,8 +14,8 @@ use tracing::{info, warn};
 
 use crate::cluster::status;
 use crate::node;
-use crate::run::Around;
-use crate::wait::until;
+use crate::run::Context;
+use crate::wait::poll_until;
 
 /// Name and reason of the event; the bootstrap host looks for it.
 const NAME: &str = "AssistedControllerIsReady";
@@ -23,20 +24,27 @@ const MESSAGE: &str =
 
 /// Waits until service and cluster answer, and says so. Gives the cluster as it was seen last.
 pub(crate) async fn announce(
-    around: &Around<'_>,
+    context: &Context<'_>,
     limit: Duration,
     stop: &CancellationToken,
 ) -> Option<Cluster> {
     let mut seen = None;
-    let announced = until(stop, around.config.pace.ready, Some(limit), async || {
-        seen =
-            around.service.cluster().await.map_err(|error| warn!(%error, "the service does not answer")).ok();
+    let announced = poll_until(stop, context.config.intervals.ready, Some(limit), async || {
+        seen = context
+            .service
+            .cluster()
+            .await
+            .map_err(|error| warn!(error = chain(&error), "the service does not answer"))
+            .ok();
         seen.as_ref()?;
-        node::list(&around.kube).await.map_err(|error| warn!(%error, "the cluster does not answer")).ok()?;
-        match create(around).await {
+        node::list(&context.kube)
+            .await
+            .map_err(|error| warn!(error = chain(&error), "the cluster does not answer"))
+            .ok()?;
+        match create(context).await {
             Ok(()) => Some(()),
             Err(error) => {
-                warn!(%error, "can't say that the controller is ready");
+                warn!(error = chain(&error), "can't say that the controller is ready");
                 None
             }
         }
@@ -48,8 +56,8 @@ pub(crate) async fn announce(
     seen
 }
 
-async fn create(around: &Around<'_>) -> Result<(), kube::Error> {
-    let namespace = &around.config.namespace;
+async fn create(context: &Context<'_>) -> Result<(), kube::Error> {
+    let namespace = &context.config.namespace;
     let now = Some(Time(Timestamp::now()));
     let event = Event {
         metadata: ObjectMeta {
@@ -70,7 +78,7 @@ async fn create(around: &Around<'_>) -> Result<(), kube::Error> {
         last_timestamp: now,
         ..Event::default()
     };
-    let events = Api::<Event>::namespaced(around.kube.clone(), namespace);
+    let events = Api::<Event>::namespaced(context.kube.clone(), namespace);
     match events.create(&PostParams::default(), &event).await {
         // An earlier life of this controller has said it.
         Err(error) if status(&error) == Some(409) => Ok(()),

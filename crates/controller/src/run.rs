@@ -3,12 +3,15 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use assisted_base::error::chain;
 use assisted_client::Error as ServiceError;
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::platform::PlatformType;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
+use tokio::sync::Notify;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -37,33 +40,35 @@ const REFUSALS: u32 = 3;
 /// Looks for a cluster that the service does not know before it is believed.
 const UNKNOWN_LOOKS: u32 = 10;
 
-/// What all parts of the controller work with.
-pub(crate) struct Around<'a> {
+/// What all reconcile loops of the controller work with.
+pub(crate) struct Context<'a> {
     pub(crate) config: &'a Config,
     pub(crate) kube: Client,
     pub(crate) service: Service,
-    pub(crate) trouble: Trouble,
+    pub(crate) degraded: Degraded,
+    /// Notified when the service has taken progress of a host: the state of the cluster may follow from it.
+    pub(crate) progress: Arc<Notify>,
 }
 
-/// What went wrong, and so has to be looked into by somebody.
+/// Flags of what is degraded: then the logs at the end hold more, for whoever has to look into it.
 #[derive(Debug, Default)]
-pub(crate) struct Trouble {
-    general: Cell<bool>,
+pub(crate) struct Degraded {
+    installation: Cell<bool>,
     operators: RefCell<BTreeSet<String>>,
 }
 
-impl Trouble {
-    pub(crate) fn note(&self) {
-        self.general.set(true);
+impl Degraded {
+    pub(crate) fn set(&self) {
+        self.installation.set(true);
     }
 
-    pub(crate) fn note_operator(&self, name: &str) {
+    pub(crate) fn add_operator(&self, name: &str) {
         self.operators.borrow_mut().insert(name.to_owned());
     }
 
-    /// Whether the installation itself went wrong.
-    pub(crate) fn is_general(&self) -> bool {
-        self.general.get()
+    /// Whether the installation itself is degraded.
+    pub(crate) fn is_installation(&self) -> bool {
+        self.installation.get()
     }
 
     /// The operators of OLM that never came.
@@ -76,7 +81,7 @@ impl Trouble {
 async fn is_agent_based(kube: &Client) -> bool {
     let maps = Api::<ConfigMap>::namespaced(kube.clone(), "openshift-config");
     let map = maps.get("openshift-install-manifests").await;
-    let map = map.map_err(|error| warn!(%error, "who installs is not known")).ok();
+    let map = map.map_err(|error| warn!(error = chain(&error), "who installs is not known")).ok();
     map.and_then(|map| map.data)
         .is_some_and(|data| data.get("invoker").is_some_and(|name| name == abi::INVOKER))
 }
@@ -91,20 +96,20 @@ pub async fn run(config: &Config) -> Result<Exit, Error> {
     }
     let kube = connect(&config.paths.bootstrap_kubeconfig).await?;
     let service = Service::new(config, &proxies(&kube).await?)?;
-    let around = Around { config, kube, service, trouble: Trouble::default() };
-    let agent_based = is_agent_based(&around.kube).await;
+    let context = Context { config, kube, service, degraded: Degraded::default(), progress: Arc::default() };
+    let agent_based = is_agent_based(&context.kube).await;
     info!(cluster = %config.cluster_id, version = config.openshift_version, agent_based, "the controller starts");
     if agent_based && config.control_plane_count == 1 {
-        return Ok(abi::single(&around).await);
+        return Ok(abi::single(&context).await);
     }
     let stop = CancellationToken::new();
-    let limit = if agent_based { config.pace.ready_limit_abi } else { config.pace.ready_limit };
-    let cluster = ready::announce(&around, limit, &stop).await;
+    let limit = if agent_based { config.intervals.ready_limit_abi } else { config.intervals.ready_limit };
+    let cluster = ready::announce(&context, limit, &stop).await;
     if cluster.is_none() && !agent_based {
         return Err(Error::NotReady { minutes: limit.as_secs() / 60 });
     }
     let remove_taints = match agent_based {
-        true => abi::taint_is_to_go(&around, cluster.as_ref()).await,
+        true => abi::taint_is_to_go(&context, cluster.as_ref()).await,
         false => cluster.as_ref().is_some_and(node::taint_is_to_go),
     };
     let on_metal = cluster
@@ -115,38 +120,38 @@ pub async fn run(config: &Config) -> Result<Exit, Error> {
     let (reboots, counter) = node::reboots(config.notify_num_reboots);
     // Requests for certificates are looked at as long as nodes may come.
     let coming = stop.child_token();
-    let (around, stop, coming) = (&around, &stop, &coming);
+    let (context, stop, coming) = (&context, &stop, &coming);
     let nodes = async move {
-        node::follow(around, remove_taints, &reboots, stop).await;
+        node::follow(context, remove_taints, &reboots, stop).await;
         coming.cancel();
     };
     let finish = async {
         match agent_based {
-            true => abi::operators(around, None, stop).await,
-            false => finish::finish(around, stop).await,
+            true => abi::operators(context, None, stop).await,
+            false => finish::finish(context, stop).await,
         }
     };
     let machines = async {
         if on_metal {
-            metal::update(around, stop).await;
+            metal::update(context, stop).await;
         }
     };
     let work = async {
         tokio::join!(
             nodes,
-            csr::approve(around, coming),
+            csr::approve(context, coming),
             finish,
             machines,
-            labels::set(around, stop),
-            logs::upload(around, agent_based, stop),
-            dns::free_address(around, stop),
-            counter.run(around, stop),
+            labels::set(context, stop),
+            logs::upload(context, agent_based, stop),
+            dns::free_address(context, stop),
+            counter.run(context, stop),
         );
     };
     let end = async {
         match agent_based {
-            true => abi::wait(around, remove_taints, config.control_plane_count).await,
-            false => wait(around).await,
+            true => abi::wait(context, remove_taints, config.control_plane_count).await,
+            false => wait(context).await,
         }
     };
     let mut work = Box::pin(work);
@@ -166,24 +171,24 @@ pub async fn run(config: &Config) -> Result<Exit, Error> {
 }
 
 /// Waits until the service says that the installation has ended, or that it does not know of it.
-async fn wait(around: &Around<'_>) -> Exit {
+async fn wait(context: &Context<'_>) -> Exit {
     use ClusterStatus::{AddingHosts, Cancelled, Error, Installed};
     let (mut refusals, mut unknown) = (0, 0);
     loop {
-        let pace = &around.config.pace;
-        sleep(if unknown == 0 { pace.operators } else { pace.unknown }).await;
-        match around.service.cluster().await {
+        let intervals = &context.config.intervals;
+        sleep(if unknown == 0 { intervals.operators } else { intervals.unknown }).await;
+        match context.service.cluster().await {
             Ok(cluster) => {
                 (refusals, unknown) = (0, 0);
                 if cluster.status == Error {
-                    around.trouble.note();
+                    context.degraded.set();
                 }
                 if matches!(cluster.status, Error | Cancelled | Installed | AddingHosts) {
                     return Exit::Ended(cluster.status);
                 }
             }
             Err(error) => {
-                warn!(%error, "the state of the installation is not known");
+                warn!(error = chain(&error), "the state of the installation is not known");
                 match error {
                     ServiceError::Refused(refusal) if refusal.is_of_the_api() && refusal.status == 404 => {
                         unknown += 1;

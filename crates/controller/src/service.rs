@@ -31,7 +31,7 @@ const LONGEST: usize = 32 << 20;
 pub(crate) enum FileError {
     #[error(transparent)]
     Service(#[from] Error),
-    #[error("it can't be kept: {0}")]
+    #[error("it can't be kept")]
     Keep(#[from] std::io::Error),
 }
 

@@ -7,7 +7,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 use super::{PROXY, text};
-use crate::error::Error;
+use crate::error::CredentialsError;
 
 /// How long nothing at all may come from the API, or be taken by it. Its address moves from host to host while a cluster is
 /// installed: whoever waits on a connection to where it was would wait for ever.
@@ -22,25 +22,23 @@ pub(crate) struct Proxies {
 }
 
 /// The API as the pod reaches it; on a single node by the credentials of its bootstrap.
-pub(crate) async fn connect(bootstrap: &Path) -> Result<Client, Error> {
+pub(crate) async fn connect(bootstrap: &Path) -> Result<Client, CredentialsError> {
     if bootstrap.exists() {
-        let text = std::fs::read_to_string(bootstrap)
-            .map_err(|error| Error::Credentials(format!("{} can't be read: {error}", bootstrap.display())))?;
-        return of_kubeconfig(&text).await;
+        return of_kubeconfig(bootstrap).await;
     }
-    let config = Config::incluster().map_err(|error| Error::Credentials(error.to_string()))?;
-    client(config)
+    client(Config::incluster().map_err(Box::new)?)
 }
 
-/// The API with the credentials of a kubeconfig, told by its text.
-pub(crate) async fn of_kubeconfig(text: &str) -> Result<Client, Error> {
-    let refuse = |error: kube::config::KubeconfigError| Error::Credentials(error.to_string());
-    let kubeconfig = Kubeconfig::from_yaml(text).map_err(refuse)?;
+/// The API with the credentials of a kubeconfig.
+pub(crate) async fn of_kubeconfig(path: &Path) -> Result<Client, CredentialsError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| CredentialsError::Read { path: path.to_owned(), source })?;
+    let kubeconfig = Kubeconfig::from_yaml(&text).map_err(Box::new)?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-    client(config.map_err(refuse)?)
+    client(config.map_err(Box::new)?)
 }
 
-fn client(mut config: Config) -> Result<Client, Error> {
+fn client(mut config: Config) -> Result<Client, CredentialsError> {
     config.connect_timeout = Some(SILENCE / 2);
     config.read_timeout = Some(SILENCE);
     config.reset_reader_on_write = true;

@@ -5,6 +5,7 @@ mod refused;
 mod request;
 mod rules;
 
+use assisted_base::error::chain;
 use assisted_client::Error as ServiceError;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::host::HostStatus;
@@ -19,48 +20,49 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::error::ReconcileError;
 use crate::host::KnownHost;
 use crate::node;
-use crate::run::Around;
-use crate::wait::Pulse;
+use crate::run::Context;
+use crate::wait::Ticker;
 
 use refused::Refused;
 use rules::Known;
 
 /// Approves what may be approved, until it is to stop.
-pub(crate) async fn approve(around: &Around<'_>, stop: &CancellationToken) {
-    let pace = &around.config.pace;
-    let requests = Api::<CertificateSigningRequest>::all(around.kube.clone());
-    let mut pulse = Pulse::of(requests.clone(), pace.look, pace.breath);
+pub(crate) async fn approve(context: &Context<'_>, stop: &CancellationToken) {
+    let intervals = &context.config.intervals;
+    let requests = Api::<CertificateSigningRequest>::all(context.kube.clone());
+    let mut ticker = Ticker::watching(requests.clone(), intervals.resync, intervals.min_interval);
     let (mut inventory, mut refused) = (None, Refused::default());
-    if around.config.approve_all_csrs {
+    if context.config.approve_all_csrs {
         warn!(
             "APPROVE_ALL_CSRS is set: every request for a certificate of a node is approved, whoever makes it"
         );
     }
     loop {
-        if let Err(error) = pass(around, &requests, &mut inventory, &mut refused).await {
-            warn!(error, "requests for certificates have to wait");
+        if let Err(error) = reconcile(context, &requests, &mut inventory, &mut refused).await {
+            warn!(error = chain(&error), "certificate signing requests have to wait");
         }
-        if !pulse.next(stop).await {
+        if !ticker.next(stop).await {
             return;
         }
     }
 }
 
-async fn pass(
-    around: &Around<'_>,
+async fn reconcile(
+    context: &Context<'_>,
     requests: &Api<CertificateSigningRequest>,
     inventory: &mut Option<Inventory>,
     refused: &mut Refused,
-) -> Result<(), String> {
-    let listed = requests.list(&ListParams::default()).await.map_err(|error| error.to_string())?;
+) -> Result<(), ReconcileError> {
+    let listed = requests.list(&ListParams::default()).await?;
     let pending: Vec<_> = listed.items.into_iter().filter(is_pending).collect();
     refused.keep(&pending);
     if pending.is_empty() {
         return Ok(());
     }
-    if around.config.approve_all_csrs {
+    if context.config.approve_all_csrs {
         // The controller has no right to approve for other signers.
         let of_kubelets = |request: &CertificateSigningRequest| {
             rules::is_of_kubelets(&request.spec) && rules::is_plain(&request.name_any())
@@ -71,15 +73,18 @@ async fn pass(
         return Ok(());
     }
     // Hosts that were known count while the service is away: it may run on the very host that asks.
-    let Inventory { cluster, hosts } = match (look(around).await, &mut *inventory) {
+    let Inventory { cluster, hosts } = match (Inventory::read(context).await, &mut *inventory) {
         (Ok(found), inventory) => inventory.insert(found),
         (Err(error @ ServiceError::Unreachable { .. }), Some(known)) => {
-            warn!(%error, "requests for certificates are held against the inventory as it was");
+            warn!(
+                error = chain(&error),
+                "requests for certificates are held against the inventory as it was"
+            );
             known
         }
-        (Err(error), _) => return Err(error.to_string()),
+        (Err(error), _) => return Err(error.into()),
     };
-    let nodes = node::list(&around.kube).await.map_err(|error| error.to_string())?;
+    let nodes = node::list(&context.kube).await?;
     let known = Known::new(cluster, hosts, &nodes);
     for request in pending {
         match rules::check(&request.name_any(), &request.spec, &known) {
@@ -87,7 +92,7 @@ async fn pass(
             Err(why) => refused.note(&request, &why, Instant::now()),
         }
     }
-    tell(around, refused).await;
+    tell(context, refused).await;
     Ok(())
 }
 
@@ -97,24 +102,29 @@ struct Inventory {
     hosts: Vec<KnownHost>,
 }
 
-async fn look(around: &Around<'_>) -> Result<Inventory, ServiceError> {
-    let cluster = around.service.cluster().await?;
-    let hosts = around.service.hosts(&[HostStatus::Disabled]).await?;
-    Ok(Inventory { cluster, hosts })
+impl Inventory {
+    async fn read(context: &Context<'_>) -> Result<Self, ServiceError> {
+        let cluster = context.service.cluster().await?;
+        let hosts = context.service.hosts(&[HostStatus::Disabled]).await?;
+        Ok(Self { cluster, hosts })
+    }
 }
 
 /// Tells the service of requests that stay refused. What the service doesn't hear now is told with the next look.
-async fn tell(around: &Around<'_>, refused: &mut Refused) {
-    while let Some(notice) = refused.due(Instant::now(), around.config.pace.refusal_grace) {
-        let event = notice.event(around.config.cluster_id, around.service.now());
-        match around.service.event(&event).await {
+async fn tell(context: &Context<'_>, refused: &mut Refused) {
+    while let Some(notice) = refused.due(Instant::now(), context.config.intervals.refusal_grace) {
+        let event = notice.event(context.config.cluster_id, context.service.now());
+        match context.service.event(&event).await {
             Ok(()) => refused.told(&notice),
             Err(error @ ServiceError::Refused(_)) => {
-                warn!(%error, "the service doesn't take the event of a request that is not approved");
+                warn!(
+                    error = chain(&error),
+                    "the service doesn't take the event of a request that is not approved"
+                );
                 refused.told(&notice);
             }
             Err(error) => {
-                warn!(%error, "nobody is told yet of a request that is not approved");
+                warn!(error = chain(&error), "nobody is told yet of a request that is not approved");
                 return;
             }
         }
@@ -135,7 +145,7 @@ async fn approve_one(requests: &Api<CertificateSigningRequest>, request: Certifi
     let name = request.name_any();
     match put_approval(requests, request).await {
         Ok(()) => info!(request = name, "approved"),
-        Err(error) => warn!(request = name, %error, "can't be approved now"),
+        Err(error) => warn!(request = name, error = chain(&error), "can't be approved now"),
     }
 }
 

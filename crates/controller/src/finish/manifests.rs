@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use assisted_base::error::chain;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kube::api::{DynamicObject, Patch, PatchParams};
@@ -14,7 +15,8 @@ use tracing::{info, warn};
 
 use super::olm;
 use crate::cluster::of_kubeconfig;
-use crate::run::Around;
+use crate::error::ReconcileError;
+use crate::run::Context;
 
 /// Who the objects' fields belong to.
 const MANAGER: &str = "assisted-installer-controller";
@@ -31,21 +33,21 @@ struct Entry {
 }
 
 /// Applies the manifests of all operators that can take them; true when that were all.
-pub(super) async fn apply_initialised(around: &Around<'_>) -> Result<bool, String> {
-    let bytes = around.service.file(FILE).await.map_err(|error| format!("{FILE}: {error}"))?;
-    let entries: Vec<Entry> = serde_json::from_slice(&bytes).map_err(|error| format!("{FILE}: {error}"))?;
-    let (ready, waiting) = olm::initialised(around).await?;
+pub(super) async fn apply_initialised(context: &Context<'_>) -> Result<bool, ReconcileError> {
+    let bytes = context.service.file(FILE).await?;
+    let entries: Vec<Entry> = serde_json::from_slice(&bytes).map_err(ReconcileError::malformed(FILE))?;
+    let (ready, waiting) = olm::initialised(context).await?;
     let ready: BTreeSet<_> = ready.iter().map(|operator| operator.name.as_str()).collect();
     let mut applied = waiting.is_empty();
     for entry in entries.iter().filter(|entry| ready.contains(entry.name.as_str())) {
         let outcome = async {
-            let yaml = STANDARD.decode(&entry.content).map_err(|error| error.to_string())?;
-            apply(&administrator(around).await?, &yaml).await
+            let yaml = STANDARD.decode(&entry.content).map_err(ReconcileError::malformed("its base64"))?;
+            apply(&administrator(context).await?, &yaml).await
         };
         match outcome.await {
             Ok(()) => info!(operator = entry.name, "its manifests are applied"),
             Err(error) => {
-                warn!(operator = entry.name, error, "its manifests can't be applied yet");
+                warn!(operator = entry.name, error = chain(&error), "its manifests can't be applied yet");
                 applied = false;
             }
         }
@@ -53,33 +55,35 @@ pub(super) async fn apply_initialised(around: &Around<'_>) -> Result<bool, Strin
     Ok(applied)
 }
 
-async fn administrator(around: &Around<'_>) -> Result<Client, String> {
-    let file = around.service.kubeconfig().await.map_err(|error| error.to_string())?;
-    let text = std::fs::read_to_string(file.path()).map_err(|error| error.to_string())?;
-    of_kubeconfig(&text).await.map_err(|error| error.to_string())
+/// The cluster's API, asked as its administrator.
+pub(crate) async fn administrator(context: &Context<'_>) -> Result<Client, ReconcileError> {
+    let file = context.service.kubeconfig().await?;
+    Ok(of_kubeconfig(file.path()).await?)
 }
 
 /// Applies all documents of a YAML text, as far as they can be applied.
-pub(crate) async fn apply(kube: &Client, yaml: &[u8]) -> Result<(), String> {
+pub(crate) async fn apply(kube: &Client, yaml: &[u8]) -> Result<(), ReconcileError> {
     let mut failed = Vec::new();
     for document in serde_yaml_ng::Deserializer::from_slice(yaml) {
-        let value = serde_yaml_ng::Value::deserialize(document).map_err(|error| error.to_string())?;
+        let value =
+            serde_yaml_ng::Value::deserialize(document).map_err(ReconcileError::malformed("a manifest"))?;
         if value.is_null() {
             continue;
         }
-        let object: DynamicObject = serde_yaml_ng::from_value(value).map_err(|error| error.to_string())?;
+        let object: DynamicObject =
+            serde_yaml_ng::from_value(value).map_err(ReconcileError::malformed("a manifest"))?;
         let name = object.name_any();
         if let Err(error) = apply_one(kube, object).await {
-            failed.push(format!("{name}: {error}"));
+            failed.push((name, error));
         }
     }
-    if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+    ReconcileError::of_several(failed)
 }
 
-async fn apply_one(kube: &Client, object: DynamicObject) -> Result<(), String> {
-    let types = object.types.as_ref().ok_or("no kind")?;
-    let kind = GroupVersionKind::try_from(types).map_err(|error| error.to_string())?;
-    let (resource, capabilities) = pinned_kind(kube, &kind).await.map_err(|error| error.to_string())?;
+async fn apply_one(kube: &Client, object: DynamicObject) -> Result<(), ReconcileError> {
+    let types = object.types.clone().unwrap_or_default();
+    let kind = GroupVersionKind::try_from(&types).map_err(ReconcileError::malformed("its kind"))?;
+    let (resource, capabilities) = pinned_kind(kube, &kind).await?;
     let objects: Api<DynamicObject> = match capabilities.scope {
         Scope::Cluster => Api::all_with(kube.clone(), &resource),
         Scope::Namespaced => {
@@ -88,6 +92,6 @@ async fn apply_one(kube: &Client, object: DynamicObject) -> Result<(), String> {
         }
     };
     let params = PatchParams::apply(MANAGER).force();
-    let patched = objects.patch(&object.name_any(), &params, &Patch::Apply(&object)).await;
-    patched.map(drop).map_err(|error| error.to_string())
+    objects.patch(&object.name_any(), &params, &Patch::Apply(&object)).await?;
+    Ok(())
 }

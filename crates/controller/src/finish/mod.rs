@@ -8,16 +8,19 @@ mod operators;
 mod report;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use assisted_base::error::chain;
 use assisted_wire::cluster::{ClusterStatus, FinalizingStage};
 use assisted_wire::cluster_params::CompletionParams;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::run::Around;
-use crate::wait::{GaveUp, until};
+use crate::cluster::CLUSTER_OPERATOR;
+use crate::run::Context;
+use crate::wait::{PollError, Ticker, poll_until, tick_until};
 
-pub(crate) use manifests::apply;
+pub(crate) use manifests::{administrator, apply};
 pub(crate) use olm::service_version;
 
 /// The stages in their order.
@@ -30,19 +33,34 @@ const STAGES: &[FinalizingStage] = &[
     FinalizingStage::Done,
 ];
 
+/// Why an installation can't be finished; the service is told the text (installer-and-controller §B6).
+#[derive(Debug, thiserror::Error)]
+enum FinishError {
+    #[error("Stopped waiting for cluster operators to be available: {0}")]
+    Operators(#[source] PollError),
+    #[error("Stopped waiting for router ca data: {0}")]
+    RouterCa(#[source] PollError),
+}
+
 /// Finishes the installation as soon as the service says that it is time.
-pub(crate) async fn finish(around: &Around<'_>, stop: &CancellationToken) {
-    let started = until(stop, around.config.pace.look, None, async || {
-        let cluster =
-            around.service.cluster().await.map_err(|error| warn!(%error, "the cluster is not known"));
+pub(crate) async fn finish(context: &Context<'_>, stop: &CancellationToken) {
+    let intervals = &context.config.intervals;
+    let mut progress =
+        Ticker::resyncing(intervals.resync, intervals.min_interval).and(Arc::clone(&context.progress));
+    let started = tick_until(stop, &mut progress, None, async || {
+        let cluster = context
+            .service
+            .cluster()
+            .await
+            .map_err(|error| warn!(error = chain(&error), "the cluster is not known"));
         cluster.ok().filter(|cluster| cluster.status == ClusterStatus::Finalizing)
     });
     let Ok(cluster) = started.await else { return };
     let reached = cluster.progress.and_then(|progress| progress.finalizing_stage);
-    let stages = Stages { around, reached, stop };
+    let stages = Stages { context, reached, stop };
 
     let operators = stages.operators().await;
-    let report = report::of_operators(around).await;
+    let report = report::of_operators(context).await;
     let outcome = match operators {
         Ok(()) => stages.router_ca().await,
         failed => failed,
@@ -53,19 +71,20 @@ pub(crate) async fn finish(around: &Around<'_>, stop: &CancellationToken) {
             stages.tell(FinalizingStage::Done).await;
             CompletionParams { is_success: true, ..CompletionParams::default() }
         }
-        Err(error_info) => {
+        Err(error) => {
+            let error_info = error.to_string();
             warn!(error_info, "the installation can't be finished");
-            around.trouble.note();
+            context.degraded.set();
             let data = report.map(|report| BTreeMap::from([("CLUSTER_OPERATORS_REPORT".to_owned(), report)]));
             CompletionParams { is_success: false, error_info, data }
         }
     };
-    let told = until(stop, around.config.pace.operators, None, async || {
-        around
+    let told = poll_until(stop, context.config.intervals.operators, None, async || {
+        context
             .service
             .complete(&completion)
             .await
-            .map_err(|error| warn!(%error, "completion is not taken yet"))
+            .map_err(|error| warn!(error = chain(&error), "completion is not taken yet"))
             .ok()
     });
     if told.await.is_ok() {
@@ -75,7 +94,7 @@ pub(crate) async fn finish(around: &Around<'_>, stop: &CancellationToken) {
 
 /// The stages, as they are reached and told.
 pub(super) struct Stages<'a> {
-    around: &'a Around<'a>,
+    context: &'a Context<'a>,
     /// What an earlier life of this controller has told already.
     reached: Option<FinalizingStage>,
     stop: &'a CancellationToken,
@@ -88,33 +107,40 @@ impl Stages<'_> {
         if self.reached.is_some_and(|reached| place(reached) >= place(stage)) {
             return;
         }
-        let told = until(self.stop, self.around.config.pace.look, None, async || {
-            let told = self.around.service.stage(stage).await;
-            told.map_err(|error| warn!(%stage, %error, "the stage is not taken yet")).ok()
+        let told = poll_until(self.stop, self.context.config.intervals.resync, None, async || {
+            let told = self.context.service.stage(stage).await;
+            told.map_err(|error| warn!(%stage, error = chain(&error), "the stage is not taken yet")).ok()
         });
         if told.await.is_ok() {
             info!(%stage, "told");
         }
     }
 
-    async fn operators(&self) -> Result<(), String> {
+    async fn operators(&self) -> Result<(), FinishError> {
         self.tell(FinalizingStage::WaitingForClusterOperators).await;
-        let pace = &self.around.config.pace;
-        let available = until(self.stop, pace.operators, Some(pace.operators_limit), async || {
-            operators::are_available(self.around).await.then_some(())
+        let intervals = &self.context.config.intervals;
+        let operators = CLUSTER_OPERATOR.all(&self.context.kube);
+        let mut changes = Ticker::watching(operators, intervals.operators, intervals.min_interval);
+        let available = tick_until(self.stop, &mut changes, Some(intervals.operators_limit), async || {
+            operators::are_available(self.context).await.then_some(())
         });
-        let failed = |why: GaveUp| format!("Stopped waiting for cluster operators to be available: {why}");
-        available.await.map_err(failed)
+        available.await.map_err(FinishError::Operators)
     }
 
-    async fn router_ca(&self) -> Result<(), String> {
+    async fn router_ca(&self) -> Result<(), FinishError> {
         self.tell(FinalizingStage::AddingRouterCa).await;
-        let added = until(self.stop, self.around.config.pace.router_ca, None, async || {
-            ingress_ca::add(self.around)
+        let intervals = &self.context.config.intervals;
+        let mut changes = Ticker::watching(
+            ingress_ca::maps(&self.context.kube),
+            intervals.router_ca,
+            intervals.min_interval,
+        );
+        let added = tick_until(self.stop, &mut changes, None, async || {
+            ingress_ca::add(self.context)
                 .await
-                .map_err(|error| warn!(error, "no certificates of the router yet"))
+                .map_err(|error| warn!(error = chain(&error), "no certificates of the router yet"))
                 .ok()
         });
-        added.await.map_err(|why| format!("Stopped waiting for router ca data: {why}"))
+        added.await.map_err(FinishError::RouterCa)
     }
 }

@@ -1,37 +1,41 @@
 //! The operators of the cluster that the service waits for: the console, and the one of the cluster's version. Each is
 //! available when the service has taken note of it (installer-and-controller §B6.1).
 
+use assisted_base::error::chain;
 use assisted_wire::operator::{MonitoredOperator, OperatorMonitorReport, OperatorStatus};
 use kube::api::DynamicObject;
 use serde_json::Value;
 use tracing::{info, warn};
 
 use crate::cluster::{CLUSTER_OPERATOR, CLUSTER_VERSION, OperatorState, cluster_version, operator_state};
-use crate::run::Around;
+use crate::error::ReconcileError;
+use crate::run::Context;
 
 const CONSOLE: &str = "console";
 const VERSION: &str = "cvo";
 
 /// Tells the service what is new; true when it knows all of them as available.
-pub(super) async fn are_available(around: &Around<'_>) -> bool {
-    let seen = look(around).await;
-    seen.map_err(|error| warn!(error, "the cluster's operators are not known")).unwrap_or(false)
+pub(super) async fn are_available(context: &Context<'_>) -> bool {
+    let available = reconcile(context).await;
+    available
+        .map_err(|error| warn!(error = chain(&error), "the cluster's operators are not known"))
+        .unwrap_or(false)
 }
 
-async fn look(around: &Around<'_>) -> Result<bool, String> {
-    let versions = CLUSTER_VERSION.all(&around.kube);
-    let version = versions.get("version").await.map_err(|error| error.to_string())?;
-    let known = around.service.operators().await.map_err(|error| error.to_string())?;
+async fn reconcile(context: &Context<'_>) -> Result<bool, ReconcileError> {
+    let versions = CLUSTER_VERSION.all(&context.kube);
+    let version = versions.get("version").await?;
+    let known = context.service.operators().await?;
     let of = |name: &str| known.iter().find(|operator| operator.name == name);
     let mut available = true;
     if has_console(&version) {
         let console = async || {
-            CLUSTER_OPERATOR.all(&around.kube).get(CONSOLE).await.map(|object| operator_state(&object))
+            CLUSTER_OPERATOR.all(&context.kube).get(CONSOLE).await.map(|object| operator_state(&object))
         };
-        available &= is_available(around, of(CONSOLE), console).await;
+        available &= is_available(context, of(CONSOLE), console).await;
     }
-    if around.config.check_cluster_version {
-        available &= is_available(around, of(VERSION), async || Ok(cluster_version(&version))).await;
+    if context.config.check_cluster_version {
+        available &= is_available(context, of(VERSION), async || Ok(cluster_version(&version))).await;
     }
     Ok(available)
 }
@@ -48,7 +52,7 @@ fn has_console(version: &DynamicObject) -> bool {
 
 /// Whether the service knows an operator as available; if not, it is told what is new.
 pub(super) async fn is_available(
-    around: &Around<'_>,
+    context: &Context<'_>,
     known: Option<&MonitoredOperator>,
     state: impl AsyncFnOnce() -> Result<OperatorState, kube::Error>,
 ) -> bool {
@@ -59,7 +63,7 @@ pub(super) async fn is_available(
     let state = match state().await {
         Ok(state) => state,
         Err(error) => {
-            warn!(operator = known.name, %error, "its state is not known");
+            warn!(operator = known.name, error = chain(&error), "its state is not known");
             return false;
         }
     };
@@ -67,24 +71,24 @@ pub(super) async fn is_available(
     if known.status == Some(state.status) && !says_more {
         return false;
     }
-    tell(around, &known.name, &state).await && state.status == OperatorStatus::Available
+    tell(context, &known.name, &state).await && state.status == OperatorStatus::Available
 }
 
 /// Tells the service the state of an operator; true when it has taken it.
-pub(super) async fn tell(around: &Around<'_>, name: &str, state: &OperatorState) -> bool {
+pub(super) async fn tell(context: &Context<'_>, name: &str, state: &OperatorState) -> bool {
     let report = OperatorMonitorReport {
         name: name.to_owned(),
         version: state.version.clone(),
         status: Some(state.status),
         status_info: state.message.clone(),
     };
-    match around.service.operator(&report).await {
+    match context.service.operator(&report).await {
         Ok(()) => {
             info!(operator = name, status = %state.status, message = state.message, "told");
             true
         }
         Err(error) => {
-            warn!(operator = name, %error, "its state is not taken");
+            warn!(operator = name, error = chain(&error), "its state is not taken");
             false
         }
     }

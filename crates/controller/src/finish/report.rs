@@ -1,17 +1,19 @@
 //! What all operators of the cluster say, for an installation that can't be finished.
 
+use assisted_base::error::chain;
 use kube::ResourceExt;
 use kube::api::ListParams;
 use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::cluster::{CLUSTER_OPERATOR, operator_state};
-use crate::run::Around;
+use crate::run::Context;
 
 /// The operators' states; nothing where they can't be had.
-pub(super) async fn of_operators(around: &Around<'_>) -> Option<Value> {
-    let operators = CLUSTER_OPERATOR.all(&around.kube).list(&ListParams::default()).await;
-    let operators = operators.map_err(|error| warn!(%error, "operators can't be listed")).ok()?;
+pub(super) async fn of_operators(context: &Context<'_>) -> Option<Value> {
+    let operators = CLUSTER_OPERATOR.all(&context.kube).list(&ListParams::default()).await;
+    let operators =
+        operators.map_err(|error| warn!(error = chain(&error), "operators can't be listed")).ok()?;
     let told = operators.items.iter().map(|operator| {
         let state = operator_state(operator);
         json!({"name": operator.name_any(), "status": state.status, "status_info": state.message})

@@ -5,8 +5,10 @@ mod archive;
 mod must_gather;
 mod router;
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use assisted_base::error::chain;
 use assisted_wire::cluster::LogsState;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ListParams, LogParams};
@@ -15,8 +17,8 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::run::Around;
-use crate::wait::{pause, until};
+use crate::run::Context;
+use crate::wait::{pause, poll_until};
 
 use archive::{Content, Entry};
 
@@ -26,14 +28,37 @@ const SELECTOR: &str = "job-name=assisted-installer-controller";
 /// What is taken of a pod's log, in bytes.
 const LONGEST: i64 = 64 << 20;
 
+/// Why logs were not uploaded.
+#[derive(Debug, thiserror::Error)]
+enum LogsError {
+    #[error("the service did not take them")]
+    Service(#[from] assisted_client::Error),
+    #[error("the cluster's API did not answer as it should")]
+    Kube(#[source] Box<kube::Error>),
+    #[error("no pod of the controller runs")]
+    NoPod,
+    #[error("the archive can't be written")]
+    Pack(#[source] io::Error),
+    #[error("the archive was not finished")]
+    Task(#[from] tokio::task::JoinError),
+    #[error("the cluster's own logs are missing")]
+    MustGather(#[from] must_gather::GatherError),
+}
+
+impl From<kube::Error> for LogsError {
+    fn from(error: kube::Error) -> Self {
+        Self::Kube(Box::new(error))
+    }
+}
+
 /// Uploads logs until it is to stop, and then what remains.
-pub(crate) async fn upload(around: &Around<'_>, agent_based: bool, stop: &CancellationToken) {
-    let logs = Logs { around, pod: OnceCell::new() };
+pub(crate) async fn upload(context: &Context<'_>, agent_based: bool, stop: &CancellationToken) {
+    let logs = Logs { context, pod: OnceCell::new() };
     loop {
         if let Err(error) = logs.upload_own().await {
-            warn!(error, "the controller's log can't be uploaded");
+            warn!(error = chain(&error), "the controller's log can't be uploaded");
         }
-        if pause(stop, around.config.pace.upload).await {
+        if pause(stop, context.config.intervals.upload).await {
             break;
         }
     }
@@ -42,14 +67,17 @@ pub(crate) async fn upload(around: &Around<'_>, agent_based: bool, stop: &Cancel
         return;
     }
     logs.tell(LogsState::Requested).await;
-    let pace = &around.config.pace;
+    let intervals = &context.config.intervals;
     let unstopped = CancellationToken::new();
-    let uploaded = until(&unstopped, pace.look, Some(pace.summary_limit), async || {
-        logs.upload_summary().await.map_err(|error| warn!(error, "logs are not complete yet")).ok()
+    let uploaded = poll_until(&unstopped, intervals.resync, Some(intervals.summary_limit), async || {
+        logs.upload_summary()
+            .await
+            .map_err(|error| warn!(error = chain(&error), "logs are not complete yet"))
+            .ok()
     });
     let diagnosis = async {
-        if around.config.control_plane_count == 1 && around.trouble.is_general() {
-            router::diagnose(around).await;
+        if context.config.control_plane_count == 1 && context.degraded.is_installation() {
+            router::diagnose(context).await;
         }
         std::future::pending::<()>().await;
     };
@@ -64,15 +92,15 @@ pub(crate) async fn upload(around: &Around<'_>, agent_based: bool, stop: &Cancel
 }
 
 struct Logs<'a> {
-    around: &'a Around<'a>,
+    context: &'a Context<'a>,
     /// The controller's own.
     pod: OnceCell<String>,
 }
 
 impl Logs<'_> {
     async fn tell(&self, state: LogsState) {
-        if let Err(error) = self.around.service.logs_progress(state).await {
-            warn!(%state, %error, "progress of logs not taken");
+        if let Err(error) = self.context.service.logs_progress(state).await {
+            warn!(%state, error = chain(&error), "progress of logs not taken");
         }
     }
 
@@ -81,9 +109,9 @@ impl Logs<'_> {
         let why = match self.of_pod().await {
             Ok(log) if !log.is_empty() => return Content::Bytes(log.into_bytes()),
             Ok(_) => "it is empty".to_owned(),
-            Err(error) => error,
+            Err(error) => chain(&error),
         };
-        let path = &self.around.config.paths.log;
+        let path = &self.context.config.paths.log;
         match path.metadata() {
             Ok(_) => Content::File(path.clone()),
             Err(error) => {
@@ -94,53 +122,53 @@ impl Logs<'_> {
         }
     }
 
-    async fn of_pod(&self) -> Result<String, String> {
-        let pods = Api::<Pod>::namespaced(self.around.kube.clone(), &self.around.config.namespace);
+    async fn of_pod(&self) -> Result<String, LogsError> {
+        let pods = Api::<Pod>::namespaced(self.context.kube.clone(), &self.context.config.namespace);
         let find = async || {
             let params = ListParams::default().labels(SELECTOR).fields("status.phase=Running");
-            let found = pods.list(&params).await.map_err(|error| error.to_string())?;
-            found.items.first().map(ResourceExt::name_any).ok_or_else(|| "no pod runs".to_owned())
+            let found = pods.list(&params).await?;
+            found.items.first().map(ResourceExt::name_any).ok_or(LogsError::NoPod)
         };
         let name = self.pod.get_or_try_init(find).await?;
         let params = LogParams { limit_bytes: Some(LONGEST), ..LogParams::default() };
-        pods.logs(name, &params).await.map_err(|error| error.to_string())
+        Ok(pods.logs(name, &params).await?)
     }
 
-    async fn upload_own(&self) -> Result<(), String> {
+    async fn upload_own(&self) -> Result<(), LogsError> {
         let own = Entry { name: LOG.to_owned(), content: self.own().await };
         self.send(vec![own]).await
     }
 
     /// The last upload; one whose cluster's logs are missing has failed.
-    async fn upload_summary(&self) -> Result<(), String> {
-        let trouble = &self.around.trouble;
-        if !trouble.is_general() && trouble.operators().is_empty() {
+    async fn upload_summary(&self) -> Result<(), LogsError> {
+        let degraded = &self.context.degraded;
+        if !degraded.is_installation() && degraded.operators().is_empty() {
             return self.upload_own().await;
         }
-        for path in &self.around.config.paths.resolvers {
+        for path in &self.context.config.paths.resolvers {
             if let Ok(text) = std::fs::read_to_string(path) {
                 info!(path = %path.display(), text, "name resolution");
             }
         }
         // What takes long may fail: the controller's log comes first.
         self.upload_own().await?;
-        let gathered = must_gather::gather(self.around).await;
+        let gathered = must_gather::gather(self.context).await;
         let mut entries = Vec::new();
         if let Ok(path) = &gathered {
             entries.push(Entry { name: name(path), content: Content::File(path.clone()) });
         }
         entries.push(Entry { name: LOG.to_owned(), content: self.own().await });
         self.send(entries).await?;
-        gathered.map(drop)
+        Ok(gathered.map(drop)?)
     }
 
-    async fn send(&self, entries: Vec<Entry>) -> Result<(), String> {
-        let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
+    async fn send(&self, entries: Vec<Entry>) -> Result<(), LogsError> {
+        let dir = tempfile::tempdir().map_err(LogsError::Pack)?;
         let path: PathBuf = dir.path().join("controller_logs.tar.gz");
         let target = path.clone();
         let packed = tokio::task::spawn_blocking(move || archive::pack(&target, entries)).await;
-        packed.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
-        self.around.service.upload_logs(&path).await.map_err(|error| error.to_string())
+        packed?.map_err(LogsError::Pack)?;
+        Ok(self.context.service.upload_logs(&path).await?)
     }
 }
 

@@ -6,11 +6,12 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assisted_base::process::Cmd;
+use assisted_base::process::{Cmd, CmdError};
 use tracing::info;
 
 use super::archive;
-use crate::run::Around;
+use crate::run::Context;
+use crate::service::FileError;
 
 const ARCHIVE: &str = "must-gather.tar.gz";
 /// The image for what goes wrong in general, among those by operator.
@@ -18,9 +19,24 @@ const GENERAL: &str = "ocp";
 /// How long it may take.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
 
+/// Why the cluster's logs could not be gathered.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum GatherError {
+    #[error("no kubeconfig")]
+    Kubeconfig(#[from] FileError),
+    #[error("OpenShift's client can't be run")]
+    Run(#[from] CmdError),
+    #[error("OpenShift's client failed: {0}")]
+    Failed(String),
+    #[error("{} can't be written", path.display())]
+    Write { path: PathBuf, source: std::io::Error },
+    #[error("the archive was not finished")]
+    Task(#[from] tokio::task::JoinError),
+}
+
 /// Gathers them into an archive; one that an earlier attempt made is used again.
-pub(super) async fn gather(around: &Around<'_>) -> Result<PathBuf, String> {
-    let dir = &around.config.paths.must_gather;
+pub(super) async fn gather(context: &Context<'_>) -> Result<PathBuf, GatherError> {
+    let dir = &context.config.paths.must_gather;
     let made = dir.join(ARCHIVE);
     if made.is_file() {
         return Ok(made);
@@ -32,12 +48,12 @@ pub(super) async fn gather(around: &Around<'_>) -> Result<PathBuf, String> {
         }
         DirBuilder::new().mode(0o700).recursive(true).create(dir)
     };
-    fresh().map_err(|error| format!("{}: {error}", dir.display()))?;
-    let kubeconfig = around.service.kubeconfig().await.map_err(|error| error.to_string())?;
-    let trouble = &around.trouble;
-    let images = images(&around.config.must_gather_image, trouble.is_general(), &trouble.operators());
+    fresh().map_err(|source| GatherError::Write { path: dir.clone(), source })?;
+    let kubeconfig = context.service.kubeconfig().await?;
+    let degraded = &context.degraded;
+    let images = images(&context.config.must_gather_image, degraded.is_installation(), &degraded.operators());
     info!(?images, "gathering the cluster's logs");
-    let gather = Cmd::new(&around.config.paths.oc)
+    let gather = Cmd::new(&context.config.paths.oc)
         .arg("--kubeconfig")
         .arg(kubeconfig.path())
         .args(["adm", "must-gather", "--dest-dir"])
@@ -45,9 +61,9 @@ pub(super) async fn gather(around: &Around<'_>) -> Result<PathBuf, String> {
         .args(images.iter().map(|image| format!("--image={image}")))
         .timeout(LIMIT)
         .cut_output();
-    let output = gather.run().await.map_err(|error| error.to_string())?;
+    let output = gather.run().await?;
     if !output.success() {
-        return Err(output.complaint());
+        return Err(GatherError::Failed(output.complaint()));
     }
     let target = made.clone();
     let packed = tokio::task::spawn_blocking(move || {
@@ -56,7 +72,7 @@ pub(super) async fn gather(around: &Around<'_>) -> Result<PathBuf, String> {
         archive::pack_folder(&part, &folder)?;
         fs::rename(part, target)
     });
-    packed.await.map_err(|error| error.to_string())?.map_err(|error| format!("{ARCHIVE}: {error}"))?;
+    packed.await?.map_err(|source| GatherError::Write { path: made.clone(), source })?;
     Ok(made)
 }
 

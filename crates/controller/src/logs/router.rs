@@ -8,16 +8,16 @@ use reqwest::redirect::Policy;
 use tokio::time::{Instant, sleep};
 use tracing::info;
 
-use crate::run::Around;
+use crate::run::Context;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Asks the router every so often, as long as logs are collected.
-pub(super) async fn diagnose(around: &Around<'_>) {
+pub(super) async fn diagnose(context: &Context<'_>) {
     // Only whether it answers matters, not who it is.
     let client = builder(crate::USER_AGENT, Trust::Any, &Proxies::None)
         .and_then(|client| client.redirect(Policy::default()).timeout(LIMIT).build());
-    let (Ok(client), Ok(cluster)) = (client, around.service.cluster().await) else { return };
+    let (Ok(client), Ok(cluster)) = (client, context.service.cluster().await) else { return };
     let canary = format!(
         "https://canary-openshift-ingress-canary.apps.{}.{}/health",
         cluster.name, cluster.base_dns_domain
@@ -26,7 +26,7 @@ pub(super) async fn diagnose(around: &Around<'_>) {
         IpAddr::V4(address) => format!("http://{address}/_______internal_router_healthz"),
         IpAddr::V6(address) => format!("http://[{address}]/_______internal_router_healthz"),
     });
-    let deadline = Instant::now() + around.config.pace.summary_limit;
+    let deadline = Instant::now() + context.config.intervals.summary_limit;
     while Instant::now() < deadline {
         for url in [Some(&canary), own.as_ref()].into_iter().flatten() {
             match client.get(url).send().await {
@@ -34,7 +34,7 @@ pub(super) async fn diagnose(around: &Around<'_>) {
                 Err(error) => info!(url, error = %error.without_url(), "the router does not answer"),
             }
         }
-        sleep(around.config.pace.look).await;
+        sleep(context.config.intervals.resync).await;
     }
 }
 

@@ -4,13 +4,14 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
+use assisted_base::error::chain;
 use assisted_wire::host::{HostStage, HostStatus};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ListParams, LogParams};
 use kube::{Api, ResourceExt};
 use tracing::{info, warn};
 
-use crate::run::Around;
+use crate::run::Context;
 
 const NAMESPACE: &str = "openshift-machine-config-operator";
 const SELECTOR: &str = "k8s-app=machine-config-server";
@@ -21,33 +22,33 @@ const LONGEST: i64 = 8 << 20;
 const AGENT: &str = "User-Agent:\"Ignition";
 
 /// Looks for hosts that have asked for their config, and tells the service.
-pub(crate) async fn look(around: &Around<'_>) {
+pub(crate) async fn look(context: &Context<'_>) {
     let told = |stage| matches!(stage, Some(HostStage::Configuring | HostStage::Joined | HostStage::Done));
     // Stages as they are after this pass has told of nodes.
-    let hosts = match around.service.hosts(&[HostStatus::Disabled]).await {
+    let hosts = match context.service.hosts(&[HostStatus::Disabled]).await {
         Ok(hosts) => hosts,
-        Err(error) => return warn!(%error, "hosts are not known"),
+        Err(error) => return warn!(error = chain(&error), "hosts are not known"),
     };
     let waiting: Vec<_> =
         hosts.iter().filter(|host| !host.is(HostStatus::Installed) && !told(host.stage())).collect();
     if waiting.is_empty() {
         return;
     }
-    let addresses = asked(&log(around).await);
+    let addresses = asked(&log(context).await);
     for host in waiting.into_iter().filter(|host| addresses.iter().any(|address| host.has_address(*address)))
     {
-        match around.service.progress(&host.host, HostStage::Configuring).await {
+        match context.service.progress(&host.host, HostStage::Configuring).await {
             Ok(()) => info!(host = %host.host.id, "it has fetched its machine config"),
             Err(error) => {
-                warn!(host = %host.host.id, %error, "not told that it has fetched its machine config");
+                warn!(host = %host.host.id, error = chain(&error), "not told that it has fetched its machine config");
             }
         }
     }
 }
 
 /// What the servers have logged lately; empty where they can't be read.
-async fn log(around: &Around<'_>) -> String {
-    let pods = Api::<Pod>::namespaced(around.kube.clone(), NAMESPACE);
+async fn log(context: &Context<'_>) -> String {
+    let pods = Api::<Pod>::namespaced(context.kube.clone(), NAMESPACE);
     let list = pods.list(&ListParams::default().labels(SELECTOR)).await;
     let params =
         LogParams { since_seconds: Some(WINDOW), limit_bytes: Some(LONGEST), ..LogParams::default() };
@@ -55,7 +56,9 @@ async fn log(around: &Around<'_>) -> String {
     for pod in list.into_iter().flatten() {
         match pods.logs(&pod.name_any(), &params).await {
             Ok(log) => all += &log,
-            Err(error) => warn!(pod = pod.name_any(), %error, "the log of machine configs can't be read"),
+            Err(error) => {
+                warn!(pod = pod.name_any(), error = chain(&error), "the log of machine configs can't be read");
+            }
         }
     }
     all

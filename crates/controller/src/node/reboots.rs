@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assisted_base::process::Cmd;
+use assisted_base::error::chain;
+use assisted_base::process::{Cmd, CmdError};
 use assisted_wire::event::{Event, EventCategory, EventSeverity};
 use assisted_wire::host::Host;
 use futures::StreamExt;
@@ -12,13 +13,25 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::run::Around;
-use crate::wait::until;
+use crate::run::Context;
+use crate::service::FileError;
+use crate::wait::poll_until;
 
 /// Attempts for one node.
 const ATTEMPTS: usize = 10;
 /// One of them.
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// Why the reboots of a node can't be counted.
+#[derive(Debug, thiserror::Error)]
+enum CountError {
+    #[error("no kubeconfig")]
+    Kubeconfig(#[from] FileError),
+    #[error("OpenShift's client can't be run")]
+    Run(#[from] CmdError),
+    #[error("OpenShift's client failed: {0}")]
+    Failed(String),
+}
 
 /// Takes the nodes that have come.
 pub(crate) struct Reboots(Option<UnboundedSender<(String, Host)>>);
@@ -44,12 +57,12 @@ impl Reboots {
 
 impl Counter {
     /// Counts until nobody asks for more.
-    pub(crate) async fn run(mut self, around: &Around<'_>, stop: &CancellationToken) {
+    pub(crate) async fn run(mut self, context: &Context<'_>, stop: &CancellationToken) {
         let mut running = FuturesUnordered::new();
         loop {
             tokio::select! {
                 asked = self.0.recv() => match asked {
-                    Some((node, host)) => running.push(async move { tell(around, &node, &host, stop).await }),
+                    Some((node, host)) => running.push(async move { tell(context, &node, &host, stop).await }),
                     None => break,
                 },
                 Some(()) = running.next() => {}
@@ -59,15 +72,15 @@ impl Counter {
     }
 }
 
-async fn tell(around: &Around<'_>, node: &str, host: &Host, stop: &CancellationToken) {
-    let pace = &around.config.pace;
+async fn tell(context: &Context<'_>, node: &str, host: &Host, stop: &CancellationToken) {
+    let intervals = &context.config.intervals;
     let mut attempts = 0;
-    let counted = until(stop, pace.reboots, Some(pace.reboots_limit), async || {
+    let counted = poll_until(stop, intervals.reboots, Some(intervals.reboots_limit), async || {
         attempts += 1;
-        match count(around, node).await {
+        match count(context, node).await {
             Ok(count) => Some(Some(count)),
             Err(error) => {
-                warn!(node, %error, "reboots can't be counted");
+                warn!(node, error = chain(&error), "reboots can't be counted");
                 (attempts >= ATTEMPTS).then_some(None)
             }
         }
@@ -78,29 +91,29 @@ async fn tell(around: &Around<'_>, node: &str, host: &Host, stop: &CancellationT
         category: Some(EventCategory::User),
         severity: EventSeverity::Info,
         message: format!("Node {node} has been rebooted {count} times before completing installation"),
-        cluster_id: Some(around.config.cluster_id),
+        cluster_id: Some(context.config.cluster_id),
         host_id: Some(host.id),
         infra_env_id: host.infra_env_id,
-        event_time: around.service.now(),
+        event_time: context.service.now(),
         request_id: None,
         props: String::new(),
     };
-    match around.service.event(&event).await {
+    match context.service.event(&event).await {
         Ok(()) => info!(node, count, "reboots are told"),
-        Err(error) => warn!(node, %error, "reboots can't be told"),
+        Err(error) => warn!(node, error = chain(&error), "reboots can't be told"),
     }
 }
 
-async fn count(around: &Around<'_>, node: &str) -> Result<usize, String> {
-    let kubeconfig = around.service.kubeconfig().await.map_err(|error| error.to_string())?;
-    let output = command(around, kubeconfig.path(), node).run().await.map_err(|error| error.to_string())?;
+async fn count(context: &Context<'_>, node: &str) -> Result<usize, CountError> {
+    let kubeconfig = context.service.kubeconfig().await?;
+    let output = command(context, kubeconfig.path(), node).run().await?;
     if !output.success() {
-        return Err(output.complaint());
+        return Err(CountError::Failed(output.complaint()));
     }
     Ok(output.text().lines().filter(|line| line.starts_with("reboot ")).count())
 }
 
-fn command(around: &Around<'_>, kubeconfig: &Path, node: &str) -> Cmd {
-    let oc = Cmd::new(&around.config.paths.oc).arg("--kubeconfig").arg(kubeconfig).timeout(LIMIT);
+fn command(context: &Context<'_>, kubeconfig: &Path, node: &str) -> Cmd {
+    let oc = Cmd::new(&context.config.paths.oc).arg("--kubeconfig").arg(kubeconfig).timeout(LIMIT);
     oc.arg("debug").arg(format!("node/{node}")).args(["--", "chroot", "/host", "last", "reboot"])
 }

@@ -61,7 +61,7 @@ async fn ends_badly() {
             json!({"online": true, "consumerRef": {"name": "m"}}),
         )
         .await;
-    let controller = one.controller(|config| config.pace.operators_limit = Duration::from_secs(2)).await;
+    let controller = one.controller(|config| config.intervals.operators_limit = Duration::from_secs(2)).await;
     for (number, (name, address)) in hosts.iter().enumerate() {
         if number == 3 {
             one.restarted(4).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assisted_controller::{Config, Error, Exit, Pace};
+use assisted_controller::{Config, Error, Exit, Intervals};
 use assisted_service::Clock;
 use assisted_simhost::plan::PULL_SECRET;
 use assisted_testkit::{Fault, Proxy};
@@ -39,7 +39,7 @@ async fn gives_up() {
     });
     let later = service.import_cluster(&params(import)).await.unwrap().id;
     let brief = |settings: Config| Config {
-        pace: Pace { summary_limit: Duration::ZERO, ..settings.pace },
+        intervals: Intervals { summary_limit: Duration::ZERO, ..settings.intervals },
         ..settings
     };
     let joined = run(&brief(config(&world, &dir, later, &url).await));
@@ -49,8 +49,8 @@ async fn gives_up() {
     let id = service.register_cluster(&params(cluster)).await.unwrap().id;
     let mut settings = brief(config(&world, &dir, id, &url).await);
     // Nobody has a reason to wait.
-    settings.pace.operators = Duration::from_millis(200);
-    settings.pace.unknown = Duration::from_millis(20);
+    settings.intervals.operators = Duration::from_millis(200);
+    settings.intervals.unknown = Duration::from_millis(20);
     let looks = || way.seen(&id.to_string()).len();
 
     // Two refusals are forgiven, as often as they come; an answer that is not the service's means nothing.
@@ -71,7 +71,7 @@ async fn gives_up() {
     service.deregister_cluster(id).await.unwrap();
     assert_eq!(left.await.unwrap().unwrap(), Exit::Unknown);
 
-    settings.pace.ready_limit = Duration::from_millis(500);
+    settings.intervals.ready_limit = Duration::from_millis(500);
     let lost = run(&settings).await.unwrap().unwrap_err();
     assert!(matches!(lost, Error::NotReady { .. }), "{lost}");
     drop(server);

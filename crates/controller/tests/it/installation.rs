@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assisted_client::{Client, EventFilter};
-use assisted_controller::{Config, Exit, Pace, Paths};
+use assisted_controller::{Config, Exit, Intervals, Paths};
 use assisted_service::Clock;
 use assisted_simhost::drive::{self, Target};
 use assisted_simhost::plan::{PULL_SECRET, Plan, Shape};
@@ -237,6 +237,7 @@ pub(crate) async fn config(world: &World, dir: &TempDir, id: ClusterId, url: &st
         _ => None,
     };
     let mut config = Config::read(read, paths).unwrap();
-    config.pace = Pace { summary_limit: Duration::from_secs(20), ..Pace::default().faster(50) };
+    config.intervals =
+        Intervals { summary_limit: Duration::from_secs(20), ..Intervals::default().faster(50) };
     config
 }

@@ -1,31 +1,32 @@
-//! How often things are looked at, and how long they are waited for (installer-and-controller §D).
+//! Intervals and timeouts: how often the controller reconciles, and how long it waits (installer-and-controller §D).
 
 use std::time::Duration;
 
 /// Intervals and limits. The service and the bootstrap host count on the defaults.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
-    /// Between two passes over nodes, requests for certificates, labels, machines; and between attempts to tell something.
-    pub look: Duration,
+pub struct Intervals {
+    /// Between two passes over nodes, certificate signing requests, labels and machines, and between attempts to report
+    /// something, where no watch says that something has changed.
+    pub resync: Duration,
     /// No pass follows another sooner, however much changes.
-    pub breath: Duration,
-    /// How long a request for a certificate is refused before somebody is told: many may be approved a moment later.
+    pub min_interval: Duration,
+    /// How long a certificate signing request is refused before an event tells of it: many are approved a moment later.
     pub refusal_grace: Duration,
-    /// Between looks at operators, at the state of the installation, and attempts to complete it.
+    /// Between reads of the operators and of the state of the installation, and between attempts to complete it.
     pub operators: Duration,
-    /// No longer are operators of the cluster waited for.
+    /// Timeout for the operators of the cluster.
     pub operators_limit: Duration,
-    /// Between attempts to tell the bootstrap host that the controller is there.
+    /// Between attempts to create the event that says that the controller is ready.
     pub ready: Duration,
     pub ready_limit: Duration,
     pub ready_limit_abi: Duration,
-    /// Between looks for the certificates of the router, and for the list of operators.
+    /// Between reads of the certificates of the router, and of the list of operators.
     pub router_ca: Duration,
     /// Between uploads of the controller's log.
     pub upload: Duration,
-    /// No longer are the logs at the end attempted.
+    /// Timeout for the upload of the logs at the end.
     pub summary_limit: Duration,
-    /// Between attempts to give the cluster's DNS its address, and to delete what is in its way.
+    /// Between attempts to give the cluster's DNS its address, and between attempts to delete the service that holds it.
     pub dns: Duration,
     pub dns_delete: Duration,
     /// Between attempts to count reboots.
@@ -35,12 +36,12 @@ pub struct Pace {
     pub unknown: Duration,
 }
 
-impl Default for Pace {
+impl Default for Intervals {
     fn default() -> Self {
         let (seconds, minutes) = (Duration::from_secs, |count: u64| Duration::from_secs(60 * count));
         Self {
-            look: seconds(30),
-            breath: seconds(3),
+            resync: seconds(30),
+            min_interval: seconds(1),
             refusal_grace: seconds(60),
             operators: seconds(60),
             operators_limit: minutes(600),
@@ -59,14 +60,14 @@ impl Default for Pace {
     }
 }
 
-impl Pace {
+impl Intervals {
     /// The same, so many times as fast.
     #[must_use]
     pub fn faster(self, times: u32) -> Self {
         let of = |duration: Duration| duration / times.max(1);
         Self {
-            look: of(self.look),
-            breath: of(self.breath),
+            resync: of(self.resync),
+            min_interval: of(self.min_interval),
             refusal_grace: of(self.refusal_grace),
             operators: of(self.operators),
             operators_limit: of(self.operators_limit),
