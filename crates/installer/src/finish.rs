@@ -1,5 +1,7 @@
 //! The end: logs, then a restart from the disk (installer-and-controller §A15).
 
+use std::time::{Duration, Instant};
+
 use assisted_agent::{LogDirs, LogsRequest, gather_logs};
 use assisted_wire::host::HostStage;
 use tracing::{info, warn};
@@ -9,10 +11,12 @@ use crate::flow::Installer;
 use crate::host::Attempt;
 
 const MESSAGE: &str = "'Installation completed, server is going to reboot.'";
-/// How long after this program's end the bootstrap host of several masters restarts: etcd on the others settles that it goes.
-const ETCD_SETTLES: &str = "60s";
-/// How long after this program's end any other host restarts: its agent tells the service that the program has ended well.
-const AGENT_REPORTS: &str = "8s";
+/// How long etcd of the other masters takes to settle that the bootstrap host goes, from when it stands alone: the bootstrap
+/// host restarts no sooner (§A15).
+const ETCD_SETTLES: Duration = Duration::from_secs(60);
+/// How long after this program's end a host restarts, at least: its agent reports to the service that the program has ended
+/// well.
+const AGENT_REPORTS: Duration = Duration::from_secs(8);
 /// A timer of systemd is late by up to a minute unless it is told otherwise.
 const ACCURACY: &str = "--timer-property=AccuracySec=100ms";
 /// What manages machines by their board controllers, where it runs, and restarts them itself.
@@ -51,8 +55,12 @@ impl Installer {
         }
     }
 
-    /// Restarts the machine, or leaves that to whoever does it.
-    pub(crate) async fn restart(&self, attempt: &mut Attempt) -> Result<(), InstallError> {
+    /// Restarts the machine, or leaves that to whoever does it. Etcd of the others may stand alone since some time.
+    pub(crate) async fn restart(
+        &self,
+        attempt: &mut Attempt,
+        etcd_stands_alone: Option<Instant>,
+    ) -> Result<(), InstallError> {
         if let Some(dry) = &self.config.dry_run {
             self.service.report(HostStage::Rebooting, "").await;
             return Ok(self.host.write(&dry.reboot_marker.display().to_string(), 0o644, "")?);
@@ -69,10 +77,37 @@ impl Installer {
         attempt.note_restarting()?;
         // The timer is the machine's, not this program's: it ends well before the restart ends everything. A program that the
         // restart ends has failed, as far as the agent knows.
-        let delay = if self.config.is_bootstrap() { ETCD_SETTLES } else { AGENT_REPORTS };
+        let settles = if self.config.is_bootstrap() { ETCD_SETTLES } else { Duration::ZERO };
+        let delay = delay(settles, etcd_stands_alone.map(|since| since.elapsed()));
         info!("the machine restarts in {delay}");
         let delay = format!("--on-active={delay}");
         self.host.run("systemd-run", &[&delay, ACCURACY, "--", "shutdown", "-r", "now", MESSAGE]).await?;
         Ok(())
+    }
+}
+
+/// How long after this program's end the machine restarts, as systemd reads it, when etcd settles for a while and has done so
+/// for some of it.
+fn delay(settles: Duration, settled: Option<Duration>) -> String {
+    let left = settles.saturating_sub(settled.unwrap_or_default()).max(AGENT_REPORTS);
+    format!("{}s", left.as_secs_f64().ceil())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn etcd_settles_while_the_controller_is_awaited() {
+        let seconds = Duration::from_secs;
+        for (settles, settled, expected) in [
+            (60, None, "60s"),
+            (60, Some(seconds(0)), "60s"),
+            (60, Some(Duration::from_millis(20_500)), "40s"),
+            (60, Some(seconds(300)), "8s"),
+            (0, None, "8s"),
+        ] {
+            assert_eq!(delay(seconds(settles), settled), expected);
+        }
     }
 }

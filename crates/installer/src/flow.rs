@@ -62,7 +62,7 @@ impl Installer {
         let mut attempt = Attempt::begin(&self.host, config.cluster_id, config.host_id)?;
         if attempt.restarting() {
             info!("installed already: only the restart is left");
-            return self.restart(&mut attempt).await;
+            return self.restart(&mut attempt, None).await;
         }
         let dry = config.dry_run.is_some();
         let args = installer_args(&config.installer_args)?;
@@ -144,11 +144,12 @@ impl Installer {
         if !config.keeps_disk() {
             self.finish_disk(device, &ignition, args).await?;
         }
-        if let Some(bootstrap) = bootstrap {
-            bootstrap.hand_over().await?;
-        }
+        let etcd_stands_alone = match bootstrap {
+            Some(bootstrap) => Some(bootstrap.hand_over().await?),
+            None => None,
+        };
         self.send_logs().await;
-        self.restart(attempt).await
+        self.restart(attempt, etcd_stands_alone).await
     }
 
     /// Where the Ignition config is that the system on the disk will apply.

@@ -14,8 +14,10 @@ use crate::kube_api::is_absent;
 const NAMESPACE: &str = "kube-system";
 /// How long a holder that says nothing more is believed to live: machines of a lab are slow.
 const LIFE: Duration = Duration::from_secs(75);
-/// Between two looks; a holder renews at each.
-pub const LOOK: Duration = Duration::from_secs(5);
+/// How old a renewal is that its holder repeats, in seconds: each is a write that all members of etcd wait for.
+const RENEWAL: i64 = 5;
+/// Between two looks.
+pub const LOOK: Duration = Duration::from_secs(2);
 
 /// A lease that this machine wants to hold.
 pub struct Lease {
@@ -43,6 +45,9 @@ impl Lease {
         };
         if found.as_ref().is_some_and(|found| !self.may_take(found, now)) {
             return Ok(false);
+        }
+        if found.as_ref().is_some_and(|found| self.is_fresh(found, now)) {
+            return Ok(true);
         }
         let spec = LeaseSpec {
             holder_identity: Some(self.own.clone()),
@@ -75,6 +80,14 @@ impl Lease {
         let renewed = spec.and_then(|spec| spec.renew_time.as_ref()).map(|time| time.0);
         let life = spec.and_then(|spec| spec.lease_duration_seconds).unwrap_or_default();
         renewed.is_none_or(|renewed| now.duration_since(renewed) > SignedDuration::from_secs(life.into()))
+    }
+
+    /// Whether this machine holds it, and has renewed it lately.
+    fn is_fresh(&self, found: &Object, now: Timestamp) -> bool {
+        let renewed = found.spec.as_ref().and_then(|spec| spec.renew_time.as_ref());
+        let is_recent =
+            renewed.is_some_and(|renewed| now.duration_since(renewed.0) < SignedDuration::from_secs(RENEWAL));
+        is_recent && holder(found) == Some(&self.own)
     }
 
     /// Writes what follows on what was read; false where somebody was faster.

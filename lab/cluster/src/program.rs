@@ -21,7 +21,7 @@ use crate::files;
 const PULL: Duration = Duration::from_secs(3_600);
 const FOREVER: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// Between the end of a server and its next start.
-const BREATH: Duration = Duration::from_secs(3);
+const BREATH: Duration = Duration::from_secs(1);
 /// Where the logs of containers are, as kubelets have them.
 pub const LOGS: &str = "/var/log/containers";
 /// Longest log of one program, in bytes; then it begins anew.

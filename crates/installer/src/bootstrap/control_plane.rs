@@ -14,7 +14,8 @@ use crate::host::FileError;
 use crate::kube::{Api, Kube, KubeError, Kubeconfig, Node, Pretended};
 use crate::service::{Peer, ServiceError};
 
-const LOOK: u64 = 2;
+/// Between two polls of the nodes, in seconds.
+const INTERVAL: u64 = 1;
 const MASTERS: &str = "node-role.kubernetes.io/master";
 const ARBITERS: &str = "node-role.kubernetes.io/arbiter";
 /// So many besides this host make etcd safe.
@@ -81,7 +82,7 @@ impl Bootstrap<'_> {
         let mut peers = None;
         for (label, most) in [(MASTERS, MOST_MASTERS), (ARBITERS, 1)] {
             let mut awaited = loop {
-                self.config.pace.pause(LOOK).await;
+                self.config.pace.pause(INTERVAL).await;
                 match needed(kube, label, most).await {
                     Ok(0) => break None,
                     Ok(needed) => break Some(Awaited { label, needed, ready: BTreeSet::new() }),
@@ -103,7 +104,7 @@ impl Bootstrap<'_> {
                         }
                     }
                 }
-                self.config.pace.pause(LOOK).await;
+                self.config.pace.pause(INTERVAL).await;
             }
         }
         Ok(())

@@ -1,6 +1,8 @@
 //! What this host waits for, once its disk is written, before it becomes a control-plane host like the others
 //! (installer-and-controller §A7). None of it has a limit here: how long a stage may take is the service's to say.
 
+use std::time::Instant;
+
 use assisted_wire::host::{HostRole, HostStage};
 use tracing::{info, warn};
 
@@ -8,11 +10,12 @@ use super::{Bootstrap, DONE, units};
 use crate::error::InstallError;
 use crate::kube::{Kube, KubeError};
 
-const LOOK: u64 = 2;
-/// Between two looks at workers where the service runs on this host.
-const LOOK_AT_WORKERS: u64 = 30;
-/// Between two uploads of the controller's log, in looks.
-const LOOKS_PER_UPLOAD: u64 = 60;
+/// Between two polls of anything, in seconds: what is asked is on this host, or beside it.
+const INTERVAL: u64 = 1;
+/// Between two polls of workers where the service runs on this host, in seconds.
+const WORKER_INTERVAL: u64 = 30;
+/// Between two uploads of the controller's log, in polls.
+const POLLS_PER_UPLOAD: u64 = 120;
 const MASTERS: &str = "node-role.kubernetes.io/master";
 /// The event by which the controller says that it is there.
 const READY: &str = "AssistedControllerIsReady";
@@ -20,8 +23,8 @@ const CURRENT: &str = "machineconfiguration.openshift.io/currentConfig";
 const DESIRED: &str = "machineconfiguration.openshift.io/desiredConfig";
 
 impl Bootstrap<'_> {
-    /// Waits until the cluster stands without this host.
-    pub(crate) async fn hand_over(&self) -> Result<(), InstallError> {
+    /// Waits until the cluster stands without this host; since when its etcd does.
+    pub(crate) async fn hand_over(&self) -> Result<Instant, InstallError> {
         let report = async |stage, info| self.service.report(stage, info).await;
         report(HostStage::WaitingForControlPlane, "Waiting for bootstrap node preparation").await;
         self.learn_names()?;
@@ -33,20 +36,21 @@ impl Bootstrap<'_> {
         units::log_status("bootkube.service", self.host).await;
         report(HostStage::WaitingForBootkube, "waiting for ETCD bootstrap to be complete").await;
         self.await_etcd().await;
+        let etcd_stands_alone = Instant::now();
         report(HostStage::WaitingForController, "waiting for controller pod ready event").await;
         self.await_controller(&kube).await;
         if self.is_by_hosts(&kube).await {
             self.await_workers().await;
         }
         self.await_machine_configs(&kube).await;
-        Ok(())
+        Ok(etcd_stands_alone)
     }
 
     /// Waits until the temporary control plane has made the cluster's own.
     pub(super) async fn await_bootkube(&self) {
         self.service.report(HostStage::WaitingForBootkube, "").await;
         while self.config.dry_run.is_none() && !self.host.exists(DONE) {
-            self.config.pace.pause(LOOK).await;
+            self.config.pace.pause(INTERVAL).await;
         }
     }
 
@@ -58,23 +62,23 @@ impl Bootstrap<'_> {
                 Ok(state) => info!(state, "waiting for etcd"),
                 Err(error) => warn!(%error, "waiting for etcd"),
             }
-            self.config.pace.pause(LOOK).await;
+            self.config.pace.pause(INTERVAL).await;
         }
     }
 
     async fn await_controller(&self, kube: &Kube) {
-        let mut looks = 0;
+        let mut polls = 0;
         loop {
             match kube.has_event(READY).await {
                 Ok(true) => break,
                 Ok(false) => info!("waiting for the controller"),
                 Err(error) => warn!(%error, "waiting for the controller"),
             }
-            looks += 1;
-            if looks % LOOKS_PER_UPLOAD == 0 {
+            polls += 1;
+            if polls % POLLS_PER_UPLOAD == 0 {
                 self.upload_controller_logs(kube).await;
             }
-            self.config.pace.pause(LOOK).await;
+            self.config.pace.pause(INTERVAL).await;
         }
         self.service.expect_cluster_logs().await;
         self.upload_controller_logs(kube).await;
@@ -88,7 +92,7 @@ impl Bootstrap<'_> {
                 Ok(_) => info!("waiting for workers"),
                 Err(error) => warn!(%error, "waiting for workers"),
             }
-            self.config.pace.pause(LOOK_AT_WORKERS).await;
+            self.config.pace.pause(WORKER_INTERVAL).await;
         }
     }
 
@@ -100,7 +104,7 @@ impl Bootstrap<'_> {
                 Ok(false) => info!("waiting for machine configs"),
                 Err(error) => warn!(%error, "waiting for machine configs"),
             }
-            self.config.pace.pause(LOOK).await;
+            self.config.pace.pause(INTERVAL).await;
         }
     }
 }

@@ -72,7 +72,7 @@ pub async fn leave(here: &ControlPlane<'_>) -> Result<()> {
     let other = other.context("etcd has no other member")?;
     let at = address(other)?;
     // Whoever leaves while it leads leaves the others without a leader for a while.
-    for _ in 0..10 {
+    for _ in 0..40 {
         if etcd.leader(here.address).await? != own.id {
             break;
         }

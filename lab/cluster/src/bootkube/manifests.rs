@@ -14,7 +14,7 @@ use crate::foundation;
 use crate::kube_api::{Applier, Fields, documents};
 
 /// Looks after which an object that the API doesn't take is left out.
-const LOOKS: u32 = 60;
+const LOOKS: u32 = 240;
 const FOLDERS: [&str; 2] = ["manifests", "openshift"];
 
 /// All objects in both folders, in the order of their files' names; of two files with one name the second counts.

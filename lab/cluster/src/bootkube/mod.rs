@@ -30,7 +30,7 @@ use crate::vip::Virtual;
 pub const DONE: &str = "/opt/openshift/.bootkube.done";
 const NAME: &str = "etcd-bootstrap";
 /// Between two looks at anything.
-const LOOK: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Runs the temporary control plane from its beginning to its end.
 pub async fn run(programs: Programs) -> Result<()> {

@@ -39,7 +39,7 @@ pub mod names {
 
 /// Certificates that this machine makes for itself.
 const OWN: &str = "tls/etcd";
-const LOOK: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(500);
 
 pub struct ControlPlane<'a> {
     pub cluster: &'a Cluster,

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use super::init::{Answer, Request, ask};
 
 /// How long a timer before a restart lasts here at most: it is for etcd to settle, and these machines are quick.
-const LONGEST_TIMER: Duration = Duration::from_secs(5);
+const LONGEST_TIMER: Duration = Duration::from_secs(2);
 
 pub async fn systemctl(args: &[&str]) -> Result<i32> {
     let (verb, rest) = args.split_first().context("systemctl: what?")?;

@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
-use super::{LOOK, Node};
+use super::{LOOK, Node, RESYNC};
 use crate::bootkube::{Which, approve, restore};
 use crate::cluster::NODE;
 use crate::control_plane::{ControlPlane, DATA, Etcd, Member, initial, peer_url};
@@ -68,7 +68,7 @@ pub async fn run(node: Node) -> Result<()> {
             if let Err(error) = approve(&kube, &Which::Of(&node.name)).await {
                 warn!(error = format!("{error:#}"), "requests have to wait");
             }
-            sleep(LOOK).await;
+            sleep(RESYNC).await;
         }
     };
     let vips = |addresses: &[IpAddr]| Virtual::new(addresses, &node.interface);

@@ -18,8 +18,10 @@ use tracing::info;
 use crate::cluster::{Cluster, NODE, hostname};
 use crate::program::Programs;
 
-/// Between two attempts at anything.
-pub const LOOK: Duration = Duration::from_secs(2);
+/// Between two attempts at something that does not work yet.
+pub const LOOK: Duration = Duration::from_millis(500);
+/// Between two passes of a loop that never ends: machines that are emulated do much else.
+pub const RESYNC: Duration = Duration::from_secs(1);
 
 /// What every part of a node knows.
 #[derive(Clone)]

@@ -1,6 +1,7 @@
 //! The node as an object: it is there, it has addresses, and it lives.
 
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
 use jiff::Timestamp;
@@ -18,6 +19,8 @@ use crate::kube_api::MANAGER;
 use crate::machine_config::ANNOTATIONS;
 
 const LEASES: &str = "kube-node-lease";
+/// Between two renewals of the lease.
+const RENEWAL: Duration = Duration::from_secs(4);
 /// Renewals of the lease between two reports of the state.
 const RENEWALS: u32 = 6;
 
@@ -75,7 +78,7 @@ pub async fn keep(node: &Node, kube: &Client) {
             Ok(()) => looks += 1,
             Err(error) => warn!(error = format!("{error:#}"), "can't say that this node lives"),
         }
-        sleep(LOOK * 2).await;
+        sleep(RENEWAL).await;
     }
 }
 

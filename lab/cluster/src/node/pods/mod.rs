@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use tracing::{info, warn};
 
 use self::sandbox::Sandbox;
-use super::{LOOK, Node};
+use super::{LOOK, Node, RESYNC};
 use crate::foundation::MACHINE_CONFIG_NAMESPACE;
 use crate::machine_config::LOG;
 use crate::program::Program;
@@ -35,7 +35,7 @@ pub async fn run(node: &Node, kube: &Client) {
         if let Err(error) = pass(node, kube, &mut running).await {
             warn!(error = format!("{error:#}"), "pods have to wait");
         }
-        sleep(LOOK).await;
+        sleep(RESYNC).await;
     }
 }
 
@@ -167,7 +167,7 @@ async fn report(pods: &Api<Pod>, pod: &Pod, node: &Node, phase: &str, state: Val
         ],
     }});
     // The end of a job must be told; anything else is told again soon enough.
-    let tries = if matches!(phase, "Succeeded" | "Failed") { 100 } else { 2 };
+    let tries = if matches!(phase, "Succeeded" | "Failed") { 400 } else { 2 };
     for _ in 0..tries {
         let told =
             pods.patch_status(&pod.name_any(), &PatchParams::default(), &Patch::Strategic(&status)).await;
