@@ -42,7 +42,7 @@ struct Metadata {
 }
 
 /// A single node: there is no service, and nobody else to wait for.
-pub(crate) async fn single(context: &Context<'_>) -> Exit {
+pub(crate) async fn single(context: &Context) -> Exit {
     let stop = CancellationToken::new();
     let kubeconfig = &context.config.paths.bootstrap_kubeconfig;
     tokio::select! {
@@ -53,7 +53,7 @@ pub(crate) async fn single(context: &Context<'_>) -> Exit {
 }
 
 /// Applies the manifests of operators, told by a ConfigMap, when OLM has brought them.
-pub(crate) async fn operators(context: &Context<'_>, kubeconfig: Option<&Path>, stop: &CancellationToken) {
+pub(crate) async fn operators(context: &Context, kubeconfig: Option<&Path>, stop: &CancellationToken) {
     let done = poll_until(stop, context.config.intervals.resync, None, async || {
         match apply(context, kubeconfig).await {
             Ok(()) => Some(true),
@@ -72,7 +72,7 @@ pub(crate) async fn operators(context: &Context<'_>, kubeconfig: Option<&Path>, 
     }
 }
 
-async fn apply(context: &Context<'_>, kubeconfig: Option<&Path>) -> Result<(), Failure> {
+async fn apply(context: &Context, kubeconfig: Option<&Path>) -> Result<(), Failure> {
     let maps = Api::<ConfigMap>::namespaced(context.kube.clone(), &context.config.namespace);
     let map = maps.get(OPERATORS).await.map_err(|error| match status(&error) {
         Some(401 | 403) => Failure::Terminal(error.into()),
@@ -118,7 +118,7 @@ fn read(data: &BTreeMap<String, String>) -> Result<Wanted, Failure> {
 }
 
 async fn configure(
-    context: &Context<'_>,
+    context: &Context,
     administrator: &Client,
     metadata: &Metadata,
     manifests: &[Vec<u8>],
@@ -132,7 +132,7 @@ async fn configure(
 }
 
 /// Waits until the cluster's version is available and as many control-plane nodes are there as it has.
-pub(crate) async fn wait(context: &Context<'_>, remove_taints: bool, control_plane: u32) -> Exit {
+pub(crate) async fn wait(context: &Context, remove_taints: bool, control_plane: u32) -> Exit {
     let mut available = false;
     loop {
         if remove_taints {
@@ -174,7 +174,7 @@ async fn masters(kube: &Client) -> usize {
     nodes.iter().filter(is_master).count()
 }
 
-async fn untaint(context: &Context<'_>) {
+async fn untaint(context: &Context) {
     for node in node::list(&context.kube).await.unwrap_or_default() {
         if let Err(error) = node::remove_taint(&context.kube, &node).await {
             warn!(node = node.name, error = chain(&error), "the taint stays for now");
@@ -183,7 +183,7 @@ async fn untaint(context: &Context<'_>) {
 }
 
 /// Whether nodes wait for a cloud's controller that has no credentials (installer-and-controller §A7.2).
-pub(crate) async fn taint_is_to_go(context: &Context<'_>, cluster: Option<&Cluster>) -> bool {
+pub(crate) async fn taint_is_to_go(context: &Context, cluster: Option<&Cluster>) -> bool {
     let config = dns::install_config(&context.kube).await.unwrap_or_default();
     let platform = match cluster.and_then(|cluster| cluster.platform.as_ref()) {
         Some(platform) => platform.r#type.to_string(),

@@ -21,7 +21,7 @@ const DELETIONS: usize = 5;
 const OPERATOR: &str = "openshift-dns-operator";
 
 /// Removes whatever holds the address, until the DNS has it.
-pub(crate) async fn free_address(context: &Context<'_>, stop: &CancellationToken) {
+pub(crate) async fn free_address(context: &Context, stop: &CancellationToken) {
     let Some(address) = wanted(&context.kube).await else { return };
     for _ in 0..ROUNDS {
         match owner(&context.kube, address).await {
@@ -84,7 +84,7 @@ async fn owner(kube: &Client, address: IpAddr) -> Result<Option<(String, String)
     Ok(owner.map(|service| (service.namespace().unwrap_or_default(), service.name_any())))
 }
 
-async fn clear(context: &Context<'_>, namespace: &str, name: &str, stop: &CancellationToken) {
+async fn clear(context: &Context, namespace: &str, name: &str, stop: &CancellationToken) {
     let services = Api::<Service>::namespaced(context.kube.clone(), namespace);
     let pods = Api::<Pod>::namespaced(context.kube.clone(), OPERATOR);
     let delete = DeleteParams::default();
@@ -100,7 +100,7 @@ async fn clear(context: &Context<'_>, namespace: &str, name: &str, stop: &Cancel
 }
 
 async fn retry(
-    context: &Context<'_>,
+    context: &Context,
     stop: &CancellationToken,
     mut attempt: impl AsyncFnMut() -> Result<(), kube::Error>,
 ) -> bool {

@@ -1,9 +1,13 @@
 //! Labels that people gave to hosts, set on their nodes (installer-and-controller §B5).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use assisted_base::error::chain;
+use assisted_reconcile::{Failure, MemoryRow, Outcome, Reconciler};
 use assisted_wire::host::{HostRole, HostStatus};
+use assisted_wire::id::ClusterId;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1 as core;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
@@ -16,18 +20,35 @@ use crate::error::ReconcileError;
 use crate::host::{KnownHost, of_node};
 use crate::node;
 use crate::run::Context;
-use crate::wait::poll_until;
+use crate::work;
 
 type Labels = BTreeMap<String, String>;
 
-/// Sets the labels of all nodes, as they become ready.
-pub(crate) async fn set(context: &Context<'_>, stop: &CancellationToken) {
-    let done = poll_until(stop, context.config.intervals.resync, None, async || {
-        let done = reconcile(context).await;
-        done.map_err(|error| warn!(error = chain(&error), "labels are not set yet")).ok()
-    });
-    if done.await.is_ok() {
-        info!("labels are set");
+/// Sets the labels of all nodes, as they become ready: the cluster is the one row of this work, for its workers rest together.
+pub(crate) async fn set(context: &Arc<Context>, stop: &CancellationToken) {
+    let queue = work::queue();
+    queue.mark(context.config.cluster_id, Timestamp::now());
+    let labeller = Labeller(Arc::clone(context));
+    work::drive("node labels", queue, labeller, &context.config.intervals, stop).await;
+}
+
+struct Labeller(Arc<Context>);
+
+impl Reconciler for Labeller {
+    type Row = MemoryRow<ClusterId>;
+
+    async fn reconcile(&self, _: &Self::Row) -> Result<Outcome, Failure> {
+        match reconcile(&self.0).await {
+            Ok(()) => {
+                info!("labels are set");
+                Ok(Outcome::Done)
+            }
+            Err(error @ ReconcileError::NotYet(_)) => {
+                info!(error = chain(&error), "labels are not set yet");
+                Ok(work::after(self.0.config.intervals.resync))
+            }
+            Err(error) => Err(Failure::passing(chain(&error))),
+        }
     }
 }
 
@@ -38,7 +59,7 @@ fn labels(host: &KnownHost) -> Option<Labels> {
     (!labels.is_empty()).then_some(labels)
 }
 
-async fn reconcile(context: &Context<'_>) -> Result<(), ReconcileError> {
+async fn reconcile(context: &Context) -> Result<(), ReconcileError> {
     let hosts = context.service.hosts(&[HostStatus::Disabled, HostStatus::Error]).await?;
     let labelled: Vec<_> = hosts
         .iter()
@@ -85,7 +106,7 @@ async fn reconcile(context: &Context<'_>) -> Result<(), ReconcileError> {
     Ok(())
 }
 
-async fn pause_workers(context: &Context<'_>, paused: bool) -> Result<(), kube::Error> {
+async fn pause_workers(context: &Context, paused: bool) -> Result<(), kube::Error> {
     let pools = MACHINE_CONFIG_POOL.all(&context.kube);
     let pool = pools.get("worker").await?;
     if pool.data.pointer("/spec/paused").and_then(serde_json::Value::as_bool).unwrap_or(false) == paused {

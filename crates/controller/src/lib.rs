@@ -24,6 +24,7 @@ mod ready;
 mod run;
 mod service;
 mod wait;
+mod work;
 
 pub use config::{Config, ConfigError, Paths};
 pub use error::{CredentialsError, Error};

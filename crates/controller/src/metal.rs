@@ -40,7 +40,7 @@ impl From<kube::Error> for HostError {
 }
 
 /// Updates the hosts until each is as it should be.
-pub(crate) async fn update(context: &Context<'_>, stop: &CancellationToken) {
+pub(crate) async fn update(context: &Context, stop: &CancellationToken) {
     let done =
         poll_until(stop, context.config.intervals.resync, None, async || match reconcile(context).await {
             Ok(true) => Some(()),
@@ -56,7 +56,7 @@ pub(crate) async fn update(context: &Context<'_>, stop: &CancellationToken) {
 }
 
 /// One pass; true when all hosts are as they should be.
-async fn reconcile(context: &Context<'_>) -> Result<bool, kube::Error> {
+async fn reconcile(context: &Context) -> Result<bool, kube::Error> {
     let hosts = BARE_METAL_HOST.within(&context.kube, NAMESPACE).list(&ListParams::default()).await?.items;
     if hosts.is_empty() {
         return Ok(true);
@@ -96,7 +96,7 @@ fn unallocated(hosts: &[DynamicObject], machines: Vec<DynamicObject>) -> Vec<Dyn
 
 /// Hosts that the cluster would provision are said to be provisioned from outside.
 async fn with_provisioning(
-    context: &Context<'_>,
+    context: &Context,
     mut host: DynamicObject,
     free: &mut Vec<DynamicObject>,
 ) -> Result<(), HostError> {
@@ -112,7 +112,7 @@ async fn with_provisioning(
 
 /// Where nothing provisions, the status that the host was made with is its status.
 async fn without_provisioning(
-    context: &Context<'_>,
+    context: &Context,
     mut host: DynamicObject,
     free: &mut Vec<DynamicObject>,
 ) -> Result<(), HostError> {
@@ -160,11 +160,7 @@ fn consume(host: &mut DynamicObject, free: &mut Vec<DynamicObject>) -> Result<()
     Ok(())
 }
 
-async fn replace(
-    context: &Context<'_>,
-    before: &DynamicObject,
-    after: &DynamicObject,
-) -> Result<(), HostError> {
+async fn replace(context: &Context, before: &DynamicObject, after: &DynamicObject) -> Result<(), HostError> {
     if before == after {
         return Ok(());
     }

@@ -24,7 +24,7 @@ const MESSAGE: &str =
 
 /// Waits until service and cluster answer, and says so. Gives the cluster as it was seen last.
 pub(crate) async fn announce(
-    context: &Context<'_>,
+    context: &Context,
     limit: Duration,
     stop: &CancellationToken,
 ) -> Option<Cluster> {
@@ -56,7 +56,7 @@ pub(crate) async fn announce(
     seen
 }
 
-async fn create(context: &Context<'_>) -> Result<(), kube::Error> {
+async fn create(context: &Context) -> Result<(), kube::Error> {
     let namespace = &context.config.namespace;
     let now = Some(Time(Timestamp::now()));
     let event = Event {

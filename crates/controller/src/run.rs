@@ -1,9 +1,9 @@
 //! The controller's life, from its start until the installation has ended one way or another (installer-and-controller
 //! §B3, §B12).
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use assisted_base::error::chain;
 use assisted_client::Error as ServiceError;
@@ -11,6 +11,7 @@ use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::platform::PlatformType;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -41,8 +42,8 @@ const REFUSALS: u32 = 3;
 const UNKNOWN_LOOKS: u32 = 10;
 
 /// What all reconcile loops of the controller work with.
-pub(crate) struct Context<'a> {
-    pub(crate) config: &'a Config,
+pub(crate) struct Context {
+    pub(crate) config: Config,
     pub(crate) kube: Client,
     pub(crate) service: Service,
     pub(crate) degraded: Degraded,
@@ -53,27 +54,27 @@ pub(crate) struct Context<'a> {
 /// Flags of what is degraded: then the logs at the end hold more, for whoever has to look into it.
 #[derive(Debug, Default)]
 pub(crate) struct Degraded {
-    installation: Cell<bool>,
-    operators: RefCell<BTreeSet<String>>,
+    installation: AtomicBool,
+    operators: Mutex<BTreeSet<String>>,
 }
 
 impl Degraded {
     pub(crate) fn set(&self) {
-        self.installation.set(true);
+        self.installation.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn add_operator(&self, name: &str) {
-        self.operators.borrow_mut().insert(name.to_owned());
+        self.operators.lock().insert(name.to_owned());
     }
 
     /// Whether the installation itself is degraded.
     pub(crate) fn is_installation(&self) -> bool {
-        self.installation.get()
+        self.installation.load(Ordering::Relaxed)
     }
 
     /// The operators of OLM that never came.
     pub(crate) fn operators(&self) -> BTreeSet<String> {
-        self.operators.borrow().clone()
+        self.operators.lock().clone()
     }
 }
 
@@ -96,7 +97,13 @@ pub async fn run(config: &Config) -> Result<Exit, Error> {
     }
     let kube = connect(&config.paths.bootstrap_kubeconfig).await?;
     let service = Service::new(config, &proxies(&kube).await?)?;
-    let context = Context { config, kube, service, degraded: Degraded::default(), progress: Arc::default() };
+    let context = Arc::new(Context {
+        config: config.clone(),
+        kube,
+        service,
+        degraded: Degraded::default(),
+        progress: Arc::default(),
+    });
     let agent_based = is_agent_based(&context.kube).await;
     info!(cluster = %config.cluster_id, version = config.openshift_version, agent_based, "the controller starts");
     if agent_based && config.control_plane_count == 1 {
@@ -171,7 +178,7 @@ pub async fn run(config: &Config) -> Result<Exit, Error> {
 }
 
 /// Waits until the service says that the installation has ended, or that it does not know of it.
-async fn wait(context: &Context<'_>) -> Exit {
+async fn wait(context: &Context) -> Exit {
     use ClusterStatus::{AddingHosts, Cancelled, Error, Installed};
     let (mut refusals, mut unknown) = (0, 0);
     loop {

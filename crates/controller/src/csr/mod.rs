@@ -1,133 +1,197 @@
 //! Requests for certificates: nodes that join ask for one as a client and for one as a server. Only what a host of the
 //! inventory may ask for is approved; all else is left to the cluster's own approver, and to people, who are told.
+//!
+//! Each request is a row of work, due when it changes and at each resync, until somebody has decided about it.
 
+mod inventory;
 mod refused;
 mod request;
 mod rules;
 
+use std::fmt;
+use std::sync::Arc;
+
 use assisted_base::error::chain;
 use assisted_client::Error as ServiceError;
-use assisted_wire::cluster::Cluster;
-use assisted_wire::host::HostStatus;
+use assisted_reconcile::{Failure, MemoryQueue, MemoryRow, Outcome, Reconciler};
+use futures::StreamExt;
 use jiff::Timestamp;
 use k8s_openapi::api::certificates::v1::{
     CertificateSigningRequest, CertificateSigningRequestCondition, CertificateSigningRequestStatus,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::{ListParams, PostParams};
+use kube::api::PostParams;
+use kube::runtime::reflector::{self, ObjectRef, Store};
+use kube::runtime::watcher::Event;
+use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, ResourceExt};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::error::ReconcileError;
-use crate::host::KnownHost;
-use crate::node;
 use crate::run::Context;
-use crate::wait::Ticker;
+use crate::work;
 
+use inventory::Inventories;
 use refused::Refused;
 use rules::Known;
 
+/// A request, by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key(String);
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&refused::shown(&self.0))
+    }
+}
+
+/// Decides about requests.
+struct Approver {
+    context: Arc<Context>,
+    requests: Api<CertificateSigningRequest>,
+    /// The requests as the watch has shown them: their names may be nothing that can be asked for.
+    store: Store<CertificateSigningRequest>,
+    inventories: Inventories,
+    refused: Mutex<Refused>,
+    /// Held by the one who reports refusals.
+    reporting: tokio::sync::Mutex<()>,
+}
+
 /// Approves what may be approved, until it is to stop.
-pub(crate) async fn approve(context: &Context<'_>, stop: &CancellationToken) {
-    let intervals = &context.config.intervals;
-    let requests = Api::<CertificateSigningRequest>::all(context.kube.clone());
-    let mut ticker = Ticker::watching(requests.clone(), intervals.resync, intervals.min_interval);
-    let (mut inventory, mut refused) = (None, Refused::default());
+pub(crate) async fn approve(context: &Arc<Context>, stop: &CancellationToken) {
     if context.config.approve_all_csrs {
         warn!(
             "APPROVE_ALL_CSRS is set: every request for a certificate of a node is approved, whoever makes it"
         );
     }
-    loop {
-        if let Err(error) = reconcile(context, &requests, &mut inventory, &mut refused).await {
-            warn!(error = chain(&error), "certificate signing requests have to wait");
-        }
-        if !ticker.next(stop).await {
-            return;
-        }
-    }
-}
-
-async fn reconcile(
-    context: &Context<'_>,
-    requests: &Api<CertificateSigningRequest>,
-    inventory: &mut Option<Inventory>,
-    refused: &mut Refused,
-) -> Result<(), ReconcileError> {
-    let listed = requests.list(&ListParams::default()).await?;
-    let pending: Vec<_> = listed.items.into_iter().filter(is_pending).collect();
-    refused.keep(&pending);
-    if pending.is_empty() {
-        return Ok(());
-    }
-    if context.config.approve_all_csrs {
-        // The controller has no right to approve for other signers.
-        let of_kubelets = |request: &CertificateSigningRequest| {
-            rules::is_of_kubelets(&request.spec) && rules::is_plain(&request.name_any())
-        };
-        for request in pending.into_iter().filter(of_kubelets) {
-            approve_one(requests, request).await;
-        }
-        return Ok(());
-    }
-    // Hosts that were known count while the service is away: it may run on the very host that asks.
-    let Inventory { cluster, hosts } = match (Inventory::read(context).await, &mut *inventory) {
-        (Ok(found), inventory) => inventory.insert(found),
-        (Err(error @ ServiceError::Unreachable { .. }), Some(known)) => {
-            warn!(
-                error = chain(&error),
-                "requests for certificates are held against the inventory as it was"
-            );
-            known
-        }
-        (Err(error), _) => return Err(error.into()),
+    let requests = Api::<CertificateSigningRequest>::all(context.kube.clone());
+    let (store, writer) = reflector::store();
+    let queue = work::queue();
+    let approver = Approver {
+        context: Arc::clone(context),
+        requests: requests.clone(),
+        store: store.clone(),
+        inventories: Inventories::default(),
+        refused: Mutex::default(),
+        reporting: tokio::sync::Mutex::default(),
     };
-    let nodes = node::list(&context.kube).await?;
-    let known = Known::new(cluster, hosts, &nodes);
-    for request in pending {
-        match rules::check(&request.name_any(), &request.spec, &known) {
-            Ok(()) => approve_one(requests, request).await,
-            Err(why) => refused.note(&request, &why, Instant::now()),
+    let watch = async {
+        let watched = watcher(requests, watcher::Config::default()).default_backoff();
+        let mut events = std::pin::pin!(reflector::reflector(writer, watched));
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(event) => mark(&queue, &store, &event),
+                Err(error) => warn!(error = chain(&error), "certificate signing requests are not watched"),
+            }
         }
-    }
-    tell(context, refused).await;
-    Ok(())
-}
-
-/// What requests are held against, as the service knows it.
-struct Inventory {
-    cluster: Cluster,
-    hosts: Vec<KnownHost>,
-}
-
-impl Inventory {
-    async fn read(context: &Context<'_>) -> Result<Self, ServiceError> {
-        let cluster = context.service.cluster().await?;
-        let hosts = context.service.hosts(&[HostStatus::Disabled]).await?;
-        Ok(Self { cluster, hosts })
+    };
+    let drive = work::drive(
+        "certificate signing requests",
+        Arc::clone(&queue),
+        approver,
+        &context.config.intervals,
+        stop,
+    );
+    tokio::select! {
+        () = drive => {}
+        () = async { watch.await; std::future::pending().await } => {}
     }
 }
 
-/// Tells the service of requests that stay refused. What the service doesn't hear now is told with the next look.
-async fn tell(context: &Context<'_>, refused: &mut Refused) {
-    while let Some(notice) = refused.due(Instant::now(), context.config.intervals.refusal_grace) {
-        let event = notice.event(context.config.cluster_id, context.service.now());
-        match context.service.event(&event).await {
-            Ok(()) => refused.told(&notice),
-            Err(error @ ServiceError::Refused(_)) => {
-                warn!(
-                    error = chain(&error),
-                    "the service doesn't take the event of a request that is not approved"
-                );
-                refused.told(&notice);
+/// Makes due what has changed.
+fn mark(
+    queue: &MemoryQueue<Key>,
+    store: &Store<CertificateSigningRequest>,
+    event: &Event<CertificateSigningRequest>,
+) {
+    let mark = |request: &CertificateSigningRequest| queue.mark(Key(request.name_any()), Timestamp::now());
+    match event {
+        Event::Apply(request) | Event::Delete(request) => mark(request),
+        Event::InitDone => store.state().iter().for_each(|request| mark(request)),
+        // The store has them when all have been listed.
+        Event::Init | Event::InitApply(_) => {}
+    }
+}
+
+impl Reconciler for Approver {
+    type Row = MemoryRow<Key>;
+
+    async fn reconcile(&self, row: &Self::Row) -> Result<Outcome, Failure> {
+        self.decide(&row.key).await.map_err(|error| Failure::passing(chain(&error)))
+    }
+}
+
+impl Approver {
+    async fn decide(&self, Key(name): &Key) -> Result<Outcome, ReconcileError> {
+        let found = self.store.get(&ObjectRef::new(name)).filter(|request| is_pending(request));
+        let uid = found.as_ref().and_then(|request| request.uid());
+        self.refused.lock().forget(name, uid.as_deref());
+        let Some(request) = found else { return Ok(Outcome::Done) };
+        if self.context.config.approve_all_csrs {
+            // The controller has no right to approve for other signers.
+            if rules::is_of_kubelets(&request.spec) && rules::is_plain(name) {
+                self.put_approval(&request).await?;
             }
-            Err(error) => {
-                warn!(error = chain(&error), "nobody is told yet of a request that is not approved");
-                return;
-            }
+            return Ok(Outcome::Done);
         }
+        let inventory = self.inventories.read(&self.context).await?;
+        let known = Known::new(&inventory.cluster, &inventory.hosts, &inventory.nodes);
+        let Err(why) = rules::check(name, &request.spec, &known) else {
+            self.put_approval(&request).await?;
+            return Ok(Outcome::Done);
+        };
+        let is_new = self.refused.lock().note(&request, &why, Instant::now());
+        self.report_refused().await;
+        let intervals = &self.context.config.intervals;
+        // What it was held against may have been read a moment before it came.
+        Ok(work::after(if is_new { intervals.min_interval } else { intervals.resync }))
+    }
+
+    /// Reports requests that stay refused to the service. What it doesn't take now is reported at the next resync.
+    async fn report_refused(&self) {
+        let Ok(_one_at_a_time) = self.reporting.try_lock() else { return };
+        let grace = self.context.config.intervals.refusal_grace;
+        loop {
+            let due = self.refused.lock().due(Instant::now(), grace);
+            let Some(notice) = due else { return };
+            let event = notice.event(self.context.config.cluster_id, self.context.service.now());
+            match self.context.service.event(&event).await {
+                Ok(()) => {}
+                Err(error @ ServiceError::Refused(_)) => {
+                    warn!(
+                        error = chain(&error),
+                        "the service doesn't take the event of a request that is not approved"
+                    );
+                }
+                Err(error) => {
+                    warn!(error = chain(&error), "no event tells yet of a request that is not approved");
+                    return;
+                }
+            }
+            self.refused.lock().reported(&notice);
+        }
+    }
+
+    /// Approves the request as it was read: if it has changed since, the API refuses.
+    async fn put_approval(&self, request: &CertificateSigningRequest) -> Result<(), kube::Error> {
+        let name = request.name_any();
+        let condition = CertificateSigningRequestCondition {
+            type_: "Approved".to_owned(),
+            status: "True".to_owned(),
+            reason: Some("NodeCSRApprove".to_owned()),
+            message: Some("This CSR was approved by the assisted-installer-controller".to_owned()),
+            last_update_time: Some(Time(Timestamp::now())),
+            ..CertificateSigningRequestCondition::default()
+        };
+        let mut request = request.clone();
+        let status = request.status.get_or_insert_with(CertificateSigningRequestStatus::default);
+        status.conditions.get_or_insert_default().push(condition);
+        self.requests.replace_subresource("approval", &name, &PostParams::default(), &request).await?;
+        info!(request = name, "approved");
+        Ok(())
     }
 }
 
@@ -138,32 +202,4 @@ fn is_pending(request: &CertificateSigningRequest) -> bool {
         .into_iter()
         .flatten()
         .any(|condition| matches!(condition.type_.as_str(), "Approved" | "Denied"))
-}
-
-/// Approves the request as it was read: if it has changed since, the API refuses.
-async fn approve_one(requests: &Api<CertificateSigningRequest>, request: CertificateSigningRequest) {
-    let name = request.name_any();
-    match put_approval(requests, request).await {
-        Ok(()) => info!(request = name, "approved"),
-        Err(error) => warn!(request = name, error = chain(&error), "can't be approved now"),
-    }
-}
-
-async fn put_approval(
-    requests: &Api<CertificateSigningRequest>,
-    mut request: CertificateSigningRequest,
-) -> Result<(), kube::Error> {
-    let now = Some(Time(Timestamp::now()));
-    let condition = CertificateSigningRequestCondition {
-        type_: "Approved".to_owned(),
-        status: "True".to_owned(),
-        reason: Some("NodeCSRApprove".to_owned()),
-        message: Some("This CSR was approved by the assisted-installer-controller".to_owned()),
-        last_update_time: now,
-        ..CertificateSigningRequestCondition::default()
-    };
-    let status = request.status.get_or_insert_with(CertificateSigningRequestStatus::default);
-    status.conditions.get_or_insert_default().push(condition);
-    let name = request.name_any();
-    requests.replace_subresource("approval", &name, &PostParams::default(), &request).await.map(drop)
 }

@@ -4,7 +4,7 @@
 //! Whoever has the bootstrapper's credentials can make requests without end, under nearly any name: what is remembered,
 //! told and shown of them is bounded.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use assisted_wire::event::{Event, EventCategory, EventSeverity};
@@ -54,20 +54,20 @@ pub(super) enum Notice {
 }
 
 impl Refused {
-    /// Forgets the requests that are gone or decided.
-    pub(super) fn keep(&mut self, pending: &[CertificateSigningRequest]) {
-        let pending: BTreeSet<_> = pending.iter().filter_map(ResourceExt::uid).collect();
-        self.requests.retain(|uid, _| pending.contains(uid));
+    /// Forgets a request that is gone or decided, by its name, which another may have by now: that one is kept.
+    pub(super) fn forget(&mut self, name: &str, but: Option<&str>) {
+        self.requests.retain(|uid, entry| entry.name != name || Some(uid.as_str()) == but);
         self.full &= self.requests.len() >= REMEMBERED;
     }
 
-    /// Notes that a request is refused. One that is for no kubelet is nobody's business here.
-    pub(super) fn note(&mut self, request: &CertificateSigningRequest, why: &Refusal, now: Instant) {
+    /// Notes that a request is refused; true when it was not known to be, for this reason. One that is for no kubelet is
+    /// nobody's business here.
+    pub(super) fn note(&mut self, request: &CertificateSigningRequest, why: &Refusal, now: Instant) -> bool {
         let (name, uid) = (request.name_any(), request.uid().unwrap_or_default());
         if !rules::is_of_kubelets(&request.spec)
             || self.requests.get(&uid).is_some_and(|entry| entry.why == *why)
         {
-            return;
+            return false;
         }
         if let Some(entry) = self.requests.get_mut(&uid) {
             entry.why = why.clone();
@@ -78,13 +78,14 @@ impl Refused {
                 );
             }
             self.full = true;
-            return;
+            return false;
         } else {
             let node = rules::node_name(&request.spec);
             let entry = Entry { name: name.clone(), node, why: why.clone(), since: now, told: false };
             self.requests.insert(uid, entry);
         }
         warn!(request = shown(&name), why = cut(&why.to_string()), "not approved");
+        true
     }
 
     /// The next thing to tell: a request that has been refused for a while, since much resolves itself when a node has
@@ -104,8 +105,8 @@ impl Refused {
         }
     }
 
-    /// Something was told, and is not told again.
-    pub(super) fn told(&mut self, notice: &Notice) {
+    /// Something was reported, and is not reported again.
+    pub(super) fn reported(&mut self, notice: &Notice) {
         if let Some((_, count)) = &mut self.period {
             *count += 1;
         }
@@ -166,7 +167,7 @@ impl Notice {
 
 /// A name of somebody unknown, as it can be shown: as it is where it is harmless, else quoted, with what is not printable
 /// escaped.
-fn shown(name: &str) -> String {
+pub(super) fn shown(name: &str) -> String {
     if rules::is_plain(name) { name.to_owned() } else { cut(&format!("{name:?}")) }
 }
 
@@ -205,7 +206,7 @@ mod tests {
     fn all(refused: &mut Refused, now: Instant) -> Vec<Event> {
         let mut told = Vec::new();
         while let Some(notice) = refused.due(now, GRACE) {
-            refused.told(&notice);
+            refused.reported(&notice);
             told.push(notice.event(ClusterId::default(), DateTime(jiff::Timestamp::UNIX_EPOCH)));
         }
         told
@@ -233,7 +234,7 @@ mod tests {
         assert!(all(&mut refused, start + GRACE * 9).is_empty(), "it was told");
 
         // Decided, and asked again under the same name.
-        refused.keep(&[]);
+        refused.forget("csr-x7k2p", Some("2"));
         refused.note(&kubelets("2", "csr-x7k2p"), &unknown("w"), start + GRACE * 9);
         assert_eq!(all(&mut refused, start + GRACE * 10).len(), 1);
     }
@@ -261,8 +262,10 @@ mod tests {
         assert!(told[20].message.starts_with("More requests"), "{told:?}");
         assert!(all(&mut refused, start + PERIOD).is_empty());
         assert_eq!(all(&mut refused, start + GRACE + PERIOD).len(), 21);
-        refused.keep(&pending[..1]);
-        assert_eq!(refused.requests.len(), 1);
+        for request in &pending {
+            refused.forget(&request.name_any(), Some("7"));
+        }
+        assert_eq!(refused.requests.keys().collect::<Vec<_>>(), ["7"]);
     }
 
     #[test]

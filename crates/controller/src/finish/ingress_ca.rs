@@ -12,7 +12,7 @@ pub(super) fn maps(kube: &Client) -> Api<ConfigMap> {
 }
 
 /// Hands them to the service, once they are there.
-pub(super) async fn add(context: &Context<'_>) -> Result<(), ReconcileError> {
+pub(super) async fn add(context: &Context) -> Result<(), ReconcileError> {
     let map = maps(&context.kube).get("default-ingress-cert").await?;
     let bundle =
         map.data.as_ref().and_then(|data| data.get("ca-bundle.crt")).filter(|bundle| !bundle.is_empty());

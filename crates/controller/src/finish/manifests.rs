@@ -33,7 +33,7 @@ struct Entry {
 }
 
 /// Applies the manifests of all operators that can take them; true when that were all.
-pub(super) async fn apply_initialised(context: &Context<'_>) -> Result<bool, ReconcileError> {
+pub(super) async fn apply_initialised(context: &Context) -> Result<bool, ReconcileError> {
     let bytes = context.service.file(FILE).await?;
     let entries: Vec<Entry> = serde_json::from_slice(&bytes).map_err(ReconcileError::malformed(FILE))?;
     let (ready, waiting) = olm::initialised(context).await?;
@@ -56,7 +56,7 @@ pub(super) async fn apply_initialised(context: &Context<'_>) -> Result<bool, Rec
 }
 
 /// The cluster's API, asked as its administrator.
-pub(crate) async fn administrator(context: &Context<'_>) -> Result<Client, ReconcileError> {
+pub(crate) async fn administrator(context: &Context) -> Result<Client, ReconcileError> {
     let file = context.service.kubeconfig().await?;
     Ok(of_kubeconfig(file.path()).await?)
 }

@@ -43,7 +43,7 @@ enum FinishError {
 }
 
 /// Finishes the installation as soon as the service says that it is time.
-pub(crate) async fn finish(context: &Context<'_>, stop: &CancellationToken) {
+pub(crate) async fn finish(context: &Context, stop: &CancellationToken) {
     let intervals = &context.config.intervals;
     let mut progress =
         Ticker::resyncing(intervals.resync, intervals.min_interval).and(Arc::clone(&context.progress));
@@ -94,7 +94,7 @@ pub(crate) async fn finish(context: &Context<'_>, stop: &CancellationToken) {
 
 /// The stages, as they are reached and told.
 pub(super) struct Stages<'a> {
-    context: &'a Context<'a>,
+    context: &'a Context,
     /// What an earlier life of this controller has told already.
     reached: Option<FinalizingStage>,
     stop: &'a CancellationToken,

@@ -73,7 +73,7 @@ impl Stages<'_> {
     }
 }
 
-async fn is_timed_out(context: &Context<'_>, stage: FinalizingStage) -> bool {
+async fn is_timed_out(context: &Context, stage: FinalizingStage) -> bool {
     let timed_out = |cluster: Cluster| {
         cluster.progress.is_some_and(|progress| {
             progress.finalizing_stage == Some(stage) && progress.finalizing_stage_timed_out
@@ -83,14 +83,14 @@ async fn is_timed_out(context: &Context<'_>, stage: FinalizingStage) -> bool {
 }
 
 /// The operators of OLM that the service waits for.
-async fn operators(context: &Context<'_>) -> Result<Vec<MonitoredOperator>, ReconcileError> {
+async fn operators(context: &Context) -> Result<Vec<MonitoredOperator>, ReconcileError> {
     let operators = context.service.operators().await?;
     Ok(operators.into_iter().filter(|operator| operator.operator_type == Some(OperatorType::Olm)).collect())
 }
 
 /// The operators whose subscription has brought a ClusterServiceVersion, and those for which none has come yet.
 pub(super) async fn initialised(
-    context: &Context<'_>,
+    context: &Context,
 ) -> Result<(Vec<MonitoredOperator>, Vec<MonitoredOperator>), ReconcileError> {
     let (mut ready, mut waiting) = (Vec::new(), Vec::new());
     for operator in operators(context).await? {
@@ -103,7 +103,7 @@ pub(super) async fn initialised(
     Ok((ready, waiting))
 }
 
-async fn all_initialised(context: &Context<'_>) -> Result<bool, ReconcileError> {
+async fn all_initialised(context: &Context) -> Result<bool, ReconcileError> {
     let (_, waiting) = initialised(context).await?;
     for operator in &waiting {
         info!(operator = operator.name, "its subscription has brought nothing yet");
@@ -130,14 +130,14 @@ pub(crate) async fn service_version(
 }
 
 async fn version_of(
-    context: &Context<'_>,
+    context: &Context,
     operator: &MonitoredOperator,
 ) -> Result<DynamicObject, ReconcileError> {
     service_version(&context.kube, &operator.namespace, &operator.subscription_name).await
 }
 
 /// OLM that starts too early fails for good: without its failed jobs and plans it tries again.
-async fn repair(context: &Context<'_>, operator: &MonitoredOperator) -> Result<(), kube::Error> {
+async fn repair(context: &Context, operator: &MonitoredOperator) -> Result<(), kube::Error> {
     let away =
         DeleteParams { propagation_policy: Some(PropagationPolicy::Background), ..DeleteParams::default() };
     let jobs = Api::<Job>::namespaced(context.kube.clone(), MARKETPLACE);
@@ -163,7 +163,7 @@ fn has_failed(job: &Job) -> bool {
 }
 
 /// Tells the service of each that is not done there. A failure is not told before its time is up: many recover.
-async fn all_ready(context: &Context<'_>) -> Result<bool, ReconcileError> {
+async fn all_ready(context: &Context) -> Result<bool, ReconcileError> {
     let mut all = true;
     for operator in operators(context).await?.iter().filter(|operator| is_pending(operator)) {
         match version_of(context, operator).await {
@@ -215,7 +215,7 @@ async fn sweep(stages: &Stages<'_>) {
     let _ = swept.await;
 }
 
-async fn tell_failed(context: &Context<'_>) -> bool {
+async fn tell_failed(context: &Context) -> bool {
     let operators = match operators(context).await {
         Ok(operators) => operators,
         Err(error) => {

@@ -15,14 +15,14 @@ const CONSOLE: &str = "console";
 const VERSION: &str = "cvo";
 
 /// Tells the service what is new; true when it knows all of them as available.
-pub(super) async fn are_available(context: &Context<'_>) -> bool {
+pub(super) async fn are_available(context: &Context) -> bool {
     let available = reconcile(context).await;
     available
         .map_err(|error| warn!(error = chain(&error), "the cluster's operators are not known"))
         .unwrap_or(false)
 }
 
-async fn reconcile(context: &Context<'_>) -> Result<bool, ReconcileError> {
+async fn reconcile(context: &Context) -> Result<bool, ReconcileError> {
     let versions = CLUSTER_VERSION.all(&context.kube);
     let version = versions.get("version").await?;
     let known = context.service.operators().await?;
@@ -52,7 +52,7 @@ fn has_console(version: &DynamicObject) -> bool {
 
 /// Whether the service knows an operator as available; if not, it is told what is new.
 pub(super) async fn is_available(
-    context: &Context<'_>,
+    context: &Context,
     known: Option<&MonitoredOperator>,
     state: impl AsyncFnOnce() -> Result<OperatorState, kube::Error>,
 ) -> bool {
@@ -75,7 +75,7 @@ pub(super) async fn is_available(
 }
 
 /// Tells the service the state of an operator; true when it has taken it.
-pub(super) async fn tell(context: &Context<'_>, name: &str, state: &OperatorState) -> bool {
+pub(super) async fn tell(context: &Context, name: &str, state: &OperatorState) -> bool {
     let report = OperatorMonitorReport {
         name: name.to_owned(),
         version: state.version.clone(),

@@ -10,7 +10,7 @@ use crate::cluster::{CLUSTER_OPERATOR, operator_state};
 use crate::run::Context;
 
 /// The operators' states; nothing where they can't be had.
-pub(super) async fn of_operators(context: &Context<'_>) -> Option<Value> {
+pub(super) async fn of_operators(context: &Context) -> Option<Value> {
     let operators = CLUSTER_OPERATOR.all(&context.kube).list(&ListParams::default()).await;
     let operators =
         operators.map_err(|error| warn!(error = chain(&error), "operators can't be listed")).ok()?;

@@ -52,7 +52,7 @@ impl From<kube::Error> for LogsError {
 }
 
 /// Uploads logs until it is to stop, and then what remains.
-pub(crate) async fn upload(context: &Context<'_>, agent_based: bool, stop: &CancellationToken) {
+pub(crate) async fn upload(context: &Context, agent_based: bool, stop: &CancellationToken) {
     let logs = Logs { context, pod: OnceCell::new() };
     loop {
         if let Err(error) = logs.upload_own().await {
@@ -92,7 +92,7 @@ pub(crate) async fn upload(context: &Context<'_>, agent_based: bool, stop: &Canc
 }
 
 struct Logs<'a> {
-    context: &'a Context<'a>,
+    context: &'a Context,
     /// The controller's own.
     pod: OnceCell<String>,
 }

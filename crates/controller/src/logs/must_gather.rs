@@ -35,7 +35,7 @@ pub(super) enum GatherError {
 }
 
 /// Gathers them into an archive; one that an earlier attempt made is used again.
-pub(super) async fn gather(context: &Context<'_>) -> Result<PathBuf, GatherError> {
+pub(super) async fn gather(context: &Context) -> Result<PathBuf, GatherError> {
     let dir = &context.config.paths.must_gather;
     let made = dir.join(ARCHIVE);
     if made.is_file() {

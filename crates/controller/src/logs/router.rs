@@ -13,7 +13,7 @@ use crate::run::Context;
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Asks the router every so often, as long as logs are collected.
-pub(super) async fn diagnose(context: &Context<'_>) {
+pub(super) async fn diagnose(context: &Context) {
     // Only whether it answers matters, not who it is.
     let client = builder(crate::USER_AGENT, Trust::Any, &Proxies::None)
         .and_then(|client| client.redirect(Policy::default()).timeout(LIMIT).build());

@@ -22,7 +22,7 @@ const LONGEST: i64 = 8 << 20;
 const AGENT: &str = "User-Agent:\"Ignition";
 
 /// Looks for hosts that have asked for their config, and tells the service.
-pub(crate) async fn look(context: &Context<'_>) {
+pub(crate) async fn look(context: &Context) {
     let told = |stage| matches!(stage, Some(HostStage::Configuring | HostStage::Joined | HostStage::Done));
     // Stages as they are after this pass has told of nodes.
     let hosts = match context.service.hosts(&[HostStatus::Disabled]).await {
@@ -47,7 +47,7 @@ pub(crate) async fn look(context: &Context<'_>) {
 }
 
 /// What the servers have logged lately; empty where they can't be read.
-async fn log(context: &Context<'_>) -> String {
+async fn log(context: &Context) -> String {
     let pods = Api::<Pod>::namespaced(context.kube.clone(), NAMESPACE);
     let list = pods.list(&ListParams::default().labels(SELECTOR)).await;
     let params =
@@ -57,7 +57,11 @@ async fn log(context: &Context<'_>) -> String {
         match pods.logs(&pod.name_any(), &params).await {
             Ok(log) => all += &log,
             Err(error) => {
-                warn!(pod = pod.name_any(), error = chain(&error), "the log of machine configs can't be read");
+                warn!(
+                    pod = pod.name_any(),
+                    error = chain(&error),
+                    "the log of machine configs can't be read"
+                );
             }
         }
     }

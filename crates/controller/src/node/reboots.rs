@@ -57,7 +57,7 @@ impl Reboots {
 
 impl Counter {
     /// Counts until nobody asks for more.
-    pub(crate) async fn run(mut self, context: &Context<'_>, stop: &CancellationToken) {
+    pub(crate) async fn run(mut self, context: &Context, stop: &CancellationToken) {
         let mut running = FuturesUnordered::new();
         loop {
             tokio::select! {
@@ -72,7 +72,7 @@ impl Counter {
     }
 }
 
-async fn tell(context: &Context<'_>, node: &str, host: &Host, stop: &CancellationToken) {
+async fn tell(context: &Context, node: &str, host: &Host, stop: &CancellationToken) {
     let intervals = &context.config.intervals;
     let mut attempts = 0;
     let counted = poll_until(stop, intervals.reboots, Some(intervals.reboots_limit), async || {
@@ -104,7 +104,7 @@ async fn tell(context: &Context<'_>, node: &str, host: &Host, stop: &Cancellatio
     }
 }
 
-async fn count(context: &Context<'_>, node: &str) -> Result<usize, CountError> {
+async fn count(context: &Context, node: &str) -> Result<usize, CountError> {
     let kubeconfig = context.service.kubeconfig().await?;
     let output = command(context, kubeconfig.path(), node).run().await?;
     if !output.success() {
@@ -113,7 +113,7 @@ async fn count(context: &Context<'_>, node: &str) -> Result<usize, CountError> {
     Ok(output.text().lines().filter(|line| line.starts_with("reboot ")).count())
 }
 
-fn command(context: &Context<'_>, kubeconfig: &Path, node: &str) -> Cmd {
+fn command(context: &Context, kubeconfig: &Path, node: &str) -> Cmd {
     let oc = Cmd::new(&context.config.paths.oc).arg("--kubeconfig").arg(kubeconfig).timeout(LIMIT);
     oc.arg("debug").arg(format!("node/{node}")).args(["--", "chroot", "/host", "last", "reboot"])
 }

@@ -14,7 +14,7 @@ use crate::wait::Ticker;
 
 /// Follows nodes until all hosts are installed, or have failed.
 pub(crate) async fn follow(
-    context: &Context<'_>,
+    context: &Context,
     remove_taints: bool,
     reboots: &Reboots,
     stop: &CancellationToken,
@@ -34,7 +34,7 @@ pub(crate) async fn follow(
 }
 
 /// One pass; true when there is nobody left to wait for.
-async fn reconcile(context: &Context<'_>, remove_taints: bool, reboots: &Reboots) -> bool {
+async fn reconcile(context: &Context, remove_taints: bool, reboots: &Reboots) -> bool {
     let hosts = match context.service.hosts(&[HostStatus::Disabled]).await {
         Ok(hosts) => hosts,
         Err(error) => {
@@ -63,13 +63,7 @@ async fn reconcile(context: &Context<'_>, remove_taints: bool, reboots: &Reboots
     false
 }
 
-async fn look_at(
-    context: &Context<'_>,
-    node: &Node,
-    host: &KnownHost,
-    remove_taints: bool,
-    reboots: &Reboots,
-) {
+async fn look_at(context: &Context, node: &Node, host: &KnownHost, remove_taints: bool, reboots: &Reboots) {
     if let Some(address) = node.internal.first().filter(|address| !host.has_address(**address)) {
         warn!(node = node.name, %address, "the inventory does not know this address of the node");
     }
