@@ -1,18 +1,22 @@
 //! The product's command line, used as a person uses it, inside the lab's network.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{LabError, say, service};
+use super::{LabError, say, service, tls};
 use crate::network::{self, Network};
 use crate::wait::Wait;
 use crate::wait::child::{self, ChildError};
 
 /// How long a command may take; some fetch an image.
 const COMMAND: Duration = Duration::from_secs(10 * 60);
+
+/// Where the administrator's token is kept, in the lab's folder.
+pub(super) const CONFIG: &str = "config";
 
 pub(super) struct CommandLine {
     program: PathBuf,
@@ -27,7 +31,7 @@ impl CommandLine {
 
     fn command(&self, words: &[&str]) -> Command {
         let mut command = network::inside(&self.namespace, &self.program);
-        command.args(["--url", service::URL]).args(words).current_dir(&self.dir).stdin(Stdio::null());
+        command.envs(environment(&self.dir)).args(words).current_dir(&self.dir).stdin(Stdio::null());
         command
     }
 
@@ -35,6 +39,12 @@ impl CommandLine {
     pub(super) fn show(&self, words: &[&str]) -> Result<(), LabError> {
         say(&format!("\n$ assisted {}", words.join(" ")));
         run(&words.join(" "), &mut self.command(words), &self.dir)
+    }
+
+    /// Runs a command that reads a file.
+    pub(super) fn run(&self, words: &[&str], input: File) -> Result<(), LabError> {
+        let what = words.first().copied().unwrap_or_default();
+        run(what, self.command(words).stdin(input), &self.dir)
     }
 
     /// Starts a command that people see.
@@ -47,6 +57,15 @@ impl CommandLine {
     pub(super) fn json(&self, words: &[&str]) -> Result<Value, LabError> {
         json(&words.join(" "), &mut self.command(words), &self.dir)
     }
+}
+
+/// What `assisted` needs to know to give the orders of a lab's administrator.
+pub(super) fn environment(dir: &Path) -> [(&'static str, PathBuf); 3] {
+    [
+        ("ASSISTED_URL", service::URL.into()),
+        ("ASSISTED_CA_FILE", dir.join(tls::CA)),
+        ("XDG_CONFIG_HOME", dir.join(CONFIG)),
+    ]
 }
 
 /// What a command answers that can speak JSON.

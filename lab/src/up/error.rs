@@ -52,6 +52,10 @@ pub enum LabError {
     NoProgram(PathBuf),
     #[error("{command} failed: {said}")]
     Command { command: String, said: String },
+    #[error("a certificate can't be made: {0}")]
+    Certificate(#[from] rcgen::Error),
+    #[error("{} has no code for the first administrator", .0.display())]
+    NoCode(PathBuf),
     #[error(transparent)]
     Late(#[from] Late),
     #[error("{path}: {source}")]

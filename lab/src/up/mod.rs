@@ -2,6 +2,7 @@
 //!
 //! Everything is done with the product's own command line, as a person would do it; only the computer room is the lab's.
 
+mod administrator;
 mod command_line;
 mod controlled;
 mod day2;
@@ -14,9 +15,13 @@ mod powered;
 mod record;
 mod room;
 mod service;
+mod tls;
 mod topology;
 
+use std::fs::OpenOptions;
 use std::io::Write;
+use std::net::IpAddr;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -30,7 +35,7 @@ use serde_json::Value;
 use crate::image::Image;
 use crate::machine::{Hypervisor, Machine};
 use crate::namespace;
-use crate::network::{API_VIP, INGRESS_VIP, Names, Network, Plugs};
+use crate::network::{API_VIP, GATEWAY, INGRESS_VIP, Names, Network, Plugs};
 use crate::wait::Wait;
 use command_line::CommandLine;
 use controlled::Controlled;
@@ -143,8 +148,8 @@ impl Lab {
         let faults = fault::all(&plan.faults, &machines)?;
         payload::must_come(&plan)?;
         // An earlier lab has left its disks, its clusters, and a service that was ready.
-        for name in machines.iter().map(|machine| machine.name.as_str()).chain([service::DATA, service::LOG])
-        {
+        let old = [service::DATA, service::LOG, service::IMAGE_LOG, command_line::CONFIG];
+        for name in machines.iter().map(|machine| machine.name.as_str()).chain(old) {
             forget(&plan.dir.join(name))?;
         }
         let powered =
@@ -165,7 +170,10 @@ impl Lab {
         let network = Network::start(&record.namespace, &names, &members, plugs, &plan.dir)?;
         let record = record.write(&machines)?;
         let programs = plan.namespaces.then(|| payload::programs(&plan)).transpose()?;
-        let service = service::Service::start(&plan, &image, &payload::names(), &network)?;
+        let media = plan.room.as_ref().map(|room| room.media.ip());
+        let addresses: Vec<_> = std::iter::once(IpAddr::V4(GATEWAY)).chain(media).collect();
+        let certificate = tls::Certificate::make(&plan.dir, &addresses)?;
+        let service = service::Service::start(&plan, image, payload::names(), certificate, &network)?;
         let cli = CommandLine::new(&plan.program, &plan.dir, &network);
         let mut lab = Self {
             plan,
@@ -187,6 +195,7 @@ impl Lab {
             _record: record,
         };
         lab.service.await_ready()?;
+        lab.log_in()?;
         if let Some(room) = &lab.plan.room {
             lab.network.open_door(room.media, service::IMAGES)?;
         }
@@ -328,9 +337,7 @@ impl Lab {
         }
         let dir = self.plan.dir.display();
         text.push_str(&format!(
-            "\nlogs, consoles, kubeconfig: {dir}\nlook around: assisted-lab exec --dir {dir} -- assisted --url {url} cluster \
-             show {NAME}\n",
-            url = service::URL
+            "\nlogs, consoles, kubeconfig: {dir}\nlook around: assisted-lab exec --dir {dir} -- assisted cluster show {NAME}\n"
         ));
         text
     }
@@ -358,7 +365,7 @@ impl Lab {
             say(&format!("{}: its management controller boots the image", planned.name));
             let url = self.cli.json(&["iso", "url", NAME])?;
             let path = url["url"].as_str().and_then(|url| url.strip_prefix(&service::image_origin()));
-            return machine.boot_medium(&format!("http://{}{}", room.media, path.unwrap_or_default()));
+            return machine.boot_medium(&format!("https://{}{}", room.media, path.unwrap_or_default()));
         }
         let dir = self.plan.dir.join(&planned.name);
         if let Some(programs) = &self.programs
@@ -488,6 +495,15 @@ fn forget(path: &Path) -> Result<(), LabError> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(LabError::io(path)(error)),
         _ => Ok(()),
     }
+}
+
+/// Writes a file that nobody else may read.
+fn write_secret(path: &Path, text: &str) -> Result<(), LabError> {
+    // One that is there already would keep its rights.
+    forget(path)?;
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(LabError::io(path))?;
+    file.write_all(text.as_bytes()).map_err(LabError::io(path))
 }
 
 impl Planned {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::topology::{Kind, Planned};
-use super::{LabError, service};
+use super::{LabError, command_line, service};
 use crate::wait::Wait;
 use crate::{namespace, network};
 
@@ -106,11 +106,12 @@ impl Record {
         Ok(())
     }
 
-    /// Runs a program in a lab's network, in place of this one.
+    /// Runs a program in a lab's network, in place of this one; `assisted` asks the lab's service there, as its administrator.
     pub fn exec(&self, words: &[String]) -> LabError {
         use std::os::unix::process::CommandExt;
         let Some((program, arguments)) = words.split_first() else { return LabError::None(self.dir.clone()) };
         let mut command = network::inside(&self.namespace, program);
+        command.envs(command_line::environment(&self.dir));
         LabError::io(Path::new(program))(command.args(arguments).exec())
     }
 }

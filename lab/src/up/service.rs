@@ -1,4 +1,5 @@
-//! The service on the lab's network, on SQLite, with what it needs to know of the lab.
+//! The service on the lab's network, on SQLite, with what it needs to know of the lab: as it is served where it can be reached
+//! from elsewhere, with TLS and for those alone who say who they are.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::payload::{self, VERSION};
+use super::tls::Certificate;
 use super::{Fault, LabError, Plan};
 use crate::image::{self, Image};
 use crate::network::{GATEWAY, Network, REGISTRY, Running};
@@ -14,97 +16,178 @@ use crate::release::Pushed;
 use crate::wait::Wait;
 
 /// Where the service is, for everybody on the network.
-pub(super) const URL: &str = "http://192.168.126.1:8090";
+pub(super) const URL: &str = "https://192.168.126.1:8090";
 
 /// Its folder in the lab's.
 pub(super) const DATA: &str = "data";
 
-/// What it says.
+/// What it says, and what the image service says.
 pub(super) const LOG: &str = "service.log";
+pub(super) const IMAGE_LOG: &str = "images.log";
 
-/// Where its images are.
+/// Where the images are.
 pub(super) const IMAGES: SocketAddr = SocketAddr::new(IpAddr::V4(GATEWAY), 8888);
+
+/// Where the initramfs of a minimal image fetches its root file system, whose digest it knows, by plain HTTP: it trusts no
+/// authority of a lab.
+const BOOT_ARTIFACTS: u16 = 8889;
 
 /// How the addresses of its images begin.
 pub(super) fn image_origin() -> String {
-    format!("http://{IMAGES}")
+    format!("https://{IMAGES}")
 }
 
 const START: Duration = Duration::from_secs(120);
 
-/// A running service.
+/// A running service: the API, and images apart from it. People log in, hosts have tokens, and everybody speaks TLS.
 pub(super) struct Service {
-    running: Running,
-    log: PathBuf,
+    api: Running,
+    images: Running,
+    dir: PathBuf,
     image: Image,
     pushed: Pushed,
+    certificate: Certificate,
 }
 
 impl Service {
     /// Starts the service. It keeps everything in the lab's folder: started again it goes on.
     pub(super) fn start(
         plan: &Plan,
-        image: &Image,
-        pushed: &Pushed,
+        image: Image,
+        pushed: Pushed,
+        certificate: Certificate,
         network: &Network,
     ) -> Result<Self, LabError> {
-        let dir = &plan.dir;
-        let registries = dir.join("registries.conf");
-        let conf = format!("[[registry]]\nlocation = \"{REGISTRY}\"\ninsecure = true\n");
-        std::fs::write(&registries, conf).map_err(LabError::io(&registries))?;
-        let short = VERSION.rsplit_once('.').map_or(VERSION, |(short, _)| short);
-        let os_image = json!([{
-            "openshift_version": short, "cpu_architecture": "x86_64", "version": image::VERSION,
-            "url": format!("file://{}", image.iso().display()),
-        }]);
-        let release_image = json!([{
-            "openshift_version": short, "cpu_architecture": "x86_64", "cpu_architectures": ["x86_64"],
-            "version": VERSION, "url": pushed.release, "default": true,
-        }]);
-        let log = dir.join(LOG);
-        let mut command = network.command(&plan.program);
-        command
-            .args(["serve", "--listen", &format!("{GATEWAY}:8090"), "--image-listen", &IMAGES.to_string()])
-            .args(["--allow-unauthenticated", "--generator", "openshift", "--data-dir"])
-            .arg(dir.join(DATA))
-            .env("SERVICE_BASE_URL", URL)
-            .env("OS_IMAGES", os_image.to_string())
-            .env("RELEASE_IMAGES", release_image.to_string())
-            .env("RELEASE_SOURCES", "[]")
-            .env("REGISTRIES_CONF_FILE", &registries)
-            .env("HOST_PROGRAMS_DIR", payload::host_programs(plan)?)
-            .env("HW_VALIDATOR_REQUIREMENTS", requirements().to_string())
-            .env("ENABLE_SKIP_MCO_REBOOT", "false")
-            .env("CONTROLLER_IMAGE", &pushed.controller)
-            .env("LOG_LEVEL", "info");
-        if plan.faults.contains(&Fault::MissingWorker) {
-            // It need not be long until it is asked for; the others need their time to start.
-            command.env("HOST_STAGE_REBOOTING_TIMEOUT", if plan.namespaces { "1m" } else { "10m" });
-        }
-        let running = Running::start("the service", &mut command, &log)?;
-        Ok(Self { running, log, image: image.clone(), pushed: pushed.clone() })
+        let os_images = os_images(&image);
+        let api = api(plan, &os_images, &pushed, &certificate, network)?;
+        let images = images(plan, &os_images, &certificate, network)?;
+        Ok(Self { api, images, dir: plan.dir.clone(), image, pushed, certificate })
     }
 
     /// Kills it, and starts it again over what it left.
     pub(super) fn restart(&mut self, plan: &Plan, network: &Network) -> Result<(), LabError> {
-        self.running.kill();
-        *self = Self::start(plan, &self.image.clone(), &self.pushed.clone(), network)?;
+        self.api.kill();
+        self.images.kill();
+        let (image, pushed) = (self.image.clone(), self.pushed.clone());
+        *self = Self::start(plan, image, pushed, self.certificate.clone(), network)?;
         Ok(())
     }
 
     /// Waits until it answers.
     pub(super) fn await_ready(&mut self) -> Result<(), LabError> {
-        let mut wait = Wait::new("the service", self.log.display(), START);
-        while !std::fs::read_to_string(&self.log).unwrap_or_default().contains("listening on ") {
-            self.must_live()?;
-            wait.pause(Duration::from_millis(50))?;
+        for log in [LOG, IMAGE_LOG] {
+            let log = self.dir.join(log);
+            let mut wait = Wait::new("the service", log.display(), START);
+            while !std::fs::read_to_string(&log).unwrap_or_default().contains("listening on ") {
+                self.must_live()?;
+                wait.pause(Duration::from_millis(50))?;
+            }
         }
         Ok(())
     }
 
-    pub(super) fn must_live(&mut self) -> Result<(), LabError> {
-        Ok(self.running.must_live()?)
+    /// The code that makes the first administrator, as the service has printed it.
+    pub(super) fn set_up_code(&self) -> Result<String, LabError> {
+        let log = self.dir.join(LOG);
+        let mut wait = Wait::new("the code for the first administrator", log.display(), START);
+        loop {
+            let text = std::fs::read_to_string(&log).map_err(LabError::io(&log))?;
+            if let Some(code) = code(&text) {
+                return Ok(code.to_owned());
+            }
+            wait.pause(Duration::from_millis(50)).map_err(|_| LabError::NoCode(log.clone()))?;
+        }
     }
+
+    pub(super) fn must_live(&mut self) -> Result<(), LabError> {
+        self.images.must_live()?;
+        Ok(self.api.must_live()?)
+    }
+}
+
+/// The code in what the service prints at a start without an administrator.
+fn code(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("login --setup ")?;
+    // Half of a line may be there.
+    let (code, _) = rest.split_once(" --name")?;
+    Some(code)
+}
+
+fn api(
+    plan: &Plan,
+    os_images: &str,
+    pushed: &Pushed,
+    certificate: &Certificate,
+    network: &Network,
+) -> Result<Running, LabError> {
+    let dir = &plan.dir;
+    let registries = dir.join("registries.conf");
+    let conf = format!("[[registry]]\nlocation = \"{REGISTRY}\"\ninsecure = true\n");
+    std::fs::write(&registries, conf).map_err(LabError::io(&registries))?;
+    let release_image = json!([{
+        "openshift_version": minor(), "cpu_architecture": "x86_64", "cpu_architectures": ["x86_64"],
+        "version": VERSION, "url": pushed.release, "default": true,
+    }]);
+    let mut command = network.command(&plan.program);
+    command
+        .args(["serve", "--listen", &format!("{GATEWAY}:8090"), "--generator", "openshift", "--data-dir"])
+        .arg(dir.join(DATA))
+        .env("AUTH_TYPE", "users")
+        .env("SERVE_HTTPS", "true")
+        .env("HTTPS_CERT_FILE", &certificate.chain)
+        .env("HTTPS_KEY_FILE", &certificate.key)
+        .env("SERVICE_CA_CERT_PATH", &certificate.ca)
+        .env("SERVICE_BASE_URL", URL)
+        .env("IMAGE_SERVICE_BASE_URL", image_origin())
+        .env("OS_IMAGES", os_images)
+        .env("RELEASE_IMAGES", release_image.to_string())
+        .env("RELEASE_SOURCES", "[]")
+        .env("REGISTRIES_CONF_FILE", &registries)
+        .env("HOST_PROGRAMS_DIR", payload::host_programs(plan)?)
+        .env("HW_VALIDATOR_REQUIREMENTS", requirements().to_string())
+        .env("ENABLE_SKIP_MCO_REBOOT", "false")
+        .env("CONTROLLER_IMAGE", &pushed.controller)
+        .env("LOG_LEVEL", "info");
+    if plan.faults.contains(&Fault::MissingWorker) {
+        // It need not be long until it is asked for; the others need their time to start.
+        command.env("HOST_STAGE_REBOOTING_TIMEOUT", if plan.namespaces { "1m" } else { "10m" });
+    }
+    Ok(Running::start("the service", &mut command, &dir.join(LOG))?)
+}
+
+fn images(
+    plan: &Plan,
+    os_images: &str,
+    certificate: &Certificate,
+    network: &Network,
+) -> Result<Running, LabError> {
+    let mut command = network.command(&plan.program);
+    command
+        .args(["image-service", "--service-host", &format!("{GATEWAY}:8090"), "--service-scheme", "https"])
+        .arg("--service-ca-file")
+        .arg(&certificate.ca)
+        .args(["--listen-address", &GATEWAY.to_string(), "--listen-port", &IMAGES.port().to_string()])
+        .args(["--http-listen-port", &BOOT_ARTIFACTS.to_string()])
+        .args(["--base-url", &format!("http://{GATEWAY}:{BOOT_ARTIFACTS}"), "--fetch-when", "lazy"])
+        .arg("--data-dir")
+        .arg(plan.dir.join(DATA).join("images"))
+        .env("HTTPS_CERT_FILE", &certificate.chain)
+        .env("HTTPS_KEY_FILE", &certificate.key)
+        .env("OS_IMAGES", os_images);
+    Ok(Running::start("the image service", &mut command, &plan.dir.join(IMAGE_LOG))?)
+}
+
+/// Major and minor number of the release.
+fn minor() -> &'static str {
+    VERSION.rsplit_once('.').map_or(VERSION, |(minor, _)| minor)
+}
+
+fn os_images(image: &Image) -> String {
+    let image = json!([{
+        "openshift_version": minor(), "cpu_architecture": "x86_64", "version": image::VERSION,
+        "url": format!("file://{}", image.iso().display()),
+    }]);
+    image.to_string()
 }
 
 /// A file with a pull secret of the right form: the lab's registry asks nobody.
@@ -128,4 +211,18 @@ fn requirements() -> Value {
         "version": "default", "master": role(3500), "arbiter": role(2000), "worker": role(2000), "sno": role(4000),
         "edge-worker": role(2000),
     }])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_code_is_read_from_what_the_service_prints() {
+        let text = "listening on https://192.168.126.1:8090\nthere is no administrator yet; within 24 hours, once:\n  assisted --url \
+                    https://192.168.126.1:8090 login --setup asst_x1 --name NAME\n";
+        assert_eq!(code(text), Some("asst_x1"));
+        assert_eq!(code(&text[..text.len() - 10]), None);
+        assert_eq!(code("listening on"), None);
+    }
 }

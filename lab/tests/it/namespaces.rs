@@ -164,6 +164,47 @@ impl Cluster {
         assert_ne!(operator["status"]["conditions"], Value::Array(Vec::new()), "{operator}");
     }
 
+    /// The service answers those alone who say who they are; hosts and the controller have done so all the time, by TLS.
+    fn service_answers_nobody_unknown(&self) {
+        let unit =
+            std::fs::read_to_string(self.dir.path().join("master-0/live/etc/systemd/system/agent.service"))
+                .unwrap();
+        let word = |before: &str, end: char| {
+            let (_, rest) = unit.split_once(before).unwrap_or_else(|| panic!("no {before} in {unit}"));
+            rest.split(end).next().unwrap().to_owned()
+        };
+        let (url, infra_env) = (word("--url ", ' '), word("--infra-env-id ", ' '));
+        assert!(url.starts_with("https://"), "{url}");
+        let ask = |path: &str, options: &[&str]| {
+            let url = format!("{url}/api/assisted-install/v2/{path}");
+            let curl = ["curl", "-s", "-o", "answer", "-w", "%{http_code}"];
+            let told = output(&mut self.exec(&[&curl[..], options, &[&url]].concat()), COMMAND);
+            (String::from_utf8_lossy(&told.stdout).into_owned(), told.status.code())
+        };
+        let ca = ["--cacert", "ca.pem"];
+        let secret = format!("X-Secret-Key: {}", word("PULL_SECRET_TOKEN=", '"'));
+        let agent = [&ca[..], &["--header", &secret]].concat();
+        let stranger = [&ca[..], &["--header", "X-Secret-Key: guess"]].concat();
+        let (hosts, answered) =
+            (format!("infra-envs/{infra_env}/hosts"), |code: &str| (code.to_owned(), Some(0)));
+        for path in ["clusters", "infra-envs", &hosts] {
+            assert_eq!(ask(path, &ca), answered("401"), "{path}");
+            assert_eq!(ask(path, &stranger), answered("401"), "{path}");
+        }
+        assert_eq!(ask(&hosts, &agent), answered("200"));
+        let (code, _) = ask("clusters", &agent);
+        assert!(matches!(code.as_str(), "401" | "403"), "an agent sees all clusters: {code}");
+        // Who does not know the authority does not trust the service.
+        let (_, code) = ask("clusters", &[]);
+        assert_eq!(code, Some(60));
+        let settings =
+            ["--namespace", "assisted-installer", "get", "configmap", "assisted-installer-controller-config"];
+        let settings = self.object(&settings);
+        assert_eq!(settings["data"]["inventory-url"], url, "{settings}");
+        assert_eq!(settings["data"]["skip-cert-verification"], "false", "{settings}");
+        assert!(settings["data"]["ca-cert-path"].as_str().is_some_and(|path| !path.is_empty()), "{settings}");
+    }
+
     /// The version of the cluster is available, and etcd has these members.
     fn stands_on(&self, members: &[&str]) {
         let version = self.object(&["get", "clusterversion", "version"]);
@@ -238,6 +279,7 @@ fn a_worker_is_missing_and_another_is_added_while_the_service_is_killed() {
     assert!(requests.contains("Pool worker requested by address:\"192.168.126.21:"), "{requests}");
     cluster.controller_let_in(4, 1);
     cluster.refuses_wrong_writes();
+    cluster.service_answers_nobody_unknown();
     cluster.has_configs();
     cluster.stands_on(&names[..3]);
 }

@@ -24,14 +24,8 @@ pub struct Binary {
 
 /// Builds the test programs of packages, or of all; what Cargo tells of them is kept in a file.
 pub fn compile(packages: &[String], told: &Path) -> Result<Vec<Binary>> {
-    let mut command = cargo(&[
-        "test",
-        "--no-run",
-        "--lib",
-        "--bins",
-        "--tests",
-        "--message-format=json-render-diagnostics",
-    ]);
+    // The unit tests of libraries and programs as well. `--lib` would fail where no package has a library.
+    let mut command = cargo(&["test", "--no-run", "--tests", "--message-format=json-render-diagnostics"]);
     match packages {
         [] => command.arg("--workspace"),
         packages => command.args(packages.iter().flat_map(|package| ["--package", package])),
