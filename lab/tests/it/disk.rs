@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use assisted_lab_machines::machine::{Boot, Disk, Firmware, Link, Nic, Spec};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::service::Service;
+use crate::support::ignition::{config, file, unit};
 
 /// A boot, or a disk that is written, without KVM and on a busy computer.
 const BOOT: Duration = Duration::from_secs(900);
@@ -48,33 +49,6 @@ printf '\n%s\n' "$(podman info --format 'containers: {{.Store.GraphDriverName}}'
 coreos-installer install --insecure -i /etc/target.ign --copy-network --append-karg lab.two=2 /dev/vda \
     && echo "the disk is written" && systemctl reboot
 "#;
-
-fn data(text: &str) -> Value {
-    let text: String = text.bytes().map(|byte| format!("%{byte:02x}")).collect();
-    json!({ "source": format!("data:,{text}") })
-}
-
-fn file(path: &str, mode: u32, text: &str) -> Value {
-    json!({ "path": path, "mode": mode, "contents": data(text) })
-}
-
-fn unit(name: &str, run: &str) -> Value {
-    let text = format!(
-        "[Unit]\nAfter=network-online.target lab-firstboot-complete.service\nWants=network-online.target\n[Service]\nType=oneshot\nExecStart={run}\n\
-         [Install]\nWantedBy=multi-user.target\n"
-    );
-    json!({ "name": name, "enabled": true, "contents": text })
-}
-
-fn config(files: &[Value], unit: &Value) -> String {
-    json!({
-        "ignition": { "version": "3.2.0" },
-        "passwd": { "users": [{ "name": "core", "groups": ["sudo"] }] },
-        "storage": { "files": files },
-        "systemd": { "units": [unit] },
-    })
-    .to_string()
-}
 
 const NETWORK: &str = "\
 - mac_interface_map: [{mac_address: '52:54:00:00:00:01', logical_nic_name: nic0}]

@@ -1,5 +1,7 @@
 //! What the tests of the lab share.
 
+pub mod ignition;
+
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
