@@ -121,7 +121,7 @@ impl Serve {
         if let Some(signer) = signer {
             builder = builder.signer(Arc::new(move |grant| token(&signer, grant)));
         }
-        if let Some(catalogue) = assisted_service::version::catalogue(&settings, &data_dir)? {
+        if let Some(catalogue) = assisted_service::catalogue::open(&settings, &data_dir)? {
             builder = builder.catalogue(catalogue);
         }
         let (service, mut background) = builder.start();

@@ -6,9 +6,12 @@
 
 use std::sync::Arc;
 
+use assisted_base::error::chain;
 use assisted_config::Settings;
 use assisted_core::model::event::NewEvent;
 use assisted_core::model::host::HostKey;
+use assisted_core::model::refusal_with_events::RefusalWithEvents;
+use assisted_core::policy::Policy;
 use assisted_store::{Batch, Due, LeasedItem, Observer, People, QueuedAction, Reader, Store, WriteError};
 use assisted_wire::id::ClusterId;
 use jiff::{SignedDuration, Timestamp};
@@ -16,22 +19,26 @@ use uuid::Uuid;
 
 use crate::cache::Cache;
 use crate::event::limit::Limits;
+use crate::{Caller, Clock, Error};
 
-/// The store, the cache that observes it, and which events were emitted lately.
+/// The store, the cache that observes it, which events were emitted lately, and what facts are made of besides records: the
+/// policy and the time. All rooms of the service share one.
 #[derive(Debug)]
 pub(crate) struct Database {
     store: Store,
     cache: Arc<Cache>,
     limits: Limits,
+    policy: Arc<Policy>,
+    clock: Clock,
 }
 
 impl Database {
     /// A handle whose cache hears of each commit from now on.
-    pub(crate) fn new(store: Store, settings: &Settings) -> Self {
+    pub(crate) fn new(store: Store, settings: &Settings, policy: Arc<Policy>, clock: Clock) -> Self {
         let cache = Arc::new(Cache::default());
         let observer: Arc<dyn Observer> = Arc::<Cache>::clone(&cache);
         store.observe(&observer);
-        Self { store, cache, limits: Limits::new(settings) }
+        Self { store, cache, limits: Limits::new(settings), policy, clock }
     }
 
     pub(crate) fn reader(&self) -> &Reader {
@@ -45,6 +52,25 @@ impl Database {
 
     pub(crate) fn cache(&self) -> &Cache {
         &self.cache
+    }
+
+    /// What the domain decides by.
+    pub(crate) fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Stores what a refusal leaves behind, and makes it the caller's error.
+    pub(crate) async fn reject(&self, rejection: RefusalWithEvents, caller: &Caller) -> Error {
+        let request = Some(caller.request_id);
+        if let Err(error) = self.commit(Batch::new(), &rejection.events, request, self.now()).await {
+            // The refusal stands, whether or not its events do.
+            tracing::warn!(error = %chain(&error), "a refusal's events are lost");
+        }
+        rejection.refusal.into()
     }
 
     /// Writes a batch together with events, except those that were emitted too short a while ago.

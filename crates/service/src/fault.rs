@@ -86,13 +86,13 @@ impl Retries {
 
 /// Tries until there is no conflict: how that ended, otherwise than by a conflict.
 macro_rules! retry_on_conflict {
-    ($service:expr, $attempt:expr) => {{
+    ($database:expr, $attempt:expr) => {{
         let mut tries = $crate::fault::Retries::default();
         loop {
             match $attempt.await {
                 Err($crate::fault::Fault::Conflict(what)) => {
                     // If it was decided on what is cached, that is stale.
-                    $service.cache().forget(what);
+                    $database.cache().forget(what);
                     if let Err(error) = tries.again(what).await {
                         break Err($crate::fault::Fault::Failed(error));
                     }
@@ -105,10 +105,10 @@ macro_rules! retry_on_conflict {
 
 /// The same for a caller, who understands the end of it.
 macro_rules! attempt {
-    ($service:expr, $caller:expr, $attempt:expr) => {
-        match $crate::fault::retry_on_conflict!($service, $attempt) {
+    ($database:expr, $caller:expr, $attempt:expr) => {
+        match $crate::fault::retry_on_conflict!($database, $attempt) {
             Ok(done) => Ok(done),
-            Err($crate::fault::Fault::Rejected(rejection)) => Err($service.reject(rejection, $caller).await),
+            Err($crate::fault::Fault::Rejected(rejection)) => Err($database.reject(rejection, $caller).await),
             Err(fault) => Err($crate::fault::broken(fault)),
         }
     };

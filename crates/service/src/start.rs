@@ -1,34 +1,37 @@
 //! Start and end of the service.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use assisted_base::error::chain;
 use assisted_blob::Blob;
 use assisted_config::{Settings, SettingsError};
 use assisted_core::policy::Policy;
-use assisted_release::Catalogue;
+use assisted_reconcile::Driver;
+use assisted_release::Catalogue as Releases;
 use assisted_store::Store;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
-use crate::action::Worker;
+use crate::Clock;
+use crate::access::{Access, Signer};
+use crate::action::{self, ActionQueue, Worker};
+use crate::catalogue::{AvailableVersions, Catalogue, follow};
+use crate::cluster::Clusters;
 use crate::database::Database;
+use crate::event::Events;
+use crate::event::live::Publisher;
+use crate::fault::Fault;
+use crate::file::Files;
 use crate::generator::Generator;
-use crate::infra_env::{Networks, Programs};
-use crate::keyed_mutex::KeyedMutex;
-use crate::live::ring::Live;
+use crate::host::Hosts;
+use crate::housekeeping::Housekeeping;
+use crate::infra_env::InfraEnvs;
 use crate::pace::SHORTEST_REST;
 use crate::policy::policy;
-use crate::scheduler::Scheduler;
-use crate::version::Offered;
-use crate::{Clock, Inner, Service, Signer};
-
-/// How often check-ins are written.
-const FLUSH: Duration = Duration::from_secs(1);
-
-/// How often caches drop the entries that nobody needs any more.
-const TIDY: Duration = Duration::from_secs(600);
+use crate::retention::Sweeper;
+use crate::scheduler::{self, DueQueue, Scheduler};
+use crate::service::{Parts, Rooms, Service};
+use crate::work::Work;
 
 /// A service that is about to start.
 pub struct Builder {
@@ -39,7 +42,7 @@ pub struct Builder {
     clock: Clock,
     signer: Signer,
     generator: Arc<dyn Generator>,
-    catalogue: Option<Catalogue>,
+    catalogue: Option<Releases>,
 }
 
 impl Builder {
@@ -59,7 +62,7 @@ impl Builder {
 
     /// Offers the releases of a catalogue instead of those in the settings.
     #[must_use]
-    pub fn catalogue(mut self, catalogue: Catalogue) -> Self {
+    pub fn catalogue(mut self, catalogue: Releases) -> Self {
         self.catalogue = Some(catalogue);
         self
     }
@@ -67,39 +70,92 @@ impl Builder {
     /// Starts the background tasks.
     pub fn start(self) -> (Service, Background) {
         let settings = Arc::new(self.settings);
-        let service = Service(Arc::new(Inner {
-            database: Database::new(self.store, &settings),
-            offered: Offered::new(&self.policy),
+        let database = Database::new(self.store, &settings, Arc::clone(&self.policy), self.clock);
+        let database = Arc::new(database);
+        let parts = Parts {
+            access: Access::new(Arc::clone(&database), self.signer),
+            available: Arc::new(AvailableVersions::new(&self.policy)),
             settings,
-            policy: self.policy,
+            database,
             blob: self.blob,
-            clock: self.clock,
-            signer: self.signer,
-            manifests: KeyedMutex::default(),
-            reports: KeyedMutex::default(),
-            networks: Networks::default(),
-            programs: Programs::default(),
-            scheduler: Scheduler::default(),
-            worker: Worker::default(),
             generator: self.generator,
-            live: Live::default(),
-        }));
+        };
+        let (clusters, events) = (Clusters::new(&parts), Events::new(&parts));
+        let (scheduler, worker) = (Arc::<Scheduler>::default(), Arc::<Worker>::default());
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
-        tasks.spawn(service.clone().reconcile(stop.clone()));
-        tasks.spawn(service.clone().publish_changes(stop.clone()));
-        tasks.spawn(service.clone().flush_check_ins(stop.clone()));
+        let reconcilers = Reconcilers::new(&parts, &scheduler, &worker, clusters.clone());
+        tasks.spawn(reconcilers.run(stop.clone()));
+        tasks.spawn(Publisher::new(events.clone()).run(stop.clone()));
+        let housekeeping = Housekeeping::new(&parts, Arc::clone(&scheduler));
+        tasks.spawn(housekeeping.clone().run(stop.clone()));
         if let Some(catalogue) = self.catalogue {
-            service.offer(&catalogue);
-            tasks.spawn(service.clone().follow_catalogue(catalogue, stop.clone()));
+            // What is known without asking anybody.
+            parts.available.set(catalogue.known());
+            let every = parts.settings.versions.release_sync_interval;
+            tasks.spawn(follow(Arc::clone(&parts.available), catalogue, every, stop.clone()));
         }
-        (service.clone(), Background { service, stop, tasks })
+        let service = Service::new(Rooms {
+            clusters,
+            hosts: Hosts::new(&parts),
+            infra_envs: InfraEnvs::new(&parts),
+            files: Files::new(&parts),
+            events,
+            catalogue: Catalogue::new(&parts),
+            access: parts.access,
+            work: Work::new(Arc::clone(&parts.database), scheduler, worker),
+            settings: parts.settings,
+            blob: parts.blob,
+            database: parts.database,
+        });
+        (service, Background { housekeeping, stop, tasks })
+    }
+}
+
+/// The drivers of due work and of actions.
+struct Reconcilers {
+    database: Arc<Database>,
+    sweeper: Arc<Sweeper>,
+    scheduler: Arc<Scheduler>,
+    due: Driver<DueQueue, DueQueue>,
+    actions: Driver<ActionQueue, ActionQueue>,
+}
+
+impl Reconcilers {
+    fn new(parts: &Parts, scheduler: &Arc<Scheduler>, worker: &Arc<Worker>, clusters: Clusters) -> Self {
+        // Shown to people who look into the tables of work.
+        let owner: Arc<str> = format!("{}-{}", std::process::id(), Uuid::new_v4().simple()).into();
+        let sweeper = Arc::new(Sweeper::new(parts, clusters));
+        let (database, scheduler) = (Arc::clone(&parts.database), Arc::clone(scheduler));
+        let due =
+            scheduler::driver(&database, Arc::clone(&sweeper), Arc::clone(&scheduler), Arc::clone(&owner));
+        let actions = action::driver(parts, Arc::clone(worker), owner);
+        Self { database, sweeper, scheduler, due, actions }
+    }
+
+    /// Takes up what another process had begun, and works on what is due and what is to be done until stopped.
+    async fn run(self, stop: CancellationToken) {
+        while let Err(fault) = self.begin().await {
+            tracing::warn!(?fault, "what a start has to do can't be done yet");
+            self.scheduler.status().look();
+            tokio::select! {
+                () = tokio::time::sleep(SHORTEST_REST) => {}
+                () = stop.cancelled() => return,
+            }
+        }
+        tokio::join!(self.due.run(stop.clone()), self.actions.run(stop));
+    }
+
+    /// Frees the leases of a process that died, and plans what comes up from time to time.
+    async fn begin(&self) -> Result<(), Fault> {
+        self.database.free_leases(self.database.now()).await?;
+        self.sweeper.plan().await
     }
 }
 
 /// The tasks behind a service: it is refreshed as long as this lives.
 pub struct Background {
-    service: Service,
+    housekeeping: Housekeeping,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
@@ -114,7 +170,7 @@ impl Background {
     pub async fn stop(mut self) {
         self.stop.cancel();
         while self.tasks.join_next().await.is_some() {}
-        self.service.save_check_ins().await;
+        self.housekeeping.save_check_ins().await;
     }
 }
 
@@ -140,67 +196,5 @@ impl Service {
             generator,
             catalogue: None,
         })
-    }
-
-    /// Takes up what another process had begun, and works on what is due and what is to be done until stopped.
-    async fn reconcile(self, stop: CancellationToken) {
-        while let Err(fault) = self.begin().await {
-            tracing::warn!(?fault, "what a start has to do can't be done yet");
-            self.0.scheduler.status().look();
-            tokio::select! {
-                () = tokio::time::sleep(SHORTEST_REST) => {}
-                () = stop.cancelled() => return,
-            }
-        }
-        tokio::join!(self.due_driver().run(stop.clone()), self.action_driver().run(stop));
-    }
-
-    /// Looks at once for what is due and to be done: for who turned the clock.
-    pub fn wake(&self) {
-        self.0.scheduler.wake();
-        self.0.worker.wake();
-    }
-
-    async fn flush_check_ins(self, stop: CancellationToken) {
-        let mut ticks = tokio::time::interval(FLUSH);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut tidying = tokio::time::interval(TIDY);
-        loop {
-            tokio::select! {
-                _ = ticks.tick() => self.save_check_ins().await,
-                _ = tidying.tick() => {
-                    self.0.database.tidy(self.now());
-                    self.0.scheduler.tidy(self.now());
-                    self.watch_file_system().await;
-                }
-                () = stop.cancelled() => return,
-            }
-        }
-    }
-
-    /// Warns when there is little room left for files.
-    async fn watch_file_system(&self) {
-        let threshold = self.settings().storage.filesystem_usage_threshold;
-        match self.blob().usage().await {
-            Ok(percent) if percent >= threshold => {
-                tracing::warn!(percent, threshold, "the file system that files are kept on is filling up");
-            }
-            Ok(_) => {}
-            Err(error) => {
-                tracing::warn!(error = %chain(&error), "it is not known how full the file system is");
-            }
-        }
-    }
-
-    /// Writes the check-ins since the last time.
-    pub(crate) async fn save_check_ins(&self) {
-        let unsaved = self.cache().check_ins.take_unsaved();
-        if unsaved.is_empty() {
-            return;
-        }
-        if let Err(error) = self.0.database.flush_check_ins(&unsaved).await {
-            tracing::warn!(hosts = unsaved.len(), error = %chain(&error), "check-ins not written, will try again");
-            self.cache().check_ins.give_back(&unsaved);
-        }
     }
 }

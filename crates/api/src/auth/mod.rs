@@ -60,7 +60,7 @@ impl Auth {
         let users = match settings.auth_type {
             AuthType::None => return Ok(Self::None),
             AuthType::Local => None,
-            AuthType::Users => Some(Users::new(service.people())?),
+            AuthType::Users => Some(Users::new(service.access().people())?),
             other => return Err(AuthError::Unavailable(other)),
         };
         if settings.agent_tokens_unscoped {
@@ -175,6 +175,7 @@ impl Tokens {
         let grant = self.verifier.grant(credential.text(), Timestamp::now());
         let grant = grant.map_err(|text| unknown(text.to_owned()))?;
         match service
+            .access()
             .token_generation(grant.resource)
             .await
             .map_err(|error| Failure::Unknown(error.into()))?

@@ -53,7 +53,7 @@ async fn may_use(
     resource: TokenResource,
     changes: bool,
 ) -> Result<(), ApiError> {
-    let standing = service.standing(resource).await?.ok_or_else(not_found)?;
+    let standing = service.access().standing(resource).await?.ok_or_else(not_found)?;
     let sees = caller.may_see(&standing.user_name, &standing.org_id);
     if !changes {
         return if sees { Ok(()) } else { Err(not_found()) };
@@ -62,7 +62,7 @@ async fn may_use(
         return Ok(());
     }
     if let (TokenResource::InfraEnv(_), Some(cluster)) = (resource, standing.cluster_id) {
-        let cluster = service.standing(TokenResource::Cluster(cluster)).await?;
+        let cluster = service.access().standing(TokenResource::Cluster(cluster)).await?;
         if cluster.is_some_and(|owner| caller.may_change(&owner.user_name, &owner.org_id)) {
             return Ok(());
         }

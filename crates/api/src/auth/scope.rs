@@ -25,10 +25,10 @@ pub(super) async fn reaches(
             (None, _) => false,
             (Some(named), own) if named == own => true,
             (Some(TokenResource::Cluster(cluster)), TokenResource::InfraEnv(own)) => {
-                service.reaches(own, cluster).await?
+                service.access().reaches(own, cluster).await?
             }
             (Some(TokenResource::InfraEnv(infra_env)), TokenResource::Cluster(own)) => {
-                service.reaches(infra_env, own).await?
+                service.access().reaches(infra_env, own).await?
             }
             (Some(_), _) => false,
         };

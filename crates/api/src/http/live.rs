@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use assisted_base::error::chain;
-use assisted_service::live::{Change, Message, Watcher};
+use assisted_service::event::live::{Change, Message, Watcher};
 use assisted_wire::live::{ChangeKind, EVENT_STREAM, HEARTBEAT_SECONDS};
 use bytes::{BufMut, Bytes, BytesMut};
 use futures::stream::{self, StreamExt};

@@ -23,239 +23,257 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         // The two that make up almost all requests.
         Id::GetNextSteps => get_next_steps(call).await,
         Id::PostStepReply => {
-            service.post_step_reply(caller, call.host()?, call.body_or_default()?).await?;
+            service.hosts().post_step_reply(caller, call.host()?, call.body_or_default()?).await?;
             Ok(empty_answer(call.status()))
         }
 
-        Id::RegisterCluster => call.json(service.register_cluster(caller, call.body()?)).await,
+        Id::RegisterCluster => call.json(service.clusters().register(caller, call.body()?)).await,
         Id::RegisterDisconnectedCluster => {
-            call.json(service.register_disconnected_cluster(caller, call.body()?)).await
+            call.json(service.clusters().register_disconnected(caller, call.body()?)).await
         }
-        Id::ImportCluster => call.json(service.import_cluster(caller, call.body()?)).await,
-        Id::ListClusters => call.shown(service.list_clusters(caller, query::list_clusters(params))).await,
-        Id::GetCluster => call.shown(service.get_cluster(caller, query::get_cluster(call)?)).await,
+        Id::ImportCluster => call.json(service.clusters().import(caller, call.body()?)).await,
+        Id::ListClusters => call.shown(service.clusters().list(caller, query::list_clusters(params))).await,
+        Id::GetCluster => call.shown(service.clusters().get(caller, query::get_cluster(call)?)).await,
         Id::UpdateCluster => {
-            call.json(service.update_cluster(caller, call.cluster_id()?, call.body()?)).await
+            call.json(service.clusters().update(caller, call.cluster_id()?, call.body()?)).await
         }
-        Id::DeregisterCluster => call.empty(service.deregister_cluster(caller, call.cluster_id()?)).await,
+        Id::DeregisterCluster => call.empty(service.clusters().deregister(caller, call.cluster_id()?)).await,
         Id::ListClusterHosts => {
-            call.shown(service.list_cluster_hosts(caller, query::list_cluster_hosts(call)?)).await
+            call.shown(service.clusters().list_hosts(caller, query::list_cluster_hosts(call)?)).await
         }
         Id::GetClusterSupportedPlatforms => {
-            call.json(service.get_cluster_supported_platforms(caller, call.cluster_id()?)).await
+            call.json(service.clusters().get_supported_platforms(caller, call.cluster_id()?)).await
         }
-        Id::GetClusterDefaultConfig => call.json(service.get_cluster_default_config(caller)).await,
+        Id::GetClusterDefaultConfig => call.json(service.clusters().get_default_config(caller)).await,
         Id::GetPreflightRequirements => {
-            call.json(service.get_preflight_requirements(caller, call.cluster_id()?)).await
+            call.json(service.clusters().get_preflight_requirements(caller, call.cluster_id()?)).await
         }
         Id::GetIgnoredValidations => {
-            call.json(service.get_ignored_validations(caller, call.cluster_id()?)).await
+            call.json(service.clusters().get_ignored_validations(caller, call.cluster_id()?)).await
         }
         Id::SetIgnoredValidations => {
             let ignored = call.body_or_default()?;
-            call.json(service.set_ignored_validations(caller, call.cluster_id()?, ignored)).await
+            call.json(service.clusters().set_ignored_validations(caller, call.cluster_id()?, ignored)).await
         }
         Id::GetClusterUISettings => {
-            call.json(service.get_cluster_ui_settings(caller, call.cluster_id()?)).await
+            call.json(service.clusters().get_ui_settings(caller, call.cluster_id()?)).await
         }
         Id::UpdateClusterUISettings => {
             let settings = call.body_or_default()?;
-            call.json(service.update_cluster_ui_settings(caller, call.cluster_id()?, settings)).await
+            call.json(service.clusters().update_ui_settings(caller, call.cluster_id()?, settings)).await
         }
         Id::ListClusterValidations => {
-            call.json(service.list_cluster_validations(caller, call.cluster_id()?)).await
+            call.json(service.clusters().list_validations(caller, call.cluster_id()?)).await
         }
-        Id::ListWork => call.json(service.list_work(caller, params.integer(name::LIMIT))).await,
-        Id::ReleaseWork => call.empty(service.release_work(caller, call.text(name::WORK_ID))).await,
-        Id::ListClusterActions => call.json(service.list_cluster_actions(caller, call.cluster_id()?)).await,
+        Id::ListWork => call.json(service.work().list(caller, params.integer(name::LIMIT))).await,
+        Id::ReleaseWork => call.empty(service.work().release(caller, call.text(name::WORK_ID))).await,
+        Id::ListClusterActions => {
+            call.json(service.clusters().list_actions(caller, call.cluster_id()?)).await
+        }
 
         Id::RegisterHost => {
-            call.shown(service.register_host(caller, call.infra_env_id()?, call.body()?)).await
+            call.shown(service.hosts().register(caller, call.infra_env_id()?, call.body()?)).await
         }
-        Id::ListHosts => call.shown(service.list_hosts(caller, call.infra_env_id()?)).await,
-        Id::GetHost => call.shown(service.get_host(caller, call.host()?)).await,
-        Id::UpdateHost => call.json(service.update_host(caller, call.host()?, call.body_or_default()?)).await,
-        Id::DeregisterHost => call.empty(service.deregister_host(caller, call.host()?)).await,
+        Id::ListHosts => call.shown(service.hosts().list(caller, call.infra_env_id()?)).await,
+        Id::GetHost => call.shown(service.hosts().get(caller, call.host()?)).await,
+        Id::UpdateHost => {
+            call.json(service.hosts().update(caller, call.host()?, call.body_or_default()?)).await
+        }
+        Id::DeregisterHost => call.empty(service.hosts().deregister(caller, call.host()?)).await,
         Id::BindHost => {
             let params: BindHostParams = call.body()?;
             call.may_bind_to(params.cluster_id).await?;
-            call.json(service.bind_host(caller, call.host()?, params)).await
+            call.json(service.hosts().bind(caller, call.host()?, params)).await
         }
-        Id::UnbindHost => call.json(service.unbind_host(caller, call.host()?)).await,
+        Id::UnbindHost => call.json(service.hosts().unbind(caller, call.host()?)).await,
         Id::ResetHostValidation => {
             let validation = call.text(name::VALIDATION_ID);
-            call.empty(service.reset_host_validation(caller, call.host()?, validation)).await
+            call.empty(service.hosts().reset_validation(caller, call.host()?, validation)).await
         }
         Id::UpdateHostInstallerArgs => {
             let arguments = call.body_or_default()?;
-            call.json(service.update_host_installer_args(caller, call.host()?, arguments)).await
+            call.json(service.hosts().update_installer_args(caller, call.host()?, arguments)).await
         }
-        Id::GetHostIgnition => call.json(service.get_host_ignition(caller, call.host()?)).await,
+        Id::GetHostIgnition => call.json(service.files().get_host_ignition(caller, call.host()?)).await,
         Id::UpdateHostIgnition => {
             let ignition = call.body_or_default()?;
-            call.empty(service.update_host_ignition(caller, call.host()?, ignition)).await
+            call.empty(service.hosts().update_ignition(caller, call.host()?, ignition)).await
         }
-        Id::DownloadHostIgnition => call.file(service.download_host_ignition(caller, call.host()?)).await,
-        Id::ListHostValidations => call.json(service.list_host_validations(caller, call.host()?)).await,
+        Id::DownloadHostIgnition => {
+            call.file(service.files().download_host_ignition(caller, call.host()?)).await
+        }
+        Id::ListHostValidations => call.json(service.hosts().list_validations(caller, call.host()?)).await,
 
         Id::RegisterInfraEnv => {
             let params: InfraEnvCreateParams = call.body()?;
             if let Some(cluster_id) = params.cluster_id {
                 call.may_bind_to(cluster_id).await?;
             }
-            call.json(service.register_infra_env(caller, params)).await
+            call.json(service.infra_envs().register(caller, params)).await
         }
         Id::ListInfraEnvs => {
-            call.shown(service.list_infra_envs(caller, query::list_infra_envs(params))).await
+            call.shown(service.infra_envs().list(caller, query::list_infra_envs(params))).await
         }
-        Id::GetInfraEnv => call.shown(service.get_infra_env(caller, call.infra_env_id()?)).await,
+        Id::GetInfraEnv => call.shown(service.infra_envs().get(caller, call.infra_env_id()?)).await,
         Id::UpdateInfraEnv => {
             let update = call.body_or_default()?;
-            call.json(service.update_infra_env(caller, call.infra_env_id()?, update)).await
+            call.json(service.infra_envs().update(caller, call.infra_env_id()?, update)).await
         }
         Id::DeregisterInfraEnv => {
-            call.empty(service.deregister_infra_env(caller, call.infra_env_id()?)).await
+            call.empty(service.infra_envs().deregister(caller, call.infra_env_id()?)).await
         }
         Id::GetInfraEnvDownloadURL => {
-            call.json(service.get_infra_env_download_url(caller, call.infra_env_id()?)).await
+            call.json(service.infra_envs().get_download_url(caller, call.infra_env_id()?)).await
         }
         Id::RegenerateInfraEnvSigningKey => {
-            call.empty(service.regenerate_infra_env_signing_key(caller, call.infra_env_id()?)).await
+            call.empty(service.infra_envs().regenerate_signing_key(caller, call.infra_env_id()?)).await
         }
         Id::GetInfraEnvPresignedFileURL => {
             let file = query::infra_env_file(call)?;
-            call.json(service.get_infra_env_presigned_file_url(caller, file)).await
+            call.json(service.files().get_infra_env_presigned_file_url(caller, file)).await
         }
         Id::DownloadInfraEnvFiles => {
             let file = query::download_infra_env_files(call)?;
-            call.file(service.download_infra_env_files(caller, file)).await
+            call.file(service.infra_envs().download_files(caller, file)).await
         }
         Id::DownloadMinimalInitrd => {
-            let ramdisk = service.download_minimal_initrd(caller, call.infra_env_id()?).await?;
+            let ramdisk = service.infra_envs().download_minimal_initrd(caller, call.infra_env_id()?).await?;
             let none = || empty_answer(StatusCode::NO_CONTENT);
             Ok(ramdisk.map_or_else(none, |file| file_answer(call.status(), file)))
         }
 
-        Id::InstallCluster => call.json(service.install_cluster(caller, call.cluster_id()?)).await,
-        Id::CancelInstallation => call.json(service.cancel_installation(caller, call.cluster_id()?)).await,
-        Id::ResetCluster => call.json(service.reset_cluster(caller, call.cluster_id()?)).await,
+        Id::InstallCluster => call.json(service.clusters().install(caller, call.cluster_id()?)).await,
+        Id::CancelInstallation => {
+            call.json(service.clusters().cancel_installation(caller, call.cluster_id()?)).await
+        }
+        Id::ResetCluster => call.json(service.clusters().reset(caller, call.cluster_id()?)).await,
         Id::TransformClusterToDay2 | Id::TransformClusterToAddingHosts => {
-            call.json(service.transform_cluster_to_adding_hosts(caller, call.cluster_id()?)).await
+            call.json(service.clusters().transform_to_adding_hosts(caller, call.cluster_id()?)).await
         }
         Id::UpdateClusterFinalizingProgress => {
             let progress = call.body()?;
             let cluster_id = call.cluster_id()?;
-            call.empty(service.update_cluster_finalizing_progress(caller, cluster_id, progress)).await
+            call.empty(service.clusters().update_finalizing_progress(caller, cluster_id, progress)).await
         }
         Id::CompleteInstallation => {
-            call.shown(service.complete_installation(caller, call.cluster_id()?, call.body()?)).await
+            call.shown(service.clusters().complete_installation(caller, call.cluster_id()?, call.body()?))
+                .await
         }
-        Id::InstallHost => call.json(service.install_host(caller, call.host()?)).await,
-        Id::ResetHost => call.json(service.reset_host(caller, call.host()?)).await,
-        Id::EnableHost => call.json(service.enable_host(caller, call.host()?)).await,
-        Id::ReleaseMachine => call.json(service.release_machine(caller, call.host()?)).await,
-        Id::DisableHost => call.json(service.disable_host(caller, call.host()?)).await,
+        Id::InstallHost => call.json(service.hosts().install(caller, call.host()?)).await,
+        Id::ResetHost => call.json(service.hosts().reset(caller, call.host()?)).await,
+        Id::EnableHost => call.json(service.hosts().enable(caller, call.host()?)).await,
+        Id::ReleaseMachine => call.json(service.hosts().release_machine(caller, call.host()?)).await,
+        Id::DisableHost => call.json(service.hosts().disable(caller, call.host()?)).await,
         Id::UpdateHostInstallProgress => {
-            call.empty(service.update_host_install_progress(caller, call.host()?, call.body()?)).await
+            call.empty(service.hosts().update_install_progress(caller, call.host()?, call.body()?)).await
         }
 
         Id::ListClusterManifests => {
             let all = params.flag(name::INCLUDE_SYSTEM_GENERATED);
-            call.json(service.list_cluster_manifests(caller, call.cluster_id()?, all)).await
+            call.json(service.files().list_cluster_manifests(caller, call.cluster_id()?, all)).await
         }
         Id::CreateClusterManifest => {
-            call.json(service.create_cluster_manifest(caller, call.cluster_id()?, call.body()?)).await
+            call.json(service.files().create_cluster_manifest(caller, call.cluster_id()?, call.body()?)).await
         }
         Id::UpdateClusterManifest => {
-            call.json(service.update_cluster_manifest(caller, call.cluster_id()?, call.body()?)).await
+            call.json(service.files().update_cluster_manifest(caller, call.cluster_id()?, call.body()?)).await
         }
         Id::DeleteClusterManifest => {
-            call.empty(service.delete_cluster_manifest(caller, query::manifest_file(call)?)).await
+            call.empty(service.files().delete_cluster_manifest(caller, query::manifest_file(call)?)).await
         }
         Id::DownloadClusterManifest => {
-            call.file(service.download_cluster_manifest(caller, query::manifest_file(call)?)).await
+            call.file(service.files().download_cluster_manifest(caller, query::manifest_file(call)?)).await
         }
         Id::DownloadClusterFiles => {
             let file = call.text(name::FILE_NAME);
-            call.file(service.download_cluster_files(caller, call.cluster_id()?, file)).await
+            call.file(service.files().download_cluster_files(caller, call.cluster_id()?, file)).await
         }
         Id::DownloadClusterCredentials => {
             let file = call.text(name::FILE_NAME);
-            call.file(service.download_cluster_credentials(caller, call.cluster_id()?, file)).await
+            call.file(service.files().download_cluster_credentials(caller, call.cluster_id()?, file)).await
         }
-        Id::RenderCluster => call.file(service.render_cluster(caller, call.cluster_id()?)).await,
-        Id::GetCredentials => call.json(service.get_credentials(caller, call.cluster_id()?)).await,
+        Id::RenderCluster => call.file(service.clusters().render(caller, call.cluster_id()?)).await,
+        Id::GetCredentials => call.json(service.files().get_credentials(caller, call.cluster_id()?)).await,
         Id::GetPresignedForClusterFiles | Id::GetPresignedForClusterCredentials => {
-            call.json(service.get_presigned_for_cluster_files(caller)).await
+            call.json(service.files().get_presigned_for_cluster_files(caller)).await
         }
         Id::UploadClusterIngressCert => {
             let IngressCertParams(ca) = call.body()?;
-            call.empty(service.upload_cluster_ingress_cert(caller, call.cluster_id()?, &ca)).await
+            call.empty(service.files().upload_cluster_ingress_cert(caller, call.cluster_id()?, &ca)).await
         }
         Id::GetClusterInstallConfig => {
-            call.json(service.get_cluster_install_config(caller, call.cluster_id()?)).await
+            call.json(service.clusters().get_install_config(caller, call.cluster_id()?)).await
         }
         Id::UpdateClusterInstallConfig => {
             let overrides: String = call.body()?;
-            call.empty(service.update_cluster_install_config(caller, call.cluster_id()?, &overrides)).await
+            call.empty(service.clusters().update_install_config(caller, call.cluster_id()?, &overrides)).await
         }
 
         Id::UpdateClusterLogsProgress => {
-            call.empty(service.update_cluster_logs_progress(caller, call.cluster_id()?, call.body()?)).await
+            call.empty(service.files().update_cluster_logs_progress(caller, call.cluster_id()?, call.body()?))
+                .await
         }
         Id::UpdateHostLogsProgress => {
-            call.empty(service.update_host_logs_progress(caller, call.host()?, call.body()?)).await
+            call.empty(service.files().update_host_logs_progress(caller, call.host()?, call.body()?)).await
         }
         Id::DownloadClusterLogs => {
-            call.file(service.download_cluster_logs(caller, query::download_logs(call)?)).await
+            call.file(service.files().download_cluster_logs(caller, query::download_logs(call)?)).await
         }
         // Its body is too large to be held: it was passed on before anybody came here.
         Id::UploadLogs => Err(ApiError::application(500, "an upload has no body to be held".to_owned())),
 
         Id::ListEvents => {
-            Ok(events(call.status(), &service.list_events(caller, query::list_events(params)).await?))
+            Ok(events(call.status(), &service.events().list(caller, query::list_events(params)).await?))
         }
-        Id::TriggerEvent => call.empty(service.trigger_event(caller, call.body()?)).await,
+        Id::TriggerEvent => call.empty(service.events().trigger(caller, call.body()?)).await,
         Id::Watch => {
-            let watcher = service.watch(caller, query::watch(params)).await?;
+            let watcher = service.events().watch(caller, query::watch(params)).await?;
             Ok(live_answer(call.status(), watcher, call.stopping.clone()))
         }
 
-        Id::ListSupportedOperators => call.json(service.list_supported_operators(caller)).await,
+        Id::ListSupportedOperators => call.json(service.catalogue().list_supported_operators(caller)).await,
         Id::ListOperatorProperties => list_operator_properties(call).await,
         Id::ListOfClusterOperators => {
             let operator = params.text(name::OPERATOR_NAME);
-            call.json(service.list_of_cluster_operators(caller, call.cluster_id()?, operator)).await
+            call.json(service.clusters().list_operators(caller, call.cluster_id()?, operator)).await
         }
         Id::ReportMonitoredOperatorStatus => {
             let report = call.body()?;
-            call.empty(service.report_monitored_operator_status(caller, call.cluster_id()?, report)).await
+            call.empty(service.clusters().report_monitored_operator_status(
+                caller,
+                call.cluster_id()?,
+                report,
+            ))
+            .await
         }
         Id::ListBundles => {
             let (query, features) = (query::feature_query(params), query::feature_ids(params));
-            call.json(service.list_bundles(caller, query, &features)).await
+            call.json(service.catalogue().list_bundles(caller, query, &features)).await
         }
         Id::GetBundle => {
             let single_node = query::feature_ids(params).contains(&FeatureSupportLevelId::Sno);
-            call.json(service.get_bundle(caller, call.text(name::ID), single_node)).await
+            call.json(service.catalogue().get_bundle(caller, call.text(name::ID), single_node)).await
         }
 
-        Id::ListManagedDomains => call.json(service.list_managed_domains(caller)).await,
-        Id::ListComponentVersions => call.json(service.list_component_versions(caller)).await,
+        Id::ListManagedDomains => call.json(service.catalogue().list_managed_domains(caller)).await,
+        Id::ListComponentVersions => call.json(service.catalogue().list_component_versions(caller)).await,
         Id::ListSupportedOpenshiftVersions => {
             let query = query::list_openshift_versions(params);
-            call.json(service.list_supported_openshift_versions(caller, query)).await
+            call.json(service.catalogue().list_supported_openshift_versions(caller, query)).await
         }
-        Id::ListReleaseSources => call.json(service.list_release_sources(caller)).await,
+        Id::ListReleaseSources => call.json(service.catalogue().list_release_sources(caller)).await,
         Id::GetSupportedFeatures => {
-            call.json(service.get_supported_features(caller, query::feature_query(params))).await
+            call.json(service.catalogue().get_supported_features(caller, query::feature_query(params))).await
         }
         Id::GetDetailedSupportedFeatures => {
-            call.json(service.get_detailed_supported_features(caller, query::feature_query(params))).await
+            call.json(
+                service.catalogue().get_detailed_supported_features(caller, query::feature_query(params)),
+            )
+            .await
         }
         Id::GetSupportedArchitectures => {
             let version = call.text(name::OPENSHIFT_VERSION);
-            call.json(service.get_supported_architectures(caller, version)).await
+            call.json(service.catalogue().get_supported_architectures(caller, version)).await
         }
     }
 }
@@ -266,13 +284,13 @@ async fn get_next_steps(call: &Call<'_>) -> Result<Answer, ApiError> {
         timestamp: call.params.integer(name::TIMESTAMP).unwrap_or_default(),
         agent_version: call.params.text(name::DISCOVERY_AGENT_VERSION),
     };
-    let steps = call.service.get_next_steps(&call.caller, poll).await?;
+    let steps = call.service.hosts().get_next_steps(&call.caller, poll).await?;
     Ok(bytes_answer(call.status(), "application/json", steps))
 }
 
 async fn list_operator_properties(call: &Call<'_>) -> Result<Answer, ApiError> {
     let operator = call.text(name::OPERATOR_NAME);
-    match call.service.list_operator_properties(&call.caller, operator).await? {
+    match call.service.catalogue().list_operator_properties(&call.caller, operator).await? {
         Some(properties) => Ok(json_answer(call.status(), &properties)),
         // Without a body (service-api §9).
         None => Ok(empty_answer(StatusCode::NOT_FOUND)),

@@ -212,7 +212,7 @@ impl Api {
             path if path.starts_with(PROGRAM_PATH) => {
                 let architecture = path.strip_prefix(PROGRAM_PATH).unwrap_or_default();
                 // Nothing in it is secret, and what proves it stands in the Ignition config of those who fetch it.
-                Some(match self.parts.service.download_host_program(architecture).await {
+                Some(match self.parts.service.infra_envs().download_host_program(architecture).await {
                     Ok(file) => file_answer(StatusCode::OK, file),
                     Err(error) => ApiError::from(error).answer(),
                 })

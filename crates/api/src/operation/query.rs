@@ -2,14 +2,14 @@
 
 use std::str::FromStr;
 
+use assisted_service::catalogue::{FeatureQuery, ListOpenshiftVersions};
 use assisted_service::cluster::{GetCluster, ListClusterHosts, ListClusters};
 use assisted_service::event::ListEvents;
+use assisted_service::event::live::Watch;
 use assisted_service::file::InfraEnvFile;
+use assisted_service::file::log::DownloadLogs;
+use assisted_service::file::manifest::ManifestFile;
 use assisted_service::infra_env::{DownloadInfraEnvFiles, ListInfraEnvs};
-use assisted_service::live::Watch;
-use assisted_service::log::DownloadLogs;
-use assisted_service::manifest::ManifestFile;
-use assisted_service::version::{FeatureQuery, ListOpenshiftVersions};
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::manifest::ManifestFolder;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assisted_service::log::UploadLogs;
+use assisted_service::file::log::UploadLogs;
 use assisted_wire::cluster::LogsType;
 use assisted_wire::id::{HostId, InfraEnvId};
 use assisted_wire::operation::name;
@@ -79,7 +79,7 @@ async fn keep(
         // Whatever it is, the client's file is not whole.
         let content =
             field.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, broken(error).to_string()));
-        return Ok(service.upload_logs(caller, upload, content).await?);
+        return Ok(service.files().upload_logs(caller, upload, content).await?);
     }
     Err(ApiError::framework(400, format!("{FILE} in formData is required")))
 }

@@ -70,7 +70,7 @@ async fn nobody_passes_without_a_row_that_admits() {
         "pull_secret": PULL_SECRET,
         "openshift_version": "4.20",
     }));
-    let infra_env = server.service.register_infra_env(&caller, params.unwrap()).await.unwrap();
+    let infra_env = server.service.infra_envs().register(&caller, params.unwrap()).await.unwrap();
     let id = infra_env.id.to_string();
     let later = later();
     let signer = Signer::new(&private).unwrap();
@@ -114,11 +114,11 @@ async fn with_resources(enforce: bool) -> (Server, Signer, ClusterId, InfraEnvId
     let caller = Caller::admin(Uuid::new_v4());
     let params = json!({"name": "walk", "pull_secret": PULL_SECRET, "openshift_version": "4.20"});
     let cluster = serde_json::from_value(params.clone()).unwrap();
-    let cluster = server.service.register_cluster(&caller, cluster).await.unwrap().id;
+    let cluster = server.service.clusters().register(&caller, cluster).await.unwrap().id;
     let mut bound = params;
     bound["cluster_id"] = json!(cluster);
     let infra_env = serde_json::from_value(bound).unwrap();
-    let infra_env = server.service.register_infra_env(&caller, infra_env).await.unwrap().id;
+    let infra_env = server.service.infra_envs().register(&caller, infra_env).await.unwrap().id;
     (server, Signer::new(&private).unwrap(), cluster, infra_env)
 }
 
@@ -184,17 +184,17 @@ async fn an_agents_token_opens_its_infra_env_and_the_clusters_of_its_hosts() {
         let mut clusters = Vec::new();
         for name in ["bound", "of-a-host", "foreign"] {
             let made = serde_json::from_value(params(name, None)).unwrap();
-            clusters.push(service.register_cluster(&caller, made).await.unwrap().id);
+            clusters.push(service.clusters().register(&caller, made).await.unwrap().id);
         }
         let infra_env = async |name: &str, cluster| {
             let made = serde_json::from_value(params(name, cluster)).unwrap();
-            service.register_infra_env(&caller, made).await.unwrap().id
+            service.infra_envs().register(&caller, made).await.unwrap().id
         };
         let bound = infra_env("bound", Some(clusters[0])).await;
         let pool = infra_env("pool", None).await;
         let host = Uuid::new_v4();
         let new = serde_json::from_value(json!({"host_id": host})).unwrap();
-        Box::pin(service.register_host(&caller, pool, new)).await.unwrap();
+        Box::pin(service.hosts().register(&caller, pool, new)).await.unwrap();
         let key = assisted_core::model::host::HostKey { infra_env_id: pool, host_id: HostId(host) };
         // As it is once it was bound, which takes an inventory.
         let store = Store::open(&server.database).await.unwrap();
@@ -246,7 +246,7 @@ async fn an_agents_token_opens_its_infra_env_and_the_clusters_of_its_hosts() {
                 request.header("X-Secret-Key", token.expose()).send().await.unwrap().text().await.unwrap();
             assert!(text.contains(&host.to_string()) && !text.contains("of-the-board"), "{text}");
         }
-        let shown = serde_json::to_string(&service.list_hosts(&caller, pool).await.unwrap()).unwrap();
+        let shown = serde_json::to_string(&service.hosts().list(&caller, pool).await.unwrap()).unwrap();
         assert!(shown.contains("of-the-board"), "{shown}");
 
         // What is told in a body is held to the same.
@@ -289,14 +289,14 @@ async fn tokens_are_revoked_with_the_signing_key() {
         assert_eq!(get(&old, scheme).await.0, 200);
     }
     let caller = Caller::admin(Uuid::new_v4());
-    server.service.regenerate_infra_env_signing_key(&caller, infra_env).await.unwrap();
+    server.service.infra_envs().regenerate_signing_key(&caller, infra_env).await.unwrap();
     for scheme in [Scheme::Agent, Scheme::Url] {
         let (status, body) = get(&old, scheme).await;
         assert_eq!((status, &body["message"]), (401, &json!("Failed to parse token: token is revoked")));
     }
     let new = signer.token(Grant { resource, generation: 1 }, later()).unwrap();
     assert_eq!(get(&new, Scheme::Agent).await.0, 200);
-    server.service.deregister_infra_env(&caller, infra_env).await.unwrap();
+    server.service.infra_envs().deregister(&caller, infra_env).await.unwrap();
     assert_eq!(get(&new, Scheme::Agent).await.0, 401);
     server.stop().await;
 }

@@ -294,7 +294,8 @@ async fn tokens_open_what_they_are_for() {
     let make = async || {
         server
             .service
-            .register_infra_env(&caller, serde_json::from_value(params.clone()).unwrap())
+            .infra_envs()
+            .register(&caller, serde_json::from_value(params.clone()).unwrap())
             .await
             .unwrap()
             .id

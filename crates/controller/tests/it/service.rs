@@ -113,7 +113,7 @@ impl Server {
 
     /// Has what is due looked at.
     pub(crate) fn wake(&self) {
-        self.running.as_ref().unwrap().service.wake();
+        self.running.as_ref().unwrap().service.work().wake();
     }
 
     pub(crate) fn client(&self) -> Client {

@@ -3,19 +3,20 @@
 use assisted_store::{Batch, Deleted, QueuedAction};
 use assisted_wire::id::ClusterId;
 
+use super::Actions;
+use crate::Error;
+use crate::file::manifest::keep;
 use crate::file::{key, root};
-use crate::manifest::keep;
-use crate::{Error, Service};
 
-impl Service {
+impl Actions {
     /// Deletes what was generated for a cluster: everything but users' manifests and logs.
     pub(super) async fn delete_generated(&self, id: ClusterId) -> Result<(), Error> {
-        keep::delete_generated(self.blob(), id).await?;
-        for (key, _) in self.blob().list(&root(id)?).await? {
+        keep::delete_generated(&self.blob, id).await?;
+        for (key, _) in self.blob.list(&root(id)?).await? {
             let kept = ["manifests", "manifest-attributes", "logs"];
             let folder = key.as_str().split('/').nth(1).unwrap_or_default();
             if !kept.contains(&folder) {
-                self.blob().delete(&key).await?;
+                self.blob.delete(&key).await?;
             }
         }
         Ok(())
@@ -23,10 +24,10 @@ impl Service {
 
     /// Deletes a cluster that was deregistered, for good. Its files go first: as long as one is left, so is the cluster.
     pub(super) async fn delete_cluster(&self, asked: &QueuedAction, id: ClusterId) -> Result<(), Error> {
-        let stored = self.store().cluster(id, Deleted::Shown).await?;
+        let stored = self.database.reader().cluster(id, Deleted::Shown).await?;
         let mut batch = Batch::new();
         if stored.is_some_and(|stored| stored.record.cluster.deleted_at.is_some()) {
-            let files = self.blob().delete_all(&root(id)?).await?;
+            let files = self.blob.delete_all(&root(id)?).await?;
             batch.delete_cluster(id);
             tracing::info!(cluster = %id, files, "a deregistered cluster is deleted for good");
         }
@@ -35,7 +36,7 @@ impl Service {
 
     /// Deletes the logs of an earlier installation.
     pub(super) async fn delete_logs(&self, id: ClusterId) -> Result<(), Error> {
-        self.blob().delete_all(&key(id, "logs")?).await?;
+        self.blob.delete_all(&key(id, "logs")?).await?;
         Ok(())
     }
 }

@@ -10,16 +10,17 @@ use assisted_wire::id::ClusterId;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
+use super::Actions;
+use crate::Error;
 use crate::fault::{Fault, Retries, broken};
 use crate::file::key;
+use crate::file::manifest::keep;
 use crate::generator::{Files, GenerateError};
-use crate::manifest::keep;
-use crate::{Error, Service};
 
 /// So often what breaks is tried; then the preparation has failed, and the user may try again.
 const MOST_ATTEMPTS: u32 = 5;
 
-impl Service {
+impl Actions {
     /// Generates and stores the files of an attempt to install, and tells the domain how that went.
     pub(super) async fn generate(
         &self,
@@ -28,8 +29,8 @@ impl Service {
         attempt: Attempt,
     ) -> Result<(), Error> {
         // Before the reading: what changes after it is heard.
-        let changes = self.store().changes();
-        let work = self.load_installation(id).await.map_err(broken)?;
+        let changes = self.database.reader().changes();
+        let work = self.database.load_installation(id).await.map_err(broken)?;
         let Some(work) = work.filter(|work| work.cluster().is_some_and(|record| awaits(record, attempt)))
         else {
             // Given up meanwhile: nobody wants the files.
@@ -67,12 +68,12 @@ impl Service {
         attempt: Attempt,
         facts: &Facts,
     ) -> Result<Files, GenerateError> {
-        let generator = self.generator();
+        let generator = &self.generator;
         let payload = generator.payload(facts).await?;
         if let Some(images) = &payload.images {
             self.tell_payload(id, attempt, images).await.map_err(GenerateError::Broken)?;
         }
-        generator.generate(facts, payload, self.blob()).await
+        generator.generate(facts, payload, &self.blob).await
     }
 
     /// Tells the images of the release as soon as they are known: hosts check meanwhile whether they get them.
@@ -85,13 +86,15 @@ impl Service {
         let mut tries = Retries::default();
         loop {
             let told = async {
-                let Some(mut work) = self.load_cluster(id, Deleted::Hidden).await? else { return Ok(()) };
+                let Some(mut work) = self.database.load_cluster(id, Deleted::Hidden).await? else {
+                    return Ok(());
+                };
                 if !work.cluster().is_some_and(|record| awaits(record, attempt) && record.payload != *images)
                 {
                     return Ok(());
                 }
                 work.apply_and_mark(payload_read(&work.facts, images.clone()));
-                work.commit(self).await.map(|_| ())
+                work.commit(&self.database).await.map(|_| ())
             };
             match told.await {
                 Ok(()) => return Ok(()),
@@ -109,7 +112,7 @@ impl Service {
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => std::future::pending().await,
             }
-            match self.store().cluster(id, Deleted::Hidden).await {
+            match self.database.reader().cluster(id, Deleted::Hidden).await {
                 Ok(stored) if stored.as_ref().is_none_or(|stored| !awaits(&stored.record, attempt)) => return,
                 Ok(_) => {}
                 Err(error) => {
@@ -120,10 +123,10 @@ impl Service {
     }
 
     async fn keep_files(&self, id: ClusterId, files: Files) -> Result<Generated, GenerateError> {
-        keep::put_generated(self.blob(), id, files.manifests).await.map_err(GenerateError::Broken)?;
+        keep::put_generated(&self.blob, id, files.manifests).await.map_err(GenerateError::Broken)?;
         for (name, content) in files.contents {
             let key = key(id, &name).map_err(GenerateError::Broken)?;
-            self.blob().put(&key, content).await.map_err(|error| GenerateError::Broken(error.into()))?;
+            self.blob.put(&key, content).await.map_err(|error| GenerateError::Broken(error.into()))?;
         }
         Ok(Generated { openshift_cluster_id: Some(files.openshift_cluster_id) })
     }
@@ -135,13 +138,13 @@ impl Service {
         attempt: Attempt,
         outcome: &Result<Generated, String>,
     ) -> Result<(), Fault> {
-        let Some(mut work) = self.load_cluster(id, Deleted::Hidden).await? else {
+        let Some(mut work) = self.database.load_cluster(id, Deleted::Hidden).await? else {
             return Ok(self.finish_action(asked).await?);
         };
         let decided = generated(&work.facts, attempt, outcome.clone());
         work.apply_and_mark(decided);
         work.batch.finish_action(asked);
-        work.commit(self).await?;
+        work.commit(&self.database).await?;
         Ok(())
     }
 }

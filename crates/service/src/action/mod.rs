@@ -5,21 +5,24 @@
 
 mod delete;
 mod generate;
-mod list;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use assisted_blob::Blob;
 use assisted_core::model::action::Action;
 use assisted_reconcile::{self as reconcile, Driver, Ending, Failure, Outcome, Policy, Status};
 use assisted_store::{Batch, QueuedAction, Subject, WriteError};
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
+use crate::Error;
+use crate::database::Database;
 use crate::error::passing;
+use crate::generator::Generator;
 use crate::mark_watch::MarkWatch;
 use crate::pace;
-use crate::{Error, Service};
+use crate::service::Parts;
 
 /// So many actions are done at the same time, besides as many as there may be clusters that are generated.
 const FURTHER: usize = 4;
@@ -73,21 +76,44 @@ impl reconcile::Row for ActionRow {
     }
 }
 
+/// Performs actions.
+struct Actions {
+    database: Arc<Database>,
+    blob: Blob,
+    generator: Arc<dyn Generator>,
+}
+
 /// The table of actions.
-#[derive(Clone)]
 pub(crate) struct ActionQueue {
-    service: Service,
+    actions: Actions,
+    worker: Arc<Worker>,
+    /// The name of this process, for the table.
+    owner: Arc<str>,
     marks: MarkWatch,
 }
 
-impl Service {
-    /// The driver of actions. What is under way when it stops is given back.
-    pub(crate) fn action_driver(&self) -> Driver<ActionQueue, ActionQueue> {
-        let marks = MarkWatch::new(self.store().action_marks());
-        let queue = Arc::new(ActionQueue { service: self.clone(), marks });
-        let at_once = self.settings().generation.at_once.max(1).saturating_add(FURTHER);
-        let policy = Policy { at_once, time_limit: TIME_LIMIT, give_back: true, ..pace::policy() };
-        Driver::new(Arc::clone(&queue), queue, policy, Arc::clone(&self.0.worker.status))
+/// The driver of actions. What is under way when it stops is given back.
+pub(crate) fn driver(
+    parts: &Parts,
+    worker: Arc<Worker>,
+    owner: Arc<str>,
+) -> Driver<ActionQueue, ActionQueue> {
+    let actions = Actions {
+        database: Arc::clone(&parts.database),
+        blob: parts.blob.clone(),
+        generator: Arc::clone(&parts.generator),
+    };
+    let marks = MarkWatch::new(parts.database.reader().action_marks());
+    let status = Arc::clone(&worker.status);
+    let queue = Arc::new(ActionQueue { actions, worker, owner, marks });
+    let at_once = parts.settings.generation.at_once.max(1).saturating_add(FURTHER);
+    let policy = Policy { at_once, time_limit: TIME_LIMIT, give_back: true, ..pace::policy() };
+    Driver::new(Arc::clone(&queue), queue, policy, status)
+}
+
+impl ActionQueue {
+    fn database(&self) -> &Database {
+        &self.actions.database
     }
 }
 
@@ -95,25 +121,24 @@ impl reconcile::Queue for ActionQueue {
     type Row = ActionRow;
 
     fn now(&self) -> Timestamp {
-        self.service.now()
+        self.database().now()
     }
 
     async fn take(&self, limit: usize) -> Result<reconcile::Batch<ActionRow>, Failure> {
         self.marks.note();
-        let Service(inner) = &self.service;
         let most = u32::try_from(limit).unwrap_or(u32::MAX);
-        let taken = inner.database.take_actions(inner.scheduler.name(), self.now(), most, pace::LEASE).await;
+        let taken = self.database().take_actions(&self.owner, self.now(), most, pace::LEASE).await;
         let rows: Vec<_> = taken.map_err(|error| passing(&error))?.into_iter().map(ActionRow).collect();
         Ok(reconcile::Batch { more: rows.len() >= limit, rows })
     }
 
     async fn next_at(&self) -> Result<Option<Timestamp>, Failure> {
-        self.service.store().next_action_at().await.map_err(|error| passing(&error))
+        self.database().reader().next_action_at().await.map_err(|error| passing(&error))
     }
 
     async fn keep(&self, row: &ActionRow) -> Result<bool, Failure> {
         let until = self.now().checked_add(pace::LEASE).unwrap_or(Timestamp::MAX);
-        match self.service.0.database.keep_action(&row.0, until).await {
+        match self.database().keep_action(&row.0, until).await {
             Ok(()) => Ok(true),
             Err(WriteError::Conflict { .. }) => Ok(false),
             Err(error) => Err(passing(&error)),
@@ -131,11 +156,11 @@ impl reconcile::Queue for ActionQueue {
             }
             Ending::GivenBack => batch.give_action_back(&row.0, self.now()),
         };
-        self.service.0.database.commit_silently(batch).await.map_err(|error| passing(&error))
+        self.database().commit_silently(batch).await.map_err(|error| passing(&error))
     }
 
     async fn marked(&self) -> bool {
-        self.marks.marked(&self.service.0.worker.woken).await
+        self.marks.marked(&self.worker.woken).await
     }
 }
 
@@ -145,13 +170,13 @@ impl reconcile::Reconciler for ActionQueue {
     async fn reconcile(&self, ActionRow(asked): &ActionRow) -> Result<Outcome, Failure> {
         let (action, cluster) = (asked.action.name(), asked.action.cluster_id());
         tracing::info!(action, %cluster, attempt = asked.attempts, "an action begins");
-        Box::pin(self.service.perform(asked)).await.map_err(Error::of_row)?;
+        Box::pin(self.actions.perform(asked)).await.map_err(Error::of_row)?;
         tracing::info!(action, %cluster, "an action is done");
         Ok(Outcome::Done)
     }
 }
 
-impl Service {
+impl Actions {
     async fn perform(&self, asked: &QueuedAction) -> Result<(), Error> {
         match asked.action {
             Action::Generate { cluster_id, attempt } => {
@@ -172,7 +197,7 @@ impl Service {
     /// The same, together with what becomes of it.
     async fn finish_action_with(&self, asked: &QueuedAction, mut batch: Batch) -> Result<(), Error> {
         batch.finish_action(asked);
-        match self.0.database.commit_silently(batch).await {
+        match self.database.commit_silently(batch).await {
             // Whoever took it over does it once more.
             Ok(()) | Err(WriteError::Conflict { what: Subject::Actions(_) }) => Ok(()),
             Err(error) => Err(error.into()),

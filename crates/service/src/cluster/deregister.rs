@@ -8,29 +8,29 @@ use assisted_core::model::host::HostKey;
 use assisted_store::{Deleted, Due};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 
-use super::no_cluster;
+use super::{Clusters, no_cluster};
 use crate::fault::{Fault, attempt};
 use crate::unit_of_work::UnitOfWork;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl Clusters {
     /// Removes a cluster. Hosts of its own infra-envs go with it; others go back to their pools.
     ///
     /// # Errors
     ///
     /// 404 when there is none, 409 while it is being installed.
-    pub async fn deregister_cluster(&self, caller: &Caller, cluster_id: ClusterId) -> Result<(), Error> {
-        attempt!(self, caller, self.try_deregister_cluster(caller, cluster_id))
+    pub async fn deregister(&self, caller: &Caller, cluster_id: ClusterId) -> Result<(), Error> {
+        attempt!(self.database, caller, self.try_deregister(caller, cluster_id))
     }
 
-    async fn try_deregister_cluster(&self, caller: &Caller, id: ClusterId) -> Result<(), Fault> {
-        let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
+    async fn try_deregister(&self, caller: &Caller, id: ClusterId) -> Result<(), Fault> {
+        let mut work = self.database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
-        self.deregister(work, id).await
+        self.deregister_loaded(work, id).await
     }
 
     /// Removes a cluster that was loaded.
-    pub(crate) async fn deregister(&self, mut work: UnitOfWork, id: ClusterId) -> Result<(), Fault> {
+    pub(crate) async fn deregister_loaded(&self, mut work: UnitOfWork, id: ClusterId) -> Result<(), Fault> {
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
         check(Operation::Deregister, &record.cluster)?;
         let keys: Vec<HostKey> =
@@ -59,11 +59,11 @@ impl Service {
         record.cluster.machine_networks = Some(Vec::new());
         work.put_cluster(record);
         work.batch.clear_due(Due::Cluster(id));
-        if let Some(twin) = self.store().infra_env(InfraEnvId(id.0)).await? {
+        if let Some(twin) = self.database.reader().infra_env(InfraEnvId(id.0)).await? {
             work.remove_infra_env(InfraEnvId(id.0), twin.version);
         }
         work.events.push(catalogue::CLUSTER_DEREGISTERED.of_cluster(id, &[]));
-        work.commit(self).await?;
+        work.commit(&self.database).await?;
         Ok(())
     }
 }

@@ -9,18 +9,18 @@ use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::{ClusterFinalizingProgress, CompletionParams};
 use assisted_wire::id::ClusterId;
 
-use super::no_cluster;
+use super::{Clusters, no_cluster};
 use crate::fault::{Fault, attempt};
 use crate::unit_of_work::UnitOfWork;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl Clusters {
     /// Notes the finalizing stage that the controller tells.
     ///
     /// # Errors
     ///
     /// 400 without a stage or when the cluster is not being installed, 404 without the cluster.
-    pub async fn update_cluster_finalizing_progress(
+    pub async fn update_finalizing_progress(
         &self,
         caller: &Caller,
         cluster_id: ClusterId,
@@ -30,7 +30,7 @@ impl Service {
         let unknown = || Refusal::invalid("invalid finaling stage ''");
         let stage = params.finalizing_stage.ok_or_else(unknown)?;
         let report = |facts: &Facts| Ok(finalizing::report(facts, stage)?);
-        attempt!(self, caller, self.decide(caller, cluster_id, &report)).map(drop)
+        attempt!(self.database, caller, self.database.decide(caller, cluster_id, &report)).map(drop)
     }
 
     /// Hears that the installation is complete, which decides nothing: the service finds out by itself.
@@ -44,7 +44,8 @@ impl Service {
         cluster_id: ClusterId,
         params: CompletionParams,
     ) -> Result<Cluster, Error> {
-        let work = attempt!(self, caller, self.try_complete_installation(caller, cluster_id, &params))?;
+        let work =
+            attempt!(self.database, caller, self.try_complete_installation(caller, cluster_id, &params))?;
         Self::shown(&work)
     }
 
@@ -54,11 +55,11 @@ impl Service {
         id: ClusterId,
         params: &CompletionParams,
     ) -> Result<UnitOfWork, Fault> {
-        let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
+        let mut work = self.database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let told = completion::reported(work.cluster().ok_or_else(no_cluster)?, params);
         work.events.extend(told);
-        Ok(UnitOfWork::new(work.commit(self).await?))
+        Ok(UnitOfWork::new(work.commit(&self.database).await?))
     }
 
     /// Lets hosts be added to an installed cluster.
@@ -66,13 +67,13 @@ impl Service {
     /// # Errors
     ///
     /// 404 without the cluster, 400 when it is not installed or was not installed here.
-    pub async fn transform_cluster_to_adding_hosts(
+    pub async fn transform_to_adding_hosts(
         &self,
         caller: &Caller,
         cluster_id: ClusterId,
     ) -> Result<Cluster, Error> {
         let transform = |facts: &Facts| Ok(day2::transform(facts)?);
-        let work = attempt!(self, caller, self.decide(caller, cluster_id, &transform))?;
+        let work = attempt!(self.database, caller, self.database.decide(caller, cluster_id, &transform))?;
         Self::shown(&work)
     }
 }

@@ -4,8 +4,9 @@ use assisted_store::{HostFilter, Reports};
 use assisted_wire::host::{HostList, HostRole};
 use assisted_wire::id::ClusterId;
 
+use super::Clusters;
 use crate::host::view::raw_host;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
 /// Which hosts of a cluster to list.
 #[derive(Clone, Debug)]
@@ -17,13 +18,13 @@ pub struct ListClusterHosts {
     pub with_connectivity: bool,
 }
 
-impl Service {
+impl Clusters {
     /// The hosts of a cluster; none for a cluster that does not exist.
     ///
     /// # Errors
     ///
     /// The database failed.
-    pub async fn list_cluster_hosts(&self, _: &Caller, query: ListClusterHosts) -> Result<HostList, Error> {
+    pub async fn list_hosts(&self, _: &Caller, query: ListClusterHosts) -> Result<HostList, Error> {
         let status = match query.status.map(|status| status.parse()) {
             None => None,
             Some(Ok(status)) => Some(status),
@@ -37,7 +38,7 @@ impl Service {
             reports: Reports::All,
             ..HostFilter::default()
         };
-        let shown = self.hosts(&filter).await?.into_iter().map(|facts| {
+        let shown = self.database.hosts(&filter).await?.into_iter().map(|facts| {
             let mut host = raw_host(&facts);
             host.progress_stages = None;
             if !query.with_inventory {

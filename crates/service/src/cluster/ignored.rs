@@ -10,14 +10,14 @@ use assisted_wire::cluster_params::IgnoredValidations;
 use assisted_wire::host::HostValidationId;
 use assisted_wire::id::ClusterId;
 
-use super::no_cluster;
+use super::{Clusters, no_cluster};
 use crate::fault::{Fault, attempt, broken};
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
 /// Stands for every validation that may be ignored.
 const ALL: &str = "all";
 
-impl Service {
+impl Clusters {
     /// The validations that are ignored.
     ///
     /// # Errors
@@ -28,7 +28,7 @@ impl Service {
         _: &Caller,
         cluster_id: ClusterId,
     ) -> Result<IgnoredValidations, Error> {
-        let stored = self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let stored = self.database.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
         Ok(shown(&stored.record))
     }
 
@@ -43,7 +43,7 @@ impl Service {
         cluster_id: ClusterId,
         params: IgnoredValidations,
     ) -> Result<IgnoredValidations, Error> {
-        attempt!(self, caller, self.try_set_ignored_validations(caller, cluster_id, &params))
+        attempt!(self.database, caller, self.try_set_ignored_validations(caller, cluster_id, &params))
     }
 
     async fn try_set_ignored_validations(
@@ -58,7 +58,7 @@ impl Service {
                 format!("failed to fetch cluster {id} to apply ignored validations: record not found");
             Refusal::internal(reason)
         };
-        let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(missing)?;
+        let mut work = self.database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(missing)?;
         work.request_id = Some(caller.request_id);
         let mut record = work.cluster().cloned().ok_or_else(missing)?;
         if !changeable(record.cluster.status) {
@@ -79,7 +79,7 @@ impl Service {
         let answer = shown(&record);
         work.put_cluster(record);
         work.refresh_and_mark();
-        work.commit(self).await?;
+        work.commit(&self.database).await?;
         Ok(answer)
     }
 }

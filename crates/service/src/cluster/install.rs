@@ -5,20 +5,21 @@ use assisted_core::model::facts::Facts;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::id::ClusterId;
 
+use super::Clusters;
 use crate::fault::attempt;
 use crate::host::view::raw_host;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl Clusters {
     /// Starts the installation. What the hosts are installed with is generated afterwards.
     ///
     /// # Errors
     ///
     /// 404 without the cluster, 400 when a host is not ready, 409 when the cluster is not, or when a host is real and this
     /// service simulates, 500 when no host can be bootstrap.
-    pub async fn install_cluster(&self, caller: &Caller, cluster_id: ClusterId) -> Result<Cluster, Error> {
+    pub async fn install(&self, caller: &Caller, cluster_id: ClusterId) -> Result<Cluster, Error> {
         let install = |facts: &Facts| Ok(install::install(facts)?);
-        let work = attempt!(self, caller, self.decide(caller, cluster_id, &install))?;
+        let work = attempt!(self.database, caller, self.database.decide(caller, cluster_id, &install))?;
         let mut cluster = Self::shown(&work)?;
         cluster.hosts = Some(work.facts.hosts.iter().map(raw_host).collect());
         Ok(cluster)
@@ -35,7 +36,7 @@ impl Service {
         cluster_id: ClusterId,
     ) -> Result<Cluster, Error> {
         let cancel = |facts: &Facts| Ok(install::cancel(facts)?);
-        let work = attempt!(self, caller, self.decide(caller, cluster_id, &cancel))?;
+        let work = attempt!(self.database, caller, self.database.decide(caller, cluster_id, &cancel))?;
         Self::shown(&work)
     }
 
@@ -44,9 +45,9 @@ impl Service {
     /// # Errors
     ///
     /// 404 without the cluster, 409 when it or one of its hosts is in a wrong state.
-    pub async fn reset_cluster(&self, caller: &Caller, cluster_id: ClusterId) -> Result<Cluster, Error> {
+    pub async fn reset(&self, caller: &Caller, cluster_id: ClusterId) -> Result<Cluster, Error> {
         let reset = |facts: &Facts| Ok(install::reset(facts)?);
-        let work = attempt!(self, caller, self.decide(caller, cluster_id, &reset))?;
+        let work = attempt!(self.database, caller, self.database.decide(caller, cluster_id, &reset))?;
         Self::shown(&work)
     }
 }

@@ -8,23 +8,23 @@ use assisted_core::model::topology::is_day2;
 use assisted_wire::id::ClusterId;
 use assisted_wire::secret::Secret;
 
-use super::no_cluster;
+use super::{Clusters, no_cluster};
 use crate::fault::{Fault, attempt, broken};
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
 /// Stands for the installer's file where there is none.
 const NOT_INSTALLED_HERE: &str = "The install config is not available because this cluster resource is used only for adding \
                                   additional hosts to an existing cluster";
 
-impl Service {
+impl Clusters {
     /// The install config as it would be now; it holds the pull secret.
     ///
     /// # Errors
     ///
     /// 404 when there is no such cluster, 400 for one that is installed already, 409 while something is lacking.
-    pub async fn get_cluster_install_config(&self, _: &Caller, id: ClusterId) -> Result<Secret, Error> {
+    pub async fn get_install_config(&self, _: &Caller, id: ClusterId) -> Result<Secret, Error> {
         let missing = || Refusal::not_found(format!("Failed to get cluster {id}: record not found"));
-        let work = self.load_installation(id).await.map_err(broken)?.ok_or_else(missing)?;
+        let work = self.database.load_installation(id).await.map_err(broken)?.ok_or_else(missing)?;
         let cluster = &work.cluster().ok_or_else(missing)?.cluster;
         if is_day2(cluster) {
             return Err(Refusal::invalid(NOT_INSTALLED_HERE).into());
@@ -35,7 +35,7 @@ impl Service {
 
     /// What the generator puts into a cluster's install config.
     fn additions(&self, facts: &Facts) -> Result<Additions, Error> {
-        Ok(self.generator().additions(facts)?)
+        Ok(self.generator.additions(facts)?)
     }
 
     /// Replaces what the user overrides; an empty text overrides nothing.
@@ -43,13 +43,13 @@ impl Service {
     /// # Errors
     ///
     /// 404 when there is no such cluster, 400 when the overrides don't fit or something is lacking.
-    pub async fn update_cluster_install_config(
+    pub async fn update_install_config(
         &self,
         caller: &Caller,
         id: ClusterId,
         overrides: &str,
     ) -> Result<(), Error> {
-        attempt!(self, caller, self.try_update_install_config(caller, id, overrides))
+        attempt!(self.database, caller, self.try_update_install_config(caller, id, overrides))
     }
 
     async fn try_update_install_config(
@@ -58,7 +58,7 @@ impl Service {
         id: ClusterId,
         overrides: &str,
     ) -> Result<(), Fault> {
-        let mut work = self.load_installation(id).await?.ok_or_else(no_cluster)?;
+        let mut work = self.database.load_installation(id).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
         text(&work.facts, overrides, &self.additions(&work.facts)?).map_err(Refusal::invalid)?;
@@ -66,7 +66,7 @@ impl Service {
         work.put_cluster(record);
         work.events.push(catalogue::INSTALL_CONFIG_APPLIED.of_cluster(id, &[]));
         work.refresh_and_mark();
-        work.commit(self).await?;
+        work.commit(&self.database).await?;
         Ok(())
     }
 }

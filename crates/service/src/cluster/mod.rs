@@ -1,6 +1,6 @@
 //! Use cases of clusters: registering, changing, installing, ending; one file for each.
 
-mod decide;
+mod actions;
 mod deregister;
 mod finish;
 mod hosts;
@@ -17,10 +17,38 @@ mod update;
 mod validation;
 pub(crate) mod view;
 
+use std::sync::Arc;
+
+use assisted_blob::Blob;
 use assisted_core::model::refusal::Refusal;
+
+use crate::catalogue::AvailableVersions;
+use crate::database::Database;
+use crate::generator::Generator;
+use crate::service::Parts;
 
 pub use hosts::ListClusterHosts;
 pub use read::{GetCluster, ListClusters};
+
+/// The use cases of clusters.
+#[derive(Clone)]
+pub struct Clusters {
+    database: Arc<Database>,
+    blob: Blob,
+    generator: Arc<dyn Generator>,
+    available: Arc<AvailableVersions>,
+}
+
+impl Clusters {
+    pub(crate) fn new(parts: &Parts) -> Self {
+        Self {
+            database: Arc::clone(&parts.database),
+            blob: parts.blob.clone(),
+            generator: Arc::clone(&parts.generator),
+            available: Arc::clone(&parts.available),
+        }
+    }
+}
 
 /// 404: there is no such cluster.
 pub(crate) fn no_cluster() -> Refusal {

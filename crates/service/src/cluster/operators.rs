@@ -6,22 +6,23 @@ use assisted_core::model::refusal::Refusal;
 use assisted_wire::id::ClusterId;
 use assisted_wire::operator::{MonitoredOperatorsList, OperatorMonitorReport};
 
+use super::Clusters;
 use crate::fault::{attempt, broken};
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl Clusters {
     /// The operators of a cluster, or the one of a name. A cluster that does not exist has none.
     ///
     /// # Errors
     ///
     /// 404 when there is no operator of the name.
-    pub async fn list_of_cluster_operators(
+    pub async fn list_operators(
         &self,
         _: &Caller,
         cluster_id: ClusterId,
         name: Option<&str>,
     ) -> Result<MonitoredOperatorsList, Error> {
-        let stored = self.known_cluster(cluster_id).await.map_err(broken)?;
+        let stored = self.database.known_cluster(cluster_id).await.map_err(broken)?;
         let operators = stored.iter().flat_map(|stored| &stored.record.cluster.monitored_operators).flatten();
         let wanted = operators.filter(|operator| name.is_none_or(|name| operator.name == name));
         let found: Vec<_> = wanted.cloned().collect();
@@ -45,6 +46,6 @@ impl Service {
         report: OperatorMonitorReport,
     ) -> Result<(), Error> {
         let report = |facts: &Facts| Ok(operators::report(facts, &report)?);
-        attempt!(self, caller, self.decide(caller, cluster_id, &report)).map(drop)
+        attempt!(self.database, caller, self.database.decide(caller, cluster_id, &report)).map(drop)
     }
 }

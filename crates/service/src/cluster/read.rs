@@ -9,12 +9,12 @@ use assisted_wire::host::{Host, HostStatus};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use uuid::Uuid;
 
-use super::no_cluster;
 use super::view::{count_hosts, shown_alone, shown_cluster, shown_record};
+use super::{Clusters, no_cluster};
 use crate::fault::broken;
 use crate::host::view::raw_host;
 use crate::unit_of_work::UnitOfWork;
-use crate::{Caller, Error, Service, TokenResource};
+use crate::{Caller, Error, TokenResource};
 
 /// Which clusters to list.
 #[derive(Clone, Debug, Default)]
@@ -43,23 +43,28 @@ const AT_ONCE: usize = 1000;
 
 const ADMINS_ONLY: &str = "only admin users are allowed to get unregistered clusters";
 
-impl Service {
+impl Clusters {
     /// One cluster.
     ///
     /// # Errors
     ///
     /// 404 when there is none; 403 when others than administrators ask for deleted ones.
-    pub async fn get_cluster(&self, caller: &Caller, query: GetCluster) -> Result<Cluster, Error> {
+    pub async fn get(&self, caller: &Caller, query: GetCluster) -> Result<Cluster, Error> {
         let deleted = if query.get_unregistered_clusters { Deleted::Shown } else { Deleted::Hidden };
         if deleted == Deleted::Shown && !caller.is_admin() {
             return Err(Error::Infra { kind: RefusalKind::Forbidden, message: ADMINS_ONLY.to_owned() });
         }
         if query.exclude_hosts {
-            let stored = self.store().cluster(query.cluster_id, deleted).await?.ok_or_else(no_cluster)?;
+            let stored =
+                self.database.reader().cluster(query.cluster_id, deleted).await?.ok_or_else(no_cluster)?;
             return Ok(shown_alone(&stored.record));
         }
-        let work =
-            self.load_cluster(query.cluster_id, deleted).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let work = self
+            .database
+            .load_cluster(query.cluster_id, deleted)
+            .await
+            .map_err(broken)?
+            .ok_or_else(no_cluster)?;
         Self::shown(&work)
     }
 
@@ -78,7 +83,7 @@ impl Service {
     /// # Errors
     ///
     /// 403 when others than administrators ask for deleted ones.
-    pub async fn list_clusters(&self, caller: &Caller, query: ListClusters) -> Result<ClusterList, Error> {
+    pub async fn list(&self, caller: &Caller, query: ListClusters) -> Result<ClusterList, Error> {
         let deleted = if query.get_unregistered_clusters { Deleted::Shown } else { Deleted::Hidden };
         if deleted == Deleted::Shown && !caller.is_admin() {
             return Err(Refusal::new(RefusalKind::Forbidden, ADMINS_ONLY).into());
@@ -95,7 +100,7 @@ impl Service {
             org_id,
         };
         let mut clusters = Vec::new();
-        let mut found = self.store().clusters(&filter).await?;
+        let mut found = self.database.reader().clusters(&filter).await?;
         if let Some(resource) = caller.resource {
             found.retain(|stored| resource == TokenResource::Cluster(stored.record.cluster.id));
         }
@@ -122,7 +127,7 @@ impl Service {
         filter: &HostFilter,
     ) -> Result<BTreeMap<ClusterId, Vec<(HostStatus, u64)>>, Error> {
         let mut states: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for (id, status, count) in self.store().host_states(filter).await? {
+        for (id, status, count) in self.database.reader().host_states(filter).await? {
             states.entry(id).or_default().push((status, count));
         }
         Ok(states)
@@ -132,7 +137,7 @@ impl Service {
     async fn hosts_of(&self, filter: HostFilter) -> Result<BTreeMap<ClusterId, Vec<Host>>, Error> {
         let filter = HostFilter { reports: Reports::All, ..filter };
         let mut hosts: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for facts in self.hosts(&filter).await? {
+        for facts in self.database.hosts(&filter).await? {
             let Some(id) = facts.record.host.cluster_id else { continue };
             hosts.entry(id).or_default().push(Host { progress_stages: None, ..raw_host(&facts) });
         }

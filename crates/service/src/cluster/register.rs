@@ -9,9 +9,10 @@ use assisted_wire::cluster_params::{
 };
 use assisted_wire::id::ClusterId;
 
+use super::Clusters;
 use crate::fault::{Fault, attempt};
 use crate::unit_of_work::UnitOfWork;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
 /// Whose a new object of a caller is.
 pub(crate) fn owner(caller: &Caller) -> Owner {
@@ -22,19 +23,15 @@ pub(crate) fn owner(caller: &Caller) -> Owner {
     }
 }
 
-impl Service {
+impl Clusters {
     /// Registers a cluster.
     ///
     /// # Errors
     ///
     /// 400 with the first rule that the request breaks.
-    pub async fn register_cluster(
-        &self,
-        caller: &Caller,
-        params: ClusterCreateParams,
-    ) -> Result<Cluster, Error> {
-        let created = create(&params, &self.offered(), &self.new_cluster(caller))?;
-        let work = attempt!(self, caller, self.insert_cluster(caller, &created))?;
+    pub async fn register(&self, caller: &Caller, params: ClusterCreateParams) -> Result<Cluster, Error> {
+        let created = create(&params, &self.available.policy(), &self.new_cluster(caller))?;
+        let work = attempt!(self.database, caller, self.insert_cluster(caller, &created))?;
         Self::shown(&work)
     }
 
@@ -43,13 +40,9 @@ impl Service {
     /// # Errors
     ///
     /// 400 when its name can't be used.
-    pub async fn import_cluster(
-        &self,
-        caller: &Caller,
-        params: ImportClusterParams,
-    ) -> Result<Cluster, Error> {
+    pub async fn import(&self, caller: &Caller, params: ImportClusterParams) -> Result<Cluster, Error> {
         let created = import(&params, &self.new_cluster(caller))?;
-        attempt!(self, caller, self.insert_cluster(caller, &created))?;
+        attempt!(self.database, caller, self.insert_cluster(caller, &created))?;
         Ok(created.record.cluster)
     }
 
@@ -58,29 +51,29 @@ impl Service {
     /// # Errors
     ///
     /// 400 without a name or a version.
-    pub async fn register_disconnected_cluster(
+    pub async fn register_disconnected(
         &self,
         caller: &Caller,
         params: DisconnectedClusterCreateParams,
     ) -> Result<Cluster, Error> {
         let created = disconnected(&params, &self.new_cluster(caller))?;
-        attempt!(self, caller, self.insert_cluster(caller, &created))?;
+        attempt!(self.database, caller, self.insert_cluster(caller, &created))?;
         Ok(created.record.cluster)
     }
 
     fn new_cluster(&self, caller: &Caller) -> New<ClusterId> {
-        New { id: ClusterId::random(), now: self.now(), owner: owner(caller) }
+        New { id: ClusterId::random(), now: self.database.now(), owner: owner(caller) }
     }
 
     async fn insert_cluster(&self, caller: &Caller, created: &Created) -> Result<UnitOfWork, Fault> {
-        let mut work = self.blank_work();
+        let mut work = self.database.blank_work();
         work.request_id = Some(caller.request_id);
         work.put_cluster(created.record.clone());
         work.events.extend(created.events.iter().cloned());
         if created.record.cluster.status != ClusterStatus::Unmonitored {
             work.batch.mark_due(Due::Cluster(created.record.cluster.id), work.facts.now);
         }
-        let facts = work.commit(self).await?;
+        let facts = work.commit(&self.database).await?;
         Ok(UnitOfWork::new(facts))
     }
 }

@@ -5,26 +5,26 @@ use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::id::ClusterId;
 use tar::{Builder, Header};
 
-use super::no_cluster;
+use super::{Clusters, no_cluster};
 use crate::fault::broken;
 use crate::file::File;
 use crate::generator::Files;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
 /// Only its owner may look into what the archive unpacks to.
 const MODE: u32 = 0o600;
 
-impl Service {
+impl Clusters {
     /// All files as an archive, as an installation that began now would get them; nothing is begun.
     ///
     /// # Errors
     ///
     /// 404 when there is no such cluster; 409 when nothing can be generated, or the cluster is not ready and its installation
     /// has not begun.
-    pub async fn render_cluster(&self, _: &Caller, id: ClusterId) -> Result<File, Error> {
-        let mut work = self.load_installation(id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+    pub async fn render(&self, _: &Caller, id: ClusterId) -> Result<File, Error> {
+        let mut work = self.database.load_installation(id).await.map_err(broken)?.ok_or_else(no_cluster)?;
         let cluster = &work.cluster().ok_or_else(no_cluster)?.cluster;
-        let generator = self.generator();
+        let generator = &self.generator;
         let begins = matches!(
             cluster.status,
             ClusterStatus::Ready | ClusterStatus::Insufficient | ClusterStatus::PendingForInput
@@ -37,7 +37,7 @@ impl Service {
         }
         let generated = async {
             let payload = generator.payload(&work.facts).await?;
-            generator.generate(&work.facts, payload, self.blob()).await
+            generator.generate(&work.facts, payload, &self.blob).await
         };
         let archive = archive(generated.await?).map_err(Error::internal)?;
         Ok(File::whole(name, archive))

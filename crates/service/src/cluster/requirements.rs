@@ -9,19 +9,19 @@ use assisted_wire::id::ClusterId;
 use assisted_wire::platform::PlatformType;
 use assisted_wire::requirements::PreflightHardwareRequirements;
 
-use super::no_cluster;
+use super::{Clusters, no_cluster};
 use crate::fault::broken;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 use assisted_core::model::refusal::Refusal;
 
-impl Service {
+impl Clusters {
     /// What a new cluster gets where its creator asks for nothing.
     ///
     /// # Errors
     ///
     /// None.
-    pub async fn get_cluster_default_config(&self, _: &Caller) -> Result<ClusterDefaultConfig, Error> {
-        Ok(default_config(self.policy()))
+    pub async fn get_default_config(&self, _: &Caller) -> Result<ClusterDefaultConfig, Error> {
+        Ok(default_config(self.database.policy()))
     }
 
     /// The hardware that a cluster and its operators require.
@@ -34,8 +34,8 @@ impl Service {
         _: &Caller,
         cluster_id: ClusterId,
     ) -> Result<PreflightHardwareRequirements, Error> {
-        let stored = self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
-        preflight_requirements(&stored.record.cluster, self.policy()).map_err(Error::internal)
+        let stored = self.database.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        preflight_requirements(&stored.record.cluster, self.database.policy()).map_err(Error::internal)
     }
 
     /// The platforms that a cluster could be installed on with its hosts.
@@ -43,14 +43,18 @@ impl Service {
     /// # Errors
     ///
     /// 404 when there is no such cluster.
-    pub async fn get_cluster_supported_platforms(
+    pub async fn get_supported_platforms(
         &self,
         _: &Caller,
         cluster_id: ClusterId,
     ) -> Result<Vec<PlatformType>, Error> {
         let missing = || Refusal::not_found("error getting cluster, error: record not found");
-        let work =
-            self.load_cluster(cluster_id, Deleted::Hidden).await.map_err(broken)?.ok_or_else(missing)?;
+        let work = self
+            .database
+            .load_cluster(cluster_id, Deleted::Hidden)
+            .await
+            .map_err(broken)?
+            .ok_or_else(missing)?;
         Ok(supported(&work.facts))
     }
 }

@@ -2,19 +2,19 @@
 
 use assisted_wire::id::ClusterId;
 
-use super::no_cluster;
+use super::{Clusters, no_cluster};
 use crate::fault::{Fault, attempt, broken};
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 use assisted_store::Deleted;
 
-impl Service {
+impl Clusters {
     /// The settings; empty when there are none.
     ///
     /// # Errors
     ///
     /// 404 when there is no such cluster.
-    pub async fn get_cluster_ui_settings(&self, _: &Caller, cluster_id: ClusterId) -> Result<String, Error> {
-        let stored = self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+    pub async fn get_ui_settings(&self, _: &Caller, cluster_id: ClusterId) -> Result<String, Error> {
+        let stored = self.database.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
         Ok(stored.record.ui_settings.clone())
     }
 
@@ -23,22 +23,22 @@ impl Service {
     /// # Errors
     ///
     /// 404 when there is no such cluster.
-    pub async fn update_cluster_ui_settings(
+    pub async fn update_ui_settings(
         &self,
         caller: &Caller,
         cluster_id: ClusterId,
         settings: String,
     ) -> Result<String, Error> {
-        attempt!(self, caller, self.try_update_ui_settings(cluster_id, &settings))?;
+        attempt!(self.database, caller, self.try_update_ui_settings(cluster_id, &settings))?;
         Ok(settings)
     }
 
     async fn try_update_ui_settings(&self, id: ClusterId, settings: &str) -> Result<(), Fault> {
-        let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
+        let mut work = self.database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
         settings.clone_into(&mut record.ui_settings);
         work.put_cluster(record);
-        work.commit(self).await?;
+        work.commit(&self.database).await?;
         Ok(())
     }
 }

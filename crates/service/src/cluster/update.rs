@@ -6,34 +6,34 @@ use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::ClusterUpdateParams;
 use assisted_wire::id::ClusterId;
 
-use super::no_cluster;
+use super::{Clusters, no_cluster};
 use crate::fault::{Fault, attempt};
 use crate::unit_of_work::UnitOfWork;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl Clusters {
     /// Changes a cluster; it and its hosts show what follows at once.
     ///
     /// # Errors
     ///
     /// 404 when there is none, 400 with the first rule that the request breaks, 409 in a wrong state.
-    pub async fn update_cluster(
+    pub async fn update(
         &self,
         caller: &Caller,
         cluster_id: ClusterId,
         params: ClusterUpdateParams,
     ) -> Result<Cluster, Error> {
-        let work = attempt!(self, caller, self.try_update_cluster(caller, cluster_id, &params))?;
+        let work = attempt!(self.database, caller, self.try_update(caller, cluster_id, &params))?;
         Self::shown(&work)
     }
 
-    async fn try_update_cluster(
+    async fn try_update(
         &self,
         caller: &Caller,
         id: ClusterId,
         params: &ClusterUpdateParams,
     ) -> Result<UnitOfWork, Fault> {
-        let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
+        let mut work = self.database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let infra_envs: Vec<_> = work
             .facts
@@ -49,7 +49,7 @@ impl Service {
             work.reset_suggested_roles();
         }
         work.refresh_and_mark();
-        let facts = work.commit(self).await?;
+        let facts = work.commit(&self.database).await?;
         Ok(UnitOfWork::new(facts))
     }
 }

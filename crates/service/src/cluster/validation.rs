@@ -5,18 +5,19 @@ use assisted_store::Deleted;
 use assisted_wire::id::ClusterId;
 use assisted_wire::validation::ValidationList;
 
-use super::no_cluster;
+use super::{Clusters, no_cluster};
 use crate::fault::broken;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl Clusters {
     /// What each validation of a cluster finds now. None once the installation runs: nothing is validated then.
     ///
     /// # Errors
     ///
     /// 404 when there is no such cluster.
-    pub async fn list_cluster_validations(&self, _: &Caller, id: ClusterId) -> Result<ValidationList, Error> {
-        let work = self.load_cluster(id, Deleted::Hidden).await.map_err(broken)?.ok_or_else(no_cluster)?;
+    pub async fn list_validations(&self, _: &Caller, id: ClusterId) -> Result<ValidationList, Error> {
+        let work =
+            self.database.load_cluster(id, Deleted::Hidden).await.map_err(broken)?.ok_or_else(no_cluster)?;
         Ok(evaluate(&work.facts).explained())
     }
 }

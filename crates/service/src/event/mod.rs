@@ -1,18 +1,39 @@
 //! Use cases of events: listing them, and taking those that clients send.
 
 pub(crate) mod limit;
+pub mod live;
+
+use std::sync::Arc;
 
 use assisted_core::model::refusal::Refusal;
 use assisted_store::{Batch, EventOrder, EventQuery, HostFilter};
 use assisted_wire::event::{Event, EventCategory, EventList, EventSeverity};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 
-use crate::{Caller, Error, Service, TokenResource};
+use crate::access::Access;
+use crate::database::Database;
+use crate::service::Parts;
+use crate::{Caller, Error, TokenResource};
+use live::ring::Live;
 
 /// Events of a page when the caller does not say how many.
 const PAGE: u64 = 5000;
 /// Longest text of an event, in bytes.
 const LONGEST_MESSAGE: usize = 4096;
+
+/// The use cases of events, and the stream of changes.
+#[derive(Clone)]
+pub struct Events {
+    database: Arc<Database>,
+    access: Access,
+    live: Arc<Live>,
+}
+
+impl Events {
+    pub(crate) fn new(parts: &Parts) -> Self {
+        Self { database: Arc::clone(&parts.database), access: parts.access.clone(), live: Arc::default() }
+    }
+}
 
 /// Which events to list.
 #[derive(Clone, Debug, Default)]
@@ -57,13 +78,13 @@ pub(crate) fn shown_event(mut event: Event) -> Event {
     event
 }
 
-impl Service {
+impl Events {
     /// A page of events (service-api §11.2).
     ///
     /// # Errors
     ///
     /// 404 when the caller's token is for something else.
-    pub async fn list_events(&self, caller: &Caller, query: ListEvents) -> Result<EventPage, Error> {
+    pub async fn list(&self, caller: &Caller, query: ListEvents) -> Result<EventPage, Error> {
         let mut host_ids = query.host_ids.unwrap_or_default();
         host_ids.extend(query.host_id);
         self.may_see(caller, query.cluster_id, query.infra_env_id, &host_ids).await?;
@@ -81,7 +102,8 @@ impl Service {
             Some(limit) => u64::try_from(limit).ok(),
         };
         let page = self
-            .store()
+            .database
+            .reader()
             .events(&EventQuery {
                 cluster_id: query.cluster_id,
                 infra_env_id: query.infra_env_id,
@@ -116,7 +138,7 @@ impl Service {
                 let mut own = infra_env_id == Some(id) && host_ids.is_empty();
                 if !host_ids.is_empty() {
                     let filter = HostFilter { infra_env_id: Some(id), ..HostFilter::default() };
-                    let hosts = self.store().hosts(&filter).await?;
+                    let hosts = self.database.reader().hosts(&filter).await?;
                     own = host_ids.iter().all(|id| hosts.iter().any(|host| host.key.host_id == *id));
                 }
                 own
@@ -141,7 +163,7 @@ impl Service {
         let of_cluster = cluster_id.map(TokenResource::Cluster);
         let named: Vec<_> = of_cluster.into_iter().chain(infra_env_id.map(TokenResource::InfraEnv)).collect();
         for resource in &named {
-            let standing = self.standing(*resource).await?.ok_or_else(not_found)?;
+            let standing = self.access.standing(*resource).await?.ok_or_else(not_found)?;
             if !caller.may_see(&standing.user_name, &standing.org_id) {
                 return Err(not_found());
             }
@@ -150,7 +172,7 @@ impl Service {
             return Ok(());
         }
         let filter = HostFilter { infra_env_id, cluster_id, ..HostFilter::default() };
-        let hosts = if named.is_empty() { Vec::new() } else { self.store().hosts(&filter).await? };
+        let hosts = if named.is_empty() { Vec::new() } else { self.database.reader().hosts(&filter).await? };
         let known = |id: &HostId| hosts.iter().any(|host| host.key.host_id == *id);
         if host_ids.iter().all(known) { Ok(()) } else { Err(not_found()) }
     }
@@ -162,12 +184,12 @@ impl Service {
         if let Some(cluster) = event.cluster_id {
             within &= match own {
                 TokenResource::Cluster(id) => id == cluster,
-                TokenResource::InfraEnv(id) => self.reaches(id, cluster).await?,
+                TokenResource::InfraEnv(id) => self.access.reaches(id, cluster).await?,
             };
         }
         if let Some(infra_env) = event.infra_env_id {
             within &= match own {
-                TokenResource::Cluster(id) => self.reaches(infra_env, id).await?,
+                TokenResource::Cluster(id) => self.access.reaches(infra_env, id).await?,
                 TokenResource::InfraEnv(id) => id == infra_env,
             };
         }
@@ -177,7 +199,7 @@ impl Service {
                 TokenResource::InfraEnv(id) => HostFilter { infra_env_id: Some(id), ..HostFilter::default() },
             };
             let filter = HostFilter { host_id: Some(host), ..filter };
-            within &= !self.store().hosts(&filter).await?.is_empty();
+            within &= !self.database.reader().hosts(&filter).await?.is_empty();
         }
         if within { Ok(()) } else { Err(Refusal::not_found("Object Not Found").into()) }
     }
@@ -187,9 +209,9 @@ impl Service {
     /// # Errors
     ///
     /// 404 when the caller's token is for something else.
-    pub async fn trigger_event(&self, caller: &Caller, mut event: Event) -> Result<(), Error> {
+    pub async fn trigger(&self, caller: &Caller, mut event: Event) -> Result<(), Error> {
         self.may_tell(caller, &event).await?;
-        event.event_time = self.now().into();
+        event.event_time = self.database.now().into();
         event.request_id = Some(caller.request_id);
         event.message.truncate(event.message.floor_char_boundary(LONGEST_MESSAGE));
         if serde_json::from_str::<serde::de::IgnoredAny>(&event.props).is_err() {
@@ -197,6 +219,6 @@ impl Service {
         }
         let mut batch = Batch::new();
         batch.insert_client_event(&event);
-        Ok(self.0.database.commit_silently(batch).await?)
+        Ok(self.database.commit_silently(batch).await?)
     }
 }

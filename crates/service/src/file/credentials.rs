@@ -4,24 +4,24 @@ use assisted_core::admission::credentials::{KUBEADMIN, KUBEADMIN_PASSWORD, conso
 use assisted_wire::cluster_params::Credentials;
 use assisted_wire::id::ClusterId;
 
-use super::key;
+use super::{Files, key};
 use crate::cluster::no_cluster;
 use crate::fault::broken;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
 /// Bytes of a password at most.
 const LONGEST: u64 = 4096;
 
-impl Service {
+impl Files {
     /// Name, password, and the console's address if the cluster has a console.
     ///
     /// # Errors
     ///
     /// 404 when there is no such cluster, 409 until the console is there, 500 without a password.
     pub async fn get_credentials(&self, _: &Caller, cluster_id: ClusterId) -> Result<Credentials, Error> {
-        let stored = self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
-        let console = console_url(&stored.record.cluster, &self.settings().http.install_invoker)?;
-        let password = self.blob().get(&key(cluster_id, KUBEADMIN_PASSWORD)?, LONGEST).await?;
+        let stored = self.database.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let console = console_url(&stored.record.cluster, &self.settings.http.install_invoker)?;
+        let password = self.blob.get(&key(cluster_id, KUBEADMIN_PASSWORD)?, LONGEST).await?;
         let password =
             String::from_utf8(password.into()).map_err(|_| Error::internal("a password is no text"))?;
         Ok(Credentials {

@@ -8,16 +8,16 @@ use assisted_wire::cluster::Cluster;
 use assisted_wire::host_params::HostIgnitionParams;
 use assisted_wire::id::ClusterId;
 
-use super::{File, key};
+use super::{File, Files, key};
 use crate::cluster::no_cluster;
 use crate::fault::broken;
 use crate::generator::ignition_name;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
 /// Bytes of a host's Ignition config at most, when it is told inside JSON.
 const LARGEST_IGNITION: u64 = 16 << 20;
 
-impl Service {
+impl Files {
     /// A file that was generated for a cluster; `file_name` is one of those that the API lists.
     ///
     /// # Errors
@@ -51,9 +51,9 @@ impl Service {
     }
 
     async fn cluster_file(&self, cluster_id: ClusterId, name: &str) -> Result<File, Error> {
-        let stored = self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
-        check_download(&stored.record.cluster, name, self.policy())?;
-        match File::open(self.blob(), &key(cluster_id, name)?, name).await {
+        let stored = self.database.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        check_download(&stored.record.cluster, name, self.database.policy())?;
+        match File::open(&self.blob, &key(cluster_id, name)?, name).await {
             Err(BlobError::NotFound(key) | BlobError::Shadowed(key)) => {
                 Err(Refusal::conflict(format!("object {key} was not found")).into())
             }
@@ -68,7 +68,7 @@ impl Service {
     /// 404 without the host or its cluster, 409 in a state without files, 500 when the config is not there.
     pub async fn download_host_ignition(&self, _: &Caller, host: HostKey) -> Result<File, Error> {
         let (cluster_id, name) = self.host_ignition_file(host).await?;
-        Ok(File::open(self.blob(), &key(cluster_id, &name)?, &name).await?)
+        Ok(File::open(&self.blob, &key(cluster_id, &name)?, &name).await?)
     }
 
     /// The same as text.
@@ -78,14 +78,14 @@ impl Service {
     /// As for the download.
     pub async fn get_host_ignition(&self, _: &Caller, host: HostKey) -> Result<HostIgnitionParams, Error> {
         let (cluster_id, name) = self.host_ignition_file(host).await?;
-        let config = self.blob().get(&key(cluster_id, &name)?, LARGEST_IGNITION).await?;
+        let config = self.blob.get(&key(cluster_id, &name)?, LARGEST_IGNITION).await?;
         Ok(HostIgnitionParams { config: String::from_utf8(config.into()).map_err(Error::internal)? })
     }
 
     async fn host_ignition_file(&self, host: HostKey) -> Result<(ClusterId, String), Error> {
         let HostKey { infra_env_id, host_id } = host;
         let missing = || Refusal::not_found(format!("host {host_id} not found in infra env {infra_env_id}"));
-        let work = self.load_host_alone(host).await.map_err(broken)?.ok_or_else(missing)?;
+        let work = self.database.load_host_alone(host).await.map_err(broken)?.ok_or_else(missing)?;
         let facts = work.host(host).ok_or_else(missing)?;
         let cluster: &Cluster = &work
             .cluster()
@@ -96,7 +96,7 @@ impl Service {
             })?
             .cluster;
         let name = ignition_name(facts);
-        check_download(cluster, &name, self.policy())?;
+        check_download(cluster, &name, self.database.policy())?;
         Ok((cluster.id, name))
     }
 }

@@ -8,15 +8,15 @@ use assisted_core::model::refusal::Refusal;
 use assisted_wire::id::ClusterId;
 use assisted_wire::secret::Secret;
 
-use super::key;
+use super::{Files, key};
 use crate::cluster::no_cluster;
 use crate::fault::{attempt, broken};
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
 /// Bytes of a kubeconfig at most.
 const LARGEST: u64 = 1 << 20;
 
-impl Service {
+impl Files {
     /// Makes the kubeconfig that trusts the ingress; once it is there it stays.
     ///
     /// # Errors
@@ -28,17 +28,17 @@ impl Service {
         cluster_id: ClusterId,
         ca: &str,
     ) -> Result<(), Error> {
-        let stored = self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let stored = self.database.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
         check(Operation::IngressCertificate, &stored.record.cluster)?;
         let target = key(cluster_id, KUBECONFIG)?;
-        if !self.blob().exists(&target).await? {
-            let generated = self.blob().get(&key(cluster_id, KUBECONFIG_NOINGRESS)?, LARGEST).await?;
+        if !self.blob.exists(&target).await? {
+            let generated = self.blob.get(&key(cluster_id, KUBECONFIG_NOINGRESS)?, LARGEST).await?;
             let generated = String::from_utf8(generated.into())
                 .map_err(|_| Error::internal("a kubeconfig is no text"))?;
             let merged = with_ingress_ca(&Secret::from(generated), ca).map_err(Refusal::internal)?;
-            self.blob().put(&target, merged.expose().to_owned()).await?;
+            self.blob.put(&target, merged.expose().to_owned()).await?;
         }
         let stored = |facts: &Facts| Ok(kubeconfig::stored(facts));
-        attempt!(self, caller, self.decide(caller, cluster_id, &stored)).map(drop)
+        attempt!(self.database, caller, self.database.decide(caller, cluster_id, &stored)).map(drop)
     }
 }

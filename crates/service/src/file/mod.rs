@@ -3,21 +3,51 @@
 mod credentials;
 mod download;
 mod ingress;
+pub mod log;
+pub mod manifest;
 mod presigned;
 
 use std::fmt;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use assisted_blob::{Blob, Key};
+use assisted_config::Settings;
 use assisted_wire::id::ClusterId;
 use assisted_wire::time::DateTime;
 use bytes::Bytes;
 use futures::Stream;
 
 use crate::Error;
+use crate::access::Access;
+use crate::database::Database;
+use crate::keyed_mutex::KeyedMutex;
+use crate::service::Parts;
 
 pub use presigned::InfraEnvFile;
+
+/// The use cases of files: what was generated, logs, and manifests.
+pub struct Files {
+    database: Arc<Database>,
+    blob: Blob,
+    settings: Arc<Settings>,
+    access: Access,
+    /// Held by changes of manifests.
+    manifests: KeyedMutex,
+}
+
+impl Files {
+    pub(crate) fn new(parts: &Parts) -> Self {
+        Self {
+            database: Arc::clone(&parts.database),
+            blob: parts.blob.clone(),
+            settings: Arc::clone(&parts.settings),
+            access: parts.access.clone(),
+            manifests: KeyedMutex::default(),
+        }
+    }
+}
 
 /// Bytes of a file, in pieces.
 pub type Content = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;

@@ -6,9 +6,10 @@ use assisted_wire::id::InfraEnvId;
 use assisted_wire::operation::BASE_PATH;
 use assisted_wire::time::DateTime;
 
+use super::Files;
 use crate::fault::broken;
 use crate::infra_env::no_infra_env;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
 /// A file of an infra-env. All texts are values of the API's lists.
 #[derive(Clone, Debug)]
@@ -18,7 +19,7 @@ pub struct InfraEnvFile {
     pub ipxe_script_type: Option<String>,
 }
 
-impl Service {
+impl Files {
     /// A URL at which the file store itself gives out a file of a cluster.
     ///
     /// # Errors
@@ -39,11 +40,12 @@ impl Service {
         file: InfraEnvFile,
     ) -> Result<PresignedUrl, Error> {
         let id = file.infra_env_id;
-        let stored = self.known_infra_env(id).await.map_err(broken)?.ok_or_else(|| no_infra_env(id))?;
+        let stored =
+            self.database.known_infra_env(id).await.map_err(broken)?.ok_or_else(|| no_infra_env(id))?;
         if file.ipxe_script_type.is_some() && file.file_name != "ipxe-script" {
             return Err(Refusal::invalid(r#"ipxe_script_type can be set only for "ipxe-script""#).into());
         }
-        let token = self.token_of(&stored.record).map(|token| ("api_key", token));
+        let token = self.access.token_of(&stored.record).map(|token| ("api_key", token));
         let name = ("file_name", file.file_name);
         let kind = file.ipxe_script_type.map(|kind| ("ipxe_script_type", kind));
         // In alphabetical order, as clients that compare URLs expect.
@@ -53,7 +55,7 @@ impl Service {
             .chain(kind)
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        let base = self.settings().http.service_base_url.trim_end_matches('/');
+        let base = self.settings.http.service_base_url.trim_end_matches('/');
         let url = format!("{base}{BASE_PATH}/v2/infra-envs/{id}/downloads/files?{}", query.join("&"));
         Ok(PresignedUrl { url, expires_at: DateTime::ZERO })
     }

@@ -21,13 +21,13 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use uuid::Uuid;
 
-use crate::{Error, Service};
+use crate::Error;
 
 use openshift::{Openshift, SetupError};
 pub use simulation::Simulation;
 
 /// Makes files out of what is known of a cluster. Hosts that a user took out are not among the facts
-/// ([`Service::load_installation`]).
+/// (`Database::load_installation`).
 ///
 /// Asked again whenever it is not certain that it was done: what it does besides must be harmless twice.
 pub trait Generator: Send + Sync {
@@ -132,13 +132,6 @@ pub fn open(settings: &Settings, dir: &Path) -> Result<Arc<dyn Generator>, Setup
         config::Generator::Openshift => Arc::new(Openshift::open(settings, dir)?),
         config::Generator::Simulation => Arc::new(Simulation),
     })
-}
-
-impl Service {
-    /// What generates the files that hosts are installed with.
-    pub(crate) fn generator(&self) -> &dyn Generator {
-        &*self.0.generator
-    }
 }
 
 /// The cluster that files are made for; it may have gone since they were asked for.

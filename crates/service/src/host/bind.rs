@@ -7,34 +7,24 @@ use assisted_store::Deleted;
 use assisted_wire::host::Host;
 use assisted_wire::host_params::BindHostParams;
 
-use super::no_host;
 use super::view::raw_host;
+use super::{Hosts, no_host};
 use crate::fault::{Fault, attempt};
 use crate::infra_env::no_infra_env;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl Hosts {
     /// Binds a host to a cluster.
     ///
     /// # Errors
     ///
     /// 404 without the host, 409 when it is bound or the cluster takes none, 400 when it does not fit, 500 in a wrong state.
-    pub async fn bind_host(
-        &self,
-        caller: &Caller,
-        host: HostKey,
-        params: BindHostParams,
-    ) -> Result<Host, Error> {
-        attempt!(self, caller, self.try_bind_host(caller, host, &params))
+    pub async fn bind(&self, caller: &Caller, host: HostKey, params: BindHostParams) -> Result<Host, Error> {
+        attempt!(self.database, caller, self.try_bind(caller, host, &params))
     }
 
-    async fn try_bind_host(
-        &self,
-        caller: &Caller,
-        key: HostKey,
-        params: &BindHostParams,
-    ) -> Result<Host, Fault> {
-        let mut pool = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
+    async fn try_bind(&self, caller: &Caller, key: HostKey, params: &BindHostParams) -> Result<Host, Fault> {
+        let mut pool = self.database.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
         let host = pool.host(key).ok_or_else(|| no_host(key))?;
         if let Some(bound) = host.record.host.cluster_id {
             return Err(Refusal::conflict(format!(
@@ -44,15 +34,16 @@ impl Service {
             .into());
         }
         let no_cluster = || Refusal::invalid(format!("Failed to find cluster {}", params.cluster_id));
-        let mut work = self.load_cluster(params.cluster_id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
+        let mut work =
+            self.database.load_cluster(params.cluster_id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let cluster = work.cluster().ok_or_else(no_cluster)?;
         let infra_env = pool.infra_env(key.infra_env_id).ok_or_else(|| no_infra_env(key.infra_env_id))?;
-        let outcome = bind_host(host, infra_env, cluster, self.policy(), work.facts.now)?;
+        let outcome = bind_host(host, infra_env, cluster, self.database.policy(), work.facts.now)?;
         pool.merge(outcome);
         work.bind_host(pool);
         work.refresh_and_mark();
-        let facts = work.commit(self).await?;
+        let facts = work.commit(&self.database).await?;
         let host = facts.host(key)?;
         Ok(raw_host(host))
     }
@@ -62,12 +53,12 @@ impl Service {
     /// # Errors
     ///
     /// 404 without the host, 409 when it can't leave now, 500 in a wrong state.
-    pub async fn unbind_host(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
-        attempt!(self, caller, self.try_unbind_host(caller, host))
+    pub async fn unbind(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
+        attempt!(self.database, caller, self.try_unbind(caller, host))
     }
 
-    async fn try_unbind_host(&self, caller: &Caller, key: HostKey) -> Result<Host, Fault> {
-        let mut work = self.load_host(key).await?.ok_or_else(|| no_host(key))?;
+    async fn try_unbind(&self, caller: &Caller, key: HostKey) -> Result<Host, Fault> {
+        let mut work = self.database.load_host(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(|| no_host(key))?;
         let infra_env = work.infra_env(key.infra_env_id).ok_or_else(|| no_infra_env(key.infra_env_id))?;
@@ -76,7 +67,7 @@ impl Service {
         let shown = work.host(key).map(raw_host).ok_or_else(|| no_host(key))?;
         work.unbind_host(key);
         work.refresh_and_mark();
-        work.commit(self).await?;
+        work.commit(&self.database).await?;
         Ok(shown)
     }
 }

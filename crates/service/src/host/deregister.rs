@@ -3,21 +3,22 @@
 use assisted_core::decide::host::registration::deregistered;
 use assisted_core::model::host::HostKey;
 
+use super::Hosts;
 use crate::fault::{Fault, attempt};
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl Hosts {
     /// Removes a host, in whatever state; its cluster shows it at once.
     ///
     /// # Errors
     ///
     /// 500 when there is no such host (service-api §20.4).
-    pub async fn deregister_host(&self, caller: &Caller, host: HostKey) -> Result<(), Error> {
-        attempt!(self, caller, self.try_deregister_host(caller, host))
+    pub async fn deregister(&self, caller: &Caller, host: HostKey) -> Result<(), Error> {
+        attempt!(self.database, caller, self.try_deregister(caller, host))
     }
 
-    async fn try_deregister_host(&self, caller: &Caller, key: HostKey) -> Result<(), Fault> {
-        let Some(mut work) = self.load_host(key).await? else {
+    async fn try_deregister(&self, caller: &Caller, key: HostKey) -> Result<(), Fault> {
+        let Some(mut work) = self.database.load_host(key).await? else {
             return Err(assisted_core::model::refusal::Refusal::internal("record not found").into());
         };
         work.request_id = Some(caller.request_id);
@@ -29,7 +30,7 @@ impl Service {
         if work.cluster().is_some() {
             work.refresh_and_mark();
         }
-        work.commit(self).await?;
+        work.commit(&self.database).await?;
         Ok(())
     }
 }

@@ -9,21 +9,21 @@ use assisted_core::model::refusal_with_events::RefusalWithEvents;
 use assisted_wire::host::Host;
 use jiff::Timestamp;
 
-use super::no_host;
 use super::view::raw_host;
+use super::{Hosts, no_host};
 use crate::fault::{Fault, attempt};
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
 type Change = fn(&HostFacts, Timestamp) -> Result<Decision, RefusalWithEvents>;
 
-impl Service {
+impl Hosts {
     /// Takes a host out: it is heard, but takes part in nothing.
     ///
     /// # Errors
     ///
     /// 404 without the host, 409 unless it waits for an installation.
-    pub async fn disable_host(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
-        attempt!(self, caller, self.try_enable(caller, host, disable_host))
+    pub async fn disable(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
+        attempt!(self.database, caller, self.try_enable(caller, host, disable_host))
     }
 
     /// Takes a disabled host in again: it is discovered anew.
@@ -31,8 +31,8 @@ impl Service {
     /// # Errors
     ///
     /// 404 without the host, 409 unless it is disabled.
-    pub async fn enable_host(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
-        attempt!(self, caller, self.try_enable(caller, host, enable_host))
+    pub async fn enable(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
+        attempt!(self.database, caller, self.try_enable(caller, host, enable_host))
     }
 
     /// Lets the next machine that registers under a host's id be another one than it was: its board was changed.
@@ -41,16 +41,16 @@ impl Service {
     ///
     /// 404 without the host.
     pub async fn release_machine(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
-        attempt!(self, caller, self.try_enable(caller, host, release_machine))
+        attempt!(self.database, caller, self.try_enable(caller, host, release_machine))
     }
 
     async fn try_enable(&self, caller: &Caller, key: HostKey, change: Change) -> Result<Host, Fault> {
-        let mut work = self.load_host(key).await?.ok_or_else(|| no_host(key))?;
+        let mut work = self.database.load_host(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let outcome = change(work.host(key).ok_or_else(|| no_host(key))?, work.facts.now)?;
         work.merge(outcome);
         work.refresh_and_mark();
-        let facts = work.commit(self).await?;
+        let facts = work.commit(&self.database).await?;
         let host = facts.host(key)?;
         Ok(raw_host(host))
     }

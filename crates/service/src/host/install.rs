@@ -8,33 +8,33 @@ use assisted_core::model::refusal::Refusal;
 use assisted_store::Deleted;
 use assisted_wire::host::{Host, HostProgress};
 
-use super::no_host;
 use super::view::raw_host;
+use super::{Hosts, no_host};
 use crate::fault::{Fault, attempt};
 use crate::file::key;
 use crate::generator::{GenerateError, ignition_name};
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl Hosts {
     /// Installs a host that joins an installed cluster.
     ///
     /// # Errors
     ///
     /// 404 without the host or its cluster, 409 when it can't be installed now, 500 when
     /// generating fails.
-    pub async fn install_host(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
-        attempt!(self, caller, self.try_install_host(caller, host))
+    pub async fn install(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
+        attempt!(self.database, caller, self.try_install(caller, host))
     }
 
-    async fn try_install_host(&self, caller: &Caller, host_key: HostKey) -> Result<Host, Fault> {
+    async fn try_install(&self, caller: &Caller, host_key: HostKey) -> Result<Host, Fault> {
         let missing = || no_host(host_key);
-        let mut work = self.load_host(host_key).await?.ok_or_else(missing)?;
+        let mut work = self.database.load_host(host_key).await?.ok_or_else(missing)?;
         work.request_id = Some(caller.request_id);
         let host = work.host(host_key).ok_or_else(missing)?;
         may_install(host)?;
         let decided = install_host(&work.facts, host_key)?;
         // Before the host is told to install: it fetches the file at once.
-        let ignition = self.generator().host_ignition(&work.facts, host_key).await;
+        let ignition = self.generator.host_ignition(&work.facts, host_key).await;
         let ignition = ignition.map_err(|error| match error {
             GenerateError::Refused(reason) => Refusal::internal(reason).into(),
             GenerateError::Broken(error) => Fault::Failed(error),
@@ -43,9 +43,9 @@ impl Service {
         let host = work.host(host_key).ok_or_else(missing)?;
         if let Some(cluster_id) = host.record.host.cluster_id {
             let file = key(cluster_id, &ignition_name(host))?;
-            self.blob().put(&file, ignition).await.map_err(Error::from)?;
+            self.blob.put(&file, ignition).await.map_err(Error::from)?;
         }
-        let facts = work.commit(self).await?;
+        let facts = work.commit(&self.database).await?;
         let host = facts.host(host_key)?;
         Ok(raw_host(host))
     }
@@ -55,13 +55,13 @@ impl Service {
     /// # Errors
     ///
     /// 404 without the host, 400 when it is not bound or no stage is told, 409 when it can't be in that stage.
-    pub async fn update_host_install_progress(
+    pub async fn update_install_progress(
         &self,
         caller: &Caller,
         host: HostKey,
         progress: HostProgress,
     ) -> Result<(), Error> {
-        attempt!(self, caller, self.try_update_progress(caller, host, &progress))
+        attempt!(self.database, caller, self.try_update_progress(caller, host, &progress))
     }
 
     async fn try_update_progress(
@@ -70,15 +70,15 @@ impl Service {
         key: HostKey,
         told: &HostProgress,
     ) -> Result<(), Fault> {
-        let mut work = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
+        let mut work = self.database.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
         let mut progressed = update(&work.facts, key, told)?;
         // With another stage the cluster is further, too, and whoever reads it after the answer finds it so. How much of a stage
         // is done only puts off what the clock would do: then the cluster is looked at when that was due.
         let cluster_id = work.cluster().map(|record| record.cluster.id);
-        let turn = self.0.reports.lock_soon(cluster_id.filter(|_| progressed.stage_changed)).await;
+        let turn = self.reports.lock_soon(cluster_id.filter(|_| progressed.stage_changed)).await;
         let mut is_whole = false;
         if let (Some(_), Some(id)) = (&turn, cluster_id)
-            && let Some(whole) = self.load_cluster(id, Deleted::Hidden).await?
+            && let Some(whole) = self.database.load_cluster(id, Deleted::Hidden).await?
             && whole.host(key).is_some()
         {
             progressed = update(&whole.facts, key, told)?;
@@ -92,7 +92,7 @@ impl Service {
             (true, false) => work.mark_due(),
             (false, _) => {}
         }
-        work.commit(self).await?;
+        work.commit(&self.database).await?;
         Ok(())
     }
 }

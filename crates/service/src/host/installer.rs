@@ -10,19 +10,19 @@ use assisted_wire::embedded;
 use assisted_wire::host::Host;
 use assisted_wire::host_params::{HostIgnitionParams, InstallerArgsParams};
 
-use super::no_host;
 use super::view::raw_host;
+use super::{Hosts, no_host};
 use crate::fault::{Fault, attempt};
 use crate::unit_of_work::UnitOfWork;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl Hosts {
     /// Sets further arguments of the installer.
     ///
     /// # Errors
     ///
     /// 400 for arguments that are not allowed, whether or not the host exists; 404 without the host.
-    pub async fn update_host_installer_args(
+    pub async fn update_installer_args(
         &self,
         caller: &Caller,
         host: HostKey,
@@ -34,7 +34,7 @@ impl Service {
             change_record(work, host, |record| record.host.installer_args.clone_from(&text));
         };
         attempt!(
-            self,
+            self.database,
             caller,
             self.change_installation(caller, host, &change, &catalogue::HOST_INSTALLER_ARGS_APPLIED)
         )
@@ -45,13 +45,17 @@ impl Service {
     /// # Errors
     ///
     /// 404 without the host, 400 when the config can't be read.
-    pub async fn update_host_ignition(
+    pub async fn update_ignition(
         &self,
         caller: &Caller,
         host: HostKey,
         params: HostIgnitionParams,
     ) -> Result<(), Error> {
-        self.load_host_alone(host).await.map_err(crate::fault::broken)?.ok_or_else(|| no_host(host))?;
+        self.database
+            .load_host_alone(host)
+            .await
+            .map_err(crate::fault::broken)?
+            .ok_or_else(|| no_host(host))?;
         if !params.config.is_empty() {
             ignition_config::check(&params.config).map_err(Refusal::invalid)?;
         }
@@ -64,7 +68,7 @@ impl Service {
             });
         };
         let event = &catalogue::HOST_DISCOVERY_IGNITION_CONFIG_APPLIED;
-        attempt!(self, caller, self.change_installation(caller, host, &change, event)).map(drop)
+        attempt!(self.database, caller, self.change_installation(caller, host, &change, event)).map(drop)
     }
 
     async fn change_installation(
@@ -74,13 +78,13 @@ impl Service {
         change: &(impl Fn(&mut UnitOfWork) + Sync),
         event: &Spec,
     ) -> Result<Host, Fault> {
-        let mut work = self.load_host(key).await?.ok_or_else(|| no_host(key))?;
+        let mut work = self.database.load_host(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let event = event.of_host(work.host(key).ok_or_else(|| no_host(key))?, &[]);
         change(&mut work);
         work.events.push(event);
         work.refresh_and_mark();
-        let facts = work.commit(self).await?;
+        let facts = work.commit(&self.database).await?;
         let host = facts.host(key)?;
         Ok(raw_host(host))
     }

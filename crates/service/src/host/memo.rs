@@ -16,11 +16,12 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-use crate::cache::Group;
+use super::Hosts;
+use crate::Error;
 use crate::cache::answer::Answer;
 use crate::cache::check_in::CheckIn;
+use crate::cache::{Cache, Group};
 use crate::fault::Fault;
-use crate::{Error, Service};
 
 /// Longest answer that is kept, in bytes. In a large cluster each host is told of all others.
 const LONGEST_ANSWER: usize = 8 * 1024;
@@ -48,12 +49,12 @@ pub(crate) struct HostMemo {
 }
 
 impl HostMemo {
-    fn new(service: &Service, host: &HostFacts, view: HostView) -> Self {
+    fn new(cache: &Cache, host: &HostFacts, view: HostView) -> Self {
         let fields = &host.record.host;
         Self {
             cluster_id: fields.cluster_id,
             media_connected: fields.media_status != Some(MediaStatus::Disconnected),
-            check_in: service.cache().check_ins.entry(view.key),
+            check_in: cache.check_ins.entry(view.key),
             answer: OnceLock::new(),
             nothing: OnceLock::new(),
             number: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -120,16 +121,16 @@ impl HostMemo {
     }
 }
 
-impl Service {
+impl Hosts {
     /// A host, from the cache if it is there; `None` when there is none.
     pub(crate) async fn memo(&self, key: HostKey) -> Result<Option<Arc<HostMemo>>, Fault> {
-        match self.cache().hosts.get(&key) {
+        match self.database.cache().hosts.get(&key) {
             Ok(memo) => Ok(Some(memo)),
             Err(epoch) => {
-                self.cache().groups.join(Group::InfraEnv(key.infra_env_id), key);
-                let Some(work) = self.load_host_alone(key).await? else {
+                self.database.cache().groups.join(Group::InfraEnv(key.infra_env_id), key);
+                let Some(work) = self.database.load_host_alone(key).await? else {
                     // Nothing is to be kept of hosts that nobody knows.
-                    self.cache().groups.leave(&Group::InfraEnv(key.infra_env_id), key);
+                    self.database.cache().groups.leave(&Group::InfraEnv(key.infra_env_id), key);
                     return Ok(None);
                 };
                 let Some(host) = work.host(key) else { return Ok(None) };
@@ -140,8 +141,8 @@ impl Service {
                     return Ok(Some(memo));
                 }
                 let Some(view) = view(&work.facts, key) else { return Ok(None) };
-                let memo = Arc::new(HostMemo::new(self, host, view));
-                self.cache().hosts.put(key, epoch, Arc::clone(&memo));
+                let memo = Arc::new(HostMemo::new(self.database.cache(), host, view));
+                self.database.cache().hosts.put(key, epoch, Arc::clone(&memo));
                 Ok(Some(memo))
             }
         }
@@ -149,8 +150,8 @@ impl Service {
 
     /// Makes and caches the memos of all hosts of a cluster; returns that of one.
     async fn memos_of(&self, id: ClusterId, wanted: HostKey) -> Result<Option<Arc<HostMemo>>, Fault> {
-        let keys = self.cache().groups.members(&Group::Cluster(id));
-        let cache = self.cache();
+        let keys = self.database.cache().groups.members(&Group::Cluster(id));
+        let cache = self.database.cache();
         let epochs: HashMap<_, _> = keys
             .into_iter()
             .chain([wanted])
@@ -160,12 +161,12 @@ impl Service {
         for key in epochs.keys() {
             cache.groups.join(Group::Cluster(id), *key);
         }
-        let Some(work) = self.load_cluster(id, Deleted::Hidden).await? else { return Ok(None) };
+        let Some(work) = self.database.load_cluster(id, Deleted::Hidden).await? else { return Ok(None) };
         let mut found = None;
         for (host, view) in work.facts.hosts.iter().zip(views(&work.facts)) {
             let key = view.key;
             let Some(epoch) = epochs.get(&key) else { continue };
-            let memo = Arc::new(HostMemo::new(self, host, view));
+            let memo = Arc::new(HostMemo::new(self.database.cache(), host, view));
             cache.hosts.put(key, *epoch, Arc::clone(&memo));
             if key == wanted {
                 found = Some(memo);

@@ -15,10 +15,38 @@ mod update;
 mod validation;
 pub(crate) mod view;
 
+use std::sync::Arc;
+
+use assisted_blob::Blob;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::Refusal;
 
+use crate::database::Database;
+use crate::generator::Generator;
+use crate::keyed_mutex::KeyedMutex;
+use crate::service::Parts;
+
 pub use poll::Poll;
+
+/// The use cases of hosts.
+pub struct Hosts {
+    database: Arc<Database>,
+    blob: Blob,
+    generator: Arc<dyn Generator>,
+    /// Held by hosts that report what their cluster is to show at once.
+    reports: KeyedMutex,
+}
+
+impl Hosts {
+    pub(crate) fn new(parts: &Parts) -> Self {
+        Self {
+            database: Arc::clone(&parts.database),
+            blob: parts.blob.clone(),
+            generator: Arc::clone(&parts.generator),
+            reports: KeyedMutex::default(),
+        }
+    }
+}
 
 /// 404: there is no such host.
 pub(crate) fn no_host(key: HostKey) -> Refusal {

@@ -9,9 +9,9 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use super::memo::HostMemo;
-use super::no_host;
+use super::{Hosts, no_host};
 use crate::fault::{Fault, attempt};
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
 /// An agent's poll.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub struct Poll<'a> {
     pub agent_version: Option<&'a str>,
 }
 
-impl Service {
+impl Hosts {
     /// What a host is told to do next: the JSON body of [`assisted_wire::step::Steps`].
     ///
     /// A poll that tells nothing new asks the database nothing.
@@ -32,14 +32,14 @@ impl Service {
     ///
     /// 404 when there is no such host.
     pub async fn get_next_steps(&self, caller: &Caller, poll: Poll<'_>) -> Result<Bytes, Error> {
-        let now = self.now();
-        let Some(mut memo) = attempt!(self, caller, self.memo(poll.host))? else {
+        let now = self.database.now();
+        let Some(mut memo) = attempt!(self.database, caller, self.memo(poll.host))? else {
             return Err(no_host(poll.host).into());
         };
-        self.cache().check_ins.note(&memo.check_in, now);
+        self.database.cache().check_ins.note(&memo.check_in, now);
         if tells_news(&memo, &poll, now) {
-            attempt!(self, caller, self.note_news(&poll, now))?;
-            match attempt!(self, caller, self.memo(poll.host))? {
+            attempt!(self.database, caller, self.note_news(&poll, now))?;
+            match attempt!(self.database, caller, self.memo(poll.host))? {
                 Some(anew) => memo = anew,
                 None => return Err(no_host(poll.host).into()),
             }
@@ -50,7 +50,7 @@ impl Service {
 
     /// Writes what a poll tells besides being a sign of life.
     async fn note_news(&self, poll: &Poll<'_>, now: Timestamp) -> Result<(), Fault> {
-        let Some(mut work) = self.load_host_alone(poll.host).await? else {
+        let Some(mut work) = self.database.load_host_alone(poll.host).await? else {
             return Err(no_host(poll.host).into());
         };
         let told = Told { agent_version: poll.agent_version, clock: poll.timestamp };
@@ -59,7 +59,7 @@ impl Service {
         };
         work.change_host(HostChange { key: poll.host, record: Some(record), reports: Vec::new() });
         work.mark_due();
-        work.commit(self).await?;
+        work.commit(&self.database).await?;
         Ok(())
     }
 
@@ -70,7 +70,7 @@ impl Service {
             batch.mark_due(memo.cluster_id.map_or(Due::Host(memo.view.key), Due::Cluster), now);
         }
         let events = memo.view.event.as_slice();
-        if let Err(error) = self.0.database.commit(batch, events, Some(caller.request_id), now).await {
+        if let Err(error) = self.database.commit(batch, events, Some(caller.request_id), now).await {
             tracing::warn!(error = %chain(&error), "what follows from a poll is not written");
         }
     }

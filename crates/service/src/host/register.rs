@@ -10,22 +10,23 @@ use assisted_wire::host_params::HostCreateParams;
 use assisted_wire::id::InfraEnvId;
 use jiff::SignedDuration;
 
+use super::Hosts;
 use super::view::full_host;
 use crate::fault::{Fault, attempt};
 use crate::unit_of_work::UnitOfWork;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
 /// Of a new host nothing is known, and its inventory comes within a moment and is looked at with all else: only if it
 /// does not come, the host is judged without it.
 const FIRST_LOOK: SignedDuration = SignedDuration::from_millis(500);
 
-impl Service {
+impl Hosts {
     /// Registers a host.
     ///
     /// # Errors
     ///
     /// 404 without the infra-env or its cluster, 409 when the host must not register now, else 400.
-    pub async fn register_host(
+    pub async fn register(
         &self,
         caller: &Caller,
         infra_env_id: InfraEnvId,
@@ -33,12 +34,12 @@ impl Service {
     ) -> Result<HostRegistrationResponse, Error> {
         let key = HostKey { infra_env_id, host_id: params.host_id };
         // Most hosts that are not cached are new: inserted at once, and only looked up when that fails.
-        if self.cache().hosts.get(&key).is_err()
+        if self.database.cache().hosts.get(&key).is_err()
             && let Ok(response) = self.register_new(caller, key, &params).await
         {
             return Ok(response);
         }
-        attempt!(self, caller, self.register_known(caller, key, &params))
+        attempt!(self.database, caller, self.register_known(caller, key, &params))
     }
 
     /// Registers a host that is thought to be new. It comes to nothing when it is not, or may not register.
@@ -50,17 +51,17 @@ impl Service {
     ) -> Result<HostRegistrationResponse, Fault> {
         let infra_env = self.infra_env_of(key).await?;
         let cluster = match infra_env.record.infra_env.cluster_id {
-            Some(id) => Some(self.known_cluster(id).await?.ok_or_else(no_cluster)?),
+            Some(id) => Some(self.database.known_cluster(id).await?.ok_or_else(no_cluster)?),
             None => None,
         };
         let cluster = cluster.as_ref().map(|cluster| &cluster.record);
-        let now = self.now();
+        let now = self.database.now();
         let (user, origin) = (&caller.user_name, origin(caller));
         let registered = register_host(None, &infra_env.record, cluster, params, user, &origin, now)?;
-        let mut work = self.blank_work();
+        let mut work = self.database.blank_work();
         work.request_id = Some(caller.request_id);
         self.insert(&mut work, registered, key);
-        let facts = work.commit(self).await?;
+        let facts = work.commit(&self.database).await?;
         self.registration_response(&facts.hosts[0])
     }
 
@@ -72,20 +73,20 @@ impl Service {
         params: &HostCreateParams,
     ) -> Result<HostRegistrationResponse, Fault> {
         let infra_env = self.infra_env_of(key).await?;
-        let row = self.store().load_host(key, Deleted::Shown).await?.map(|found| found.host);
+        let row = self.database.reader().load_host(key, Deleted::Shown).await?.map(|found| found.host);
         let deleted = row.as_ref().is_some_and(|row| row.record.host.deleted_at.is_some());
         let bound = row.as_ref().filter(|_| !deleted).and_then(|row| row.record.host.cluster_id);
         let cluster_id = infra_env.record.infra_env.cluster_id.or(bound);
-        let turn = self.0.reports.lock_soon(cluster_id).await;
+        let turn = self.reports.lock_soon(cluster_id).await;
         let mut work = match cluster_id {
-            Some(id) => self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?,
-            None => self.blank_work(),
+            Some(id) => self.database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?,
+            None => self.database.blank_work(),
         };
         work.request_id = Some(caller.request_id);
         if let Some(row) = row.filter(|_| !deleted)
             && work.host(key).is_none()
         {
-            work.add_stored(self.host_facts(row.clone()), row.version);
+            work.add_stored(self.database.host_facts(row.clone()), row.version);
         }
         let (cluster, now) = (work.cluster().cloned(), work.facts.now);
         let existing = work.host(key);
@@ -98,8 +99,8 @@ impl Service {
             self.insert(&mut work, decided, key);
         } else {
             // The agent was heard, whatever came of it.
-            let entry = self.cache().check_ins.entry(key);
-            self.cache().check_ins.note(&entry, now);
+            let entry = self.database.cache().check_ins.entry(key);
+            self.database.cache().check_ins.note(&entry, now);
             // An agent that was started anew has lost its steps.
             entry.handed_out.clear();
             work.merge(decided.decision);
@@ -111,7 +112,7 @@ impl Service {
                 work.batch.mark_due(due, now);
             }
         }
-        let facts = work.commit(self).await?;
+        let facts = work.commit(&self.database).await?;
         let host = facts
             .hosts
             .iter()
@@ -131,7 +132,7 @@ impl Service {
         &self,
         host: &assisted_core::model::facts::HostFacts,
     ) -> Result<HostRegistrationResponse, Fault> {
-        let command = next_step_runner(self.policy(), host.key());
+        let command = next_step_runner(self.database.policy(), host.key());
         Ok(HostRegistrationResponse { host: full_host(host), next_step_runner_command: Some(command) })
     }
 
@@ -140,7 +141,8 @@ impl Service {
         key: HostKey,
     ) -> Result<std::sync::Arc<assisted_store::Stored<assisted_core::model::infra_env::InfraEnvRecord>>, Fault>
     {
-        self.known_infra_env(key.infra_env_id)
+        self.database
+            .known_infra_env(key.infra_env_id)
             .await?
             .ok_or_else(|| crate::infra_env::no_infra_env(key.infra_env_id).into())
     }

@@ -7,15 +7,15 @@ use assisted_core::model::host::HostKey;
 use assisted_wire::step::{StepReply, StepType};
 
 use super::memo::HostMemo;
-use super::no_host;
+use super::{Hosts, no_host};
 use crate::fault::{Fault, attempt};
 use crate::off_thread::off_thread_if;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
 /// To read so long an answer, in bytes, takes milliseconds: threads that serve others must not wait for it.
 const LONG: usize = 256 * 1024;
 
-impl Service {
+impl Hosts {
     /// Takes in what a host answers. The same answer once more asks the database nothing.
     ///
     /// # Errors
@@ -29,13 +29,13 @@ impl Service {
     ) -> Result<(), Error> {
         // A view from before the reading: one that was made after it may be of a host that has begun anew meanwhile, and must
         // not learn what was known of the old one.
-        let memo = self.cache().hosts.get(&host).ok();
+        let memo = self.database.cache().hosts.get(&host).ok();
         if let Some(memo) = memo.as_ref().filter(|memo| memo.knows(&reply)) {
-            self.cache().check_ins.note(&memo.check_in, self.now());
+            self.database.cache().check_ins.note(&memo.check_in, self.database.now());
             return Ok(());
         }
         let reply = Arc::new(reply);
-        attempt!(self, caller, self.try_reply(caller, host, memo.as_deref(), &reply))
+        attempt!(self.database, caller, self.try_reply(caller, host, memo.as_deref(), &reply))
     }
 
     async fn try_reply(
@@ -45,9 +45,9 @@ impl Service {
         memo: Option<&HostMemo>,
         answer: &Arc<StepReply>,
     ) -> Result<(), Fault> {
-        let mut work = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
-        let check_ins = &self.cache().check_ins;
-        check_ins.note(&check_ins.entry(key), self.now());
+        let mut work = self.database.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
+        let check_ins = &self.database.cache().check_ins;
+        check_ins.note(&check_ins.entry(key), self.database.now());
         work.request_id = Some(caller.request_id);
         let read = Arc::clone(answer);
         let is_long = answer.output.len() >= LONG;
@@ -75,7 +75,7 @@ impl Service {
         if told {
             work.mark_due();
         }
-        Box::pin(work.commit(self)).await?;
+        Box::pin(work.commit(&self.database)).await?;
         Ok(())
     }
 }

@@ -5,29 +5,29 @@ use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::Refusal;
 use assisted_wire::host::Host;
 
-use super::no_host;
 use super::view::raw_host;
+use super::{Hosts, no_host};
 use crate::fault::{Fault, attempt};
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl Hosts {
     /// Resets a host that is being added to an installed cluster; the cluster shows what follows at once.
     ///
     /// # Errors
     ///
     /// 404 without the host, 409 when it can't be reset.
-    pub async fn reset_host(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
-        attempt!(self, caller, self.try_reset_host(caller, host))
+    pub async fn reset(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
+        attempt!(self.database, caller, self.try_reset(caller, host))
     }
 
-    async fn try_reset_host(&self, caller: &Caller, key: HostKey) -> Result<Host, Fault> {
-        let mut work = self.load_host(key).await?.ok_or_else(|| no_host(key))?;
+    async fn try_reset(&self, caller: &Caller, key: HostKey) -> Result<Host, Fault> {
+        let mut work = self.database.load_host(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(|| no_host(key))?;
         let outcome = reset_host(host, work.facts.now)?;
         work.merge(outcome);
         work.refresh_and_mark();
-        let facts = work.commit(self).await?;
+        let facts = work.commit(&self.database).await?;
         let host = facts.host(key)?;
         Ok(raw_host(host))
     }
@@ -37,13 +37,13 @@ impl Service {
     /// # Errors
     ///
     /// 404 without the host, 500 when it is not bound, 400 when the check can't be repeated.
-    pub async fn reset_host_validation(
+    pub async fn reset_validation(
         &self,
         caller: &Caller,
         host: HostKey,
         validation_id: &str,
     ) -> Result<(), Error> {
-        attempt!(self, caller, self.try_reset_host_validation(caller, host, validation_id))
+        attempt!(self.database, caller, self.try_reset_host_validation(caller, host, validation_id))
     }
 
     async fn try_reset_host_validation(
@@ -58,13 +58,13 @@ impl Service {
                 "Host {host_id} of cluster {infra_env_id} was not found: record not found"
             ))
         };
-        let mut work = self.load_host(key).await?.ok_or_else(missing)?;
+        let mut work = self.database.load_host(key).await?.ok_or_else(missing)?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(missing)?;
         let outcome = reset_validation(host, validation_id, work.facts.now)?;
         work.merge(outcome);
         work.refresh_and_mark();
-        work.commit(self).await?;
+        work.commit(&self.database).await?;
         Ok(())
     }
 }

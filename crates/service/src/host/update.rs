@@ -6,33 +6,33 @@ use assisted_core::model::host::HostKey;
 use assisted_wire::host::Host;
 use assisted_wire::host_params::HostUpdateParams;
 
-use super::no_host;
 use super::view::shown_host;
+use super::{Hosts, no_host};
 use crate::fault::{Fault, attempt};
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl Hosts {
     /// Changes a host; it and its cluster show what follows at once.
     ///
     /// # Errors
     ///
     /// 404 without the host; else as the member's rule says.
-    pub async fn update_host(
+    pub async fn update(
         &self,
         caller: &Caller,
         host: HostKey,
         params: HostUpdateParams,
     ) -> Result<Host, Error> {
-        attempt!(self, caller, self.try_update_host(caller, host, &params))
+        attempt!(self.database, caller, self.try_update(caller, host, &params))
     }
 
-    async fn try_update_host(
+    async fn try_update(
         &self,
         caller: &Caller,
         key: HostKey,
         params: &HostUpdateParams,
     ) -> Result<Host, Fault> {
-        let mut work = self.load_host(key).await?.ok_or_else(|| no_host(key))?;
+        let mut work = self.database.load_host(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(|| no_host(key))?;
         if let (Some(_), None) = (host.record.host.cluster_id, work.cluster()) {
@@ -44,7 +44,7 @@ impl Service {
             work.note_usage(Usages::set_requested_hostname);
         }
         work.refresh_and_mark();
-        let facts = work.commit(self).await?;
+        let facts = work.commit(&self.database).await?;
         let host = facts.host(key)?;
         Ok(shown_host(host, facts.cluster.as_ref(), false))
     }

@@ -5,18 +5,18 @@ use assisted_core::model::refusal::Refusal;
 use assisted_core::validation::host::evaluate;
 use assisted_wire::validation::ValidationList;
 
-use super::no_host;
+use super::{Hosts, no_host};
 use crate::fault::broken;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl Hosts {
     /// What each validation of a host finds now.
     ///
     /// # Errors
     ///
     /// 404 when there is no such host; 409 when what is known of it makes no sense, so that it can't be judged.
-    pub async fn list_host_validations(&self, _: &Caller, key: HostKey) -> Result<ValidationList, Error> {
-        let work = self.load_host(key).await.map_err(broken)?.ok_or_else(|| no_host(key))?;
+    pub async fn list_validations(&self, _: &Caller, key: HostKey) -> Result<ValidationList, Error> {
+        let work = self.database.load_host(key).await.map_err(broken)?.ok_or_else(|| no_host(key))?;
         let host = work.host(key).ok_or_else(|| no_host(key))?;
         Ok(evaluate(&work.facts, host).map_err(Refusal::conflict)?.explained())
     }

@@ -6,29 +6,29 @@ use assisted_core::model::refusal_with_events::RefusalWithEvents;
 use assisted_store::{Batch, HostFilter};
 use assisted_wire::id::InfraEnvId;
 
-use super::no_infra_env;
+use super::{InfraEnvs, no_infra_env};
 use crate::fault::{Fault, attempt};
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl InfraEnvs {
     /// Removes an infra-env that has no hosts.
     ///
     /// # Errors
     ///
     /// 404 when there is none, 400 while it has hosts.
-    pub async fn deregister_infra_env(&self, caller: &Caller, infra_env_id: InfraEnvId) -> Result<(), Error> {
-        attempt!(self, caller, self.try_deregister_infra_env(caller, infra_env_id))
+    pub async fn deregister(&self, caller: &Caller, infra_env_id: InfraEnvId) -> Result<(), Error> {
+        attempt!(self.database, caller, self.try_deregister(caller, infra_env_id))
     }
 
-    async fn try_deregister_infra_env(&self, caller: &Caller, id: InfraEnvId) -> Result<(), Fault> {
+    async fn try_deregister(&self, caller: &Caller, id: InfraEnvId) -> Result<(), Fault> {
         let refuse = |refusal: Refusal| {
             let values: &[(&str, &dyn std::fmt::Display)] = &[("error", &refusal.reason)];
             let event = catalogue::INFRA_ENV_DEREGISTER_FAILED.of_infra_env(id, None, values);
             RefusalWithEvents::with_event(refusal, event)
         };
-        let stored = self.store().infra_env(id).await?.ok_or_else(|| refuse(no_infra_env(id)))?;
+        let stored = self.database.reader().infra_env(id).await?.ok_or_else(|| refuse(no_infra_env(id)))?;
         let filter = HostFilter { infra_env_id: Some(id), ..HostFilter::default() };
-        let hosts = self.store().count_hosts(&filter).await?;
+        let hosts = self.database.reader().count_hosts(&filter).await?;
         if hosts > 0 {
             let reason = format!("failed to deregister infraEnv {id}, {hosts} hosts are still associated");
             return Err(refuse(Refusal::invalid(reason)).into());
@@ -37,7 +37,7 @@ impl Service {
         batch.delete_infra_env(id, stored.version);
         let event =
             catalogue::INFRA_ENV_DEREGISTERED.of_infra_env(id, stored.record.infra_env.cluster_id, &[]);
-        self.0.database.commit(batch, &[event], Some(caller.request_id), self.now()).await?;
+        self.database.commit(batch, &[event], Some(caller.request_id), self.database.now()).await?;
         Ok(())
     }
 }

@@ -14,8 +14,8 @@ use assisted_wire::infra_env::{HostStaticNetworkConfig, ImageType, InfraEnv};
 use assisted_wire::secret::Secret;
 use assisted_wire::version::ImageCpuArchitecture;
 
-use super::ramdisk;
-use crate::{Error, Service};
+use super::{InfraEnvs, ramdisk};
+use crate::Error;
 
 /// What images have room for: the archive with the config, bytes.
 const LARGEST_ARCHIVE: u64 = 256 << 10;
@@ -37,7 +37,7 @@ struct Ingredients {
     program: (String, String),
 }
 
-impl Service {
+impl InfraEnvs {
     /// The config of an image of a kind, as JSON; the same bytes until something changes.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Service {
         record: &InfraEnvRecord,
         kind: ImageType,
     ) -> Result<Vec<u8>, Error> {
-        let settings = self.settings();
+        let settings = &self.settings;
         if settings.http.service_base_url.is_empty() {
             let reason = "SERVICE_BASE_URL is not set: hosts would not know where the service is";
             return Err(Refusal::new(RefusalKind::Unavailable, reason).into());
@@ -113,7 +113,7 @@ impl Service {
     /// What a minimal image adds to its initramfs; `None`: nothing.
     pub(super) async fn ramdisk(&self, record: &InfraEnvRecord) -> Result<Option<Vec<u8>>, Error> {
         let files = self.network_files(record).await?;
-        let default = self.settings().clusters.network_discovery_delay_seconds;
+        let default = self.settings.clusters.network_discovery_delay_seconds;
         let delay = record.infra_env.network_discovery_delay_seconds.unwrap_or(default);
         let proxy = record.infra_env.proxy.as_ref();
         ramdisk::pack(&files, u64::try_from(delay).unwrap_or_default(), proxy).map_err(Error::internal)
@@ -125,7 +125,7 @@ impl Service {
         kind: ImageType,
         program: (String, String),
     ) -> Result<Ingredients, Error> {
-        let settings = self.settings();
+        let settings = &self.settings;
         let network = match kind {
             ImageType::FullIso => self.network_files(record).await?,
             ImageType::MinimalIso | ImageType::DisconnectedIso => Arc::default(),
@@ -144,12 +144,12 @@ impl Service {
             }
             None => None,
         };
-        let token = self.token_of(record).map(Secret::from);
+        let token = self.access.token_of(record).map(Secret::from);
         Ok(Ingredients { network, service_ca, mirrors, token, program })
     }
 
     fn config(&self, record: &InfraEnvRecord, with: &Ingredients) -> Result<Config, MergeError> {
-        let settings = self.settings();
+        let settings = &self.settings;
         let infra_env = &record.infra_env;
         let okd = &settings.images.okd_rpms_image;
         let input = Discovery {

@@ -6,10 +6,10 @@ use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::ImageType;
 
 use super::ipxe::IpxeScript;
-use super::no_infra_env;
+use super::{InfraEnvs, no_infra_env};
 use crate::fault::broken;
 use crate::file::File;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
 /// A file of an infra-env. All texts are values of the API's lists.
 #[derive(Clone, Debug)]
@@ -23,20 +23,17 @@ pub struct DownloadInfraEnvFiles {
     pub ipxe_script_type: Option<String>,
 }
 
-impl Service {
+impl InfraEnvs {
     /// A file of an infra-env: its Ignition config, its iPXE script or its networks.
     ///
     /// # Errors
     ///
     /// 404 when there is no such infra-env, 400 for a type of script with another file; 404 for the script of a machine that is
     /// installed; 503 when a setting of the service is missing.
-    pub async fn download_infra_env_files(
-        &self,
-        caller: &Caller,
-        query: DownloadInfraEnvFiles,
-    ) -> Result<File, Error> {
+    pub async fn download_files(&self, _: &Caller, query: DownloadInfraEnvFiles) -> Result<File, Error> {
         let id = query.infra_env_id;
-        let stored = self.known_infra_env(id).await.map_err(broken)?.ok_or_else(|| no_infra_env(id))?;
+        let stored =
+            self.database.known_infra_env(id).await.map_err(broken)?.ok_or_else(|| no_infra_env(id))?;
         let record = &stored.record;
         let of_script = query.file_name == IPXE_SCRIPT;
         if query.ipxe_script_type.is_some() && !of_script {
@@ -55,7 +52,7 @@ impl Service {
             IPXE_SCRIPT => {
                 let boot_order_control = query.ipxe_script_type.as_deref() == Some("boot-order-control");
                 let query = IpxeScript { mac: query.mac, boot_order_control };
-                (format!("{id}-ipxe-script"), self.ipxe_script(caller, record, &query).await?.into_bytes())
+                (format!("{id}-ipxe-script"), self.ipxe_script(record, &query).await?.into_bytes())
             }
             _ => match self.network_archive(record).await? {
                 Some(archive) => (format!("{id}-static-network-config.tar"), archive),
@@ -71,7 +68,8 @@ impl Service {
     ///
     /// 404 when there is no such infra-env.
     pub async fn download_minimal_initrd(&self, _: &Caller, id: InfraEnvId) -> Result<Option<File>, Error> {
-        let stored = self.known_infra_env(id).await.map_err(broken)?.ok_or_else(|| no_infra_env(id))?;
+        let stored =
+            self.database.known_infra_env(id).await.map_err(broken)?.ok_or_else(|| no_infra_env(id))?;
         let record = &stored.record;
         let ramdisk = self.ramdisk(record).await?;
         Ok(ramdisk.map(|ramdisk| {
@@ -80,17 +78,17 @@ impl Service {
     }
 }
 
-impl Service {
+impl InfraEnvs {
     /// The config of an image that brings the release of the bound cluster along, made by that release's installer.
     async fn unconfigured_ignition(&self, record: &InfraEnvRecord) -> Result<Vec<u8>, Error> {
         let cluster = match record.infra_env.cluster_id {
-            Some(id) => self.known_cluster(id).await.map_err(broken)?,
+            Some(id) => self.database.known_cluster(id).await.map_err(broken)?,
             None => None,
         };
         let cluster = cluster.ok_or_else(|| {
             Refusal::not_found("a disconnected ISO needs a cluster: bind the infra-env to one")
         })?;
-        Ok(self.generator().unconfigured_ignition(&cluster.record, record).await?)
+        Ok(self.generator.unconfigured_ignition(&cluster.record, record).await?)
     }
 }
 

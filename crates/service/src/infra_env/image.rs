@@ -11,26 +11,29 @@ use assisted_wire::secret::Secret;
 use assisted_wire::time::DateTime;
 use assisted_wire::version::ImageCpuArchitecture;
 
-use super::no_infra_env;
+use super::{InfraEnvs, no_infra_env};
 use crate::fault::{Fault, attempt};
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl InfraEnvs {
     /// Makes the image's URL anew; returns whether it is another one.
     pub(crate) fn sign_image_url(&self, record: &mut InfraEnvRecord) -> Result<bool, Refusal> {
-        let settings = self.settings();
+        let settings = &self.settings;
         if !settings.http.enable_image_service {
             return Ok(false);
         }
         if record.pull_secret.is_empty() {
             return Err(Refusal::invalid("Can't generate infraEnv ISO without pull secret"));
         }
-        let token = self.token_of(record);
+        let token = self.access.token_of(record);
         let infra_env = &mut record.infra_env;
         let architecture = infra_env.cpu_architecture.unwrap_or(ImageCpuArchitecture::X8664);
-        let image =
-            os_image::find(&self.policy().versions.os_images.0, &infra_env.openshift_version, architecture)
-                .map_err(Refusal::invalid)?;
+        let image = os_image::find(
+            &self.database.policy().versions.os_images.0,
+            &infra_env.openshift_version,
+            architecture,
+        )
+        .map_err(Refusal::invalid)?;
         let file = match infra_env.r#type {
             ImageType::FullIso => "full.iso",
             ImageType::MinimalIso => "minimal.iso",
@@ -54,16 +57,16 @@ impl Service {
     /// # Errors
     ///
     /// 404 when there is no such infra-env, 400 without an image service.
-    pub async fn get_infra_env_download_url(
+    pub async fn get_download_url(
         &self,
         caller: &Caller,
         infra_env_id: InfraEnvId,
     ) -> Result<PresignedUrl, Error> {
-        if !self.settings().http.enable_image_service {
+        if !self.settings.http.enable_image_service {
             return Err(Refusal::invalid("image service is disabled").into());
         }
         let record = attempt!(
-            self,
+            self.database,
             caller,
             self.change_infra_env(infra_env_id, |record| self.sign_image_url(record).map(drop))
         )?;
@@ -77,7 +80,7 @@ impl Service {
     /// # Errors
     ///
     /// 404 when there is no such infra-env.
-    pub async fn regenerate_infra_env_signing_key(
+    pub async fn regenerate_signing_key(
         &self,
         caller: &Caller,
         infra_env_id: InfraEnvId,
@@ -88,7 +91,7 @@ impl Service {
             record.token_generation = record.token_generation.saturating_add(1);
             Ok(())
         };
-        attempt!(self, caller, self.change_infra_env(infra_env_id, change)).map(drop)
+        attempt!(self.database, caller, self.change_infra_env(infra_env_id, change)).map(drop)
     }
 
     /// Changes an infra-env in place.
@@ -97,13 +100,13 @@ impl Service {
         id: InfraEnvId,
         change: impl Fn(&mut InfraEnvRecord) -> Result<(), Refusal> + Send,
     ) -> Result<InfraEnvRecord, Fault> {
-        let stored = self.store().infra_env(id).await?.ok_or_else(|| no_infra_env(id))?;
+        let stored = self.database.reader().infra_env(id).await?.ok_or_else(|| no_infra_env(id))?;
         let mut record = stored.record.clone();
         change(&mut record)?;
         if record != stored.record {
             let mut batch = assisted_store::Batch::new();
             batch.update_infra_env(&record, stored.version);
-            self.0.database.commit_silently(batch).await?;
+            self.database.commit_silently(batch).await?;
         }
         Ok(record)
     }

@@ -4,14 +4,17 @@ use assisted_core::admission::field::kernel_arguments::is_harmless;
 use assisted_core::catalogue::release::os_image;
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::refusal::{Refusal, RefusalKind};
+use assisted_store::{HostFilter, Reports};
 use assisted_wire::embedded;
 use assisted_wire::host::{Host, HostStage, HostStatus};
 use assisted_wire::infra_env::KernelArguments;
 use assisted_wire::operation::BASE_PATH;
 use url::Url;
 
+use super::InfraEnvs;
 use super::discovery::architecture;
-use crate::{Caller, Error, Service};
+use crate::Error;
+use crate::host::view::raw_host;
 
 /// What the kernel of the discovery image is told.
 const ARGUMENTS: &str = "random.trust_cpu=on rd.luks.options=discard ignition.firstboot ignition.platform.id=metal \
@@ -26,11 +29,10 @@ pub struct IpxeScript {
     pub boot_order_control: bool,
 }
 
-impl Service {
+impl InfraEnvs {
     /// The script for a machine.
     pub(super) async fn ipxe_script(
         &self,
-        caller: &Caller,
         record: &InfraEnvRecord,
         query: &IpxeScript,
     ) -> Result<String, Error> {
@@ -38,8 +40,13 @@ impl Service {
             None if query.boot_order_control => return self.redirect(record),
             None => {}
             Some(mac) => {
-                let hosts = self.list_hosts(caller, record.infra_env.id).await?.0;
-                skip_installed(&hosts, mac)?;
+                let filter = HostFilter {
+                    infra_env_id: Some(record.infra_env.id),
+                    reports: Reports::All,
+                    ..HostFilter::default()
+                };
+                let hosts = self.database.hosts(&filter).await?;
+                skip_installed(&hosts.iter().map(raw_host).collect::<Vec<_>>(), mac)?;
             }
         }
         self.boot_script(record)
@@ -47,7 +54,7 @@ impl Service {
 
     fn boot_script(&self, record: &InfraEnvRecord) -> Result<String, Error> {
         let infra_env = &record.infra_env;
-        let images = &self.policy().versions.os_images.0;
+        let images = &self.database.policy().versions.os_images.0;
         let (version, wanted) = (&infra_env.openshift_version, architecture(infra_env));
         let image = if version.is_empty() {
             os_image::latest(images, wanted)
@@ -55,14 +62,14 @@ impl Service {
             os_image::find(images, version, wanted)
         };
         let image = image.map_err(Refusal::invalid)?;
-        let base = self.settings().http.image_service_base_url.trim_end_matches('/').to_owned();
+        let base = self.settings.http.image_service_base_url.trim_end_matches('/').to_owned();
         let of_image =
             [("arch", image.cpu_architecture.to_string()), ("version", image.openshift_version.clone())];
         let at = |path: &str, token: Option<String>| {
             let token = token.into_iter().map(|token| ("api_key", token));
             self.reachable(&format!("{base}{path}?{}", query(of_image.iter().cloned().chain(token))))
         };
-        let token = self.token_of(record);
+        let token = self.access.token_of(record);
         let initrd = at(&format!("/images/{}/pxe-initrd", infra_env.id), token);
         let (kernel, rootfs) = (at("/boot-artifacts/kernel", None), at("/boot-artifacts/rootfs", None));
         let further = kernel_arguments(infra_env.kernel_arguments.as_deref()).map_err(Error::internal)?;
@@ -74,7 +81,7 @@ impl Service {
 
     /// Asks again with the machine's own address.
     fn redirect(&self, record: &InfraEnvRecord) -> Result<String, Error> {
-        let base = &self.settings().http.service_base_url;
+        let base = &self.settings.http.service_base_url;
         let mut url = Url::parse(base).map_err(|_| {
             Refusal::new(
                 RefusalKind::Unavailable,
@@ -83,10 +90,10 @@ impl Service {
         })?;
         let id = record.infra_env.id;
         url.set_path(&format!("{BASE_PATH}/v2/infra-envs/{id}/downloads/files"));
-        let token = self.token_of(record).map(|token| ("api_key", token));
+        let token = self.access.token_of(record).map(|token| ("api_key", token));
         let file = ("file_name", "ipxe-script".to_owned());
         url.set_query(Some(&query(token.into_iter().chain([file]))));
-        let plain = self.settings().http.http_listen_port.parse().ok();
+        let plain = self.settings.http.http_listen_port.parse().ok();
         // Where a port stands, it is the one that speaks TLS.
         if let (Some(plain), "https", Some(_)) = (plain, url.scheme(), url.port()) {
             // Refused by addresses without a host only.
@@ -98,7 +105,7 @@ impl Service {
     /// Where there is a listener for it, firmware is spared TLS.
     fn reachable(&self, url: &str) -> String {
         match url.strip_prefix("https://") {
-            Some(rest) if !self.settings().http.http_listen_port.is_empty() => format!("http://{rest}"),
+            Some(rest) if !self.settings.http.http_listen_port.is_empty() => format!("http://{rest}"),
             _ => url.to_owned(),
         }
     }

@@ -12,15 +12,50 @@ mod read;
 mod register;
 mod update;
 
+use std::sync::Arc;
+
+use assisted_config::Settings;
 use assisted_core::model::refusal::Refusal;
 use assisted_wire::id::InfraEnvId;
 
+use crate::access::Access;
+use crate::catalogue::AvailableVersions;
+use crate::database::Database;
+use crate::generator::Generator;
+use crate::service::Parts;
+
 pub(crate) use discovery::names_registries;
 pub use download::DownloadInfraEnvFiles;
-pub(crate) use network::Networks;
 pub use program::PATH as PROGRAM_PATH;
-pub(crate) use program::Programs;
 pub use read::ListInfraEnvs;
+
+use network::KeyfileCache;
+use program::HostPrograms;
+
+/// The use cases of infra-envs.
+pub struct InfraEnvs {
+    database: Arc<Database>,
+    settings: Arc<Settings>,
+    generator: Arc<dyn Generator>,
+    available: Arc<AvailableVersions>,
+    access: Access,
+    keyfiles: KeyfileCache,
+    programs: HostPrograms,
+}
+
+impl InfraEnvs {
+    pub(crate) fn new(parts: &Parts) -> Self {
+        Self {
+            database: Arc::clone(&parts.database),
+            settings: Arc::clone(&parts.settings),
+            generator: Arc::clone(&parts.generator),
+            available: Arc::clone(&parts.available),
+            access: parts.access.clone(),
+            keyfiles: KeyfileCache::default(),
+            programs: HostPrograms::default(),
+        }
+    }
+}
 
 /// 404: there is no such infra-env.
 pub(crate) fn no_infra_env(_: InfraEnvId) -> Refusal {

@@ -12,7 +12,8 @@ use assisted_wire::embedded;
 use assisted_wire::infra_env::HostStaticNetworkConfig;
 use parking_lot::Mutex;
 
-use crate::{Error, Service};
+use super::InfraEnvs;
+use crate::Error;
 
 /// Infra-envs whose files are remembered.
 const REMEMBERED: usize = 32;
@@ -20,9 +21,9 @@ const REMEMBERED: usize = 32;
 /// The files of images that were made last, by the settings that they were made from: an image is fetched in many pieces,
 /// and its files cost most of what a piece costs.
 #[derive(Default)]
-pub(crate) struct Networks(Mutex<VecDeque<(String, Arc<[File]>)>>);
+pub(super) struct KeyfileCache(Mutex<VecDeque<(String, Arc<[File]>)>>);
 
-impl Networks {
+impl KeyfileCache {
     fn get(&self, settings: &str) -> Option<Arc<[File]>> {
         let known = self.0.lock();
         known.iter().find(|(known, _)| known == settings).map(|(_, files)| Arc::clone(files))
@@ -36,7 +37,7 @@ impl Networks {
     }
 }
 
-impl Service {
+impl InfraEnvs {
     /// Judges the networks of a request.
     pub(crate) async fn check_networks(
         &self,
@@ -53,13 +54,13 @@ impl Service {
         if settings.is_empty() {
             return Ok(Arc::default());
         }
-        if let Some(files) = self.0.networks.get(settings) {
+        if let Some(files) = self.keyfiles.get(settings) {
             return Ok(files);
         }
         let hosts = hosts(settings)?;
         let made = blocking(move || medium::files(&hosts)).await?;
         let files: Arc<[File]> = made.map_err(Refusal::invalid)?.into();
-        self.0.networks.put(settings, &files);
+        self.keyfiles.put(settings, &files);
         Ok(files)
     }
 
@@ -69,7 +70,7 @@ impl Service {
         if settings.is_empty() {
             return Ok(None);
         }
-        let least = &self.settings().versions.min_version_for_nmstate_service;
+        let least = &self.settings.versions.min_version_for_nmstate_service;
         let form = form(&record.infra_env.openshift_version, least);
         let hosts = hosts(settings)?;
         let made = blocking(move || published::files(&hosts, form)).await?;
@@ -130,7 +131,7 @@ mod tests {
 
     #[test]
     fn the_last_ones_are_remembered() {
-        let networks = Networks::default();
+        let networks = KeyfileCache::default();
         let files: Arc<[File]> = Arc::default();
         for number in 0..=REMEMBERED {
             networks.put(&number.to_string(), &files);

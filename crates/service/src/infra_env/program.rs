@@ -15,15 +15,16 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha512};
 use tokio_util::io::ReaderStream;
 
+use super::InfraEnvs;
+use crate::Error;
 use crate::file::File;
-use crate::{Error, Service};
 
 /// Path under which the service gives out the program of an architecture.
 pub const PATH: &str = "/assisted-host/";
 
 /// Programs by their file; hashed again when the file is another one.
 #[derive(Default)]
-pub(crate) struct Programs(Arc<Mutex<HashMap<PathBuf, (Mark, String)>>>);
+pub(super) struct HostPrograms(Arc<Mutex<HashMap<PathBuf, (Mark, String)>>>);
 
 /// What tells one state of a file from another.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,7 +33,7 @@ struct Mark {
     modified: Option<SystemTime>,
 }
 
-impl Service {
+impl InfraEnvs {
     /// Where hosts fetch their program, and its SHA-512 in hexadecimal.
     pub(crate) async fn host_program(
         &self,
@@ -40,7 +41,7 @@ impl Service {
     ) -> Result<(String, String), Error> {
         let name = machine(architecture);
         let path = self.program_path(name)?;
-        let known = Arc::clone(&self.0.programs.0);
+        let known = Arc::clone(&self.programs.0);
         let sha512 = tokio::task::spawn_blocking(move || sha512(&path, &known))
             .await
             .map_err(Error::internal)?
@@ -50,7 +51,7 @@ impl Service {
 
     /// Where hosts fetch their program.
     pub(crate) fn program_url(&self, architecture: ImageCpuArchitecture) -> String {
-        let base = self.settings().http.service_base_url.trim_end_matches('/');
+        let base = self.settings.http.service_base_url.trim_end_matches('/');
         format!("{base}{PATH}{}", machine(architecture))
     }
 
@@ -75,7 +76,7 @@ impl Service {
     }
 
     fn program_path(&self, machine: &str) -> Result<PathBuf, Error> {
-        let given = &self.settings().images.host_programs_dir;
+        let given = &self.settings.images.host_programs_dir;
         let dir = if given.is_empty() {
             let own = std::env::current_exe().map_err(Error::internal)?;
             own.parent().map(Path::to_path_buf).unwrap_or_default()

@@ -4,9 +4,9 @@ use assisted_store::InfraEnvFilter;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use assisted_wire::infra_env::{InfraEnv, InfraEnvList};
 
-use super::no_infra_env;
+use super::{InfraEnvs, no_infra_env};
 use crate::fault::broken;
-use crate::{Caller, Error, Service, TokenResource};
+use crate::{Caller, Error, TokenResource};
 
 /// Which infra-envs to list.
 #[derive(Clone, Debug, Default)]
@@ -15,14 +15,14 @@ pub struct ListInfraEnvs {
     pub owner: Option<String>,
 }
 
-impl Service {
+impl InfraEnvs {
     /// One infra-env.
     ///
     /// # Errors
     ///
     /// 404 when there is none.
-    pub async fn get_infra_env(&self, _: &Caller, infra_env_id: InfraEnvId) -> Result<InfraEnv, Error> {
-        let found = self.known_infra_env(infra_env_id).await.map_err(broken)?;
+    pub async fn get(&self, _: &Caller, infra_env_id: InfraEnvId) -> Result<InfraEnv, Error> {
+        let found = self.database.known_infra_env(infra_env_id).await.map_err(broken)?;
         Ok(found.ok_or_else(|| no_infra_env(infra_env_id))?.record.infra_env.clone())
     }
 
@@ -31,14 +31,10 @@ impl Service {
     /// # Errors
     ///
     /// The database failed.
-    pub async fn list_infra_envs(
-        &self,
-        caller: &Caller,
-        query: ListInfraEnvs,
-    ) -> Result<InfraEnvList, Error> {
+    pub async fn list(&self, caller: &Caller, query: ListInfraEnvs) -> Result<InfraEnvList, Error> {
         let (user_name, org_id) = caller.lists();
         let filter = InfraEnvFilter { cluster_id: query.cluster_id, user_name, org_id };
-        let mut found = self.store().infra_envs(&filter).await?;
+        let mut found = self.database.reader().infra_envs(&filter).await?;
         if let Some(resource) = caller.resource {
             found.retain(|stored| resource == TokenResource::InfraEnv(stored.record.infra_env.id));
         }

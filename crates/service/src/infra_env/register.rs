@@ -9,32 +9,29 @@ use assisted_store::{Batch, Deleted};
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams};
 
+use super::InfraEnvs;
 use super::image::new_key;
 use crate::cluster::register::owner;
 use crate::fault::{Fault, attempt};
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl InfraEnvs {
     /// Registers an infra-env.
     ///
     /// # Errors
     ///
     /// 404 for a cluster that does not exist, else 400 with the first rule that the request breaks.
-    pub async fn register_infra_env(
-        &self,
-        caller: &Caller,
-        params: InfraEnvCreateParams,
-    ) -> Result<InfraEnv, Error> {
-        let fixed = &self.settings().clusters.infra_env_id;
+    pub async fn register(&self, caller: &Caller, params: InfraEnvCreateParams) -> Result<InfraEnv, Error> {
+        let fixed = &self.settings.clusters.infra_env_id;
         let id = if fixed.is_empty() {
             InfraEnvId::random()
         } else {
             fixed.parse().map_err(|error| Error::internal(format!("INFRA_ENV_ID is no UUID: {error}")))?
         };
-        attempt!(self, caller, self.try_register_infra_env(caller, id, &params))
+        attempt!(self.database, caller, self.try_register(caller, id, &params))
     }
 
-    async fn try_register_infra_env(
+    async fn try_register(
         &self,
         caller: &Caller,
         id: InfraEnvId,
@@ -46,19 +43,21 @@ impl Service {
             RefusalWithEvents::with_event(refusal, event)
         };
         // Only an id that the settings fix can be taken.
-        if !self.settings().clusters.infra_env_id.is_empty() && self.store().infra_env(id).await?.is_some() {
+        if !self.settings.clusters.infra_env_id.is_empty()
+            && self.database.reader().infra_env(id).await?.is_some()
+        {
             return Err(refuse(Refusal::conflict(format!("infraEnv {id} is already registered"))).into());
         }
         let cluster = match params.cluster_id {
-            Some(id) => self.store().cluster(id, Deleted::Hidden).await?,
+            Some(id) => self.database.reader().cluster(id, Deleted::Hidden).await?,
             None => None,
         };
         let new = NewInfraEnv {
-            new: New { id, now: self.now(), owner: owner(caller) },
+            new: New { id, now: self.database.now(), owner: owner(caller) },
             image_token_key: new_key(),
         };
         let record = cluster.as_ref().map(|cluster| &cluster.record);
-        let mut created = create(params, record, &self.offered(), &new).map_err(refuse)?;
+        let mut created = create(params, record, &self.available.policy(), &new).map_err(refuse)?;
         if let Err(error) = self.check_images(&created.record, params.static_network_config.as_ref()).await {
             return Err(match error {
                 Error::Refused(refusal) => refuse(refusal).into(),
@@ -73,7 +72,7 @@ impl Service {
             record.cluster.feature_usage = usage;
             batch.update_cluster(&record, cluster.version);
         }
-        self.0.database.commit(batch, &created.events, Some(caller.request_id), new.new.now).await?;
+        self.database.commit(batch, &created.events, Some(caller.request_id), new.new.now).await?;
         Ok(created.record.infra_env)
     }
 }

@@ -5,41 +5,41 @@ use assisted_store::{Deleted, Due, HostFilter};
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::{InfraEnv, InfraEnvUpdateParams};
 
-use super::no_infra_env;
+use super::{InfraEnvs, no_infra_env};
 use crate::fault::{Fault, attempt};
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl InfraEnvs {
     /// Changes an infra-env; a change makes a new image, and hosts are told of new time sources at their next poll. Its cluster
     /// shows what follows at once.
     ///
     /// # Errors
     ///
     /// 404 when there is none, 400 with the first rule that the request breaks, 500 when it does not fit its cluster.
-    pub async fn update_infra_env(
+    pub async fn update(
         &self,
         caller: &Caller,
         infra_env_id: InfraEnvId,
         params: InfraEnvUpdateParams,
     ) -> Result<InfraEnv, Error> {
-        attempt!(self, caller, self.try_update_infra_env(caller, infra_env_id, &params))
+        attempt!(self.database, caller, self.try_update(caller, infra_env_id, &params))
     }
 
-    async fn try_update_infra_env(
+    async fn try_update(
         &self,
         caller: &Caller,
         id: InfraEnvId,
         params: &InfraEnvUpdateParams,
     ) -> Result<InfraEnv, Fault> {
-        let stored = self.store().infra_env(id).await?.ok_or_else(|| no_infra_env(id))?;
+        let stored = self.database.reader().infra_env(id).await?.ok_or_else(|| no_infra_env(id))?;
         let mut work = match stored.record.infra_env.cluster_id {
-            Some(id) => self.load_cluster(id, Deleted::Hidden).await?,
+            Some(id) => self.database.load_cluster(id, Deleted::Hidden).await?,
             None => None,
         }
-        .unwrap_or_else(|| self.blank_work());
+        .unwrap_or_else(|| self.database.blank_work());
         work.request_id = Some(caller.request_id);
         let now = work.facts.now;
-        let mut updated = update(&stored.record, params, work.cluster(), &self.offered(), now)?;
+        let mut updated = update(&stored.record, params, work.cluster(), &self.available.policy(), now)?;
         if !updated.changed {
             return Ok(updated.record.infra_env);
         }
@@ -55,14 +55,14 @@ impl Service {
         if work.cluster().is_none() {
             // Each host that waits in it is judged by its time sources, and by itself.
             let filter = HostFilter { infra_env_id: Some(id), ..HostFilter::default() };
-            for row in self.store().hosts(&filter).await? {
+            for row in self.database.reader().hosts(&filter).await? {
                 if row.record.host.cluster_id.is_none() {
                     work.batch.mark_due(Due::Host(row.key), now);
                 }
             }
         }
         work.refresh_and_mark();
-        work.commit(self).await?;
+        work.commit(&self.database).await?;
         Ok(updated.record.infra_env)
     }
 }

@@ -6,47 +6,46 @@ use assisted_store::{Batch, Deleted};
 use assisted_wire::id::ClusterId;
 use jiff::Timestamp;
 
-use super::or_told;
-use crate::Service;
+use super::{Sweeper, or_told};
 use crate::fault::{Fault, retry_on_conflict};
 
-impl Service {
+impl Sweeper {
     /// Deregisters clusters that were last changed before, as their users would; returns how many were found.
     pub(super) async fn deregister_inactive_clusters(
         &self,
         before: Timestamp,
         limit: u32,
     ) -> Result<usize, Fault> {
-        let found = self.store().inactive_clusters(before, limit).await?;
+        let found = self.database.reader().inactive_clusters(before, limit).await?;
         for id in &found {
             // Whoever changes it meanwhile, such as the scheduler that judges its hosts, does not keep it for that.
-            or_told(id, retry_on_conflict!(self, self.deregister_inactive(*id, before)));
+            or_told(id, retry_on_conflict!(self.database, self.deregister_inactive(*id, before)));
         }
         Ok(found.len())
     }
 
     async fn deregister_inactive(&self, id: ClusterId, before: Timestamp) -> Result<(), Fault> {
-        let Some(mut work) = self.load_cluster(id, Deleted::Hidden).await? else { return Ok(()) };
+        let Some(mut work) = self.database.load_cluster(id, Deleted::Hidden).await? else { return Ok(()) };
         if work.cluster().is_some_and(|record| record.cluster.updated_at.0 >= before) {
             return Ok(());
         }
         work.events.push(catalogue::AFTER_INACTIVITY_CLUSTER_DEREGISTERED.of_cluster(id, &[]));
-        self.deregister(work, id).await
+        self.clusters.deregister_loaded(work, id).await
     }
 
     /// Asks for the end of clusters that were deregistered before, and deletes hosts; returns how many were found.
     pub(super) async fn delete_deregistered(&self, before: Timestamp, limit: u32) -> Result<usize, Fault> {
-        let clusters = self.store().deregistered_clusters(before, limit).await?;
+        let clusters = self.database.reader().deregistered_clusters(before, limit).await?;
         let mut batch = Batch::new();
         for cluster_id in &clusters {
-            batch.enqueue(&Action::DeleteCluster { cluster_id: *cluster_id }, self.now());
+            batch.enqueue(&Action::DeleteCluster { cluster_id: *cluster_id }, self.database.now());
         }
-        self.0.database.commit_silently(batch).await?;
-        let hosts = self.store().deregistered_hosts(before, limit).await?;
+        self.database.commit_silently(batch).await?;
+        let hosts = self.database.reader().deregistered_hosts(before, limit).await?;
         for (key, version) in &hosts {
             let mut batch = Batch::new();
             batch.purge_host(*key, *version);
-            or_told(key.host_id, self.0.database.commit_silently(batch).await.map_err(Fault::from));
+            or_told(key.host_id, self.database.commit_silently(batch).await.map_err(Fault::from));
         }
         Ok(clusters.len().max(hosts.len()))
     }

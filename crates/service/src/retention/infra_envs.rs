@@ -7,43 +7,42 @@ use assisted_store::HostFilter;
 use assisted_wire::id::InfraEnvId;
 use jiff::Timestamp;
 
-use super::or_told;
-use crate::Service;
+use super::{Sweeper, or_told};
 use crate::fault::{Fault, retry_on_conflict};
 
-impl Service {
+impl Sweeper {
     /// Removes infra-envs that were last changed before; returns how many were found.
     pub(super) async fn remove_unused_infra_envs(
         &self,
         before: Timestamp,
         limit: u32,
     ) -> Result<usize, Fault> {
-        let found = self.store().unused_infra_envs(before, limit).await?;
+        let found = self.database.reader().unused_infra_envs(before, limit).await?;
         for id in &found {
             // Whoever changes it meanwhile, such as the scheduler that judges its hosts, does not keep it for that.
-            or_told(id, retry_on_conflict!(self, self.remove_infra_env(*id, before)));
+            or_told(id, retry_on_conflict!(self.database, self.remove_infra_env(*id, before)));
         }
         Ok(found.len())
     }
 
     async fn remove_infra_env(&self, id: InfraEnvId, before: Timestamp) -> Result<(), Fault> {
-        let Some(stored) = self.store().infra_env(id).await? else { return Ok(()) };
+        let Some(stored) = self.database.reader().infra_env(id).await? else { return Ok(()) };
         let infra_env = &stored.record.infra_env;
         if infra_env.updated_at.0 >= before {
             return Ok(());
         }
-        let mut work = self.blank_work();
+        let mut work = self.database.blank_work();
         let filter = HostFilter { infra_env_id: Some(id), ..HostFilter::default() };
-        for row in self.store().hosts(&filter).await? {
+        for row in self.database.reader().hosts(&filter).await? {
             let version = row.version;
-            work.add_stored(self.host_facts(row), version);
+            work.add_stored(self.database.host_facts(row), version);
         }
         work.events.extend(work.facts.hosts.iter().map(deregistered));
         let keys: Vec<_> = work.facts.hosts.iter().map(HostFacts::key).collect();
         keys.into_iter().for_each(|key| work.remove_host(key));
         work.remove_infra_env(id, stored.version);
         work.events.push(catalogue::INFRA_ENV_DEREGISTERED.of_infra_env(id, infra_env.cluster_id, &[]));
-        work.commit(self).await?;
+        work.commit(&self.database).await?;
         Ok(())
     }
 }

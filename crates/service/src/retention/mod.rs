@@ -7,14 +7,17 @@
 mod clusters;
 mod infra_envs;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use assisted_config::Retention;
+use assisted_config::{Retention, Settings};
 use assisted_store::{Batch, Due, LeasedItem, Sweep};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::Service;
+use crate::cluster::Clusters;
+use crate::database::Database;
 use crate::fault::Fault;
+use crate::service::Parts;
 
 /// So many go at once.
 const STEP: usize = 20;
@@ -74,29 +77,36 @@ impl Rule {
     }
 }
 
-impl Service {
+/// Sweeps.
+pub(crate) struct Sweeper {
+    database: Arc<Database>,
+    settings: Arc<Settings>,
+    clusters: Clusters,
+}
+
+impl Sweeper {
+    pub(crate) fn new(parts: &Parts, clusters: Clusters) -> Self {
+        Self { database: Arc::clone(&parts.database), settings: Arc::clone(&parts.settings), clusters }
+    }
+
     /// Sets when each kind is looked for first, unless another start has set it earlier.
-    pub(crate) async fn plan_sweeps(&self) -> Result<(), Fault> {
+    pub(crate) async fn plan(&self) -> Result<(), Fault> {
         let mut batch = Batch::new();
         for sweep in Sweep::ALL {
-            let rule = Rule::of(&self.settings().retention, sweep);
+            let rule = Rule::of(&self.settings.retention, sweep);
             if rule.enabled {
-                batch.mark_due(Due::Sweep(sweep), later(self.now(), rule.pause(0)));
+                batch.mark_due(Due::Sweep(sweep), later(self.database.now(), rule.pause(0)));
             } else {
                 batch.clear_due(Due::Sweep(sweep));
             }
         }
-        Ok(self.0.database.commit_silently(batch).await?)
+        Ok(self.database.commit_silently(batch).await?)
     }
 
     /// Lets a few things of a kind go, and sets when to look again.
-    pub(crate) async fn sweep_due(
-        &self,
-        taken: &LeasedItem,
-        sweep: Sweep,
-    ) -> Result<Option<Timestamp>, Fault> {
-        let rule = Rule::of(&self.settings().retention, sweep);
-        let (now, mut next) = (self.now(), None);
+    pub(crate) async fn run(&self, taken: &LeasedItem, sweep: Sweep) -> Result<Option<Timestamp>, Fault> {
+        let rule = Rule::of(&self.settings.retention, sweep);
+        let (now, mut next) = (self.database.now(), None);
         if rule.enabled {
             let (before, limit) = (earlier(now, rule.kept), u32::try_from(rule.step()).unwrap_or(0));
             let found = match sweep {
@@ -108,7 +118,7 @@ impl Service {
         }
         let mut batch = Batch::new();
         batch.finish_due(taken, next);
-        self.0.database.commit_silently(batch).await?;
+        self.database.commit_silently(batch).await?;
         Ok(next)
     }
 }

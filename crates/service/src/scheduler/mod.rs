@@ -5,7 +5,6 @@
 //! says when the clock alone could change anything, and that is when it is due next. In between nothing is done. What is written
 //! and that the row is given back stand in one transaction.
 
-mod list;
 mod quiet;
 
 use std::sync::Arc;
@@ -16,15 +15,17 @@ use assisted_reconcile::{self as reconcile, Driver, Ending, Failure, Outcome, Po
 use assisted_store::{Batch, Deleted, Due, LeasedItem};
 use jiff::Timestamp;
 use tokio::sync::Notify;
-use uuid::Uuid;
 
+use crate::Error;
+use crate::database::Database;
 use crate::error::passing;
 use crate::fault::{Fault, Retries};
 use crate::mark_watch::MarkWatch;
 use crate::off_thread::off_thread_if;
 use crate::pace;
+use crate::retention::Sweeper;
 use crate::unit_of_work::UnitOfWork;
-use crate::{Error, Service};
+
 use quiet::Quiet;
 
 /// Rows that are worked on at the same time.
@@ -35,8 +36,6 @@ const TIME_LIMIT: Duration = Duration::from_secs(300);
 /// What is remembered between attempts.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
-    /// Shown to people who look into the table of due work.
-    name: String,
     woken: Notify,
     quiet: Quiet,
     status: Arc<Status>,
@@ -44,12 +43,7 @@ pub(crate) struct Scheduler {
 
 impl Default for Scheduler {
     fn default() -> Self {
-        Self {
-            name: format!("{}-{}", std::process::id(), Uuid::new_v4().simple()),
-            woken: Notify::new(),
-            quiet: Quiet::default(),
-            status: Arc::new(Status::new("due")),
-        }
+        Self { woken: Notify::new(), quiet: Quiet::default(), status: Arc::new(Status::new("due")) }
     }
 }
 
@@ -62,11 +56,6 @@ impl Scheduler {
     /// Forgets what needs no attention any more.
     pub(crate) fn tidy(&self, now: Timestamp) {
         self.quiet.tidy(now);
-    }
-
-    /// The name of this process, for the tables of work.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
     }
 
     /// What the driver does.
@@ -110,53 +99,53 @@ impl reconcile::Row for DueRow {
 }
 
 /// The table of due work.
-#[derive(Clone)]
 pub(crate) struct DueQueue {
-    service: Service,
+    database: Arc<Database>,
+    sweeper: Arc<Sweeper>,
+    scheduler: Arc<Scheduler>,
+    /// The name of this process, for the table.
+    owner: Arc<str>,
     marks: MarkWatch,
 }
 
-impl Service {
-    /// The driver of due work.
-    pub(crate) fn due_driver(&self) -> Driver<DueQueue, DueQueue> {
-        let marks = MarkWatch::new(self.store().due_marks());
-        let queue = Arc::new(DueQueue { service: self.clone(), marks });
-        let policy = Policy { at_once: AT_ONCE, time_limit: TIME_LIMIT, ..pace::policy() };
-        Driver::new(Arc::clone(&queue), queue, policy, Arc::clone(&self.0.scheduler.status))
-    }
-
-    /// Takes up what another process had begun, and plans what comes up from time to time.
-    pub(crate) async fn begin(&self) -> Result<(), Fault> {
-        self.0.database.free_leases(self.now()).await?;
-        self.plan_sweeps().await
-    }
+/// The driver of due work.
+pub(crate) fn driver(
+    database: &Arc<Database>,
+    sweeper: Arc<Sweeper>,
+    scheduler: Arc<Scheduler>,
+    owner: Arc<str>,
+) -> Driver<DueQueue, DueQueue> {
+    let marks = MarkWatch::new(database.reader().due_marks());
+    let status = Arc::clone(&scheduler.status);
+    let queue = Arc::new(DueQueue { database: Arc::clone(database), sweeper, scheduler, owner, marks });
+    let policy = Policy { at_once: AT_ONCE, time_limit: TIME_LIMIT, ..pace::policy() };
+    Driver::new(Arc::clone(&queue), queue, policy, status)
 }
 
 impl reconcile::Queue for DueQueue {
     type Row = DueRow;
 
     fn now(&self) -> Timestamp {
-        self.service.now()
+        self.database.now()
     }
 
     async fn take(&self, limit: usize) -> Result<reconcile::Batch<DueRow>, Failure> {
         self.marks.note();
-        let Service(inner) = &self.service;
         let (now, most) = (self.now(), u32::try_from(limit).unwrap_or(u32::MAX));
-        let taken = inner.database.take_due(inner.scheduler.name(), now, most, pace::LEASE).await;
+        let taken = self.database.take_due(&self.owner, now, most, pace::LEASE).await;
         let taken = taken.map_err(|error| passing(&error))?;
         let more = taken.len() >= limit;
         let mut calm = Batch::new();
         let mut rows = Vec::with_capacity(taken.len());
         for taken in taken {
-            match inner.scheduler.quiet.next_at(&taken, now) {
+            match self.scheduler.quiet.next_at(&taken, now) {
                 Some(next) => drop(calm.finish_due(&taken, Some(next))),
                 None => rows.push(DueRow(taken)),
             }
         }
         if !calm.is_empty() {
             // Those that are not given back are due again when their leases run out; the others must not wait for that.
-            if let Err(error) = inner.database.commit_silently(calm).await {
+            if let Err(error) = self.database.commit_silently(calm).await {
                 tracing::error!(error = %chain(&error), "rows of which nothing changed can't be given back");
             }
         }
@@ -164,12 +153,12 @@ impl reconcile::Queue for DueQueue {
     }
 
     async fn next_at(&self) -> Result<Option<Timestamp>, Failure> {
-        self.service.store().next_due_at().await.map_err(|error| passing(&error))
+        self.database.reader().next_due_at().await.map_err(|error| passing(&error))
     }
 
     async fn keep(&self, row: &DueRow) -> Result<bool, Failure> {
         let until = self.now().checked_add(pace::LEASE).unwrap_or(Timestamp::MAX);
-        self.service.0.database.keep_due(&row.0, until).await.map_err(|error| passing(&error))
+        self.database.keep_due(&row.0, until).await.map_err(|error| passing(&error))
     }
 
     async fn settle(&self, row: &DueRow, ending: Ending) -> Result<(), Failure> {
@@ -181,11 +170,11 @@ impl reconcile::Queue for DueQueue {
             Ending::SetAside { error, retry_at } => batch.set_due_aside(&row.0, error, self.now(), retry_at),
             Ending::GivenBack => batch.finish_due(&row.0, Some(self.now())),
         };
-        self.service.0.database.commit_silently(batch).await.map_err(|error| passing(&error))
+        self.database.commit_silently(batch).await.map_err(|error| passing(&error))
     }
 
     async fn marked(&self) -> bool {
-        self.marks.marked(&self.service.0.scheduler.woken).await
+        self.marks.marked(&self.scheduler.woken).await
     }
 }
 
@@ -195,7 +184,7 @@ impl reconcile::Reconciler for DueQueue {
     async fn reconcile(&self, row: &DueRow) -> Result<Outcome, Failure> {
         let mut tries = Retries::default();
         let error = loop {
-            match Box::pin(self.service.refresh_due(&row.0)).await {
+            match Box::pin(self.refresh_due(&row.0)).await {
                 Ok(next) => return Ok(next.map_or(Outcome::Done, Outcome::After)),
                 Err(Fault::Conflict(what)) => {
                     if let Err(error) = tries.again(what).await {
@@ -210,27 +199,29 @@ impl reconcile::Reconciler for DueQueue {
     }
 }
 
-impl Service {
+impl DueQueue {
     /// Decides anew about what is due; returns when it is due next.
     async fn refresh_due(&self, taken: &LeasedItem) -> Result<Option<Timestamp>, Fault> {
         let loaded = match taken.due {
-            Due::Cluster(id) => self.load_cluster(id, Deleted::Hidden).await?,
-            Due::Host(key) => self.load_host_alone(key).await?.filter(|work| work.cluster().is_none()),
-            Due::Sweep(sweep) => return self.sweep_due(taken, sweep).await,
+            Due::Cluster(id) => self.database.load_cluster(id, Deleted::Hidden).await?,
+            Due::Host(key) => {
+                self.database.load_host_alone(key).await?.filter(|work| work.cluster().is_none())
+            }
+            Due::Sweep(sweep) => return self.sweeper.run(taken, sweep).await,
         };
         let Some(work) = loaded else {
             // Gone, or due with its cluster.
             let mut batch = Batch::new();
             batch.finish_due(taken, None);
-            self.0.database.commit_silently(batch).await?;
-            self.0.scheduler.quiet.forget(taken.due);
+            self.database.commit_silently(batch).await?;
+            self.scheduler.quiet.forget(taken.due);
             return Ok(None);
         };
         let is_large = work.snapshot_bytes() >= LARGE;
         let (mut work, next) = off_thread_if(is_large, work, UnitOfWork::refresh).await?;
         work.batch.finish_due(taken, next);
-        let facts = work.commit(self).await?;
-        self.0.scheduler.quiet.remember(taken, &facts, next, self.cache());
+        let facts = work.commit(&self.database).await?;
+        self.scheduler.quiet.remember(taken, &facts, next, self.database.cache());
         Ok(next)
     }
 }

@@ -37,7 +37,7 @@ async fn changes_of_users(database: Database) {
     let (id, hosts) = (ready.id, &ready.hosts);
     let change = async |body: Value| {
         let params = serde_json::from_value(body).unwrap();
-        let answer = Box::pin(lab.service.update_cluster(&lab.caller, id, params)).await.unwrap();
+        let answer = Box::pin(lab.service.clusters().update(&lab.caller, id, params)).await.unwrap();
         let read = lab.get_cluster(id).await;
         assert_eq!((answer.status, &answer.validations_info), (read.status, &read.validations_info));
         read
@@ -50,7 +50,7 @@ async fn changes_of_users(database: Database) {
 
     let rename = async |name: &str| {
         let params = serde_json::from_value(json!({"host_name": name})).unwrap();
-        let answer = lab.service.update_host(&lab.caller, hosts[0], params).await.unwrap();
+        let answer = lab.service.hosts().update(&lab.caller, hosts[0], params).await.unwrap();
         (answer.status, lab.get(hosts[0]).await, lab.get(hosts[1]).await, lab.get_cluster(id).await)
     };
     let (answer, own, other, cluster) = rename("node-2").await;
@@ -64,11 +64,11 @@ async fn changes_of_users(database: Database) {
     assert_eq!((answer, own.status, other.status), (HostStatus::Known, HostStatus::Known, HostStatus::Known));
     assert_eq!(cluster.status, ClusterStatus::Ready);
 
-    let disabled = lab.service.disable_host(&lab.caller, hosts[0]).await.unwrap();
+    let disabled = lab.service.hosts().disable(&lab.caller, hosts[0]).await.unwrap();
     assert_eq!(disabled.status, HostStatus::Disabled);
     let cluster = lab.get_cluster(id).await;
     assert_eq!((cluster.status, cluster.enabled_host_count), (ClusterStatus::Insufficient, 2));
-    lab.service.enable_host(&lab.caller, hosts[0]).await.unwrap();
+    lab.service.hosts().enable(&lab.caller, hosts[0]).await.unwrap();
     assert_eq!(lab.get(hosts[0]).await.status, HostStatus::Discovering);
 }
 
@@ -79,7 +79,7 @@ async fn changes_at_the_same_time(database: Database) {
     let ready = lab.ready().await;
     let rename = async |host: usize, name: String| {
         let params = serde_json::from_value(json!({"host_name": name})).unwrap();
-        lab.service.update_host(&lab.caller, ready.hosts[host], params).await.unwrap();
+        lab.service.hosts().update(&lab.caller, ready.hosts[host], params).await.unwrap();
     };
     for round in 0..10 {
         let name = format!("same-{round}");
@@ -109,13 +109,13 @@ async fn hosts_that_come_and_go(database: Database) {
     assert_eq!(count().await, (ClusterStatus::Ready, 3, 3));
 
     let params = BindHostParams { cluster_id: ready.id };
-    lab.service.bind_host(&lab.caller, waiting, params).await.unwrap();
+    lab.service.hosts().bind(&lab.caller, waiting, params).await.unwrap();
     assert_eq!(lab.get(waiting).await.status, HostStatus::Binding);
     assert_eq!(count().await, (ClusterStatus::Insufficient, 4, 3));
     // It boots the cluster's own image.
     lab.register(pool.id, waiting.host_id).await.unwrap();
     assert_eq!(lab.get(waiting).await.status, HostStatus::Discovering);
-    lab.service.unbind_host(&lab.caller, waiting).await.unwrap();
+    lab.service.hosts().unbind(&lab.caller, waiting).await.unwrap();
     assert_eq!(lab.get(waiting).await.status, HostStatus::Unbinding);
     assert_eq!(count().await, (ClusterStatus::Ready, 3, 3));
 
@@ -124,7 +124,7 @@ async fn hosts_that_come_and_go(database: Database) {
     lab.register(again.infra_env_id, again.host_id).await.unwrap();
     assert_eq!(lab.get(again).await.status, HostStatus::Discovering);
     assert_eq!(count().await, (ClusterStatus::Insufficient, 3, 0));
-    lab.service.deregister_host(&lab.caller, again).await.unwrap();
+    lab.service.hosts().deregister(&lab.caller, again).await.unwrap();
     assert_eq!(count().await, (ClusterStatus::Insufficient, 2, 0));
 }
 
@@ -161,15 +161,15 @@ async fn progress_to_the_end(database: Database) {
 
     for stage in FinalizingStage::ALL {
         let params = serde_json::from_value(json!({"finalizing_stage": stage})).unwrap();
-        lab.service.update_cluster_finalizing_progress(&lab.caller, id, params).await.unwrap();
+        lab.service.clusters().update_finalizing_progress(&lab.caller, id, params).await.unwrap();
         let shown = lab.get_cluster(id).await.progress.unwrap();
         assert_eq!(shown.finalizing_stage, Some(*stage));
     }
-    lab.service.upload_cluster_ingress_cert(&lab.caller, id, CA).await.unwrap();
-    for operator in lab.service.list_of_cluster_operators(&lab.caller, id, None).await.unwrap().0 {
+    lab.service.files().upload_cluster_ingress_cert(&lab.caller, id, CA).await.unwrap();
+    for operator in lab.service.clusters().list_operators(&lab.caller, id, None).await.unwrap().0 {
         let report = json!({"name": operator.name, "status": "available", "status_info": "fine"});
         let report = serde_json::from_value(report).unwrap();
-        lab.service.report_monitored_operator_status(&lab.caller, id, report).await.unwrap();
+        lab.service.clusters().report_monitored_operator_status(&lab.caller, id, report).await.unwrap();
     }
     let cluster = lab.get_cluster(id).await;
     assert_eq!((cluster.status, percentage(&cluster)), (ClusterStatus::Installed, 100));
@@ -178,7 +178,7 @@ async fn progress_to_the_end(database: Database) {
 async fn a_day2_host_starts_over(database: Database) {
     let mut lab = Lab::simulating(&database).await;
     let ready = lab.installed().await;
-    lab.service.transform_cluster_to_adding_hosts(&lab.caller, ready.id).await.unwrap();
+    lab.service.clusters().transform_to_adding_hosts(&lab.caller, ready.id).await.unwrap();
     let host = lab.host(ready.hosts[0].infra_env_id).await;
     lab.tell_all(host, 4).await;
     lab.until_told(host, StepType::ApiVipConnectivityCheck).await;
@@ -187,13 +187,13 @@ async fn a_day2_host_starts_over(database: Database) {
     lab.until(host, HostStatus::Known).await;
     lab.stop_background().await;
 
-    lab.service.install_host(&lab.caller, host).await.unwrap();
+    lab.service.hosts().install(&lab.caller, host).await.unwrap();
     assert_eq!(lab.get(host).await.status, HostStatus::Installing);
     for stage in lab.get(host).await.progress_stages.unwrap() {
         lab.reach(host, stage).await;
     }
     assert_eq!(lab.get(host).await.status, HostStatus::AddedToExistingCluster);
-    lab.service.reset_host(&lab.caller, host).await.unwrap();
+    lab.service.hosts().reset(&lab.caller, host).await.unwrap();
     assert_eq!(lab.get(host).await.status, HostStatus::ResettingPendingUserAction);
     lab.register(host.infra_env_id, host.host_id).await.unwrap();
     assert_eq!(lab.get(host).await.status, HostStatus::Discovering);
@@ -209,7 +209,7 @@ async fn a_pool_hears_of_its_time_sources(database: Database) {
     let known = lab.until(host, HostStatus::KnownUnbound).await;
     assert!(!known.validations_info.contains("ntp-synced"), "{}", known.validations_info);
     let params = serde_json::from_value(json!({"additional_ntp_sources": "time.example.com"})).unwrap();
-    lab.service.update_infra_env(&lab.caller, pool.id, params).await.unwrap();
+    lab.service.infra_envs().update(&lab.caller, pool.id, params).await.unwrap();
     lab.until_host(host, "judged", |host| host.validations_info.contains("ntp-synced")).await;
     lab.stop().await;
 }

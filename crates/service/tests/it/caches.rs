@@ -13,7 +13,7 @@ async fn a_commit_past_the_use_cases(database: Database) {
     let lab = Lab::start(&database).await;
     let infra_env = lab.infra_env(None).await;
     let name = async || {
-        let found = lab.service.get_infra_env(&lab.caller, infra_env.id).await.unwrap();
+        let found = lab.service.infra_envs().get(&lab.caller, infra_env.id).await.unwrap();
         found.name
     };
     // The second reading is answered by the cache.

@@ -39,12 +39,12 @@ fn bare_metal() -> Value {
 impl Lab {
     async fn give_role(&self, host: HostKey, role: HostRole) {
         let params = serde_json::from_value(json!({"host_role": role})).unwrap();
-        self.service.update_host(&self.caller, host, params).await.unwrap();
+        self.service.hosts().update(&self.caller, host, params).await.unwrap();
     }
 
     /// What the cluster would be installed with, by the names of the files.
     async fn rendered(&self, id: ClusterId) -> BTreeMap<String, String> {
-        let archive = content(self.service.render_cluster(&self.caller, id).await.unwrap()).await;
+        let archive = content(self.service.clusters().render(&self.caller, id).await.unwrap()).await;
         let mut archive = tar::Archive::new(archive.as_slice());
         let read = |entry: std::io::Result<tar::Entry<'_, &[u8]>>| {
             let (mut entry, mut text) = (entry.unwrap(), String::new());
@@ -81,13 +81,13 @@ async fn a_master_too_many(database: Database) {
         lab.give_role(*host, HostRole::Master).await;
     }
     assert_eq!(lab.get_cluster(id).await.status, ClusterStatus::Insufficient);
-    lab.service.disable_host(&lab.caller, hosts[0]).await.unwrap();
+    lab.service.hosts().disable(&lab.caller, hosts[0]).await.unwrap();
     assert_eq!(lab.get_cluster(id).await.status, ClusterStatus::Ready);
     let config = without(&lab.rendered(id).await, hosts[0], "node-1");
     let listed = config["platform"]["baremetal"]["hosts"].as_array().unwrap();
     let names: Vec<_> = listed.iter().map(|host| host["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["node-2", "node-3", "node-4"]);
-    let shown = lab.service.get_cluster_install_config(&lab.caller, id).await.unwrap();
+    let shown = lab.service.clusters().get_install_config(&lab.caller, id).await.unwrap();
     assert_eq!(serde_json::from_str::<Value>(shown.expose()).unwrap(), config);
     lab.stop().await;
 }
@@ -99,7 +99,7 @@ async fn a_worker_where_nodes_choose_addresses(database: Database) {
     let (id, hosts) = four_hosts(&lab, more).await;
     site.release(version(&lab.get_cluster(id).await), oci::OPENSHIFT_INSTALL).await;
     lab.give_role(hosts[2], HostRole::Worker).await;
-    lab.service.disable_host(&lab.caller, hosts[2]).await.unwrap();
+    lab.service.hosts().disable(&lab.caller, hosts[2]).await.unwrap();
     lab.until_cluster(id, "ready", |cluster| cluster.status == ClusterStatus::Ready).await;
     let files = lab.rendered(id).await;
     let config = without(&files, hosts[2], "node-3");
@@ -128,7 +128,7 @@ async fn the_one_that_was_bootstrap(database: Database) {
         }
     }
     let (was, name) = was.unwrap();
-    let disabled = lab.service.disable_host(&lab.caller, was).await.unwrap();
+    let disabled = lab.service.hosts().disable(&lab.caller, was).await.unwrap();
     assert!(!disabled.bootstrap);
     lab.until_cluster(id, "ready with the others", ready).await;
     site.release(version(&lab.get_cluster(id).await), oci::OPENSHIFT_INSTALL).await;

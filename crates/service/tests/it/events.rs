@@ -28,7 +28,7 @@ async fn told_and_listed(database: Database) {
         "name": "mine", "cluster_id": cluster.id, "severity": "critical", "message": "100% done",
         "event_time": "2000-01-01T00:00:00Z", "props": "not json",
     });
-    lab.service.trigger_event(&lab.caller, serde_json::from_value(event).unwrap()).await.unwrap();
+    lab.service.events().trigger(&lab.caller, serde_json::from_value(event).unwrap()).await.unwrap();
 
     let of_cluster = || ListEvents { cluster_id: Some(cluster.id), ..ListEvents::default() };
     let all = lab.events(of_cluster()).await;
@@ -55,7 +55,7 @@ async fn with_every_filter(database: Database) {
     let infra_env = lab.infra_env(Some(cluster)).await.id;
     let (live, gone) = (lab.host(infra_env).await.host_id, lab.host(infra_env).await.host_id);
     let deleted = HostKey { infra_env_id: infra_env, host_id: gone };
-    lab.service.deregister_host(&lab.caller, deleted).await.unwrap();
+    lab.service.hosts().deregister(&lab.caller, deleted).await.unwrap();
     for (name, severity, category, ids) in [
         ("cluster", "info", "user", json!({"cluster_id": cluster})),
         ("live", "error", "user", json!({"cluster_id": cluster, "host_id": live, "infra_env_id": infra_env})),
@@ -76,7 +76,7 @@ async fn with_every_filter(database: Database) {
         for (member, id) in ids.as_object().unwrap() {
             event[member] = id.clone();
         }
-        lab.service.trigger_event(&lab.caller, serde_json::from_value(event).unwrap()).await.unwrap();
+        lab.service.events().trigger(&lab.caller, serde_json::from_value(event).unwrap()).await.unwrap();
     }
     let own = ["cluster", "live", "gone", "metrics", "pool", "free"];
     let none = ListEvents::default;
@@ -153,7 +153,7 @@ async fn with_every_filter(database: Database) {
     assert_eq!(lab.events(second).await.events.0, forth[1..2]);
 
     // What is gone keeps its events.
-    lab.service.deregister_cluster(&lab.caller, cluster).await.unwrap();
+    lab.service.clusters().deregister(&lab.caller, cluster).await.unwrap();
     assert_eq!(lab.events(mine()).await.total, 3);
     lab.stop().await;
 }
@@ -165,7 +165,7 @@ async fn seldom(database: Database) {
     lab.host(infra_env.id).await;
     let told = async || {
         assert_eq!(
-            refusal(lab.service.deregister_infra_env(&lab.caller, infra_env.id).await).0,
+            refusal(lab.service.infra_envs().deregister(&lab.caller, infra_env.id).await).0,
             RefusalKind::Invalid
         );
         let of_infra_env = ListEvents { infra_env_id: Some(infra_env.id), ..ListEvents::default() };
@@ -183,7 +183,7 @@ async fn of_one_resource(database: Database) {
     let (one, other) = (lab.infra_env(None).await, lab.infra_env(None).await);
     let host: HostKey = lab.host(one.id).await;
     let caller = Caller { resource: Some(TokenResource::InfraEnv(one.id)), ..Caller::admin(Uuid::new_v4()) };
-    let list = |query| lab.service.list_events(&caller, query);
+    let list = |query| lab.service.events().list(&caller, query);
     let of = |infra_env_id| ListEvents { infra_env_id: Some(infra_env_id), ..ListEvents::default() };
     assert!(list(of(one.id)).await.unwrap().total > 0);
     assert_eq!(refusal(list(of(other.id)).await), (RefusalKind::NotFound, "Object Not Found".to_owned()));
@@ -191,8 +191,10 @@ async fn of_one_resource(database: Database) {
     let of_hosts = |ids: &[HostId]| ListEvents { host_ids: Some(ids.to_vec()), ..ListEvents::default() };
     assert!(list(of_hosts(&[host.host_id])).await.unwrap().total > 0);
     assert_eq!(refusal(list(of_hosts(&[host.host_id, HostId::random()])).await).0, RefusalKind::NotFound);
-    assert!(lab.service.token_generation(TokenResource::InfraEnv(one.id)).await.unwrap().is_some());
-    lab.service.deregister_infra_env(&lab.caller, other.id).await.unwrap();
-    assert!(lab.service.token_generation(TokenResource::InfraEnv(other.id)).await.unwrap().is_none());
+    assert!(lab.service.access().token_generation(TokenResource::InfraEnv(one.id)).await.unwrap().is_some());
+    lab.service.infra_envs().deregister(&lab.caller, other.id).await.unwrap();
+    assert!(
+        lab.service.access().token_generation(TokenResource::InfraEnv(other.id)).await.unwrap().is_none()
+    );
     lab.stop().await;
 }

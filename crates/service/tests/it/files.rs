@@ -36,11 +36,11 @@ impl Lab {
     }
 
     async fn file(&self, id: ClusterId, name: &str) -> Result<(String, String), Error> {
-        Ok(text(self.service.download_cluster_files(&self.caller, id, name).await?).await)
+        Ok(text(self.service.files().download_cluster_files(&self.caller, id, name).await?).await)
     }
 
     async fn credential(&self, id: ClusterId, name: &str) -> Result<(String, String), Error> {
-        Ok(text(self.service.download_cluster_credentials(&self.caller, id, name).await?).await)
+        Ok(text(self.service.files().download_cluster_credentials(&self.caller, id, name).await?).await)
     }
 }
 
@@ -85,27 +85,30 @@ async fn ignition_of_a_host(database: Database) {
     let alone = lab.host(lab.infra_env(None).await.id).await;
     let name = format!("master-{}.ign", host.host_id);
     lab.put(id, &name, r#"{"ignition":{}}"#).await;
-    assert_eq!(refusal(lab.service.get_host_ignition(&lab.caller, host).await).0, RefusalKind::Conflict);
+    assert_eq!(
+        refusal(lab.service.files().get_host_ignition(&lab.caller, host).await).0,
+        RefusalKind::Conflict
+    );
     let lab = in_status(&database, lab, id, ClusterStatus::Installing).await;
-    let file = lab.service.download_host_ignition(&lab.caller, host).await.unwrap();
+    let file = lab.service.files().download_host_ignition(&lab.caller, host).await.unwrap();
     assert_eq!(text(file).await, pair(&name, r#"{"ignition":{}}"#));
-    let shown = lab.service.get_host_ignition(&lab.caller, host).await.unwrap();
+    let shown = lab.service.files().get_host_ignition(&lab.caller, host).await.unwrap();
     assert_eq!(shown.config, r#"{"ignition":{}}"#);
 
     let nobody = HostKey { infra_env_id: infra_env, host_id: HostId::random() };
     let missing = format!("host {} not found in infra env {infra_env}", nobody.host_id);
     assert_eq!(
-        refusal(lab.service.download_host_ignition(&lab.caller, nobody).await),
+        refusal(lab.service.files().download_host_ignition(&lab.caller, nobody).await),
         (RefusalKind::NotFound, missing)
     );
     let missing = format!("Cluster not found for host {} in infra env {}", alone.host_id, alone.infra_env_id);
     assert_eq!(
-        refusal(lab.service.get_host_ignition(&lab.caller, alone).await),
+        refusal(lab.service.files().get_host_ignition(&lab.caller, alone).await),
         (RefusalKind::NotFound, missing)
     );
     lab.service.blob().delete(&Key::new(format!("{id}/{name}")).unwrap()).await.unwrap();
     assert_eq!(
-        lab.service.get_host_ignition(&lab.caller, host).await.unwrap_err().kind(),
+        lab.service.files().get_host_ignition(&lab.caller, host).await.unwrap_err().kind(),
         RefusalKind::Internal
     );
     lab.stop().await;
@@ -116,7 +119,7 @@ async fn login(database: Database) {
     let id = lab.single_node().await.id;
     let credentials = |lab: &Lab| {
         let (service, caller) = (lab.service.clone(), lab.caller.clone());
-        async move { service.get_credentials(&caller, id).await }
+        async move { service.files().get_credentials(&caller, id).await }
     };
     let (kind, why) = refusal(credentials(&lab).await);
     assert_eq!(
@@ -137,7 +140,7 @@ async fn login(database: Database) {
     assert!(!format!("{given:?}").contains("aaaaa"));
     let lab = changed(&database, lab, id, |cluster| cluster.monitored_operators = None).await;
     assert_eq!(credentials(&lab).await.unwrap().console_url, "");
-    let nobody = lab.service.get_credentials(&lab.caller, ClusterId::random()).await;
+    let nobody = lab.service.files().get_credentials(&lab.caller, ClusterId::random()).await;
     assert_eq!(refusal(nobody).0, RefusalKind::NotFound);
     lab.stop().await;
 }
@@ -147,7 +150,7 @@ async fn ingress(database: Database) {
     let id = lab.single_node().await.id;
     let upload = |lab: &Lab, id: ClusterId, ca: &str| {
         let (service, caller, ca) = (lab.service.clone(), lab.caller.clone(), ca.to_owned());
-        async move { service.upload_cluster_ingress_cert(&caller, id, &ca).await }
+        async move { service.files().upload_cluster_ingress_cert(&caller, id, &ca).await }
     };
     assert_eq!(refusal(upload(&lab, ClusterId::random(), CA).await).0, RefusalKind::NotFound);
     let (kind, why) = refusal(upload(&lab, id, CA).await);
@@ -177,7 +180,7 @@ async fn ingress(database: Database) {
 async fn urls(database: Database) {
     let lab = Lab::start(&database).await;
     let infra_env_id = lab.infra_env(None).await.id;
-    let refused = lab.service.get_presigned_for_cluster_files(&lab.caller).await;
+    let refused = lab.service.files().get_presigned_for_cluster_files(&lab.caller).await;
     assert_eq!(
         refusal(refused),
         (RefusalKind::Invalid, "Failed to generate presigned URL: invalid backend".to_owned())
@@ -186,7 +189,7 @@ async fn urls(database: Database) {
         let (file_name, ipxe_script_type) = (name.to_owned(), kind.map(str::to_owned));
         let file = InfraEnvFile { infra_env_id, file_name, ipxe_script_type };
         let (service, caller) = (lab.service.clone(), lab.caller.clone());
-        async move { service.get_infra_env_presigned_file_url(&caller, file).await }
+        async move { service.files().get_infra_env_presigned_file_url(&caller, file).await }
     };
     let path = format!("/api/assisted-install/v2/infra-envs/{infra_env_id}/downloads/files");
     let plain = sign(infra_env_id, "discovery.ign", None).await.unwrap();

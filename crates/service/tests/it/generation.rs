@@ -109,7 +109,7 @@ async fn killed_in_the_middle(database: Database) {
     let generator = Scripted::new(&[End::Succeeds]);
     let lab = Lab::generating(&database, time, Arc::clone(&generator) as _).await;
     if database.address.starts_with("postgres") {
-        let actions = lab.service.list_cluster_actions(&lab.caller, id).await.unwrap().0;
+        let actions = lab.service.clusters().list_actions(&lab.caller, id).await.unwrap().0;
         assert_eq!((actions.len(), actions[0].action.as_str(), actions[0].attempts), (1, "generate", 1));
         // The lease of the dead runs out.
         lab.pass(11);
@@ -143,7 +143,7 @@ async fn done_again_after_failures(database: Database) {
     lab.install(id).await;
     for attempts in 1..=2 {
         let told = eventually("failed", async || {
-            let actions = lab.service.list_cluster_actions(&lab.caller, id).await.unwrap().0;
+            let actions = lab.service.clusters().list_actions(&lab.caller, id).await.unwrap().0;
             let calls = generator.calls();
             let failed =
                 actions.iter().find(|action| (action.attempts, i64::from(calls)) == (attempts, attempts));
@@ -205,7 +205,7 @@ async fn left_when_it_is_cancelled(database: Database) {
     let id = lab.ready().await.id;
     lab.install(id).await;
     generator.called.notified().await;
-    lab.service.cancel_installation(&lab.caller, id).await.unwrap();
+    lab.service.clusters().cancel_installation(&lab.caller, id).await.unwrap();
     // No lease runs out: time stands still.
     lab.until_idle(id).await;
     lab.until_cluster(id, "ready again", |cluster| cluster.status == ClusterStatus::Ready).await;

@@ -13,13 +13,13 @@ on_both_engines![shown_and_overridden, of_no_use_on_day_2];
 
 impl Lab {
     async fn install_config(&self, id: ClusterId) -> Value {
-        let text = self.service.get_cluster_install_config(&self.caller, id).await.unwrap();
+        let text = self.service.clusters().get_install_config(&self.caller, id).await.unwrap();
         assert!(!format!("{text:?}").contains("auths"));
         serde_json::from_str(text.expose()).unwrap()
     }
 
     async fn override_config(&self, id: ClusterId, overrides: &str) -> Result<(), Error> {
-        self.service.update_cluster_install_config(&self.caller, id, overrides).await
+        self.service.clusters().update_install_config(&self.caller, id, overrides).await
     }
 }
 
@@ -56,7 +56,7 @@ async fn shown_and_overridden(database: Database) {
     let nobody = ClusterId::random();
     assert_eq!(refusal(lab.override_config(nobody, "{}").await).0, RefusalKind::NotFound);
     assert_eq!(
-        refusal(lab.service.get_cluster_install_config(&lab.caller, nobody).await),
+        refusal(lab.service.clusters().get_install_config(&lab.caller, nobody).await),
         (RefusalKind::NotFound, format!("Failed to get cluster {nobody}: record not found"))
     );
     lab.stop().await;
@@ -66,7 +66,7 @@ async fn of_no_use_on_day_2(database: Database) {
     let lab = Lab::start(&database).await;
     let id = lab.single_node().await.id;
     let lab = changed(&database, lab, id, |cluster| cluster.kind = ClusterKind::AddHostsCluster).await;
-    let (kind, text) = refusal(lab.service.get_cluster_install_config(&lab.caller, id).await);
+    let (kind, text) = refusal(lab.service.clusters().get_install_config(&lab.caller, id).await);
     assert!(
         kind == RefusalKind::Invalid && text.starts_with("The install config is not available because"),
         "{text}"

@@ -91,7 +91,7 @@ impl Lab {
     }
 
     pub async fn install(&self, id: ClusterId) -> Cluster {
-        self.service.install_cluster(&self.caller, id).await.unwrap()
+        self.service.clusters().install(&self.caller, id).await.unwrap()
     }
 
     /// A host makes the checks that it is told before it is installed.
@@ -109,7 +109,7 @@ impl Lab {
                 output: speed.to_string(),
                 ..StepReply::default()
             };
-            self.service.post_step_reply(&self.caller, host, reply).await.unwrap();
+            self.service.hosts().post_step_reply(&self.caller, host, reply).await.unwrap();
         }
     }
 
@@ -129,7 +129,7 @@ impl Lab {
 
     async fn get_on(&self, host: HostKey, stage: HostStage, info: &str) {
         let progress = HostProgress { current_stage: Some(stage), progress_info: info.to_owned() };
-        self.service.update_host_install_progress(&self.caller, host, progress).await.unwrap();
+        self.service.hosts().update_install_progress(&self.caller, host, progress).await.unwrap();
     }
 
     pub async fn all_stages(&self, host: HostKey) {
@@ -144,15 +144,15 @@ impl Lab {
         self.until_status(id, ClusterStatus::Finalizing).await;
         for stage in FinalizingStage::ALL {
             let params = serde_json::from_value(json!({"finalizing_stage": stage})).unwrap();
-            self.service.update_cluster_finalizing_progress(&self.caller, id, params).await.unwrap();
+            self.service.clusters().update_finalizing_progress(&self.caller, id, params).await.unwrap();
         }
-        self.service.upload_cluster_ingress_cert(&self.caller, id, CA).await.unwrap();
-        let operators = self.service.list_of_cluster_operators(&self.caller, id, None).await.unwrap();
+        self.service.files().upload_cluster_ingress_cert(&self.caller, id, CA).await.unwrap();
+        let operators = self.service.clusters().list_operators(&self.caller, id, None).await.unwrap();
         assert!(!operators.0.is_empty());
         for operator in operators.0 {
             let report = json!({"name": operator.name, "status": "available", "status_info": "fine"});
             let report = serde_json::from_value(report).unwrap();
-            self.service.report_monitored_operator_status(&self.caller, id, report).await.unwrap();
+            self.service.clusters().report_monitored_operator_status(&self.caller, id, report).await.unwrap();
         }
     }
 
@@ -180,7 +180,7 @@ impl Lab {
     /// Waits until nothing is left to be done for a cluster.
     pub async fn until_idle(&self, id: ClusterId) {
         eventually("idle", async || {
-            let actions = self.service.list_cluster_actions(&self.caller, id).await.unwrap().0;
+            let actions = self.service.clusters().list_actions(&self.caller, id).await.unwrap().0;
             if actions.is_empty() { Ok(()) } else { Err(format!("{actions:?}")) }
         })
         .await;
@@ -201,12 +201,16 @@ async fn to_the_end(database: Database) {
     let cluster = lab.until_cluster(id, "generated", prepared).await;
     assert!(cluster.openshift_cluster_id.is_some());
     lab.until_idle(id).await;
-    assert_eq!(refusal(lab.service.install_cluster(&lab.caller, id).await).0, RefusalKind::Conflict, "twice");
+    assert_eq!(
+        refusal(lab.service.clusters().install(&lab.caller, id).await).0,
+        RefusalKind::Conflict,
+        "twice"
+    );
     for host in &ready.hosts {
         lab.check(*host, 0).await;
     }
     lab.until_status(id, ClusterStatus::Installing).await;
-    assert_eq!(refusal(lab.service.deregister_cluster(&lab.caller, id).await).0, RefusalKind::Conflict);
+    assert_eq!(refusal(lab.service.clusters().deregister(&lab.caller, id).await).0, RefusalKind::Conflict);
 
     // What was generated can be fetched, and is what it says it is.
     let mut ignitions = vec!["bootstrap.ign".to_owned(), "master.ign".to_owned(), "worker.ign".to_owned()];
@@ -219,15 +223,15 @@ async fn to_the_end(database: Database) {
     }
     let metadata: Value = serde_json::from_str(&lab.stored(id, "metadata.json").await).unwrap();
     assert_eq!(metadata["clusterID"], json!(cluster.openshift_cluster_id));
-    assert!(lab.service.download_cluster_files(&lab.caller, id, "install-config.yaml").await.is_ok());
-    assert!(lab.service.get_host_ignition(&lab.caller, ready.hosts[0]).await.is_ok());
+    assert!(lab.service.files().download_cluster_files(&lab.caller, id, "install-config.yaml").await.is_ok());
+    assert!(lab.service.files().get_host_ignition(&lab.caller, ready.hosts[0]).await.is_ok());
 
     let last = |cluster: &Cluster| cluster.progress.clone().unwrap().total_percentage;
     let mut total = 10;
     for host in &ready.hosts {
         lab.all_stages(*host).await;
         let stage = HostProgress { current_stage: Some(HostStage::Installing), progress_info: "".into() };
-        let late = lab.service.update_host_install_progress(&lab.caller, *host, stage).await;
+        let late = lab.service.hosts().update_install_progress(&lab.caller, *host, stage).await;
         assert_eq!(refusal(late).0, RefusalKind::Conflict);
         assert_eq!(lab.get(*host).await.status, HostStatus::Installed);
         let cluster = lab.until_cluster(id, "further", |cluster| last(cluster) > total).await;
@@ -238,12 +242,12 @@ async fn to_the_end(database: Database) {
     assert_eq!((cluster.status_info.as_str(), last(&cluster)), ("Cluster is installed", 100));
     assert_eq!(cluster.install_completed_at, cluster.status_updated_at);
     assert!(lab.stored(id, "kubeconfig").await.contains("certificate-authority-data"));
-    assert!(lab.service.get_credentials(&lab.caller, id).await.is_ok());
+    assert!(lab.service.files().get_credentials(&lab.caller, id).await.is_ok());
 
     // A legacy report decides nothing, but is told.
     let report = json!({"is_success": false, "data": {"CLUSTER_OPERATORS_REPORT": [{"name": "dns", "status": "failed"}]}});
     let report: CompletionParams = serde_json::from_value(report).unwrap();
-    let cluster = lab.service.complete_installation(&lab.caller, id, report).await.unwrap();
+    let cluster = lab.service.clusters().complete_installation(&lab.caller, id, report).await.unwrap();
     assert_eq!(cluster.status, ClusterStatus::Installed);
     let names = lab.event_names(id).await;
     for name in [
@@ -258,8 +262,8 @@ async fn to_the_end(database: Database) {
         assert!(names.iter().any(|known| known == name), "{name} in {names:?}");
     }
     for outcome in [
-        lab.service.cancel_installation(&lab.caller, id).await,
-        lab.service.reset_cluster(&lab.caller, id).await,
+        lab.service.clusters().cancel_installation(&lab.caller, id).await,
+        lab.service.clusters().reset(&lab.caller, id).await,
     ] {
         assert_eq!(refusal(outcome).0, RefusalKind::Conflict);
     }
@@ -275,18 +279,21 @@ async fn cancelled_and_reset(database: Database) {
     let ready = lab.ready().await;
     let id = ready.id;
     assert_eq!(
-        refusal(lab.service.cancel_installation(&lab.caller, ClusterId::random()).await).0,
+        refusal(lab.service.clusters().cancel_installation(&lab.caller, ClusterId::random()).await).0,
         RefusalKind::NotFound
     );
-    assert_eq!(refusal(lab.service.cancel_installation(&lab.caller, id).await).0, RefusalKind::Conflict);
-    assert_eq!(refusal(lab.service.reset_cluster(&lab.caller, id).await).0, RefusalKind::Conflict);
+    assert_eq!(
+        refusal(lab.service.clusters().cancel_installation(&lab.caller, id).await).0,
+        RefusalKind::Conflict
+    );
+    assert_eq!(refusal(lab.service.clusters().reset(&lab.caller, id).await).0, RefusalKind::Conflict);
     let manifest = json!({"file_name": "mine.yaml", "content": "e30="});
     let manifest = serde_json::from_value(manifest).unwrap();
-    lab.service.create_cluster_manifest(&lab.caller, id, manifest).await.unwrap();
+    lab.service.files().create_cluster_manifest(&lab.caller, id, manifest).await.unwrap();
     lab.install_at(&ready).await;
     lab.all_stages(ready.hosts[0]).await;
 
-    let cancelled = lab.service.cancel_installation(&lab.caller, id).await.unwrap();
+    let cancelled = lab.service.clusters().cancel_installation(&lab.caller, id).await.unwrap();
     assert_eq!(
         (cancelled.status, cancelled.status_info.as_str()),
         (ClusterStatus::Cancelled, "Installation was cancelled by user")
@@ -295,14 +302,14 @@ async fn cancelled_and_reset(database: Database) {
         assert_eq!(lab.get(*host).await.status, HostStatus::Cancelled);
     }
     assert_eq!(
-        refusal(lab.service.cancel_installation(&lab.caller, id).await).0,
+        refusal(lab.service.clusters().cancel_installation(&lab.caller, id).await).0,
         RefusalKind::Conflict,
         "twice"
     );
     let generated = lab.file_names(id).await;
     assert!(generated.iter().any(|name| name == "bootstrap.ign"), "{generated:?}");
 
-    let reset = lab.service.reset_cluster(&lab.caller, id).await.unwrap();
+    let reset = lab.service.clusters().reset(&lab.caller, id).await.unwrap();
     assert_eq!(
         (reset.status, reset.status_info.as_str()),
         (ClusterStatus::Insufficient, "cluster was reset by user")
@@ -336,7 +343,7 @@ async fn cancelled_while_preparing(database: Database) {
     for host in &ready.hosts {
         lab.until(*host, HostStatus::PreparingForInstallation).await;
     }
-    let cancelled = lab.service.cancel_installation(&lab.caller, ready.id).await.unwrap();
+    let cancelled = lab.service.clusters().cancel_installation(&lab.caller, ready.id).await.unwrap();
     assert_eq!(cancelled.status, ClusterStatus::Ready);
     for host in &ready.hosts {
         lab.until(*host, HostStatus::Known).await;
@@ -352,7 +359,7 @@ async fn real_hosts_are_not_simulated(database: Database) {
     let mut machine = inventory(1);
     machine["system_vendor"]["product_name"] = json!("PowerEdge R640");
     lab.reply(ready.hosts[0], StepType::Inventory, &machine).await.unwrap();
-    let (kind, why) = refusal(lab.service.install_cluster(&lab.caller, ready.id).await);
+    let (kind, why) = refusal(lab.service.clusters().install(&lab.caller, ready.id).await);
     assert!(
         kind == RefusalKind::Conflict && why.starts_with("Host node-1 is not simulated"),
         "{kind:?} {why}"
@@ -364,7 +371,7 @@ async fn real_hosts_are_not_simulated(database: Database) {
     lab.until_idle(ready.id).await;
     // What is wrong with the cluster itself is told first.
     let other = lab.cluster(json!({"name": "other"})).await;
-    let (kind, why) = refusal(lab.service.install_cluster(&lab.caller, other.id).await);
+    let (kind, why) = refusal(lab.service.clusters().install(&lab.caller, other.id).await);
     assert_eq!(kind, RefusalKind::Conflict);
     assert!(why.starts_with("Cluster is not ready for installation"), "{why}");
 
@@ -413,7 +420,7 @@ async fn a_failed_check(database: Database) {
     lab.until(ready.hosts[2], HostStatus::Insufficient).await;
     lab.until(ready.hosts[0], HostStatus::Known).await;
     let check = "sufficient-installation-disk-speed";
-    lab.service.reset_host_validation(&lab.caller, ready.hosts[2], check).await.unwrap();
+    lab.service.hosts().reset_validation(&lab.caller, ready.hosts[2], check).await.unwrap();
     lab.until_status(ready.id, ClusterStatus::Ready).await;
     lab.stop().await;
 }
@@ -422,16 +429,20 @@ async fn disabled_and_enabled(database: Database) {
     let lab = Lab::simulating(&database).await;
     let ready = lab.ready().await;
     let host = ready.hosts[0];
-    assert_eq!(refusal(lab.service.enable_host(&lab.caller, host).await).0, RefusalKind::Conflict);
-    let disabled = lab.service.disable_host(&lab.caller, host).await.unwrap();
+    assert_eq!(refusal(lab.service.hosts().enable(&lab.caller, host).await).0, RefusalKind::Conflict);
+    let disabled = lab.service.hosts().disable(&lab.caller, host).await.unwrap();
     assert_eq!(disabled.status, HostStatus::Disabled);
     let cluster = lab.get_cluster(ready.id).await;
     assert_eq!((cluster.status, cluster.enabled_host_count), (ClusterStatus::Insufficient, 2));
     assert_eq!(cluster.total_host_count, 3);
     assert!(lab.steps(host).await.is_empty());
-    assert_eq!(refusal(lab.service.disable_host(&lab.caller, host).await).0, RefusalKind::Conflict, "twice");
+    assert_eq!(
+        refusal(lab.service.hosts().disable(&lab.caller, host).await).0,
+        RefusalKind::Conflict,
+        "twice"
+    );
 
-    let enabled = lab.service.enable_host(&lab.caller, host).await.unwrap();
+    let enabled = lab.service.hosts().enable(&lab.caller, host).await.unwrap();
     assert_eq!(enabled.status, HostStatus::Discovering);
     lab.tell_all(host, 1).await;
     lab.meet(&ready.hosts).await;
@@ -443,18 +454,18 @@ async fn a_day2_host(database: Database) {
     let lab = Lab::simulating(&database).await;
     let ready = lab.installed().await;
     let (id, infra_env) = (ready.id, ready.hosts[0].infra_env_id);
-    let cluster = lab.service.transform_cluster_to_adding_hosts(&lab.caller, id).await.unwrap();
+    let cluster = lab.service.clusters().transform_to_adding_hosts(&lab.caller, id).await.unwrap();
     assert_eq!((cluster.status, cluster.kind), (ClusterStatus::AddingHosts, ClusterKind::AddHostsCluster));
     assert_eq!(cluster.api_vip_dns_name.as_deref(), Some("192.168.126.100"));
-    let (kind, why) = refusal(lab.service.transform_cluster_to_adding_hosts(&lab.caller, id).await);
+    let (kind, why) = refusal(lab.service.clusters().transform_to_adding_hosts(&lab.caller, id).await);
     assert!(kind == RefusalKind::Invalid && why.contains("Expected cluster status: installed"), "{why}");
-    let (kind, _) = refusal(lab.service.install_host(&lab.caller, ready.hosts[0]).await);
+    let (kind, _) = refusal(lab.service.hosts().install(&lab.caller, ready.hosts[0]).await);
     assert_eq!(kind, RefusalKind::Conflict, "it is installed");
 
     let host = lab.host(infra_env).await;
     assert_eq!(lab.get(host).await.kind, HostKind::AddToExistingClusterHost);
     assert_eq!(
-        refusal(lab.service.install_host(&lab.caller, host).await).0,
+        refusal(lab.service.hosts().install(&lab.caller, host).await).0,
         RefusalKind::Conflict,
         "too early"
     );
@@ -464,7 +475,7 @@ async fn a_day2_host(database: Database) {
     let answer = json!({"is_success": true, "ignition": "{\"ignition\":{\"version\":\"3.2.0\"}}"});
     lab.reply(host, StepType::ApiVipConnectivityCheck, &answer).await.unwrap();
     lab.until(host, HostStatus::Known).await;
-    let begun = lab.service.install_host(&lab.caller, host).await.unwrap();
+    let begun = lab.service.hosts().install(&lab.caller, host).await.unwrap();
     assert_eq!(begun.status, HostStatus::Installing);
     let of_host = ListEvents { host_id: Some(host.host_id), ..ListEvents::default() };
     let started: Vec<_> = lab.events(of_host).await.events.0.into_iter().collect();
@@ -473,26 +484,29 @@ async fn a_day2_host(database: Database) {
     assert_eq!(texts, ["Host node-4 starting installation as a worker node"]);
     let name = format!("worker-{}.ign", host.host_id);
     ignition_config::check(&lab.stored(id, &name).await).unwrap();
-    assert!(lab.service.get_host_ignition(&lab.caller, host).await.is_ok());
+    assert!(lab.service.files().get_host_ignition(&lab.caller, host).await.is_ok());
     for stage in lab.get(host).await.progress_stages.unwrap() {
         lab.reach(host, stage).await;
     }
     lab.until(host, HostStatus::AddedToExistingCluster).await;
     let logs = LogsProgressParams { logs_state: LogsState::Requested };
-    lab.service.update_host_logs_progress(&lab.caller, host, logs).await.unwrap();
+    lab.service.files().update_host_logs_progress(&lab.caller, host, logs).await.unwrap();
     assert_eq!(lab.get(host).await.logs_info, Some(LogsState::Requested));
-    let reset = lab.service.reset_host(&lab.caller, host).await.unwrap();
+    let reset = lab.service.hosts().reset(&lab.caller, host).await.unwrap();
     assert_eq!(reset.status, HostStatus::ResettingPendingUserAction);
-    assert_eq!(refusal(lab.service.reset_host(&lab.caller, ready.hosts[0]).await).0, RefusalKind::Conflict);
+    assert_eq!(
+        refusal(lab.service.hosts().reset(&lab.caller, ready.hosts[0]).await).0,
+        RefusalKind::Conflict
+    );
     lab.register(infra_env, host.host_id).await.unwrap();
     lab.until(host, HostStatus::Discovering).await;
 
-    let operator = lab.service.list_of_cluster_operators(&lab.caller, id, Some("console")).await.unwrap();
+    let operator = lab.service.clusters().list_operators(&lab.caller, id, Some("console")).await.unwrap();
     assert_eq!(operator.0[0].status, Some(OperatorStatus::Available));
-    let (kind, _) = refusal(lab.service.list_of_cluster_operators(&lab.caller, id, Some("none")).await);
+    let (kind, _) = refusal(lab.service.clusters().list_operators(&lab.caller, id, Some("none")).await);
     assert_eq!(kind, RefusalKind::NotFound);
     let nobodys =
-        lab.service.list_of_cluster_operators(&lab.caller, ClusterId::random(), None).await.unwrap();
+        lab.service.clusters().list_operators(&lab.caller, ClusterId::random(), None).await.unwrap();
     assert!(nobodys.0.is_empty());
     lab.stop().await;
 }

@@ -28,10 +28,10 @@ async fn what_was_written_is_what_is_known(database: Database) {
             mac: None,
             ipxe_script_type: None,
         };
-        content(lab.service.download_infra_env_files(&lab.caller, query).await.unwrap()).await
+        content(lab.service.infra_envs().download_files(&lab.caller, query).await.unwrap()).await
     };
     let is_written = async |name: &str| {
-        let list = lab.service.list_infra_envs(&lab.caller, ListInfraEnvs::default()).await.unwrap();
+        let list = lab.service.infra_envs().list(&lab.caller, ListInfraEnvs::default()).await.unwrap();
         list.0.iter().any(|infra_env| infra_env.static_network_config.contains(name))
     };
     let mut cut_off = 0;
@@ -39,7 +39,7 @@ async fn what_was_written_is_what_is_known(database: Database) {
         known().await;
         let name = format!("eth{round}");
         let params = serde_json::from_value(json!({"static_network_config": networks(&name)})).unwrap();
-        let mut update = Box::pin(lab.service.update_infra_env(&lab.caller, id, params));
+        let mut update = Box::pin(lab.service.infra_envs().update(&lab.caller, id, params));
         // It gets on by one step at a time, until it has been written, and is not waited for any more.
         let finished = loop {
             if futures::poll!(&mut update).is_ready() {

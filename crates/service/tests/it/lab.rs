@@ -158,7 +158,7 @@ impl Lab {
     /// Turns the clock, and has what is due then looked at.
     pub fn pass(&self, seconds: i64) {
         self.time.0.fetch_add(seconds, Ordering::SeqCst);
-        self.service.wake();
+        self.service.work().wake();
     }
 
     /// A cluster of one node, with all that must be told about it.
@@ -173,13 +173,13 @@ impl Lab {
             params[name] = value.clone();
         }
         let params = serde_json::from_value(params).unwrap();
-        Box::pin(self.service.register_cluster(&self.caller, params)).await.unwrap()
+        Box::pin(self.service.clusters().register(&self.caller, params)).await.unwrap()
     }
 
     pub async fn infra_env(&self, cluster_id: Option<ClusterId>) -> InfraEnv {
         let params = json!({"name": "lab", "pull_secret": PULL_SECRET, "cluster_id": cluster_id});
         let params = serde_json::from_value(params).unwrap();
-        Box::pin(self.service.register_infra_env(&self.caller, params)).await.unwrap()
+        Box::pin(self.service.infra_envs().register(&self.caller, params)).await.unwrap()
     }
 
     pub async fn register(
@@ -189,7 +189,7 @@ impl Lab {
     ) -> Result<HostRegistrationResponse, Error> {
         let params = json!({"host_id": host, "discovery_agent_version": AGENT});
         let params = serde_json::from_value(params).unwrap();
-        Box::pin(self.service.register_host(&self.caller, infra_env, params)).await
+        Box::pin(self.service.hosts().register(&self.caller, infra_env, params)).await
     }
 
     /// A host that just registered.
@@ -202,7 +202,7 @@ impl Lab {
     pub async fn poll(&self, host: HostKey) -> Result<Steps, Error> {
         let timestamp = self.time.now().as_second();
         let poll = Poll { host, timestamp, agent_version: Some(AGENT) };
-        let body = self.service.get_next_steps(&self.caller, poll).await?;
+        let body = self.service.hosts().get_next_steps(&self.caller, poll).await?;
         Ok(serde_json::from_slice(&body).unwrap())
     }
 
@@ -228,7 +228,7 @@ impl Lab {
             output: output.to_string(),
             ..StepReply::default()
         };
-        Box::pin(self.service.post_step_reply(&self.caller, host, reply)).await
+        Box::pin(self.service.hosts().post_step_reply(&self.caller, host, reply)).await
     }
 
     /// Tells all that a sufficient host tells.
@@ -240,12 +240,12 @@ impl Lab {
     }
 
     pub async fn get(&self, host: HostKey) -> Host {
-        self.service.get_host(&self.caller, host).await.unwrap()
+        self.service.hosts().get(&self.caller, host).await.unwrap()
     }
 
     pub async fn get_cluster(&self, cluster_id: ClusterId) -> Cluster {
         let query = GetCluster { cluster_id, get_unregistered_clusters: false, exclude_hosts: false };
-        self.service.get_cluster(&self.caller, query).await.unwrap()
+        self.service.clusters().get(&self.caller, query).await.unwrap()
     }
 
     /// Waits until a host is in a state.
@@ -279,7 +279,7 @@ impl Lab {
     }
 
     pub async fn events(&self, query: ListEvents) -> EventPage {
-        self.service.list_events(&self.caller, query).await.unwrap()
+        self.service.events().list(&self.caller, query).await.unwrap()
     }
 
     /// Names of a cluster's events, oldest first.

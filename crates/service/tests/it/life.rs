@@ -59,9 +59,9 @@ async fn a_single_node(database: Database) {
 
     // Lists.
     let list = |with_hosts| ListClusters { with_hosts, ..ListClusters::default() };
-    let listed = lab.service.list_clusters(&lab.caller, list(false)).await.unwrap();
+    let listed = lab.service.clusters().list(&lab.caller, list(false)).await.unwrap();
     assert_eq!((listed.0[0].total_host_count, listed.0[0].hosts.as_deref()), (1, Some(&[][..])));
-    let listed = lab.service.list_clusters(&lab.caller, list(true)).await.unwrap();
+    let listed = lab.service.clusters().list(&lab.caller, list(true)).await.unwrap();
     assert_eq!(listed.0[0].hosts.as_ref().unwrap()[0].progress_stages, None);
     let of_cluster = |role, with_inventory| ListClusterHosts {
         cluster_id: cluster.id,
@@ -71,31 +71,31 @@ async fn a_single_node(database: Database) {
         with_connectivity: false,
     };
     let masters = of_cluster(Some(HostRole::Master), true);
-    let masters = lab.service.list_cluster_hosts(&lab.caller, masters).await.unwrap();
+    let masters = lab.service.clusters().list_hosts(&lab.caller, masters).await.unwrap();
     assert!(!masters.0[0].inventory.is_empty());
     let workers = of_cluster(Some(HostRole::Worker), false);
-    assert!(lab.service.list_cluster_hosts(&lab.caller, workers).await.unwrap().0.is_empty());
+    assert!(lab.service.clusters().list_hosts(&lab.caller, workers).await.unwrap().0.is_empty());
 
     // And back.
-    let (kind, text) = refusal(lab.service.deregister_infra_env(&lab.caller, infra_env.id).await);
+    let (kind, text) = refusal(lab.service.infra_envs().deregister(&lab.caller, infra_env.id).await);
     assert_eq!(kind, RefusalKind::Invalid, "{text}");
     assert_eq!(text, format!("failed to deregister infraEnv {}, 1 hosts are still associated", infra_env.id));
-    lab.service.deregister_cluster(&lab.caller, cluster.id).await.unwrap();
-    assert_eq!(refusal(lab.service.get_host(&lab.caller, host).await).0, RefusalKind::NotFound);
+    lab.service.clusters().deregister(&lab.caller, cluster.id).await.unwrap();
+    assert_eq!(refusal(lab.service.hosts().get(&lab.caller, host).await).0, RefusalKind::NotFound);
     assert_eq!(refusal(lab.poll(host).await).0, RefusalKind::NotFound);
     assert_eq!(
-        refusal(lab.service.deregister_cluster(&lab.caller, cluster.id).await).0,
+        refusal(lab.service.clusters().deregister(&lab.caller, cluster.id).await).0,
         RefusalKind::NotFound
     );
     let deleted =
         ListClusters { get_unregistered_clusters: true, with_hosts: true, ..ListClusters::default() };
-    let deleted = lab.service.list_clusters(&lab.caller, deleted).await.unwrap();
+    let deleted = lab.service.clusters().list(&lab.caller, deleted).await.unwrap();
     assert!(
         deleted.0[0].deleted_at.is_some() && deleted.0[0].hosts.as_ref().unwrap()[0].deleted_at.is_some()
     );
-    assert!(lab.service.list_clusters(&lab.caller, list(true)).await.unwrap().0.is_empty());
-    lab.service.deregister_infra_env(&lab.caller, infra_env.id).await.unwrap();
-    assert!(lab.service.list_infra_envs(&lab.caller, ListInfraEnvs::default()).await.unwrap().0.is_empty());
+    assert!(lab.service.clusters().list(&lab.caller, list(true)).await.unwrap().0.is_empty());
+    lab.service.infra_envs().deregister(&lab.caller, infra_env.id).await.unwrap();
+    assert!(lab.service.infra_envs().list(&lab.caller, ListInfraEnvs::default()).await.unwrap().0.is_empty());
     lab.stop().await;
 }
 
@@ -116,9 +116,9 @@ async fn registered_again(database: Database) {
     assert_eq!(lab.steps(host).await, [StepType::Inventory]);
 
     // A host that was removed registers as if it had never been there.
-    lab.service.deregister_host(&lab.caller, host).await.unwrap();
+    lab.service.hosts().deregister(&lab.caller, host).await.unwrap();
     assert_eq!(lab.get_cluster(cluster.id).await.total_host_count, 0);
-    assert_eq!(refusal(lab.service.deregister_host(&lab.caller, host).await).0, RefusalKind::Internal);
+    assert_eq!(refusal(lab.service.hosts().deregister(&lab.caller, host).await).0, RefusalKind::Internal);
     lab.register(infra_env.id, host.host_id).await.unwrap();
     let anew = lab.get(host).await;
     assert_eq!((anew.status, anew.installation_disk_path.as_str()), (HostStatus::Discovering, ""));
@@ -136,19 +136,19 @@ async fn updates_show_at_once(database: Database) {
     lab.until(host, HostStatus::Known).await;
 
     let rename = |name: &str| serde_json::from_value(json!({"host_name": name})).unwrap();
-    let named = lab.service.update_host(&lab.caller, host, rename("better")).await.unwrap();
+    let named = lab.service.hosts().update(&lab.caller, host, rename("better")).await.unwrap();
     assert_eq!((named.requested_hostname.as_str(), named.status), ("better", HostStatus::Known));
-    let (kind, _) = refusal(lab.service.update_host(&lab.caller, host, rename("localhost")).await);
+    let (kind, _) = refusal(lab.service.hosts().update(&lab.caller, host, rename("localhost")).await);
     assert_eq!(kind, RefusalKind::Invalid);
     assert_eq!(lab.get(host).await.requested_hostname, "better");
 
     lab.until_cluster(cluster.id, "ready", |cluster| cluster.status == ClusterStatus::Ready).await;
     let patch = |params| serde_json::from_value(params).unwrap();
     let without = patch(json!({"base_dns_domain": ""}));
-    let changed = lab.service.update_cluster(&lab.caller, cluster.id, without).await.unwrap();
+    let changed = lab.service.clusters().update(&lab.caller, cluster.id, without).await.unwrap();
     assert_ne!(changed.status, ClusterStatus::Ready, "{}", changed.status_info);
     let with = patch(json!({"base_dns_domain": "example.com", "additional_ntp_source": "10.0.0.1"}));
-    let changed = lab.service.update_cluster(&lab.caller, cluster.id, with).await.unwrap();
+    let changed = lab.service.clusters().update(&lab.caller, cluster.id, with).await.unwrap();
     assert_eq!(changed.additional_ntp_source, "10.0.0.1");
     // The host is told of the new source at its very next poll.
     let steps = lab.poll(host).await.unwrap().instructions.unwrap();

@@ -17,11 +17,11 @@ async fn of_clusters(database: Database) {
     let params =
         json!({"name": "i", "api_vip_dnsname": "api.i.example.com", "openshift_cluster_id": installed});
     let params = serde_json::from_value(params).unwrap();
-    let imported = lab.service.import_cluster(&lab.caller, params).await.unwrap();
+    let imported = lab.service.clusters().import(&lab.caller, params).await.unwrap();
     let (own, gone) = (lab.single_node().await, lab.cluster(json!({})).await);
     let infra_env = lab.infra_env(Some(own.id)).await;
     lab.host(infra_env.id).await;
-    lab.service.deregister_cluster(&lab.caller, gone.id).await.unwrap();
+    lab.service.clusters().deregister(&lab.caller, gone.id).await.unwrap();
 
     let all = || vec![imported.id, own.id];
     let subscriptions = |ids: &[&str]| Some(ids.iter().map(|id| (*id).to_owned()).collect());
@@ -44,7 +44,7 @@ async fn of_clusters(database: Database) {
         // Without accounts everything is everybody's.
         (ListClusters { owner: Some("somebody".to_owned()), ..Default::default() }, all()),
     ] {
-        let listed = lab.service.list_clusters(&lab.caller, query.clone()).await.unwrap();
+        let listed = lab.service.clusters().list(&lab.caller, query.clone()).await.unwrap();
         let mut ids: Vec<_> = listed.0.iter().map(|cluster| cluster.id).collect();
         ids.sort();
         expected.sort();
@@ -59,7 +59,7 @@ async fn of_clusters(database: Database) {
     // With their hosts, each cluster its own.
     let other = lab.host(lab.infra_env(Some(imported.id)).await.id).await;
     let with_hosts = ListClusters { with_hosts: true, ..Default::default() };
-    for cluster in lab.service.list_clusters(&lab.caller, with_hosts).await.unwrap().0 {
+    for cluster in lab.service.clusters().list(&lab.caller, with_hosts).await.unwrap().0 {
         let hosts = cluster.hosts.unwrap();
         assert_eq!((hosts.len(), cluster.total_host_count, cluster.ready_host_count), (1, 1, 0));
         assert_eq!(hosts[0].cluster_id, Some(cluster.id));
@@ -68,10 +68,10 @@ async fn of_clusters(database: Database) {
     }
 
     let without = GetCluster { cluster_id: own.id, get_unregistered_clusters: false, exclude_hosts: true };
-    let shown = lab.service.get_cluster(&lab.caller, without).await.unwrap();
+    let shown = lab.service.clusters().get(&lab.caller, without).await.unwrap();
     assert_eq!((shown.hosts, shown.total_host_count, shown.host_networks), (None, 0, Some(vec![])));
     let deleted = GetCluster { cluster_id: gone.id, get_unregistered_clusters: true, exclude_hosts: false };
-    assert!(lab.service.get_cluster(&lab.caller, deleted).await.unwrap().deleted_at.is_some());
+    assert!(lab.service.clusters().get(&lab.caller, deleted).await.unwrap().deleted_at.is_some());
     lab.stop().await;
 }
 
@@ -99,7 +99,7 @@ async fn of_a_clusters_hosts(database: Database) {
         (ListClusterHosts { with_inventory: true, with_connectivity: true, ..all() }, 1),
         (ListClusterHosts { cluster_id: ClusterId::random(), ..all() }, 0),
     ] {
-        let listed = lab.service.list_cluster_hosts(&lab.caller, query.clone()).await.unwrap().0;
+        let listed = lab.service.clusters().list_hosts(&lab.caller, query.clone()).await.unwrap().0;
         assert_eq!(listed.len(), count, "{query:?}");
         for shown in listed {
             assert_eq!(shown.inventory.is_empty(), !query.with_inventory);
@@ -119,7 +119,7 @@ async fn of_infra_envs(database: Database) {
         (Some(ClusterId::random()), vec![]),
     ] {
         let query = ListInfraEnvs { cluster_id, owner: None };
-        let listed = lab.service.list_infra_envs(&lab.caller, query).await.unwrap();
+        let listed = lab.service.infra_envs().list(&lab.caller, query).await.unwrap();
         let mut ids: Vec<_> = listed.0.iter().map(|infra_env| infra_env.id).collect();
         ids.sort();
         expected.sort();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assisted_service::live::{Change, Message, Place, Watch, Watcher};
+use assisted_service::event::live::{Change, Message, Place, Watch, Watcher};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::id::ClusterId;
 use assisted_wire::live::ChangeKind;
@@ -18,6 +18,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 async fn watch(lab: &Lab, cluster: ClusterId, place: Option<Place>) -> Watcher {
     lab.service
+        .events()
         .watch(&lab.caller, Watch { cluster_id: Some(cluster), place, ..Watch::default() })
         .await
         .unwrap()
@@ -65,7 +66,7 @@ async fn until(
 
 async fn rename(lab: &Lab, cluster: &Cluster, name: &str) {
     let params = serde_json::from_value(json!({"name": name})).unwrap();
-    lab.service.update_cluster(&lab.caller, cluster.id, params).await.unwrap();
+    lab.service.clusters().update(&lab.caller, cluster.id, params).await.unwrap();
 }
 
 fn is_named(kind: ChangeKind, data: &Value, name: &str) -> bool {
@@ -118,7 +119,7 @@ async fn a_watcher_that_moves_gets_what_it_missed(database: Database) {
         });
         serde_json::from_value(event).unwrap()
     };
-    one.service.trigger_event(&one.caller, sent("missed")).await.unwrap();
+    one.service.events().trigger(&one.caller, sent("missed")).await.unwrap();
 
     // Another process, or the same one after a restart.
     one.stop().await;
@@ -132,7 +133,7 @@ async fn a_watcher_that_moves_gets_what_it_missed(database: Database) {
     // What was told before is not told again.
     assert!(missed.iter().all(|(kind, data, _)| !is_event(*kind, data, "cluster_registration_succeeded")));
     // An event without a change of anything else.
-    other.service.trigger_event(&other.caller, sent("later")).await.unwrap();
+    other.service.events().trigger(&other.caller, sent("later")).await.unwrap();
     until(&mut watcher, |kind, data| is_event(kind, data, "later")).await;
     other.stop().await;
     // What was told before may still be read, then the watch ends.
@@ -142,14 +143,18 @@ async fn a_watcher_that_moves_gets_what_it_missed(database: Database) {
 
 async fn infra_envs_are_told_on_request(database: Database) {
     let lab = Lab::start(&database).await;
-    let mut watcher =
-        lab.service.watch(&lab.caller, Watch { infra_envs: true, ..Watch::default() }).await.unwrap();
+    let mut watcher = lab
+        .service
+        .events()
+        .watch(&lab.caller, Watch { infra_envs: true, ..Watch::default() })
+        .await
+        .unwrap();
     assert_eq!(*next(&mut watcher).await.0.change(), Change::Reset);
     let infra_env = lab.infra_env(None).await;
     let mut until = async |wanted: Change| while *next(&mut watcher).await.0.change() != wanted {};
-    let stored = lab.service.get_infra_env(&lab.caller, infra_env.id).await.unwrap();
+    let stored = lab.service.infra_envs().get(&lab.caller, infra_env.id).await.unwrap();
     until(Change::InfraEnv(Box::new(stored))).await;
-    lab.service.deregister_infra_env(&lab.caller, infra_env.id).await.unwrap();
+    lab.service.infra_envs().deregister(&lab.caller, infra_env.id).await.unwrap();
     until(Change::InfraEnvDeleted(infra_env.id)).await;
     lab.stop().await;
 }

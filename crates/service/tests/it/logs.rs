@@ -7,7 +7,7 @@ use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::RefusalKind;
 use assisted_service::Error;
 use assisted_service::file::File;
-use assisted_service::log::{DownloadLogs, UploadLogs};
+use assisted_service::file::log::{DownloadLogs, UploadLogs};
 use assisted_wire::cluster::{LogsState, LogsType};
 use assisted_wire::cluster_params::LogsProgressParams;
 use assisted_wire::host::HostRole;
@@ -24,11 +24,11 @@ impl Lab {
     async fn upload_logs(&self, upload: UploadLogs, content: &[u8]) -> Result<(), Error> {
         let pieces: Vec<io::Result<Bytes>> =
             content.chunks(1000).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
-        self.service.upload_logs(&self.caller, upload, stream::iter(pieces)).await
+        self.service.files().upload_logs(&self.caller, upload, stream::iter(pieces)).await
     }
 
     async fn logs(&self, query: DownloadLogs) -> Result<(String, Vec<u8>), Error> {
-        let file = self.service.download_cluster_logs(&self.caller, query).await?;
+        let file = self.service.files().download_cluster_logs(&self.caller, query).await?;
         Ok(bytes(file).await)
     }
 }
@@ -60,8 +60,8 @@ async fn told(database: Database) {
     let host = lab.host(lab.infra_env(Some(id)).await.id).await;
     let state = |logs_state| LogsProgressParams { logs_state };
     for logs_state in [LogsState::Requested, LogsState::Completed] {
-        lab.service.update_cluster_logs_progress(&lab.caller, id, state(logs_state)).await.unwrap();
-        lab.service.update_host_logs_progress(&lab.caller, host, state(logs_state)).await.unwrap();
+        lab.service.files().update_cluster_logs_progress(&lab.caller, id, state(logs_state)).await.unwrap();
+        lab.service.files().update_host_logs_progress(&lab.caller, host, state(logs_state)).await.unwrap();
         let (cluster, host) = (lab.get_cluster(id).await, lab.get(host).await);
         assert_eq!((cluster.logs_info, host.logs_info), (Some(logs_state), Some(logs_state)));
         // Only a request says when it began.
@@ -72,10 +72,11 @@ async fn told(database: Database) {
     }
     let nobody = HostKey { host_id: HostId::random(), ..host };
     let missing =
-        lab.service.update_host_logs_progress(&lab.caller, nobody, state(LogsState::Requested)).await;
+        lab.service.files().update_host_logs_progress(&lab.caller, nobody, state(LogsState::Requested)).await;
     assert_eq!(refusal(missing).0, RefusalKind::NotFound);
     let missing = lab
         .service
+        .files()
         .update_cluster_logs_progress(&lab.caller, ClusterId::random(), state(LogsState::Requested))
         .await;
     assert_eq!(refusal(missing).0, RefusalKind::NotFound);
@@ -111,7 +112,7 @@ async fn kept_as_they_come(database: Database) {
     assert_eq!(got, ("c_bootstrap_node-1.tar.gz".to_owned(), garbage));
     let got = lab.logs(query(id, Some(LogsType::Controller), None)).await.unwrap();
     assert_eq!(got, (format!("c_{id}_controller.tar.gz"), b"second".to_vec()));
-    lab.service.deregister_cluster(&lab.caller, id).await.unwrap();
+    lab.service.clusters().deregister(&lab.caller, id).await.unwrap();
     assert_eq!(lab.logs(query(id, Some(LogsType::Controller), None)).await.unwrap().1, b"second");
     lab.stop().await;
 }
@@ -127,7 +128,7 @@ async fn by_their_role_and_type(database: Database) {
     // What is suggested is not what is set.
     assert_eq!(name().await, "c_auto-assign_node-1.tar.gz");
     let params = serde_json::from_value(json!({"host_role": "worker"})).unwrap();
-    lab.service.update_host(&lab.caller, host, params).await.unwrap();
+    lab.service.hosts().update(&lab.caller, host, params).await.unwrap();
     assert_eq!(name().await, "c_worker_node-1.tar.gz");
 
     // Of a type that nobody waits for.
@@ -191,11 +192,11 @@ async fn refused(database: Database) {
     // Broken off, and without an end: nothing is kept of either.
     let broken =
         stream::iter([Ok(Bytes::from("half")), Err(io::Error::new(io::ErrorKind::InvalidData, "cut off"))]);
-    let error = lab.service.upload_logs(&lab.caller, of_controller(id), broken).await.unwrap_err();
+    let error = lab.service.files().upload_logs(&lab.caller, of_controller(id), broken).await.unwrap_err();
     assert_eq!((error.kind(), error.to_string()), (RefusalKind::Invalid, "cut off".to_owned()));
     let piece = Bytes::from(vec![0; 1 << 20]);
     let endless = stream::repeat_with(move || Ok(piece.clone()));
-    let error = lab.service.upload_logs(&lab.caller, of_controller(id), endless).await.unwrap_err();
+    let error = lab.service.files().upload_logs(&lab.caller, of_controller(id), endless).await.unwrap_err();
     let text = "upfile in formData should be at most 262144000 bytes long".to_owned();
     assert_eq!((error.kind(), error.to_string()), (RefusalKind::Invalid, text));
     assert_eq!(lab.get_cluster(id).await.logs_info, None);
@@ -232,12 +233,12 @@ async fn all_in_one(database: Database) {
     for name in ["x.yaml", long.as_str()] {
         let params = json!({"folder": "openshift", "file_name": name, "content": "YTogMQ=="});
         let params = serde_json::from_value(params).unwrap();
-        lab.service.create_cluster_manifest(&lab.caller, id, params).await.unwrap();
+        lab.service.files().create_cluster_manifest(&lab.caller, id, params).await.unwrap();
     }
     lab.upload_logs(of_host(id, host), &[7; 1000]).await.unwrap();
     lab.upload_logs(of_host(id, gone), b"gone").await.unwrap();
     lab.upload_logs(of_controller(id), &[8; 512]).await.unwrap();
-    lab.service.deregister_host(&lab.caller, gone).await.unwrap();
+    lab.service.hosts().deregister(&lab.caller, gone).await.unwrap();
 
     let (name, archive) = lab.logs(query(id, None, Some(host.host_id))).await.unwrap();
     assert_eq!((name, archive.len() % 512), (format!("c_{id}.tar"), 0));

@@ -3,7 +3,7 @@
 use assisted_blob::Key;
 use assisted_core::model::refusal::RefusalKind;
 use assisted_service::Error;
-use assisted_service::manifest::ManifestFile;
+use assisted_service::file::manifest::ManifestFile;
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::{Manifest, ManifestFolder};
@@ -28,26 +28,27 @@ impl Lab {
     async fn upload(&self, id: ClusterId, folder: &str, name: &str, text: &str) -> Result<Manifest, Error> {
         let params = json!({"folder": folder, "file_name": name, "content": STANDARD.encode(text)});
         let params = serde_json::from_value(params).unwrap();
-        self.service.create_cluster_manifest(&self.caller, id, params).await
+        self.service.files().create_cluster_manifest(&self.caller, id, params).await
     }
 
     async fn patch(&self, id: ClusterId, params: Value) -> Result<Manifest, Error> {
         let params = serde_json::from_value(params).unwrap();
-        self.service.update_cluster_manifest(&self.caller, id, params).await
+        self.service.files().update_cluster_manifest(&self.caller, id, params).await
     }
 
     async fn read(&self, id: ClusterId, folder: ManifestFolder, name: &str) -> Result<String, Error> {
-        let file = self.service.download_cluster_manifest(&self.caller, file(id, folder, name)).await?;
+        let file =
+            self.service.files().download_cluster_manifest(&self.caller, file(id, folder, name)).await?;
         Ok(String::from_utf8(content(file).await).unwrap())
     }
 
     async fn remove(&self, id: ClusterId, folder: ManifestFolder, name: &str) -> Result<(), Error> {
-        self.service.delete_cluster_manifest(&self.caller, file(id, folder, name)).await
+        self.service.files().delete_cluster_manifest(&self.caller, file(id, folder, name)).await
     }
 
     /// All manifests as `<source> <folder>/<name>`.
     async fn manifests(&self, id: ClusterId, all: bool) -> Vec<String> {
-        let list = self.service.list_cluster_manifests(&self.caller, id, all).await.unwrap();
+        let list = self.service.files().list_cluster_manifests(&self.caller, id, all).await.unwrap();
         let text = |manifest: Manifest| {
             let (source, folder) = (manifest.manifest_source.unwrap(), manifest.folder.unwrap());
             format!("{source} {folder}/{}", manifest.file_name)
@@ -78,7 +79,7 @@ async fn round_trip(database: Database) {
     assert!(lab.in_use(id).await);
     let params = json!({"file_name": "a.json", "content": STANDARD.encode("{}")});
     let params = serde_json::from_value(params).unwrap();
-    lab.service.create_cluster_manifest(&lab.caller, id, params).await.unwrap();
+    lab.service.files().create_cluster_manifest(&lab.caller, id, params).await.unwrap();
     // One that the service makes itself.
     let system = Key::new(format!("{id}/manifests/openshift/50-masters.yaml")).unwrap();
     lab.service.blob().put(&system, "kind: MachineConfig").await.unwrap();
@@ -189,7 +190,7 @@ async fn bad_names_and_contents(database: Database) {
     let params = json!({"file_name": "a.yaml", "content": "!"});
     let params = serde_json::from_value(params).unwrap();
     assert_eq!(
-        refusal(lab.service.create_cluster_manifest(&lab.caller, id, params).await),
+        refusal(lab.service.files().create_cluster_manifest(&lab.caller, id, params).await),
         (RefusalKind::Invalid, format!("failed to base64-decode cluster manifest content for cluster {id}"))
     );
     assert!(lab.manifests(id, true).await.is_empty() && !lab.in_use(id).await);
@@ -200,7 +201,7 @@ async fn bad_names_and_contents(database: Database) {
     assert_eq!(refusal(lab.patch(nobody, json!({"folder": "manifests", "file_name": "a b"})).await), missing);
     assert_eq!(refusal(lab.read(nobody, Manifests, "a").await), missing);
     assert_eq!(refusal(lab.remove(nobody, Manifests, "a").await), missing);
-    let list = lab.service.list_cluster_manifests(&lab.caller, nobody, true).await;
+    let list = lab.service.files().list_cluster_manifests(&lab.caller, nobody, true).await;
     assert_eq!(refusal(list), missing);
     lab.stop().await;
 }

@@ -10,9 +10,9 @@ use assisted_core::model::refusal::RefusalKind;
 use assisted_release::mirror::{Mirror, Pull, Rule};
 use assisted_release::{Bounds, Cache, CacheError, Mirrors, Proxies, Registries, Retry, Transport};
 use assisted_service::event::ListEvents;
+use assisted_service::file::manifest::ManifestFile;
 use assisted_service::generator::openshift::{Openshift, Setup};
 use assisted_service::infra_env::DownloadInfraEnvFiles;
-use assisted_service::manifest::ManifestFile;
 use assisted_testkit::oci;
 use assisted_testkit::{Access, Auth, Authority, DockerRegistry, Fault, Proxy, ignition_validate, skip};
 use assisted_wire::cluster::{Cluster, ClusterStatus, InstallationPreparationStatus};
@@ -194,7 +194,7 @@ async fn generated_by(program: &[u8], database: Database) {
         file_name: "cluster-scheduler-02-config.yml.patch_1".to_owned(),
         content: base64("- {op: replace, path: /spec/mastersSchedulable, value: true}\n"),
     };
-    lab.service.create_cluster_manifest(&lab.caller, id, manifest).await.unwrap();
+    lab.service.files().create_cluster_manifest(&lab.caller, id, manifest).await.unwrap();
 
     lab.install(id).await;
     let cluster = lab.prepared(id).await;
@@ -246,14 +246,14 @@ async fn generated_by(program: &[u8], database: Database) {
     let config = lab.json(id, "install-config.yaml").await;
     let mirrors = json!([{"source": RELEASES, "mirrors": [site.releases()]}]);
     assert_eq!(config["imageDigestSources"], mirrors);
-    let shown = lab.service.get_cluster_install_config(&lab.caller, id).await.unwrap();
+    let shown = lab.service.clusters().get_install_config(&lab.caller, id).await.unwrap();
     assert_eq!(serde_json::from_str::<Value>(shown.expose()).unwrap()["imageDigestSources"], mirrors);
     let manifest = ManifestFile {
         cluster_id: id,
         folder: ManifestFolder::Openshift,
         file_name: "cluster-scheduler-02-config.yml.patch_1".to_owned(),
     };
-    lab.service.download_cluster_manifest(&lab.caller, manifest).await.unwrap();
+    lab.service.files().download_cluster_manifest(&lab.caller, manifest).await.unwrap();
     lab.stop().await;
 }
 
@@ -308,7 +308,7 @@ async fn the_config_of_an_image_with_its_release() {
         ],
     });
     let params = serde_json::from_value(params).unwrap();
-    let infra_env = Box::pin(lab.service.register_infra_env(&lab.caller, params)).await.unwrap();
+    let infra_env = Box::pin(lab.service.infra_envs().register(&lab.caller, params)).await.unwrap();
     let query = DownloadInfraEnvFiles {
         infra_env_id: infra_env.id,
         file_name: "discovery.ign".to_owned(),
@@ -316,7 +316,7 @@ async fn the_config_of_an_image_with_its_release() {
         mac: None,
         ipxe_script_type: None,
     };
-    let made = lab.service.download_infra_env_files(&lab.caller, query.clone()).await.unwrap();
+    let made = lab.service.infra_envs().download_files(&lab.caller, query.clone()).await.unwrap();
     let config = content(made).await;
     assert_eq!(ignition_validate(&config).unwrap(), "");
     let config: Value = serde_json::from_slice(&config).unwrap();
@@ -358,9 +358,9 @@ async fn the_config_of_an_image_with_its_release() {
         "cluster_id": cluster.id, "openshift_version": "4.22",
     });
     let params = serde_json::from_value(params).unwrap();
-    let infra_env = Box::pin(lab.service.register_infra_env(&lab.caller, params)).await.unwrap();
+    let infra_env = Box::pin(lab.service.infra_envs().register(&lab.caller, params)).await.unwrap();
     let query = DownloadInfraEnvFiles { infra_env_id: infra_env.id, ..query };
-    let (kind, why) = refusal(lab.service.download_infra_env_files(&lab.caller, query).await);
+    let (kind, why) = refusal(lab.service.infra_envs().download_files(&lab.caller, query).await);
     assert!(kind == RefusalKind::Conflict && why.contains("without GENERATOR=simulation"), "{kind:?} {why}");
     lab.stop().await;
 }
@@ -624,7 +624,7 @@ async fn certificates_and_authorities_that_are_given() {
     assert_eq!(status, Some(InstallationPreparationStatus::Success), "{reason}");
     let config = lab.json(id, "install-config.yaml").await;
     assert_eq!(config["additionalTrustBundle"], vendor.trim());
-    let shown = lab.service.get_cluster_install_config(&lab.caller, id).await.unwrap();
+    let shown = lab.service.clusters().get_install_config(&lab.caller, id).await.unwrap();
     assert!(!shown.expose().contains("additionalTrustBundle"), "the vendor's authority is not for review");
     lab.stop().await;
 }

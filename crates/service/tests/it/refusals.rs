@@ -17,29 +17,32 @@ async fn nothing_is_left_behind(database: Database) {
     let lab = Lab::start(&database).await;
     let service = &lab.service;
     let bad = json!({"name": "Not A Name", "openshift_version": "4.22", "pull_secret": PULL_SECRET});
-    let outcome = service.register_cluster(&lab.caller, serde_json::from_value(bad).unwrap()).await;
+    let outcome = service.clusters().register(&lab.caller, serde_json::from_value(bad).unwrap()).await;
     assert_eq!(refusal(outcome).0, RefusalKind::Invalid);
-    assert!(service.list_clusters(&lab.caller, Default::default()).await.unwrap().0.is_empty());
+    assert!(service.clusters().list(&lab.caller, Default::default()).await.unwrap().0.is_empty());
 
     let nobodys = HostKey { infra_env_id: InfraEnvId::random(), host_id: HostId::random() };
     assert_eq!(refusal(lab.register(nobodys.infra_env_id, nobodys.host_id).await).0, RefusalKind::NotFound);
     assert_eq!(refusal(lab.poll(nobodys).await).0, RefusalKind::NotFound);
-    assert_eq!(refusal(service.list_hosts(&lab.caller, nobodys.infra_env_id).await).0, RefusalKind::NotFound);
     assert_eq!(
-        refusal(service.get_infra_env(&lab.caller, nobodys.infra_env_id).await).0,
+        refusal(service.hosts().list(&lab.caller, nobodys.infra_env_id).await).0,
+        RefusalKind::NotFound
+    );
+    assert_eq!(
+        refusal(service.infra_envs().get(&lab.caller, nobodys.infra_env_id).await).0,
         RefusalKind::NotFound
     );
 
     let cluster_id = ClusterId::random();
     let params = json!({"name": "i", "pull_secret": PULL_SECRET, "cluster_id": cluster_id});
-    let outcome = service.register_infra_env(&lab.caller, serde_json::from_value(params).unwrap()).await;
+    let outcome = service.infra_envs().register(&lab.caller, serde_json::from_value(params).unwrap()).await;
     assert_eq!(refusal(outcome), (RefusalKind::NotFound, format!("Cluster ID {cluster_id} does not exist")));
     let told = lab.events(Default::default()).await.events.0;
     assert!(told.iter().any(|event| event.name == "infra_env_registration_failed"), "{told:?}");
 
     let user = Caller { role: Role::User, ..Caller::admin(Uuid::new_v4()) };
     let deleted = GetCluster { cluster_id, get_unregistered_clusters: true, exclude_hosts: false };
-    let error = service.get_cluster(&user, deleted).await.unwrap_err();
+    let error = service.clusters().get(&user, deleted).await.unwrap_err();
     assert!(
         matches!(error, assisted_service::Error::Infra { kind: RefusalKind::Forbidden, .. }),
         "{error:?}"
@@ -53,32 +56,33 @@ async fn settings_of_a_cluster(database: Database) {
     let lab = Lab::start(&database).await;
     let (service, caller) = (&lab.service, &lab.caller);
     let id = lab.single_node().await.id;
-    assert_eq!(service.get_cluster_ui_settings(caller, id).await.unwrap(), "");
+    assert_eq!(service.clusters().get_ui_settings(caller, id).await.unwrap(), "");
     let text = "{not read by anybody".to_owned();
-    assert_eq!(service.update_cluster_ui_settings(caller, id, text.clone()).await.unwrap(), text);
-    assert_eq!(service.get_cluster_ui_settings(caller, id).await.unwrap(), text);
+    assert_eq!(service.clusters().update_ui_settings(caller, id, text.clone()).await.unwrap(), text);
+    assert_eq!(service.clusters().get_ui_settings(caller, id).await.unwrap(), text);
 
     let ignore = |hosts: &str, clusters: &str| {
         serde_json::from_value(json!({"host-validation-ids": hosts, "cluster-validation-ids": clusters}))
             .unwrap()
     };
-    let outcome = service.set_ignored_validations(caller, id, ignore(r#"["connected"]"#, "")).await;
+    let outcome =
+        service.clusters().set_ignored_validations(caller, id, ignore(r#"["connected"]"#, "")).await;
     let text = "cannot proceed due to the following errors: unable to ignore the following host validations (connected)";
     assert_eq!(refusal(outcome), (RefusalKind::Invalid, text.to_owned()));
     let good = ignore(r#"["ntp-synced"]"#, r#"["all"]"#);
-    let set = service.set_ignored_validations(caller, id, good).await.unwrap();
-    assert_eq!(service.get_ignored_validations(caller, id).await.unwrap(), set);
+    let set = service.clusters().set_ignored_validations(caller, id, good).await.unwrap();
+    assert_eq!(service.clusters().get_ignored_validations(caller, id).await.unwrap(), set);
     let shown = lab.get_cluster(id).await;
     assert_eq!(
         (shown.ignored_host_validations.as_str(), shown.ignored_cluster_validations.as_str()),
         ("", "")
     );
 
-    assert!(service.get_preflight_requirements(caller, id).await.unwrap().ocp.is_some());
-    let platforms = service.get_cluster_supported_platforms(caller, id).await.unwrap();
+    assert!(service.clusters().get_preflight_requirements(caller, id).await.unwrap().ocp.is_some());
+    let platforms = service.clusters().get_supported_platforms(caller, id).await.unwrap();
     assert_eq!(platforms.iter().map(|platform| platform.as_str()).collect::<Vec<_>>(), ["none"]);
     assert_eq!(
-        refusal(service.get_preflight_requirements(caller, ClusterId::random()).await).0,
+        refusal(service.clusters().get_preflight_requirements(caller, ClusterId::random()).await).0,
         RefusalKind::NotFound
     );
     lab.stop().await;
@@ -87,7 +91,7 @@ async fn settings_of_a_cluster(database: Database) {
 async fn checks_that_start_over(database: Database) {
     let lab = Lab::start(&database).await;
     let reset = async |host, validation: &str| {
-        refusal(lab.service.reset_host_validation(&lab.caller, host, validation).await)
+        refusal(lab.service.hosts().reset_validation(&lab.caller, host, validation).await)
     };
     let nobodys = HostKey { infra_env_id: InfraEnvId::random(), host_id: HostId::random() };
     let HostKey { host_id, infra_env_id } = nobodys;
@@ -103,35 +107,35 @@ async fn checks_that_start_over(database: Database) {
         assert_eq!(reset(bound, id).await, (RefusalKind::Invalid, text));
     }
     for id in ["container-images-available", "sufficient-installation-disk-speed"] {
-        lab.service.reset_host_validation(&lab.caller, bound, id).await.unwrap();
+        lab.service.hosts().reset_validation(&lab.caller, bound, id).await.unwrap();
     }
 
     // What a user says about a host is noted with its cluster.
     let name = serde_json::from_value(json!({"host_name": "a"})).unwrap();
-    lab.service.update_host(&lab.caller, bound, name).await.unwrap();
+    lab.service.hosts().update(&lab.caller, bound, name).await.unwrap();
     let config = |text: &str| serde_json::from_value(json!({"config": text})).unwrap();
     let given = config(r#"{"ignition":{"version":"3.1.0"}}"#);
-    lab.service.update_host_ignition(&lab.caller, bound, given).await.unwrap();
+    lab.service.hosts().update_ignition(&lab.caller, bound, given).await.unwrap();
     let usage = lab.get_cluster(cluster.id).await.feature_usage;
     assert!(
         usage.contains("\"Requested hostname\"") && usage.contains(r#"{"host":true,"infra-env":false}"#),
         "{usage}"
     );
-    lab.service.update_host_ignition(&lab.caller, bound, config("")).await.unwrap();
+    lab.service.hosts().update_ignition(&lab.caller, bound, config("")).await.unwrap();
     let usage = lab.get_cluster(cluster.id).await.feature_usage;
     assert!(!usage.contains("Ignition Config Override"), "{usage}");
     assert_eq!(
-        refusal(lab.service.update_host_ignition(&lab.caller, bound, config("x")).await).0,
+        refusal(lab.service.hosts().update_ignition(&lab.caller, bound, config("x")).await).0,
         RefusalKind::Invalid
     );
     assert_eq!(
-        refusal(lab.service.update_host_ignition(&lab.caller, nobodys, config("x")).await).0,
+        refusal(lab.service.hosts().update_ignition(&lab.caller, nobodys, config("x")).await).0,
         RefusalKind::NotFound
     );
     let args = |list: &[&str]| serde_json::from_value(json!({"args": list})).unwrap();
     // Arguments are judged before the host is looked for (service-api §20, 8).
     for host in [bound, nobodys] {
-        let outcome = lab.service.update_host_installer_args(&lab.caller, host, args(&["--evil"])).await;
+        let outcome = lab.service.hosts().update_installer_args(&lab.caller, host, args(&["--evil"])).await;
         let (kind, text) = refusal(outcome);
         assert_eq!(kind, RefusalKind::Invalid);
         assert!(
@@ -140,7 +144,7 @@ async fn checks_that_start_over(database: Database) {
         );
     }
     let good = args(&["--append-karg", "a=b"]);
-    let shown = lab.service.update_host_installer_args(&lab.caller, bound, good).await.unwrap();
+    let shown = lab.service.hosts().update_installer_args(&lab.caller, bound, good).await.unwrap();
     assert_eq!(shown.installer_args, r#"["--append-karg","a=b"]"#);
     lab.stop().await;
 }
@@ -151,7 +155,7 @@ async fn an_id_that_is_fixed(database: Database) {
     let lab = Lab::with(&database, Time::default(), fix).await;
     assert_eq!(lab.infra_env(None).await.id, id);
     let params = serde_json::from_value(json!({"name": "again", "pull_secret": PULL_SECRET})).unwrap();
-    let outcome = lab.service.register_infra_env(&lab.caller, params).await;
+    let outcome = lab.service.infra_envs().register(&lab.caller, params).await;
     assert_eq!(refusal(outcome), (RefusalKind::Conflict, format!("infraEnv {id} is already registered")));
     lab.stop().await;
 }

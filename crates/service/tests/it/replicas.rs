@@ -26,7 +26,7 @@ async fn each_sees_what_the_other_does() {
     // What one remembers is forgotten when the other changes it.
     other.steps(host).await;
     let params = serde_json::from_value(json!({"additional_ntp_source": "10.0.0.1"})).unwrap();
-    one.service.update_cluster(&one.caller, cluster.id, params).await.unwrap();
+    one.service.clusters().update(&one.caller, cluster.id, params).await.unwrap();
     eventually("told the new time source", async || {
         let steps = other.poll(host).await.unwrap().instructions.unwrap();
         let told =
@@ -40,10 +40,10 @@ async fn each_sees_what_the_other_does() {
         one.pass(60);
         one.poll(host).await.unwrap();
     }
-    other.service.wake();
+    other.service.work().wake();
     assert_eq!(other.get(host).await.status, HostStatus::Known);
 
-    other.service.deregister_host(&other.caller, host).await.unwrap();
+    other.service.hosts().deregister(&other.caller, host).await.unwrap();
     let gone = eventually("gone", async || match one.poll(host).await {
         Ok(steps) => Err(format!("{steps:?}")),
         gone => Ok(gone),

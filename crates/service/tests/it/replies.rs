@@ -80,9 +80,9 @@ async fn strange(database: Database) {
     };
     lab.tell_all(host, 1).await;
     lab.until(host, HostStatus::KnownUnbound).await;
-    lab.service.post_step_reply(&lab.caller, host, failed(1)).await.unwrap();
+    lab.service.hosts().post_step_reply(&lab.caller, host, failed(1)).await.unwrap();
     assert!(!lab.get(host).await.inventory.is_empty());
-    lab.service.post_step_reply(&lab.caller, host, failed(256)).await.unwrap();
+    lab.service.hosts().post_step_reply(&lab.caller, host, failed(256)).await.unwrap();
     lab.until(host, HostStatus::DisconnectedUnbound).await;
     // The same inventory as before is news now: the media can be read again.
     lab.reply(host, StepType::Inventory, &inventory(1)).await.unwrap();
@@ -111,7 +111,7 @@ async fn of_hostile_machines(database: Database) {
         hostile["disks"][0]["serial"] = json!(name);
         lab.reply(host, StepType::Inventory, &hostile).await.unwrap();
         // Whatever is told of the host, its name in it, can be kept and read again.
-        lab.service.deregister_host(&lab.caller, host).await.unwrap();
+        lab.service.hosts().deregister(&lab.caller, host).await.unwrap();
         lab.register(infra_env.id, host.host_id).await.unwrap();
         lab.reply(host, StepType::Inventory, &hostile).await.unwrap();
         let shown = lab.until_host(host, "judged", |host| !host.validations_info.is_empty()).await;
@@ -126,7 +126,7 @@ async fn of_hostile_machines(database: Database) {
         "name": "\0", "cluster_id": cluster.id, "severity": "info", "message": "\u{1f4a5}\0".repeat(5000),
         "event_time": "2000-01-01T00:00:00Z", "props": "{\"a\":\"\\u0000\"}",
     });
-    lab.service.trigger_event(&lab.caller, serde_json::from_value(event).unwrap()).await.unwrap();
+    lab.service.events().trigger(&lab.caller, serde_json::from_value(event).unwrap()).await.unwrap();
     lab.stop().await;
 }
 
@@ -154,7 +154,7 @@ async fn of_machines_that_cannot_be(database: Database) {
 
     let nothing = format!(r#"{{"disks":[{}]}}"#, vec!["{}"; 500_000].join(","));
     let reply = StepReply { step_type: Some(StepType::Inventory), output: nothing, ..StepReply::default() };
-    let (status, why) = refusal(lab.service.post_step_reply(&lab.caller, host, reply).await);
+    let (status, why) = refusal(lab.service.hosts().post_step_reply(&lab.caller, host, reply).await);
     assert_eq!(status, RefusalKind::Invalid);
     assert!(why.contains("it has 500001 objects, and no more than 100000 are read"), "{why}");
 
@@ -173,13 +173,13 @@ async fn at_the_same_time(database: Database) {
     let rename = |name: String| {
         let (service, caller) = (lab.service.clone(), lab.caller.clone());
         let params = serde_json::from_value(json!({"host_name": name})).unwrap();
-        tokio::spawn(async move { service.update_host(&caller, host, params).await })
+        tokio::spawn(async move { service.hosts().update(&caller, host, params).await })
     };
     let patch = |name: String| {
         let (service, caller) = (lab.service.clone(), lab.caller.clone());
         let params = serde_json::from_value(json!({"tags": name})).unwrap();
         let id = cluster.id;
-        tokio::spawn(async move { service.update_cluster(&caller, id, params).await })
+        tokio::spawn(async move { service.clusters().update(&caller, id, params).await })
     };
     let renames: Vec<_> = (0..10).map(|number| rename(format!("host-{number}"))).collect();
     let patches: Vec<_> = (0..10).map(|number| patch(format!("tag{number}"))).collect();
@@ -211,7 +211,7 @@ async fn while_a_host_begins_anew(database: Database) {
             output: inventory(1).to_string(),
             ..StepReply::default()
         };
-        let reply = tokio::spawn(async move { service.post_step_reply(&caller, host, reply).await });
+        let reply = tokio::spawn(async move { service.hosts().post_step_reply(&caller, host, reply).await });
         lab.register(pool.id, host.host_id).await.unwrap();
         reply.await.unwrap().unwrap();
     }

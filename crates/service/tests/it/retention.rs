@@ -25,7 +25,8 @@ const HOUR: i64 = 3600;
 impl Lab {
     async fn is_registered(&self, id: ClusterId) -> bool {
         self.service
-            .list_clusters(&self.caller, Default::default())
+            .clusters()
+            .list(&self.caller, Default::default())
             .await
             .unwrap()
             .0
@@ -49,7 +50,7 @@ impl Lab {
     }
 
     async fn until_removed(&self, id: InfraEnvId) {
-        eventually("removed", async || match self.service.get_infra_env(&self.caller, id).await {
+        eventually("removed", async || match self.service.infra_envs().get(&self.caller, id).await {
             Ok(infra_env) => Err(infra_env.name),
             Err(_) => Ok(()),
         })
@@ -58,7 +59,7 @@ impl Lab {
 
     async fn touch(&self, id: ClusterId, ntp_source: &str) {
         let params = serde_json::from_value(json!({"additional_ntp_source": ntp_source})).unwrap();
-        self.service.update_cluster(&self.caller, id, params).await.unwrap();
+        self.service.clusters().update(&self.caller, id, params).await.unwrap();
     }
 }
 
@@ -82,7 +83,7 @@ async fn inactive_clusters_are_deregistered(database: Database) {
     for name in ["after_inactivity_cluster_deregistered", "cluster_deregistered", "host_deregistered"] {
         assert_eq!(names.iter().filter(|known| *known == name).count(), 1, "{name} in {names:?}");
     }
-    assert_eq!(refusal(lab.service.get_host(&lab.caller, host).await).0, RefusalKind::NotFound);
+    assert_eq!(refusal(lab.service.hosts().get(&lab.caller, host).await).0, RefusalKind::NotFound);
     assert!(lab.is_registered(busy).await);
     lab.stop().await;
 }
@@ -137,7 +138,7 @@ async fn deregistered_clusters_go_for_good(database: Database) {
     for id in [gone, stays] {
         lab.service.blob().put(&file(id), "logs").await.unwrap();
     }
-    lab.service.deregister_cluster(&lab.caller, gone).await.unwrap();
+    lab.service.clusters().deregister(&lab.caller, gone).await.unwrap();
     let store = Store::open(&database.address).await.unwrap();
     lab.pass(71 * HOUR);
     lab.service.ready().await.unwrap();
@@ -171,14 +172,14 @@ async fn unused_infra_envs_go_with_their_hosts(database: Database) {
     lab.tell_all(host, 1).await;
     lab.pass(479 * HOUR);
     let young = lab.infra_env(None).await.id;
-    assert!(lab.service.get_infra_env(&lab.caller, pool).await.is_ok());
+    assert!(lab.service.infra_envs().get(&lab.caller, pool).await.is_ok());
     lab.touch(cluster, "10.0.0.1").await;
     lab.pass(2 * HOUR);
     lab.until_removed(pool).await;
     assert_eq!(refusal(lab.poll(host).await).0, RefusalKind::NotFound);
     assert_eq!(refusal(lab.register(pool, host.host_id).await).0, RefusalKind::NotFound);
     for id in [young, bound] {
-        assert!(lab.service.get_infra_env(&lab.caller, id).await.is_ok());
+        assert!(lab.service.infra_envs().get(&lab.caller, id).await.is_ok());
     }
 
     // Its hosts are kept a while for who asks where they are.
@@ -201,7 +202,7 @@ async fn nothing_goes_where_it_is_switched_off(database: Database) {
     .await;
     let (idle, gone) = (lab.settled().await, lab.settled().await);
     let pool = lab.infra_env(None).await.id;
-    lab.service.deregister_cluster(&lab.caller, gone).await.unwrap();
+    lab.service.clusters().deregister(&lab.caller, gone).await.unwrap();
     lab.pass(5000 * HOUR);
     // The one that can't be switched off tells that there was a look.
     lab.until_removed(pool).await;

@@ -31,28 +31,28 @@ async fn work_that_is_set_aside_is_released(database: Database) {
     batch.mark_due(due, now);
     lab.store.write(batch).await.unwrap();
     lab.single_node().await;
-    let list = async || lab.service.list_work(&lab.caller, None).await.unwrap();
+    let list = async || lab.service.work().list(&lab.caller, None).await.unwrap();
     let aside = list().await.rows.into_iter().next().unwrap();
     assert_eq!((aside.state.as_str(), aside.attempts), ("set-aside", 1));
     assert_eq!((aside.last_error.as_deref(), aside.next_at.0), (Some("it hung"), later));
 
     let user = Caller { role: Role::User, ..Caller::admin(Uuid::new_v4()) };
-    assert_eq!(refusal(lab.service.list_work(&user, None).await).0, RefusalKind::Forbidden);
-    assert_eq!(refusal(lab.service.release_work(&user, &aside.id).await).0, RefusalKind::Forbidden);
+    assert_eq!(refusal(lab.service.work().list(&user, None).await).0, RefusalKind::Forbidden);
+    assert_eq!(refusal(lab.service.work().release(&user, &aside.id).await).0, RefusalKind::Forbidden);
     for unknown in ["", "nothing", &format!("cluster.{}", ClusterId::random())] {
         assert_eq!(
-            refusal(lab.service.release_work(&lab.caller, unknown).await).0,
+            refusal(lab.service.work().release(&lab.caller, unknown).await).0,
             RefusalKind::NotFound,
             "{unknown}"
         );
     }
-    lab.service.release_work(&lab.caller, &aside.id).await.unwrap();
+    lab.service.work().release(&lab.caller, &aside.id).await.unwrap();
     eventually("worked on", async || {
         let rows = list().await.rows;
         if rows.iter().any(|row| row.id == aside.id) { Err(format!("{rows:?}")) } else { Ok(()) }
     })
     .await;
-    assert_eq!(refusal(lab.service.release_work(&lab.caller, &aside.id).await).0, RefusalKind::NotFound);
+    assert_eq!(refusal(lab.service.work().release(&lab.caller, &aside.id).await).0, RefusalKind::NotFound);
     let drivers = list().await.drivers;
     assert_eq!(drivers[0].name, "due");
     assert!(drivers[0].finished > 0);

@@ -82,7 +82,7 @@ async fn measure(clusters: u32, at_once: u32) {
     let caller = Caller::admin(Uuid::new_v4());
     let (begin, cpu) = (Instant::now(), cpu_seconds());
     for id in &ids {
-        server.service.install_cluster(&caller, *id).await.unwrap();
+        server.service.clusters().install(&caller, *id).await.unwrap();
     }
     let asked = begin.elapsed();
     for id in &ids {
@@ -122,7 +122,8 @@ async fn ready(server: &Server, clusters: u32) -> Vec<ClusterId> {
     plan.version = target.default_version().await.unwrap();
     let mut simulation = Simulation::new(plan);
     drive::run(&mut simulation, &target, LIMIT, |_, _| true).await.unwrap();
-    let listed = server.service.list_clusters(&Caller::admin(Uuid::new_v4()), ListClusters::default()).await;
+    let listed =
+        server.service.clusters().list(&Caller::admin(Uuid::new_v4()), ListClusters::default()).await;
     listed.unwrap().0.into_iter().map(|cluster| cluster.id).collect()
 }
 
@@ -141,7 +142,7 @@ async fn push(server: &Server, registry: &DockerRegistry, id: ClusterId, place: 
 
 async fn cluster(server: &Server, cluster_id: ClusterId) -> Cluster {
     let query = GetCluster { cluster_id, get_unregistered_clusters: false, exclude_hosts: true };
-    server.service.get_cluster(&Caller::admin(Uuid::new_v4()), query).await.unwrap()
+    server.service.clusters().get(&Caller::admin(Uuid::new_v4()), query).await.unwrap()
 }
 
 fn most_at_once(place: &Path) -> u32 {

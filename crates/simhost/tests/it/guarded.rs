@@ -74,17 +74,18 @@ impl Guarded {
             "api_vips": [{"ip": site.api()}], "ingress_vips": [{"ip": site.ingress()}],
         });
         let cluster = serde_json::from_value(cluster).unwrap();
-        let cluster = Box::pin(self.server.service.register_cluster(&self.caller, cluster)).await.unwrap().id;
+        let cluster =
+            Box::pin(self.server.service.clusters().register(&self.caller, cluster)).await.unwrap().id;
         let infra_env = json!({"name": "guarded", "pull_secret": PULL_SECRET, "cluster_id": cluster});
         let infra_env = serde_json::from_value(infra_env).unwrap();
         let infra_env =
-            Box::pin(self.server.service.register_infra_env(&self.caller, infra_env)).await.unwrap();
+            Box::pin(self.server.service.infra_envs().register(&self.caller, infra_env)).await.unwrap();
         (cluster, infra_env.id)
     }
 
     async fn get(&self, cluster_id: ClusterId) -> Cluster {
         let query = GetCluster { cluster_id, get_unregistered_clusters: false, exclude_hosts: true };
-        self.server.service.get_cluster(&self.caller, query).await.unwrap()
+        self.server.service.clusters().get(&self.caller, query).await.unwrap()
     }
 
     fn target(&self, resource: TokenResource) -> Target {
@@ -108,7 +109,7 @@ async fn hosts_with_the_right_token_are_installed() {
         while guarded.get(cluster).await.status != ClusterStatus::Ready {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        Box::pin(guarded.server.service.install_cluster(&guarded.caller, cluster)).await.unwrap();
+        Box::pin(guarded.server.service.clusters().install(&guarded.caller, cluster)).await.unwrap();
     };
     let install = tokio::time::timeout(LIMIT, install);
     let (now, installed) = tokio::join!(drive::run(&mut simulation, &target, LIMIT, |_, _| true), install);

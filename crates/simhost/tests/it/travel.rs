@@ -132,7 +132,7 @@ impl Travel {
             self.time.set(now);
             out = self.outbox(now);
             if due_at.is_some_and(|at| at <= now) {
-                self.server.service.wake();
+                self.server.service.work().wake();
             } else if let Some(Reverse((_, next))) = heap.pop() {
                 match effects.remove(&next).unwrap() {
                     Effect::Wake(process) => {

@@ -15,7 +15,8 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::patch;
-use crate::{Error, manifest::keep};
+use crate::Error;
+use crate::file::manifest::keep;
 
 /// Folders in the order in which patches are applied and targets looked for.
 const FOLDERS: [&str; 2] = ["openshift", "manifests"];

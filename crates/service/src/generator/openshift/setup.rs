@@ -9,7 +9,7 @@ use assisted_core::admission::install_config::Additions;
 use assisted_release::mirror::{MirrorError, Rule};
 use assisted_release::reference::ReferenceError;
 use assisted_release::{
-    Bounds, Cache, CacheError, Mirrors, Problem, Reference, Registries, Retry, Transport,
+    Bounds, Cache, CacheError, Mirrors, Reference, Registries, RegistryError, Retry, Transport,
 };
 
 use super::{Openshift, Setup};
@@ -39,7 +39,7 @@ pub enum SetupError {
     )]
     TlsDir { path: PathBuf, source: io::Error },
     #[error("{0}")]
-    Registries(Problem),
+    Registries(RegistryError),
     #[error("{path} can't be emptied: {source}")]
     Clear { path: PathBuf, source: io::Error },
 }

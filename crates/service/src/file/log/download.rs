@@ -9,9 +9,10 @@ use super::{DownloadLogs, cluster_key, host_key, plain, stem};
 use crate::cluster::no_cluster;
 use crate::fault::broken;
 use crate::file::File;
-use crate::{Caller, Error, Service};
+use crate::file::Files;
+use crate::{Caller, Error};
 
-impl Service {
+impl Files {
     /// The logs of one host, of the controller, or all of them in one archive.
     ///
     /// # Errors
@@ -20,11 +21,14 @@ impl Service {
     pub async fn download_cluster_logs(&self, _: &Caller, query: DownloadLogs) -> Result<File, Error> {
         let DownloadLogs { cluster_id, logs_type, host_id } = query;
         // A deleted cluster has its deleted hosts, one that lives has not.
-        let work = match self.load_cluster(cluster_id, Deleted::Hidden).await.map_err(broken)? {
+        let work = match self.database.load_cluster(cluster_id, Deleted::Hidden).await.map_err(broken)? {
             Some(work) => work,
-            None => {
-                self.load_cluster(cluster_id, Deleted::Shown).await.map_err(broken)?.ok_or_else(no_cluster)?
-            }
+            None => self
+                .database
+                .load_cluster(cluster_id, Deleted::Shown)
+                .await
+                .map_err(broken)?
+                .ok_or_else(no_cluster)?,
         };
         let cluster = &work.cluster().ok_or_else(no_cluster)?.cluster;
         match logs_type {
@@ -54,7 +58,7 @@ impl Service {
     }
 
     async fn open_logs(&self, key: &Key, name: &str, query: DownloadLogs) -> Result<File, Error> {
-        match File::open(self.blob(), key, name).await {
+        match File::open(&self.blob, key, name).await {
             Err(BlobError::NotFound(_) | BlobError::Shadowed(_)) => {
                 let kind = query.logs_type.map_or("all", |kind| kind.as_str());
                 let reason = format!("Logs of type {kind} for cluster {} were not found", query.cluster_id);

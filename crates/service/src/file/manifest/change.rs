@@ -17,12 +17,13 @@ use bytes::Bytes;
 use super::ManifestFile;
 use super::keep::{Keys, list};
 use crate::fault::{Fault, attempt};
-use crate::{Caller, Error, Service};
+use crate::file::Files;
+use crate::{Caller, Error};
 
 /// The feature that is in use while there is a user's manifest.
 const USAGE: &str = "Custom manifest";
 
-impl Service {
+impl Files {
     /// Uploads a manifest, in place of one of the same folder and name.
     ///
     /// # Errors
@@ -39,7 +40,7 @@ impl Service {
         let file = ManifestFile { cluster_id, folder, file_name: params.file_name };
         check_name(file.place())?;
         let content = judged(file.clone(), params.content).await?;
-        let _turn = self.0.manifests.lock(cluster_id).await;
+        let _turn = self.manifests.lock(cluster_id).await;
         self.check_distinct(file.place()).await?;
         self.keep_manifest(caller, &file, content).await?;
         Ok(shown(file))
@@ -68,11 +69,11 @@ impl Service {
         check_name(old.place())?;
         check_name(new.place())?;
         let source = Keys::new(old.place()).map_err(Error::internal)?;
-        let _turn = self.0.manifests.lock(cluster_id).await;
+        let _turn = self.manifests.lock(cluster_id).await;
         let content = match params.updated_content {
             // By the old name's ending (service-api §8).
             Some(content) => judged(old.clone(), content).await?,
-            None => match self.blob().get(&source.content, LARGEST as u64).await {
+            None => match self.blob.get(&source.content, LARGEST as u64).await {
                 Err(BlobError::NotFound(key) | BlobError::Shadowed(key)) => {
                     return Err(Refusal::internal(format!("object {key} was not found")).into());
                 }
@@ -84,7 +85,7 @@ impl Service {
         }
         self.keep_manifest(caller, &new, content).await?;
         if new != old {
-            source.delete(self.blob()).await?;
+            source.delete(&self.blob).await?;
         }
         Ok(shown(new))
     }
@@ -99,14 +100,14 @@ impl Service {
         check_changeable(&stored.record.cluster)?;
         // What no manifest can be called is not there.
         let Ok(keys) = Keys::new(file.place()) else { return Ok(()) };
-        let _turn = self.0.manifests.lock(file.cluster_id).await;
-        keys.delete(self.blob()).await?;
+        let _turn = self.manifests.lock(file.cluster_id).await;
+        keys.delete(&self.blob).await?;
         if Usages::read(&stored.record.cluster.feature_usage).contains(USAGE) {
-            let left = list(self.blob(), file.cluster_id).await?;
+            let left = list(&self.blob, file.cluster_id).await?;
             let used =
                 left.iter().any(|(manifest, _)| manifest.manifest_source == Some(ManifestSource::User));
             if !used {
-                attempt!(self, caller, self.note_manifests(caller, file.cluster_id, false))?;
+                attempt!(self.database, caller, self.note_manifests(caller, file.cluster_id, false))?;
             }
         }
         Ok(())
@@ -114,7 +115,7 @@ impl Service {
 
     async fn check_distinct(&self, place: Place<'_>) -> Result<(), Error> {
         let twin = Keys::new(Place { folder: other(place.folder), ..place }).map_err(Error::internal)?;
-        if self.blob().exists(&twin.content).await? {
+        if self.blob.exists(&twin.content).await? {
             return Err(not_distinct(place).into());
         }
         Ok(())
@@ -122,22 +123,20 @@ impl Service {
 
     async fn keep_manifest(&self, caller: &Caller, file: &ManifestFile, content: Bytes) -> Result<(), Error> {
         let keys = Keys::new(file.place()).map_err(Error::internal)?;
-        if !self.blob().exists(&keys.content).await?
-            && list(self.blob(), file.cluster_id).await?.len() >= MOST
-        {
+        if !self.blob.exists(&keys.content).await? && list(&self.blob, file.cluster_id).await?.len() >= MOST {
             return Err(too_many(file.place()).into());
         }
-        keys.put(self.blob(), content).await?;
-        attempt!(self, caller, self.note_manifests(caller, file.cluster_id, true))
+        keys.put(&self.blob, content).await?;
+        attempt!(self.database, caller, self.note_manifests(caller, file.cluster_id, true))
     }
 
     /// Notes with the cluster whether it has manifests; some validations ask for them.
     async fn note_manifests(&self, caller: &Caller, id: ClusterId, used: bool) -> Result<(), Fault> {
-        let known = self.known_cluster(id).await?.ok_or_else(no_cluster)?;
+        let known = self.database.known_cluster(id).await?.ok_or_else(no_cluster)?;
         if Usages::read(&known.record.cluster.feature_usage).contains(USAGE) == used {
             return Ok(());
         }
-        let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
+        let mut work = self.database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
         let mut usages = Usages::read(&record.cluster.feature_usage);
@@ -145,7 +144,7 @@ impl Service {
         record.cluster.feature_usage = usages.write();
         work.put_cluster(record);
         work.refresh_and_mark();
-        work.commit(self).await?;
+        work.commit(&self.database).await?;
         Ok(())
     }
 }

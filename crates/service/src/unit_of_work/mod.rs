@@ -1,6 +1,9 @@
 //! One piece of work on a cluster with its hosts, or on one host of a pool: loaded at one moment, changed by decisions of
 //! the domain, written in one batch that holds only if nothing it was decided on changed meanwhile.
 
+mod decide;
+mod load;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -13,13 +16,13 @@ use assisted_core::model::facts::{Facts, HostFacts};
 use assisted_core::model::host::{HostKey, HostRecord};
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::report::ReportKind;
-use assisted_store::{Batch, Deleted, Due, HostRow, HostWithInfraEnv, Marks, Stored, Subject, Version};
+use assisted_store::{Batch, Due, Marks, Version};
 use assisted_wire::host::HostRole;
-use assisted_wire::id::{ClusterId, InfraEnvId};
+use assisted_wire::id::InfraEnvId;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use crate::Service;
+use crate::database::Database;
 use crate::fault::Fault;
 
 /// Facts, what of them changed, and what else is to be written.
@@ -278,7 +281,7 @@ impl UnitOfWork {
     }
 
     /// Writes all that changed in one batch.
-    pub(crate) async fn commit(mut self, service: &Service) -> Result<Facts, Fault> {
+    pub(crate) async fn commit(mut self, database: &Database) -> Result<Facts, Fault> {
         if self.is_idle() {
             return Ok(self.facts);
         }
@@ -317,155 +320,9 @@ impl UnitOfWork {
         if let (true, false, Some(record)) = (self.mates_changed, self.cluster_changed, &self.facts.cluster) {
             batch.touch_members(record.cluster.id);
         }
-        service.0.database.commit(batch, &self.events, self.request_id, self.facts.now).await?;
+        database.commit(batch, &self.events, self.request_id, self.facts.now).await?;
         Ok(self.facts)
     }
-}
-
-impl Service {
-    /// Loads a cluster with its hosts.
-    pub(crate) async fn load_cluster(
-        &self,
-        id: ClusterId,
-        deleted: Deleted,
-    ) -> Result<Option<UnitOfWork>, Fault> {
-        let Some(row) = self.store().load_cluster(id, deleted).await? else { return Ok(None) };
-        let mut work = UnitOfWork::new(self.facts());
-        work.cluster_version = Some(row.cluster.version);
-        work.marks = row.marks;
-        work.facts.cluster = Some(row.cluster.record);
-        work.facts.infra_envs = row.infra_envs.into_iter().map(by_id).collect();
-        for host in row.hosts {
-            work.host_versions.insert(host.key, host.version);
-            work.facts.hosts.push(self.host_facts(host));
-        }
-        Ok(Some(work))
-    }
-
-    /// Loads a cluster as it is to be installed: without the hosts that a user took out, which what is generated must not
-    /// count.
-    pub(crate) async fn load_installation(&self, id: ClusterId) -> Result<Option<UnitOfWork>, Fault> {
-        let loaded = self.load_cluster(id, Deleted::Hidden).await?;
-        Ok(loaded.map(|work| UnitOfWork { facts: work.facts.without_disabled(), ..work }))
-    }
-
-    /// Loads a host, with its cluster and the cluster's other hosts if it is bound.
-    pub(crate) async fn load_host(&self, key: HostKey) -> Result<Option<UnitOfWork>, Fault> {
-        let Some(work) = self.load_host_alone(key).await? else { return Ok(None) };
-        let Some(id) = work.facts.hosts.first().and_then(|host| host.record.host.cluster_id) else {
-            return Ok(Some(work));
-        };
-        // Bound elsewhere or gone between the two readings: the caller sees the host as it was, and the guards decide.
-        match self.load_cluster(id, Deleted::Hidden).await? {
-            Some(whole) if whole.host(key).is_some() => Ok(Some(whole)),
-            _ => Ok(Some(work)),
-        }
-    }
-
-    /// Loads a host, with its cluster but without the cluster's other hosts: no work to refresh, but cheap.
-    pub(crate) async fn load_host_alone(&self, key: HostKey) -> Result<Option<UnitOfWork>, Fault> {
-        let Some(HostWithInfraEnv { host: row, infra_env, cluster_version }) =
-            self.store().load_host(key, Deleted::Hidden).await?
-        else {
-            return Ok(None);
-        };
-        let mut work = UnitOfWork::new(self.facts());
-        if let Some(id) = row.record.host.cluster_id
-            && let Some(cluster) = self.cluster_at_least(id, cluster_version).await?
-        {
-            work.cluster_version = Some(cluster.version);
-            work.facts.cluster = Some(cluster.record.clone());
-        }
-        work.host_versions.insert(key, row.version);
-        work.facts.hosts.push(self.host_facts(row));
-        work.facts.infra_envs = infra_env.into_iter().map(by_id).collect();
-        Ok(Some(work))
-    }
-
-    /// Work on nothing that is stored yet.
-    pub(crate) fn blank_work(&self) -> UnitOfWork {
-        UnitOfWork::new(self.facts())
-    }
-
-    /// Facts without a cluster or hosts.
-    pub(crate) fn facts(&self) -> Facts {
-        Facts {
-            cluster: None,
-            hosts: Vec::new(),
-            infra_envs: BTreeMap::new(),
-            policy: Arc::clone(self.policy()),
-            now: self.now(),
-        }
-    }
-
-    /// A host as the domain sees it: with the last sign of life that anybody heard.
-    pub(crate) fn host_facts(&self, row: HostRow) -> HostFacts {
-        let heard = self.cache().check_ins.at(row.key).max(row.checked_in_at);
-        let mut record = row.record;
-        let checked_in_at = heard.unwrap_or(record.host.registered_at.0);
-        if let Some(ahead) = record.clock_ahead_seconds {
-            record.host.timestamp = checked_in_at.as_second().saturating_add(ahead);
-        }
-        let mut host = HostFacts::new(record, checked_in_at);
-        for (kind, report) in row.reports {
-            self.cache().parsed.lay(&mut host, kind, report);
-        }
-        host
-    }
-
-    /// A cluster that is not deleted, from the cache if it is there.
-    pub(crate) async fn known_cluster(
-        &self,
-        id: ClusterId,
-    ) -> Result<Option<Arc<Stored<ClusterRecord>>>, Fault> {
-        match self.cache().clusters.get(&id) {
-            Ok(known) => Ok(Some(known)),
-            Err(epoch) => {
-                let read = self.store().cluster(id, Deleted::Hidden).await?.map(Arc::new);
-                if let Some(read) = &read {
-                    self.cache().clusters.put(id, epoch, Arc::clone(read));
-                }
-                Ok(read)
-            }
-        }
-    }
-
-    /// The same, but not older than a version that somebody has read: another replica may have committed it just now, and the
-    /// news of it are still on their way.
-    async fn cluster_at_least(
-        &self,
-        id: ClusterId,
-        version: Option<Version>,
-    ) -> Result<Option<Arc<Stored<ClusterRecord>>>, Fault> {
-        let Some(version) = version else { return Ok(None) };
-        let known = self.known_cluster(id).await?;
-        if known.as_ref().is_some_and(|known| known.version >= version) {
-            return Ok(known);
-        }
-        self.cache().forget(Subject::Cluster(id));
-        self.known_cluster(id).await
-    }
-
-    /// An infra-env, from the cache if it is there.
-    pub(crate) async fn known_infra_env(
-        &self,
-        id: InfraEnvId,
-    ) -> Result<Option<Arc<Stored<InfraEnvRecord>>>, Fault> {
-        match self.cache().infra_envs.get(&id) {
-            Ok(known) => Ok(Some(known)),
-            Err(epoch) => {
-                let read = self.store().infra_env(id).await?.map(Arc::new);
-                if let Some(read) = &read {
-                    self.cache().infra_envs.put(id, epoch, Arc::clone(read));
-                }
-                Ok(read)
-            }
-        }
-    }
-}
-
-fn by_id(stored: Stored<InfraEnvRecord>) -> (InfraEnvId, InfraEnvRecord) {
-    (stored.record.infra_env.id, stored.record)
 }
 
 /// A host's key, as its record tells it.

@@ -14,10 +14,11 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 
 use super::Change;
+use crate::Error;
 use crate::cluster::view::shown_alone;
+use crate::event::Events;
 use crate::event::shown_event;
 use crate::host::view::shown_host;
-use crate::{Error, Service};
 
 /// How often it is seen whether anybody still watches.
 const SWEEP: Duration = Duration::from_secs(5);
@@ -75,26 +76,33 @@ impl Told {
     }
 }
 
-impl Service {
+/// Publishes what changes, to who watches.
+pub(crate) struct Publisher(Events);
+
+impl Publisher {
+    pub(crate) fn new(events: Events) -> Self {
+        Self(events)
+    }
+
     /// Tells who watches what changes, until the service stops.
-    pub(crate) async fn publish_changes(self, stop: CancellationToken) {
+    pub(crate) async fn run(self, stop: CancellationToken) {
         loop {
             tokio::select! {
-                () = self.live().is_watched() => {}
+                () = self.0.live.is_watched() => {}
                 () = stop.cancelled() => return,
             }
             tokio::select! {
                 () = self.publish_while_watched() => {}
-                () = stop.cancelled() => return self.live().close(),
+                () = stop.cancelled() => return self.0.live.close(),
             }
         }
     }
 
     async fn publish_while_watched(&self) {
-        let mut changes = self.store().changes();
-        let mut marks = self.store().event_marks();
+        let mut changes = self.0.database.reader().changes();
+        let mut marks = self.0.database.reader().event_marks();
         let found = loop {
-            match self.store().events_after(0, None, AGAIN).await {
+            match self.0.database.reader().events_after(0, None, AGAIN).await {
                 Ok(found) => break found,
                 Err(error) => {
                     tracing::warn!(error = %chain(&error), "who watches has to wait for the database");
@@ -104,7 +112,7 @@ impl Service {
         };
         let recent = found.events.into_iter().map(|(number, _)| number).collect();
         let mut told = Told { newest: found.newest, recent };
-        self.live().open(rand::random(), told.newest);
+        self.0.live.open(rand::random(), told.newest);
         let mut sweeps = tokio::time::interval(SWEEP);
         loop {
             let mut news = News::default();
@@ -116,7 +124,7 @@ impl Service {
                 },
                 // The sender lives as long as the store.
                 _ = marks.changed() => {}
-                _ = sweeps.tick() => if self.live().sweep(Instant::now()) { continue } else { return },
+                _ = sweeps.tick() => if self.0.live.sweep(Instant::now()) { continue } else { return },
             }
             while !news.is_enough() {
                 match changes.try_recv() {
@@ -133,7 +141,7 @@ impl Service {
                 tokio::time::sleep(PAUSE).await;
             }
             if news.missed {
-                self.live().miss();
+                self.0.live.miss();
             }
         }
     }
@@ -149,72 +157,79 @@ impl Service {
             self.publish_host(*key).await?;
         }
         for id in &news.clusters {
-            if self.live().is_wanted(&[*id])
-                && let Some(cluster) = self.told_cluster(*id).await?
+            if self.0.live.is_wanted(&[*id])
+                && let Some(cluster) = self.0.told_cluster(*id).await?
             {
-                self.live().tell(Change::Cluster(Box::new(cluster)), vec![*id], None);
+                self.0.live.tell(Change::Cluster(Box::new(cluster)), vec![*id], None);
             }
         }
-        for id in news.infra_envs.iter().filter(|_| self.live().wants_infra_envs()) {
-            let change = match self.store().infra_env(*id).await? {
+        for id in news.infra_envs.iter().filter(|_| self.0.live.wants_infra_envs()) {
+            let change = match self.0.database.reader().infra_env(*id).await? {
                 Some(stored) => Change::InfraEnv(Box::new(stored.record.infra_env)),
                 None => Change::InfraEnvDeleted(*id),
             };
-            self.live().tell(change, Vec::new(), None);
+            self.0.live.tell(change, Vec::new(), None);
         }
         Ok(())
     }
 
     async fn publish_host(&self, key: HostKey) -> Result<(), Error> {
-        let Some(row) = self.store().host(key, Deleted::Shown).await? else { return Ok(()) };
+        let Some(row) = self.0.database.reader().host(key, Deleted::Shown).await? else { return Ok(()) };
         let cluster = row.record.host.cluster_id;
-        let before = self.live().settle(key, cluster.filter(|_| row.record.host.deleted_at.is_none()));
+        let before = self.0.live.settle(key, cluster.filter(|_| row.record.host.deleted_at.is_none()));
         let mut clusters: Vec<_> = cluster.into_iter().chain(before).collect();
         clusters.dedup();
-        if self.live().is_wanted(&clusters) {
-            let host = self.told_host(row).await?;
-            self.live().tell(Change::Host(Box::new(host)), clusters, None);
+        if self.0.live.is_wanted(&clusters) {
+            let host = self.0.told_host(row).await?;
+            self.0.live.tell(Change::Host(Box::new(host)), clusters, None);
         }
         Ok(())
     }
 
     async fn publish_events(&self, told: &mut Told) -> Result<(), Error> {
-        let found = self.store().events_after(told.floor(), None, MOST_EVENTS).await?;
+        let found = self.0.database.reader().events_after(told.floor(), None, MOST_EVENTS).await?;
         // Once the newest events were deleted, their numbers may be given out again and tell nothing.
         if found.newest < told.newest || found.events.len() >= MOST_EVENTS as usize {
             told.recent = found.events.into_iter().map(|(number, _)| number).collect();
             told.newest = found.newest;
-            self.live().miss();
+            self.0.live.miss();
             return Ok(());
         }
         for (number, event) in found.events {
             let clusters = Vec::from_iter(event.cluster_id);
-            if told.recent.insert(number) && self.live().is_wanted(&clusters) {
+            if told.recent.insert(number) && self.0.live.is_wanted(&clusters) {
                 let event = Change::Event(Box::new(shown_event(event)));
-                self.live().tell(event, clusters, Some(number));
+                self.0.live.tell(event, clusters, Some(number));
             }
         }
         told.newest = found.newest;
         told.recent = told.recent.split_off(&told.floor());
         Ok(())
     }
+}
 
+impl Events {
     /// A cluster as watchers see it; deleted ones too.
     pub(super) async fn told_cluster(&self, id: ClusterId) -> Result<Option<Cluster>, Error> {
-        Ok(self.store().cluster(id, Deleted::Shown).await?.map(|stored| shown_alone(&stored.record)))
+        Ok(self
+            .database
+            .reader()
+            .cluster(id, Deleted::Shown)
+            .await?
+            .map(|stored| shown_alone(&stored.record)))
     }
 
     /// A host as watchers see it: with its name and its stages, without its reports and the password of its board.
     pub(super) async fn told_host(&self, mut row: HostRow) -> Result<Host, Error> {
         // Hosts that were given no name are known by the one that they report.
-        if let Some(report) = self.store().report(row.key, ReportKind::Inventory).await? {
+        if let Some(report) = self.database.reader().report(row.key, ReportKind::Inventory).await? {
             row.reports.insert(ReportKind::Inventory, report);
         }
         let cluster = match row.record.host.cluster_id {
-            Some(id) => self.known_cluster(id).await.map_err(crate::fault::broken)?,
+            Some(id) => self.database.known_cluster(id).await.map_err(crate::fault::broken)?,
             None => None,
         };
-        let facts = self.host_facts(row);
+        let facts = self.database.host_facts(row);
         let mut host = shown_host(&facts, cluster.as_ref().map(|stored| &stored.record), true);
         host.inventory.clear();
         // One text is made for all who watch, also for those who may not see passwords.

@@ -6,9 +6,10 @@ use assisted_core::model::refusal::Refusal;
 use assisted_wire::operator::{Bundle, OperatorProperties};
 use assisted_wire::support_level::FeatureSupportLevelId;
 
-use crate::{Caller, Error, Service};
+use super::Catalogue;
+use crate::{Caller, Error};
 
-impl Service {
+impl Catalogue {
     /// The names of all operators.
     ///
     /// # Errors

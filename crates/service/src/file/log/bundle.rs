@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
 use assisted_base::error::chain;
 use assisted_blob::Key;
@@ -14,13 +15,14 @@ use serde_json::{Value, json};
 
 use super::pack::{Entry, pack};
 use super::{plain, stem};
+use crate::Error;
 use crate::cluster::no_cluster;
 use crate::cluster::view::shown_record;
+use crate::file::Files;
+use crate::file::manifest;
 use crate::file::{File, key};
 use crate::host::view::raw_host;
-use crate::manifest;
 use crate::unit_of_work::UnitOfWork;
-use crate::{Error, Service};
 
 /// Stands in place of what an archive that is passed around must not hold.
 const SECRET: &str = "SECRET";
@@ -31,13 +33,13 @@ const PAGE: u64 = 1000;
 /// Bytes of the events of a cluster at most.
 const LARGEST: u64 = 1 << 30;
 
-impl Service {
+impl Files {
     pub(super) async fn bundle_logs(&self, work: &UnitOfWork) -> Result<File, Error> {
         let cluster = &work.cluster().ok_or_else(no_cluster)?.cluster;
         let id = cluster.id;
         self.refresh_own_logs(work, id).await?;
 
-        let manifests = manifest::keep::list(self.blob(), id).await?.into_iter().map(|(manifest, key)| {
+        let manifests = manifest::keep::list(&self.blob, id).await?.into_iter().map(|(manifest, key)| {
             let source = manifest.manifest_source.map_or("", |source| source.as_str());
             let folder = manifest.folder.map_or("", |folder| folder.as_str());
             Entry::File { name: format!("cluster_manifest_{source}_{folder}_{}", manifest.file_name), key }
@@ -46,7 +48,7 @@ impl Service {
         let hosts: BTreeMap<HostId, &HostFacts> =
             work.facts.hosts.iter().map(|host| (host.record.host.id, host)).collect();
         let mut of_hosts: BTreeMap<HostId, Vec<(String, Key)>> = BTreeMap::new();
-        for (key, _) in self.blob().list(&key(id, "logs")?).await? {
+        for (key, _) in self.blob.list(&key(id, "logs")?).await? {
             let parts: Vec<_> = key.as_str().split('/').collect();
             let &[_, _, folder, file] = parts.as_slice() else { continue };
             match folder.parse::<HostId>() {
@@ -68,28 +70,31 @@ impl Service {
             Some(Entry::Archive { name, files })
         }));
         let name = format!("{}_{id}.tar", plain(&cluster.name));
-        Ok(File { name, size: None, modified: None, content: Box::pin(pack(self.blob().clone(), entries)) })
+        Ok(File { name, size: None, modified: None, content: Box::pin(pack(self.blob.clone(), entries)) })
     }
 
     /// Writes the cluster's record and its events beside the logs.
     async fn refresh_own_logs(&self, work: &UnitOfWork, id: ClusterId) -> Result<(), Error> {
         let metadata = serde_json::to_vec_pretty(&metadata(work)?).map_err(Error::internal)?;
-        self.blob().put(&key(id, "logs/cluster/metadata.json")?, metadata).await?;
-        self.blob().put_stream(&key(id, "logs/cluster/events.json")?, self.event_pages(id), LARGEST).await?;
+        self.blob.put(&key(id, "logs/cluster/metadata.json")?, metadata).await?;
+        self.blob.put_stream(&key(id, "logs/cluster/events.json")?, self.event_pages(id), LARGEST).await?;
         Ok(())
     }
 
     /// The events of a cluster as one JSON list, read page by page.
     fn event_pages(&self, id: ClusterId) -> impl Stream<Item = io::Result<Bytes>> + Send {
-        let service = self.clone();
+        let database = Arc::clone(&self.database);
         stream::try_unfold(Some(0), move |offset: Option<u64>| {
-            let service = service.clone();
+            let database = Arc::clone(&database);
             async move {
                 let Some(offset) = offset else { return Ok(None) };
                 let query =
                     EventQuery { cluster_id: Some(id), limit: Some(PAGE), offset, ..EventQuery::default() };
-                let page =
-                    service.store().events(&query).await.map_err(|error| io::Error::other(chain(&error)))?;
+                let page = database
+                    .reader()
+                    .events(&query)
+                    .await
+                    .map_err(|error| io::Error::other(chain(&error)))?;
                 let last = (page.events.len() as u64) < PAGE;
                 let mut text = Vec::new();
                 for (number, event) in page.events.iter().enumerate() {

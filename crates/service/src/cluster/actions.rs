@@ -3,19 +3,20 @@
 use assisted_wire::action::{PendingAction, PendingActionList};
 use assisted_wire::id::ClusterId;
 
+use super::Clusters;
 use crate::cluster::no_cluster;
 use crate::fault::broken;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl Clusters {
     /// What the service still has to do for a cluster, in order, and what it failed with.
     ///
     /// # Errors
     ///
     /// 404 when there is no such cluster.
-    pub async fn list_cluster_actions(&self, _: &Caller, id: ClusterId) -> Result<PendingActionList, Error> {
-        self.known_cluster(id).await.map_err(broken)?.ok_or_else(no_cluster)?;
-        let actions = self.store().actions(id).await?.into_iter().map(|asked| PendingAction {
+    pub async fn list_actions(&self, _: &Caller, id: ClusterId) -> Result<PendingActionList, Error> {
+        self.database.known_cluster(id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let actions = self.database.reader().actions(id).await?.into_iter().map(|asked| PendingAction {
             action: asked.action.name().to_owned(),
             asked_at: asked.asked_at.into(),
             attempts: asked.attempts.into(),

@@ -11,9 +11,10 @@ use tokio::sync::watch;
 
 use super::ring::{Frame, Live, Topic};
 use super::{Change, Message, Place};
+use crate::Error;
 use crate::cluster::no_cluster;
+use crate::event::Events;
 use crate::event::shown_event;
-use crate::{Error, Service};
 
 /// Events that are told of a cluster that was not watched before.
 const LATEST: u32 = 20;
@@ -36,13 +37,13 @@ pub struct Watcher {
 
 /// Counts as one who watches as long as it lives.
 struct Seat {
-    service: Service,
+    events: Events,
     topic: Topic,
 }
 
 impl Seat {
     fn live(&self) -> &Live {
-        self.service.live()
+        &self.events.live
     }
 }
 
@@ -53,11 +54,11 @@ impl Drop for Seat {
 }
 
 impl Watcher {
-    pub(super) async fn new(service: Service, topic: Topic, place: Option<Place>) -> Result<Self, Error> {
-        let marks = service.live().join(topic).ok_or_else(|| {
+    pub(super) async fn new(events: Events, topic: Topic, place: Option<Place>) -> Result<Self, Error> {
+        let marks = events.live.join(topic).ok_or_else(|| {
             Refusal::new(RefusalKind::Unavailable, "too many are watching: close a watch, or try again later")
         })?;
-        let seat = Seat { service, topic };
+        let seat = Seat { events, topic };
         seat.live().is_told().await;
         Ok(Self {
             seat,
@@ -117,14 +118,14 @@ impl Watcher {
 
     /// Prepares to tell the present state, and the events since the place where the watcher was.
     async fn begin(&mut self) -> Result<(), Error> {
-        let store = self.seat.service.store();
+        let store = self.seat.events.database.reader();
         let place = self.seat.live().place();
         let void = Message::new(Change::Reset, None);
         let mut waiting = VecDeque::from([void]);
         let mut hosts = VecDeque::new();
         let mut told = HashSet::new();
         if let Topic::Cluster(id) = self.seat.topic {
-            let cluster = self.seat.service.told_cluster(id).await?.ok_or_else(no_cluster)?;
+            let cluster = self.seat.events.told_cluster(id).await?.ok_or_else(no_cluster)?;
             waiting.push_back(Message::new(Change::Cluster(Box::new(cluster)), None));
             let (after, limit) = self.place.map_or((0, LATEST), |place| (place.event, MISSED));
             for (number, found) in store.events_after(after, Some(id), limit).await?.events {
@@ -144,7 +145,7 @@ impl Watcher {
 
     async fn settle_hosts(&self, id: ClusterId) -> Result<VecDeque<HostKey>, Error> {
         let filter = HostFilter { cluster_id: Some(id), ..HostFilter::default() };
-        let hosts = self.seat.service.store().hosts(&filter).await?;
+        let hosts = self.seat.events.database.reader().hosts(&filter).await?;
         let keys: VecDeque<_> = hosts.into_iter().map(|row| row.key).collect();
         for key in &keys {
             self.seat.live().settle(*key, Some(id));
@@ -154,9 +155,9 @@ impl Watcher {
 
     /// One of the hosts that were there when the watcher began; the last one tells where to go on.
     async fn host(&self, key: HostKey) -> Result<Option<Message>, Error> {
-        let service = &self.seat.service;
-        let Some(row) = service.store().host(key, Deleted::Shown).await? else { return Ok(None) };
-        let host = service.told_host(row).await?;
+        let events = &self.seat.events;
+        let Some(row) = events.database.reader().host(key, Deleted::Shown).await? else { return Ok(None) };
+        let host = events.told_host(row).await?;
         let place = self.place.filter(|_| self.hosts.len() == 1);
         Ok(Some(Message::new(Change::Host(Box::new(host)), place)))
     }

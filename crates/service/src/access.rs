@@ -1,11 +1,24 @@
 //! What the authorisation has to know of a resource: whose it is, and which of its tokens are good.
 
+use std::sync::Arc;
+
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_store::{HostFilter, People};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 
+use crate::database::Database;
 use crate::fault::broken;
-use crate::{Error, Grant, Service, TokenResource};
+use crate::{Error, Grant, TokenResource};
+
+/// Makes the token that opens one resource to those who hold its URL; `None` where no token is needed.
+pub type Signer = Arc<dyn Fn(Grant) -> Option<String> + Send + Sync>;
+
+/// Answers what the authorisation asks.
+#[derive(Clone)]
+pub struct Access {
+    database: Arc<Database>,
+    signer: Signer,
+}
 
 /// Whose a resource is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +29,11 @@ pub struct Standing {
     pub cluster_id: Option<ClusterId>,
 }
 
-impl Service {
+impl Access {
+    pub(crate) fn new(database: Arc<Database>, signer: Signer) -> Self {
+        Self { database, signer }
+    }
+
     /// Whose a resource is; `None` when there is none.
     ///
     /// # Errors
@@ -24,28 +41,32 @@ impl Service {
     /// The database failed.
     pub async fn standing(&self, resource: TokenResource) -> Result<Option<Standing>, Error> {
         Ok(match resource {
-            TokenResource::InfraEnv(id) => self.known_infra_env(id).await.map_err(broken)?.map(|stored| {
-                let infra_env = &stored.record.infra_env;
-                Standing {
-                    user_name: infra_env.user_name.clone(),
-                    org_id: infra_env.org_id.clone(),
-                    cluster_id: infra_env.cluster_id,
-                }
-            }),
-            TokenResource::Cluster(id) => self.known_cluster(id).await.map_err(broken)?.map(|stored| {
-                let cluster = &stored.record.cluster;
-                Standing {
-                    user_name: cluster.user_name.clone(),
-                    org_id: cluster.org_id.clone(),
-                    cluster_id: Some(id),
-                }
-            }),
+            TokenResource::InfraEnv(id) => {
+                self.database.known_infra_env(id).await.map_err(broken)?.map(|stored| {
+                    let infra_env = &stored.record.infra_env;
+                    Standing {
+                        user_name: infra_env.user_name.clone(),
+                        org_id: infra_env.org_id.clone(),
+                        cluster_id: infra_env.cluster_id,
+                    }
+                })
+            }
+            TokenResource::Cluster(id) => {
+                self.database.known_cluster(id).await.map_err(broken)?.map(|stored| {
+                    let cluster = &stored.record.cluster;
+                    Standing {
+                        user_name: cluster.user_name.clone(),
+                        org_id: cluster.org_id.clone(),
+                        cluster_id: Some(id),
+                    }
+                })
+            }
         })
     }
 
     /// The people of the service and their tokens, which are no part of the domain.
     pub fn people(&self) -> People {
-        self.0.database.people()
+        self.database.people()
     }
 
     /// The generation that a resource's tokens have to be of; `None` when there is no such resource.
@@ -55,10 +76,13 @@ impl Service {
     /// The database failed.
     pub async fn token_generation(&self, resource: TokenResource) -> Result<Option<u32>, Error> {
         Ok(match resource {
-            TokenResource::InfraEnv(id) => {
-                self.known_infra_env(id).await.map_err(broken)?.map(|stored| stored.record.token_generation)
-            }
-            TokenResource::Cluster(id) => self.known_cluster(id).await.map_err(broken)?.map(|_| 0),
+            TokenResource::InfraEnv(id) => self
+                .database
+                .known_infra_env(id)
+                .await
+                .map_err(broken)?
+                .map(|stored| stored.record.token_generation),
+            TokenResource::Cluster(id) => self.database.known_cluster(id).await.map_err(broken)?.map(|_| 0),
         })
     }
 
@@ -68,7 +92,7 @@ impl Service {
     ///
     /// The database failed.
     pub async fn reaches(&self, infra_env_id: InfraEnvId, cluster_id: ClusterId) -> Result<bool, Error> {
-        let infra_env = self.known_infra_env(infra_env_id).await.map_err(broken)?;
+        let infra_env = self.database.known_infra_env(infra_env_id).await.map_err(broken)?;
         let Some(infra_env) = infra_env else { return Ok(false) };
         if infra_env.record.infra_env.cluster_id == Some(cluster_id) {
             return Ok(true);
@@ -78,12 +102,12 @@ impl Service {
             cluster_id: Some(cluster_id),
             ..HostFilter::default()
         };
-        Ok(!self.store().host_states(&filter).await?.is_empty())
+        Ok(!self.database.reader().host_states(&filter).await?.is_empty())
     }
 
     /// The token that opens an infra-env; `None` where no token is needed.
     pub(crate) fn token_of(&self, record: &InfraEnvRecord) -> Option<String> {
         let resource = TokenResource::InfraEnv(record.infra_env.id);
-        (self.0.signer)(Grant { resource, generation: record.token_generation })
+        (self.signer)(Grant { resource, generation: record.token_generation })
     }
 }

@@ -14,34 +14,38 @@ use parking_lot::RwLock;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use crate::Service;
-
 /// Below the service's folder: what was learned the last time.
 const FILE: &str = "releases.json";
 
 /// The policy with the releases that are offered now.
 #[derive(Debug)]
-pub(crate) struct Offered(RwLock<Arc<Policy>>);
+pub(crate) struct AvailableVersions(RwLock<Arc<Policy>>);
 
-impl Offered {
+impl AvailableVersions {
     /// What is configured.
     pub(crate) fn new(policy: &Arc<Policy>) -> Self {
         Self(RwLock::new(Arc::clone(policy)))
     }
 
-    fn set(&self, releases: ReleaseImages) {
+    /// The policy, with the releases that are offered now.
+    pub(crate) fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.0.read())
+    }
+
+    /// Offers other releases.
+    pub(crate) fn set(&self, releases: ReleaseImages) {
         let mut policy = (**self.0.read()).clone();
         policy.versions.release_images = releases;
         *self.0.write() = Arc::new(policy);
     }
 }
 
-/// The catalogue that the settings ask for, with its file in `dir`; `None` when nobody is to be asked.
+/// The catalogue of releases that the settings ask for, with its file in `dir`; `None` when nobody is to be asked.
 ///
 /// # Errors
 ///
 /// See [`CatalogueError`].
-pub fn catalogue(settings: &Settings, dir: &Path) -> Result<Option<Catalogue>, CatalogueError> {
+pub fn open(settings: &Settings, dir: &Path) -> Result<Option<Catalogue>, CatalogueError> {
     let versions = &settings.versions;
     let offered = crate::policy::versions(versions);
     if versions.updates_url.is_empty() || offered.release_sources.0.is_empty() {
@@ -65,36 +69,28 @@ pub fn catalogue(settings: &Settings, dir: &Path) -> Result<Option<Catalogue>, C
     catalogue.map(Some)
 }
 
-impl Service {
-    /// The policy, with the releases that are offered now.
-    pub(crate) fn offered(&self) -> Arc<Policy> {
-        Arc::clone(&self.0.offered.0.read())
-    }
-
-    /// Offers what the catalogue knows already, then what it learns, again and again until stopped.
-    pub(crate) async fn follow_catalogue(self, catalogue: Catalogue, stop: CancellationToken) {
-        let every = self.settings().versions.release_sync_interval.max(Duration::from_secs(1));
-        let mut turns = tokio::time::interval(every);
-        turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                _ = turns.tick() => {}
-                () = stop.cancelled() => return,
-            }
-            tokio::select! {
-                learned = catalogue.refresh() => match learned {
-                    Ok(releases) => self.0.offered.set(releases),
-                    Err(error) => {
-                        tracing::warn!(%error, "releases can't be learned; those that are known are still offered");
-                    }
-                },
-                () = stop.cancelled() => return,
-            }
+/// Offers what the catalogue learns, again and again until stopped.
+pub(crate) async fn follow(
+    available: Arc<AvailableVersions>,
+    catalogue: Catalogue,
+    every: Duration,
+    stop: CancellationToken,
+) {
+    let mut turns = tokio::time::interval(every.max(Duration::from_secs(1)));
+    turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = turns.tick() => {}
+            () = stop.cancelled() => return,
         }
-    }
-
-    /// Offers what is known without asking anybody.
-    pub(crate) fn offer(&self, catalogue: &Catalogue) {
-        self.0.offered.set(catalogue.known());
+        tokio::select! {
+            learned = catalogue.refresh() => match learned {
+                Ok(releases) => available.set(releases),
+                Err(error) => {
+                    tracing::warn!(%error, "releases can't be learned; those that are known are still offered");
+                }
+            },
+            () = stop.cancelled() => return,
+        }
     }
 }

@@ -1,6 +1,9 @@
-//! Versions of components and of OpenShift, and what each supports.
+//! What can be installed: versions of components and of OpenShift, what each supports, and operators.
 
-mod catalogue;
+mod available;
+mod operator;
+
+use std::sync::Arc;
 
 use assisted_core::catalogue::feature::{self, QueryError};
 use assisted_core::catalogue::release;
@@ -10,10 +13,24 @@ use assisted_wire::support_level::{DetailedSupportedFeatures, SupportedArchitect
 use assisted_wire::version::{ListVersions, OpenshiftVersions, ReleaseSources};
 
 pub use assisted_core::catalogue::feature::FeatureQuery;
-pub(crate) use catalogue::Offered;
-pub use catalogue::catalogue;
+pub use available::open;
+pub(crate) use available::{AvailableVersions, follow};
 
-use crate::{Caller, Error, Service};
+use crate::database::Database;
+use crate::service::Parts;
+use crate::{Caller, Error};
+
+/// What can be installed: it depends on no cluster.
+pub struct Catalogue {
+    database: Arc<Database>,
+    available: Arc<AvailableVersions>,
+}
+
+impl Catalogue {
+    pub(crate) fn new(parts: &Parts) -> Self {
+        Self { database: Arc::clone(&parts.database), available: Arc::clone(&parts.available) }
+    }
+}
 
 /// Which OpenShift versions to list.
 #[derive(Clone, Debug, Default)]
@@ -23,14 +40,14 @@ pub struct ListOpenshiftVersions {
     pub only_latest: bool,
 }
 
-impl Service {
+impl Catalogue {
     /// Versions of the service's own components.
     ///
     /// # Errors
     ///
     /// None.
     pub async fn list_component_versions(&self, _: &Caller) -> Result<ListVersions, Error> {
-        Ok(release::component_versions(self.policy()))
+        Ok(release::component_versions(self.database.policy()))
     }
 
     /// Versions of OpenShift that can be installed.
@@ -47,7 +64,7 @@ impl Service {
             version: query.version.unwrap_or_default(),
             only_latest: query.only_latest,
         };
-        Ok(release::openshift_versions(&self.offered(), &query))
+        Ok(release::openshift_versions(&self.available.policy(), &query))
     }
 
     /// Where releases come from.
@@ -56,7 +73,7 @@ impl Service {
     ///
     /// None.
     pub async fn list_release_sources(&self, _: &Caller) -> Result<ReleaseSources, Error> {
-        Ok(release::release_sources(self.policy()))
+        Ok(release::release_sources(self.database.policy()))
     }
 
     /// The support level of each feature.

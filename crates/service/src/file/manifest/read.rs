@@ -7,9 +7,10 @@ use assisted_wire::manifest::{ListManifests, ManifestSource};
 use super::ManifestFile;
 use super::keep::{Keys, list};
 use crate::file::File;
-use crate::{Caller, Error, Service};
+use crate::file::Files;
+use crate::{Caller, Error};
 
-impl Service {
+impl Files {
     /// A cluster's manifests; those that the service makes itself only when asked for.
     ///
     /// # Errors
@@ -22,7 +23,7 @@ impl Service {
         include_system_generated: bool,
     ) -> Result<ListManifests, Error> {
         self.cluster_of_manifests(cluster_id).await?;
-        let manifests = list(self.blob(), cluster_id).await?.into_iter().map(|(manifest, _)| manifest);
+        let manifests = list(&self.blob, cluster_id).await?.into_iter().map(|(manifest, _)| manifest);
         let shown = manifests.filter(|manifest| {
             include_system_generated || manifest.manifest_source == Some(ManifestSource::User)
         });
@@ -38,7 +39,7 @@ impl Service {
         self.cluster_of_manifests(file.cluster_id).await?;
         let place = file.place();
         let keys = Keys::new(place).map_err(|_| no_manifest(place))?;
-        match File::open(self.blob(), &keys.content, &file.file_name).await {
+        match File::open(&self.blob, &keys.content, &file.file_name).await {
             Err(assisted_blob::Error::NotFound(_) | assisted_blob::Error::Shadowed(_)) => {
                 Err(no_manifest(place).into())
             }

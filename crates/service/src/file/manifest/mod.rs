@@ -14,8 +14,9 @@ use assisted_store::Stored;
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::ManifestFolder;
 
+use crate::Error;
 use crate::fault::broken;
-use crate::{Error, Service};
+use crate::file::Files;
 
 /// Names a manifest of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,9 +33,9 @@ impl ManifestFile {
     }
 }
 
-impl Service {
+impl Files {
     /// The cluster that manifests belong to.
     async fn cluster_of_manifests(&self, id: ClusterId) -> Result<Arc<Stored<ClusterRecord>>, Error> {
-        Ok(self.known_cluster(id).await.map_err(broken)?.ok_or_else(no_cluster)?)
+        Ok(self.database.known_cluster(id).await.map_err(broken)?.ok_or_else(no_cluster)?)
     }
 }

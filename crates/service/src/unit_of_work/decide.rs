@@ -5,12 +5,13 @@ use assisted_core::model::facts::Facts;
 use assisted_store::Deleted;
 use assisted_wire::id::ClusterId;
 
-use super::no_cluster;
+use super::UnitOfWork;
+use crate::Caller;
+use crate::cluster::no_cluster;
+use crate::database::Database;
 use crate::fault::Fault;
-use crate::unit_of_work::UnitOfWork;
-use crate::{Caller, Service};
 
-impl Service {
+impl Database {
     /// Has the domain decide about a cluster with its hosts, and writes what it wants; 404 without the cluster.
     pub(crate) async fn decide(
         &self,

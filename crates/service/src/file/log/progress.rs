@@ -9,10 +9,11 @@ use assisted_wire::cluster_params::LogsProgressParams;
 use assisted_wire::id::ClusterId;
 
 use crate::fault::{Fault, attempt};
+use crate::file::Files;
 use crate::host::no_host;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
-impl Service {
+impl Files {
     /// Notes how the collection of the controller's logs goes.
     ///
     /// # Errors
@@ -25,7 +26,7 @@ impl Service {
         params: LogsProgressParams,
     ) -> Result<(), Error> {
         let note = |facts: &Facts| Ok(cluster_logs::progress(facts, params.logs_state));
-        attempt!(self, caller, self.decide(caller, cluster_id, &note)).map(drop)
+        attempt!(self.database, caller, self.database.decide(caller, cluster_id, &note)).map(drop)
     }
 
     /// Notes how the collection of a host's logs goes.
@@ -39,7 +40,7 @@ impl Service {
         host: HostKey,
         params: LogsProgressParams,
     ) -> Result<(), Error> {
-        attempt!(self, caller, self.try_update_host_logs(caller, host, params.logs_state))
+        attempt!(self.database, caller, self.try_update_host_logs(caller, host, params.logs_state))
     }
 
     async fn try_update_host_logs(
@@ -48,13 +49,13 @@ impl Service {
         key: HostKey,
         state: LogsState,
     ) -> Result<(), Fault> {
-        let mut work = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
+        let mut work = self.database.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(|| no_host(key))?;
         let outcome = host_logs::progress(host, state, work.facts.now);
         work.merge(outcome);
         work.mark_due();
-        work.commit(self).await?;
+        work.commit(&self.database).await?;
         Ok(())
     }
 }

@@ -17,13 +17,14 @@ use futures::Stream;
 use super::{UploadLogs, cluster_key, host_key};
 use crate::cluster::no_cluster;
 use crate::fault::{Fault, attempt, broken};
+use crate::file::Files;
 use crate::host::no_host;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 
 /// Bytes of an upload at most.
 pub(super) const LARGEST: u64 = 262_144_000;
 
-impl Service {
+impl Files {
     /// Keeps logs in place of earlier ones. An error of the stream with the kind `InvalidData` is the client's.
     ///
     /// # Errors
@@ -40,18 +41,18 @@ impl Service {
             })?;
             let host = self.host_of(cluster_id, infra_env_id, host_id).await?;
             self.keep_logs(&host_key(cluster_id, host_id)?, content).await?;
-            return attempt!(self, caller, self.note_host_logs(caller, host));
+            return attempt!(self.database, caller, self.note_host_logs(caller, host));
         }
         if logs_type == LogsType::Empty {
             return Err(Refusal::invalid("logs_type is required").into());
         }
-        self.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        self.database.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
         self.keep_logs(&cluster_key(cluster_id, logs_type)?, content).await?;
         if logs_type != LogsType::Controller {
             return Ok(());
         }
         let note = |facts: &Facts| Ok(cluster_logs::uploaded(facts));
-        attempt!(self, caller, self.decide(caller, cluster_id, &note)).map(drop)
+        attempt!(self.database, caller, self.database.decide(caller, cluster_id, &note)).map(drop)
     }
 
     async fn host_of(
@@ -60,8 +61,12 @@ impl Service {
         infra_env_id: Option<InfraEnvId>,
         host_id: HostId,
     ) -> Result<HostKey, Error> {
-        let work =
-            self.load_cluster(cluster_id, Deleted::Hidden).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let work = self
+            .database
+            .load_cluster(cluster_id, Deleted::Hidden)
+            .await
+            .map_err(broken)?
+            .ok_or_else(no_cluster)?;
         let mut keys = work.facts.hosts.iter().map(assisted_core::model::facts::HostFacts::key);
         let found = keys.find(|key| {
             key.host_id == host_id && infra_env_id.is_none_or(|infra_env_id| key.infra_env_id == infra_env_id)
@@ -76,7 +81,7 @@ impl Service {
         content: impl Stream<Item = io::Result<Bytes>> + Send,
     ) -> Result<(), Error> {
         let refused = |message: String| Err(Error::Infra { kind: RefusalKind::Invalid, message });
-        match self.blob().put_stream(key, content, LARGEST).await {
+        match self.blob.put_stream(key, content, LARGEST).await {
             Ok(_) => Ok(()),
             Err(BlobError::TooLarge { limit, .. }) => {
                 refused(format!("upfile in formData should be at most {limit} bytes long"))
@@ -89,13 +94,13 @@ impl Service {
     }
 
     async fn note_host_logs(&self, caller: &Caller, key: HostKey) -> Result<(), Fault> {
-        let mut work = self.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
+        let mut work = self.database.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(|| no_host(key))?;
         let outcome = host_logs::uploaded(host, work.facts.now);
         work.merge(outcome);
         work.mark_due();
-        work.commit(self).await?;
+        work.commit(&self.database).await?;
         Ok(())
     }
 }

@@ -1,5 +1,8 @@
 //! What is due, under way or set aside, for administrators.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::{Refusal, RefusalKind};
 use assisted_reconcile::Snapshot;
@@ -7,25 +10,54 @@ use assisted_store::{Due, WorkKey, WorkRow as Stored, WorkState};
 use assisted_wire::id::ClusterId;
 use assisted_wire::work::{WorkDriver, WorkList, WorkRow};
 
+use crate::action::Worker;
+use crate::database::Database;
 use crate::fault::{Fault, broken};
-use crate::{Caller, Error, Service};
+use crate::scheduler::Scheduler;
+use crate::{Caller, Error};
 
 /// Rows of each kind when the caller does not say how many.
 const ROWS: u32 = 500;
 /// The most that a caller gets.
 const MOST_ROWS: u32 = 10_000;
 
-impl Service {
+/// Rows of work: those that are due, and actions.
+pub struct Work {
+    database: Arc<Database>,
+    scheduler: Arc<Scheduler>,
+    worker: Arc<Worker>,
+}
+
+impl Work {
+    pub(crate) fn new(database: Arc<Database>, scheduler: Arc<Scheduler>, worker: Arc<Worker>) -> Self {
+        Self { database, scheduler, worker }
+    }
+
+    /// Looks at once for what is due and to be done: for who turned the clock.
+    pub fn wake(&self) {
+        self.scheduler.wake();
+        self.worker.wake();
+    }
+
+    /// Whether rows are looked for: not longer ago than `longest`.
+    ///
+    /// # Errors
+    ///
+    /// What is stuck, for people.
+    pub(crate) fn health(&self, longest: Duration) -> Result<(), String> {
+        self.scheduler.health(longest)
+    }
+
     /// Rows of work, at most `limit` actions and as many rows of due work, and what this process has done.
     ///
     /// # Errors
     ///
     /// 403 for others than administrators.
-    pub async fn list_work(&self, caller: &Caller, limit: Option<i64>) -> Result<WorkList, Error> {
+    pub async fn list(&self, caller: &Caller, limit: Option<i64>) -> Result<WorkList, Error> {
         for_admins(caller)?;
         let limit = limit.map_or(ROWS, |limit| u32::try_from(limit).unwrap_or_default().min(MOST_ROWS));
-        let rows = self.store().work(self.now(), limit).await?;
-        let drivers = [self.0.scheduler.status(), self.0.worker.status()];
+        let rows = self.database.reader().work(self.database.now(), limit).await?;
+        let drivers = [self.scheduler.status(), self.worker.status()];
         Ok(WorkList {
             rows: rows.into_iter().map(shown).collect(),
             drivers: drivers.map(|status| driver(&status.snapshot())).into(),
@@ -37,13 +69,13 @@ impl Service {
     /// # Errors
     ///
     /// 403 for others than administrators, 404 when no row of this id is set aside.
-    pub async fn release_work(&self, caller: &Caller, id: &str) -> Result<(), Error> {
+    pub async fn release(&self, caller: &Caller, id: &str) -> Result<(), Error> {
         for_admins(caller)?;
-        let now = self.now();
+        let now = self.database.now();
         let released = match key(id) {
-            Some(WorkKey::Due(due)) => self.0.database.release_due(due, now).await,
+            Some(WorkKey::Due(due)) => self.database.release_due(due, now).await,
             Some(WorkKey::Action { id, cluster_id }) => {
-                self.0.database.release_action(cluster_id, id, now).await
+                self.database.release_action(cluster_id, id, now).await
             }
             None => Ok(false),
         };
@@ -92,7 +124,7 @@ fn shown(row: Stored) -> WorkRow {
 
 fn driver(seen: &Snapshot) -> WorkDriver {
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    let milliseconds = |time: std::time::Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    let milliseconds = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
     WorkDriver {
         name: seen.name.to_owned(),
         running: i64::try_from(seen.running.len()).unwrap_or(i64::MAX),

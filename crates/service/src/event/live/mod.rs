@@ -18,6 +18,7 @@ use assisted_wire::id::ClusterId;
 use bytes::Bytes;
 
 pub use change::Change;
+pub(crate) use publish::Publisher;
 pub use watcher::Watcher;
 
 use std::sync::Arc;
@@ -25,8 +26,9 @@ use std::sync::Arc;
 use change::Shared;
 
 use crate::cluster::no_cluster;
+use crate::event::Events;
 use crate::fault::broken;
-use crate::{Caller, Error, Service};
+use crate::{Caller, Error};
 use ring::Topic;
 
 /// What a caller wants to be told of.
@@ -99,7 +101,7 @@ impl FromStr for Place {
     }
 }
 
-impl Service {
+impl Events {
     /// Tells what changes from now on, or since the caller was cut off.
     ///
     /// # Errors
@@ -110,7 +112,7 @@ impl Service {
         self.may_see(caller, watch.cluster_id, None, &[]).await?;
         let topic = match watch.cluster_id {
             Some(id) => {
-                let stored = self.known_cluster(id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+                let stored = self.database.known_cluster(id).await.map_err(broken)?.ok_or_else(no_cluster)?;
                 let cluster = &stored.record.cluster;
                 if !caller.may_see(&cluster.user_name, &cluster.org_id) {
                     return Err(no_cluster().into());

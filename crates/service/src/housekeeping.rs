@@ -1,0 +1,84 @@
+//! What has to be done from time to time, whatever happens: check-ins are written, caches drop what nobody needs any more.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use assisted_base::error::chain;
+use assisted_blob::Blob;
+use tokio_util::sync::CancellationToken;
+
+use crate::database::Database;
+use crate::scheduler::Scheduler;
+use crate::service::Parts;
+
+/// How often check-ins are written.
+const FLUSH: Duration = Duration::from_secs(1);
+
+/// How often caches drop the entries that nobody needs any more.
+const TIDY: Duration = Duration::from_secs(600);
+
+/// The task that does it.
+#[derive(Clone)]
+pub(crate) struct Housekeeping {
+    database: Arc<Database>,
+    scheduler: Arc<Scheduler>,
+    blob: Blob,
+    /// Percent of the file system that files may take before it is said that it fills up.
+    threshold: u32,
+}
+
+impl Housekeeping {
+    pub(crate) fn new(parts: &Parts, scheduler: Arc<Scheduler>) -> Self {
+        Self {
+            database: Arc::clone(&parts.database),
+            scheduler,
+            blob: parts.blob.clone(),
+            threshold: parts.settings.storage.filesystem_usage_threshold,
+        }
+    }
+
+    /// Keeps house until stopped.
+    pub(crate) async fn run(self, stop: CancellationToken) {
+        let mut ticks = tokio::time::interval(FLUSH);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut tidying = tokio::time::interval(TIDY);
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => self.save_check_ins().await,
+                _ = tidying.tick() => {
+                    self.database.tidy(self.database.now());
+                    self.scheduler.tidy(self.database.now());
+                    self.watch_file_system().await;
+                }
+                () = stop.cancelled() => return,
+            }
+        }
+    }
+
+    /// Warns when there is little room left for files.
+    async fn watch_file_system(&self) {
+        let threshold = self.threshold;
+        match self.blob.usage().await {
+            Ok(percent) if percent >= threshold => {
+                tracing::warn!(percent, threshold, "the file system that files are kept on is filling up");
+            }
+            Ok(_) => {}
+            Err(error) => {
+                tracing::warn!(error = %chain(&error), "it is not known how full the file system is");
+            }
+        }
+    }
+
+    /// Writes the check-ins since the last time.
+    pub(crate) async fn save_check_ins(&self) {
+        let check_ins = &self.database.cache().check_ins;
+        let unsaved = check_ins.take_unsaved();
+        if unsaved.is_empty() {
+            return;
+        }
+        if let Err(error) = self.database.flush_check_ins(&unsaved).await {
+            tracing::warn!(hosts = unsaved.len(), error = %chain(&error), "check-ins not written, will try again");
+            check_ins.give_back(&unsaved);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What units of work begin with: facts, read at one moment.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use assisted_core::model::cluster::ClusterRecord;
+use assisted_core::model::facts::{Facts, HostFacts};
+use assisted_core::model::host::HostKey;
+use assisted_core::model::infra_env::InfraEnvRecord;
+use assisted_store::{Deleted, HostFilter, HostRow, HostWithInfraEnv, Stored, Subject, Version};
+use assisted_wire::id::{ClusterId, InfraEnvId};
+
+use super::UnitOfWork;
+use crate::Error;
+use crate::database::Database;
+use crate::fault::Fault;
+
+impl Database {
+    /// Loads a cluster with its hosts.
+    pub(crate) async fn load_cluster(
+        &self,
+        id: ClusterId,
+        deleted: Deleted,
+    ) -> Result<Option<UnitOfWork>, Fault> {
+        let Some(row) = self.reader().load_cluster(id, deleted).await? else { return Ok(None) };
+        let mut work = UnitOfWork::new(self.facts());
+        work.cluster_version = Some(row.cluster.version);
+        work.marks = row.marks;
+        work.facts.cluster = Some(row.cluster.record);
+        work.facts.infra_envs = row.infra_envs.into_iter().map(by_id).collect();
+        for host in row.hosts {
+            work.host_versions.insert(host.key, host.version);
+            work.facts.hosts.push(self.host_facts(host));
+        }
+        Ok(Some(work))
+    }
+
+    /// Loads a cluster as it is to be installed: without the hosts that a user took out, which what is generated must not
+    /// count.
+    pub(crate) async fn load_installation(&self, id: ClusterId) -> Result<Option<UnitOfWork>, Fault> {
+        let loaded = self.load_cluster(id, Deleted::Hidden).await?;
+        Ok(loaded.map(|work| UnitOfWork { facts: work.facts.without_disabled(), ..work }))
+    }
+
+    /// Loads a host, with its cluster and the cluster's other hosts if it is bound.
+    pub(crate) async fn load_host(&self, key: HostKey) -> Result<Option<UnitOfWork>, Fault> {
+        let Some(work) = self.load_host_alone(key).await? else { return Ok(None) };
+        let Some(id) = work.facts.hosts.first().and_then(|host| host.record.host.cluster_id) else {
+            return Ok(Some(work));
+        };
+        // Bound elsewhere or gone between the two readings: the caller sees the host as it was, and the guards decide.
+        match self.load_cluster(id, Deleted::Hidden).await? {
+            Some(whole) if whole.host(key).is_some() => Ok(Some(whole)),
+            _ => Ok(Some(work)),
+        }
+    }
+
+    /// Loads a host, with its cluster but without the cluster's other hosts: no work to refresh, but cheap.
+    pub(crate) async fn load_host_alone(&self, key: HostKey) -> Result<Option<UnitOfWork>, Fault> {
+        let Some(HostWithInfraEnv { host: row, infra_env, cluster_version }) =
+            self.reader().load_host(key, Deleted::Hidden).await?
+        else {
+            return Ok(None);
+        };
+        let mut work = UnitOfWork::new(self.facts());
+        if let Some(id) = row.record.host.cluster_id
+            && let Some(cluster) = self.cluster_at_least(id, cluster_version).await?
+        {
+            work.cluster_version = Some(cluster.version);
+            work.facts.cluster = Some(cluster.record.clone());
+        }
+        work.host_versions.insert(key, row.version);
+        work.facts.hosts.push(self.host_facts(row));
+        work.facts.infra_envs = infra_env.into_iter().map(by_id).collect();
+        Ok(Some(work))
+    }
+
+    /// Work on nothing that is stored yet.
+    pub(crate) fn blank_work(&self) -> UnitOfWork {
+        UnitOfWork::new(self.facts())
+    }
+
+    /// Facts without a cluster or hosts.
+    fn facts(&self) -> Facts {
+        Facts {
+            cluster: None,
+            hosts: Vec::new(),
+            infra_envs: BTreeMap::new(),
+            policy: Arc::clone(self.policy()),
+            now: self.now(),
+        }
+    }
+
+    /// A host as the domain sees it: with the last sign of life that anybody heard.
+    pub(crate) fn host_facts(&self, row: HostRow) -> HostFacts {
+        let heard = self.cache().check_ins.at(row.key).max(row.checked_in_at);
+        let mut record = row.record;
+        let checked_in_at = heard.unwrap_or(record.host.registered_at.0);
+        if let Some(ahead) = record.clock_ahead_seconds {
+            record.host.timestamp = checked_in_at.as_second().saturating_add(ahead);
+        }
+        let mut host = HostFacts::new(record, checked_in_at);
+        for (kind, report) in row.reports {
+            self.cache().parsed.lay(&mut host, kind, report);
+        }
+        host
+    }
+
+    /// The hosts that a filter selects, as the domain sees them.
+    pub(crate) async fn hosts(&self, filter: &HostFilter) -> Result<Vec<HostFacts>, Error> {
+        debug_assert!(
+            filter.deleted == Deleted::Hidden || filter.cluster_id.is_some() || filter.cluster_ids.is_some()
+        );
+        Ok(self.reader().hosts(filter).await?.into_iter().map(|row| self.host_facts(row)).collect())
+    }
+
+    /// A cluster that is not deleted, from the cache if it is there.
+    pub(crate) async fn known_cluster(
+        &self,
+        id: ClusterId,
+    ) -> Result<Option<Arc<Stored<ClusterRecord>>>, Fault> {
+        match self.cache().clusters.get(&id) {
+            Ok(known) => Ok(Some(known)),
+            Err(epoch) => {
+                let read = self.reader().cluster(id, Deleted::Hidden).await?.map(Arc::new);
+                if let Some(read) = &read {
+                    self.cache().clusters.put(id, epoch, Arc::clone(read));
+                }
+                Ok(read)
+            }
+        }
+    }
+
+    /// The same, but not older than a version that somebody has read: another replica may have committed it just now, and the
+    /// news of it are still on their way.
+    async fn cluster_at_least(
+        &self,
+        id: ClusterId,
+        version: Option<Version>,
+    ) -> Result<Option<Arc<Stored<ClusterRecord>>>, Fault> {
+        let Some(version) = version else { return Ok(None) };
+        let known = self.known_cluster(id).await?;
+        if known.as_ref().is_some_and(|known| known.version >= version) {
+            return Ok(known);
+        }
+        self.cache().forget(Subject::Cluster(id));
+        self.known_cluster(id).await
+    }
+
+    /// An infra-env, from the cache if it is there.
+    pub(crate) async fn known_infra_env(
+        &self,
+        id: InfraEnvId,
+    ) -> Result<Option<Arc<Stored<InfraEnvRecord>>>, Fault> {
+        match self.cache().infra_envs.get(&id) {
+            Ok(known) => Ok(Some(known)),
+            Err(epoch) => {
+                let read = self.reader().infra_env(id).await?.map(Arc::new);
+                if let Some(read) = &read {
+                    self.cache().infra_envs.put(id, epoch, Arc::clone(read));
+                }
+                Ok(read)
+            }
+        }
+    }
+}
+
+fn by_id(stored: Stored<InfraEnvRecord>) -> (InfraEnvId, InfraEnvRecord) {
+    (stored.record.infra_env.id, stored.record)
+}
