@@ -3,7 +3,7 @@
 use nmstate::NetworkState;
 use serde_yaml_ng::Value;
 
-use crate::{Error, LONGEST_NAME, culprit, yaml};
+use crate::{Error, LONGEST_NAME, error_locator, yaml};
 
 /// How the names of keyfiles end.
 pub const ENDING: &str = ".nmconnection";
@@ -31,7 +31,7 @@ pub fn generate(network_yaml: &str) -> Result<Vec<Keyfile>, Error> {
     let backends = |text: &str| NetworkState::new_from_yaml(text).and_then(|state| state.gen_conf());
     let mut backends = backends(&text).map_err(|error| {
         let accepts = |part: &Value| serde_yaml_ng::to_string(part).is_ok_and(|text| backends(&text).is_ok());
-        let place = culprit::find(&parsed, accepts);
+        let place = error_locator::find(&parsed, accepts);
         Error::Refused {
             kind: error.kind().to_string(),
             message: error.msg().trim().to_owned(),

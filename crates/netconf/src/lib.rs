@@ -1,15 +1,15 @@
 //! Static networking of hosts: NMState YAML to NetworkManager keyfiles, and which machine they belong to.
 //!
 //! [`check`] judges what a user gives, [`keyfile`] makes keyfiles of it, [`policy`] the form in which a host's own nmstate
-//! would apply it. [`medium`] has the files that a discovery image carries, with the script by which a machine finds its own
-//! among them; [`published`] has those that the API gives out.
+//! would apply it. [`image_files`] has the files that a discovery image carries, with the script by which a machine finds its own
+//! among them; [`archive`] has those that the API gives out.
 
+pub mod archive;
 pub mod check;
-mod culprit;
+mod error_locator;
+pub mod image_files;
 pub mod keyfile;
-pub mod medium;
 pub mod policy;
-pub mod published;
 mod yaml;
 
 pub use check::{Problems, check};

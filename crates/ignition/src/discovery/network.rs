@@ -1,6 +1,6 @@
 //! The settings of networks that a full image carries.
 
-use assisted_netconf::{File, medium};
+use assisted_netconf::{File, image_files};
 
 use assisted_ignition_spec::config::Config;
 use assisted_ignition_spec::resource::Resource;
@@ -12,5 +12,5 @@ pub(super) fn add(config: &mut Config, files: &[File]) {
     for file in files {
         config.add_file(&file.path, file.mode, Resource::bytes(&file.content));
     }
-    config.add_unit(medium::UNIT, medium::ROOT_UNIT);
+    config.add_unit(image_files::UNIT, image_files::ROOT_UNIT);
 }

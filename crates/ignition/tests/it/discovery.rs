@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assisted_ignition::discovery::{Agent, Delivery, Discovery, Mirrors, TimeSources, discovery};
 use assisted_ignition_spec::{Config, overlay};
-use assisted_netconf::medium;
+use assisted_netconf::image_files;
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::{HostStaticNetworkConfig, MacInterfaceMap, MacInterfaceMapItem, Proxy};
 use assisted_wire::secret::Secret;
@@ -204,7 +204,7 @@ fn networks() -> Vec<assisted_netconf::File> {
         network_yaml: "interfaces:\n- {name: eth0, type: ethernet, state: up}\n".to_owned(),
         mac_interface_map: Some(MacInterfaceMap(vec![item])),
     };
-    medium::files(&[host]).unwrap()
+    image_files::files(&[host]).unwrap()
 }
 
 /// Ignition runs before the network that it brings.
@@ -229,8 +229,8 @@ fn with_networks_the_agent_is_fetched_after_them() {
         assert!(unit.lines().any(|line| line == fetch), "{unit}");
         let sources = config.storage.files.iter().filter_map(|file| file.contents.source.as_deref());
         assert!(sources.into_iter().all(|source| source.starts_with("data:")), "nothing needs the network");
-        assert_eq!(file(&config, medium::SCRIPT_PATH).is_some(), !insecure);
-        assert_eq!(config.systemd.units.iter().any(|unit| unit.name == medium::UNIT), !insecure);
+        assert_eq!(file(&config, image_files::SCRIPT_PATH).is_some(), !insecure);
+        assert_eq!(config.systemd.units.iter().any(|unit| unit.name == image_files::UNIT), !insecure);
     }
 }
 

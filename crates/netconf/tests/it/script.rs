@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use assisted_netconf::medium;
+use assisted_netconf::image_files;
 use assisted_wire::infra_env::{HostStaticNetworkConfig, MacInterfaceMap, MacInterfaceMapItem};
 use tempfile::TempDir;
 
@@ -40,7 +40,7 @@ impl Machine {
         }
         machine.write("/sys/class/net/lo/address", "00:00:00:00:00:00\n");
         fs::create_dir_all(machine.path("/run")).unwrap();
-        for file in medium::files(hosts).unwrap() {
+        for file in image_files::files(hosts).unwrap() {
             machine.write(&file.path, &file.content);
         }
         machine
@@ -59,7 +59,7 @@ impl Machine {
     /// Runs the script; gives what it tells.
     fn run(&self) -> String {
         let output = Command::new("/bin/sh")
-            .arg(self.path(medium::SCRIPT_PATH))
+            .arg(self.path(image_files::SCRIPT_PATH))
             .env("ROOT", self.0.path())
             .env("QUIET_SECONDS", "0")
             .output()
@@ -248,7 +248,7 @@ fn several_folders_may_belong_to_one_machine() {
 #[test]
 fn other_shells_understand_it() {
     let script = tempfile::NamedTempFile::new().unwrap();
-    fs::write(script.path(), medium::SCRIPT).unwrap();
+    fs::write(script.path(), image_files::SCRIPT).unwrap();
     for shell in ["/bin/sh", "/bin/bash"] {
         if Path::new(shell).exists() {
             assert!(Command::new(shell).arg("-n").arg(script.path()).status().unwrap().success(), "{shell}");

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use assisted_base::version::Version;
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::refusal::Refusal;
-use assisted_netconf::published::{self, Form};
-use assisted_netconf::{File, medium};
+use assisted_netconf::archive::{self, Format};
+use assisted_netconf::{File, image_files};
 use assisted_wire::embedded;
 use assisted_wire::infra_env::HostStaticNetworkConfig;
 use parking_lot::Mutex;
@@ -58,7 +58,7 @@ impl InfraEnvs {
             return Ok(files);
         }
         let hosts = hosts(settings)?;
-        let made = blocking(move || medium::files(&hosts)).await?;
+        let made = blocking(move || image_files::files(&hosts)).await?;
         let files: Arc<[File]> = made.map_err(Refusal::invalid)?.into();
         self.keyfiles.put(settings, &files);
         Ok(files)
@@ -71,9 +71,9 @@ impl InfraEnvs {
             return Ok(None);
         }
         let least = &self.settings.versions.min_version_for_nmstate_service;
-        let form = form(&record.infra_env.openshift_version, least);
+        let format = format_of(&record.infra_env.openshift_version, least);
         let hosts = hosts(settings)?;
-        let made = blocking(move || published::files(&hosts, form)).await?;
+        let made = blocking(move || archive::files(&hosts, format)).await?;
         tar(&made.map_err(Refusal::invalid)?).map(Some).map_err(Error::internal)
     }
 }
@@ -88,10 +88,10 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 }
 
 /// From some version on hosts have an nmstate that applies policies (image-service §3.3).
-fn form(version: &str, least: &str) -> Form {
+fn format_of(version: &str, least: &str) -> Format {
     match (Version::parse(version), Version::parse(least)) {
-        (Some(version), Some(least)) if version >= least => Form::Policy,
-        _ => Form::Keyfiles,
+        (Some(version), Some(least)) if version >= least => Format::Policy,
+        _ => Format::Keyfiles,
     }
 }
 
@@ -119,13 +119,13 @@ mod tests {
     #[test]
     fn forms() {
         for (version, expected) in [
-            ("", Form::Keyfiles),
-            ("4.17.9", Form::Keyfiles),
-            ("4.18.0-rc.1", Form::Keyfiles),
-            ("4.18", Form::Policy),
-            ("4.20.1", Form::Policy),
+            ("", Format::Keyfiles),
+            ("4.17.9", Format::Keyfiles),
+            ("4.18.0-rc.1", Format::Keyfiles),
+            ("4.18", Format::Policy),
+            ("4.20.1", Format::Policy),
         ] {
-            assert_eq!(form(version, "4.18"), expected, "{version}");
+            assert_eq!(format_of(version, "4.18"), expected, "{version}");
         }
     }
 

@@ -3,7 +3,7 @@
 
 use assisted_isokit::cpio::Writer;
 use assisted_isokit::cpio::compression::gzip;
-use assisted_netconf::{File, medium};
+use assisted_netconf::{File, image_files};
 use assisted_wire::infra_env::Proxy;
 
 const UNITS: &str = "/etc/systemd/system";
@@ -23,9 +23,9 @@ pub(super) fn pack(files: &[File], delay: u64, proxy: Option<&Proxy>) -> std::io
         archive.file(&file.path, file.mode, &file.content);
     }
     if !files.is_empty() {
-        let unit = format!("{UNITS}/{}", medium::UNIT);
-        archive.file(&unit, 0o644, &medium::initrd_unit(delay));
-        let link = format!("{UNITS}/initrd.target.wants/{}", medium::UNIT);
+        let unit = format!("{UNITS}/{}", image_files::UNIT);
+        archive.file(&unit, 0o644, &image_files::initrd_unit(delay));
+        let link = format!("{UNITS}/initrd.target.wants/{}", image_files::UNIT);
         archive.parents(&link);
         archive.writer.symlink(&link, &unit);
     }

@@ -9,7 +9,7 @@ pub const MAP: &str = "mac_interface.ini";
 
 /// Which files a host has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum Format {
     /// Keyfiles of NetworkManager.
     Keyfiles,
     /// A policy for the nmstate of the host.
@@ -21,17 +21,17 @@ pub enum Form {
 /// # Errors
 ///
 /// The first host for which there are none.
-pub fn files(hosts: &[HostStaticNetworkConfig], form: Form) -> Result<Vec<File>, Error> {
+pub fn files(hosts: &[HostStaticNetworkConfig], format: Format) -> Result<Vec<File>, Error> {
     let mut files = Vec::new();
     for (index, host) in hosts.iter().enumerate() {
         let map = host.mac_interface_map.as_ref().map_or(&[][..], |map| &map.0);
-        match form {
-            Form::Keyfiles => {
+        match format {
+            Format::Keyfiles => {
                 for keyfile in keyfile::preferred(&host.network_yaml)? {
                     files.push(File::of_host(index, &keyfile.name, keyfile.content));
                 }
             }
-            Form::Policy => {
+            Format::Policy => {
                 let policy = policy::generate(&host.network_yaml, map)?;
                 files.push(File::of_host(index, &format!("ymlFile{index}.yml"), policy));
             }
@@ -63,8 +63,8 @@ mod tests {
                 item("52:54:00:00:00:01", "eth0"),
             ])),
         };
-        for (form, name) in [(Form::Keyfiles, "eth0.nmconnection"), (Form::Policy, "ymlFile1.yml")] {
-            let files = files(&[host.clone(), host.clone()], form).unwrap();
+        for (format, name) in [(Format::Keyfiles, "eth0.nmconnection"), (Format::Policy, "ymlFile1.yml")] {
+            let files = files(&[host.clone(), host.clone()], format).unwrap();
             let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
             assert_eq!(
                 paths[2..],

@@ -1,31 +1,31 @@
 //! The files that a discovery image carries, and the script by which a machine finds its own among them.
 //!
-//! The keyfiles have marks in place of the names of mapped interfaces. The script puts in the names that the interfaces have on
+//! The keyfiles have placeholders for the names of mapped interfaces. The script puts in the names that the interfaces have on
 //! the machine, all at once: so they may swap names, and nothing on the host has to tell a name from the beginning of another.
 
 use assisted_wire::infra_env::{HostStaticNetworkConfig, MacInterfaceMapItem};
 
-use crate::published::MAP;
+use crate::archive::MAP;
 use crate::{Error, File, keyfile};
 
 /// Where the script is.
 pub const SCRIPT_PATH: &str = "/usr/local/bin/pre-network-manager-config.sh";
 
 /// The script; it runs in the initramfs, where there is not much more than a shell and sed.
-pub const SCRIPT: &str = include_str!("medium/pre-network-manager-config.sh");
+pub const SCRIPT: &str = include_str!("image_files/pre-network-manager-config.sh");
 
 /// The unit that runs the script.
 pub const UNIT: &str = "pre-network-manager-config.service";
 
 /// The unit in the running system of a full image.
-pub const ROOT_UNIT: &str = include_str!("medium/root.service");
+pub const ROOT_UNIT: &str = include_str!("image_files/root.service");
 
 /// The longest name of an interface that the kernel takes.
 const LONGEST: usize = 15;
 
 /// The unit in the initramfs of a minimal image; it waits `delay` seconds before it looks at the interfaces.
 pub fn initrd_unit(delay: u64) -> String {
-    include_str!("medium/initrd.service")
+    include_str!("image_files/initrd.service")
         .replace("@DELAY@", &delay.to_string())
         .replace("@TIMEOUT@", &delay.saturating_add(60).to_string())
 }
@@ -41,8 +41,8 @@ pub fn files(hosts: &[HostStaticNetworkConfig]) -> Result<Vec<File>, Error> {
         let map = host.mac_interface_map.as_ref().map_or(&[][..], |map| &map.0);
         for keyfile in keyfile::preferred(&host.network_yaml)? {
             let stem = keyfile.name.strip_suffix(keyfile::ENDING).unwrap_or(&keyfile.name);
-            let name = format!("{}{}", marked(stem, map), keyfile::ENDING);
-            files.push(File::of_host(index, &name, mark(&keyfile.content, map)));
+            let name = format!("{}{}", with_placeholder(stem, map), keyfile::ENDING);
+            files.push(File::of_host(index, &name, with_placeholders(&keyfile.content, map)));
         }
         let mut lines: Vec<String> = map
             .iter()
@@ -55,15 +55,15 @@ pub fn files(hosts: &[HostStaticNetworkConfig]) -> Result<Vec<File>, Error> {
     Ok(files)
 }
 
-/// Marks each value that is the name of a mapped interface, or of a VLAN on one.
-fn mark(content: &str, map: &[MacInterfaceMapItem]) -> String {
+/// A keyfile with a placeholder for each value that is the name of a mapped interface, or of a VLAN on one.
+fn with_placeholders(content: &str, map: &[MacInterfaceMapItem]) -> String {
     let mut text = String::with_capacity(content.len() + 128);
     for line in content.lines() {
         match line.split_once('=') {
             Some((option, value)) => {
                 text.push_str(option);
                 text.push('=');
-                text.push_str(&marked(value, map));
+                text.push_str(&with_placeholder(value, map));
             }
             None => text.push_str(line),
         }
@@ -72,9 +72,9 @@ fn mark(content: &str, map: &[MacInterfaceMapItem]) -> String {
     text
 }
 
-/// A name with the mark of the interface that it begins with: `@MAC+LENGTH@`, where the interface's name on the machine is
+/// A name with a placeholder for the interface that it begins with: `@MAC+LENGTH@`, where the interface's name on the machine is
 /// cut to `LENGTH` so that what follows still fits.
-fn marked(name: &str, map: &[MacInterfaceMapItem]) -> String {
+fn with_placeholder(name: &str, map: &[MacInterfaceMapItem]) -> String {
     let rest_after = |item: &MacInterfaceMapItem| {
         let rest = name.strip_prefix(item.logical_nic_name.as_str())?;
         (rest.is_empty() || rest.starts_with('.')).then_some(rest)
@@ -113,10 +113,10 @@ mod tests {
             ("my-eth0", "my-eth0"),
             ("", ""),
         ] {
-            assert_eq!(marked(name, &map), expected, "{name}");
+            assert_eq!(with_placeholder(name, &map), expected, "{name}");
         }
         assert_eq!(
-            mark("[connection]\nid=eth0\nx=a=eth0\n", &map),
+            with_placeholders("[connection]\nid=eth0\nx=a=eth0\n", &map),
             "[connection]\nid=@52:54:00:00:00:0a+15@\nx=a=eth0\n"
         );
     }

@@ -1,4 +1,4 @@
-//! Which part of a text nmstate refuses: its own messages often name neither the interface nor the member.
+//! Finds the part of a text for which nmstate refuses it: the messages of nmstate often name neither the interface nor the member.
 
 use serde_yaml_ng::Value;
 
@@ -28,7 +28,7 @@ pub(crate) fn find(root: &Value, accepts: impl Fn(&Value) -> bool) -> Option<Str
         }
         break;
     }
-    (!path.is_empty()).then(|| told(root, &path))
+    (!path.is_empty()).then(|| describe(root, &path))
 }
 
 /// What can be left out of a value: members by their names, items by their places.
@@ -65,7 +65,7 @@ fn without(root: &Value, path: &[Value]) -> Option<Value> {
     Some(rest)
 }
 
-fn told(root: &Value, path: &[Value]) -> String {
+fn describe(root: &Value, path: &[Value]) -> String {
     let mut text = String::new();
     let mut path_left = path;
     if let [list, place, rest @ ..] = path
