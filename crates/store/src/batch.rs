@@ -17,7 +17,7 @@ use crate::subject::Subject;
 pub struct Batch {
     pub(crate) statements: Vec<Statement>,
     pub(crate) subjects: Vec<Subject>,
-    /// Texts of reports that it writes.
+    /// TextCache of reports that it writes.
     pub(crate) texts: Vec<(ReportHash, Arc<str>)>,
     /// Why the batch can't be written; told by the write, so that building needs no error handling.
     pub(crate) broken: Option<Error>,

@@ -66,7 +66,7 @@ impl ChangeFeed {
         for subject in subjects {
             marks.note(*subject);
             if subject.is_object() {
-                self.tell(Change::Here(*subject));
+                self.publish(Change::Here(*subject));
             }
         }
         self.mark(marks);
@@ -76,7 +76,7 @@ impl ChangeFeed {
     pub(crate) fn elsewhere(&self, subjects: &[Subject], marks: Marks) {
         self.each_observer(|observer| observer.elsewhere(subjects));
         for subject in subjects.iter().filter(|subject| subject.is_object()) {
-            self.tell(Change::Elsewhere(*subject));
+            self.publish(Change::Elsewhere(*subject));
         }
         self.mark(marks);
     }
@@ -84,19 +84,19 @@ impl ChangeFeed {
     /// Tells that news from other replicas may have been missed.
     pub(crate) fn everything(&self) {
         self.each_observer(|observer| observer.missed());
-        self.tell(Change::Everything);
+        self.publish(Change::Everything);
         self.mark(Marks { due: true, actions: true, events: true });
     }
 
-    fn each_observer(&self, tell: impl Fn(&dyn Observer)) {
+    fn each_observer(&self, call: impl Fn(&dyn Observer)) {
         for observer in self.observers.read().iter() {
             if let Some(observer) = observer.upgrade() {
-                tell(&*observer);
+                call(&*observer);
             }
         }
     }
 
-    fn tell(&self, change: Change) {
+    fn publish(&self, change: Change) {
         // Fails only when nobody listens.
         let _ = self.changes.send(change);
     }

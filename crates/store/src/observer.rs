@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use crate::subject::Subject;
 
-/// Is told of commits where they are made, so that no writer has to think of caches. It is called on the thread that
+/// Observes commits where they are made, so that no writer has to think of caches. It is called on the thread that
 /// writes and must neither wait nor take long.
 pub trait Observer: Debug + Send + Sync {
     /// A batch of this process ended: it was committed, or it failed, or (when the connection broke) nobody knows and

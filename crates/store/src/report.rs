@@ -116,7 +116,7 @@ impl Reader {
         rows.into_iter().filter_map(|row| Report::read(&row).transpose()).collect()
     }
 
-    /// Answers queries, and after them one for the reports of a filter's hosts, from one state of the database. Texts are
+    /// Answers queries, and after them one for the reports of a filter's hosts, from one state of the database. TextCache are
     /// read only where one of them is not remembered.
     pub(crate) async fn read_with_reports(
         &self,

@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::slow::SlowLog;
 use crate::statement::{Output, Statement};
 use crate::subject::{Change, Subject};
-use crate::texts::Texts;
+use crate::text_cache::TextCache;
 use crate::value::Row;
 
 /// A database, to be read and written. Cheap to clone; the last clone, readers included, closes it.
@@ -53,7 +53,7 @@ impl Deref for Store {
 struct Inner {
     engine: Engine,
     feed: Arc<ChangeFeed>,
-    texts: Texts,
+    texts: TextCache,
     slow: SlowLog,
 }
 
@@ -71,7 +71,7 @@ impl Store {
     pub async fn open_with(address: &str, options: &Options) -> Result<Self, OpenError> {
         let feed = Arc::new(ChangeFeed::default());
         let engine = Engine::open(address, options, &feed).await?;
-        let inner = Inner { engine, feed, texts: Texts::default(), slow: SlowLog(options.slow) };
+        let inner = Inner { engine, feed, texts: TextCache::default(), slow: SlowLog(options.slow) };
         Ok(Self(Reader(Arc::new(inner))))
     }
 
@@ -95,8 +95,8 @@ impl Store {
     }
 
     async fn run(&self, batch: Batch) -> Result<Vec<Output>, WriteError> {
-        let told = if self.inner().slow.0.is_some() { batch.statements.clone() } else { Vec::new() };
-        self.inner().slow.watch(&told, self.inner().engine.write(batch)).await
+        let described = if self.inner().slow.0.is_some() { batch.statements.clone() } else { Vec::new() };
+        self.inner().slow.watch(&described, self.inner().engine.write(batch)).await
     }
 
     /// Runs one statement as a transaction of its own and gives the rows it returns.
@@ -152,15 +152,15 @@ impl Reader {
         &self.0.engine
     }
 
-    pub(crate) fn texts(&self) -> &Texts {
+    pub(crate) fn texts(&self) -> &TextCache {
         &self.0.texts
     }
 
     /// Answers several queries, in one round trip.
     pub(crate) async fn read_all(&self, statements: Vec<Statement>) -> Result<Vec<Vec<Row>>, Error> {
         // The engine takes the statements with it.
-        let told = if self.0.slow.0.is_some() { statements.clone() } else { Vec::new() };
-        self.0.slow.watch(&told, self.0.engine.read(statements)).await
+        let described = if self.0.slow.0.is_some() { statements.clone() } else { Vec::new() };
+        self.0.slow.watch(&described, self.0.engine.read(statements)).await
     }
 
     pub(crate) async fn read(&self, statement: Statement) -> Result<Vec<Row>, Error> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use assisted_core::model::connectivity_report::ParsedConnectivity;
 use assisted_core::model::facts::{HostFacts, read_inventory};
 use assisted_core::model::report::ReportKind;
-use assisted_store::{Recent, Report, ReportHash};
+use assisted_store::{RecentCache, Report, ReportHash};
 use assisted_wire::inventory::Inventory;
 
 /// Bytes of inventories that a generation holds; there are two.
@@ -18,13 +18,13 @@ const CONNECTIVITY: usize = 24 << 20;
 /// What was parsed, by the hash of its text.
 #[derive(Debug)]
 pub(crate) struct Parsed {
-    inventories: Recent<ReportHash, Arc<Inventory>>,
-    connectivity: Recent<ReportHash, Arc<ParsedConnectivity>>,
+    inventories: RecentCache<ReportHash, Arc<Inventory>>,
+    connectivity: RecentCache<ReportHash, Arc<ParsedConnectivity>>,
 }
 
 impl Default for Parsed {
     fn default() -> Self {
-        Self { inventories: Recent::new(INVENTORIES), connectivity: Recent::new(CONNECTIVITY) }
+        Self { inventories: RecentCache::new(INVENTORIES), connectivity: RecentCache::new(CONNECTIVITY) }
     }
 }
 
@@ -50,7 +50,7 @@ impl Parsed {
 }
 
 fn remembered<T>(
-    recent: &Recent<ReportHash, Arc<T>>,
+    recent: &RecentCache<ReportHash, Arc<T>>,
     hash: ReportHash,
     weight: usize,
     parse: impl FnOnce() -> Option<T>,

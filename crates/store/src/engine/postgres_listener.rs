@@ -53,16 +53,16 @@ async fn listen(
     feed: &Arc<ChangeFeed>,
 ) -> Result<AbortOnDropHandle<()>, Error> {
     let (client, mut connection) = config.connect(NoTls).await?;
-    let told = Arc::clone(feed);
+    let feed = Arc::clone(feed);
     let session = AbortOnDropHandle::new(tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
             let AsyncMessage::Notification(notification) = message else { continue };
             match subject::decode(notification.payload()) {
                 Some(notification) if notification.sender == replica => {}
                 Some(notification) => {
-                    told.elsewhere(&notification.subjects, notification.marks);
+                    feed.elsewhere(&notification.subjects, notification.marks);
                 }
-                None => told.everything(),
+                None => feed.everything(),
             }
         }
     }));

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 /// Values by key, in two generations: when the young ones weigh too much, they become the old ones, and what nobody wanted
 /// since the last time is dropped.
 #[derive(Debug)]
-pub struct Recent<K, V> {
+pub struct RecentCache<K, V> {
     generations: Mutex<Generations<K, V>>,
     /// What a generation may weigh.
     limit: usize,
@@ -22,7 +22,7 @@ struct Generations<K, V> {
     weight: usize,
 }
 
-impl<K: Eq + Hash + Clone, V: Clone> Recent<K, V> {
+impl<K: Eq + Hash + Clone, V: Clone> RecentCache<K, V> {
     /// Remembers values that weigh up to twice the limit together.
     pub fn new(limit: usize) -> Self {
         let generations = Generations { young: HashMap::new(), old: HashMap::new(), weight: 0 };
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn no_more_is_remembered_than_fits_and_what_is_wanted_stays() {
-        let recent = Recent::new(100);
+        let recent = RecentCache::new(100);
         for key in 0..50 {
             recent.put(key, key.to_string(), 9);
             assert_eq!(recent.get(&0).as_deref(), Some("0"), "{key}");
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_last_value_of_a_key_counts() {
-        let recent = Recent::new(100);
+        let recent = RecentCache::new(100);
         (1..=5).for_each(|value| recent.put("a", value, 60));
         assert_eq!(recent.get(&"a"), Some(5));
         assert_eq!(recent.generations.lock().weight, 60);

@@ -1,11 +1,11 @@
-//! Texts of reports that were read or written lately. A host's reports are looked at whenever anything of its cluster
+//! TextCache of reports that were read or written lately. A host's reports are looked at whenever anything of its cluster
 //! changes, and are themselves the same nearly every time: then only their hashes are read.
 //!
 //! What is remembered goes by its hash, so it can't be out of date, whoever writes.
 
 use std::sync::Arc;
 
-use crate::recent::Recent;
+use crate::recent_cache::RecentCache;
 use crate::report::ReportHash;
 use crate::value::{Row, Value};
 
@@ -18,17 +18,17 @@ const GENERATION: usize = 16 << 20;
 /// Longer texts are read each time: one of them would take the place of many.
 const LONGEST: usize = GENERATION / 16;
 
-/// Texts by hash, within a bound.
+/// TextCache by hash, within a bound.
 #[derive(Debug)]
-pub(crate) struct Texts(Recent<ReportHash, Arc<str>>);
+pub(crate) struct TextCache(RecentCache<ReportHash, Arc<str>>);
 
-impl Default for Texts {
+impl Default for TextCache {
     fn default() -> Self {
-        Self(Recent::new(GENERATION))
+        Self(RecentCache::new(GENERATION))
     }
 }
 
-impl Texts {
+impl TextCache {
     /// Puts the texts into rows of reports that were read without; false if one of them is not remembered.
     pub(crate) fn fill(&self, rows: &mut [Row]) -> bool {
         rows.iter_mut().all(|row| {
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn what_was_read_or_written_is_known() {
-        let texts = Texts::default();
+        let texts = TextCache::default();
         assert!(!texts.fill(&mut [row("a", Value::Null)]));
         texts.keep(&mut [row("a", Value::Text("a".into()))]);
         texts.keep_written(vec![(ReportHash::of("b"), "b".into())]);
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_long_text_is_read_each_time() {
-        let texts = Texts::default();
+        let texts = TextCache::default();
         let long = "x".repeat(LONGEST + 1);
         texts.keep_written(vec![(ReportHash::of(&long), long.as_str().into())]);
         assert!(!texts.fill(&mut [row(&long, Value::Null)]));
