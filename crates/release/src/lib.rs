@@ -3,11 +3,11 @@
 
 pub mod cache;
 pub mod catalogue;
+pub mod error;
 pub mod image;
 pub mod installer;
 pub mod mirror;
 pub mod payload;
-pub mod problem;
 pub mod pull_secret;
 pub mod reference;
 pub mod registry;
@@ -15,10 +15,10 @@ pub mod registry;
 pub use assisted_base::http::Proxies;
 pub use cache::{Bounds, Cache, CacheError, Key, Lease};
 pub use catalogue::{Catalogue, CatalogueError, Origins};
+pub use error::{PullError, RegistryError};
 pub use installer::{Extracted, Program, extract};
 pub use mirror::Mirrors;
 pub use payload::{Release, component};
-pub use problem::{Problem, PullError};
 pub use pull_secret::PullSecret;
 pub use reference::{Digest, Reference};
 pub use registry::{Registries, Retry, Session, Transport};

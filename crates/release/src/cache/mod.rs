@@ -14,11 +14,11 @@ use std::sync::{Arc, Weak};
 
 use assisted_wire::cluster_params::CpuArchitecture;
 use parking_lot::Mutex;
-use tokio::sync::{Mutex as Turn, Notify};
+use tokio::sync::{Mutex as AsyncMutex, Notify};
 
+use crate::error::PullError;
 use crate::image::go_name;
 use crate::installer::{Extracted, Program};
-use crate::problem::PullError;
 use crate::reference::{Digest, Reference};
 use entry::Note;
 
@@ -102,7 +102,7 @@ struct State {
     reserved: u64,
     uses: u64,
     downloads: u64,
-    turns: HashMap<String, Weak<Turn<()>>>,
+    turns: HashMap<String, Weak<AsyncMutex<()>>>,
 }
 
 #[derive(Debug)]
@@ -189,7 +189,7 @@ impl Cache {
         if let Some(lease) = Inner::cached(inner, &name).await? {
             return Ok(lease);
         }
-        let _room = Inner::room(inner).await?;
+        let _reservation = Inner::reserve(inner).await?;
         let scratch = inner.scratch()?;
         let made = fetch(scratch.join(PROGRAM), inner.bounds.largest).await?;
         let note = Note::new(key, made);
@@ -230,10 +230,10 @@ impl State {
     }
 }
 
-/// Room that a download may need.
-struct Room<'a>(&'a Inner, u64);
+/// Bytes that are held free for a download.
+struct Reservation<'a>(&'a Inner, u64);
 
-impl Drop for Room<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state.lock();
         state.reserved = state.reserved.saturating_sub(self.1);
@@ -266,7 +266,7 @@ impl Drop for Scratch {
 
 impl Inner {
     /// Where those who want the same program wait for each other.
-    fn turn(&self, name: &str) -> Arc<Turn<()>> {
+    fn turn(&self, name: &str) -> Arc<AsyncMutex<()>> {
         let mut state = self.state.lock();
         state.turns.retain(|_, turn| turn.strong_count() > 0);
         if let Some(turn) = state.turns.get(name).and_then(Weak::upgrade) {
@@ -313,7 +313,7 @@ impl Inner {
     }
 
     /// Waits until there is room for a program.
-    async fn room(inner: &Arc<Self>) -> Result<Room<'_>, CacheError> {
+    async fn reserve(inner: &Arc<Self>) -> Result<Reservation<'_>, CacheError> {
         let largest = if inner.bounds.capacity == 0 { 0 } else { inner.bounds.largest };
         loop {
             // Listens from here on: what is freed while room is made counts.
@@ -322,7 +322,7 @@ impl Inner {
             freed.as_mut().enable();
             let making = Arc::clone(inner);
             if blocking(move || making.make_room(largest)).await?? {
-                return Ok(Room(inner, largest));
+                return Ok(Reservation(inner, largest));
             }
             tracing::info!("all room for installer programs is in use; waiting");
             freed.await;

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
-use crate::problem::Problem;
+use crate::error::RegistryError;
 
 const BOUNDS: Bounds = Bounds { capacity: 1000, largest: 400 };
 
@@ -96,7 +96,7 @@ async fn a_failed_download_leaves_nothing() {
     let wanted = &missing.release;
     let failing = |path: PathBuf, _| async move {
         std::fs::write(path, "part").unwrap();
-        Err(PullError::new(wanted, Problem::NoImage))
+        Err(PullError::new(wanted, RegistryError::NoImage))
     };
     assert!(matches!(cache.get(&missing, failing).await, Err(CacheError::Pull(_))));
     assert!(scratch_is_empty(dir.path()));

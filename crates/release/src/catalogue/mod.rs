@@ -14,7 +14,7 @@ use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::version::{ReleaseChannel, ReleaseImage, ReleaseImages, ReleaseSource};
 use url::Url;
 
-use crate::problem::Problem;
+use crate::error::RegistryError;
 use crate::registry::{Retry, Transport, fetch};
 
 use graph::Graph;
@@ -29,8 +29,8 @@ const PRODUCT: &str = "Red Hat OpenShift Container Platform";
 /// Why the releases of the update service are not known.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
-    #[error("{url}: {problem}")]
-    Fetch { url: String, problem: Problem },
+    #[error("{url}: {error}")]
+    Fetch { url: String, error: RegistryError },
     #[error("{url} answers what can't be read: {cause}")]
     Answer { url: String, cause: String },
     #[error("{url} has no end of support for OpenShift {base}, so what it offers is not taken over")]
@@ -75,8 +75,7 @@ impl Catalogue {
         configured: Vec<ReleaseImage>,
         file: &Path,
     ) -> Result<Self, CatalogueError> {
-        let client =
-            transport.client(false).map_err(|problem| CatalogueError::Settings(problem.to_string()))?;
+        let client = transport.client(false).map_err(|error| CatalogueError::Settings(error.to_string()))?;
         Ok(Self { client, retry, origins, sources, configured, file: file.to_owned() })
     }
 
@@ -142,13 +141,13 @@ impl Catalogue {
     async fn ask<T: serde::de::DeserializeOwned>(&self, url: Url) -> Result<T, CatalogueError> {
         let mut tries = self.retry.tries();
         let text = loop {
-            let problem = match fetch(&self.client, &url, "the answer", LONGEST).await {
+            let error = match fetch(&self.client, &url, "the answer", LONGEST).await {
                 Ok(text) => break text,
-                Err(Problem::NoImage) => Problem::Status(404),
-                Err(problem) => problem,
+                Err(RegistryError::NoImage) => RegistryError::Status(404),
+                Err(error) => error,
             };
-            let failed = |problem| CatalogueError::Fetch { url: url.to_string(), problem };
-            tries.again(problem).await.map_err(failed)?;
+            let failed = |error| CatalogueError::Fetch { url: url.to_string(), error };
+            tries.again(error).await.map_err(failed)?;
         };
         serde_json::from_slice(&text)
             .map_err(|error| CatalogueError::Answer { url: url.into(), cause: error.to_string() })

@@ -14,7 +14,7 @@ use tar::{Archive, Entry, EntryType, PaxExtensions};
 use tokio::sync::mpsc::Receiver;
 
 use super::sink::Sink;
-use crate::problem::Problem;
+use crate::error::RegistryError;
 
 /// Longest name in an archive, with what stands around it, in bytes.
 const LONGEST_NAME: u64 = 64 << 10;
@@ -100,28 +100,32 @@ impl Search {
     }
 
     /// Searches a layer as it arrives, to its end: whether its bytes are the right ones is known no sooner.
-    pub(super) fn unpack(&mut self, from: Receiver<Bytes>, sink: &mut impl Sink) -> Result<(), Problem> {
+    pub(super) fn unpack(
+        &mut self,
+        from: Receiver<Bytes>,
+        sink: &mut impl Sink,
+    ) -> Result<(), RegistryError> {
         let mut arriving = Arriving { pieces: from, current: Bytes::new() };
         let searched = self.search(&mut arriving, sink);
-        if !matches!(searched, Err(Problem::Disk(_) | Problem::TooLarge { .. })) {
+        if !matches!(searched, Err(RegistryError::Disk(_) | RegistryError::TooLarge { .. })) {
             while arriving.pieces.blocking_recv().is_some() {}
         }
         searched
     }
 
-    fn search(&mut self, arriving: &mut Arriving, sink: &mut impl Sink) -> Result<(), Problem> {
+    fn search(&mut self, arriving: &mut Arriving, sink: &mut impl Sink) -> Result<(), RegistryError> {
         let mut reader = BufReader::with_capacity(64 << 10, arriving);
         let start = reader.fill_buf().map_err(|error| unreadable(&error))?;
         if start.starts_with(GZIP) {
             self.archive(MultiGzDecoder::new(reader), sink)
         } else if start.starts_with(ZSTD) {
-            Err(Problem::Malformed("its layers are packed with zstd, gzip is needed".to_owned()))
+            Err(RegistryError::Malformed("its layers are packed with zstd, gzip is needed".to_owned()))
         } else {
             self.archive(reader, sink)
         }
     }
 
-    fn archive(&mut self, reader: impl Read, sink: &mut impl Sink) -> Result<(), Problem> {
+    fn archive(&mut self, reader: impl Read, sink: &mut impl Sink) -> Result<(), RegistryError> {
         let failed = |error: io::Error| unreadable(&error);
         let mut archive = Archive::new(Bounded { reader, left: LARGEST });
         let mut long = Long::default();
@@ -145,7 +149,7 @@ impl Search {
         link: Option<&[u8]>,
         entry: &mut Entry<'_, R>,
         sink: &mut impl Sink,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), RegistryError> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let hidden = if name == EMPTIED {
             Some(format!("{folder}/"))
@@ -197,8 +201,8 @@ impl Search {
 }
 
 /// What an archive that can't be read means.
-pub(super) fn unreadable(error: &io::Error) -> Problem {
-    Problem::Malformed(format!("a layer can't be unpacked, {error}"))
+pub(super) fn unreadable(error: &io::Error) -> RegistryError {
+    RegistryError::Malformed(format!("a layer can't be unpacked, {error}"))
 }
 
 /// Names that don't fit into an entry stand in one before it.

@@ -48,7 +48,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Searches layers, the lowest first; the texts, and which layers were read.
-fn search(layers: &[Vec<u8>], paths: &[&str]) -> Result<(Vec<Option<String>>, Vec<usize>), Problem> {
+fn search(layers: &[Vec<u8>], paths: &[&str]) -> Result<(Vec<Option<String>>, Vec<usize>), RegistryError> {
     let mut search = Search::new(paths, 8);
     let mut texts = Texts::new(paths.len(), 100_000);
     let mut read = Vec::new();
@@ -149,16 +149,16 @@ fn long_names() {
     endless.set_entry_type(EntryType::GNULongName);
     endless.set_size(1 << 30);
     endless.set_cksum();
-    let problem = search(&[endless.as_bytes().to_vec()], &["a"]).unwrap_err();
-    assert!(problem.to_string().contains("too long"), "{problem}");
+    let error = search(&[endless.as_bytes().to_vec()], &["a"]).unwrap_err();
+    assert!(error.to_string().contains("too long"), "{error}");
 }
 
 #[test]
 fn too_large_and_broken() {
     let large = Layer::new().file("a", &"x".repeat(200_000)).gzip();
-    assert!(matches!(search(std::slice::from_ref(&large), &["a"]), Err(Problem::TooLarge { .. })));
+    assert!(matches!(search(std::slice::from_ref(&large), &["a"]), Err(RegistryError::TooLarge { .. })));
     for broken in [large[..large.len() / 2].to_vec(), ZSTD.to_vec(), vec![7; 2000]] {
-        assert!(matches!(search(&[broken], &["b"]), Err(Problem::Malformed(_))));
+        assert!(matches!(search(&[broken], &["b"]), Err(RegistryError::Malformed(_))));
     }
     assert_eq!(one(&[Vec::new()], "a"), None);
 }

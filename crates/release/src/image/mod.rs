@@ -7,8 +7,8 @@ mod sink;
 use assisted_wire::cluster_params::CpuArchitecture;
 use tokio::sync::mpsc;
 
+use crate::error::{PullError, RegistryError};
 use crate::mirror::Source;
-use crate::problem::{Problem, PullError};
 use crate::reference::{Digest, Reference};
 use crate::registry::{Descriptor, Found, Manifest, Session};
 use layer::Search;
@@ -39,14 +39,14 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// See [`Problem`]; [`Problem::Everywhere`] tells of each mirror that was asked.
+    /// See [`RegistryError`]; [`RegistryError::Everywhere`] tells of each mirror that was asked.
     pub async fn image(&self, wanted: &Reference, architecture: CpuArchitecture) -> Result<Image, PullError> {
-        let mut places = self.places(None, wanted);
+        let mut sources = self.sources(None, wanted);
         loop {
-            let source = places.next()?;
+            let source = sources.next()?;
             match self.image_at(&source, wanted, architecture).await {
                 Ok(image) => return Ok(image),
-                Err(problem) => places.failed(&source, problem)?,
+                Err(error) => sources.failed(&source, error)?,
             }
         }
     }
@@ -56,7 +56,7 @@ impl Session {
         source: &Source,
         wanted: &Reference,
         architecture: CpuArchitecture,
-    ) -> Result<Image, Problem> {
+    ) -> Result<Image, RegistryError> {
         let (found, digest) = self.manifest(source).await?;
         let image = |manifest, digest, list, architectures| Image {
             session: self.clone(),
@@ -75,7 +75,7 @@ impl Session {
             Found::Index(index) => index,
         };
         let (name, names) = (go_name(architecture), index.architectures());
-        let missing = || Problem::NoArchitecture { wanted: name, has: names.join(", ") };
+        let missing = || RegistryError::NoArchitecture { wanted: name, has: names.join(", ") };
         let listed = index.find(name).ok_or_else(missing)?;
         let own = Reference::pinned(source.reference.repository.clone(), listed);
         match self.manifest(&Source { reference: own, insecure: source.insecure }).await? {
@@ -83,7 +83,7 @@ impl Session {
                 let architectures = names.iter().filter_map(|name| of_go_name(name)).collect();
                 Ok(image(manifest, own, Some(digest), architectures))
             }
-            (Found::Index(_), _) => Err(Problem::Malformed("it is a list of lists".to_owned())),
+            (Found::Index(_), _) => Err(RegistryError::Malformed("it is a list of lists".to_owned())),
         }
     }
 }
@@ -113,7 +113,7 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// See [`Problem`].
+    /// See [`RegistryError`].
     pub async fn read(&self, paths: &[&str], limit: u64) -> Result<Vec<Option<Vec<u8>>>, PullError> {
         let texts = self.search(paths, Texts::new(paths.len(), limit)).await?;
         Ok(texts.into_inner())
@@ -130,20 +130,20 @@ impl Image {
             if !search.begin(level) {
                 continue;
             }
-            let mut places = self.session.places(Some(&self.home), &self.pinned);
+            let mut sources = self.session.sources(Some(&self.home), &self.pinned);
             loop {
-                let source = places.next()?;
+                let source = sources.next()?;
                 // What searches gets the sink, and gives it back; what it has found counts only when all went well.
                 let unpacked = self.unpack(&source, layer, search.clone(), sink).await;
                 let (searched, given_back, outcome) =
-                    unpacked.map_err(|problem| PullError::new(&source.reference, problem))?;
+                    unpacked.map_err(|error| PullError::new(&source.reference, error))?;
                 sink = given_back;
                 match outcome {
                     Ok(()) => {
                         search = searched;
                         break;
                     }
-                    Err(problem) => places.failed(&source, problem)?,
+                    Err(error) => sources.failed(&source, error)?,
                 }
             }
             if let Some(again) = search.finish(layers.len()) {
@@ -160,18 +160,18 @@ impl Image {
         layer: &Descriptor,
         mut search: Search,
         mut sink: S,
-    ) -> Result<(Search, S, Result<(), Problem>), Problem> {
+    ) -> Result<(Search, S, Result<(), RegistryError>), RegistryError> {
         let (to, from) = mpsc::channel(PIECES);
         let unpacking = tokio::task::spawn_blocking(move || {
             let searched = search.unpack(from, &mut sink);
             (search, sink, searched)
         });
         let arrived = self.session.download(source, layer, to).await;
-        let (search, sink, searched) = unpacking.await.map_err(|_| Problem::Stopped)?;
+        let (search, sink, searched) = unpacking.await.map_err(|_| RegistryError::Stopped)?;
         let outcome = match (arrived, searched) {
             (Ok(()), Ok(())) => Ok(()),
             // The download was given up because of the other.
-            (Ok(()) | Err(Problem::Stopped), Err(problem)) | (Err(problem), _) => Err(problem),
+            (Ok(()) | Err(RegistryError::Stopped), Err(error)) | (Err(error), _) => Err(error),
         };
         Ok((search, sink, outcome))
     }

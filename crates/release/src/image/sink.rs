@@ -2,13 +2,13 @@
 
 use std::io::Read;
 
-use crate::problem::Problem;
+use crate::error::RegistryError;
 
 /// Takes files while their layer still arrives. A file counts only when the search has ended well: it may be given again
 /// from the start, then the new one holds.
 pub(crate) trait Sink: Send + 'static {
     /// Takes the file that was wanted as the `which`-th. `modified` counts seconds since 1970.
-    fn take(&mut self, which: usize, file: &mut dyn Read, modified: u64) -> Result<(), Problem>;
+    fn take(&mut self, which: usize, file: &mut dyn Read, modified: u64) -> Result<(), RegistryError>;
 }
 
 /// Keeps small files in memory.
@@ -28,7 +28,7 @@ impl Texts {
 }
 
 impl Sink for Texts {
-    fn take(&mut self, which: usize, file: &mut dyn Read, _: u64) -> Result<(), Problem> {
+    fn take(&mut self, which: usize, file: &mut dyn Read, _: u64) -> Result<(), RegistryError> {
         let mut text = Vec::new();
         copy(file, self.limit, |piece| {
             text.extend_from_slice(piece);
@@ -47,7 +47,7 @@ pub(crate) fn copy(
     file: &mut dyn Read,
     limit: u64,
     mut give: impl FnMut(&[u8]) -> std::io::Result<()>,
-) -> Result<(), Problem> {
+) -> Result<(), RegistryError> {
     let mut buffer = vec![0; 128 << 10];
     let mut all = 0;
     loop {
@@ -59,8 +59,8 @@ pub(crate) fn copy(
         };
         all += read as u64;
         if all > limit {
-            return Err(Problem::TooLarge { what: "a file of the image", limit });
+            return Err(RegistryError::TooLarge { what: "a file of the image", limit });
         }
-        give(buffer.get(..read).unwrap_or_default()).map_err(Problem::Disk)?;
+        give(buffer.get(..read).unwrap_or_default()).map_err(RegistryError::Disk)?;
     }
 }

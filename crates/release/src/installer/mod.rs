@@ -11,9 +11,9 @@ use std::time::{Duration, SystemTime};
 use assisted_wire::cluster_params::CpuArchitecture;
 use sha2::{Digest as _, Sha256};
 
+use crate::error::{PullError, RegistryError};
 use crate::image::{Sink, copy, go_name};
 use crate::payload::{Release, component};
-use crate::problem::{Problem, PullError};
 use crate::reference::Digest;
 use crate::registry::Session;
 use markers::Markers;
@@ -77,7 +77,7 @@ pub struct Extracted {
 ///
 /// # Errors
 ///
-/// See [`Problem`]: the image can't be had, has no such program, or `to` can't be written.
+/// See [`RegistryError`]: the image can't be had, has no such program, or `to` can't be written.
 pub async fn extract(
     session: &Session,
     release: &Release,
@@ -86,9 +86,9 @@ pub async fn extract(
     to: &Path,
     limit: u64,
 ) -> Result<Extracted, PullError> {
-    let failed = |problem| PullError::new(&release.pinned(), problem);
+    let failed = |error| PullError::new(&release.pinned(), error);
     let (name, path) = program.place(release.architecture, host).ok_or_else(|| {
-        failed(Problem::NoArchitecture {
+        failed(RegistryError::NoArchitecture {
             wanted: go_name(host),
             has: go_name(release.architecture).to_owned(),
         })
@@ -103,7 +103,7 @@ pub async fn extract(
     };
     let sink = ToFile { path: to.to_owned(), markers, limit, written: None };
     let sink = image.search(&[path.as_str()], sink).await?;
-    sink.written.ok_or_else(|| PullError::new(image.pinned(), Problem::NoFile(path)))
+    sink.written.ok_or_else(|| PullError::new(image.pinned(), RegistryError::NoFile(path)))
 }
 
 struct ToFile {
@@ -114,8 +114,8 @@ struct ToFile {
 }
 
 impl Sink for ToFile {
-    fn take(&mut self, _: usize, file: &mut dyn Read, modified: u64) -> Result<(), Problem> {
-        let target = File::create(&self.path).map_err(Problem::Disk)?;
+    fn take(&mut self, _: usize, file: &mut dyn Read, modified: u64) -> Result<(), RegistryError> {
+        let target = File::create(&self.path).map_err(RegistryError::Disk)?;
         let mut target = BufWriter::with_capacity(1 << 20, target);
         let (mut hash, mut size) = (Sha256::new(), 0);
         let mut filter = self.markers.filter();
@@ -125,7 +125,7 @@ impl Sink for ToFile {
             target.write_all(piece)
         };
         copy(file, self.limit, |piece| filter.push(piece, &mut write))?;
-        filter.finish(&mut write).map_err(Problem::Disk)?;
+        filter.finish(&mut write).map_err(RegistryError::Disk)?;
         let finish = || {
             let target = target.into_inner().map_err(std::io::IntoInnerError::into_error)?;
             target.set_permissions(std::fs::Permissions::from_mode(0o755))?;
@@ -133,7 +133,7 @@ impl Sink for ToFile {
                 .set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(modified.min(u32::MAX.into())))?;
             target.sync_all()
         };
-        finish().map_err(Problem::Disk)?;
+        finish().map_err(RegistryError::Disk)?;
         self.written = Some(Extracted { size, digest: Digest::finish(hash) });
         Ok(())
     }

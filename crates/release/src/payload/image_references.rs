@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::problem::Problem;
+use crate::error::RegistryError;
 use crate::reference::Reference;
 
 #[derive(Deserialize)]
@@ -46,9 +46,9 @@ pub(super) struct ImageReferences {
 }
 
 impl ImageReferences {
-    pub(super) fn read(text: &[u8]) -> Result<Self, Problem> {
+    pub(super) fn read(text: &[u8]) -> Result<Self, RegistryError> {
         let failed =
-            |cause: String| Problem::Malformed(format!("its image-references can't be read, {cause}"));
+            |cause: String| RegistryError::Malformed(format!("its image-references can't be read, {cause}"));
         let stream: Stream = serde_json::from_slice(text).map_err(|error| failed(error.to_string()))?;
         if stream.kind != "ImageStream" {
             return Err(failed(format!("they are of kind {:?}", stream.kind)));
@@ -68,7 +68,7 @@ impl ImageReferences {
 mod tests {
     use super::*;
 
-    fn read(tags: &serde_json::Value) -> Result<ImageReferences, Problem> {
+    fn read(tags: &serde_json::Value) -> Result<ImageReferences, RegistryError> {
         let stream = serde_json::json!({
             "kind": "ImageStream", "apiVersion": "image.openshift.io/v1", "metadata": {"name": "4.22.9", "creationTimestamp": null},
             "spec": {"lookupPolicy": {"local": false}, "tags": tags},
@@ -98,7 +98,10 @@ mod tests {
         let bad = serde_json::json!([{"name": "a", "from": {"kind": "DockerImage", "name": "nowhere"}}]);
         assert!(read(&bad).unwrap_err().to_string().contains("names no registry"));
         for text in ["", "{}", r#"{"kind":"List","metadata":{"name":""},"spec":{"tags":[]}}"#] {
-            assert!(matches!(ImageReferences::read(text.as_bytes()), Err(Problem::Malformed(_))), "{text}");
+            assert!(
+                matches!(ImageReferences::read(text.as_bytes()), Err(RegistryError::Malformed(_))),
+                "{text}"
+            );
         }
     }
 }

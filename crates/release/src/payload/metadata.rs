@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::problem::Problem;
+use crate::error::RegistryError;
 
 const KIND: &str = "cincinnati-metadata-v0";
 
@@ -34,9 +34,9 @@ struct More {
 }
 
 impl Metadata {
-    pub(super) fn read(text: &[u8]) -> Result<Self, Problem> {
+    pub(super) fn read(text: &[u8]) -> Result<Self, RegistryError> {
         let failed =
-            |cause: String| Problem::Malformed(format!("its release-metadata can't be read, {cause}"));
+            |cause: String| RegistryError::Malformed(format!("its release-metadata can't be read, {cause}"));
         let read: Document = serde_json::from_slice(text).map_err(|error| failed(error.to_string()))?;
         if read.kind != KIND {
             return Err(failed(format!("it is of kind {:?} and not {KIND}", read.kind)));
@@ -65,7 +65,7 @@ mod tests {
             .is_ok()
         );
         for text in ["", "{}", r#"{"kind":"cincinnati-metadata-v1","version":"1"}"#] {
-            assert!(matches!(Metadata::read(text.as_bytes()), Err(Problem::Malformed(_))), "{text}");
+            assert!(matches!(Metadata::read(text.as_bytes()), Err(RegistryError::Malformed(_))), "{text}");
         }
     }
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use assisted_wire::cluster_params::CpuArchitecture;
 
+use crate::error::{PullError, RegistryError};
 use crate::image::Image;
-use crate::problem::{Problem, PullError};
 use crate::reference::{Reference, Repository};
 use crate::registry::Session;
 use image_references::ImageReferences;
@@ -52,7 +52,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// See [`Problem`]; [`Problem::Malformed`] for an image that is no release.
+    /// See [`RegistryError`]; [`RegistryError::Malformed`] for an image that is no release.
     pub async fn release(
         &self,
         wanted: &Reference,
@@ -60,9 +60,9 @@ impl Session {
     ) -> Result<Release, PullError> {
         let image = self.image(wanted, architecture).await?;
         let mut texts = image.read(&[IMAGE_REFERENCES, METADATA], LONGEST).await?.into_iter();
-        let failed = |problem| PullError::new(wanted, problem);
+        let failed = |error| PullError::new(wanted, error);
         let references = texts.next().flatten().ok_or_else(|| {
-            failed(Problem::Malformed(format!("it is no release, it has no {IMAGE_REFERENCES}")))
+            failed(RegistryError::Malformed(format!("it is no release, it has no {IMAGE_REFERENCES}")))
         })?;
         let references = ImageReferences::read(&references).map_err(failed)?;
         let metadata = match texts.next().flatten() {
@@ -73,7 +73,7 @@ impl Session {
             (Some(_), _) => CpuArchitecture::Multi,
             (None, [one, ..]) => *one,
             (None, []) => {
-                return Err(failed(Problem::Malformed("it does not tell its architecture".to_owned())));
+                return Err(failed(RegistryError::Malformed("it does not tell its architecture".to_owned())));
             }
         };
         let version = metadata.version.clone();
@@ -100,9 +100,9 @@ impl Release {
     ///
     /// # Errors
     ///
-    /// [`Problem::NoComponent`] when it has none of that name.
+    /// [`RegistryError::NoComponent`] when it has none of that name.
     pub fn component(&self, name: &str) -> Result<&Reference, PullError> {
-        let missing = || PullError::new(&self.pinned(), Problem::NoComponent(name.to_owned()));
+        let missing = || PullError::new(&self.pinned(), RegistryError::NoComponent(name.to_owned()));
         self.components.get(name).ok_or_else(missing)
     }
 
@@ -110,7 +110,7 @@ impl Release {
     ///
     /// # Errors
     ///
-    /// [`Problem::NoComponent`] when it has none.
+    /// [`RegistryError::NoComponent`] when it has none.
     pub fn operating_system(&self) -> Result<&Reference, PullError> {
         let [first, second] = component::OPERATING_SYSTEM;
         self.component(first).or_else(|error| self.component(second).map_err(|_| error))
@@ -121,7 +121,7 @@ impl Release {
     ///
     /// # Errors
     ///
-    /// See [`Problem`].
+    /// See [`RegistryError`].
     pub async fn open(
         &self,
         session: &Session,
@@ -130,7 +130,7 @@ impl Release {
     ) -> Result<Image, PullError> {
         let wanted = self.component(name)?;
         let error = match session.image(wanted, architecture).await {
-            Err(error) if error.problem.is_of_the_place() => error,
+            Err(error) if error.cause.is_of_the_place() => error,
             settled => return settled,
         };
         let Some(digest) = wanted.digest else { return Err(error) };
@@ -140,7 +140,7 @@ impl Release {
         }
         match session.image(&Reference::pinned(beside.clone(), digest), architecture).await {
             Ok(image) => Ok(image),
-            Err(second) => Err(PullError::new(wanted, Problem::Everywhere(vec![error, second]))),
+            Err(second) => Err(PullError::new(wanted, RegistryError::Everywhere(vec![error, second]))),
         }
     }
 }

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::body;
 use super::transport::{failure, refusal};
-use crate::problem::Problem;
+use crate::error::RegistryError;
 use crate::pull_secret::Credentials;
 use crate::reference::Repository;
 
@@ -56,13 +56,13 @@ impl Challenge {
         repository: &Repository,
         credentials: Option<&Credentials>,
         insecure: bool,
-    ) -> Result<Option<HeaderValue>, Problem> {
+    ) -> Result<Option<HeaderValue>, RegistryError> {
         match self {
             Self::Basic => credentials.map(basic).transpose(),
             Self::Bearer { mut realm, service, scope } => {
                 let open = realm.scheme() == "http" && insecure;
                 if realm.scheme() != "https" && !open {
-                    return Err(Problem::Malformed(
+                    return Err(RegistryError::Malformed(
                         "the issuer of its tokens has no https address".to_owned(),
                     ));
                 }
@@ -97,22 +97,22 @@ struct Issued {
     access_token: Secret,
 }
 
-fn bearer(text: &[u8]) -> Result<HeaderValue, Problem> {
+fn bearer(text: &[u8]) -> Result<HeaderValue, RegistryError> {
     let issued: Issued = serde_json::from_slice(text)
-        .map_err(|_| Problem::Malformed("the issuer of its tokens answers no JSON".to_owned()))?;
+        .map_err(|_| RegistryError::Malformed("the issuer of its tokens answers no JSON".to_owned()))?;
     let token = if issued.token.is_empty() { issued.access_token } else { issued.token };
     header(&format!("Bearer {}", token.expose()))
 }
 
-fn basic(credentials: &Credentials) -> Result<HeaderValue, Problem> {
+fn basic(credentials: &Credentials) -> Result<HeaderValue, RegistryError> {
     use base64::Engine;
     let pair = format!("{}:{}", credentials.user, credentials.password.expose());
     header(&format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair)))
 }
 
-fn header(text: &str) -> Result<HeaderValue, Problem> {
+fn header(text: &str) -> Result<HeaderValue, RegistryError> {
     let mut header = HeaderValue::from_str(text)
-        .map_err(|_| Problem::Malformed("the issuer of its tokens answers no token".to_owned()))?;
+        .map_err(|_| RegistryError::Malformed("the issuer of its tokens answers no token".to_owned()))?;
     header.set_sensitive(true);
     Ok(header)
 }

@@ -5,9 +5,9 @@ use http::StatusCode;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc::Sender;
 
-use super::{Ask, Descriptor, Session, transport};
+use super::{Descriptor, Get, Session, transport};
+use crate::error::RegistryError;
 use crate::mirror::Source;
-use crate::problem::Problem;
 use crate::reference::Digest;
 
 /// From so many new bytes on a broken download counts as going forward, and may break as often again.
@@ -23,18 +23,18 @@ impl Session {
         source: &Source,
         layer: &Descriptor,
         to: Arriving,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), RegistryError> {
         let mut download = Download { session: self, source, layer, to, hash: Sha256::new(), got: 0 };
         let (mut tries, mut mark) = (self.retry().tries(), 0);
-        while let Err(problem) = download.go_on().await {
+        while let Err(error) = download.go_on().await {
             if download.got - mark >= PROGRESS {
                 tries.went_on();
                 mark = download.got;
             }
-            tries.again(problem).await?;
+            tries.again(error).await?;
         }
         let (wanted, got) = (layer.digest, Digest::finish(download.hash));
-        if got == wanted { Ok(()) } else { Err(Problem::WrongDigest { wanted, got }) }
+        if got == wanted { Ok(()) } else { Err(RegistryError::WrongDigest { wanted, got }) }
     }
 }
 
@@ -48,16 +48,18 @@ struct Download<'a> {
 }
 
 impl Download<'_> {
-    async fn go_on(&mut self) -> Result<(), Problem> {
+    async fn go_on(&mut self) -> Result<(), RegistryError> {
         let (of, digest) = (self.layer.size, self.layer.digest);
         if self.got == of {
             return Ok(());
         }
-        let ask = Ask { path: format!("blobs/{digest}"), accept: None, from: self.got, source: self.source };
-        let mut answer = self.session.ask(&ask).await.map_err(|problem| match problem {
-            Problem::NoImage => Problem::NoBlob(digest),
+        let ask = Get { path: format!("blobs/{digest}"), accept: None, from: self.got, source: self.source };
+        let mut answer = self.session.ask(&ask).await.map_err(|error| match error {
+            RegistryError::NoImage => RegistryError::NoBlob(digest),
             // It has no more than what came: a part of the layer.
-            Problem::Status(416) if self.got > 0 => Problem::Truncated { digest, got: self.got, of },
+            RegistryError::Status(416) if self.got > 0 => {
+                RegistryError::Truncated { digest, got: self.got, of }
+            }
             other => other,
         })?;
         // A registry that can't give a part gives the whole.
@@ -66,10 +68,10 @@ impl Download<'_> {
             let mut chunk = match answer.chunk().await {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) if self.got == of => return Ok(()),
-                Ok(None) => return Err(Problem::Truncated { digest, got: self.got, of }),
+                Ok(None) => return Err(RegistryError::Truncated { digest, got: self.got, of }),
                 Err(error) => {
                     tracing::debug!(%digest, got = self.got, of, error = transport::cause(&error), "a download broke");
-                    return Err(Problem::Truncated { digest, got: self.got, of });
+                    return Err(RegistryError::Truncated { digest, got: self.got, of });
                 }
             };
             let skipped = known.min(chunk.len() as u64);
@@ -78,11 +80,11 @@ impl Download<'_> {
             let _ = chunk.split_to(usize::try_from(skipped).unwrap_or(chunk.len()));
             self.got += chunk.len() as u64;
             if self.got > of {
-                return Err(Problem::TooLarge { what: "the layer", limit: of });
+                return Err(RegistryError::TooLarge { what: "the layer", limit: of });
             }
             self.hash.update(&chunk);
             // Nobody takes it any more: whoever did has failed, and says why.
-            self.to.send(chunk).await.map_err(|_| Problem::Stopped)?;
+            self.to.send(chunk).await.map_err(|_| RegistryError::Stopped)?;
         }
     }
 }

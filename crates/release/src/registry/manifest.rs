@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use super::{Ask, Session};
+use super::{Get, Session};
+use crate::error::RegistryError;
 use crate::mirror::Source;
-use crate::problem::Problem;
 use crate::reference::Digest;
 
 const ACCEPT: &str = "application/vnd.oci.image.index.v1+json, application/vnd.docker.distribution.manifest.list.v2+json, \
@@ -102,50 +102,51 @@ impl Index {
 }
 
 impl Found {
-    fn read(text: &[u8]) -> Result<Self, Problem> {
-        let failed =
-            |error: serde_json::Error| Problem::Malformed(format!("its manifest can't be read, {error}"));
+    fn read(text: &[u8]) -> Result<Self, RegistryError> {
+        let failed = |error: serde_json::Error| {
+            RegistryError::Malformed(format!("its manifest can't be read, {error}"))
+        };
         let kind: Kind = serde_json::from_slice(text).map_err(failed)?;
         match kind {
             Kind { manifests: Some(_), .. } => serde_json::from_slice(text).map(Self::Index).map_err(failed),
             Kind { layers: Some(_), .. } => serde_json::from_slice(text).map(Self::Image).map_err(failed),
-            Kind { schema_version: Some(1), .. } => {
-                Err(Problem::Malformed("its manifest is of schema 1, which is no longer read".to_owned()))
-            }
-            _ => Err(Problem::Malformed("its manifest has neither layers nor manifests".to_owned())),
+            Kind { schema_version: Some(1), .. } => Err(RegistryError::Malformed(
+                "its manifest is of schema 1, which is no longer read".to_owned(),
+            )),
+            _ => Err(RegistryError::Malformed("its manifest has neither layers nor manifests".to_owned())),
         }
     }
 }
 
 impl Session {
     /// What an image's name leads to at one place, with its digest.
-    pub(crate) async fn manifest(&self, source: &Source) -> Result<(Found, Digest), Problem> {
+    pub(crate) async fn manifest(&self, source: &Source) -> Result<(Found, Digest), RegistryError> {
         let wanted = &source.reference;
         let ask =
-            Ask { path: format!("manifests/{}", wanted.selector()), accept: Some(ACCEPT), from: 0, source };
+            Get { path: format!("manifests/{}", wanted.selector()), accept: Some(ACCEPT), from: 0, source };
         let text = self.text(&ask, "the manifest", LONGEST).await?;
         let got = Digest::of(&text);
         match wanted.digest {
-            Some(wanted) if wanted != got => Err(Problem::WrongDigest { wanted, got }),
+            Some(wanted) if wanted != got => Err(RegistryError::WrongDigest { wanted, got }),
             _ => Ok((Found::read(&text)?, got)),
         }
     }
 
     /// What an image says of itself.
-    pub(crate) async fn config(&self, source: &Source, config: &Descriptor) -> Result<Config, Problem> {
+    pub(crate) async fn config(&self, source: &Source, config: &Descriptor) -> Result<Config, RegistryError> {
         let wanted = config.digest;
-        let ask = Ask { path: format!("blobs/{wanted}"), accept: None, from: 0, source };
+        let ask = Get { path: format!("blobs/{wanted}"), accept: None, from: 0, source };
         let read = self.text(&ask, "the configuration", LONGEST_CONFIG).await;
-        let text = read.map_err(|problem| match problem {
-            Problem::NoImage => Problem::NoBlob(wanted),
+        let text = read.map_err(|error| match error {
+            RegistryError::NoImage => RegistryError::NoBlob(wanted),
             other => other,
         })?;
         let got = Digest::of(&text);
         if got != wanted {
-            return Err(Problem::WrongDigest { wanted, got });
+            return Err(RegistryError::WrongDigest { wanted, got });
         }
         serde_json::from_slice(&text)
-            .map_err(|error| Problem::Malformed(format!("its configuration can't be read, {error}")))
+            .map_err(|error| RegistryError::Malformed(format!("its configuration can't be read, {error}")))
     }
 }
 
@@ -178,7 +179,7 @@ mod tests {
             r#"{"layers":[]}"#,
             r#"{"manifests":[{"digest":"sha256:0"}]}"#,
         ] {
-            assert!(matches!(Found::read(text.as_bytes()), Err(Problem::Malformed(_))), "{text}");
+            assert!(matches!(Found::read(text.as_bytes()), Err(RegistryError::Malformed(_))), "{text}");
         }
     }
 }

@@ -18,8 +18,8 @@ use http::{HeaderMap, StatusCode};
 use parking_lot::Mutex;
 use reqwest::Response;
 
+use crate::error::{PullError, RegistryError};
 use crate::mirror::{Mirrors, Source};
-use crate::problem::{Problem, PullError};
 use crate::pull_secret::PullSecret;
 use crate::reference::{Reference, Repository};
 use authorize::Challenge;
@@ -30,10 +30,10 @@ pub use transport::Transport;
 
 /// The way to all registries: what is trusted, which mirrors there are, how patient one is.
 #[derive(Clone, Debug)]
-pub struct Registries(Arc<Ways>);
+pub struct Registries(Arc<RegistryClients>);
 
 #[derive(Debug)]
-struct Ways {
+struct RegistryClients {
     checked: reqwest::Client,
     unchecked: reqwest::Client,
     mirrors: Mirrors,
@@ -45,16 +45,20 @@ impl Registries {
     ///
     /// # Errors
     ///
-    /// [`Problem::Settings`] when certificates or proxies can't be used.
-    pub fn new(transport: &Transport, mirrors: Mirrors, retry: Retry) -> Result<Self, Problem> {
-        let ways =
-            Ways { checked: transport.client(false)?, unchecked: transport.client(true)?, mirrors, retry };
-        Ok(Self(Arc::new(ways)))
+    /// [`RegistryError::Settings`] when certificates or proxies can't be used.
+    pub fn new(transport: &Transport, mirrors: Mirrors, retry: Retry) -> Result<Self, RegistryError> {
+        let clients = RegistryClients {
+            checked: transport.client(false)?,
+            unchecked: transport.client(true)?,
+            mirrors,
+            retry,
+        };
+        Ok(Self(Arc::new(clients)))
     }
 
     /// Speaks to registries with the credentials of one pull secret.
     pub fn session(&self, pull_secret: PullSecret) -> Session {
-        Session(Arc::new(Speaker { ways: Arc::clone(&self.0), pull_secret, known: Mutex::default() }))
+        Session(Arc::new(SessionInner { clients: Arc::clone(&self.0), pull_secret, known: Mutex::default() }))
     }
 
     /// The mirrors that are asked.
@@ -65,11 +69,11 @@ impl Registries {
 
 /// Speaks to registries with the credentials of one pull secret.
 #[derive(Clone, Debug)]
-pub struct Session(Arc<Speaker>);
+pub struct Session(Arc<SessionInner>);
 
 #[derive(Debug)]
-struct Speaker {
-    ways: Arc<Ways>,
+struct SessionInner {
+    clients: Arc<RegistryClients>,
     pull_secret: PullSecret,
     known: Mutex<Known>,
 }
@@ -82,15 +86,15 @@ struct Known {
     plain: HashMap<String, bool>,
 }
 
-/// Places where something is asked for, one after the other.
+/// Sources where something is asked for, one after the other.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct Sources {
     wanted: Reference,
     left: VecDeque<Source>,
     failures: Vec<PullError>,
 }
 
-impl Places {
+impl Sources {
     /// The next place.
     ///
     /// # Errors
@@ -105,7 +109,7 @@ impl Places {
             Some(only) if failures.is_empty() => Err(only),
             last => {
                 failures.extend(last);
-                Err(PullError::new(&self.wanted, Problem::Everywhere(failures)))
+                Err(PullError::new(&self.wanted, RegistryError::Everywhere(failures)))
             }
         }
     }
@@ -115,9 +119,9 @@ impl Places {
     /// # Errors
     ///
     /// The problem, when it is none of the place.
-    pub(crate) fn failed(&mut self, source: &Source, problem: Problem) -> Result<(), PullError> {
-        let failure = PullError::new(&source.reference, problem);
-        if !failure.problem.is_of_the_place() {
+    pub(crate) fn failed(&mut self, source: &Source, error: RegistryError) -> Result<(), PullError> {
+        let failure = PullError::new(&source.reference, error);
+        if !failure.cause.is_of_the_place() {
             return Err(failure);
         }
         tracing::debug!(error = %failure, "an image is not to be had here");
@@ -127,7 +131,7 @@ impl Places {
 }
 
 /// A part of a repository: `manifests/…`, `blobs/…`.
-struct Ask<'a> {
+struct Get<'a> {
     path: String,
     accept: Option<&'static str>,
     /// The byte from which on it is wanted.
@@ -137,39 +141,39 @@ struct Ask<'a> {
 
 impl Session {
     fn retry(&self) -> &Retry {
-        &self.0.ways.retry
+        &self.0.clients.retry
     }
 
     /// The places where an image may be; `first` before all others.
-    pub(crate) fn places(&self, first: Option<&Source>, wanted: &Reference) -> Places {
-        let others = self.0.ways.mirrors.sources(wanted).into_iter().filter(|source| {
+    pub(crate) fn sources(&self, first: Option<&Source>, wanted: &Reference) -> Sources {
+        let others = self.0.clients.mirrors.sources(wanted).into_iter().filter(|source| {
             first.is_none_or(|first| first.reference.repository != source.reference.repository)
         });
         let left = first.cloned().into_iter().chain(others).collect();
-        Places { wanted: wanted.clone(), left, failures: Vec::new() }
+        Sources { wanted: wanted.clone(), left, failures: Vec::new() }
     }
 
     /// A text of a registry.
-    async fn text(&self, ask: &Ask<'_>, what: &'static str, limit: u64) -> Result<Vec<u8>, Problem> {
+    async fn text(&self, ask: &Get<'_>, what: &'static str, limit: u64) -> Result<Vec<u8>, RegistryError> {
         let mut tries = self.retry().tries();
         loop {
-            let problem = match self.ask(ask).await {
+            let error = match self.ask(ask).await {
                 Ok(answer) => match body(answer, what, limit).await {
                     Ok(text) => return Ok(text),
-                    Err(problem) => problem,
+                    Err(error) => error,
                 },
-                Err(problem) => problem,
+                Err(error) => error,
             };
-            tries.again(problem).await?;
+            tries.again(error).await?;
         }
     }
 
     /// One answer of a registry: 200, or 206 when it was asked for a part.
-    async fn ask(&self, ask: &Ask<'_>) -> Result<Response, Problem> {
+    async fn ask(&self, ask: &Get<'_>) -> Result<Response, RegistryError> {
         let Source { reference, insecure } = ask.source;
         let repository = &reference.repository;
-        let ways = &self.0.ways;
-        let client = if *insecure { &ways.unchecked } else { &ways.checked };
+        let clients = &self.0.clients;
+        let client = if *insecure { &clients.unchecked } else { &clients.checked };
         let plain = *insecure && self.is_plain(client, &repository.registry).await;
         let scheme = if plain { "http" } else { "https" };
         let url = format!("{scheme}://{}/v2/{}/{}", repository.registry, repository.name, ask.path);
@@ -192,7 +196,7 @@ impl Session {
                 StatusCode::OK | StatusCode::PARTIAL_CONTENT => return Ok(answer),
                 StatusCode::UNAUTHORIZED => {
                     let entry = self.0.pull_secret.find(repository);
-                    let refused = || Problem::Credentials(entry.map(|(name, _)| name.to_owned()));
+                    let refused = || RegistryError::Credentials(entry.map(|(name, _)| name.to_owned()));
                     // What was known may have expired; what is fresh has not.
                     if renewed {
                         return Err(refused());
@@ -228,7 +232,7 @@ pub(crate) async fn fetch(
     url: &url::Url,
     what: &'static str,
     limit: u64,
-) -> Result<Vec<u8>, Problem> {
+) -> Result<Vec<u8>, RegistryError> {
     let request = client.get(url.clone()).header(ACCEPT, HeaderValue::from_static("application/json"));
     let answer = request.send().await.map_err(|error| transport::failure(&error))?;
     if answer.status() != StatusCode::OK {
@@ -238,9 +242,9 @@ pub(crate) async fn fetch(
 }
 
 /// The body of an answer, if it is not too long.
-async fn body(mut answer: Response, what: &'static str, limit: u64) -> Result<Vec<u8>, Problem> {
+async fn body(mut answer: Response, what: &'static str, limit: u64) -> Result<Vec<u8>, RegistryError> {
     read(&mut answer, usize::try_from(limit).unwrap_or(usize::MAX)).await.map_err(|error| match error {
-        BodyError::TooLong(_) => Problem::TooLarge { what, limit },
+        BodyError::TooLong(_) => RegistryError::TooLarge { what, limit },
         BodyError::Broken(error) => transport::failure(&error),
     })
 }

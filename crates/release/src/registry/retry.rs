@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assisted_base::retry::{Backoff, Jitter};
 
-use crate::problem::Problem;
+use crate::error::RegistryError;
 
 /// When what fails for the moment is tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,14 +49,14 @@ pub(crate) struct Tries<'r> {
 
 impl Tries<'_> {
     /// Waits until it is time to try again; gives the problem back when trying again is of no use.
-    pub(crate) async fn again(&mut self, problem: Problem) -> Result<(), Problem> {
-        if !problem.is_passing() {
-            return Err(problem);
+    pub(crate) async fn again(&mut self, error: RegistryError) -> Result<(), RegistryError> {
+        if !error.is_passing() {
+            return Err(error);
         }
         self.failed += 1;
-        let asked = if let Problem::Throttled(asked) = problem { asked } else { None };
-        let Some(pause) = self.retry.pause(self.failed, asked) else { return Err(problem) };
-        tracing::debug!(%problem, failed = self.failed, pause_ms = pause.as_millis(), "trying again");
+        let asked = if let RegistryError::Throttled(asked) = error { asked } else { None };
+        let Some(pause) = self.retry.pause(self.failed, asked) else { return Err(error) };
+        tracing::debug!(%error, failed = self.failed, pause_ms = pause.as_millis(), "trying again");
         tokio::time::sleep(pause).await;
         Ok(())
     }

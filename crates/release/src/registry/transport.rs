@@ -9,7 +9,7 @@ use reqwest::redirect::{Attempt, Policy};
 use rustls::CertificateError;
 
 use super::retry;
-use crate::problem::{Certificate, Problem};
+use crate::error::{Certificate, RegistryError};
 
 /// What a registry redirects through, at the most.
 const MOST_REDIRECTS: usize = 5;
@@ -39,12 +39,12 @@ impl Default for Transport {
 
 impl Transport {
     /// A client; one that checks no certificates if `insecure`.
-    pub(crate) fn client(&self, insecure: bool) -> Result<reqwest::Client, Problem> {
-        let failed = |error: reqwest::Error| Problem::Settings(cause(&error));
+    pub(crate) fn client(&self, insecure: bool) -> Result<reqwest::Client, RegistryError> {
+        let failed = |error: reqwest::Error| RegistryError::Settings(cause(&error));
         let mut authorities = Vec::new();
         for bundle in &self.trusted {
             let found = certificates(bundle.as_bytes());
-            authorities.extend(found.map_err(|error| Problem::Settings(error.to_string()))?);
+            authorities.extend(found.map_err(|error| RegistryError::Settings(error.to_string()))?);
         }
         let trust = if insecure { Trust::Any } else { Trust::Also(authorities) };
         let client = builder(concat!("assisted/", env!("CARGO_PKG_VERSION")), trust, &self.proxies);
@@ -73,9 +73,9 @@ fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
 }
 
 /// What a request that got no answer failed of.
-pub(super) fn failure(error: &reqwest::Error) -> Problem {
+pub(super) fn failure(error: &reqwest::Error) -> RegistryError {
     match find(error) {
-        Some(rustls::Error::InvalidCertificate(reason)) => Problem::Certificate(match reason {
+        Some(rustls::Error::InvalidCertificate(reason)) => RegistryError::Certificate(match reason {
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => Certificate::Expired,
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
                 Certificate::NotYetValid
@@ -86,27 +86,27 @@ pub(super) fn failure(error: &reqwest::Error) -> Problem {
             }
             other => Certificate::Other(other.to_string()),
         }),
-        _ => Problem::Unreachable(cause(error)),
+        _ => RegistryError::Unreachable(cause(error)),
     }
 }
 
 /// What an answer means that is neither success nor a question for credentials.
-pub(super) fn refusal(answer: &reqwest::Response) -> Problem {
+pub(super) fn refusal(answer: &reqwest::Response) -> RegistryError {
     let status = answer.status();
     match status {
-        StatusCode::FORBIDDEN => Problem::Forbidden,
-        StatusCode::NOT_FOUND => Problem::NoImage,
+        StatusCode::FORBIDDEN => RegistryError::Forbidden,
+        StatusCode::NOT_FOUND => RegistryError::NoImage,
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-            Problem::Throttled(retry::asked(answer.headers()))
+            RegistryError::Throttled(retry::asked(answer.headers()))
         }
-        status if status.is_server_error() => Problem::Server(status.as_u16()),
+        status if status.is_server_error() => RegistryError::Server(status.as_u16()),
         status if status.is_redirection() => {
             let to = answer.headers().get(http::header::LOCATION).and_then(|to| to.to_str().ok());
             // What follows the question mark may be a signature.
             let to = to.unwrap_or_default().split('?').next().unwrap_or_default();
-            Problem::Redirect(to.chars().take(200).collect())
+            RegistryError::Redirect(to.chars().take(200).collect())
         }
-        status => Problem::Status(status.as_u16()),
+        status => RegistryError::Status(status.as_u16()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use assisted_release::{Mirrors, Problem, PullError, PullSecret, Reference, Registries};
+use assisted_release::{Mirrors, PullError, PullSecret, Reference, Registries, RegistryError};
 use assisted_testkit::{Access, Auth, DockerRegistry};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -32,8 +32,8 @@ async fn version(
 }
 
 fn refused(read: Result<String, PullError>) -> Option<String> {
-    match read.unwrap_err().problem {
-        Problem::Credentials(entry) => entry,
+    match read.unwrap_err().cause {
+        RegistryError::Credentials(entry) => entry,
         other => panic!("{other}"),
     }
 }

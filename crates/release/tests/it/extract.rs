@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use assisted_release::{Digest, Problem, Program, PullError, Reference, extract};
+use assisted_release::{Digest, Program, PullError, Reference, RegistryError, extract};
 use assisted_testkit::oci::{Image, Layer};
 
 use crate::lab::{Lab, PARTS, RELEASES, VERSION, X86, program, release, session};
@@ -60,7 +60,7 @@ async fn of_another_architecture() {
     extracted(&lab, &pinned, Program::OpenshiftInstall, &path, LIMIT).await.unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), b"x86");
     let error = extracted(&lab, &pinned, Program::OpenshiftBaremetalInstall, &path, LIMIT).await.unwrap_err();
-    assert!(matches!(error.problem, Problem::NoArchitecture { .. }), "{error}");
+    assert!(matches!(error.cause, RegistryError::NoArchitecture { .. }), "{error}");
 }
 
 #[tokio::test]
@@ -69,18 +69,24 @@ async fn what_can_t_be_taken_out() {
     let pinned = lab.release().await;
     let path = dir.path().join("program");
     let large = extracted(&lab, &pinned, Program::OpenshiftInstall, &path, 1000).await.unwrap_err();
-    assert!(matches!(large.problem, Problem::TooLarge { limit: 1000, .. }), "{large}");
+    assert!(matches!(large.cause, RegistryError::TooLarge { limit: 1000, .. }), "{large}");
     let none = extracted(&lab, &pinned, Program::OpenshiftBaremetalInstall, &path, LIMIT).await.unwrap_err();
-    assert!(matches!(&none.problem, Problem::NoComponent(name) if name == "baremetal-installer"), "{none}");
+    assert!(
+        matches!(&none.cause, RegistryError::NoComponent(name) if name == "baremetal-installer"),
+        "{none}"
+    );
     let nowhere = dir.path().join("not/there");
     let disk = extracted(&lab, &pinned, Program::OpenshiftInstall, &nowhere, LIMIT).await.unwrap_err();
-    assert!(matches!(disk.problem, Problem::Disk(_)), "{disk}");
+    assert!(matches!(disk.cause, RegistryError::Disk(_)), "{disk}");
     let other = lab.push(PARTS, None, &release("amd64", &[])).await;
     let components = [("installer", other.to_string())];
     let empty = lab.push(RELEASES, None, &release("amd64", &components)).await;
     let file = extracted(&lab, &empty, Program::OpenshiftInstall, &path, LIMIT).await.unwrap_err();
-    assert!(matches!(&file.problem, Problem::NoFile(path) if path == "usr/bin/openshift-install"), "{file}");
-    assert_eq!(*file.what, other);
+    assert!(
+        matches!(&file.cause, RegistryError::NoFile(path) if path == "usr/bin/openshift-install"),
+        "{file}"
+    );
+    assert_eq!(*file.reference, other);
 }
 
 #[tokio::test]

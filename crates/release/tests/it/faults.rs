@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use assisted_release::{Mirrors, Problem, PullError, PullSecret, Reference, Registries, Session, Transport};
+use assisted_release::{
+    Mirrors, PullError, PullSecret, Reference, Registries, RegistryError, Session, Transport,
+};
 use assisted_testkit::{Fault, Proxy};
 
 use crate::lab::{Lab, PARTS, QUICK, X86, plain, session, session_with, transport};
@@ -84,7 +86,7 @@ async fn a_download_that_breaks_again_and_again() {
     let site = Site::new().await;
     site.proxy.spoil(&site.layer, 99, Fault::Break(10));
     let error = site.fails().await;
-    assert!(matches!(error.problem, Problem::Truncated { .. }), "{error}");
+    assert!(matches!(error.cause, RegistryError::Truncated { .. }), "{error}");
     assert_eq!(site.proxy.seen(&site.layer).len(), QUICK.attempts as usize);
     assert!(error.to_string().contains(PARTS) && error.to_string().contains(" bytes of sha256:"), "{error}");
 }
@@ -106,7 +108,7 @@ async fn altered_on_the_way() {
     for part in [site.layer.as_str(), "release/manifests/sha256:"] {
         site.proxy.spoil(part, 1, Fault::Alter);
         let error = site.fails().await;
-        let Problem::WrongDigest { wanted, got } = &error.problem else { panic!("{error}") };
+        let RegistryError::WrongDigest { wanted, got } = &error.cause else { panic!("{error}") };
         assert!(wanted != got && error.to_string().contains(&wanted.to_string()), "{error}");
     }
     site.works().await;
@@ -118,7 +120,7 @@ async fn a_part_that_is_missing() {
     site.proxy.spoil(&site.layer, 1, Fault::Status(404, None));
     let error = site.fails().await;
     assert!(
-        matches!(&error.problem, Problem::NoBlob(digest) if site.layer.ends_with(&digest.to_string())),
+        matches!(&error.cause, RegistryError::NoBlob(digest) if site.layer.ends_with(&digest.to_string())),
         "{error}"
     );
     assert_eq!(site.proxy.seen(&site.layer).len(), 1);
@@ -155,12 +157,12 @@ async fn overload_and_failures_that_stay() {
         site.proxy.spoil("release/manifests", requests, fault.clone());
         let error = site.fails().await;
         assert_eq!(site.proxy.seen("release/manifests").len() - before, requests, "{fault:?}");
-        let fits = match (&fault, &error.problem) {
-            (Fault::Status(500, _), Problem::Server(500)) => true,
-            (Fault::Status(429, None), Problem::Throttled(None)) => true,
-            (Fault::Status(429, _), Problem::Throttled(Some(after))) => after.as_secs() == 3600,
-            (Fault::Status(403, _), Problem::Forbidden) => true,
-            (Fault::Status(418, _), Problem::Status(418)) => true,
+        let fits = match (&fault, &error.cause) {
+            (Fault::Status(500, _), RegistryError::Server(500)) => true,
+            (Fault::Status(429, None), RegistryError::Throttled(None)) => true,
+            (Fault::Status(429, _), RegistryError::Throttled(Some(after))) => after.as_secs() == 3600,
+            (Fault::Status(403, _), RegistryError::Forbidden) => true,
+            (Fault::Status(418, _), RegistryError::Status(418)) => true,
             _ => false,
         };
         assert!(fits, "{fault:?}: {error}");
@@ -176,7 +178,7 @@ async fn redirects() {
     assert_eq!(other.seen(&site.layer).len(), 1);
     site.proxy.spoil(&site.layer, 99, Fault::Redirect(format!("http://{}", site.proxy.address)));
     let error = site.fails().await;
-    assert!(matches!(error.problem, Problem::Redirect(_)), "{error}");
+    assert!(matches!(error.cause, RegistryError::Redirect(_)), "{error}");
 }
 
 #[tokio::test]
@@ -203,10 +205,10 @@ async fn answers_without_end() {
     let site = Site::new().await;
     site.proxy.spoil("release/manifests", 1, Fault::Endless);
     let error = site.fails().await;
-    assert!(matches!(error.problem, Problem::TooLarge { what: "the manifest", .. }), "{error}");
+    assert!(matches!(error.cause, RegistryError::TooLarge { what: "the manifest", .. }), "{error}");
     site.proxy.spoil(&site.layer, 1, Fault::Endless);
     let error = site.fails().await;
-    assert!(matches!(error.problem, Problem::TooLarge { what: "the layer", .. }), "{error}");
+    assert!(matches!(error.cause, RegistryError::TooLarge { what: "the layer", .. }), "{error}");
 }
 
 #[tokio::test]
@@ -215,7 +217,7 @@ async fn nobody_there() {
     for session in [session("127.0.0.1:1"), session_with([])] {
         let error = session.release(&image, X86).await.unwrap_err();
         assert!(
-            matches!(&error.problem, Problem::Unreachable(cause) if cause.contains("refused")),
+            matches!(&error.cause, RegistryError::Unreachable(cause) if cause.contains("refused")),
             "{error}"
         );
         assert!(

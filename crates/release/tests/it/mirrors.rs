@@ -1,7 +1,7 @@
 //! Mirrors: asked first, and passed over where they lack something.
 
 use assisted_release::mirror::{Pull, Rule};
-use assisted_release::{Problem, Reference, Session};
+use assisted_release::{Reference, RegistryError, Session};
 use assisted_testkit::{Fault, Proxy};
 
 use crate::lab::{Lab, PARTS, RELEASES, VERSION, X86, installer_image, mirror, plain, session_with};
@@ -120,13 +120,13 @@ async fn each_place_is_told_of() {
     missing.digest = Some(assisted_release::Digest::of(b"none"));
     let session = session_with(site.rules(false, Pull::ByDigest));
     let error = session.release(&missing, X86).await.unwrap_err();
-    let Problem::Everywhere(places) = &error.problem else { panic!("{error}") };
-    let registries: Vec<_> = places.iter().map(|place| place.what.repository.registry.clone()).collect();
+    let RegistryError::Everywhere(places) = &error.cause else { panic!("{error}") };
+    let registries: Vec<_> = places.iter().map(|place| place.reference.repository.registry.clone()).collect();
     assert_eq!(registries, [site.front.name(), site.source.registry.name()]);
-    assert!(places.iter().all(|place| matches!(place.problem, Problem::NoImage)));
+    assert!(places.iter().all(|place| matches!(place.cause, RegistryError::NoImage)));
     let text = error.to_string();
     assert!(registries.iter().all(|registry| text.contains(registry.as_str())), "{text}");
     // A blocked source is not asked, even where nothing else is left.
     let blocked = session_with(site.rules(true, Pull::ByTag)).release(&missing, X86).await.unwrap_err();
-    assert!(matches!(&blocked.problem, Problem::Everywhere(places) if places.is_empty()), "{blocked}");
+    assert!(matches!(&blocked.cause, RegistryError::Everywhere(places) if places.is_empty()), "{blocked}");
 }

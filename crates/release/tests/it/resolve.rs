@@ -1,6 +1,6 @@
 //! What a name leads to.
 
-use assisted_release::{Digest, Problem, Program, Reference, extract};
+use assisted_release::{Digest, Program, Reference, RegistryError, extract};
 use assisted_testkit::Access;
 use assisted_testkit::oci::{Image, Index, Layer};
 use assisted_wire::cluster_params::CpuArchitecture;
@@ -40,7 +40,7 @@ async fn a_release_for_several_architectures() {
     assert_eq!(release.pinned(), list);
     let error = session.release(&list, CpuArchitecture::S390x).await.unwrap_err();
     assert!(
-        matches!(&error.problem, Problem::NoArchitecture { wanted: "s390x", has } if has == "amd64, arm64"),
+        matches!(&error.cause, RegistryError::NoArchitecture { wanted: "s390x", has } if has == "amd64, arm64"),
         "{error}"
     );
 }
@@ -67,8 +67,8 @@ async fn what_is_no_release() {
     );
     let gone = Reference::pinned(pinned.repository.clone(), Digest::of(b"other"));
     let error = session.release(&gone, X86).await.unwrap_err();
-    assert!(matches!(error.problem, Problem::NoImage), "{error}");
-    assert_eq!(*error.what, gone);
+    assert!(matches!(error.cause, RegistryError::NoImage), "{error}");
+    assert_eq!(*error.reference, gone);
     let below =
         Layer::new().unwrap().file("release-manifests/image-references", b"{").unwrap().finish().unwrap();
     let broken = lab.push("some/image", None, &Image::new("amd64", vec![below, layer()]).unwrap()).await;

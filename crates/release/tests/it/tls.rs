@@ -1,7 +1,7 @@
 //! Certificates of registries.
 
-use assisted_release::problem::Certificate;
-use assisted_release::{Mirrors, Problem, PullError, PullSecret, Reference, Registries, Transport};
+use assisted_release::error::Certificate;
+use assisted_release::{Mirrors, PullError, PullSecret, Reference, Registries, RegistryError, Transport};
 use assisted_testkit::{Authority, DockerRegistry};
 
 use crate::lab::{Lab, QUICK, X86, plain, transport};
@@ -39,7 +39,7 @@ async fn what_is_trusted_and_what_is_not() {
             Some(expected) => {
                 let error = read.unwrap_err();
                 assert!(
-                    matches!(&error.problem, Problem::Certificate(found) if *found == expected),
+                    matches!(&error.cause, RegistryError::Certificate(found) if *found == expected),
                     "{error}"
                 );
                 assert!(
@@ -67,7 +67,7 @@ async fn an_insecure_registry_is_not_checked() {
             .is_ok()
     );
     let error = version(&lab.registry, &image, &other, Mirrors::default()).await.unwrap_err();
-    assert!(matches!(error.problem, Problem::Unreachable(_)), "{error}");
+    assert!(matches!(error.cause, RegistryError::Unreachable(_)), "{error}");
 }
 
 #[test]
@@ -76,5 +76,8 @@ fn bundles_that_can_t_be_used() {
         trusted: vec!["-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n".to_owned()],
         ..transport()
     };
-    assert!(matches!(Registries::new(&transport, Mirrors::default(), QUICK), Err(Problem::Settings(_))));
+    assert!(matches!(
+        Registries::new(&transport, Mirrors::default(), QUICK),
+        Err(RegistryError::Settings(_))
+    ));
 }

@@ -1,4 +1,4 @@
-//! Why an image, or a part of one, could not be read. Each text names the image and says what would help.
+//! The errors of reading an image, or a part of one. Each text names the image and says what would help.
 
 use std::fmt;
 use std::io;
@@ -6,23 +6,23 @@ use std::time::Duration;
 
 use crate::reference::{Digest, Reference};
 
-/// What went wrong with an image.
+/// The error of one image.
 #[derive(Debug)]
 pub struct PullError {
     /// Registry, repository and tag or digest of what was asked for, where it was asked for.
-    pub what: Box<Reference>,
-    pub problem: Problem,
+    pub reference: Box<Reference>,
+    pub cause: RegistryError,
 }
 
 impl PullError {
-    pub(crate) fn new(what: &Reference, problem: Problem) -> Self {
-        Self { what: Box::new(what.clone()), problem }
+    pub(crate) fn new(reference: &Reference, cause: RegistryError) -> Self {
+        Self { reference: Box::new(reference.clone()), cause }
     }
 }
 
 impl fmt::Display for PullError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.what, self.problem)
+        write!(f, "{}: {}", self.reference, self.cause)
     }
 }
 
@@ -52,9 +52,9 @@ impl fmt::Display for Certificate {
     }
 }
 
-/// What can be wrong.
+/// What went wrong.
 #[derive(Debug, thiserror::Error)]
-pub enum Problem {
+pub enum RegistryError {
     #[error(
         "the server can't be reached ({0}): check its name and port, name resolution, proxy settings and firewalls"
     )]
@@ -109,7 +109,7 @@ pub enum Problem {
     Everywhere(Vec<PullError>),
 }
 
-impl Problem {
+impl RegistryError {
     /// Whether the same place may well answer if it is asked again.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Throttled(_) | Self::Server(_) | Self::Truncated { .. })
