@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use assisted_config::Origins;
 use assisted_core::policy::Versions;
-use assisted_imageserver::http::server::{Listener, Patience, serve};
+use assisted_imageserver::http::server::{Listener, Timeouts, serve};
 use assisted_imageserver::{ApiAddress, Catalog, FetchOptions, Images, Options};
 use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
@@ -172,7 +172,7 @@ impl ImageService {
         let stopping = Arc::new(Notify::new());
         let stop = Arc::clone(&stopping);
         let serving =
-            serve(listeners, images, Patience::default(), async move { stop.notified().await }, None);
+            serve(listeners, images, Timeouts::default(), async move { stop.notified().await }, None);
         let insisted = async {
             told().await;
             stopping.notify_one();

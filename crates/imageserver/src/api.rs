@@ -183,9 +183,9 @@ fn expect(response: &Response, good: bool) -> Result<(), Refused> {
         return Ok(());
     }
     // A redirect or an empty success would say something else to the client than it says here.
-    let told = status.is_client_error() || status.is_server_error();
+    let is_error = status.is_client_error() || status.is_server_error();
     Err(Refused {
-        status: if told { status } else { StatusCode::INTERNAL_SERVER_ERROR },
+        status: if is_error { status } else { StatusCode::INTERNAL_SERVER_ERROR },
         reason: format!("the API service answered {status}"),
     })
 }

@@ -243,15 +243,15 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named() {
-        let told = |list: &[String]| catalog(list).unwrap_err().to_string();
-        assert_eq!(told(&[]), "invalid versions: must not be empty");
+        let refusal = |list: &[String]| catalog(list).unwrap_err().to_string();
+        assert_eq!(refusal(&[]), "invalid versions: must not be empty");
         assert_eq!(
-            told(&[r#"{"openshift_version":"4.18"}"#.to_owned()]),
+            refusal(&[r#"{"openshift_version":"4.18"}"#.to_owned()]),
             "an OS image lacks cpu_architecture"
         );
-        assert_eq!(told(&[entry("4.18", "x86_64", "a", r#","type":"""#)]), "invalid image type: ");
-        assert!(told(&[entry("4.18", "x86_64", "../a", "")]).contains("file name"));
-        assert!(told(&[entry("4.18", "x86_64", "a", r#","sha256":"12""#)]).contains("64 hexadecimal"));
+        assert_eq!(refusal(&[entry("4.18", "x86_64", "a", r#","type":"""#)]), "invalid image type: ");
+        assert!(refusal(&[entry("4.18", "x86_64", "../a", "")]).contains("file name"));
+        assert!(refusal(&[entry("4.18", "x86_64", "a", r#","sha256":"12""#)]).contains("64 hexadecimal"));
         assert!(Catalog::parse("{}").is_err());
         let good = format!(r#","sha256":"{}""#, "aB".repeat(32));
         assert_eq!(catalog(&[entry("4.18", "x86_64", "a", &good)]).unwrap().0[0].sha256, Some([0xab; 32]));

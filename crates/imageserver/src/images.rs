@@ -21,7 +21,9 @@ use crate::http::conditional::Validators;
 use crate::http::content::Content;
 use crate::http::cors::Cors;
 use crate::http::{Answer, Head, query};
-use crate::image::{Artifact, Asked, Medium, Parts, PartsError, Product, Step, Workshop};
+use crate::image::{
+    Artifact, BaseImage, ImageKind, Overlay, OverlayCache, OverlayError, OverlayRequest, Step,
+};
 use crate::metrics::Metrics;
 use crate::route::{By, Route, Short, needs_tls};
 use crate::token;
@@ -92,7 +94,7 @@ pub struct Images(Arc<Service>);
 struct Service {
     catalog: Catalog,
     bases: Bases,
-    workshop: Workshop,
+    overlays: OverlayCache,
     cors: Cors,
     metrics: Metrics,
     places: Arc<Semaphore>,
@@ -104,7 +106,7 @@ struct Service {
 /// An ISO that is asked for.
 struct Iso {
     infra_env: Uuid,
-    product: Product,
+    image_kind: ImageKind,
     version: String,
     architecture: String,
     credential: Credential,
@@ -134,7 +136,7 @@ impl Images {
         let service = Service {
             catalog: options.catalog,
             bases,
-            workshop: Workshop::new(ApiService::new(api)?),
+            overlays: OverlayCache::new(ApiService::new(api)?),
             cors: Cors(options.origins),
             metrics,
             places: Arc::new(Semaphore::new(options.most_requests.clamp(1, Semaphore::MAX_PERMITS))),
@@ -238,54 +240,59 @@ impl Service {
     }
 
     async fn iso(&self, head: &Head, iso: Iso) -> Result<Answer, Refusal> {
-        let Iso { infra_env, product, version, architecture, credential } = iso;
+        let Iso { infra_env, image_kind, version, architecture, credential } = iso;
         let os_image = self.catalog.find(&version, &architecture).ok_or_else(Answer::not_found)?;
-        let kind = match product {
-            Product::Disconnected => BaseKind::Disconnected,
+        let kind = match image_kind {
+            ImageKind::Disconnected => BaseKind::Disconnected,
             _ => BaseKind::Full,
         };
-        let medium = self.medium(os_image, kind)?;
-        let asked = Asked { infra_env, product, credential: &credential, medium: medium.as_deref() };
-        let parts = self.workshop.parts(&asked).await.map_err(|error| {
+        let base_image = self.base_image(os_image, kind)?;
+        let request = OverlayRequest {
+            infra_env,
+            image_kind,
+            credential: &credential,
+            base_image: base_image.as_deref(),
+        };
+        let overlay = self.overlays.overlay(&request).await.map_err(|error| {
             tracing::warn!(%infra_env, reason = %error, "no image");
             match &*error {
-                PartsError::Api { refused, .. } => Answer::bare(refused.status),
-                PartsError::Medium(_) => Answer::bare(StatusCode::INTERNAL_SERVER_ERROR),
+                OverlayError::Api { refused, .. } => Answer::bare(refused.status),
+                OverlayError::BaseImage(_) => Answer::bare(StatusCode::INTERNAL_SERVER_ERROR),
             }
         })?;
-        if architecture == S390X && parts.kargs.is_some() {
+        if architecture == S390X && overlay.kargs.is_some() {
             return Err(Answer::line(StatusCode::BAD_REQUEST, KARGS_ON_S390X).into());
         }
         let broken = |error: &dyn std::fmt::Display| {
             tracing::error!(%infra_env, version, architecture, %error, "no image");
             Answer::bare(StatusCode::INTERNAL_SERVER_ERROR)
         };
-        if product == Product::Minimal && architecture == S390X {
+        if image_kind == ImageKind::Minimal && architecture == S390X {
             return Err(broken(&"there is no minimal image for s390x").into());
         }
-        let medium = medium.ok_or_else(|| broken(&"no base image of that type is in the list"))?;
-        let layout = medium.customise(product, &parts).map_err(|error| broken(&error))?;
-        let name = match product {
-            Product::Disconnected => format!("agent-ove.{architecture}.iso"),
+        let base_image = base_image.ok_or_else(|| broken(&"no base image of that type is in the list"))?;
+        let layout = base_image.customise(image_kind, &overlay).map_err(|error| broken(&error))?;
+        let name = match image_kind {
+            ImageKind::Disconnected => format!("agent-ove.{architecture}.iso"),
             _ => format!("{infra_env}-discovery.iso"),
         };
-        Ok(content(&medium, product, &parts, layout, name).answer(head))
+        Ok(content(&base_image, image_kind, &overlay, layout, name).answer(head))
     }
 
     async fn initrd(&self, head: &Head, infra_env: Uuid) -> Result<Answer, Refusal> {
         let architecture = query::value(&head.uri, "arch").unwrap_or_else(|| X86_64.to_owned());
-        let (medium, parts, layout) = self.initramfs(head, infra_env, &architecture).await?;
+        let (base_image, overlay, layout) = self.initramfs(head, infra_env, &architecture).await?;
         let name = format!("{infra_env}-initrd.img");
-        Ok(content(&medium, Product::Initrd, &parts, layout, name).answer(head))
+        Ok(content(&base_image, ImageKind::Initrd, &overlay, layout, name).answer(head))
     }
 
     async fn addrsize(&self, head: &Head, infra_env: Uuid) -> Result<Answer, Refusal> {
-        let (medium, parts, initrd) = self.initramfs(head, infra_env, S390X).await?;
-        let layout = medium
+        let (base_image, overlay, initrd) = self.initramfs(head, infra_env, S390X).await?;
+        let layout = base_image
             .addrsize(initrd.len())
             .map_err(|error| internal(infra_env, &format!("Failed to get initrd.addrsize: {error}")))?;
         let name = format!("{infra_env}-initrd.addrsize");
-        Ok(content(&medium, Product::Initrd, &parts, layout, name).answer(head))
+        Ok(content(&base_image, ImageKind::Initrd, &overlay, layout, name).answer(head))
     }
 
     /// What iPXE loads, for both routes that need it.
@@ -294,7 +301,7 @@ impl Service {
         head: &Head,
         infra_env: Uuid,
         architecture: &str,
-    ) -> Result<(Arc<Medium>, Arc<Parts>, Layout), Refusal> {
+    ) -> Result<(Arc<BaseImage>, Arc<Overlay>, Layout), Refusal> {
         let bad = |text: &str| Answer::line(StatusCode::BAD_REQUEST, text);
         let version = query::value(&head.uri, "version")
             .ok_or_else(|| bad("'version' parameter required for initrd download"))?;
@@ -303,17 +310,23 @@ impl Service {
             .find(&version, architecture)
             .ok_or_else(|| bad(&format!("version for {version} {architecture}, not found ")))?;
         let credential = Credential::of(head);
-        let product = Product::Initrd;
-        let medium = self.medium(os_image, BaseKind::Full)?;
-        let asked = Asked { infra_env, product, credential: &credential, medium: medium.as_deref() };
-        let parts = self.workshop.parts(&asked).await.map_err(|error| initrd_failed(infra_env, &error))?;
-        let medium = medium.ok_or_else(|| {
+        let image_kind = ImageKind::Initrd;
+        let base_image = self.base_image(os_image, BaseKind::Full)?;
+        let request = OverlayRequest {
+            infra_env,
+            image_kind,
+            credential: &credential,
+            base_image: base_image.as_deref(),
+        };
+        let overlay =
+            self.overlays.overlay(&request).await.map_err(|error| initrd_failed(infra_env, &error))?;
+        let base_image = base_image.ok_or_else(|| {
             internal(infra_env, "failed to get initrd: no full image of that version is in the list")
         })?;
-        let layout = medium
-            .customise(product, &parts)
+        let layout = base_image
+            .customise(image_kind, &overlay)
             .map_err(|error| internal(infra_env, &format!("failed to get initrd: {error}")))?;
-        Ok((medium, parts, layout))
+        Ok((base_image, overlay, layout))
     }
 
     fn artifact(&self, head: &Head, path: &str) -> Answer {
@@ -353,10 +366,10 @@ impl Service {
             let text = format!("Error creating file reader stream: {error}");
             Answer::line(StatusCode::INTERNAL_SERVER_ERROR, &text)
         };
-        let medium = self
-            .medium(os_image, BaseKind::Full)?
+        let base_image = self
+            .base_image(os_image, BaseKind::Full)?
             .ok_or_else(|| broken(&"no full image of that version is in the list"))?;
-        Ok(medium.artifact(artifact).map_err(|error| broken(&error))?.answer(head))
+        Ok(base_image.artifact(artifact).map_err(|error| broken(&error))?.answer(head))
     }
 
     /// The base image of some kind; none when the list has none.
@@ -364,10 +377,10 @@ impl Service {
     /// # Errors
     ///
     /// The answer when it is not here yet.
-    fn medium(&self, os_image: &OsImage, kind: BaseKind) -> Result<Option<Arc<Medium>>, Refusal> {
+    fn base_image(&self, os_image: &OsImage, kind: BaseKind) -> Result<Option<Arc<BaseImage>>, Refusal> {
         let key = BaseKey { kind, ..os_image.key() };
         match self.bases.find(&key) {
-            Ok(medium) => Ok(Some(medium)),
+            Ok(base_image) => Ok(Some(base_image)),
             Err(Unready::Unknown) => Ok(None),
             Err(Unready::Later { seconds, why }) => Err(Answer::later(seconds, &why).into()),
         }
@@ -378,10 +391,10 @@ impl Iso {
     /// By its path.
     fn short(head: &Head, short: &Short) -> Result<Self, Refusal> {
         let refused = |text: &str| Box::new(Answer::text(StatusCode::NOT_FOUND, text.to_owned()));
-        let product = match short.file.as_str() {
-            "full.iso" => Product::Full,
-            "minimal.iso" => Product::Minimal,
-            "disconnected.iso" => Product::Disconnected,
+        let image_kind = match short.file.as_str() {
+            "full.iso" => ImageKind::Full,
+            "minimal.iso" => ImageKind::Minimal,
+            "disconnected.iso" => ImageKind::Disconnected,
             other => return Err(refused(&format!("unrecognized file name {other}"))),
         };
         let named = |token: &str| token::infra_env_id(token).map_err(|error| refused(&error.to_string()));
@@ -393,7 +406,7 @@ impl Iso {
         let Short { version, architecture, .. } = short;
         Ok(Self {
             infra_env,
-            product,
+            image_kind,
             version: version.clone(),
             architecture: architecture.clone(),
             credential,
@@ -407,36 +420,42 @@ impl Iso {
             query::value(&head.uri, name).ok_or_else(|| refused(&format!("'{name}' parameter required")))
         };
         let version = needed("version")?;
-        let product = match needed("type")?.as_str() {
-            "full-iso" => Product::Full,
-            "minimal-iso" => Product::Minimal,
-            "disconnected-iso" => Product::Disconnected,
+        let image_kind = match needed("type")?.as_str() {
+            "full-iso" => ImageKind::Full,
+            "minimal-iso" => ImageKind::Minimal,
+            "disconnected-iso" => ImageKind::Disconnected,
             other => return Err(refused(&format!("invalid value '{other}' for parameter 'type'"))),
         };
         let architecture = query::value(&head.uri, "arch").unwrap_or_else(|| X86_64.to_owned());
-        Ok(Self { infra_env, product, version, architecture, credential: Credential::of(head) })
+        Ok(Self { infra_env, image_kind, version, architecture, credential: Credential::of(head) })
     }
 }
 
-fn content(medium: &Medium, product: Product, parts: &Parts, layout: Layout, name: String) -> Content {
-    let made_of = [&[product as u8], parts.digest.as_slice(), name.as_bytes()].concat();
+fn content(
+    base_image: &BaseImage,
+    image_kind: ImageKind,
+    overlay: &Overlay,
+    layout: Layout,
+    name: String,
+) -> Content {
+    let made_of = [&[image_kind as u8], overlay.digest.as_slice(), name.as_bytes()].concat();
     Content {
         layout,
-        validators: Validators { etag: medium.etag(&made_of), modified: parts.modified },
-        last_modified: parts.last_modified.clone(),
+        validators: Validators { etag: base_image.etag(&made_of), modified: overlay.modified },
+        last_modified: overlay.last_modified.clone(),
         name,
-        arrival: medium.arrival(),
+        arrival: base_image.arrival(),
     }
 }
 
-fn initrd_failed(infra_env: Uuid, error: &PartsError) -> Answer {
+fn initrd_failed(infra_env: Uuid, error: &OverlayError) -> Answer {
     match error {
-        PartsError::Api { step, refused } => {
+        OverlayError::Api { step, refused } => {
             let what = if *step == Step::Ramdisk { "ramdisk" } else { "ignition" };
             tracing::warn!(%infra_env, reason = refused.reason, what, "no initramfs");
             Answer::line(refused.status, &format!("error retrieving {what} content: {}", refused.reason))
         }
-        PartsError::Medium(error) => internal(infra_env, &format!("failed to get initrd: {error}")),
+        OverlayError::BaseImage(error) => internal(infra_env, &format!("failed to get initrd: {error}")),
     }
 }
 

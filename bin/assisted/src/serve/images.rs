@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use assisted_api::Api;
 use assisted_config::{Origins, Settings};
-use assisted_imageserver::http::server::{Listener, Patience, serve};
+use assisted_imageserver::http::server::{Listener, Timeouts, serve};
 use assisted_imageserver::{ApiAddress, Images, Options};
 use clap::Args;
 use tokio::net::TcpListener;
@@ -126,7 +126,7 @@ impl ImageListener {
         let address = self.listener.tcp.local_addr()?;
         tracing::info!(%address, https = self.listener.tls.is_some(), "serving images");
         let until = stopping(stopped);
-        let serving = serve(vec![self.listener], images, Patience::default(), until, Some(DRAIN));
+        let serving = serve(vec![self.listener], images, Timeouts::default(), until, Some(DRAIN));
         servers.spawn(async move {
             tokio::select! {
                 served = serving => Ok(served?),

@@ -118,7 +118,7 @@ fn static_network() -> Result<()> {
     let mut times = (0..1000)
         .map(|_| {
             let started = Instant::now();
-            assisted_netconf::medium::files(std::slice::from_ref(&host)).map(|_| started.elapsed())
+            assisted_netconf::image_files::files(std::slice::from_ref(&host)).map(|_| started.elapsed())
         })
         .collect::<Result<Vec<_>, _>>()?;
     println!("\n{:62} {:>12}   goal", "static network", "median");

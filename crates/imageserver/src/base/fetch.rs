@@ -128,13 +128,13 @@ impl Fetcher {
         Ok(self.http.get_or_init(|| http))
     }
 
-    /// Fetches what is missing of an image; `told` hears of each piece that has been written. The part is whole, and not
+    /// Fetches what is missing of an image; `on_progress` is called with each piece that has been written. The part is whole, and not
     /// yet what it is to be called.
     pub async fn fetch(
         &self,
         url: &Url,
         to: &Path,
-        told: &mut impl FnMut(&Part),
+        on_progress: &mut impl FnMut(&Part),
     ) -> Result<Part, FetchError> {
         let earlier = {
             let (to, url) = (to.to_owned(), url.clone());
@@ -143,7 +143,7 @@ impl Fetcher {
         // Without a validator nothing says that the rest would belong to what is here.
         let earlier = earlier.filter(|part| part.received > 0 && part.origin.validator.is_some());
         if let Some(part) = earlier {
-            told(&part);
+            on_progress(&part);
             if part.received == part.origin.length {
                 return Ok(part);
             }
@@ -155,11 +155,11 @@ impl Fetcher {
                         length = part.origin.length,
                         "the fetch goes on"
                     );
-                    return receive(response, part, told).await;
+                    return receive(response, part, on_progress).await;
                 }
                 StatusCode::OK => {
                     drop(part);
-                    return begin(response, url, to, told).await;
+                    return begin(response, url, to, on_progress).await;
                 }
                 StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE => {
                     let to = to.to_owned();
@@ -173,7 +173,7 @@ impl Fetcher {
         if response.status() != StatusCode::OK {
             return Err(FetchError::Status(response.status()));
         }
-        begin(response, url, to, told).await
+        begin(response, url, to, on_progress).await
     }
 
     /// The end of an image from some offset on, in a file without a name.
@@ -223,7 +223,7 @@ async fn begin(
     response: Response,
     url: &Url,
     to: &Path,
-    told: &mut impl FnMut(&Part),
+    on_progress: &mut impl FnMut(&Part),
 ) -> Result<Part, FetchError> {
     let length = response.content_length().ok_or(FetchError::NoLength)?;
     if length > LARGEST {
@@ -232,14 +232,14 @@ async fn begin(
     let origin = Origin::new(url, validator(response.headers()), length);
     let to = to.to_owned();
     let part = on_disk(move || Part::begin(&to, origin)).await?;
-    told(&part);
-    receive(response, part, told).await
+    on_progress(&part);
+    receive(response, part, on_progress).await
 }
 
 async fn receive(
     mut response: Response,
     mut part: Part,
-    told: &mut impl FnMut(&Part),
+    on_progress: &mut impl FnMut(&Part),
 ) -> Result<Part, FetchError> {
     let mut piece = BytesMut::with_capacity(PIECE);
     let ended = loop {
@@ -255,7 +255,7 @@ async fn receive(
         }
         if end || piece.len() >= PIECE {
             (part, piece) = write(part, piece).await?;
-            told(&part);
+            on_progress(&part);
         }
         if end {
             break Ok(());
@@ -264,7 +264,7 @@ async fn receive(
     // What came before an interruption is worth keeping.
     (part, _) = write(part, piece).await?;
     part = on_disk(move || part.settle().map(|()| part)).await?;
-    told(&part);
+    on_progress(&part);
     ended?;
     let (received, length) = (part.received, part.origin.length);
     if received < length { Err(FetchError::Short { received, length }) } else { Ok(part) }

@@ -6,10 +6,10 @@
 //! for a good one.
 
 mod check;
-mod early;
+mod downloader;
 mod fetch;
-mod keeper;
 mod part;
+mod while_downloading;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ use tokio::task::JoinSet;
 use url::Url;
 
 use crate::catalog::{BaseKey, BaseKind, Catalog, OsImage};
-use crate::image::{Medium, Support};
+use crate::image::{BaseImage, Support};
 use crate::metrics::Metrics;
 
 /// Why there are no base images at all.
@@ -54,8 +54,8 @@ enum Stage {
     /// It waits for others to be fetched.
     Queued,
     /// It arrives; images can be made from it once there is enough of it.
-    Fetching(Option<Arc<Medium>>),
-    Ready(Arc<Medium>),
+    Fetching(Option<Arc<BaseImage>>),
+    Ready(Arc<BaseImage>),
     /// It will be tried again.
     Failed {
         reason: String,
@@ -136,7 +136,7 @@ impl Bases {
             .map(|image| (image.key(), Arc::new(Base::new(dir, base_url, image.clone()))))
             .collect();
         clean(dir, bases.values()).map_err(refuse)?;
-        let shop = Arc::new(keeper::Shop {
+        let context = Arc::new(downloader::FetchContext {
             fetcher: fetch::Fetcher::new(options)?,
             slots: Semaphore::new(options.parallel.max(1)),
             eager: options.eager,
@@ -144,17 +144,19 @@ impl Bases {
             metrics: metrics.clone(),
         });
         for base in bases.values() {
-            tasks.spawn(keeper::keep(Arc::clone(base), Arc::clone(&shop)));
+            tasks.spawn(downloader::download(Arc::clone(base), Arc::clone(&context)));
         }
         Ok(Self(Arc::new(bases)))
     }
 
     /// What images of a base are made from; asks for it when it is not here.
-    pub fn find(&self, key: &BaseKey) -> Result<Arc<Medium>, Unready> {
+    pub fn find(&self, key: &BaseKey) -> Result<Arc<BaseImage>, Unready> {
         let base = self.0.get(key).ok_or(Unready::Unknown)?;
         let progress = base.progress.lock();
         let (seconds, why) = match &progress.stage {
-            Stage::Ready(medium) | Stage::Fetching(Some(medium)) => return Ok(Arc::clone(medium)),
+            Stage::Ready(base_image) | Stage::Fetching(Some(base_image)) => {
+                return Ok(Arc::clone(base_image));
+            }
             Stage::Failed { again, reason } => {
                 let left = again.saturating_duration_since(Instant::now()).as_secs();
                 let seconds = u32::try_from(left).unwrap_or(u32::MAX).clamp(1, 300);

@@ -18,8 +18,8 @@ pub(crate) struct Arrival {
 
 /// A file that arrives: who writes it tells how far it is.
 pub(crate) fn arrival(file: Arc<File>) -> (watch::Sender<Arrived>, Arrival) {
-    let (told, arrived) = watch::channel(Some(0));
-    (told, Arrival { file, arrived })
+    let (written, arrived) = watch::channel(Some(0));
+    (written, Arrival { file, arrived })
 }
 
 impl Arrival {
@@ -48,25 +48,25 @@ mod tests {
     #[tokio::test]
     async fn a_part_is_waited_for_until_it_is_there_or_never_will_be() {
         let file = Arc::new(tempfile::tempfile().unwrap());
-        let (told, mut arrival) = arrival(Arc::clone(&file));
+        let (written, mut arrival) = arrival(Arc::clone(&file));
         let other = Arc::new(tempfile::tempfile().unwrap());
         assert_eq!(arrival.reach(&other, 0, 10).await.unwrap(), 10);
         let (mut waiting, same) = (arrival.clone(), Arc::clone(&file));
         let waiter = tokio::spawn(async move { waiting.reach(&same, 5, 10).await });
-        told.send_replace(Some(5));
+        written.send_replace(Some(5));
         tokio::task::yield_now().await;
         assert!(!waiter.is_finished());
-        told.send_replace(Some(7));
+        written.send_replace(Some(7));
         assert_eq!(waiter.await.unwrap().unwrap(), 7);
-        told.send_replace(Some(70));
+        written.send_replace(Some(70));
         assert_eq!(arrival.reach(&file, 7, 10).await.unwrap(), 10);
         let (mut waiting, same) = (arrival.clone(), Arc::clone(&file));
         let waiter = tokio::spawn(async move { waiting.reach(&same, 70, 80).await });
-        told.send_replace(None);
+        written.send_replace(None);
         assert!(waiter.await.unwrap().is_err());
         // What was told last is known when nobody tells any more.
-        told.send_replace(Some(80));
-        drop(told);
+        written.send_replace(Some(80));
+        drop(written);
         assert_eq!(arrival.reach(&file, 70, 80).await.unwrap(), 80);
         assert!(arrival.reach(&file, 80, 90).await.is_err());
     }

@@ -17,7 +17,7 @@ use crate::Images;
 
 /// How long clients may take; who takes longer is cut off.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct Timeouts {
     /// For the handshake of TLS.
     pub handshake: Duration,
     /// For the head of a request (image-service §1.1).
@@ -30,7 +30,7 @@ pub struct Patience {
     pub linger: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             handshake: Duration::from_secs(10),
@@ -46,14 +46,14 @@ impl Default for Patience {
 pub(super) async fn serve(
     mut transport: Transport,
     images: Images,
-    patience: Patience,
+    timeouts: Timeouts,
     stop: CancellationToken,
 ) {
     let mut buffer = BytesMut::with_capacity(2048);
-    let mut wait = patience.head;
+    let mut wait = timeouts.head;
     loop {
         let head = tokio::select! {
-            head = next(&mut transport, &mut buffer, wait, patience.head) => head,
+            head = next(&mut transport, &mut buffer, wait, timeouts.head) => head,
             () = stop.cancelled(), if buffer.is_empty() => break,
         };
         let head = match head {
@@ -81,9 +81,9 @@ pub(super) async fn serve(
         if !keep {
             break;
         }
-        wait = patience.idle;
+        wait = timeouts.idle;
     }
-    transport.end(patience.linger).await;
+    transport.end(timeouts.linger).await;
 }
 
 /// The next head; none when the client has gone or asks nothing in time.

@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub use super::connection::Patience;
+pub use super::connection::Timeouts;
 use super::connection::serve as serve_connection;
 use super::transport::{Stream, Transport};
 use crate::Images;
@@ -37,7 +37,7 @@ pub struct Listener {
 pub async fn serve(
     listeners: Vec<Listener>,
     images: Images,
-    patience: Patience,
+    timeouts: Timeouts,
     stop: impl Future<Output = ()>,
     drain: Option<Duration>,
 ) -> io::Result<()> {
@@ -48,7 +48,7 @@ pub async fn serve(
     for listener in listeners {
         let accept = Accept {
             images: images.clone(),
-            patience,
+            timeouts,
             slots: Arc::clone(&slots),
             connections: connections.clone(),
             stopping: stopping.clone(),
@@ -76,7 +76,7 @@ pub async fn serve(
 /// What accepts the connections of one listener.
 struct Accept {
     images: Images,
-    patience: Patience,
+    timeouts: Timeouts,
     slots: Arc<Semaphore>,
     connections: TaskTracker,
     stopping: CancellationToken,
@@ -92,12 +92,12 @@ impl Accept {
             };
             let Some((stream, slot)) = accepted else { continue };
             let (images, acceptor) = (self.images.clone(), acceptor.clone());
-            let (patience, stopping) = (self.patience, self.stopping.clone());
+            let (timeouts, stopping) = (self.timeouts, self.stopping.clone());
             self.connections.spawn(async move {
                 let _slot = slot;
-                if let Some(stream) = open(stream, acceptor, patience).await {
-                    let transport = Transport::new(stream, patience.stall);
-                    serve_connection(transport, images, patience, stopping).await;
+                if let Some(stream) = open(stream, acceptor, timeouts).await {
+                    let transport = Transport::new(stream, timeouts.stall);
+                    serve_connection(transport, images, timeouts, stopping).await;
                 }
             });
         }
@@ -128,13 +128,13 @@ fn for_images(tls: Arc<ServerConfig>) -> Arc<ServerConfig> {
     Arc::new(tls)
 }
 
-async fn open(stream: TcpStream, acceptor: Option<TlsAcceptor>, patience: Patience) -> Option<Stream> {
+async fn open(stream: TcpStream, acceptor: Option<TlsAcceptor>, timeouts: Timeouts) -> Option<Stream> {
     if let Err(error) = prepare(&stream) {
         tracing::debug!(%error, "a connection ended before its time");
         return None;
     }
     let Some(acceptor) = acceptor else { return Some(Stream::Plain(stream)) };
-    match timeout(patience.handshake, acceptor.accept(stream)).await {
+    match timeout(timeouts.handshake, acceptor.accept(stream)).await {
         Ok(Ok(stream)) => Some(Stream::Secure(Box::new(stream))),
         Ok(Err(error)) => {
             tracing::debug!(%error, "a handshake failed");

@@ -51,17 +51,17 @@ pub(super) enum Stream {
 pub(super) struct Transport {
     stream: Stream,
     /// How long a client may take without taking a single byte.
-    patience: Duration,
+    stall: Duration,
     /// Bytes that were sent.
     pub sent: u64,
 }
 
 impl Transport {
-    pub fn new(mut stream: Stream, patience: Duration) -> Self {
+    pub fn new(mut stream: Stream, stall: Duration) -> Self {
         if let Stream::Secure(stream) = &mut stream {
             stream.get_mut().1.set_buffer_limit(Some(RECORD));
         }
-        Self { stream, patience, sent: 0 }
+        Self { stream, stall, sent: 0 }
     }
 
     pub fn is_secure(&self) -> bool {
@@ -84,9 +84,9 @@ impl Transport {
             let sent = match &mut self.stream {
                 Stream::Plain(stream) => {
                     let send = || Ok(rustix::net::send(&*stream, rest, flags)?);
-                    when_writable(stream, self.patience, send).await?
+                    when_writable(stream, self.stall, send).await?
                 }
-                Stream::Secure(stream) => within(self.patience, stream.write(rest)).await?,
+                Stream::Secure(stream) => within(self.stall, stream.write(rest)).await?,
             };
             rest = rest.get(sent..).unwrap_or_default();
             self.sent += sent as u64;
@@ -119,7 +119,7 @@ impl Transport {
                         let left = (stretch.end - at) as usize;
                         let before = at;
                         let send = || Ok(sendfile(&*stream, &**file, Some(&mut at), left)?);
-                        let sent = when_writable(stream, self.patience, send).await?;
+                        let sent = when_writable(stream, self.stall, send).await?;
                         at = before + sent as u64;
                         self.sent += sent as u64;
                         if sent == 0 {
@@ -131,7 +131,7 @@ impl Transport {
                     let mut may_wait = false;
                     while at < stretch.end {
                         let left = (stretch.end - at) as usize;
-                        match within(self.patience, seal(stream, file, at, left, may_wait)).await? {
+                        match within(self.stall, seal(stream, file, at, left, may_wait)).await? {
                             Some(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                             Some(sent) => {
                                 at += sent as u64;
@@ -156,7 +156,7 @@ impl Transport {
         match &mut self.stream {
             // What is sent is in the hands of the kernel.
             Stream::Plain(_) => Ok(()),
-            Stream::Secure(stream) => within(self.patience, stream.flush()).await,
+            Stream::Secure(stream) => within(self.stall, stream.flush()).await,
         }
     }
 
@@ -183,13 +183,13 @@ impl Transport {
 /// Does something to a socket as soon as it takes bytes.
 async fn when_writable(
     stream: &TcpStream,
-    patience: Duration,
+    stall: Duration,
     mut send: impl FnMut() -> io::Result<usize>,
 ) -> io::Result<usize> {
     loop {
         match stream.try_io(Interest::WRITABLE, &mut send) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                within(patience, stream.writable()).await?;
+                within(stall, stream.writable()).await?;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             done => return done,
@@ -197,8 +197,8 @@ async fn when_writable(
     }
 }
 
-async fn within<T>(patience: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    timeout(patience, work).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+async fn within<T>(stall: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    timeout(stall, work).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 /// Seals and sends a piece of a file: how much of it; none when its pages have to be fetched first.

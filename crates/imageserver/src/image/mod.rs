@@ -1,7 +1,7 @@
 //! What is served: a base image, and what is laid over it for one infra-env.
 
-mod medium;
-mod parts;
+mod base_image;
+mod overlay;
 
-pub(crate) use medium::{Artifact, Medium, MediumError, Support};
-pub(crate) use parts::{Asked, Parts, PartsError, Product, Step, Workshop};
+pub(crate) use base_image::{Artifact, BaseImage, BaseImageError, Support};
+pub(crate) use overlay::{ImageKind, Overlay, OverlayCache, OverlayError, OverlayRequest, Step};

@@ -95,7 +95,7 @@ async fn a_connection_ends_when_that_is_wanted_or_safer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_says_nothing_or_stops_talking_is_cut_off() {
     let soon = Duration::from_millis(100);
-    let server = Server::with(&local(), |_, patience| (patience.head, patience.idle) = (soon, soon)).await;
+    let server = Server::with(&local(), |_, timeouts| (timeouts.head, timeouts.idle) = (soon, soon)).await;
     assert_eq!(all(connect(&server, "").await).await, "");
     assert!(all(connect(&server, "GET / HTTP/1.1\r\nHos").await).await.starts_with("HTTP/1.1 408"));
     let text = all(connect(&server, &request("/live")).await).await;
@@ -104,9 +104,9 @@ async fn who_says_nothing_or_stops_talking_is_cut_off() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_takes_nothing_is_cut_off_and_gives_its_place_back() {
-    let server = Server::with(&local(), |options, patience| {
+    let server = Server::with(&local(), |options, timeouts| {
         options.most_requests = 1;
-        patience.stall = Duration::from_millis(200);
+        timeouts.stall = Duration::from_millis(200);
     })
     .await;
     server.ready().await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assisted_imageserver::http::server::{Listener, Patience, serve};
+use assisted_imageserver::http::server::{Listener, Timeouts, serve};
 use assisted_imageserver::{Background, Images};
 use reqwest::{Certificate, Client, Method};
 use rustls::ServerConfig;
@@ -62,7 +62,7 @@ impl Secure {
         }
         let stop = CancellationToken::new();
         let stopped = stop.clone().cancelled_owned();
-        tokio::spawn(serve(listeners, images, Patience::default(), stopped, None));
+        tokio::spawn(serve(listeners, images, Timeouts::default(), stopped, None));
         let secure =
             Self { api, https, http, client, _dir: dir, _stop: stop.drop_guard(), _background: background };
         while ask(&secure.client, Method::GET, &format!("{}/health", secure.https), &[]).await.status != 200 {

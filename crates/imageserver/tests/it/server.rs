@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use assisted_config::Origins;
-use assisted_imageserver::http::server::{Listener, Patience, serve};
+use assisted_imageserver::http::server::{Listener, Timeouts, serve};
 use assisted_imageserver::{ApiAddress, Background, Catalog, FetchOptions, Images, Options};
 use assisted_isokit::pxe::Thresholds;
 use tokio::net::TcpListener;
@@ -71,7 +71,7 @@ impl Server {
     }
 
     /// With other images and options.
-    pub async fn with(list: &[String], change: impl FnOnce(&mut Options, &mut Patience)) -> Self {
+    pub async fn with(list: &[String], change: impl FnOnce(&mut Options, &mut Timeouts)) -> Self {
         let api = Api::start().await;
         let dir = tempfile::tempdir().unwrap();
         Self::within(api, dir, list, change).await
@@ -82,17 +82,17 @@ impl Server {
         api: Api,
         dir: tempfile::TempDir,
         list: &[String],
-        change: impl FnOnce(&mut Options, &mut Patience),
+        change: impl FnOnce(&mut Options, &mut Timeouts),
     ) -> Self {
         let mut options = options(&dir, list);
-        let mut patience = Patience::default();
-        change(&mut options, &mut patience);
+        let mut timeouts = Timeouts::default();
+        change(&mut options, &mut timeouts);
         let (images, background) = Images::start(&address(&api), options).unwrap();
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let listening = tcp.local_addr().unwrap();
         let stop = CancellationToken::new();
         let stopped = stop.clone().cancelled_owned();
-        let task = tokio::spawn(serve(vec![Listener { tcp, tls: None }], images, patience, stopped, None));
+        let task = tokio::spawn(serve(vec![Listener { tcp, tls: None }], images, timeouts, stopped, None));
         Self { api, address: listening, dir, stop, task, _background: background }
     }
 

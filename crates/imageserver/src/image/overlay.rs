@@ -1,6 +1,6 @@
-//! What is laid over a base image for one infra-env: asked from the API service, and kept for a while.
+//! The overlay of an image, which is what one infra-env lays over a base image: fetched from the API service, and cached.
 //!
-//! Boards that offer an image as a virtual disc ask for thousands of small ranges. Two memories make that cheap, and make
+//! Boards that offer an image as a virtual disc ask for thousands of small ranges. Two caches make that cheap, and make
 //! the ranges of one download belong together:
 //!
 //! * For seconds, nothing is asked again for the same infra-env, kind of image *and credential*: the API service has accepted
@@ -19,7 +19,7 @@ use moka::future::Cache;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{Medium, MediumError};
+use super::{BaseImage, BaseImageError};
 use crate::api::{ApiService, Refused};
 use crate::credential::Credential;
 
@@ -36,9 +36,9 @@ const MOST: u64 = 64 << 20;
 /// A time of change that is as young as this may be told of two changes: times are told in whole seconds.
 const SETTLING: Duration = Duration::from_secs(2);
 
-/// What is made of a base image.
+/// The kinds of image that are made of a base image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Product {
+pub(crate) enum ImageKind {
     Full,
     Minimal,
     Disconnected,
@@ -46,7 +46,7 @@ pub(crate) enum Product {
     Initrd,
 }
 
-impl Product {
+impl ImageKind {
     /// The type that the Ignition config is asked for; none: the infra-env's own.
     pub fn iso_type(self) -> Option<&'static str> {
         match self {
@@ -60,7 +60,7 @@ impl Product {
 
 /// What is laid over a base image.
 #[derive(Debug)]
-pub(crate) struct Parts {
+pub(crate) struct Overlay {
     pub ignition: Archive,
     pub ramdisk: Option<Bytes>,
     pub kargs: Option<Vec<String>>,
@@ -68,7 +68,7 @@ pub(crate) struct Parts {
     pub modified: SystemTime,
     /// The same as the API service told it.
     pub last_modified: Option<HeaderValue>,
-    /// Digest of all parts.
+    /// Digest of all its parts.
     pub digest: [u8; 32],
     /// Whether the time of change stands for exactly these parts.
     settled: bool,
@@ -82,43 +82,43 @@ pub(crate) enum Step {
     InfraEnv,
 }
 
-/// Why there are no parts.
+/// Why there is no overlay.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum PartsError {
+pub(crate) enum OverlayError {
     #[error("{step:?}: {}", refused.reason)]
     Api { step: Step, refused: Refused },
     #[error(transparent)]
-    Medium(#[from] MediumError),
+    BaseImage(#[from] BaseImageError),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     infra_env: Uuid,
-    product: Product,
+    image_kind: ImageKind,
     credential: [u8; 32],
 }
 
-/// What is asked for.
-pub(crate) struct Asked<'a> {
+/// Which overlay.
+pub(crate) struct OverlayRequest<'a> {
     pub infra_env: Uuid,
-    pub product: Product,
+    pub image_kind: ImageKind,
     pub credential: &'a Credential,
-    pub medium: Option<&'a Medium>,
+    pub base_image: Option<&'a BaseImage>,
 }
 
-/// Where parts come from.
+/// Fetches overlays, and caches them.
 #[derive(Debug)]
-pub(crate) struct Workshop {
+pub(crate) struct OverlayCache {
     api: ApiService,
-    fresh: Cache<Key, Arc<Parts>>,
-    kept: Cache<Key, Arc<Parts>>,
+    fresh: Cache<Key, Arc<Overlay>>,
+    kept: Cache<Key, Arc<Overlay>>,
 }
 
-impl Workshop {
+impl OverlayCache {
     pub fn new(api: ApiService) -> Self {
         let cache = || {
             Cache::builder()
-                .weigher(|_, parts: &Arc<Parts>| u32::try_from(parts.weight()).unwrap_or(u32::MAX))
+                .weigher(|_, overlay: &Arc<Overlay>| u32::try_from(overlay.weight()).unwrap_or(u32::MAX))
                 .max_capacity(MOST)
         };
         Self {
@@ -128,19 +128,22 @@ impl Workshop {
         }
     }
 
-    /// The parts of one image.
+    /// The overlay of one image.
     ///
     /// # Errors
     ///
     /// What the API service refused, or what the base image lacks.
-    pub async fn parts(&self, asked: &Asked<'_>) -> Result<Arc<Parts>, Arc<PartsError>> {
-        let key =
-            Key { infra_env: asked.infra_env, product: asked.product, credential: asked.credential.digest() };
-        self.fresh.try_get_with(key.clone(), self.render(&key, asked)).await
+    pub async fn overlay(&self, request: &OverlayRequest<'_>) -> Result<Arc<Overlay>, Arc<OverlayError>> {
+        let key = Key {
+            infra_env: request.infra_env,
+            image_kind: request.image_kind,
+            credential: request.credential.digest(),
+        };
+        self.fresh.try_get_with(key.clone(), self.render(&key, request)).await
     }
 
-    async fn render(&self, key: &Key, asked: &Asked<'_>) -> Result<Arc<Parts>, PartsError> {
-        let new = self.ask(asked).await?;
+    async fn render(&self, key: &Key, request: &OverlayRequest<'_>) -> Result<Arc<Overlay>, OverlayError> {
+        let new = self.ask(request).await?;
         if let Some(kept) = self.kept.get(key).await {
             let same =
                 kept.settled && kept.last_modified.is_some() && kept.last_modified == new.last_modified;
@@ -154,38 +157,40 @@ impl Workshop {
     }
 
     /// The order is part of what other services expect (image-service §1.5, §1.6).
-    async fn ask(&self, asked: &Asked<'_>) -> Result<Parts, PartsError> {
-        let Asked { infra_env, product, credential, medium } = *asked;
-        let failed = |step| move |refused| PartsError::Api { step, refused };
+    async fn ask(&self, request: &OverlayRequest<'_>) -> Result<Overlay, OverlayError> {
+        let OverlayRequest { infra_env, image_kind, credential, base_image } = *request;
+        let failed = |step| move |refused| OverlayError::Api { step, refused };
         let ignition = self
             .api
-            .ignition(infra_env, product.iso_type(), credential)
+            .ignition(infra_env, image_kind.iso_type(), credential)
             .await
             .map_err(failed(Step::Ignition))?;
         let (mut ramdisk, mut kargs) = (None, None);
-        if let (Product::Initrd, Some(medium)) = (product, medium) {
-            medium.has_initrd()?;
+        if let (ImageKind::Initrd, Some(base_image)) = (image_kind, base_image) {
+            base_image.has_initrd()?;
         }
-        if matches!(product, Product::Minimal | Product::Initrd) {
+        if matches!(image_kind, ImageKind::Minimal | ImageKind::Initrd) {
             ramdisk = self.api.ramdisk(infra_env, credential).await.map_err(failed(Step::Ramdisk))?;
         }
-        if product != Product::Initrd {
+        if image_kind != ImageKind::Initrd {
             kargs = self.api.kernel_arguments(infra_env, credential).await.map_err(failed(Step::InfraEnv))?;
         }
-        let archive = Archive::new(&ignition.config).map_err(MediumError::from)?;
-        Ok(Parts::new(archive, ramdisk, kargs, ignition.modified, SystemTime::now()))
+        let archive = Archive::new(&ignition.config).map_err(BaseImageError::from)?;
+        Ok(Overlay::new(archive, ramdisk, kargs, ignition.modified, SystemTime::now()))
     }
 }
 
-impl Parts {
+impl Overlay {
     fn new(
         ignition: Archive,
         ramdisk: Option<Bytes>,
         kargs: Option<Vec<String>>,
-        told: Option<HeaderValue>,
+        last_modified: Option<HeaderValue>,
         now: SystemTime,
     ) -> Self {
-        let when = told.as_ref().and_then(|told| httpdate::parse_http_date(told.to_str().ok()?).ok());
+        let when = last_modified
+            .as_ref()
+            .and_then(|last_modified| httpdate::parse_http_date(last_modified.to_str().ok()?).ok());
         let mut digest = Sha256::new();
         let mut add = |part: &[u8]| {
             digest.update((part.len() as u64).to_be_bytes());
@@ -200,7 +205,7 @@ impl Parts {
             ramdisk,
             kargs,
             modified: when.unwrap_or(now),
-            last_modified: when.and(told),
+            last_modified: when.and(last_modified),
             digest: digest.finalize().into(),
             settled: when.is_some_and(|when| now.duration_since(when).is_ok_and(|age| age > SETTLING)),
         }
@@ -215,20 +220,20 @@ impl Parts {
 mod tests {
     use super::*;
 
-    fn parts(told: &str, now: &str) -> Parts {
+    fn overlay(last_modified: &str, now: &str) -> Overlay {
         let archive = Archive::new(b"{}").unwrap();
-        let told = HeaderValue::from_str(told).unwrap();
-        Parts::new(archive, None, None, Some(told), httpdate::parse_http_date(now).unwrap())
+        let last_modified = HeaderValue::from_str(last_modified).unwrap();
+        Overlay::new(archive, None, None, Some(last_modified), httpdate::parse_http_date(now).unwrap())
     }
 
     #[test]
     fn a_time_stands_for_one_state_once_its_second_is_over() {
         let now = "Sun, 06 Nov 1994 08:49:37 GMT";
-        assert!(parts("Sun, 06 Nov 1994 08:49:30 GMT", now).settled);
-        assert!(!parts("Sun, 06 Nov 1994 08:49:36 GMT", now).settled);
+        assert!(overlay("Sun, 06 Nov 1994 08:49:30 GMT", now).settled);
+        assert!(!overlay("Sun, 06 Nov 1994 08:49:36 GMT", now).settled);
         // A clock that goes before ours.
-        assert!(!parts("Sun, 06 Nov 1994 08:50:00 GMT", now).settled);
-        let nonsense = parts("yesterday", now);
+        assert!(!overlay("Sun, 06 Nov 1994 08:50:00 GMT", now).settled);
+        let nonsense = overlay("yesterday", now);
         assert!(!nonsense.settled && nonsense.last_modified.is_none());
         assert_eq!(nonsense.modified, httpdate::parse_http_date(now).unwrap());
     }
@@ -238,7 +243,7 @@ mod tests {
         let make = |ramdisk: Option<&'static [u8]>, kargs: Option<&[&str]>| {
             let kargs = kargs.map(|kargs| kargs.iter().map(|karg| (*karg).to_owned()).collect());
             let archive = Archive::new(b"{}").unwrap();
-            Parts::new(archive, ramdisk.map(Bytes::from_static), kargs, None, SystemTime::UNIX_EPOCH).digest
+            Overlay::new(archive, ramdisk.map(Bytes::from_static), kargs, None, SystemTime::UNIX_EPOCH).digest
         };
         let all = [
             make(None, None),

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::{Parts, Product};
+use super::{ImageKind, Overlay};
 use crate::catalog::OsImage;
 use crate::http::Arrival;
 use crate::http::conditional::Validators;
@@ -24,7 +24,7 @@ const NMSTATE_FROM: &str = "4.18.0-ec.0";
 
 /// Why nothing can be made of an image.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum MediumError {
+pub(crate) enum BaseImageError {
     #[error(transparent)]
     Image(#[from] assisted_isokit::Error),
     #[error("the image can't be read")]
@@ -72,7 +72,7 @@ pub(crate) enum Artifact {
 
 /// An open base image.
 #[derive(Debug)]
-pub(crate) struct Medium {
+pub(crate) struct BaseImage {
     image: Image,
     size: u64,
     /// Tells it from other base images; the same while it arrives as later.
@@ -84,8 +84,8 @@ pub(crate) struct Medium {
     minimal: OnceLock<Image>,
 }
 
-impl Medium {
-    /// Reads an image, even if its file does not have all of it yet; `modified` is told for its parts.
+impl BaseImage {
+    /// Reads an image, even if its file does not have all of it yet; `modified` is the time of change of its parts.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl Medium {
         layout: Layout,
         modified: SystemTime,
         arrival: Option<Arrival>,
-    ) -> Result<Self, MediumError> {
+    ) -> Result<Self, BaseImageError> {
         let length = layout.len();
         let image = Image::read(layout)?;
         let key = os_image.key();
@@ -127,7 +127,7 @@ impl Medium {
     /// # Errors
     ///
     /// What can't be read.
-    pub fn is_complete(&self) -> Result<(), MediumError> {
+    pub fn is_complete(&self) -> Result<(), BaseImageError> {
         // Boot configurations are read when something is appended to them.
         let probe = Archive::new(b"{}")?;
         if self.image.architecture() != Some(Architecture::S390x) {
@@ -146,24 +146,24 @@ impl Medium {
     /// # Errors
     ///
     /// When the parts don't fit, or the base image has no place for them.
-    pub fn customise(&self, product: Product, parts: &Parts) -> Result<Layout, MediumError> {
-        let Parts { ignition, ramdisk, kargs, .. } = parts;
+    pub fn customise(&self, image_kind: ImageKind, overlay: &Overlay) -> Result<Layout, BaseImageError> {
+        let Overlay { ignition, ramdisk, kargs, .. } = overlay;
         let kargs = kargs.as_deref();
-        Ok(match product {
-            Product::Full | Product::Disconnected => self.image.customise(ignition, kargs, None)?,
-            Product::Minimal => self.minimal()?.customise(ignition, kargs, ramdisk.clone())?,
-            Product::Initrd => {
+        Ok(match image_kind {
+            ImageKind::Full | ImageKind::Disconnected => self.image.customise(ignition, kargs, None)?,
+            ImageKind::Minimal => self.minimal()?.customise(ignition, kargs, ramdisk.clone())?,
+            ImageKind::Initrd => {
                 let nmstate = self.nmstate.as_ref().filter(|_| ramdisk.is_some());
                 self.image.pxe_initrd(ignition, ramdisk.clone(), nmstate)?
             }
         })
     }
 
-    fn minimal(&self) -> Result<&Image, MediumError> {
+    fn minimal(&self) -> Result<&Image, BaseImageError> {
         if let Some(minimal) = self.minimal.get() {
             return Ok(minimal);
         }
-        let url = self.rootfs_url.as_ref().ok_or(MediumError::NoBaseUrl)?;
+        let url = self.rootfs_url.as_ref().ok_or(BaseImageError::NoBaseUrl)?;
         let minimal = self.image.minimal(url.as_str(), self.nmstate.as_ref())?;
         Ok(self.minimal.get_or_init(|| minimal))
     }
@@ -173,7 +173,7 @@ impl Medium {
     /// # Errors
     ///
     /// When the base image does not say.
-    pub fn addrsize(&self, initrd: u64) -> Result<Layout, MediumError> {
+    pub fn addrsize(&self, initrd: u64) -> Result<Layout, BaseImageError> {
         let mut layout = Layout::default();
         layout.push(Bytes::copy_from_slice(&self.image.addrsize(initrd)?));
         Ok(layout)
@@ -184,7 +184,7 @@ impl Medium {
     /// # Errors
     ///
     /// When there is none.
-    pub fn has_initrd(&self) -> Result<(), MediumError> {
+    pub fn has_initrd(&self) -> Result<(), BaseImageError> {
         self.image.iso().file(assisted_isokit::pxe::INITRD)?;
         Ok(())
     }
@@ -194,7 +194,7 @@ impl Medium {
     /// # Errors
     ///
     /// When the base image does not have it.
-    pub fn artifact(&self, artifact: Artifact) -> Result<Content, MediumError> {
+    pub fn artifact(&self, artifact: Artifact) -> Result<Content, BaseImageError> {
         let (layout, name) = match artifact {
             Artifact::Kernel => (self.image.kernel()?, "vmlinuz"),
             Artifact::Rootfs => (self.image.rootfs()?, "rootfs.img"),

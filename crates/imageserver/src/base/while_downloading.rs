@@ -14,11 +14,11 @@ use assisted_isokit::{Extent, Layout};
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
-use super::keeper::Shop;
+use super::downloader::FetchContext;
 use super::part::Origin;
 use super::{Base, Stage};
 use crate::http::Arrival;
-use crate::image::{Medium, MediumError};
+use crate::image::{BaseImage, BaseImageError};
 
 /// Bytes after which it is first tried to make images from what has arrived; then after twice as many, and so on.
 const FIRST_LOOK: u64 = 1 << 20;
@@ -29,7 +29,7 @@ const TAIL_PART: u64 = 8;
 
 /// An image whose first bytes arrive.
 #[derive(Clone, Debug)]
-pub(super) struct Begun {
+pub(super) struct StartedDownload {
     pub file: Arc<File>,
     pub origin: Origin,
     pub arrival: Arrival,
@@ -38,19 +38,23 @@ pub(super) struct Begun {
 /// Offers an image for others to be made from as soon as there is enough of it.
 pub(super) async fn offer(
     base: &Arc<Base>,
-    shop: &Shop,
-    mut begins: watch::Receiver<Option<Begun>>,
+    context: &FetchContext,
+    mut begins: watch::Receiver<Option<StartedDownload>>,
 ) -> Infallible {
-    if let Some(medium) = wait(base, shop, &mut begins).await {
+    if let Some(base_image) = wait(base, context, &mut begins).await {
         tracing::info!(image = base.label, "images can be made while the base arrives");
-        base.set(Stage::Fetching(Some(Arc::new(medium))));
+        base.set(Stage::Fetching(Some(Arc::new(base_image))));
     }
     std::future::pending().await
 }
 
-async fn wait(base: &Arc<Base>, shop: &Shop, begins: &mut watch::Receiver<Option<Begun>>) -> Option<Medium> {
+async fn wait(
+    base: &Arc<Base>,
+    context: &FetchContext,
+    begins: &mut watch::Receiver<Option<StartedDownload>>,
+) -> Option<BaseImage> {
     let begun = begins.wait_for(Option::is_some).await.ok()?.clone()?;
-    let Begun { file, origin, mut arrival } = begun;
+    let StartedDownload { file, origin, mut arrival } = begun;
     let length = origin.length;
     let mut layout = Layout::file(Arc::clone(&file), length);
     let mut look = FIRST_LOOK;
@@ -58,7 +62,7 @@ async fn wait(base: &Arc<Base>, shop: &Shop, begins: &mut watch::Receiver<Option
     loop {
         arrival.reach(&file, look - 1, look).await.ok()?;
         match open(base, &layout, &arrival).await {
-            Ok(medium) => return Some(medium),
+            Ok(base_image) => return Some(base_image),
             Err(error) => tracing::debug!(image = base.label, %error, "not enough to make images from"),
         }
         if tailed {
@@ -68,7 +72,7 @@ async fn wait(base: &Arc<Base>, shop: &Shop, begins: &mut watch::Receiver<Option
         tailed = true;
         let from = length - (length / TAIL_PART).min(TAIL);
         let dir = base.path.parent().unwrap_or(Path::new("."));
-        match shop.fetcher.tail(&base.image.url, dir, &origin, from).await {
+        match context.fetcher.tail(&base.image.url, dir, &origin, from).await {
             Ok(tail) => {
                 layout = layout.part(0..from);
                 layout.push(Extent::file(tail, 0, length - from));
@@ -78,11 +82,12 @@ async fn wait(base: &Arc<Base>, shop: &Shop, begins: &mut watch::Receiver<Option
     }
 }
 
-async fn open(base: &Arc<Base>, layout: &Layout, arrival: &Arrival) -> Result<Medium, MediumError> {
+async fn open(base: &Arc<Base>, layout: &Layout, arrival: &Arrival) -> Result<BaseImage, BaseImageError> {
     let (base, layout, arrival) = (Arc::clone(base), layout.clone(), Some(arrival.clone()));
     let open = move || {
-        let medium = Medium::open(&base.image, base.support.clone(), layout, SystemTime::now(), arrival)?;
-        medium.is_complete().map(|()| medium)
+        let base_image =
+            BaseImage::open(&base.image, base.support.clone(), layout, SystemTime::now(), arrival)?;
+        base_image.is_complete().map(|()| base_image)
     };
     spawn_blocking(open).await.map_err(std::io::Error::other)?
 }

@@ -1,4 +1,4 @@
-//! The life of one base image, from nothing to ready.
+//! The task that downloads one base image, from nothing to ready.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use tokio::task::spawn_blocking;
 
 use super::fetch::{FetchError, Fetcher};
 use super::part::{Part, discard, remove};
-use super::{Base, Stage, check, early, pause};
+use super::{Base, Stage, check, pause, while_downloading};
 use crate::http::arrival;
-use crate::image::{Medium, MediumError};
+use crate::image::{BaseImage, BaseImageError};
 use crate::metrics::Metrics;
 
 /// Bytes at the end of an image that nobody gets before the whole is known to be good.
 const WITHHELD: u64 = 1 << 20;
 
-/// What all base images share.
+/// What the downloads of all base images share.
 #[derive(Debug)]
-pub(super) struct Shop {
+pub(super) struct FetchContext {
     pub fetcher: Fetcher,
     pub slots: Semaphore,
     pub eager: bool,
@@ -32,48 +32,48 @@ pub(super) struct Shop {
 
 /// Why a base image is not ready.
 #[derive(Debug, thiserror::Error)]
-enum KeepError {
+enum DownloadError {
     #[error(transparent)]
     Fetch(#[from] FetchError),
     #[error(transparent)]
     Check(#[from] check::CheckError),
     #[error(transparent)]
-    Medium(#[from] MediumError),
+    BaseImage(#[from] BaseImageError),
     #[error("the image can't be stored")]
     Disk(#[from] std::io::Error),
 }
 
-impl KeepError {
+impl DownloadError {
     /// Whether the image itself is bad.
     fn is_of_content(&self) -> bool {
-        matches!(self, Self::Check(_) | Self::Medium(_))
+        matches!(self, Self::Check(_) | Self::BaseImage(_))
     }
 }
 
-/// Brings a base image here, whatever it takes; ends when it is ready.
-pub(super) async fn keep(base: Arc<Base>, shop: Arc<Shop>) {
-    tell(&base, &shop);
-    if let Some(medium) = present(&base).await {
-        base.set(Stage::Ready(medium));
-        return tell(&base, &shop);
+/// Downloads a base image, trying again as often as it takes; ends when the image is ready.
+pub(super) async fn download(base: Arc<Base>, context: Arc<FetchContext>) {
+    report_progress(&base, &context);
+    if let Some(base_image) = present(&base).await {
+        base.set(Stage::Ready(base_image));
+        return report_progress(&base, &context);
     }
-    if !shop.eager {
+    if !context.eager {
         base.wanted.notified().await;
     }
     loop {
         base.set(Stage::Queued);
         // Nobody closes it.
-        let Ok(slot) = shop.slots.acquire().await else { return };
+        let Ok(slot) = context.slots.acquire().await else { return };
         // Another service may have brought it into the same folder meanwhile.
         let obtained = match present(&base).await {
-            Some(medium) => Ok(medium),
-            None => obtain(&base, &shop).await,
+            Some(base_image) => Ok(base_image),
+            None => obtain(&base, &context).await,
         };
         let error = match obtained {
-            Ok(medium) => {
+            Ok(base_image) => {
                 tracing::info!(image = base.label, "a base image is ready");
-                base.set(Stage::Ready(medium));
-                return tell(&base, &shop);
+                base.set(Stage::Ready(base_image));
+                return report_progress(&base, &context);
             }
             Err(error) => error,
         };
@@ -87,23 +87,23 @@ pub(super) async fn keep(base: Arc<Base>, shop: Arc<Shop>) {
             progress.stage = Stage::Failed { reason, again: Instant::now() + wait };
             wait
         };
-        tell(&base, &shop);
+        report_progress(&base, &context);
         tokio::time::sleep(wait).await;
     }
 }
 
-/// What is in the folder already; what can't be read is thrown away.
-async fn present(base: &Arc<Base>) -> Option<Arc<Medium>> {
+/// The image, if it is in the folder already; one that can't be read is thrown away.
+async fn present(base: &Arc<Base>) -> Option<Arc<BaseImage>> {
     if !base.path.exists() {
         return None;
     }
     match open(base).await {
-        Ok(medium) => {
+        Ok(base_image) => {
             let mut progress = base.progress.lock();
-            (progress.received, progress.length) = (medium.size(), medium.size());
+            (progress.received, progress.length) = (base_image.size(), base_image.size());
             drop(progress);
             tracing::info!(image = base.label, "a base image is here");
-            Some(medium)
+            Some(base_image)
         }
         Err(_) if base.is_local() => None,
         Err(error) => {
@@ -116,33 +116,37 @@ async fn present(base: &Arc<Base>) -> Option<Arc<Medium>> {
     }
 }
 
-async fn obtain(base: &Arc<Base>, shop: &Shop) -> Result<Arc<Medium>, KeepError> {
+async fn obtain(base: &Arc<Base>, context: &FetchContext) -> Result<Arc<BaseImage>, DownloadError> {
     if base.is_local() {
         return Ok(open(base).await?);
     }
     base.set(Stage::Fetching(None));
     tracing::info!(image = base.label, "a base image is fetched");
     let (begun, begins) = watch::channel(None);
-    let mut follower = Follower { base, shop, begun, told: None, tenths: 0 };
-    let mut hear = |part: &Part| follower.hear(part);
+    let mut follower = Follower { base, context, begun, written: None, tenths: 0 };
+    let mut on_progress = |part: &Part| follower.on_progress(part);
     let fetched = tokio::select! {
-        fetched = shop.fetcher.fetch(&base.image.url, &base.path, &mut hear) => fetched,
-        never = early::offer(base, shop, begins) => match never {},
+        fetched = context.fetcher.fetch(&base.image.url, &base.path, &mut on_progress) => fetched,
+        never = while_downloading::offer(base, context, begins) => match never {},
     };
-    let told = follower.told;
+    let written = follower.written;
     let done = match fetched {
-        Ok(part) => finish(base, part, shop.least).await,
+        Ok(part) => finish(base, part, context.least).await,
         Err(error) => Err(error.into()),
     };
-    if let Some(told) = told {
-        // Who reads along gets the rest, or is told that it does not come.
-        told.send_replace(done.as_ref().ok().map(|medium| medium.size()));
+    if let Some(written) = written {
+        // Who reads along gets the rest, or hears that it does not come.
+        written.send_replace(done.as_ref().ok().map(|base_image| base_image.size()));
     }
     done
 }
 
 /// Checks what has arrived, and gives it its name.
-async fn finish(base: &Arc<Base>, mut part: Part, least: Thresholds) -> Result<Arc<Medium>, KeepError> {
+async fn finish(
+    base: &Arc<Base>,
+    mut part: Part,
+    least: Thresholds,
+) -> Result<Arc<BaseImage>, DownloadError> {
     let image = base.image.clone();
     let file = Arc::clone(&part.file);
     let checked =
@@ -156,52 +160,52 @@ async fn finish(base: &Arc<Base>, mut part: Part, least: Thresholds) -> Result<A
     Ok(open(base).await?)
 }
 
-async fn open(base: &Arc<Base>) -> Result<Arc<Medium>, MediumError> {
+async fn open(base: &Arc<Base>) -> Result<Arc<BaseImage>, BaseImageError> {
     let base = Arc::clone(base);
     let open = move || {
         let file = File::open(&base.path)?;
         let (length, modified) = (file.metadata()?.len(), file.metadata()?.modified()?);
         let layout = Layout::file(Arc::new(file), length);
-        Medium::open(&base.image, base.support.clone(), layout, modified, None).map(Arc::new)
+        BaseImage::open(&base.image, base.support.clone(), layout, modified, None).map(Arc::new)
     };
     spawn_blocking(open).await.map_err(std::io::Error::other)?
 }
 
-/// Hears how an image arrives.
+/// Follows how an image arrives.
 struct Follower<'a> {
     base: &'a Arc<Base>,
-    shop: &'a Shop,
-    begun: watch::Sender<Option<early::Begun>>,
-    told: Option<watch::Sender<Option<u64>>>,
-    /// Tenths of the image that were told in the log.
+    context: &'a FetchContext,
+    begun: watch::Sender<Option<while_downloading::StartedDownload>>,
+    written: Option<watch::Sender<Option<u64>>>,
+    /// Tenths of the image that stand in the log.
     tenths: u64,
 }
 
 impl Follower<'_> {
-    fn hear(&mut self, part: &Part) {
+    fn on_progress(&mut self, part: &Part) {
         let (received, length) = (part.received, part.origin.length);
         {
             let mut progress = self.base.progress.lock();
             (progress.received, progress.length) = (received, length);
         }
-        tell(self.base, self.shop);
+        report_progress(self.base, self.context);
         let tenths = (received * 10).checked_div(length).unwrap_or(0);
         if tenths > self.tenths {
             self.tenths = tenths;
             tracing::info!(image = self.base.label, received, length, "a base image arrives");
         }
-        let told = self.told.get_or_insert_with(|| {
-            let (told, arrival) = arrival(Arc::clone(&part.file));
+        let written = self.written.get_or_insert_with(|| {
+            let (written, arrival) = arrival(Arc::clone(&part.file));
             let (file, origin) = (Arc::clone(&part.file), part.origin.clone());
-            self.begun.send_replace(Some(early::Begun { file, origin, arrival }));
-            told
+            self.begun.send_replace(Some(while_downloading::StartedDownload { file, origin, arrival }));
+            written
         });
-        told.send_replace(Some(received.min(length.saturating_sub(WITHHELD))));
+        written.send_replace(Some(received.min(length.saturating_sub(WITHHELD))));
     }
 }
 
-fn tell(base: &Base, shop: &Shop) {
+fn report_progress(base: &Base, context: &FetchContext) {
     let progress = base.progress.lock();
     let ready = matches!(progress.stage, Stage::Ready(_));
-    shop.metrics.base(&base.label, progress.received, progress.length, ready);
+    context.metrics.base(&base.label, progress.received, progress.length, ready);
 }
