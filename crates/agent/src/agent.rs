@@ -14,7 +14,7 @@ use tracing::{error, info};
 
 use crate::config::Config;
 use crate::media::Media;
-use crate::poll::{Left, Poller};
+use crate::poll::{PollEnd, Poller};
 use crate::register::{Reaction, Registered, Session, react};
 use crate::step::Steps;
 
@@ -73,16 +73,16 @@ impl<S: Steps> Agent<S> {
             agent_version: self.config.agent_version.clone(),
         };
         tokio::select! {
-            left = self.poll(session) => match left {
-                Left::Register => End::Register,
-                Left::Unknown(refused) => frozen(refused),
-                Left::Upgraded(image) => End::Upgraded(image),
+            end = self.poll(session) => match end {
+                PollEnd::Register => End::Register,
+                PollEnd::Unknown(refused) => frozen(refused),
+                PollEnd::Upgraded(image) => End::Upgraded(image),
             },
             () = marker(self.config.reboot_marker.as_deref()) => End::Rebooted,
         }
     }
 
-    async fn poll(&self, session: Session) -> Left {
+    async fn poll(&self, session: Session) -> PollEnd {
         self.steps.registered(&session.agent_version);
         let (steps, media) = (Arc::clone(&self.steps), self.media.clone());
         Poller::new(self.client.clone(), session, steps, media, self.config.limits).run().await
@@ -95,9 +95,9 @@ impl<S: Steps> Agent<S> {
                 Reaction::Poll(session) => {
                     info!(host_id = %session.host_id, infra_env_id = %session.infra_env_id, "registered");
                     match self.poll(session).await {
-                        Left::Register => sleep_until(begin + self.config.limits.pause).await,
-                        Left::Unknown(refused) => return frozen(refused),
-                        Left::Upgraded(image) => return End::Upgraded(image),
+                        PollEnd::Register => sleep_until(begin + self.config.limits.pause).await,
+                        PollEnd::Unknown(refused) => return frozen(refused),
+                        PollEnd::Upgraded(image) => return End::Upgraded(image),
                     }
                 }
                 Reaction::Wait(pause) => sleep(pause.max(self.config.limits.pause)).await,

@@ -45,7 +45,7 @@ impl Media {
     }
 
     /// Why the medium can't be read; `None` when it can, or when there is none to read.
-    pub(crate) async fn fault(&self) -> Option<String> {
+    pub(crate) async fn read_error(&self) -> Option<String> {
         // Reading from a dead medium can block for long, or for ever.
         let checked = timeout(self.limit, async {
             let held = Arc::clone(&self.reading).lock_owned().await;
@@ -57,7 +57,7 @@ impl Media {
             .await
         });
         checked.await.unwrap_or_else(|_| {
-            Some(fault("read from", &format!("no answer within {} seconds", self.limit.as_secs())))
+            Some(unreadable("read from", &format!("no answer within {} seconds", self.limit.as_secs())))
         })
     }
 
@@ -71,11 +71,11 @@ impl Media {
         let source = source_of(&text)?;
         let mut device = match File::open(self.path(&source)) {
             Ok(device) => device,
-            Err(error) => return Some(fault("access", &error)),
+            Err(error) => return Some(unreadable("access", &error)),
         };
         match device.read_exact(&mut [0; 2]) {
             Ok(()) => None,
-            Err(error) => Some(fault("read from", &error)),
+            Err(error) => Some(unreadable("read from", &error)),
         }
     }
 
@@ -84,7 +84,7 @@ impl Media {
     }
 }
 
-fn fault(what: &str, why: &dyn fmt::Display) -> String {
+fn unreadable(what: &str, why: &dyn fmt::Display) -> String {
     format!("cannot {what} the media (ISO) - media was likely disconnected: {why}")
 }
 
@@ -118,13 +118,19 @@ mod tests {
     async fn a_lost_medium_is_told() {
         let dir = root();
         let media = Media::below(dir.path());
-        assert!(media.fault().await.unwrap().starts_with("cannot access the media (ISO) - media was likely"));
+        assert!(
+            media.read_error().await.unwrap().starts_with("cannot access the media (ISO) - media was likely")
+        );
         std::fs::write(dir.path().join("dev/sr0"), "").unwrap();
         assert!(
-            media.fault().await.unwrap().starts_with("cannot read from the media (ISO) - media was likely")
+            media
+                .read_error()
+                .await
+                .unwrap()
+                .starts_with("cannot read from the media (ISO) - media was likely")
         );
         std::fs::write(dir.path().join("dev/sr0"), "data").unwrap();
-        assert_eq!(media.fault().await, None);
+        assert_eq!(media.read_error().await, None);
     }
 
     #[tokio::test]
@@ -135,7 +141,7 @@ mod tests {
         rustix::fs::mknodat(rustix::fs::CWD, &device, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         let media = Media { limit: Duration::from_millis(50), ..Media::below(dir.path()) };
         for _ in 0..3 {
-            assert!(media.fault().await.unwrap().contains("cannot read from the media (ISO)"));
+            assert!(media.read_error().await.unwrap().contains("cannot read from the media (ISO)"));
         }
         assert!(media.reading.try_lock().is_err(), "one read hangs");
         std::fs::write(&device, "data").unwrap();
@@ -143,15 +149,15 @@ mod tests {
         drop(media.reading.lock().await);
         std::fs::remove_file(&device).unwrap();
         std::fs::write(&device, "data").unwrap();
-        assert_eq!(media.fault().await, None);
+        assert_eq!(media.read_error().await, None);
     }
 
     #[tokio::test]
     async fn what_is_unknown_is_no_fault() {
         let dir = root();
         std::fs::write(dir.path().join("proc/1/mountinfo"), MOUNTS.replace("/dev/sr0", "tmpfs")).unwrap();
-        assert_eq!(Media::below(dir.path()).fault().await, None);
+        assert_eq!(Media::below(dir.path()).read_error().await, None);
         let nowhere = tempfile::tempdir().unwrap();
-        assert_eq!(Media::below(nowhere.path()).fault().await, None);
+        assert_eq!(Media::below(nowhere.path()).read_error().await, None);
     }
 }

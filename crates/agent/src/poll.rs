@@ -16,7 +16,7 @@ use crate::config::Limits;
 use crate::instruction::{Answer, Instruction};
 use crate::media::{self, Media};
 use crate::register::Session;
-use crate::reply::{Known, Outcome, Reply};
+use crate::reply::{Outcome, Reply, SentReplies};
 use crate::step::{Steps, limit, upgraded_to};
 use crate::task::propagate;
 
@@ -25,7 +25,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Why polling ended.
 #[derive(Debug)]
-pub(crate) enum Left {
+pub(crate) enum PollEnd {
     /// The host is to register anew.
     Register,
     /// The service doesn't know the host.
@@ -43,7 +43,7 @@ pub(crate) struct Poller<S> {
     media: Option<Media>,
     limits: Limits,
     running: Semaphore,
-    known: Mutex<Known>,
+    sent: Mutex<SentReplies>,
 }
 
 impl<S: Steps> Poller<S> {
@@ -55,19 +55,19 @@ impl<S: Steps> Poller<S> {
         limits: Limits,
     ) -> Self {
         let running = Semaphore::new(limits.running);
-        Self { client, session, steps, media, limits, running, known: Mutex::default() }
+        Self { client, session, steps, media, limits, running, sent: Mutex::default() }
     }
 
     /// Polls until the host is to register anew. Steps that still run then are given up.
-    pub(crate) async fn run(self) -> Left {
+    pub(crate) async fn run(self) -> PollEnd {
         let poller = Arc::new(self);
         let mut steps = JoinSet::new();
-        let mut failing: Option<Failing> = None;
+        let mut failed_polls: Option<FailedPolls> = None;
         loop {
             let conversation = Uuid::new_v4();
             let (pause, leave) = match poller.ask(conversation).await {
                 Ok(answer) => {
-                    failing = None;
+                    failed_polls = None;
                     let (pause, leave) = (answer.pause(poller.limits.pause), answer.exit());
                     if answer.instructions.left_out > 0 {
                         warn!(left_out = answer.instructions.left_out, "more instructions than are followed");
@@ -78,16 +78,16 @@ impl<S: Steps> Poller<S> {
                     (pause, leave)
                 }
                 Err(Error::Refused(refusal)) if refusal.status == 404 && refusal.is_of_the_api() => {
-                    return Left::Unknown(Error::Refused(refusal));
+                    return PollEnd::Unknown(Error::Refused(refusal));
                 }
                 Err(failure) => {
-                    poller.known().clear();
-                    let failing = failing.get_or_insert_with(Failing::begin);
-                    if failing.since.elapsed() >= poller.limits.silence {
+                    poller.sent().clear();
+                    let failed_polls = failed_polls.get_or_insert_with(FailedPolls::begin);
+                    if failed_polls.since.elapsed() >= poller.limits.silence {
                         error!(error = %failure, "no instructions for too long; registering anew");
-                        return Left::Register;
+                        return PollEnd::Register;
                     }
-                    let pause = failing.next_pause();
+                    let pause = failed_polls.next_pause();
                     warn!(error = %failure, remedy = failure.remedy(), ?pause, "no instructions");
                     (pause, false)
                 }
@@ -98,7 +98,7 @@ impl<S: Steps> Poller<S> {
                 tokio::select! {
                     () = &mut wake => break,
                     Some(ended) = steps.join_next() => match ended {
-                        Ok(Some(image)) => return Left::Upgraded(image),
+                        Ok(Some(image)) => return PollEnd::Upgraded(image),
                         Ok(None) => {}
                         Err(failure) => propagate(failure),
                     },
@@ -106,7 +106,7 @@ impl<S: Steps> Poller<S> {
             }
             if leave {
                 info!("the service asks this host to register anew");
-                return Left::Register;
+                return PollEnd::Register;
             }
         }
     }
@@ -124,17 +124,17 @@ impl<S: Steps> Poller<S> {
             .await
     }
 
-    /// Does a step and tells its outcome; the image that is to go on, where the step has brought one.
+    /// Runs a step and sends its reply. Returns the image of the agent that is to go on, where the step has pulled one.
     async fn follow(self: Arc<Self>, instruction: Instruction, conversation: Uuid) -> Option<String> {
         let outcome = self.outcome(&instruction).await;
         let upgraded = upgraded_to(&instruction, &outcome);
-        self.tell(instruction, outcome, conversation).await;
+        self.send_reply(instruction, outcome, conversation).await;
         upgraded
     }
 
-    async fn tell(&self, instruction: Instruction, outcome: Outcome, conversation: Uuid) {
+    async fn send_reply(&self, instruction: Instruction, outcome: Outcome, conversation: Uuid) {
         let Instruction { step_type, step_id, .. } = &instruction;
-        if self.known().has(step_type, &outcome, std::time::Instant::now()) {
+        if self.sent().has(step_type, &outcome, std::time::Instant::now()) {
             debug!(step_type, step_id, "the service knows this output");
             return;
         }
@@ -151,7 +151,7 @@ impl<S: Steps> Poller<S> {
         match posted {
             Ok(()) => {
                 info!(step_type, step_id, exit_code = outcome.exit_code, "reply taken");
-                self.known().keep(instruction.step_type, outcome, std::time::Instant::now());
+                self.sent().keep(instruction.step_type, outcome, std::time::Instant::now());
             }
             Err(refused) => warn!(step_type, step_id, error = %refused, "reply not taken"),
         }
@@ -161,8 +161,8 @@ impl<S: Steps> Poller<S> {
         let Ok(_place) = self.running.try_acquire() else {
             return Outcome::failed("too many steps are running");
         };
-        if let Some(fault) = self.media_fault().await {
-            return Outcome { exit_code: media::LOST, error: fault, ..Outcome::default() };
+        if let Some(error) = self.media_error().await {
+            return Outcome { exit_code: media::LOST, error, ..Outcome::default() };
         }
         info!(step_type = instruction.step_type, step_id = instruction.step_id, "step begins");
         let limit = limit(&instruction.step_type).map_or(self.limits.step, |own| own.max(self.limits.step));
@@ -181,32 +181,32 @@ impl<S: Steps> Poller<S> {
                 error = outcome.error,
                 "step failed"
             );
-            if self.media_fault().await.is_some() {
+            if self.media_error().await.is_some() {
                 outcome.exit_code = media::LOST;
             }
         }
         outcome
     }
 
-    async fn media_fault(&self) -> Option<String> {
+    async fn media_error(&self) -> Option<String> {
         match &self.media {
-            Some(media) => media.fault().await,
+            Some(media) => media.read_error().await,
             None => None,
         }
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn sent(&self) -> std::sync::MutexGuard<'_, SentReplies> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A run of failed polls.
-struct Failing {
+struct FailedPolls {
     since: Instant,
     pause: Duration,
 }
 
-impl Failing {
+impl FailedPolls {
     fn begin() -> Self {
         Self { since: Instant::now(), pause: FIRST_PAUSE }
     }
@@ -225,16 +225,16 @@ mod tests {
 
     #[test]
     fn pauses_grow_to_a_bound_and_vary() {
-        let mut failing = Failing::begin();
+        let mut failed_polls = FailedPolls::begin();
         let mut middle = FIRST_PAUSE;
         for _ in 0..100 {
-            let pause = failing.next_pause();
+            let pause = failed_polls.next_pause();
             assert!(
                 pause >= middle.mul_f64(0.5) && pause <= middle.mul_f64(1.5),
                 "{pause:?} around {middle:?}"
             );
             middle = middle.mul_f64(1.5).min(Duration::from_secs(60));
         }
-        assert_eq!(failing.pause, Duration::from_secs(60));
+        assert_eq!(failed_polls.pause, Duration::from_secs(60));
     }
 }

@@ -67,9 +67,9 @@ fn is_zero(code: &i64) -> bool {
 
 /// Successful outputs that the service has, by kind of step.
 #[derive(Debug, Default)]
-pub(crate) struct Known(HashMap<String, (Instant, String)>);
+pub(crate) struct SentReplies(HashMap<String, (Instant, String)>);
 
-impl Known {
+impl SentReplies {
     /// Whether sending this would tell nothing new. A failure always does.
     pub(crate) fn has(&self, step_type: &str, outcome: &Outcome, now: Instant) -> bool {
         outcome.exit_code == 0
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn only_equal_fresh_successes_are_known() {
-        let (mut known, now) = (Known::default(), Instant::now());
+        let (mut known, now) = (SentReplies::default(), Instant::now());
         let done = |output: &str| Outcome::done(output.into());
         assert!(!known.has("inventory", &done("a"), now));
         known.keep("inventory".into(), done("a"), now);
