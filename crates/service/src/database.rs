@@ -18,7 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use crate::cache::Cache;
-use crate::event::limit::Limits;
+use crate::event_limit::Limits;
 use crate::{Caller, Clock, Error};
 
 /// The store, the cache that observes it, which events were emitted lately, and what facts are made of besides records: the

@@ -8,8 +8,8 @@ use assisted_blob::Blob;
 use tokio_util::sync::CancellationToken;
 
 use crate::database::Database;
+use crate::parts::Parts;
 use crate::scheduler::Scheduler;
-use crate::service::Parts;
 
 /// How often check-ins are written.
 const FLUSH: Duration = Duration::from_secs(1);

@@ -7,6 +7,7 @@
 
 pub mod access;
 mod action;
+mod available_versions;
 mod cache;
 pub mod catalogue;
 pub mod clock;
@@ -14,6 +15,7 @@ pub mod cluster;
 mod database;
 pub mod error;
 pub mod event;
+mod event_limit;
 mod fault;
 pub mod file;
 pub mod generator;
@@ -22,14 +24,20 @@ mod housekeeping;
 pub mod infra_env;
 mod keyed_mutex;
 mod mark_watch;
+mod not_found;
 mod off_thread;
+mod owner;
 mod pace;
+mod parts;
 pub mod policy;
+mod registries_conf;
 mod retention;
 mod scheduler;
 mod service;
 pub mod start;
+mod stored_file;
 mod unit_of_work;
+mod view;
 pub mod work;
 
 pub use access::{Access, Signer, Standing};

@@ -1,4 +1,4 @@
-//! The rooms of the service, and what each is made with.
+//! The rooms of the service.
 
 use std::sync::Arc;
 
@@ -7,12 +7,11 @@ use assisted_config::Settings;
 
 use crate::Error;
 use crate::access::Access;
-use crate::catalogue::{AvailableVersions, Catalogue};
+use crate::catalogue::Catalogue;
 use crate::cluster::Clusters;
 use crate::database::Database;
 use crate::event::Events;
 use crate::file::Files;
-use crate::generator::Generator;
 use crate::host::Hosts;
 use crate::infra_env::InfraEnvs;
 use crate::work::Work;
@@ -34,16 +33,6 @@ pub(crate) struct Rooms {
     pub(crate) settings: Arc<Settings>,
     pub(crate) blob: Blob,
     pub(crate) database: Arc<Database>,
-}
-
-/// What rooms and background tasks are made with; each takes what it needs.
-pub(crate) struct Parts {
-    pub(crate) settings: Arc<Settings>,
-    pub(crate) database: Arc<Database>,
-    pub(crate) blob: Blob,
-    pub(crate) generator: Arc<dyn Generator>,
-    pub(crate) available: Arc<AvailableVersions>,
-    pub(crate) access: Access,
 }
 
 impl Service {

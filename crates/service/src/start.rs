@@ -15,7 +15,8 @@ use uuid::Uuid;
 use crate::Clock;
 use crate::access::{Access, Signer};
 use crate::action::{self, ActionQueue, Worker};
-use crate::catalogue::{AvailableVersions, Catalogue, follow};
+use crate::available_versions::{AvailableVersions, follow};
+use crate::catalogue::Catalogue;
 use crate::cluster::Clusters;
 use crate::database::Database;
 use crate::event::Events;
@@ -27,10 +28,11 @@ use crate::host::Hosts;
 use crate::housekeeping::Housekeeping;
 use crate::infra_env::InfraEnvs;
 use crate::pace::SHORTEST_REST;
+use crate::parts::Parts;
 use crate::policy::policy;
 use crate::retention::Sweeper;
 use crate::scheduler::{self, DueQueue, Scheduler};
-use crate::service::{Parts, Rooms, Service};
+use crate::service::{Rooms, Service};
 use crate::work::Work;
 
 /// A service that is about to start.

@@ -5,13 +5,13 @@ use assisted_wire::id::ClusterId;
 
 use super::Actions;
 use crate::Error;
-use crate::file::manifest::keep;
-use crate::file::{key, root};
+use crate::stored_file::manifest;
+use crate::stored_file::{key, root};
 
 impl Actions {
     /// Deletes what was generated for a cluster: everything but users' manifests and logs.
     pub(super) async fn delete_generated(&self, id: ClusterId) -> Result<(), Error> {
-        keep::delete_generated(&self.blob, id).await?;
+        manifest::delete_generated(&self.blob, id).await?;
         for (key, _) in self.blob.list(&root(id)?).await? {
             let kept = ["manifests", "manifest-attributes", "logs"];
             let folder = key.as_str().split('/').nth(1).unwrap_or_default();

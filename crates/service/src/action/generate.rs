@@ -13,9 +13,9 @@ use tokio::sync::broadcast::error::RecvError;
 use super::Actions;
 use crate::Error;
 use crate::fault::{Fault, Retries, broken};
-use crate::file::key;
-use crate::file::manifest::keep;
 use crate::generator::{Files, GenerateError};
+use crate::stored_file::key;
+use crate::stored_file::manifest;
 
 /// So often what breaks is tried; then the preparation has failed, and the user may try again.
 const MOST_ATTEMPTS: u32 = 5;
@@ -123,7 +123,7 @@ impl Actions {
     }
 
     async fn keep_files(&self, id: ClusterId, files: Files) -> Result<Generated, GenerateError> {
-        keep::put_generated(&self.blob, id, files.manifests).await.map_err(GenerateError::Broken)?;
+        manifest::put_generated(&self.blob, id, files.manifests).await.map_err(GenerateError::Broken)?;
         for (name, content) in files.contents {
             let key = key(id, &name).map_err(GenerateError::Broken)?;
             self.blob.put(&key, content).await.map_err(|error| GenerateError::Broken(error.into()))?;

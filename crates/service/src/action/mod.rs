@@ -22,7 +22,7 @@ use crate::error::passing;
 use crate::generator::Generator;
 use crate::mark_watch::MarkWatch;
 use crate::pace;
-use crate::service::Parts;
+use crate::parts::Parts;
 
 /// So many actions are done at the same time, besides as many as there may be clusters that are generated.
 const FURTHER: usize = 4;

@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod check_in;
 pub(crate) mod handed_out;
+pub(crate) mod memo;
 pub(crate) mod parsed;
 pub(crate) mod read_through;
 
@@ -12,8 +13,8 @@ use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_store::{Observer, Stored, Subject};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 
-use crate::host::memo::HostMemo;
 use check_in::CheckIns;
+use memo::HostMemo;
 use parsed::Parsed;
 use read_through::{Groups, ReadThroughCache};
 

@@ -1,6 +1,5 @@
 //! What can be installed: versions of components and of OpenShift, what each supports, and operators.
 
-mod available;
 mod operator;
 
 use std::sync::Arc;
@@ -13,11 +12,12 @@ use assisted_wire::support_level::{DetailedSupportedFeatures, SupportedArchitect
 use assisted_wire::version::{ListVersions, OpenshiftVersions, ReleaseSources};
 
 pub use assisted_core::catalogue::feature::FeatureQuery;
-pub use available::open;
-pub(crate) use available::{AvailableVersions, follow};
 
+pub use crate::available_versions::open;
+
+use crate::available_versions::AvailableVersions;
 use crate::database::Database;
-use crate::service::Parts;
+use crate::parts::Parts;
 use crate::{Caller, Error};
 
 /// What can be installed: it depends on no cluster.

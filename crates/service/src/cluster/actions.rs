@@ -4,8 +4,8 @@ use assisted_wire::action::{PendingAction, PendingActionList};
 use assisted_wire::id::ClusterId;
 
 use super::Clusters;
-use crate::cluster::no_cluster;
 use crate::fault::broken;
+use crate::not_found::no_cluster;
 use crate::{Caller, Error};
 
 impl Clusters {

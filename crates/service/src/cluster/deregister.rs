@@ -8,8 +8,9 @@ use assisted_core::model::host::HostKey;
 use assisted_store::{Deleted, Due};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 
-use super::{Clusters, no_cluster};
+use super::Clusters;
 use crate::fault::{Fault, attempt};
+use crate::not_found::no_cluster;
 use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Error};
 

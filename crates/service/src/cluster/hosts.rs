@@ -5,7 +5,7 @@ use assisted_wire::host::{HostList, HostRole};
 use assisted_wire::id::ClusterId;
 
 use super::Clusters;
-use crate::host::view::raw_host;
+use crate::view::host::raw_host;
 use crate::{Caller, Error};
 
 /// Which hosts of a cluster to list.

@@ -10,8 +10,9 @@ use assisted_wire::cluster_params::IgnoredValidations;
 use assisted_wire::host::HostValidationId;
 use assisted_wire::id::ClusterId;
 
-use super::{Clusters, no_cluster};
+use super::Clusters;
 use crate::fault::{Fault, attempt, broken};
+use crate::not_found::no_cluster;
 use crate::{Caller, Error};
 
 /// Stands for every validation that may be ignored.

@@ -7,7 +7,7 @@ use assisted_wire::id::ClusterId;
 
 use super::Clusters;
 use crate::fault::attempt;
-use crate::host::view::raw_host;
+use crate::view::host::raw_host;
 use crate::{Caller, Error};
 
 impl Clusters {

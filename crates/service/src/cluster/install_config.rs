@@ -8,8 +8,9 @@ use assisted_core::model::topology::is_day2;
 use assisted_wire::id::ClusterId;
 use assisted_wire::secret::Secret;
 
-use super::{Clusters, no_cluster};
+use super::Clusters;
 use crate::fault::{Fault, attempt, broken};
+use crate::not_found::no_cluster;
 use crate::{Caller, Error};
 
 /// Stands for the installer's file where there is none.

@@ -9,23 +9,20 @@ mod install;
 mod install_config;
 mod operators;
 mod read;
-pub(crate) mod register;
+mod register;
 mod render;
 mod requirements;
 mod ui_settings;
 mod update;
 mod validation;
-pub(crate) mod view;
-
-use std::sync::Arc;
+pub(crate) use std::sync::Arc;
 
 use assisted_blob::Blob;
-use assisted_core::model::refusal::Refusal;
 
-use crate::catalogue::AvailableVersions;
+use crate::available_versions::AvailableVersions;
 use crate::database::Database;
 use crate::generator::Generator;
-use crate::service::Parts;
+use crate::parts::Parts;
 
 pub use hosts::ListClusterHosts;
 pub use read::{GetCluster, ListClusters};
@@ -48,9 +45,4 @@ impl Clusters {
             available: Arc::clone(&parts.available),
         }
     }
-}
-
-/// 404: there is no such cluster.
-pub(crate) fn no_cluster() -> Refusal {
-    Refusal::not_found("record not found")
 }

@@ -9,11 +9,12 @@ use assisted_wire::host::{Host, HostStatus};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use uuid::Uuid;
 
-use super::view::{count_hosts, shown_alone, shown_cluster, shown_record};
-use super::{Clusters, no_cluster};
+use super::Clusters;
 use crate::fault::broken;
-use crate::host::view::raw_host;
+use crate::not_found::no_cluster;
 use crate::unit_of_work::UnitOfWork;
+use crate::view::cluster::{count_hosts, shown_alone, shown_cluster, shown_record};
+use crate::view::host::raw_host;
 use crate::{Caller, Error, TokenResource};
 
 /// Which clusters to list.

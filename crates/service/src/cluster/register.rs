@@ -1,7 +1,7 @@
 //! Clusters are registered (service-api §4.2, §4.10).
 
+use assisted_core::admission::New;
 use assisted_core::admission::cluster::{Created, create, disconnected, import};
-use assisted_core::admission::{New, Owner};
 use assisted_store::Due;
 use assisted_wire::cluster::{Cluster, ClusterStatus};
 use assisted_wire::cluster_params::{
@@ -11,17 +11,9 @@ use assisted_wire::id::ClusterId;
 
 use super::Clusters;
 use crate::fault::{Fault, attempt};
+use crate::owner::owner;
 use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Error};
-
-/// Whose a new object of a caller is.
-pub(crate) fn owner(caller: &Caller) -> Owner {
-    Owner {
-        user_name: caller.user_name.clone(),
-        org_id: caller.org_id.clone(),
-        email_domain: caller.email_domain.clone(),
-    }
-}
 
 impl Clusters {
     /// Registers a cluster.

@@ -5,10 +5,11 @@ use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::id::ClusterId;
 use tar::{Builder, Header};
 
-use super::{Clusters, no_cluster};
+use super::Clusters;
 use crate::fault::broken;
-use crate::file::File;
 use crate::generator::Files;
+use crate::not_found::no_cluster;
+use crate::stored_file::File;
 use crate::{Caller, Error};
 
 /// Only its owner may look into what the archive unpacks to.

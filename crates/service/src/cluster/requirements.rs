@@ -9,8 +9,9 @@ use assisted_wire::id::ClusterId;
 use assisted_wire::platform::PlatformType;
 use assisted_wire::requirements::PreflightHardwareRequirements;
 
-use super::{Clusters, no_cluster};
+use super::Clusters;
 use crate::fault::broken;
+use crate::not_found::no_cluster;
 use crate::{Caller, Error};
 use assisted_core::model::refusal::Refusal;
 

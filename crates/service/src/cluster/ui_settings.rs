@@ -2,8 +2,9 @@
 
 use assisted_wire::id::ClusterId;
 
-use super::{Clusters, no_cluster};
+use super::Clusters;
 use crate::fault::{Fault, attempt, broken};
+use crate::not_found::no_cluster;
 use crate::{Caller, Error};
 use assisted_store::Deleted;
 

@@ -6,8 +6,9 @@ use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::ClusterUpdateParams;
 use assisted_wire::id::ClusterId;
 
-use super::{Clusters, no_cluster};
+use super::Clusters;
 use crate::fault::{Fault, attempt};
+use crate::not_found::no_cluster;
 use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Error};
 

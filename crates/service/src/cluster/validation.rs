@@ -5,8 +5,9 @@ use assisted_store::Deleted;
 use assisted_wire::id::ClusterId;
 use assisted_wire::validation::ValidationList;
 
-use super::{Clusters, no_cluster};
+use super::Clusters;
 use crate::fault::broken;
+use crate::not_found::no_cluster;
 use crate::{Caller, Error};
 
 impl Clusters {

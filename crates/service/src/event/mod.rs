@@ -1,6 +1,5 @@
 //! Use cases of events: listing them, and taking those that clients send.
 
-pub(crate) mod limit;
 pub mod live;
 
 use std::sync::Arc;
@@ -12,7 +11,8 @@ use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 
 use crate::access::Access;
 use crate::database::Database;
-use crate::service::Parts;
+use crate::parts::Parts;
+use crate::view::event::shown_event;
 use crate::{Caller, Error, TokenResource};
 use live::ring::Live;
 
@@ -70,12 +70,6 @@ pub struct EventPage {
     pub critical: u64,
     /// Header `Event-Count`: events before paging.
     pub total: u64,
-}
-
-/// An event as clients see it.
-pub(crate) fn shown_event(mut event: Event) -> Event {
-    (event.category, event.request_id) = (None, None);
-    event
 }
 
 impl Events {

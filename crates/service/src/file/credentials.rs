@@ -4,9 +4,10 @@ use assisted_core::admission::credentials::{KUBEADMIN, KUBEADMIN_PASSWORD, conso
 use assisted_wire::cluster_params::Credentials;
 use assisted_wire::id::ClusterId;
 
-use super::{Files, key};
-use crate::cluster::no_cluster;
+use super::Files;
 use crate::fault::broken;
+use crate::not_found::no_cluster;
+use crate::stored_file::key;
 use crate::{Caller, Error};
 
 /// Bytes of a password at most.

@@ -8,10 +8,11 @@ use assisted_wire::cluster::Cluster;
 use assisted_wire::host_params::HostIgnitionParams;
 use assisted_wire::id::ClusterId;
 
-use super::{File, Files, key};
-use crate::cluster::no_cluster;
+use super::Files;
 use crate::fault::broken;
 use crate::generator::ignition_name;
+use crate::not_found::no_cluster;
+use crate::stored_file::{File, key};
 use crate::{Caller, Error};
 
 /// Bytes of a host's Ignition config at most, when it is told inside JSON.

@@ -8,9 +8,10 @@ use assisted_core::model::refusal::Refusal;
 use assisted_wire::id::ClusterId;
 use assisted_wire::secret::Secret;
 
-use super::{Files, key};
-use crate::cluster::no_cluster;
+use super::Files;
 use crate::fault::{attempt, broken};
+use crate::not_found::no_cluster;
+use crate::stored_file::key;
 use crate::{Caller, Error};
 
 /// Bytes of a kubeconfig at most.

@@ -8,7 +8,7 @@ use assisted_wire::time::DateTime;
 
 use super::Files;
 use crate::fault::broken;
-use crate::infra_env::no_infra_env;
+use crate::not_found::no_infra_env;
 use crate::{Caller, Error};
 
 /// A file of an infra-env. All texts are values of the API's lists.

@@ -7,10 +7,11 @@ use assisted_store::Deleted;
 use assisted_wire::host::Host;
 use assisted_wire::host_params::BindHostParams;
 
-use super::view::raw_host;
-use super::{Hosts, no_host};
+use super::Hosts;
 use crate::fault::{Fault, attempt};
-use crate::infra_env::no_infra_env;
+use crate::not_found::no_host;
+use crate::not_found::no_infra_env;
+use crate::view::host::raw_host;
 use crate::{Caller, Error};
 
 impl Hosts {

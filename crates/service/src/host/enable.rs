@@ -9,9 +9,10 @@ use assisted_core::model::refusal_with_events::RefusalWithEvents;
 use assisted_wire::host::Host;
 use jiff::Timestamp;
 
-use super::view::raw_host;
-use super::{Hosts, no_host};
+use super::Hosts;
 use crate::fault::{Fault, attempt};
+use crate::not_found::no_host;
+use crate::view::host::raw_host;
 use crate::{Caller, Error};
 
 type Change = fn(&HostFacts, Timestamp) -> Result<Decision, RefusalWithEvents>;

@@ -8,11 +8,12 @@ use assisted_core::model::refusal::Refusal;
 use assisted_store::Deleted;
 use assisted_wire::host::{Host, HostProgress};
 
-use super::view::raw_host;
-use super::{Hosts, no_host};
+use super::Hosts;
 use crate::fault::{Fault, attempt};
-use crate::file::key;
 use crate::generator::{GenerateError, ignition_name};
+use crate::not_found::no_host;
+use crate::stored_file::key;
+use crate::view::host::raw_host;
 use crate::{Caller, Error};
 
 impl Hosts {

@@ -10,10 +10,11 @@ use assisted_wire::embedded;
 use assisted_wire::host::Host;
 use assisted_wire::host_params::{HostIgnitionParams, InstallerArgsParams};
 
-use super::view::raw_host;
-use super::{Hosts, no_host};
+use super::Hosts;
 use crate::fault::{Fault, attempt};
+use crate::not_found::no_host;
 use crate::unit_of_work::UnitOfWork;
+use crate::view::host::raw_host;
 use crate::{Caller, Error};
 
 impl Hosts {

@@ -5,7 +5,7 @@ mod deregister;
 mod enable;
 mod install;
 mod installer;
-pub(crate) mod memo;
+mod memo;
 mod poll;
 mod read;
 mod register;
@@ -13,18 +13,15 @@ mod reply;
 mod reset;
 mod update;
 mod validation;
-pub(crate) mod view;
 
 use std::sync::Arc;
 
 use assisted_blob::Blob;
-use assisted_core::model::host::HostKey;
-use assisted_core::model::refusal::Refusal;
 
 use crate::database::Database;
 use crate::generator::Generator;
 use crate::keyed_mutex::KeyedMutex;
-use crate::service::Parts;
+use crate::parts::Parts;
 
 pub use poll::Poll;
 
@@ -46,9 +43,4 @@ impl Hosts {
             reports: KeyedMutex::default(),
         }
     }
-}
-
-/// 404: there is no such host.
-pub(crate) fn no_host(key: HostKey) -> Refusal {
-    Refusal::not_found(format!("Host {} was not found in infra-env {}", key.host_id, key.infra_env_id))
 }

@@ -8,9 +8,10 @@ use assisted_store::{Batch, Due};
 use bytes::Bytes;
 use jiff::Timestamp;
 
-use super::memo::HostMemo;
-use super::{Hosts, no_host};
+use super::Hosts;
+use crate::cache::memo::HostMemo;
 use crate::fault::{Fault, attempt};
+use crate::not_found::no_host;
 use crate::{Caller, Error};
 
 /// An agent's poll.

@@ -5,9 +5,10 @@ use assisted_store::{HostFilter, Reports};
 use assisted_wire::host::{Host, HostList};
 use assisted_wire::id::InfraEnvId;
 
-use super::view::shown_host;
-use super::{Hosts, no_host};
+use super::Hosts;
 use crate::fault::broken;
+use crate::not_found::no_host;
+use crate::view::host::shown_host;
 use crate::{Caller, Error};
 
 impl Hosts {
@@ -35,7 +36,7 @@ impl Hosts {
             .known_infra_env(infra_env_id)
             .await
             .map_err(broken)?
-            .ok_or_else(|| crate::infra_env::no_infra_env(infra_env_id))?;
+            .ok_or_else(|| crate::not_found::no_infra_env(infra_env_id))?;
         let filter =
             HostFilter { infra_env_id: Some(infra_env_id), reports: Reports::All, ..HostFilter::default() };
         let hosts = self.database.hosts(&filter).await?;

@@ -11,9 +11,9 @@ use assisted_wire::id::InfraEnvId;
 use jiff::SignedDuration;
 
 use super::Hosts;
-use super::view::full_host;
 use crate::fault::{Fault, attempt};
 use crate::unit_of_work::UnitOfWork;
+use crate::view::host::full_host;
 use crate::{Caller, Error};
 
 /// Of a new host nothing is known, and its inventory comes within a moment and is looked at with all else: only if it
@@ -144,7 +144,7 @@ impl Hosts {
         self.database
             .known_infra_env(key.infra_env_id)
             .await?
-            .ok_or_else(|| crate::infra_env::no_infra_env(key.infra_env_id).into())
+            .ok_or_else(|| crate::not_found::no_infra_env(key.infra_env_id).into())
     }
 }
 

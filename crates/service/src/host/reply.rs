@@ -6,9 +6,10 @@ use assisted_core::decide::host::reply::reply;
 use assisted_core::model::host::HostKey;
 use assisted_wire::step::{StepReply, StepType};
 
-use super::memo::HostMemo;
-use super::{Hosts, no_host};
+use super::Hosts;
+use crate::cache::memo::HostMemo;
 use crate::fault::{Fault, attempt};
+use crate::not_found::no_host;
 use crate::off_thread::off_thread_if;
 use crate::{Caller, Error};
 

@@ -5,9 +5,10 @@ use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::Refusal;
 use assisted_wire::host::Host;
 
-use super::view::raw_host;
-use super::{Hosts, no_host};
+use super::Hosts;
 use crate::fault::{Fault, attempt};
+use crate::not_found::no_host;
+use crate::view::host::raw_host;
 use crate::{Caller, Error};
 
 impl Hosts {

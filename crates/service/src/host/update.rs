@@ -6,9 +6,10 @@ use assisted_core::model::host::HostKey;
 use assisted_wire::host::Host;
 use assisted_wire::host_params::HostUpdateParams;
 
-use super::view::shown_host;
-use super::{Hosts, no_host};
+use super::Hosts;
 use crate::fault::{Fault, attempt};
+use crate::not_found::no_host;
+use crate::view::host::shown_host;
 use crate::{Caller, Error};
 
 impl Hosts {

@@ -5,8 +5,9 @@ use assisted_core::model::refusal::Refusal;
 use assisted_core::validation::host::evaluate;
 use assisted_wire::validation::ValidationList;
 
-use super::{Hosts, no_host};
+use super::Hosts;
 use crate::fault::broken;
+use crate::not_found::no_host;
 use crate::{Caller, Error};
 
 impl Hosts {

@@ -6,8 +6,9 @@ use assisted_core::model::refusal_with_events::RefusalWithEvents;
 use assisted_store::{Batch, HostFilter};
 use assisted_wire::id::InfraEnvId;
 
-use super::{InfraEnvs, no_infra_env};
+use super::InfraEnvs;
 use crate::fault::{Fault, attempt};
+use crate::not_found::no_infra_env;
 use crate::{Caller, Error};
 
 impl InfraEnvs {

@@ -16,6 +16,7 @@ use assisted_wire::version::ImageCpuArchitecture;
 
 use super::{InfraEnvs, ramdisk};
 use crate::Error;
+use crate::registries_conf::names_registries;
 
 /// What images have room for: the archive with the config, bytes.
 const LARGEST_ARCHIVE: u64 = 256 << 10;
@@ -201,12 +202,6 @@ pub(super) fn architecture(infra_env: &InfraEnv) -> ImageCpuArchitecture {
     infra_env.cpu_architecture.unwrap_or(ImageCpuArchitecture::X8664)
 }
 
-/// Whether a `registries.conf` says anything of registries that stand in for others.
-pub(crate) fn names_registries(text: &str) -> bool {
-    text.lines()
-        .any(|line| line.split('#').next().unwrap_or_default().replace(' ', "").trim() == "[[registry]]")
-}
-
 /// A text file of the service's own host; `None` when it is not there.
 async fn read(path: &str) -> Result<Option<String>, Error> {
     let broken = |error: std::io::Error| Error::internal(format!("{path} can't be read: {error}"));
@@ -217,22 +212,5 @@ async fn read(path: &str) -> Result<Option<String>, Error> {
         Ok(_) => Ok(Some(tokio::fs::read_to_string(path).await.map_err(broken)?)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(broken(error)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn registries() {
-        for (text, names) in [
-            ("unqualified-search-registries = ['a']\n", false),
-            ("# [[registry]]\n", false),
-            ("[[registry]]\nlocation = 'quay.io'\n", true),
-            ("  [[ registry ]] # x\n", true),
-        ] {
-            assert_eq!(names_registries(text), names, "{text}");
-        }
     }
 }

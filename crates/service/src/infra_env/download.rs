@@ -5,10 +5,11 @@ use assisted_core::model::refusal::Refusal;
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::ImageType;
 
+use super::InfraEnvs;
 use super::ipxe::IpxeScript;
-use super::{InfraEnvs, no_infra_env};
 use crate::fault::broken;
-use crate::file::File;
+use crate::not_found::no_infra_env;
+use crate::stored_file::File;
 use crate::{Caller, Error};
 
 /// A file of an infra-env. All texts are values of the API's lists.

@@ -11,8 +11,9 @@ use assisted_wire::secret::Secret;
 use assisted_wire::time::DateTime;
 use assisted_wire::version::ImageCpuArchitecture;
 
-use super::{InfraEnvs, no_infra_env};
+use super::InfraEnvs;
 use crate::fault::{Fault, attempt};
+use crate::not_found::no_infra_env;
 use crate::{Caller, Error};
 
 impl InfraEnvs {

@@ -14,7 +14,7 @@ use url::Url;
 use super::InfraEnvs;
 use super::discovery::architecture;
 use crate::Error;
-use crate::host::view::raw_host;
+use crate::view::host::raw_host;
 
 /// What the kernel of the discovery image is told.
 const ARGUMENTS: &str = "random.trust_cpu=on rd.luks.options=discard ignition.firstboot ignition.platform.id=metal \

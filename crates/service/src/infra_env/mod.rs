@@ -15,16 +15,13 @@ mod update;
 use std::sync::Arc;
 
 use assisted_config::Settings;
-use assisted_core::model::refusal::Refusal;
-use assisted_wire::id::InfraEnvId;
 
 use crate::access::Access;
-use crate::catalogue::AvailableVersions;
+use crate::available_versions::AvailableVersions;
 use crate::database::Database;
 use crate::generator::Generator;
-use crate::service::Parts;
+use crate::parts::Parts;
 
-pub(crate) use discovery::names_registries;
 pub use download::DownloadInfraEnvFiles;
 pub use program::PATH as PROGRAM_PATH;
 pub use read::ListInfraEnvs;
@@ -55,9 +52,4 @@ impl InfraEnvs {
             programs: HostPrograms::default(),
         }
     }
-}
-
-/// 404: there is no such infra-env.
-pub(crate) fn no_infra_env(_: InfraEnvId) -> Refusal {
-    Refusal::not_found("record not found")
 }

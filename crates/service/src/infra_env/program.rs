@@ -17,7 +17,7 @@ use tokio_util::io::ReaderStream;
 
 use super::InfraEnvs;
 use crate::Error;
-use crate::file::File;
+use crate::stored_file::File;
 
 /// Path under which the service gives out the program of an architecture.
 pub const PATH: &str = "/assisted-host/";

@@ -4,8 +4,9 @@ use assisted_store::InfraEnvFilter;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use assisted_wire::infra_env::{InfraEnv, InfraEnvList};
 
-use super::{InfraEnvs, no_infra_env};
+use super::InfraEnvs;
 use crate::fault::broken;
+use crate::not_found::no_infra_env;
 use crate::{Caller, Error, TokenResource};
 
 /// Which infra-envs to list.

@@ -11,8 +11,8 @@ use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams};
 
 use super::InfraEnvs;
 use super::image::new_key;
-use crate::cluster::register::owner;
 use crate::fault::{Fault, attempt};
+use crate::owner::owner;
 use crate::{Caller, Error};
 
 impl InfraEnvs {

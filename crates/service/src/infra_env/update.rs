@@ -5,8 +5,9 @@ use assisted_store::{Deleted, Due, HostFilter};
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::{InfraEnv, InfraEnvUpdateParams};
 
-use super::{InfraEnvs, no_infra_env};
+use super::InfraEnvs;
 use crate::fault::{Fault, attempt};
+use crate::not_found::no_infra_env;
 use crate::{Caller, Error};
 
 impl InfraEnvs {

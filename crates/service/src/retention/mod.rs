@@ -17,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::cluster::Clusters;
 use crate::database::Database;
 use crate::fault::Fault;
-use crate::service::Parts;
+use crate::parts::Parts;
 
 /// So many go at once.
 const STEP: usize = 20;

@@ -7,9 +7,9 @@ use assisted_wire::id::ClusterId;
 
 use super::UnitOfWork;
 use crate::Caller;
-use crate::cluster::no_cluster;
 use crate::database::Database;
 use crate::fault::Fault;
+use crate::not_found::no_cluster;
 
 impl Database {
     /// Has the domain decide about a cluster with its hosts, and writes what it wants; 404 without the cluster.

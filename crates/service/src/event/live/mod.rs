@@ -25,9 +25,9 @@ use std::sync::Arc;
 
 use change::Shared;
 
-use crate::cluster::no_cluster;
 use crate::event::Events;
 use crate::fault::broken;
+use crate::not_found::no_cluster;
 use crate::{Caller, Error};
 use ring::Topic;
 

@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::Change;
 use crate::Error;
-use crate::cluster::view::shown_alone;
 use crate::event::Events;
-use crate::event::shown_event;
-use crate::host::view::shown_host;
+use crate::view::cluster::shown_alone;
+use crate::view::event::shown_event;
+use crate::view::host::shown_host;
 
 /// How often it is seen whether anybody still watches.
 const SWEEP: Duration = Duration::from_secs(5);

@@ -12,9 +12,9 @@ use tokio::sync::watch;
 use super::ring::{Frame, Live, Topic};
 use super::{Change, Message, Place};
 use crate::Error;
-use crate::cluster::no_cluster;
 use crate::event::Events;
-use crate::event::shown_event;
+use crate::not_found::no_cluster;
+use crate::view::event::shown_event;
 
 /// Events that are told of a cluster that was not watched before.
 const LATEST: u32 = 20;

@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 use super::pack::{Entry, pack};
 use super::{plain, stem};
 use crate::Error;
-use crate::cluster::no_cluster;
-use crate::cluster::view::shown_record;
 use crate::file::Files;
-use crate::file::manifest;
-use crate::file::{File, key};
-use crate::host::view::raw_host;
+use crate::not_found::no_cluster;
+use crate::stored_file::manifest;
+use crate::stored_file::{File, key};
 use crate::unit_of_work::UnitOfWork;
+use crate::view::cluster::shown_record;
+use crate::view::host::raw_host;
 
 /// Stands in place of what an archive that is passed around must not hold.
 const SECRET: &str = "SECRET";
@@ -39,7 +39,7 @@ impl Files {
         let id = cluster.id;
         self.refresh_own_logs(work, id).await?;
 
-        let manifests = manifest::keep::list(&self.blob, id).await?.into_iter().map(|(manifest, key)| {
+        let manifests = manifest::list(&self.blob, id).await?.into_iter().map(|(manifest, key)| {
             let source = manifest.manifest_source.map_or("", |source| source.as_str());
             let folder = manifest.folder.map_or("", |folder| folder.as_str());
             Entry::File { name: format!("cluster_manifest_{source}_{folder}_{}", manifest.file_name), key }

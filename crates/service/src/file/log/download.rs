@@ -6,10 +6,10 @@ use assisted_store::Deleted;
 use assisted_wire::cluster::LogsType;
 
 use super::{DownloadLogs, cluster_key, host_key, plain, stem};
-use crate::cluster::no_cluster;
 use crate::fault::broken;
-use crate::file::File;
 use crate::file::Files;
+use crate::not_found::no_cluster;
+use crate::stored_file::File;
 use crate::{Caller, Error};
 
 impl Files {

@@ -15,7 +15,7 @@ use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 
 use crate::Error;
-use crate::file::key;
+use crate::stored_file::key;
 
 /// Name of each uploaded file.
 const ARCHIVE: &str = "logs.tar.gz";

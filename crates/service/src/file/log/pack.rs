@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 use tar::{Builder, EntryType, Header};
 
-use crate::file::Content;
+use crate::stored_file::Content;
 
 /// Bytes of a block: headers and contents fill whole ones.
 const BLOCK: u64 = 512;

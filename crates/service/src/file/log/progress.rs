@@ -10,7 +10,7 @@ use assisted_wire::id::ClusterId;
 
 use crate::fault::{Fault, attempt};
 use crate::file::Files;
-use crate::host::no_host;
+use crate::not_found::no_host;
 use crate::{Caller, Error};
 
 impl Files {

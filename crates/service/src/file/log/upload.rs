@@ -15,10 +15,10 @@ use bytes::Bytes;
 use futures::Stream;
 
 use super::{UploadLogs, cluster_key, host_key};
-use crate::cluster::no_cluster;
 use crate::fault::{Fault, attempt, broken};
 use crate::file::Files;
-use crate::host::no_host;
+use crate::not_found::no_cluster;
+use crate::not_found::no_host;
 use crate::{Caller, Error};
 
 /// Bytes of an upload at most.

@@ -15,9 +15,9 @@ use assisted_wire::manifest::{
 use bytes::Bytes;
 
 use super::ManifestFile;
-use super::keep::{Keys, list};
 use crate::fault::{Fault, attempt};
 use crate::file::Files;
+use crate::stored_file::manifest::{Keys, list};
 use crate::{Caller, Error};
 
 /// The feature that is in use while there is a user's manifest.

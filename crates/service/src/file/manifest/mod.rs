@@ -3,7 +3,6 @@
 //! A manifest's content is a file of its own; an empty file beside it marks those that a user has given.
 
 mod change;
-pub(crate) mod keep;
 mod read;
 
 use std::sync::Arc;

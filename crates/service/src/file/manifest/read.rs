@@ -5,9 +5,9 @@ use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::{ListManifests, ManifestSource};
 
 use super::ManifestFile;
-use super::keep::{Keys, list};
-use crate::file::File;
 use crate::file::Files;
+use crate::stored_file::File;
+use crate::stored_file::manifest::{Keys, list};
 use crate::{Caller, Error};
 
 impl Files {

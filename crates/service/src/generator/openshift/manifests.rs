@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::patch;
 use crate::Error;
-use crate::file::manifest::keep;
+use crate::stored_file::manifest;
 
 /// Folders in the order in which patches are applied and targets looked for.
 const FOLDERS: [&str; 2] = ["openshift", "manifests"];
@@ -53,7 +53,7 @@ pub(super) struct Given {
 /// The manifests that a cluster's user has given and that are not empty, in the order of folders and names.
 pub(super) async fn of_user(blob: &Blob, cluster_id: ClusterId) -> Result<Vec<Given>, Error> {
     let mut all = Vec::new();
-    for (manifest, key) in keep::list(blob, cluster_id).await? {
+    for (manifest, key) in manifest::list(blob, cluster_id).await? {
         if manifest.manifest_source != Some(ManifestSource::User) {
             continue;
         }

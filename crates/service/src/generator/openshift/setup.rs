@@ -13,7 +13,7 @@ use assisted_release::{
 };
 
 use super::{Openshift, Setup};
-use crate::infra_env::names_registries;
+use crate::registries_conf::names_registries;
 
 /// Below the service's folder: programs that are kept, and where the installer works.
 const CACHE: &str = "installer-cache";

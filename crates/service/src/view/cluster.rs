@@ -9,7 +9,7 @@ use assisted_wire::host::HostStatus;
 use assisted_wire::infra_env::{ImageInfo, InfraEnv};
 use assisted_wire::network::HostNetwork;
 
-use crate::host::view::shown_host;
+use crate::view::host::shown_host;
 
 /// The record with its networks in order, and without what only a full answer has.
 pub(crate) fn shown_record(record: &ClusterRecord) -> Cluster {

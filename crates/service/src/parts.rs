@@ -1,0 +1,21 @@
+//! What rooms and background tasks are made with.
+
+use std::sync::Arc;
+
+use assisted_blob::Blob;
+use assisted_config::Settings;
+
+use crate::access::Access;
+use crate::available_versions::AvailableVersions;
+use crate::database::Database;
+use crate::generator::Generator;
+
+/// The parts that are shared; each room and each task takes what it needs.
+pub(crate) struct Parts {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) database: Arc<Database>,
+    pub(crate) blob: Blob,
+    pub(crate) generator: Arc<dyn Generator>,
+    pub(crate) available: Arc<AvailableVersions>,
+    pub(crate) access: Access,
+}
