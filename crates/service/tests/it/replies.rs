@@ -2,7 +2,7 @@
 
 use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::RefusalKind;
-use assisted_wire::host::HostStatus;
+use assisted_wire::host::{Host, HostStatus};
 use assisted_wire::id::HostId;
 use assisted_wire::step::{StepReply, StepType};
 use serde_json::{Value, json};
