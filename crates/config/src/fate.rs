@@ -29,7 +29,6 @@ pub struct Unread {
 }
 
 const OFF: &[&str] = &["false", "False", "FALSE", "f", "F", "0"];
-const ON: &[&str] = &["true", "True", "TRUE", "t", "T", "1"];
 
 const KUBE: &str = "it belongs to the Kubernetes API (ENABLE_KUBE_API), which is not part of this version";
 const STREAM: &str =
@@ -74,7 +73,6 @@ pub const UNREAD: &[Unread] = &[
     no_effect("CLUSTER_MONITOR_CYCLE_DEADLINE", LOOP),
     no_effect("CLUSTER_MONITOR_INTERVAL", LOOP),
     no_effect("CLUSTER_MONITOR_PER_CLUSTER_DEADLINE", LOOP),
-    refused("CNV_MODE", ON, "this version installs virtualization from the channel of the vendor only"),
     no_effect("CREATE_S3_BUCKET", S3),
     no_effect("DATA_TEMP_DIR", "images are put together while they are sent: nothing is kept for a while"),
     no_effect("DATA_UPLOAD_ENDPOINT", UPLOAD),

@@ -31,6 +31,8 @@ topic! {
         odf_per_host_memory_gib_standard_mode: i64 = 19, "ODF_PER_HOST_MEMORY_GIB_STANDARD_MODE";
         /// Smallest disk that data foundation takes, GB.
         odf_min_disk_size_gb: i64 = 25, "ODF_MIN_DISK_SIZE_GB";
+        /// Whether virtualization is the vendor's; else it is the community's.
+        cnv_mode: bool = true, "CNV_MODE";
         /// Whether virtualization on a single node brings its own storage.
         cnv_sno_install_hpp: bool = true, "CNV_SNO_INSTALL_HPP";
         /// Disk that this storage needs, GiB.

@@ -106,3 +106,27 @@ fn every_variable_is_documented_once_and_its_default_can_be_given_back() {
         }
     }
 }
+
+#[test]
+fn settings_of_operators_have_the_defaults_of_the_reference() {
+    let reference = include_str!("../../../docs/reference/operators.md");
+    let section = reference.split("## 6. Environment").nth(1).unwrap();
+    let rows = section.lines().skip_while(|line| !line.starts_with("| Variable")).skip(2);
+    let code = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let all = variables();
+    let mut compared = 0;
+    for row in rows.take_while(|line| line.starts_with('|')) {
+        let cells: Vec<_> = row.trim_matches('|').split(" | ").collect();
+        let (names, defaults) = (code(cells[0]), code(cells[1]));
+        for (number, name) in names.iter().enumerate() {
+            let name = name.replace('…', names[0].trim_end_matches("_UNREADY_DURATION"));
+            let known = all.iter().find(|variable| variable.name == name);
+            let known = known.unwrap_or_else(|| panic!("{name} is not known"));
+            // One of two that are told together, one for both, or none that is a value.
+            let default = defaults.get(number).or(defaults.first()).map(String::as_str).unwrap_or_default();
+            assert_eq!(known.default, default, "{name}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 30, "{compared}");
+}

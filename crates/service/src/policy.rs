@@ -80,7 +80,7 @@ pub fn policy(settings: &Settings) -> Result<Policy, SettingsError> {
                 lvm_cpu_per_host, odf_num_minimum_disk, odf_per_disk_cpu_count, odf_per_disk_ram_gib,
                 odf_num_minimum_host, odf_per_host_cpu_compact_mode, odf_per_host_memory_gib_compact_mode,
                 odf_per_host_cpu_standard_mode, odf_per_host_memory_gib_standard_mode, odf_min_disk_size_gb,
-                cnv_sno_install_hpp, cnv_sno_pool_size_request_hpp_gib, osc_cpu_per_host,
+                cnv_mode, cnv_sno_install_hpp, cnv_sno_pool_size_request_hpp_gib, osc_cpu_per_host,
                 osc_memory_per_host_mib, mtv_cpu_per_host, mtv_memory_per_host_mib, cnv_supported_gpus,
                 cnv_supported_sriov_nics, mce_min_openshift_version, nvidia_require_gpu,
                 nvidia_supported_gpus, amd_require_gpu, amd_supported_gpus,

@@ -29,6 +29,7 @@ pub mod network;
 mod null;
 pub mod operation;
 pub mod operator;
+pub mod operator_assessment;
 pub mod pattern;
 pub mod platform;
 pub mod probe_requests;

@@ -220,6 +220,8 @@ part! {
         odf_per_host_memory_gib_standard_mode: i64 = 19;
         /// Smallest disk that data foundation takes, GB.
         odf_min_disk_size_gb: i64 = 25;
+        /// Whether virtualization is the vendor's; else it is the community's.
+        cnv_mode: bool = true;
         /// Whether virtualization on a single node brings its own storage.
         cnv_sno_install_hpp: bool = true;
         /// Disk that this storage needs, GiB.

@@ -5,6 +5,7 @@
 //! of them in the fixed order and apply the rules on ignoring, disabling and leaving out; the state machines then ask
 //! [`Results::condition`].
 
+pub mod assessment;
 pub mod cluster;
 #[cfg(test)]
 mod coverage;

@@ -319,7 +319,7 @@ fn add_operators(
     policy: &Policy,
 ) -> Result<(), Refusal> {
     let selected = selection::select(
-        Selecting::of(cluster),
+        Selecting::of(cluster, &policy.operators),
         params.olm_operators.as_deref().unwrap_or_default(),
         params.operator_bundles.as_deref().unwrap_or_default(),
     )?;

@@ -28,7 +28,7 @@ use crate::model::facts::{Facts, HostFacts};
 use crate::model::infra_env::InfraEnvRecord;
 use crate::model::refusal::Refusal;
 use crate::model::topology::is_two_nodes_with_fencing;
-use crate::policy::Policy;
+use crate::policy::{Operators, Policy};
 
 /// A cluster after an update, and what goes with it.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,7 +89,7 @@ pub fn update(
     let is_dual = dual_stack::is_dual(&record.cluster);
     record.primary_ip_stack = primary.filter(|_| is_dual);
     if params.olm_operators.is_some() || params.operator_bundles.is_some() {
-        replace_operators(&mut record.cluster, params)?;
+        replace_operators(&mut record.cluster, params, &facts.policy.operators)?;
     }
     check_compatibility(&record, &facts.hosts, infra_envs)?;
 
@@ -276,9 +276,13 @@ fn apply_disk_encryption(cluster: &mut Cluster, params: &ClusterUpdateParams) ->
     Ok(())
 }
 
-fn replace_operators(cluster: &mut Cluster, params: &ClusterUpdateParams) -> Result<(), Refusal> {
+fn replace_operators(
+    cluster: &mut Cluster,
+    params: &ClusterUpdateParams,
+    policy: &Operators,
+) -> Result<(), Refusal> {
     let selected = selection::select(
-        Selecting::of(cluster),
+        Selecting::of(cluster, policy),
         params.olm_operators.as_deref().unwrap_or_default(),
         params.operator_bundles.as_deref().unwrap_or_default(),
     )?;

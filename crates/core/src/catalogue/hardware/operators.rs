@@ -2,12 +2,11 @@
 
 use assisted_wire::cluster::Cluster;
 use assisted_wire::requirements::{
-    ClusterHostRequirementsDetails as Details, HostTypeHardwareRequirements,
-    HostTypeHardwareRequirementsWrapper, OperatorHardwareRequirements, OperatorHostRequirements,
+    ClusterHostRequirementsDetails as Details, OperatorHardwareRequirements, OperatorHostRequirements,
 };
 
 use super::selection::SelectionInput;
-use crate::catalogue::operators::{self, HostView, Operator, OperatorRequirements, Preflight, RolePreflight};
+use crate::catalogue::operators::{self, HostView, Operator, OperatorRequirements, Planned};
 use crate::model::topology;
 use crate::policy::Operators;
 
@@ -32,19 +31,11 @@ fn details(extra: OperatorRequirements) -> Details {
 }
 
 fn of_operator(operator: &Operator, cluster: &Cluster, policy: &Operators) -> OperatorHardwareRequirements {
-    let Preflight { master, worker } = operator.behaviour.preflight(cluster, policy);
-    let role = |role: RolePreflight| HostTypeHardwareRequirements {
-        quantitative: Some(details(role.extra)),
-        qualitative: Some(role.qualitative),
-    };
     OperatorHardwareRequirements {
         operator_name: operator.name.to_owned(),
         dependencies: Some(
             operator.dependencies(topology::is_single_node(cluster)).map(str::to_owned).collect(),
         ),
-        requirements: Some(HostTypeHardwareRequirementsWrapper {
-            master: Some(role(master)),
-            worker: Some(role(worker)),
-        }),
+        requirements: Some(operator.behaviour.preflight(Planned::of(cluster), policy).listed()),
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::view::{ClusterView, HostView};
 use crate::catalogue::feature::rule::Rule;
 use crate::model::outcome::Outcome;
+use crate::model::topology;
 use crate::policy;
 
 /// An operator that its own subscription brings into a cluster.
@@ -18,7 +19,7 @@ pub struct Operator {
     /// Its name in the texts of refusals.
     pub full_name: &'static str,
     pub namespace: &'static str,
-    /// Name of its subscription, but for old versions ([`Self::subscription`]).
+    /// Name of its subscription, unless it differs for a cluster ([`Self::subscribed`]).
     pub(super) subscription: &'static str,
     /// How long it may take to be there.
     pub timeout_seconds: i64,
@@ -43,9 +44,12 @@ impl Operator {
         self.rule.id
     }
 
-    /// Name of its subscription.
-    pub fn subscription(&self, version: &str) -> &'static str {
-        self.behaviour.old_name(version).unwrap_or(self.subscription)
+    /// How a cluster of a version subscribes to it.
+    pub fn subscribed(&self, version: &str, policy: &policy::Operators) -> Subscribed {
+        let mut subscribed =
+            Subscribed { name: self.subscription, namespace: self.namespace, package: self.package };
+        self.behaviour.adapt(&mut subscribed, version, policy);
+        subscribed
     }
 
     /// Names of the operators that it needs.
@@ -58,6 +62,15 @@ impl Operator {
     pub fn all_dependencies(&self) -> impl Iterator<Item = &'static str> {
         self.dependencies(true)
     }
+}
+
+/// How an operator is subscribed to in one cluster.
+#[derive(Clone, Copy, Debug)]
+pub struct Subscribed {
+    /// Name of the subscription.
+    pub name: &'static str,
+    pub namespace: &'static str,
+    pub(super) package: Package,
 }
 
 /// The bundle that an operator is part of.
@@ -108,6 +121,7 @@ impl Package {
 
 pub(super) const REDHAT: &str = "redhat-operators";
 pub(super) const CERTIFIED: &str = "certified-operators";
+pub(super) const COMMUNITY: &str = "community-operators";
 
 /// The object of an operator's namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,21 +138,27 @@ pub(super) struct Group {
     pub scope: Scope,
     /// Whether it names the strategy for updates, which is the default one.
     pub says_strategy: bool,
+    /// Annotation that says which kinds of objects are served; empty: OLM says it.
+    pub provided_apis: &'static str,
 }
 
 impl Group {
     /// The operator looks after its own namespace.
     pub(super) const fn own(name: &'static str) -> Self {
-        Self { name, scope: Scope::Own, says_strategy: false }
+        Self { name, scope: Scope::Own, says_strategy: false, provided_apis: "" }
     }
 
     /// The operator looks after all namespaces.
     pub(super) const fn all(name: &'static str) -> Self {
-        Self { name, scope: Scope::All, says_strategy: false }
+        Self { name, scope: Scope::All, says_strategy: false, provided_apis: "" }
     }
 
     pub(super) const fn saying_strategy(self) -> Self {
         Self { says_strategy: true, ..self }
+    }
+
+    pub(super) const fn providing(self, provided_apis: &'static str) -> Self {
+        Self { provided_apis, ..self }
     }
 }
 
@@ -169,6 +189,19 @@ impl FileNames {
     }
 }
 
+/// The cluster that hosts are looked for, as far as it matters to operators.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Planned<'a> {
+    pub version: &'a str,
+    pub single_node: bool,
+}
+
+impl<'a> Planned<'a> {
+    pub fn of(cluster: &'a Cluster) -> Self {
+        Self { version: &cluster.openshift_version, single_node: topology::is_single_node(cluster) }
+    }
+}
+
 /// What an operator asks and brings; unless it says so, nothing.
 pub(crate) trait Behaviour: Sync {
     /// What it takes of a host that is there.
@@ -177,7 +210,7 @@ pub(crate) trait Behaviour: Sync {
     }
 
     /// What it would take of hosts that are not there yet.
-    fn preflight(&self, _cluster: &Cluster, _policy: &policy::Operators) -> Preflight {
+    fn preflight(&self, _planned: Planned<'_>, _policy: &policy::Operators) -> Preflight {
         Preflight::default()
     }
 
@@ -202,10 +235,8 @@ pub(crate) trait Behaviour: Sync {
         Vec::new()
     }
 
-    /// Name of its subscription and package in an old version; `None` in others.
-    fn old_name(&self, _version: &str) -> Option<&'static str> {
-        None
-    }
+    /// Changes what differs in how clusters of some versions subscribe to it, or by the policy.
+    fn adapt(&self, _subscribed: &mut Subscribed, _version: &str, _policy: &policy::Operators) {}
 }
 
 /// An operator that asks for nothing and brings nothing but its subscription.

@@ -8,10 +8,12 @@
 pub mod bundle;
 mod checks;
 mod definition;
+mod description;
 mod disks;
 mod gpu;
 mod olm;
 pub mod selection;
+mod setup;
 pub mod subscription;
 mod view;
 
@@ -19,7 +21,7 @@ use assisted_wire::cluster::Cluster;
 use assisted_wire::operator::OperatorType;
 
 pub use self::definition::Operator;
-pub(crate) use self::definition::{Behaviour, OperatorRequirements, Preflight, RolePreflight};
+pub(crate) use self::definition::{Behaviour, OperatorRequirements, Planned};
 pub(crate) use self::olm::openshift_ai::gpu_support;
 pub use self::view::ClusterView;
 pub(crate) use self::view::HostView;
@@ -89,12 +91,17 @@ pub(crate) fn is_selected(cluster: &Cluster, name: &str) -> bool {
     operators.any(|each| each.operator_type == Some(OperatorType::Olm) && each.name == name)
 }
 
+/// What an operator takes of a host, if the host's cluster has it.
+pub(crate) fn requirement(operator: &Operator, host: &HostView<'_>) -> OperatorRequirements {
+    operator.behaviour.requirements(host)
+}
+
 /// What each operator of the host's cluster takes of the host.
 pub(crate) fn requirements<'a>(
     host: &'a HostView<'a>,
 ) -> impl Iterator<Item = (&'static Operator, OperatorRequirements)> + 'a {
     let selected = OPERATORS.iter().filter(|operator| is_selected(host.cluster, operator.name));
-    selected.map(|operator| (operator, operator.behaviour.requirements(host)))
+    selected.map(|operator| (operator, requirement(operator, host)))
 }
 
 #[cfg(test)]

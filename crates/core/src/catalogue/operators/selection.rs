@@ -6,10 +6,12 @@ use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::id::ClusterId;
 use assisted_wire::operator::{BundleCreateParams, MonitoredOperator, OperatorCreateParams, OperatorType};
 use assisted_wire::time::DateTime;
+use serde_json::{Map, Value};
 
 use super::{BUILTIN_TIMEOUT_SECONDS, bundle, find};
 use crate::catalogue::feature::rule::Target;
 use crate::model::refusal::Refusal;
+use crate::policy;
 
 /// The cluster that operators are selected for.
 #[derive(Clone, Copy, Debug)]
@@ -18,16 +20,18 @@ pub struct Selecting<'a> {
     pub version: &'a str,
     pub architecture: CpuArchitecture,
     pub single_node: bool,
+    pub policy: &'a policy::Operators,
 }
 
 impl<'a> Selecting<'a> {
     /// A cluster as it is.
-    pub fn of(cluster: &'a Cluster) -> Self {
+    pub fn of(cluster: &'a Cluster, policy: &'a policy::Operators) -> Self {
         Self {
             cluster_id: cluster.id,
             version: &cluster.openshift_version,
             architecture: cluster.cpu_architecture.unwrap_or(CpuArchitecture::X8664),
             single_node: cluster.control_plane_count == 1,
+            policy,
         }
     }
 }
@@ -77,12 +81,27 @@ pub fn select(
     }
     for params in operators {
         let row = find_or_add(cluster, &mut selected, &params.name)?;
+        check_properties(&params.name, &params.properties)?;
         row.properties.clone_from(&params.properties);
         row.source_bundles = None;
     }
     add_dependencies(cluster, &mut selected)?;
     check(cluster, &selected)?;
     Ok(selected)
+}
+
+/// No operator has properties (operators §2.1), so that none can be given: an empty text and an empty object say the same.
+fn check_properties(operator: &str, properties: &str) -> Result<(), Refusal> {
+    if properties.trim().is_empty() {
+        return Ok(());
+    }
+    let Ok(given) = serde_json::from_str::<Option<Map<String, Value>>>(properties) else {
+        return Err(Refusal::invalid(format!("properties of operator {operator} are not a JSON object")));
+    };
+    match given.unwrap_or_default().keys().next() {
+        Some(name) => Err(Refusal::invalid(format!("operator {operator} has no property '{name}'"))),
+        None => Ok(()),
+    }
 }
 
 fn find_or_add<'s>(
@@ -94,11 +113,12 @@ fn find_or_add<'s>(
     let index = match selected.iter().position(|row| row.name == operator.name) {
         Some(index) => index,
         None => {
+            let subscribed = operator.subscribed(cluster.version, cluster.policy);
             selected.push(MonitoredOperator {
                 cluster_id: Some(cluster.cluster_id),
                 name: operator.name.to_owned(),
-                namespace: operator.namespace.to_owned(),
-                subscription_name: operator.subscription(cluster.version).to_owned(),
+                namespace: subscribed.namespace.to_owned(),
+                subscription_name: subscribed.name.to_owned(),
                 operator_type: Some(OperatorType::Olm),
                 timeout_seconds: operator.timeout_seconds,
                 status_updated_at: DateTime::ZERO,
@@ -136,7 +156,7 @@ fn check(cluster: Selecting<'_>, selected: &[MonitoredOperator]) -> Result<(), R
         }
         if !cluster.single_node {
             return Err(Refusal::invalid(
-                "Logical Volume Manager is only supported for highly available openshift with version 4.15 or above",
+                "Logical Volume Manager is only supported for highly available openshift with version 4.15.0 or above",
             ));
         }
     }
@@ -178,7 +198,11 @@ pub fn bundles_of(operators: &[MonitoredOperator]) -> Vec<BundleCreateParams> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
+
+    static POLICY: LazyLock<policy::Operators> = LazyLock::new(policy::Operators::default);
 
     fn cluster(version: &str) -> Selecting<'_> {
         Selecting {
@@ -186,6 +210,7 @@ mod tests {
             version,
             architecture: CpuArchitecture::X8664,
             single_node: false,
+            policy: &POLICY,
         }
     }
 
@@ -244,6 +269,37 @@ mod tests {
     }
 
     #[test]
+    fn operators_have_no_properties() {
+        let with = |properties: &str| {
+            let params = OperatorCreateParams { name: "odf".to_owned(), properties: properties.to_owned() };
+            select(cluster("4.22.9"), &[params], &[]).map(drop).map_err(|refusal| refusal.reason)
+        };
+        for nothing in ["", " ", "{}", "null"] {
+            assert_eq!(with(nothing), Ok(()), "{nothing:?}");
+        }
+        let refused = |properties, text: &str| assert_eq!(with(properties), Err(text.to_owned()));
+        refused(r#"{"size": 3}"#, "operator odf has no property 'size'");
+        refused("[]", "properties of operator odf are not a JSON object");
+        refused("size=3", "properties of operator odf are not a JSON object");
+    }
+
+    #[test]
+    fn subscriptions_depend_on_version_and_policy() {
+        let row = |cluster: Selecting<'_>, name: &str| {
+            let row = select(cluster, &named(&[name]), &[]).unwrap().swap_remove(0);
+            (row.namespace, row.subscription_name)
+        };
+        let pair = |namespace: &str, name: &str| (namespace.to_owned(), name.to_owned());
+        assert_eq!(row(cluster("4.8.12"), "odf"), pair("openshift-storage", "ocs-operator"));
+        assert_eq!(row(cluster("4.9.0"), "odf"), pair("openshift-storage", "odf-operator"));
+        assert_eq!(row(cluster("4.11.3"), "lvm"), pair("openshift-storage", "odf-lvm-operator"));
+        assert_eq!(row(cluster("4.12.0"), "lvm"), pair("openshift-storage", "lvms-operator"));
+        let community = policy::Operators { cnv_mode: false, ..policy::Operators::default() };
+        let cluster = Selecting { policy: &community, ..cluster("4.22.9") };
+        assert_eq!(row(cluster, "cnv"), pair("kubevirt-hyperconverged", "hco-operatorhub"));
+    }
+
+    #[test]
     fn refusals() {
         let text = |cluster, operators: &[&str], bundles: &[BundleCreateParams]| {
             select(cluster, &named(operators), bundles).unwrap_err().reason
@@ -263,7 +319,7 @@ mod tests {
             ),
             (
                 text(cluster("4.14.0"), &["lvm", "cnv"], &[]),
-                "Logical Volume Manager is only supported for highly available openshift with version 4.15 or above",
+                "Logical Volume Manager is only supported for highly available openshift with version 4.15.0 or above",
             ),
             (
                 text(arm, &["odf"], &[]),

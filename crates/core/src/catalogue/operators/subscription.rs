@@ -7,12 +7,17 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::definition::{Namespace, Operator, Scope};
+use super::definition::{Group, Namespace, Operator, Scope, Subscribed};
 use super::view::ClusterView;
 use super::{find, is_selected};
 
 /// Operators that bring storage, the best first, and the class that others take it by.
 const STORAGE_CLASSES: [(&str, &str); 2] = [("odf", "ocs-storagecluster-cephfs"), ("lvm", "lvms-vg1")];
+
+/// How a cluster subscribes to an operator.
+fn subscribed(operator: &Operator, view: &ClusterView<'_>) -> Subscribed {
+    operator.subscribed(&view.cluster.openshift_version, view.policy())
+}
 
 /// The operators of a cluster, in the order of its list.
 fn selected(view: &ClusterView<'_>) -> Vec<&'static Operator> {
@@ -26,12 +31,13 @@ fn selected(view: &ClusterView<'_>) -> Vec<&'static Operator> {
 pub fn manifests(view: &ClusterView<'_>) -> Vec<(String, Value)> {
     let mut all = Vec::new();
     for operator in selected(view) {
-        let package = &operator.package;
+        let subscribed = subscribed(operator, view);
+        let package = &subscribed.package;
         let file = |end: &str| format!("{}{end}.yaml", package.files);
         let [namespace_file, group_file, subscription_file] = package.file_names.of().map(file);
-        all.extend(package.namespace.map(|kind| (namespace_file, namespace(operator.namespace, kind))));
-        all.extend(package.group.map(|_| (group_file, group(operator))));
-        all.push((subscription_file, subscription(operator, &view.cluster.openshift_version)));
+        all.extend(package.namespace.map(|kind| (namespace_file, namespace(subscribed.namespace, kind))));
+        all.extend(package.group.map(|own| (group_file, group(own, subscribed.namespace))));
+        all.push((subscription_file, subscription(&subscribed)));
         let further = operator.behaviour.manifests(view);
         all.extend(further.into_iter().map(|(end, object)| (file(end), object)));
     }
@@ -47,27 +53,25 @@ fn namespace(name: &str, kind: Namespace) -> Value {
     object
 }
 
-fn group(operator: &Operator) -> Value {
-    let namespace = operator.namespace;
+fn group(group: Group, namespace: &str) -> Value {
     let mut spec = json!({});
-    let name = operator.package.group.map_or("", |group| {
-        if group.scope == Scope::Own {
-            spec["targetNamespaces"] = json!([namespace]);
-        }
-        if group.says_strategy {
-            spec["upgradeStrategy"] = json!("Default");
-        }
-        group.name
-    });
+    if group.scope == Scope::Own {
+        spec["targetNamespaces"] = json!([namespace]);
+    }
+    if group.says_strategy {
+        spec["upgradeStrategy"] = json!("Default");
+    }
+    let mut metadata = json!({"name": group.name, "namespace": namespace});
+    if !group.provided_apis.is_empty() {
+        metadata["annotations"] = json!({"olm.providedAPIs": group.provided_apis});
+    }
     json!({
-        "apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup",
-        "metadata": {"name": name, "namespace": namespace}, "spec": spec,
+        "apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup", "metadata": metadata, "spec": spec,
     })
 }
 
-fn subscription(operator: &Operator, version: &str) -> Value {
-    let package = &operator.package;
-    let name = operator.subscription(version);
+fn subscription(subscribed: &Subscribed) -> Value {
+    let Subscribed { name, namespace, package } = subscribed;
     let mut spec = json!({
         "name": if package.name.is_empty() { name } else { package.name },
         "source": package.source, "sourceNamespace": "openshift-marketplace",
@@ -80,7 +84,7 @@ fn subscription(operator: &Operator, version: &str) -> Value {
     }
     json!({
         "apiVersion": "operators.coreos.com/v1alpha1", "kind": "Subscription",
-        "metadata": {"name": name, "namespace": operator.namespace}, "spec": spec,
+        "metadata": {"name": name, "namespace": namespace}, "spec": spec,
     })
 }
 
@@ -149,10 +153,8 @@ pub fn objects_in_cluster(view: &ClusterView<'_>) -> BTreeMap<String, String> {
     }
     for (operator, manifests) in names {
         let Some(operator) = find(operator) else { continue };
-        let subscription = operator.subscription(&view.cluster.openshift_version);
-        let metadata = json!({
-            "namespace": operator.namespace, "subscriptionName": subscription, "manifests": manifests,
-        });
+        let Subscribed { name, namespace, .. } = subscribed(operator, view);
+        let metadata = json!({"namespace": namespace, "subscriptionName": name, "manifests": manifests});
         files.insert(format!("{}.metadata.yaml", operator.name), metadata.to_string());
     }
     files

@@ -20,7 +20,7 @@ use super::ids::Category::{self, Configuration, HostsData, Network, Operators};
 use super::operator;
 use super::results::Results;
 use super::scope::Scope;
-use crate::catalogue::operators::{ClusterView, OPERATORS};
+use crate::catalogue::operators::{ClusterView, OPERATORS, Operator};
 use crate::model::facts::Facts;
 use crate::model::outcome::{Outcome, Status};
 use crate::model::topology;
@@ -118,15 +118,33 @@ pub fn evaluate_in(scope: &Scope<'_>) -> Results<Id> {
         let outcome = if disabled { Outcome::disabled() } else { (check.run)(&view) };
         results.push(check.id, check.category, outcome, false, &scope.ignored_cluster);
     }
-    let view = ClusterView { cluster, facts: scope.facts };
-    for each in OPERATORS {
-        let outcome = operator::of_cluster(each, &view);
-        results.push(each.cluster, Operators, outcome, false, &scope.ignored_cluster);
-    }
+    run_operators(scope, cluster, OPERATORS, &mut results);
     let outcome = operator::of_gpu_support(cluster);
     let id = OpenshiftAiGpuRequirementsSatisfied;
     results.push(id, Operators, outcome, false, &scope.ignored_cluster);
     results
+}
+
+/// Runs the validation of a cluster by an operator; nothing is evaluated without a cluster.
+pub fn evaluate_operator(scope: &Scope<'_>, operator: &Operator) -> Results<Id> {
+    let mut results = Results::default();
+    if let Some(cluster) = scope.cluster() {
+        run_operators(scope, cluster, [operator], &mut results);
+    }
+    results
+}
+
+fn run_operators<'o>(
+    scope: &Scope<'_>,
+    cluster: &Cluster,
+    operators: impl IntoIterator<Item = &'o Operator>,
+    results: &mut Results<Id>,
+) {
+    let view = ClusterView { cluster, facts: scope.facts };
+    for each in operators {
+        let outcome = operator::of_cluster(each, &view);
+        results.push(each.cluster, Operators, outcome, false, &scope.ignored_cluster);
+    }
 }
 
 fn is_evaluated(status: ClusterStatus) -> bool {

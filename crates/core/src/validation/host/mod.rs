@@ -147,6 +147,23 @@ pub fn evaluate_in(scope: &Scope<'_>, host: &HostFacts) -> Result<Results<Id>, E
     Ok(results)
 }
 
+/// Runs the validations of a host that depend on an operator: its own, and those of cores and memory in all.
+///
+/// # Errors
+///
+/// As [`evaluate`].
+pub fn evaluate_operator(
+    scope: &Scope<'_>,
+    host: &HostFacts,
+    operator: &Operator,
+) -> Result<Results<Id>, EvaluationError> {
+    let view = View::new(scope, SelectionInput::of(scope.facts, host))?;
+    let mut results = Results::default();
+    view.run_resources(&mut results);
+    view.run_operators([operator], &mut results);
+    Ok(results)
+}
+
 /// Whether a host has what a role takes, if it played it (state-machines §4.13); what operators check apart.
 pub fn fits_role(scope: &Scope<'_>, host: &HostFacts, role: HostRole) -> bool {
     fits(scope, host, role, &[])
@@ -171,9 +188,7 @@ fn fits(scope: &Scope<'_>, host: &HostFacts, role: HostRole, of_operators: &[Id]
     };
     let Ok(view) = View::new(scope, SelectionInput::trying(scope.facts, host, role)) else { return false };
     let mut results = Results::default();
-    for check in CHECKS.iter().filter(|check| matches!(check.id, HasCpuCoresForRole | HasMemoryForRole)) {
-        view.run(check, &mut results);
-    }
+    view.run_resources(&mut results);
     view.run_operators(OPERATORS.iter().filter(|each| of_operators.contains(&each.host)), &mut results);
     may && results.all(&[HasCpuCoresForRole, HasMemoryForRole])
         && (scope.cluster().is_none() || results.all(of_operators))
@@ -199,6 +214,13 @@ impl View<'_> {
         let disabled = self.scope.disabled_host.contains(&check.id);
         let outcome = if disabled { Outcome::disabled() } else { (check.run)(self) };
         results.push(check.id, check.category, outcome, omitted, &self.scope.ignored_host);
+    }
+
+    /// Cores and memory, which operators take of too.
+    fn run_resources(&self, results: &mut Results<Id>) {
+        for check in CHECKS.iter().filter(|check| matches!(check.id, HasCpuCoresForRole | HasMemoryForRole)) {
+            self.run(check, results);
+        }
     }
 
     /// Nobody asks what operators need of a host of a pool.

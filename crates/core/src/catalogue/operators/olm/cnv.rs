@@ -1,7 +1,6 @@
 //! Virtualization: virtual machines beside containers.
 
 use assisted_base::version::{Base, Version};
-use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::CpuArchitecture as Cpu;
 use assisted_wire::host::HostRole;
 use assisted_wire::inventory::{DriveType, Inventory};
@@ -12,8 +11,8 @@ use serde_json::{Value, json};
 use crate::catalogue::feature::rule::{Not, Rule};
 use crate::catalogue::operators::checks::{architecture, lacking, machine_config, resources, too_small};
 use crate::catalogue::operators::definition::{
-    Behaviour, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, Preflight,
-    RolePreflight, operator,
+    Behaviour, COMMUNITY, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, Planned,
+    Preflight, RolePreflight, Subscribed, operator,
 };
 use crate::catalogue::operators::view::{ClusterView, HostView};
 use crate::model::outcome::Outcome;
@@ -21,6 +20,8 @@ use crate::model::{disk, topology};
 use crate::policy;
 
 const NAMESPACE: &str = "openshift-cnv";
+/// The namespace of the community's operator.
+const COMMUNITY_NAMESPACE: &str = "kubevirt-hyperconverged";
 
 operator! {
     "cnv", CnvRequirementsSatisfied, "OpenShift Virtualization";
@@ -56,10 +57,10 @@ const GB: i64 = 1_000_000_000;
 const MIB_PER_DEVICE: i64 = 1024;
 
 /// Whether a single node brings storage of its own: its version must be in a window, of which beta versions count as such.
-fn has_hostpath(cluster: &Cluster, policy: &policy::Operators) -> bool {
-    let in_window = Version::parse(&cluster.openshift_version)
+fn has_hostpath(planned: Planned<'_>, policy: &policy::Operators) -> bool {
+    let in_window = Version::parse(planned.version)
         .is_some_and(|version| version.base >= Base(4, 10) && version.base < Base(4, 12));
-    topology::is_single_node(cluster) && policy.cnv_sno_install_hpp && in_window
+    planned.single_node && policy.cnv_sno_install_hpp && in_window
 }
 
 /// Devices of a machine that can be handed to virtual machines.
@@ -79,10 +80,10 @@ fn devices(inventory: &Inventory, policy: &policy::Operators) -> i64 {
     i64::try_from(gpus.count() + nics.count()).unwrap_or(i64::MAX)
 }
 
-fn base(cluster: &Cluster, role: HostRole) -> OperatorRequirements {
+fn base(single_node: bool, role: HostRole) -> OperatorRequirements {
     match role {
         HostRole::Arbiter => OperatorRequirements::default(),
-        _ if topology::is_single_node(cluster) => OperatorRequirements::new(6, 510),
+        _ if single_node => OperatorRequirements::new(6, 510),
         HostRole::Master | HostRole::Bootstrap => OperatorRequirements::new(4, 150),
         HostRole::Worker | HostRole::AutoAssign => OperatorRequirements::new(2, 360),
     }
@@ -90,7 +91,7 @@ fn base(cluster: &Cluster, role: HostRole) -> OperatorRequirements {
 
 impl Behaviour for Cnv {
     fn requirements(&self, host: &HostView<'_>) -> OperatorRequirements {
-        let base = base(host.cluster, host.role);
+        let base = base(topology::is_single_node(host.cluster), host.role);
         let of_devices = match host.role {
             HostRole::Worker | HostRole::AutoAssign => true,
             HostRole::Master | HostRole::Bootstrap => topology::is_single_node(host.cluster),
@@ -104,7 +105,7 @@ impl Behaviour for Cnv {
         }
     }
 
-    fn preflight(&self, cluster: &Cluster, policy: &policy::Operators) -> Preflight {
+    fn preflight(&self, planned: Planned<'_>, policy: &policy::Operators) -> Preflight {
         let of = |role| {
             let mut role = RolePreflight::new(
                 role,
@@ -114,13 +115,13 @@ impl Behaviour for Cnv {
                     "CPU has virtualization flag (vmx or svm)",
                 ],
             );
-            if has_hostpath(cluster, policy) {
+            if has_hostpath(planned, policy) {
                 let size = policy.cnv_sno_pool_size_request_hpp_gib;
                 role.qualitative.push(format!("Additional disk with {size} Gi"));
             }
             role
         };
-        let master = of(base(cluster, HostRole::Master));
+        let master = of(base(planned.single_node, HostRole::Master));
         Preflight { master, worker: of(OperatorRequirements::new(2, 360)) }
     }
 
@@ -137,7 +138,7 @@ impl Behaviour for Cnv {
                 .required("vmx or svm")
                 .remedy("Enable virtualization in the machine's firmware.");
         }
-        if has_hostpath(host.cluster, host.policy()) {
+        if has_hostpath(Planned::of(host.cluster), host.policy()) {
             let gib = host.policy().cnv_sno_pool_size_request_hpp_gib;
             let least = gib.saturating_mul(GIB);
             let chosen = disk::chosen(&host.host.record.host);
@@ -172,13 +173,21 @@ impl Behaviour for Cnv {
         architecture(view, &OPERATOR).unwrap_or_else(|| Outcome::success(""))
     }
 
+    fn adapt(&self, subscribed: &mut Subscribed, _: &str, policy: &policy::Operators) {
+        if !policy.cnv_mode {
+            subscribed.namespace = COMMUNITY_NAMESPACE;
+            subscribed.package.name = "community-kubevirt-hyperconverged";
+            subscribed.package.source = COMMUNITY;
+        }
+    }
+
     fn manifests(&self, view: &ClusterView<'_>) -> Vec<(&'static str, Value)> {
         let spec = json!({"kernelArguments": ["schedstats=enable"]});
         let mut all = vec![
             ("workers_schedstats", machine_config("50-workers-enable-schedstats", "worker", &spec)),
             ("masters_schedstats", machine_config("50-masters-enable-schedstats", "master", &spec)),
         ];
-        if has_hostpath(view.cluster, view.policy()) {
+        if has_hostpath(Planned::of(view.cluster), view.policy()) {
             all.push((
                 "hpp_sc",
                 json!({
@@ -196,12 +205,13 @@ impl Behaviour for Cnv {
     }
 
     fn objects(&self, view: &ClusterView<'_>) -> Vec<Value> {
+        let namespace = if view.policy().cnv_mode { NAMESPACE } else { COMMUNITY_NAMESPACE };
         let mut all = vec![json!({
             "apiVersion": "hco.kubevirt.io/v1beta1", "kind": "HyperConverged",
-            "metadata": {"name": "kubevirt-hyperconverged", "namespace": NAMESPACE},
+            "metadata": {"name": "kubevirt-hyperconverged", "namespace": namespace},
             "spec": {"BareMetalPlatform": true},
         })];
-        if has_hostpath(view.cluster, view.policy()) {
+        if has_hostpath(Planned::of(view.cluster), view.policy()) {
             let size = format!("{}Gi", view.policy().cnv_sno_pool_size_request_hpp_gib);
             all.push(json!({
                 "apiVersion": "hostpathprovisioner.kubevirt.io/v1beta1", "kind": "HostPathProvisioner",

@@ -19,7 +19,7 @@ operator! {
     rule: Rule { architectures: &[Cpu::Arm64], ..Rule::new(Id::Lso, "Local Storage Operator") },
     package: Package {
         namespace: Some(Namespace::Monitored),
-        group: Some(Group::own("local-storage")),
+        group: Some(Group::own("local-storage").providing("LocalVolume.v1.local.storage.openshift.io")),
         files: "50_openshift-lso_",
         file_names: FileNames::Short,
         ..Package::NONE

@@ -1,7 +1,6 @@
 //! The logical volume manager: storage out of disks of the node itself (validations §8.3).
 
 use assisted_base::version::{Base, at_least, below};
-use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::CpuArchitecture as Cpu;
 use assisted_wire::host::HostRole;
 use assisted_wire::platform::PlatformType as Platform;
@@ -11,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::catalogue::feature::rule::{Not, Rule};
 use crate::catalogue::operators::definition::{
-    Behaviour, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, Preflight,
-    RolePreflight, operator,
+    Behaviour, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, Planned, Preflight,
+    RolePreflight, Subscribed, operator,
 };
 use crate::catalogue::operators::disks::{Candidates, engine_gb};
 use crate::catalogue::operators::view::{ClusterView, HostView};
@@ -54,11 +53,15 @@ impl Behaviour for Lvm {
             HostRole::Master | HostRole::Bootstrap => host.masters_schedulable_forced(),
             HostRole::Worker | HostRole::AutoAssign => true,
         };
-        if stores { extra(host.cluster, host.policy()) } else { OperatorRequirements::default() }
+        if stores {
+            extra(&host.cluster.openshift_version, host.policy())
+        } else {
+            OperatorRequirements::default()
+        }
     }
 
-    fn preflight(&self, cluster: &Cluster, policy: &policy::Operators) -> Preflight {
-        let extra = extra(cluster, policy);
+    fn preflight(&self, planned: Planned<'_>, policy: &policy::Operators) -> Preflight {
+        let extra = extra(planned.version, policy);
         Preflight::of_both(RolePreflight::new(
             extra,
             &[
@@ -142,14 +145,16 @@ impl Behaviour for Lvm {
         })]
     }
 
-    fn old_name(&self, version: &str) -> Option<&'static str> {
-        below(version, 4, 12).then_some("odf-lvm-operator")
+    fn adapt(&self, subscribed: &mut Subscribed, version: &str, _: &policy::Operators) {
+        if below(version, 4, 12) {
+            subscribed.name = "odf-lvm-operator";
+        }
     }
 }
 
 /// What it takes of each host that it stores on: newer ones need less memory, and one setting overrides all.
-fn extra(cluster: &Cluster, policy: &policy::Operators) -> OperatorRequirements {
-    let by_version = match cluster.openshift_version.as_str() {
+fn extra(version: &str, policy: &policy::Operators) -> OperatorRequirements {
+    let by_version = match version {
         version if at_least(version, 4, 16) => 100,
         version if at_least(version, 4, 13) => 400,
         _ => 1200,

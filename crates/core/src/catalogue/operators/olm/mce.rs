@@ -1,7 +1,6 @@
 //! The multicluster engine: clusters that install and manage others.
 
 use assisted_base::version::{Base, Version};
-use assisted_wire::cluster::Cluster;
 use assisted_wire::host::HostRole;
 use assisted_wire::platform::PlatformType as Platform;
 use assisted_wire::support_level::FeatureSupportLevelId as Id;
@@ -11,7 +10,8 @@ use serde_json::{Value, json};
 use crate::catalogue::feature::rule::{Not, Rule};
 use crate::catalogue::operators::checks::{has_resources, too_old};
 use crate::catalogue::operators::definition::{
-    Behaviour, FileNames, Group, Namespace, OperatorRequirements, Package, Preflight, RolePreflight, operator,
+    Behaviour, FileNames, Group, Namespace, OperatorRequirements, Package, Planned, Preflight, RolePreflight,
+    operator,
 };
 use crate::catalogue::operators::view::{ClusterView, HostView};
 use crate::model::outcome::Outcome;
@@ -52,7 +52,7 @@ impl Behaviour for Mce {
         }
     }
 
-    fn preflight(&self, _: &Cluster, _: &policy::Operators) -> Preflight {
+    fn preflight(&self, _: Planned<'_>, _: &policy::Operators) -> Preflight {
         // Told so of a single node, too, whatever is then required of its host (operators §1, trap 19).
         Preflight::of_both(RolePreflight::new(OperatorRequirements::with_gib(4, 16), &[]))
     }

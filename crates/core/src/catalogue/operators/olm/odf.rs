@@ -1,7 +1,6 @@
 //! Data foundation: storage spread over disks of at least three nodes (validations §8.3).
 
-use assisted_base::version::{Base, Version};
-use assisted_wire::cluster::Cluster;
+use assisted_base::version::{Base, base, below};
 use assisted_wire::cluster_params::CpuArchitecture as Cpu;
 use assisted_wire::host::HostRole;
 use assisted_wire::support_level::FeatureSupportLevelId as Id;
@@ -9,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::catalogue::feature::rule::{Not, Rule};
 use crate::catalogue::operators::definition::{
-    Behaviour, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, Preflight,
-    RolePreflight, operator,
+    Behaviour, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, Planned, Preflight,
+    RolePreflight, Subscribed, operator,
 };
 use crate::catalogue::operators::disks::{Candidates, engine_gb};
 use crate::catalogue::operators::view::{ClusterView, HostView, RoleCount};
@@ -61,7 +60,7 @@ impl Mode {
         let enough = auto_assign == 0 && masters + arbiters >= policy.odf_num_minimum_host;
         if workers == 0 && (three || enough) {
             Some(Self::Compact)
-        } else if (masters >= 3 || (masters >= 2 && arbiters > 0)) && workers >= 3 {
+        } else if (masters >= 3 || (masters >= 2 && arbiters > 0)) && workers >= policy.odf_num_minimum_host {
             Some(Self::Standard)
         } else {
             None
@@ -125,7 +124,7 @@ impl Behaviour for Odf {
         }
     }
 
-    fn preflight(&self, _: &Cluster, policy: &policy::Operators) -> Preflight {
+    fn preflight(&self, _: Planned<'_>, policy: &policy::Operators) -> Preflight {
         let hosts = policy.odf_num_minimum_host;
         let master = RolePreflight::new(
             Mode::Compact.base(policy),
@@ -223,10 +222,18 @@ impl Behaviour for Odf {
             .measured(measured)
     }
 
+    fn adapt(&self, subscribed: &mut Subscribed, version: &str, _: &policy::Operators) {
+        if is_container_storage(version) {
+            subscribed.name = "ocs-operator";
+            subscribed.package.channel = Some("stable-4.8");
+            subscribed.package.files = "50_openshift-ocs_";
+        }
+    }
+
     fn objects(&self, view: &ClusterView<'_>) -> Vec<Value> {
         let mut all = Vec::new();
-        // A beta version has what its release has; the replaced service leaves it out then (operators §1, trap 9).
-        if Version::parse(&view.cluster.openshift_version).is_some_and(|version| version.base < Base(4, 19)) {
+        let version = &view.cluster.openshift_version;
+        if below(version, 4, 19) && !is_container_storage(version) {
             all.push(json!({
                 "apiVersion": "odf.openshift.io/v1alpha1", "kind": "StorageSystem",
                 "metadata": {"name": "ocs-storagecluster-storagesystem", "namespace": NAMESPACE},
@@ -239,6 +246,12 @@ impl Behaviour for Odf {
         all.push(storage_cluster(view));
         all
     }
+}
+
+/// Whether the version has the operator's predecessor. A beta version has what its release has; the replaced service gives
+/// it what other versions have (operators §1, trap 9).
+fn is_container_storage(version: &str) -> bool {
+    base(version) == Some(Base(4, 8))
 }
 
 /// Disks of all hosts that it runs on.

@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 use crate::catalogue::feature::rule::{Not, Rule};
 use crate::catalogue::operators::checks::{resources, too_small};
 use crate::catalogue::operators::definition::{
-    Behaviour, Group, Membership, Namespace, OperatorRequirements, Package, Preflight, RolePreflight,
-    operator,
+    Behaviour, Group, Membership, Namespace, OperatorRequirements, Package, Planned, Preflight,
+    RolePreflight, operator,
 };
 use crate::catalogue::operators::is_selected;
+use crate::catalogue::operators::setup::Setup;
 use crate::catalogue::operators::view::{ClusterView, HostView};
 use crate::model::outcome::Outcome;
 use crate::model::topology;
@@ -69,7 +70,7 @@ impl Behaviour for OpenshiftAi {
         if host.role == HostRole::Worker { extra(host.policy()) } else { OperatorRequirements::default() }
     }
 
-    fn preflight(&self, _: &Cluster, policy: &policy::Operators) -> Preflight {
+    fn preflight(&self, _: Planned<'_>, policy: &policy::Operators) -> Preflight {
         Preflight { worker: RolePreflight::new(extra(policy), &[]), ..Preflight::default() }
     }
 
@@ -108,6 +109,25 @@ impl Behaviour for OpenshiftAi {
         .measured(format!("{workers} workers"))
         .required(format!("{least} workers"))
         .remedy("Add machines as workers, or install without this operator.")
+    }
+
+    /// The storage that one of the operators brings becomes the default.
+    fn manifests(&self, view: &ClusterView<'_>) -> Vec<(&'static str, Value)> {
+        let (operator, class) = if topology::is_single_node(view.cluster) {
+            ("lvm", "lvms-vg1")
+        } else {
+            ("odf", "ocs-storagecluster-ceph-rbd")
+        };
+        if !is_selected(view.cluster, operator) {
+            return Vec::new();
+        }
+        let setup = Setup {
+            operator: OPERATOR.name,
+            namespace: OPERATOR.namespace,
+            rules: &[("storage.k8s.io", &["storageclasses"], &["get", "list", "patch", "update", "watch"])],
+            script: format!("class={class}\n{}", include_str!("openshift-ai-setup.sh")),
+        };
+        setup.objects(view)
     }
 
     fn objects(&self, view: &ClusterView<'_>) -> Vec<Value> {

@@ -1,7 +1,6 @@
 //! Sandboxed containers: containers in virtual machines of their own.
 
 use assisted_base::version::Base;
-use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::CpuArchitecture as Cpu;
 use assisted_wire::host::HostRole;
 use assisted_wire::platform::PlatformType as Platform;
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 use crate::catalogue::feature::rule::{Not, Rule};
 use crate::catalogue::operators::checks::{architecture_and_version, has_resources};
 use crate::catalogue::operators::definition::{
-    Behaviour, FileNames, Group, Namespace, OperatorRequirements, Package, Preflight, operator,
+    Behaviour, FileNames, Group, Namespace, OperatorRequirements, Package, Planned, Preflight, operator,
 };
 use crate::catalogue::operators::view::{ClusterView, HostView};
 use crate::model::outcome::Outcome;
@@ -54,7 +53,7 @@ impl Behaviour for Osc {
         if host.role == HostRole::Arbiter { OperatorRequirements::default() } else { extra(host.policy()) }
     }
 
-    fn preflight(&self, _: &Cluster, policy: &policy::Operators) -> Preflight {
+    fn preflight(&self, _: Planned<'_>, policy: &policy::Operators) -> Preflight {
         Preflight::of_resources(extra(policy))
     }
 

@@ -203,3 +203,26 @@ fn storage_decides_on_control_plane_nodes() {
     let four = four.with_inventory(&strong.clone().disks(vec![ssd(25)]));
     assert!(fits_role_and_operators(&Scope::new(&four), &four.hosts[0], Master));
 }
+
+#[test]
+fn a_machine_is_no_master_beside_operators_that_need_more() {
+    let machine = |cores: i64| {
+        let flags = Some(vec!["vmx".to_owned()]);
+        inventory().cores(cores).with(|inventory| inventory.cpu.as_mut().unwrap().flags = flags)
+    };
+    // The first two are the weakest, and so the first to be tried as masters.
+    let suggested = |operators: &[&str]| {
+        let mut facts = facts(5).with_operators(operators).with_roles(&[AutoAssign; 5]);
+        for (n, host) in facts.hosts.iter_mut().enumerate() {
+            host.inventory = Some(Arc::new(machine(if n < 2 { 4 } else { 12 }).build()));
+        }
+        let changes = crate::decide::refresh::refresh(&facts).hosts;
+        changes
+            .iter()
+            .map(|change| change.record.as_ref().unwrap().host.suggested_role.unwrap())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(suggested(&[]), [Master, Master, Master, Worker, Worker]);
+    assert_eq!(suggested(&["cnv"]), [Worker, Worker, Master, Master, Master]);
+    assert_eq!(suggested(&["mce"]), [Worker, Worker, Master, Master, Master]);
+}
