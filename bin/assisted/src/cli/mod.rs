@@ -11,6 +11,7 @@ mod host;
 mod infra_env;
 mod iso;
 mod login;
+mod operator;
 mod render;
 mod token;
 mod user;
@@ -38,6 +39,9 @@ pub enum Command {
     /// Events: what happened
     #[command(subcommand)]
     Event(event::Command),
+    /// Operators that can be installed with a cluster: list, show what each needs and what it would mean for a cluster
+    #[command(subcommand)]
+    Operator(operator::Command),
     /// The service's own work: show, release what was set aside
     #[command(subcommand)]
     Admin(admin::Command),
@@ -63,6 +67,7 @@ impl Command {
             Self::Iso(command) => Box::pin(command.run(&context)).await,
             Self::Host(command) => Box::pin(command.run(&context)).await,
             Self::Event(command) => command.run(&context).await,
+            Self::Operator(command) => command.run(&context).await,
             Self::Admin(command) => command.run(&context).await,
             Self::Login(command) => command.run(&context).await,
             Self::Logout => login::logout(&context).await,

@@ -47,6 +47,35 @@ fn work_is_shown_and_what_is_set_aside_is_released() {
 }
 
 #[test]
+fn operators_are_shown_with_what_they_would_mean() {
+    let service = Service::start();
+    let listed = text(&service.cli(&["operator", "list"]).stdout);
+    assert!(listed.starts_with("NAME") && listed.contains("\nodf "), "{listed}");
+    let shown = service.json(&["operator", "show", "odf"]);
+    assert_eq!(shown["description"]["dependencies"], serde_json::json!(["lso"]));
+    assert!(shown.get("assessment").is_none());
+    let create = [
+        "cluster",
+        "create",
+        "demo",
+        "--base-domain",
+        "example.com",
+        "--pull-secret-file",
+        "pull-secret.json",
+    ];
+    service.id(&create);
+    let of_cluster = text(&service.cli(&["operator", "show", "odf", "--cluster", "demo"]).stdout);
+    assert!(of_cluster.contains("dedicated worker nodes"), "{of_cluster}");
+    assert!(of_cluster.contains("The cluster has no hosts yet."), "{of_cluster}");
+    let all = service.json(&["operator", "list", "--cluster", "demo"]);
+    let odf = all.as_array().unwrap().iter().find(|operator| operator["name"] == "odf").unwrap();
+    assert_eq!((&odf["selected"], &odf["adds"]), (&false.into(), &serde_json::json!(["lso"])));
+    let unknown = service.cli(&["operator", "show", "nothing"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(text(&unknown.stderr).contains("assisted operator list"), "{unknown:?}");
+}
+
+#[test]
 fn failures_have_exit_codes_and_remedies() {
     let service = Service::start();
     for (args, code, expected) in [

@@ -51,6 +51,20 @@ pub(super) const ADDITIONS: &[Addition] = &[
     Addition { what: "definition pending-action-list", reason: "what it answers" },
     Addition { what: "definition pending-action", reason: "an item of that list" },
     Addition {
+        what: "operation v2ListOperators",
+        reason: "what operators need, and on what each can be had, is told in many places, each for one cluster or version",
+    },
+    Addition { what: "definition operator-description-list", reason: "what it answers" },
+    Addition { what: "definition operator-description", reason: "an item of that list" },
+    Addition { what: "definition operator-level", reason: "a part of that" },
+    Addition {
+        what: "operation v2AssessClusterOperators",
+        reason: "what an operator would take of a cluster's hosts, and which are too small, is else known once it is selected",
+    },
+    Addition { what: "definition operator-assessment-list", reason: "what it answers" },
+    Addition { what: "definition operator-assessment", reason: "an item of that list" },
+    Addition { what: "definition operator-host-assessment", reason: "a part of that" },
+    Addition {
         what: "operation v2RenderCluster",
         reason: "what a cluster would be installed with can't be looked at before it is installed",
     },

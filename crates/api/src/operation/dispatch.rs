@@ -232,6 +232,14 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         }
 
         Id::ListSupportedOperators => call.json(service.catalogue().list_supported_operators(caller)).await,
+        Id::ListOperators => {
+            let version = params.text(name::OPENSHIFT_VERSION);
+            call.json(service.catalogue().list_operators(caller, version)).await
+        }
+        Id::AssessClusterOperators => {
+            let operator = params.text(name::OPERATOR_NAME);
+            call.json(service.clusters().assess_operators(caller, call.cluster_id()?, operator)).await
+        }
         Id::ListOperatorProperties => list_operator_properties(call).await,
         Id::ListOfClusterOperators => {
             let operator = params.text(name::OPERATOR_NAME);

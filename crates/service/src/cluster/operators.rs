@@ -1,13 +1,18 @@
-//! The operators of a cluster that is being installed, as its controller follows them (service-api §9).
+//! The operators of a cluster: what each means for its hosts, and how they are while it is installed (service-api §9).
 
+use assisted_core::catalogue::operators::find;
 use assisted_core::decide::cluster::operators;
 use assisted_core::model::facts::Facts;
 use assisted_core::model::refusal::Refusal;
+use assisted_core::validation::assessment::assess;
+use assisted_store::Deleted;
 use assisted_wire::id::ClusterId;
 use assisted_wire::operator::{MonitoredOperatorsList, OperatorMonitorReport};
+use assisted_wire::operator_assessment::OperatorAssessmentList;
 
 use super::Clusters;
 use crate::fault::{attempt, broken};
+use crate::not_found::no_cluster;
 use crate::{Caller, Error};
 
 impl Clusters {
@@ -32,6 +37,24 @@ impl Clusters {
             }
             _ => Ok(MonitoredOperatorsList(found)),
         }
+    }
+
+    /// What each operator, or the one of a name, means for a cluster, or would mean if the cluster had it.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the cluster or the operator.
+    pub async fn assess_operators(
+        &self,
+        _: &Caller,
+        cluster_id: ClusterId,
+        name: Option<&str>,
+    ) -> Result<OperatorAssessmentList, Error> {
+        if let Some(name) = name.filter(|name| find(name).is_none()) {
+            return Err(Refusal::not_found(format!("operator {name} not found")).into());
+        }
+        let loaded = self.database.load_cluster(cluster_id, Deleted::Hidden).await.map_err(broken)?;
+        Ok(assess(&loaded.ok_or_else(no_cluster)?.facts, name))
     }
 
     /// Notes how an operator is.

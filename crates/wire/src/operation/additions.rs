@@ -5,6 +5,7 @@ use super::*;
 use crate::action::PendingActionList;
 use crate::host::Host;
 use crate::live::EVENT_STREAM;
+use crate::operator_assessment::{OperatorAssessmentList, OperatorDescriptionList};
 use crate::validation::ValidationList;
 use crate::work::WorkList;
 
@@ -159,6 +160,36 @@ pub(super) const OPERATIONS: &[Operation] = &[
         params: &[Param::path(name::WORK_ID)],
         body: None,
         success: &[Success::empty(204)],
+        errors: &[401, 403, 404, 405, 500],
+        deprecated: false,
+        consumes: None,
+        produces: None,
+    },
+    Operation {
+        id: OperationId::ListOperators,
+        name: "v2ListOperators",
+        method: Method::Get,
+        path: "/v2/operators",
+        tags: &["operators"],
+        security: &[READER],
+        params: &[Param::query(name::OPENSHIFT_VERSION)],
+        body: None,
+        success: &[Success::json::<OperatorDescriptionList>(200)],
+        errors: &[401, 403, 405, 500],
+        deprecated: false,
+        consumes: None,
+        produces: None,
+    },
+    Operation {
+        id: OperationId::AssessClusterOperators,
+        name: "v2AssessClusterOperators",
+        method: Method::Get,
+        path: "/v2/clusters/{cluster_id}/operators",
+        tags: &["operators"],
+        security: &[READER],
+        params: &[CLUSTER_ID, Param::query(name::OPERATOR_NAME)],
+        body: None,
+        success: &[Success::json::<OperatorAssessmentList>(200)],
         errors: &[401, 403, 404, 405, 500],
         deprecated: false,
         consumes: None,

@@ -113,6 +113,8 @@ pub enum OperationId {
     Watch,
     ListWork,
     ReleaseWork,
+    ListOperators,
+    AssessClusterOperators,
 }
 
 impl OperationId {
