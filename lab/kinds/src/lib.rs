@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 pub use schema::{SchemaError, schema};
 
 const KINDS: &str = include_str!("kinds.yaml");
+const OPERATORS: &str = include_str!("operators.yaml");
 
 /// A kind of objects.
 #[derive(Clone, Debug, Deserialize)]
@@ -28,6 +29,14 @@ pub struct Kind {
     pub fields: Value,
 }
 
+/// The kinds that an operator brings, once it is subscribed to.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OfOperator {
+    pub operator: String,
+    pub kinds: Vec<Kind>,
+}
+
 /// Why the table can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -43,6 +52,14 @@ pub enum Error {
 /// The table is wrong.
 pub fn kinds() -> Result<Vec<Kind>, Error> {
     Ok(serde_yaml_ng::from_str(KINDS)?)
+}
+
+/// The kinds that operators bring, by operator; those that bring none of which this project writes objects are left out.
+///
+/// # Errors
+/// The table is wrong.
+pub fn operators() -> Result<Vec<OfOperator>, Error> {
+    Ok(serde_yaml_ng::from_str(OPERATORS)?)
 }
 
 /// The definitions of all kinds, as an API takes them.

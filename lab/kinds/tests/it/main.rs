@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assisted_lab_kinds::{Kind, kinds};
+use assisted_lab_kinds::{Kind, kinds, operators};
 use assisted_testkit::skip;
 use serde_json::Value;
 
@@ -83,7 +83,8 @@ const WITHOUT_SUBRESOURCES: [&str; 1] = ["ClusterOperator"];
 #[test]
 fn ours_say_what_the_published_ones_say() {
     let (mut found, mut judged) = (Vec::new(), Vec::new());
-    for kind in kinds().unwrap() {
+    let of_operators = operators().unwrap().into_iter().flat_map(|each| each.kinds);
+    for kind in kinds().unwrap().into_iter().chain(of_operators) {
         let Some(theirs) = published(&kind) else { continue };
         let ours = kind.definition().unwrap();
         let name = kind.kind.as_str();
@@ -112,6 +113,7 @@ fn ours_say_what_the_published_ones_say() {
         "MachineConfig",
         "BareMetalHost",
         "Provisioning",
+        "AgentServiceConfig",
     ] {
         assert!(judged.iter().any(|judged| judged == kind), "{kind}: {judged:?}");
     }
