@@ -10,6 +10,7 @@ use crate::run::{root, say};
 /// A document, the program that prints it, and what it is asked.
 const DOCUMENTS: &[(&str, &str, &str)] = &[
     ("docs/state-machines.md", "examples/docs", "machines"),
+    ("docs/operators.md", "examples/docs", "operators"),
     ("docs/configuration.md", "examples/configuration", "all"),
     ("docs/cli.md", "assisted", "docs"),
     ("docs/lab-cli.md", "assisted-lab", "docs"),
