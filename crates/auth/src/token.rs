@@ -2,7 +2,6 @@
 //!
 //! Tokens of existing installations carry no expiry and are accepted without one; ours always expire.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use assisted_base::pem;
@@ -11,32 +10,20 @@ use assisted_wire::secret::Secret;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use jiff::Timestamp;
-use jsonwebtoken::errors::ErrorKind;
-use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use p256::ecdsa::signature::Signer as _;
 use p256::ecdsa::{Signature, SigningKey};
-use p256::elliptic_curve::sec1::ToEncodedPoint as _;
-use p256::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey, LineEnding};
-use parking_lot::Mutex;
+use p256::pkcs8::{DecodePrivateKey, EncodePrivateKey, EncodePublicKey, LineEnding};
 use rustls_pki_types::PrivateKeyDer;
 use serde::{Deserialize, Serialize};
 
 use crate::TokenResource;
-use crate::digest;
+use crate::es256::{CLAIMS, Es256};
+use crate::known::Known;
 
 const HEADER: &str = r#"{"alg":"ES256","typ":"JWT"}"#;
 
-/// Longer texts are no tokens of ours.
-const LONGEST_TOKEN: usize = 4096;
-
 /// How long a token that was verified need not be verified again.
 const KNOWN_FOR: Duration = Duration::from_secs(600);
-
-/// More tokens than hosts of a large installation; past it the cache starts anew.
-const MOST_KNOWN: usize = 1 << 17;
-
-const MALFORMED: &str = "Failed to parse token: token is malformed";
-const CLAIMS: &str = "claims are incorrectly formatted";
 
 /// Keys with which the service does not start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +32,10 @@ pub enum KeyError {
     Public,
     #[error("EC_PRIVATE_KEY_PEM is not a P-256 private key in PEM form")]
     Private,
+    #[error(
+        "EC_PUBLIC_KEY_PEM is not the base64 of a P-256 public key in PEM form, as the agent-based installer gives it"
+    )]
+    Installer,
 }
 
 /// What a token opens.
@@ -135,7 +126,12 @@ impl Signer {
         };
         let claims =
             Claims { infra_env_id, cluster_id, generation: grant.generation, exp: Some(until.as_second()) };
-        Ok(self.signed(HEADER, &serde_json::to_vec(&claims)?).into())
+        Ok(self.sign_claims(&serde_json::to_vec(&claims)?).into())
+    }
+
+    /// A token with these claims, as JSON.
+    pub(crate) fn sign_claims(&self, claims: &[u8]) -> String {
+        self.signed(HEADER, claims)
     }
 
     fn signed(&self, header: &str, claims: &[u8]) -> String {
@@ -148,10 +144,9 @@ impl Signer {
 
 /// Verifies tokens, and remembers those that it has seen.
 pub struct Verifier {
-    key: DecodingKey,
-    validation: Validation,
-    /// By the token's hash: what it opens, and until when it need not be looked at again.
-    known: Mutex<HashMap<[u8; 32], (Grant, Timestamp)>>,
+    tokens: Es256,
+    /// What tokens open that need not be verified again for now.
+    known: Known<Grant>,
 }
 
 impl Verifier {
@@ -161,14 +156,7 @@ impl Verifier {
     ///
     /// When the text holds no such key.
     pub fn new(text: &str) -> Result<Self, KeyError> {
-        let key = pem::public_key(text.as_bytes()).map_err(|_| KeyError::Public)?;
-        let key = p256::PublicKey::from_public_key_der(&key).map_err(|_| KeyError::Public)?;
-        let key = DecodingKey::from_ec_der(key.to_encoded_point(false).as_bytes());
-        let mut validation = Validation::new(Algorithm::ES256);
-        // Time is told by the caller, and tokens of existing installations have no expiry.
-        validation.required_spec_claims.clear();
-        (validation.validate_exp, validation.validate_aud) = (false, false);
-        Ok(Self { key, validation, known: Mutex::default() })
+        Ok(Self { tokens: Es256::new(text).ok_or(KeyError::Public)?, known: Known::default() })
     }
 
     /// What a token opens at a moment. Whether that exists, and the token was not revoked, is for others to say.
@@ -177,7 +165,7 @@ impl Verifier {
     ///
     /// Why it opens nothing (service-api §14.2).
     pub fn grant(&self, token: &str, now: Timestamp) -> Result<Grant, &'static str> {
-        if let Some(grant) = self.recall(token, now) {
+        if let Some(grant) = self.known.get(token, now) {
             return Ok(grant);
         }
         let (grant, expiry) = self.verify(token, now)?;
@@ -185,36 +173,14 @@ impl Verifier {
         Ok(grant)
     }
 
-    fn recall(&self, token: &str, now: Timestamp) -> Option<Grant> {
-        let known = self.known.lock().get(&digest::of(token)).copied();
-        known.filter(|(_, until)| *until > now).map(|(grant, _)| grant)
-    }
-
     /// Remembers a good token for a while, never past its expiry.
     fn remember(&self, token: &str, grant: Grant, expiry: Option<Timestamp>, now: Timestamp) {
         let until = now + KNOWN_FOR;
-        let mut known = self.known.lock();
-        if known.len() >= MOST_KNOWN {
-            known.clear();
-        }
-        known.insert(digest::of(token), (grant, expiry.map_or(until, |expiry| expiry.min(until))));
+        self.known.keep(token, grant, expiry.map_or(until, |expiry| expiry.min(until)));
     }
 
     fn verify(&self, token: &str, now: Timestamp) -> Result<(Grant, Option<Timestamp>), &'static str> {
-        if token.len() > LONGEST_TOKEN {
-            return Err(MALFORMED);
-        }
-        let header = jsonwebtoken::decode_header(token).map_err(|_| MALFORMED)?;
-        if header.alg != Algorithm::ES256 {
-            return Err("Failed to parse token: unexpected signing method");
-        }
-        let claims = jsonwebtoken::decode::<Claims>(token, &self.key, &self.validation);
-        let claims = claims.map_err(|error| match error.kind() {
-            ErrorKind::InvalidSignature => "Failed to parse token: signature is invalid",
-            ErrorKind::Json(_) | ErrorKind::Base64(_) | ErrorKind::Utf8(_) => CLAIMS,
-            _ => MALFORMED,
-        })?;
-        let claims = claims.claims;
+        let claims: Claims = self.tokens.claims(token)?;
         let expiry = claims.exp.map(Timestamp::from_second).transpose().map_err(|_| CLAIMS)?;
         if expiry.is_some_and(|expiry| expiry <= now) {
             return Err("Failed to parse token: token is expired");
@@ -233,6 +199,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::es256::MALFORMED;
 
     fn pair() -> (Signer, Verifier) {
         let signer = Signer::new(&Signer::generate().unwrap()).unwrap();
@@ -314,10 +281,10 @@ mod tests {
         verifier.remember("long", grant, Some(after(10_000)), now);
         verifier.remember("endless", grant, None, now);
         for (token, last) in [("short", 5), ("long", 600), ("endless", 600)] {
-            assert_eq!(verifier.recall(token, after(last - 1)), Some(grant), "{token}");
-            assert_eq!(verifier.recall(token, after(last)), None, "{token}");
+            assert_eq!(verifier.known.get(token, after(last - 1)), Some(grant), "{token}");
+            assert_eq!(verifier.known.get(token, after(last)), None, "{token}");
         }
-        assert_eq!(verifier.recall("other", now), None);
+        assert_eq!(verifier.known.get("other", now), None);
     }
 
     #[test]

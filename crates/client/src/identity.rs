@@ -1,18 +1,27 @@
 //! People: logging in and out, users, tokens. It stands beside the contract; another service answers 404.
 
 use assisted_wire::identity::{
-    ApiToken, Login, LoginParams, Me, NewToken, NewUser, PasswordChange, SetUpParams, User, UserChange,
+    ApiToken, DeviceCode, DeviceLogin, DevicePending, Login, LoginParams, Me, NewToken, NewUser,
+    PasswordChange, SetUpParams, User, UserChange,
 };
 use assisted_wire::operation::Scheme;
 use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::call::{Body, Target, attempt, whole};
 use crate::{Client, Error};
+
+/// What comes of a question whether somebody has agreed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum DeviceAnswer {
+    In(Box<Login>),
+    Pending(DevicePending),
+}
 
 /// No request has a body.
 const NOTHING: Option<&()> = None;
@@ -21,6 +30,16 @@ impl Client {
     /// Lets a person in.
     pub async fn login(&self, params: &LoginParams) -> Result<Login, Error> {
         self.ask("login", Method::POST, "/auth/login", &[], Some(params)).await
+    }
+
+    /// Begins a log-in by the service's identity provider, which a person ends in any browser.
+    pub async fn device_login(&self) -> Result<DeviceLogin, Error> {
+        self.ask("oidc", Method::POST, "/auth/oidc/device", &[], NOTHING).await
+    }
+
+    /// Whether the person has agreed: who it is, or how much longer to wait between two questions.
+    pub async fn device_finish(&self, code: &DeviceCode) -> Result<DeviceAnswer, Error> {
+        self.ask("oidc", Method::POST, "/auth/oidc/device/token", &[], Some(code)).await
     }
 
     /// Makes the first administrator, by the code that the service has printed.

@@ -22,6 +22,7 @@ pub use base_url::BaseUrl;
 pub use builder::{BuildError, Client, ClientBuilder};
 pub use call::{Call, Download};
 pub use error::{Error, ErrorBody, Failure, Refusal};
+pub use identity::DeviceAnswer;
 pub use logins::{Kept, Logins, LoginsError};
 pub use operation::clusters::ClusterFilter;
 pub use operation::events::{EventCounts, EventFilter, EventPage, Order};

@@ -62,7 +62,7 @@ pub enum AuthType {
     Local,
     /// People by their sessions and tokens; agents and URLs by tokens that this service signs.
     Users,
-    /// Tokens that the installer signs.
+    /// Tokens that the agent-based installer signs, one for each kind of caller.
     AgentInstallerLocal,
     /// Tokens of an external identity provider.
     Rhsso,
@@ -82,7 +82,7 @@ topic! {
     Auth {
         /// How requests are authenticated.
         auth_type: AuthType = AuthType::None, "AUTH_TYPE";
-        /// Key that verifies local tokens, PEM.
+        /// Key that verifies local tokens, PEM; with AUTH_TYPE=agent-installer-local the same in base64.
         ec_public_key_pem: String = String::new(), "EC_PUBLIC_KEY_PEM";
         /// Key that signs local tokens, PEM; empty with AUTH_TYPE=users: one that is made and kept in the data folder.
         ec_private_key_pem: Secret = Secret::default(), "EC_PRIVATE_KEY_PEM";
@@ -90,5 +90,57 @@ topic! {
         local_auth_enforce_resource_scope: bool = true, "LOCAL_AUTH_ENFORCE_RESOURCE_SCOPE";
         /// Whether the token of one infra-env opens all others and all clusters to agents, as with the replaced service.
         agent_tokens_unscoped: bool = false, "AGENT_TOKENS_UNSCOPED";
+        /// How long the address of a discovery image is good with AUTH_TYPE=users and rhsso.
+        image_expiration_time: Duration = Duration::from_secs(4 * 3600), "IMAGE_EXPIRATION_TIME";
+    }
+}
+
+topic! {
+    /// An identity provider that lets people in, with AUTH_TYPE=users.
+    Oidc {
+        /// Address of an OpenID Connect provider, by which people log in; empty: by name and password alone.
+        issuer: String = String::new(), "OIDC_ISSUER";
+        /// Name under which the provider knows this service.
+        client_id: String = String::new(), "OIDC_CLIENT_ID";
+        /// Secret that belongs to the name; empty: it has none.
+        client_secret: Secret = Secret::default(), "OIDC_CLIENT_SECRET";
+        /// What the provider is asked for.
+        scopes: Vec<String> = vec!["openid".to_owned(), "profile".to_owned(), "email".to_owned()], "OIDC_SCOPES";
+        /// File with authorities that the provider's certificate may be of, besides those of the system, PEM.
+        ca_file: String = String::new(), "OIDC_CA_FILE";
+        /// Claim with the name of a person.
+        name_claim: String = "preferred_username".to_owned(), "OIDC_NAME_CLAIM";
+        /// Claim with the organisation of a person; empty: people have none.
+        organisation_claim: String = String::new(), "OIDC_ORGANISATION_CLAIM";
+        /// Claim whose values give roles; one within others is written with dots, such as realm_access.roles.
+        roles_claim: String = "groups".to_owned(), "OIDC_ROLES_CLAIM";
+        /// Values that make administrators; * is any.
+        admins: Vec<String> = Vec::new(), "OIDC_ADMINS";
+        /// Values that make editors; * is any.
+        editors: Vec<String> = Vec::new(), "OIDC_EDITORS";
+        /// Values that make viewers; * is any.
+        viewers: Vec<String> = Vec::new(), "OIDC_VIEWERS";
+    }
+}
+
+topic! {
+    /// Accounts of an external service (that of OCM_BASE_URL), with AUTH_TYPE=rhsso.
+    Accounts {
+        /// Where the keys that verify users' tokens are fetched, as a JSON Web Key Set.
+        jwks_url: String = "https://api.openshift.com/.well-known/jwks.json".to_owned(), "JWKS_URL";
+        /// These keys themselves, as JSON; they win over JWKS_URL.
+        jwks_cert: String = String::new(), "JWKS_CERT";
+        /// Users who are administrators.
+        admin_users: Vec<String> = Vec::new(), "ADMIN_USERS";
+        /// Whether users see what others of their organisation have made.
+        org_tenancy: bool = false, "ENABLE_ORG_TENANCY";
+        /// Where this service gets its own token for the account service.
+        ocm_token_url: String =
+            "https://sso.redhat.com/auth/realms/redhat-external/protocol/openid-connect/token".to_owned(),
+            "OCM_TOKEN_URL";
+        /// Name under which this service asks the account service.
+        ocm_service_client_id: String = String::new(), "OCM_SERVICE_CLIENT_ID";
+        /// Secret that belongs to the name.
+        ocm_service_client_secret: Secret = Secret::default(), "OCM_SERVICE_CLIENT_SECRET";
     }
 }

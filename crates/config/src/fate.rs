@@ -36,7 +36,7 @@ const STREAM: &str =
 const UPLOAD: &str =
     "it belongs to the upload of data (ENABLE_DATA_COLLECTION), which is not part of this version";
 const S3: &str = "it belongs to STORAGE=s3, which is not part of this version";
-const SSO: &str = "it belongs to AUTH_TYPE=rhsso, which is not part of this version";
+const SELF_TOKEN: &str = "the account service is asked by OCM_SERVICE_CLIENT_ID and its secret alone";
 const LOOP: &str =
     "no loop goes over all clusters and hosts: each is looked at when something changes, or becomes due";
 const LEADER: &str = "replicas elect no leader: each takes work from the database under a lease";
@@ -59,8 +59,7 @@ const fn no_effect(name: &'static str, why: &'static str) -> Unread {
 
 /// All of them, by name.
 pub const UNREAD: &[Unread] = &[
-    no_effect("ACKNOWLEDGE_DEPRECATED_OCM_SELF_TOKEN", SSO),
-    no_effect("ADMIN_USERS", SSO),
+    no_effect("ACKNOWLEDGE_DEPRECATED_OCM_SELF_TOKEN", SELF_TOKEN),
     no_effect("ALLOW_CONVERGED_FLOW", KUBE),
     no_effect("APPROVE_CSRS_REQUEUE_DURATION", KUBE),
     no_effect("AWS_ACCESS_KEY_ID", S3),
@@ -86,8 +85,11 @@ pub const UNREAD: &[Unread] = &[
     refused("ENABLE_EVENT_STREAMING", OFF, "this version writes no stream of events to Kafka"),
     refused("ENABLE_KUBE_API", OFF, "the Kubernetes API is not part of this version"),
     no_effect("ENABLE_METAL3", KUBE),
-    no_effect("ENABLE_ORG_BASED_FEATURE_GATES", SSO),
-    no_effect("ENABLE_ORG_TENANCY", SSO),
+    refused(
+        "ENABLE_ORG_BASED_FEATURE_GATES",
+        OFF,
+        "this version asks no account service for the capabilities of organisations",
+    ),
     no_effect(
         "ENABLE_XATTR_FALLBACK",
         "no file carries extended attributes: what is known of it is in the database",
@@ -99,15 +101,12 @@ pub const UNREAD: &[Unread] = &[
         "IMAGE_EXPIRATION_INTERVAL",
         "images are put together when they are asked for: none is stored that could expire",
     ),
-    no_effect("IMAGE_EXPIRATION_TIME", SSO),
     no_effect(
         "INSTALLER_CACHE_RELEASE_FETCH_RETRY_INTERVAL",
         "what fails is tried again after pauses that grow",
     ),
     no_effect("IRONIC_AGENT_IMAGE", KUBE),
     no_effect("IRONIC_AGENT_IMAGE_ARM", KUBE),
-    no_effect("JWKS_CERT", SSO),
-    no_effect("JWKS_URL", SSO),
     no_effect("KAFKA_BOOTSTRAP_SERVER", STREAM),
     no_effect("KAFKA_CLIENT_ID", STREAM),
     no_effect("KAFKA_CLIENT_SECRET", STREAM),
@@ -117,10 +116,7 @@ pub const UNREAD: &[Unread] = &[
     no_effect("LEADER_RENEW_DEADLINE", LEADER),
     no_effect("LEADER_RETRY_INTERVAL", LEADER),
     no_effect("NAMESPACE", LEADER),
-    no_effect("OCM_SELF_TOKEN", SSO),
-    no_effect("OCM_SERVICE_CLIENT_ID", SSO),
-    no_effect("OCM_SERVICE_CLIENT_SECRET", SSO),
-    no_effect("OCM_TOKEN_URL", SSO),
+    no_effect("OCM_SELF_TOKEN", SELF_TOKEN),
     no_effect("PAUSE_PROVISIONED_BMHS", KUBE),
     refused_unless("S3_BUCKET", ("STORAGE", "filesystem"), "this version keeps files in a folder, not in S3"),
     refused_unless(

@@ -21,7 +21,7 @@ mod timeouts;
 mod topic;
 mod value;
 
-pub use api::{Auth, AuthType, Http};
+pub use api::{Accounts, Auth, AuthType, Http, Oidc};
 pub use clusters::Clusters;
 pub use discovery::{Hardware, Hosts, RequirementsText};
 pub use duration::{format_duration, parse_duration};
@@ -72,6 +72,10 @@ settings! {
     http: Http,
     /// Who may do what.
     auth: Auth,
+    /// The identity provider.
+    oidc: Oidc,
+    /// Accounts of an external service.
+    accounts: Accounts,
     /// The database.
     database: Database,
     /// Stored files.

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use assisted_config::{Auth, AuthType};
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_store::{HostFilter, People};
 use assisted_wire::id::{ClusterId, InfraEnvId};
+use assisted_wire::secret::Secret;
+use jiff::Timestamp;
 
 use crate::database::Database;
 use crate::fault::broken;
@@ -17,6 +20,7 @@ pub type Signer = Arc<dyn Fn(Grant) -> Option<String> + Send + Sync>;
 #[derive(Clone)]
 pub struct Access {
     database: Arc<Database>,
+    settings: Auth,
     signer: Signer,
 }
 
@@ -30,8 +34,16 @@ pub struct Standing {
 }
 
 impl Access {
-    pub(crate) fn new(database: Arc<Database>, signer: Signer) -> Self {
-        Self { database, signer }
+    pub(crate) fn new(database: Arc<Database>, settings: Auth, signer: Signer) -> Self {
+        Self { database, settings, signer }
+    }
+
+    pub(crate) fn settings(&self) -> &Auth {
+        &self.settings
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.database.now()
     }
 
     /// Whose a resource is; `None` when there is none.
@@ -64,6 +76,11 @@ impl Access {
         })
     }
 
+    /// Whether objects have owners that differ (service-api §4.8).
+    pub(crate) fn knows_owners(&self) -> bool {
+        matches!(self.settings.auth_type, AuthType::Users | AuthType::Rhsso)
+    }
+
     /// The people of the service and their tokens, which are no part of the domain.
     pub fn people(&self) -> People {
         self.database.people()
@@ -84,6 +101,16 @@ impl Access {
                 .map(|stored| stored.record.token_generation),
             TokenResource::Cluster(id) => self.database.known_cluster(id).await.map_err(broken)?.map(|_| 0),
         })
+    }
+
+    /// The key that signs the addresses of an infra-env's image; `None`: there is no such infra-env.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn image_token_key(&self, id: InfraEnvId) -> Result<Option<Secret>, Error> {
+        let found = self.database.known_infra_env(id).await.map_err(broken)?;
+        Ok(found.map(|stored| stored.record.image_token_key.clone()))
     }
 
     /// Whether an infra-env, or a host of it, is bound to a cluster: its agents report on that cluster, too.

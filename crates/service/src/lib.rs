@@ -34,6 +34,7 @@ mod registries_conf;
 mod retention;
 mod scheduler;
 mod service;
+mod signature;
 pub mod start;
 mod stored_file;
 mod unit_of_work;

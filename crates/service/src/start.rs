@@ -75,7 +75,7 @@ impl Builder {
         let database = Database::new(self.store, &settings, Arc::clone(&self.policy), self.clock);
         let database = Arc::new(database);
         let parts = Parts {
-            access: Access::new(Arc::clone(&database), self.signer),
+            access: Access::new(Arc::clone(&database), settings.auth.clone(), self.signer),
             available: Arc::new(AvailableVersions::new(&self.policy)),
             settings,
             database,

@@ -119,6 +119,38 @@ pub struct SetUpParams {
     pub cookie: bool,
 }
 
+/// A log-in by an identity provider that a program has begun, and a person ends in any browser: `POST oidc/device`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DeviceLogin {
+    /// What the program asks with.
+    pub device_code: Secret,
+    /// What the person types in the browser.
+    pub user_code: String,
+    /// Where.
+    pub verification_uri: String,
+    /// Where nothing is to be typed, if there is such a place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification_uri_complete: Option<String>,
+    /// Seconds.
+    pub expires_in: u64,
+    /// Seconds between two questions.
+    pub interval: u64,
+}
+
+/// Whether the person has agreed: `POST oidc/device/token`, answered by a [`Login`], or by [`DevicePending`] with status 202.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceCode {
+    pub device_code: Secret,
+}
+
+/// Not yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DevicePending {
+    /// Seconds more than before to wait between two questions.
+    pub slower: u64,
+}
+
 /// What somebody who has logged in gets.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Login {

@@ -131,7 +131,6 @@ fn a_template_of_the_replaced_service_starts_and_is_told_what_has_no_effect() {
     let log = service.log();
     for told in [
         "DEPLOY_TARGET has no effect: replicas elect no leader",
-        "JWKS_URL has no effect: it belongs to AUTH_TYPE=rhsso",
         "ASSISTED_SERVICE_HOST has no effect here: it is read by `assisted image-service`",
         "ENABLE_SOFT_TIMEOUT has no effect: there is no such variable. Was ENABLE_SOFT_TIMEOUTS meant?",
         "slow statement",

@@ -54,9 +54,14 @@ impl Credential {
 
 /// The session's token in a cookie.
 pub(crate) fn session_cookie(headers: &HeaderMap) -> Option<Secret> {
+    cookie(headers, COOKIE_NAME)
+}
+
+/// A cookie that is not empty.
+pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<Secret> {
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, value)| *name == COOKIE_NAME && !value.is_empty()).map(|(_, value)| value.into())
+    pairs.find(|(known, value)| *known == name && !value.is_empty()).map(|(_, value)| value.into())
 }
 
 #[cfg(test)]

@@ -1,24 +1,31 @@
 //! Who asks, and whether they may: every operation passes here, by its row in the table of operations.
 
+mod account;
 mod credential;
+mod image;
+mod installer;
 pub(crate) mod person;
 mod scope;
 
 use std::borrow::Cow;
 
+use assisted_auth::oidc::{OidcError, Provider};
 use assisted_auth::password::HashError;
 use assisted_auth::users::Authenticated;
-use assisted_auth::{Caller, KeyError, Kind, UserError, Users, Verifier};
-use assisted_config::{Auth as Settings, AuthType};
+use assisted_auth::{
+    Accounts, AccountsError, Caller, InstallerTokens, KeyError, Kind, UserError, Users, Verifier,
+};
+use assisted_config::{AuthType, Settings};
 use assisted_service::Service;
-use assisted_wire::operation::{Operation, Scheme, Security};
+use assisted_wire::operation::{BASE_PATH, Operation, Scheme, Security};
 use http::HeaderMap;
 use jiff::Timestamp;
+use url::Url;
 use uuid::Uuid;
 
 use crate::http::error::ApiError;
 
-pub(crate) use credential::{COOKIE_NAME, Credential, session_cookie};
+pub(crate) use credential::{COOKIE_NAME, Credential, cookie, session_cookie};
 
 /// The parameters in the path of a request.
 pub(crate) type PathParams<'p> = [(&'p str, Cow<'p, str>)];
@@ -29,6 +36,10 @@ pub(crate) enum Auth {
     None,
     /// By what the service has given out.
     Tokens(Box<Tokens>),
+    /// By what the agent-based installer has given out.
+    Installer(Box<InstallerTokens>),
+    /// By what an account service has given out.
+    Accounts(Box<Accounts>),
 }
 
 /// Those who show a token.
@@ -37,6 +48,8 @@ pub(crate) struct Tokens {
     verifier: Verifier,
     /// Of people; `None`: people are let in by nobody.
     pub(crate) users: Option<Users>,
+    /// Who knows further people.
+    provider: Option<Provider>,
     /// Whether a token in a URL opens its own resource only.
     url_scope: bool,
     /// Whether an agent's token opens its own infra-env and the clusters of its hosts only.
@@ -46,22 +59,31 @@ pub(crate) struct Tokens {
 /// Settings with which the service does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthError {
-    #[error("AUTH_TYPE {0:?} is not available in this version; set AUTH_TYPE to none, local or users")]
-    Unavailable(AuthType),
-    #[error("{0}, which AUTH_TYPE=local and AUTH_TYPE=users need")]
+    #[error("{0}, which AUTH_TYPE=local, users and agent-installer-local need")]
     Key(#[from] KeyError),
+    #[error("{}", assisted_base::error::chain(.0))]
+    Accounts(#[from] AccountsError),
+    #[error("{}", assisted_base::error::chain(.0))]
+    Oidc(#[from] OidcError),
+    #[error("OIDC_ISSUER is set and AUTH_TYPE is not users: nobody would log in by it")]
+    ProviderInVain,
     #[error(transparent)]
     Password(#[from] HashError),
 }
 
 impl Auth {
     /// The authentication that the settings ask for.
-    pub(crate) fn new(service: &Service, settings: &Settings) -> Result<Self, AuthError> {
+    pub(crate) fn new(service: &Service, all: &Settings) -> Result<Self, AuthError> {
+        let settings = &all.auth;
+        let provider = provider(all)?;
         let users = match settings.auth_type {
             AuthType::None => return Ok(Self::None),
             AuthType::Local => None,
             AuthType::Users => Some(Users::new(service.access().people())?),
-            other => return Err(AuthError::Unavailable(other)),
+            AuthType::AgentInstallerLocal => {
+                return Ok(Self::Installer(Box::new(InstallerTokens::new(&settings.ec_public_key_pem)?)));
+            }
+            AuthType::Rhsso => return Ok(Self::Accounts(Box::new(Accounts::new(all)?))),
         };
         if settings.agent_tokens_unscoped {
             tracing::warn!(
@@ -71,16 +93,37 @@ impl Auth {
         Ok(Self::Tokens(Box::new(Tokens {
             verifier: Verifier::new(&settings.ec_public_key_pem)?,
             users,
+            provider,
             url_scope: settings.local_auth_enforce_resource_scope,
             agent_scope: !settings.agent_tokens_unscoped,
         })))
     }
 
+    /// Gets what it takes to know people; nobody is let in before.
+    ///
+    /// # Errors
+    ///
+    /// It can't be had.
+    pub(crate) async fn start(&self) -> Result<(), AuthError> {
+        match self {
+            Self::Accounts(accounts) => Ok(accounts.start(Timestamp::now()).await?),
+            Self::None | Self::Tokens(_) | Self::Installer(_) => Ok(()),
+        }
+    }
+
     /// The people who can log in, where they can.
     pub(crate) fn users(&self) -> Option<&Users> {
         match self {
-            Self::None => None,
             Self::Tokens(tokens) => tokens.users.as_ref(),
+            Self::None | Self::Installer(_) | Self::Accounts(_) => None,
+        }
+    }
+
+    /// The identity provider, where there is one.
+    pub(crate) fn provider(&self) -> Option<&Provider> {
+        match self {
+            Self::Tokens(tokens) => tokens.provider.as_ref(),
+            Self::None | Self::Installer(_) | Self::Accounts(_) => None,
         }
     }
 
@@ -89,6 +132,7 @@ impl Auth {
         match self {
             Self::None => true,
             Self::Tokens(tokens) => tokens.users.is_some() && session_cookie(headers).is_some(),
+            Self::Installer(_) | Self::Accounts(_) => false,
         }
     }
 
@@ -103,21 +147,18 @@ impl Auth {
         headers: &HeaderMap,
         request_id: Uuid,
     ) -> Result<Caller, ApiError> {
-        let tokens = match self {
-            Self::None => return Ok(Caller::admin(request_id)),
-            Self::Tokens(tokens) => tokens,
-        };
+        if matches!(self, Self::None) {
+            return Ok(Caller::admin(request_id));
+        }
         let mut failure = unauthenticated();
         for security in operation.security {
             let Some(credential) = Credential::of(security.scheme, query, headers) else { continue };
-            let known = match security.scheme {
-                Scheme::User => {
-                    tokens.person(service, &credential, security, operation, path, request_id).await
-                }
-                Scheme::Agent | Scheme::Url => {
-                    tokens.machine(service, &credential, security.scheme, path, request_id).await
-                }
-                other => Err(Failure::Unknown(tokens.not_allowed(other))),
+            let asked = Asked { service, credential: &credential, security, operation, path, request_id };
+            let known = match self {
+                Self::None => Ok(Caller::admin(request_id)),
+                Self::Tokens(tokens) => tokens.caller(&asked).await,
+                Self::Installer(tokens) => installer::caller(tokens, &asked),
+                Self::Accounts(accounts) => account::caller(accounts, &asked).await,
             };
             match known {
                 Ok(caller) => return Ok(caller),
@@ -136,6 +177,16 @@ impl Auth {
     }
 }
 
+/// A credential, and what is to be done with it.
+struct Asked<'a> {
+    service: &'a Service,
+    credential: &'a Credential,
+    security: &'a Security,
+    operation: &'a Operation,
+    path: &'a PathParams<'a>,
+    request_id: Uuid,
+}
+
 /// Why a credential does not help.
 enum Failure {
     /// It is not good: another one may be.
@@ -144,16 +195,25 @@ enum Failure {
     Refused(ApiError),
 }
 
+impl Failure {
+    fn unknown(text: impl Into<String>) -> Self {
+        Self::Unknown(ApiError::framework(401, text))
+    }
+}
+
 impl Tokens {
-    async fn person(
-        &self,
-        service: &Service,
-        credential: &Credential,
-        security: &Security,
-        operation: &Operation,
-        path: &PathParams<'_>,
-        request_id: Uuid,
-    ) -> Result<Caller, Failure> {
+    async fn caller(&self, asked: &Asked<'_>) -> Result<Caller, Failure> {
+        match asked.security.scheme {
+            Scheme::User => self.person(asked).await,
+            Scheme::Agent | Scheme::Url => self.machine(asked).await,
+            // Those of images are short-lived, and came with the people.
+            Scheme::Image | Scheme::ImageUrl if self.users.is_some() => image::caller(asked).await,
+            other => Err(Failure::Unknown(self.not_allowed(other))),
+        }
+    }
+
+    async fn person(&self, asked: &Asked<'_>) -> Result<Caller, Failure> {
+        let Asked { service, credential, security, operation, path, request_id } = *asked;
         let users = self.users.as_ref().ok_or_else(|| Failure::Unknown(self.not_allowed(Scheme::User)))?;
         let token = credential.bearer().map_err(Failure::Unknown)?;
         let known = users.authenticate(token, Timestamp::now()).await;
@@ -163,31 +223,24 @@ impl Tokens {
     }
 
     /// The caller that a token of an agent or a URL stands for, if it exists and the path stays within its scope.
-    async fn machine(
-        &self,
-        service: &Service,
-        credential: &Credential,
-        scheme: Scheme,
-        path: &PathParams<'_>,
-        request_id: Uuid,
-    ) -> Result<Caller, Failure> {
-        let unknown = |text: String| Failure::Unknown(ApiError::framework(401, text));
+    async fn machine(&self, asked: &Asked<'_>) -> Result<Caller, Failure> {
+        let Asked { service, credential, path, request_id, .. } = *asked;
         let grant = self.verifier.grant(credential.text(), Timestamp::now());
-        let grant = grant.map_err(|text| unknown(text.to_owned()))?;
+        let grant = grant.map_err(Failure::unknown)?;
         match service
             .access()
             .token_generation(grant.resource)
             .await
             .map_err(|error| Failure::Unknown(error.into()))?
         {
-            None => return Err(unknown(scope::missing(grant.resource))),
+            None => return Err(Failure::unknown(scope::missing(grant.resource))),
             Some(current) if grant.generation < current => {
-                return Err(unknown("Failed to parse token: token is revoked".to_owned()));
+                return Err(Failure::unknown("Failed to parse token: token is revoked"));
             }
             Some(_) => {}
         }
         let mut caller = Caller::admin(request_id);
-        let (kind, scoped) = match scheme {
+        let (kind, scoped) = match asked.security.scheme {
             Scheme::Agent => (Kind::Agent, self.agent_scope),
             _ => (Kind::Link, self.url_scope),
         };
@@ -209,16 +262,38 @@ impl Tokens {
 
     /// What is told to those whose scheme nobody is let in by (service-api §14.2).
     fn not_allowed(&self, scheme: Scheme) -> ApiError {
-        let name = match scheme {
-            Scheme::User => "User",
-            Scheme::Image | Scheme::ImageUrl => "Image",
-            Scheme::Watcher => "Watcher",
-            Scheme::Agent => "Agent",
-            Scheme::Url => "URL",
-        };
-        let kind = if self.users.is_some() { "users" } else { "local" };
-        ApiError::framework(401, format!("{name} Authentication not allowed for {kind} auth"))
+        not_allowed(scheme, if self.users.is_some() { "users" } else { "local" })
     }
+}
+
+fn not_allowed(scheme: Scheme, kind: &str) -> ApiError {
+    let name = match scheme {
+        Scheme::User => "User",
+        Scheme::Image | Scheme::ImageUrl => "Image",
+        Scheme::Watcher => "Watcher",
+        Scheme::Agent => "Agent",
+        Scheme::Url => "URL",
+    };
+    ApiError::framework(401, format!("{name} Authentication not allowed for {kind} auth"))
+}
+
+/// The identity provider of the settings.
+fn provider(all: &Settings) -> Result<Option<Provider>, AuthError> {
+    if all.oidc.issuer.is_empty() {
+        return Ok(None);
+    }
+    if all.auth.auth_type != AuthType::Users {
+        return Err(AuthError::ProviderInVain);
+    }
+    let base = all.http.service_base_url.trim_end_matches('/');
+    let redirect = format!("{base}{BASE_PATH}{}{}", crate::identity::PATH, crate::identity::CALLBACK);
+    let redirect = if base.is_empty() { None } else { Url::parse(&redirect).ok() };
+    if redirect.is_none() {
+        tracing::warn!(
+            "SERVICE_BASE_URL is not set: browsers can't log in by the identity provider, the command line can"
+        );
+    }
+    Ok(Some(Provider::new(&all.oidc, redirect)?))
 }
 
 /// What those are told who show nothing.

@@ -47,7 +47,7 @@ pub(super) async fn admit(
 }
 
 /// Whether a caller may see, or change, a resource. An infra-env may be changed by the owner of its cluster, too.
-async fn may_use(
+pub(super) async fn may_use(
     service: &Service,
     caller: &Caller,
     resource: TokenResource,

@@ -11,6 +11,9 @@ use uuid::Uuid;
 
 use super::response::{Answer, json_answer};
 
+/// After this, who was refused for a moment may come back.
+const MOMENT: Duration = Duration::from_secs(4);
+
 /// A request that does not succeed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApiError {
@@ -29,6 +32,11 @@ impl ApiError {
     /// A refusal before the use case. An `infra_error` has the same form.
     pub(crate) fn framework(status: u16, message: impl Into<String>) -> Self {
         Self::Framework { status, message: message.into(), allow: None }
+    }
+
+    /// A refusal for a moment.
+    pub(crate) fn busy(status: u16, message: impl Into<String>) -> Self {
+        Self::Busy { status, message: message.into(), retry_after: MOMENT }
     }
 
     /// A refusal in the form of a use case's.

@@ -99,7 +99,12 @@ impl Call<'_> {
                 tracing::info!(by = who.user.name, %id, "a token was revoked");
                 empty_answer(StatusCode::NO_CONTENT)
             }
-            Route::Login | Route::SetUp => {
+            Route::Login
+            | Route::SetUp
+            | Route::ProviderLogin
+            | Route::ProviderCallback
+            | Route::DeviceLogin
+            | Route::DeviceFinish => {
                 return Err(ApiError::framework(404, "nobody known asks for this"));
             }
         })
@@ -120,20 +125,20 @@ impl Call<'_> {
     }
 
     /// Scripts don't see it, and no page of another site has it sent.
-    fn set_cookie(&self, answer: &mut Answer, value: &str, life: i64) {
+    pub(super) fn set_cookie(&self, answer: &mut Answer, value: &str, life: i64) {
         let secure = if self.asked.secure { "; Secure" } else { "" };
         let text = format!(
             "{COOKIE_NAME}={value}; Path={BASE_PATH}; Max-Age={life}; HttpOnly; SameSite=Strict{secure}"
         );
         if let Ok(mut value) = HeaderValue::from_str(&text) {
             value.set_sensitive(true);
-            answer.headers_mut().insert(SET_COOKIE, value);
+            answer.headers_mut().append(SET_COOKIE, value);
         }
     }
 }
 
 /// An answer that nobody keeps.
-fn told<T: Serialize>(status: StatusCode, value: &T) -> Answer {
+pub(super) fn told<T: Serialize>(status: StatusCode, value: &T) -> Answer {
     let mut answer = json_answer(status, value);
     answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     answer

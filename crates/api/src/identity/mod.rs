@@ -4,10 +4,12 @@
 //! [`ROUTES`] says who may ask; like the table of operations it has no default.
 
 mod answer;
+mod provider;
 
 use std::net::IpAddr;
 
 use assisted_auth::Users;
+use assisted_auth::oidc::Provider;
 use assisted_auth::users::Authenticated;
 use assisted_wire::operation::BASE_PATH;
 use http::{HeaderMap, Method};
@@ -22,6 +24,9 @@ use crate::http::response::Answer;
 
 /// Path, below that of the API, under which all of it lives.
 pub const PATH: &str = "/auth/";
+
+/// Path below [`PATH`] to which the identity provider sends browsers back.
+pub const CALLBACK: &str = "oidc/callback";
 
 /// Largest body, in bytes.
 const LARGEST: usize = 16 << 10;
@@ -52,12 +57,20 @@ pub enum Route {
     ListTokens,
     CreateToken,
     RevokeToken,
+    ProviderLogin,
+    ProviderCallback,
+    DeviceLogin,
+    DeviceFinish,
 }
 
 /// Method, path below [`PATH`] (`{}` stands for one segment), and who may ask.
 pub const ROUTES: &[(Route, Method, &str, Who)] = &[
     (Route::Login, Method::POST, "login", Who::Anyone),
     (Route::SetUp, Method::POST, "setup", Who::Anyone),
+    (Route::ProviderLogin, Method::GET, "oidc/login", Who::Anyone),
+    (Route::ProviderCallback, Method::GET, CALLBACK, Who::Anyone),
+    (Route::DeviceLogin, Method::POST, "oidc/device", Who::Anyone),
+    (Route::DeviceFinish, Method::POST, "oidc/device/token", Who::Anyone),
     (Route::Logout, Method::POST, "logout", Who::Known),
     (Route::WhoAmI, Method::GET, "me", Who::Known),
     (Route::ChangeOwnPassword, Method::POST, "password", Who::Known),
@@ -75,6 +88,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) method: &'a Method,
     /// Folded, with that of the API.
     pub(crate) path: &'a str,
+    pub(crate) query: Option<&'a str>,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) peer: IpAddr,
     pub(crate) patience: &'a Patience,
@@ -86,6 +100,7 @@ pub(crate) struct Asked<'a> {
 struct Call<'a> {
     asked: &'a Asked<'a>,
     users: &'a Users,
+    provider: Option<&'a Provider>,
     /// The segment of the path that `{}` stands for.
     segment: &'a str,
     body: bytes::Bytes,
@@ -111,10 +126,14 @@ pub(crate) async fn answer(auth: &Auth, asked: &Asked<'_>, body: Incoming) -> Re
         return Err(ApiError::framework(403, "only administrators do this"));
     }
     let body = body::read(asked.headers, body, LARGEST, asked.patience).await?;
-    let call = Call { asked, users, segment, body };
+    let call = Call { asked, users, provider: auth.provider(), segment, body };
     match (route, known) {
         (Route::Login, _) => call.login().await,
         (Route::SetUp, _) => call.set_up().await,
+        (Route::ProviderLogin, _) => call.provider_login().await,
+        (Route::ProviderCallback, _) => call.provider_callback().await,
+        (Route::DeviceLogin, _) => call.device_login().await,
+        (Route::DeviceFinish, _) => call.device_finish().await,
         (route, Some(known)) => call.of_known(route, &known).await,
         (_, None) => Err(unauthenticated()),
     }

@@ -101,7 +101,7 @@ impl Api {
         settings: &Settings,
         patience: Patience,
     ) -> Result<Self, StartError> {
-        let auth = Auth::new(&service, &settings.auth)?;
+        let auth = Auth::new(&service, settings)?;
         let http = &settings.http;
         let parts = Parts {
             service,
@@ -132,6 +132,15 @@ impl Api {
     /// Ends the answers that have no end.
     pub(crate) fn stop(&self) {
         self.parts.stopping.cancel();
+    }
+
+    /// Gets what it takes to know people. Asked before it listens: who can't be known is not let in.
+    ///
+    /// # Errors
+    ///
+    /// It can't be had.
+    pub async fn start(&self) -> Result<(), AuthError> {
+        self.parts.auth.start().await
     }
 
     /// A code by which the first administrator is made, where people log in and there is none yet.
@@ -243,7 +252,8 @@ impl Api {
         if identity {
             let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
             let Head { method, headers, .. } = head;
-            let asked = Asked { method, path, headers, peer, patience, secure: *secure };
+            let query = head.uri.query();
+            let asked = Asked { method, path, query, headers, peer, patience, secure: *secure };
             return Box::pin(identity::answer(auth, &asked, body)).await;
         }
         self.operate(&head.method, path, head.uri.query(), &head.headers, peer, body, request_id, name).await

@@ -32,7 +32,7 @@ pub(crate) fn local() -> (Settings, Secret) {
 }
 
 /// Calls an operation with its ids filled in, and a credential for one scheme.
-async fn call(
+pub(crate) async fn call(
     server: &Server,
     operation: &Operation,
     id: &str,
@@ -401,13 +401,18 @@ async fn everybody_passes_without_authentication() {
 }
 
 #[tokio::test]
-async fn what_is_not_available_does_not_start() {
+async fn what_lacks_its_keys_does_not_start() {
     let server = Server::start(Settings::default()).await;
-    for kind in [AuthType::Rhsso, AuthType::AgentInstallerLocal] {
+    for (kind, missing) in [
+        (AuthType::Rhsso, "OCM_SERVICE_CLIENT_ID"),
+        (AuthType::AgentInstallerLocal, "EC_PUBLIC_KEY_PEM is not the base64"),
+        (AuthType::Users, "EC_PUBLIC_KEY_PEM"),
+        (AuthType::Local, "EC_PUBLIC_KEY_PEM"),
+    ] {
         let mut settings = Settings::default();
         settings.auth.auth_type = kind;
         let refused = assisted_api::Api::new(server.service.clone(), &settings).err().unwrap();
-        assert!(refused.to_string().contains("set AUTH_TYPE to none, local or users"), "{refused}");
+        assert!(refused.to_string().contains(missing), "{refused}");
     }
     server.stop().await;
 }

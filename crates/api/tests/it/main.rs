@@ -1,6 +1,7 @@
 //! The API over real HTTP, before the real service on an SQLite database.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests too")]
 
+mod accounts;
 mod agents;
 mod authorisation;
 mod connection;
@@ -10,10 +11,12 @@ mod files;
 mod hostile;
 mod images;
 mod installation;
+mod installer;
 mod life;
 mod live;
 mod pem;
 mod people;
+mod provider;
 mod query;
 mod sequence;
 mod server;

@@ -33,7 +33,7 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn start(settings: Settings) -> Self {
-        Self::start_with(settings, Patience::default(), None).await
+        Box::pin(Self::start_with(settings, Patience::default(), None)).await
     }
 
     /// With other time limits, or over TLS.
@@ -42,6 +42,11 @@ impl Server {
         patience: Patience,
         tls: Option<Arc<ServerConfig>>,
     ) -> Self {
+        // Settings are large.
+        Box::pin(Self::launch(settings, patience, tls)).await
+    }
+
+    async fn launch(settings: Settings, patience: Patience, tls: Option<Arc<ServerConfig>>) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let dir = tempfile::tempdir().unwrap();
         let database = format!("sqlite:{}", dir.path().join("test.db").display());

@@ -3,6 +3,7 @@
 //! Everything stands in the database; of passwords and tokens only hashes. Each request looks its token up, so that what is
 //! revoked is worthless at once, on all replicas.
 
+mod external;
 mod people;
 mod session;
 mod setup;

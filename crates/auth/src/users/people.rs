@@ -6,6 +6,7 @@ use assisted_wire::secret::Secret;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::external::is_external;
 use super::{UserError, Users};
 use crate::PersonRole;
 use crate::password::{LONGEST, SHORTEST};
@@ -71,6 +72,11 @@ impl Users {
         }
         if let Some(password) = change.password {
             check_password(&password)?;
+            if is_external(&row) {
+                return Err(UserError::Invalid(format!(
+                    "{name:?} logs in by the identity provider, and has no password here"
+                )));
+            }
             row.password_hash = self.passwords.hash(password).await?;
         }
         if !self.store.update_user(&row).await? {
@@ -141,7 +147,7 @@ pub(super) fn role_of(row: &UserRow) -> Result<PersonRole, UserError> {
         .ok_or_else(|| assisted_store::Error::Corrupt(format!("user {:?} has no role", row.name)).into())
 }
 
-fn check_name(name: &str) -> Result<(), UserError> {
+pub(super) fn check_name(name: &str) -> Result<(), UserError> {
     let good = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-' | '@' | '+');
     if (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(good) {
         return Ok(());
@@ -151,7 +157,7 @@ fn check_name(name: &str) -> Result<(), UserError> {
     )))
 }
 
-fn check_text(what: &str, text: &str) -> Result<(), UserError> {
+pub(super) fn check_text(what: &str, text: &str) -> Result<(), UserError> {
     if text.len() <= LONGEST_NAME && !text.chars().any(char::is_control) {
         return Ok(());
     }

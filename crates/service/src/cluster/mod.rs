@@ -19,6 +19,7 @@ pub(crate) use std::sync::Arc;
 
 use assisted_blob::Blob;
 
+use crate::access::Access;
 use crate::available_versions::AvailableVersions;
 use crate::database::Database;
 use crate::generator::Generator;
@@ -34,6 +35,7 @@ pub struct Clusters {
     blob: Blob,
     generator: Arc<dyn Generator>,
     available: Arc<AvailableVersions>,
+    access: Access,
 }
 
 impl Clusters {
@@ -43,6 +45,7 @@ impl Clusters {
             blob: parts.blob.clone(),
             generator: Arc::clone(&parts.generator),
             available: Arc::clone(&parts.available),
+            access: parts.access.clone(),
         }
     }
 }

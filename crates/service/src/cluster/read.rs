@@ -102,6 +102,9 @@ impl Clusters {
         };
         let mut clusters = Vec::new();
         let mut found = self.database.reader().clusters(&filter).await?;
+        if let Some(owner) = query.owner.filter(|_| self.access.knows_owners()) {
+            found.retain(|stored| stored.record.cluster.user_name == owner);
+        }
         if let Some(resource) = caller.resource {
             found.retain(|stored| resource == TokenResource::Cluster(stored.record.cluster.id));
         }

@@ -4,7 +4,6 @@ use assisted_core::model::refusal::Refusal;
 use assisted_wire::cluster_params::PresignedUrl;
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::operation::BASE_PATH;
-use assisted_wire::time::DateTime;
 
 use super::Files;
 use crate::fault::broken;
@@ -45,18 +44,16 @@ impl Files {
         if file.ipxe_script_type.is_some() && file.file_name != "ipxe-script" {
             return Err(Refusal::invalid(r#"ipxe_script_type can be set only for "ipxe-script""#).into());
         }
-        let token = self.access.token_of(&stored.record).map(|token| ("api_key", token));
+        let signature = self.access.signature(&stored.record);
+        let expires_at = signature.expires_at();
         let name = ("file_name", file.file_name);
         let kind = file.ipxe_script_type.map(|kind| ("ipxe_script_type", kind));
         // In alphabetical order, as clients that compare URLs expect.
-        let query: Vec<_> = token
-            .into_iter()
-            .chain([name])
-            .chain(kind)
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
+        let mut query: Vec<_> = signature.parameter().into_iter().chain([name]).chain(kind).collect();
+        query.sort();
+        let query: Vec<_> = query.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
         let base = self.settings.http.service_base_url.trim_end_matches('/');
         let url = format!("{base}{BASE_PATH}/v2/infra-envs/{id}/downloads/files?{}", query.join("&"));
-        Ok(PresignedUrl { url, expires_at: DateTime::ZERO })
+        Ok(PresignedUrl { url, expires_at })
     }
 }

@@ -145,7 +145,7 @@ impl InfraEnvs {
             }
             None => None,
         };
-        let token = self.access.token_of(record).map(Secret::from);
+        let token = self.access.agent_token(record);
         Ok(Ingredients { network, service_ca, mirrors, token, program })
     }
 

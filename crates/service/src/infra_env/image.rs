@@ -8,7 +8,6 @@ use assisted_wire::cluster_params::PresignedUrl;
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::ImageType;
 use assisted_wire::secret::Secret;
-use assisted_wire::time::DateTime;
 use assisted_wire::version::ImageCpuArchitecture;
 
 use super::InfraEnvs;
@@ -26,7 +25,7 @@ impl InfraEnvs {
         if record.pull_secret.is_empty() {
             return Err(Refusal::invalid("Can't generate infraEnv ISO without pull secret"));
         }
-        let token = self.access.token_of(record);
+        let signature = self.access.signature(record);
         let infra_env = &mut record.infra_env;
         let architecture = infra_env.cpu_architecture.unwrap_or(ImageCpuArchitecture::X8664);
         let image = os_image::find(
@@ -41,15 +40,12 @@ impl InfraEnvs {
             ImageType::DisconnectedIso => "disconnected.iso",
         };
         let base = settings.http.image_service_base_url.trim_end_matches('/');
-        let access = match token {
-            Some(token) => format!("byapikey/{token}"),
-            None => format!("byid/{}", infra_env.id),
-        };
         let (version, architecture) = (&image.openshift_version, image.cpu_architecture);
-        let url = format!("{base}/{access}/{version}/{architecture}/{file}");
+        let path = signature.path(infra_env.id);
+        let url = format!("{base}/{path}/{version}/{architecture}/{file}");
         let changed = url != infra_env.download_url;
         infra_env.download_url = url;
-        infra_env.expires_at = DateTime::ZERO;
+        infra_env.expires_at = signature.expires_at();
         Ok(changed)
     }
 

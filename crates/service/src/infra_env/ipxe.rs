@@ -65,11 +65,10 @@ impl InfraEnvs {
         let base = self.settings.http.image_service_base_url.trim_end_matches('/').to_owned();
         let of_image =
             [("arch", image.cpu_architecture.to_string()), ("version", image.openshift_version.clone())];
-        let at = |path: &str, token: Option<String>| {
-            let token = token.into_iter().map(|token| ("api_key", token));
+        let at = |path: &str, token: Option<(&'static str, String)>| {
             self.reachable(&format!("{base}{path}?{}", query(of_image.iter().cloned().chain(token))))
         };
-        let token = self.access.token_of(record);
+        let token = self.access.signature(record).parameter();
         let initrd = at(&format!("/images/{}/pxe-initrd", infra_env.id), token);
         let (kernel, rootfs) = (at("/boot-artifacts/kernel", None), at("/boot-artifacts/rootfs", None));
         let further = kernel_arguments(infra_env.kernel_arguments.as_deref()).map_err(Error::internal)?;
@@ -90,7 +89,7 @@ impl InfraEnvs {
         })?;
         let id = record.infra_env.id;
         url.set_path(&format!("{BASE_PATH}/v2/infra-envs/{id}/downloads/files"));
-        let token = self.access.token_of(record).map(|token| ("api_key", token));
+        let token = self.access.signature(record).parameter();
         let file = ("file_name", "ipxe-script".to_owned());
         url.set_query(Some(&query(token.into_iter().chain([file]))));
         let plain = self.settings.http.http_listen_port.parse().ok();

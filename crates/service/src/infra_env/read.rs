@@ -1,5 +1,6 @@
 //! Reading infra-envs (service-api §5.4).
 
+use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_store::InfraEnvFilter;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use assisted_wire::infra_env::{InfraEnv, InfraEnvList};
@@ -17,6 +18,20 @@ pub struct ListInfraEnvs {
 }
 
 impl InfraEnvs {
+    /// An infra-env as it is shown: an address whose signature is good no more is signed anew.
+    fn shown(&self, record: &InfraEnvRecord) -> InfraEnv {
+        let infra_env = &record.infra_env;
+        if infra_env.expires_at.is_zero() || infra_env.expires_at.0 > self.database.now() {
+            return infra_env.clone();
+        }
+        let mut record = record.clone();
+        // Without an image there is no address, and nothing to sign.
+        match self.sign_image_url(&mut record) {
+            Ok(_) => record.infra_env,
+            Err(_) => infra_env.clone(),
+        }
+    }
+
     /// One infra-env.
     ///
     /// # Errors
@@ -24,7 +39,8 @@ impl InfraEnvs {
     /// 404 when there is none.
     pub async fn get(&self, _: &Caller, infra_env_id: InfraEnvId) -> Result<InfraEnv, Error> {
         let found = self.database.known_infra_env(infra_env_id).await.map_err(broken)?;
-        Ok(found.ok_or_else(|| no_infra_env(infra_env_id))?.record.infra_env.clone())
+        let found = found.ok_or_else(|| no_infra_env(infra_env_id))?;
+        Ok(self.shown(&found.record))
     }
 
     /// The infra-envs that the caller may see.
@@ -36,9 +52,12 @@ impl InfraEnvs {
         let (user_name, org_id) = caller.lists();
         let filter = InfraEnvFilter { cluster_id: query.cluster_id, user_name, org_id };
         let mut found = self.database.reader().infra_envs(&filter).await?;
+        if let Some(owner) = query.owner.filter(|_| self.access.knows_owners()) {
+            found.retain(|stored| stored.record.infra_env.user_name == owner);
+        }
         if let Some(resource) = caller.resource {
             found.retain(|stored| resource == TokenResource::InfraEnv(stored.record.infra_env.id));
         }
-        Ok(InfraEnvList(found.into_iter().map(|stored| stored.record.infra_env).collect()))
+        Ok(InfraEnvList(found.iter().map(|stored| self.shown(&stored.record)).collect()))
     }
 }

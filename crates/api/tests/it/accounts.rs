@@ -1,0 +1,224 @@
+//! Accounts of an external service: its users' tokens, pull secrets of agents, signatures in the addresses of images.
+
+use assisted_config::{AgentDelivery, AuthType, Settings};
+use assisted_testkit::IdentityProvider;
+use reqwest::Method;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::server::Server;
+
+/// Pull secret of a user, and what an agent shows of it.
+fn pull_secret(user: &str) -> (String, String) {
+    use base64::Engine;
+    use base64::prelude::BASE64_STANDARD;
+    let auth = BASE64_STANDARD.encode(format!("{user}:password"));
+    let entry = json!({"auth": auth});
+    (json!({"auths": {"cloud.openshift.com": entry, "quay.io": entry}}).to_string(), auth)
+}
+
+struct World {
+    server: Server,
+    provider: IdentityProvider,
+}
+
+impl World {
+    async fn new(tenancy: bool) -> Self {
+        let provider = IdentityProvider::start("assisted", "service-secret");
+        let mut settings = Settings::default();
+        settings.auth.auth_type = AuthType::Rhsso;
+        settings.http.service_base_url = "http://assisted.local:8090".to_owned();
+        settings.images.agent_delivery = AgentDelivery::Image;
+        settings.versions.updates_url = provider.issuer();
+        let accounts = &mut settings.accounts;
+        accounts.jwks_url = format!("{}/jwks", provider.issuer());
+        accounts.ocm_token_url = format!("{}/token", provider.issuer());
+        accounts.ocm_service_client_id = "assisted".to_owned();
+        accounts.ocm_service_client_secret = "service-secret".into();
+        accounts.admin_users = vec!["root".to_owned()];
+        accounts.org_tenancy = tenancy;
+        for user in ["ann", "bob"] {
+            provider.add_account(&pull_secret(user).1, user);
+        }
+        Self { server: Server::start(settings).await, provider }
+    }
+
+    fn token(&self, user: &str, org: &str) -> String {
+        self.provider.token(&claims(user, org))
+    }
+
+    async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        header: (&str, &str),
+        body: Option<Value>,
+    ) -> (u16, Value) {
+        let request = self.server.client.request(method, format!("{}{path}", self.server.url));
+        let request = request.header(header.0, header.1);
+        let request = if let Some(body) = body { request.json(&body) } else { request };
+        let answer = request.send().await.unwrap();
+        (answer.status().as_u16(), answer.json().await.unwrap_or_default())
+    }
+
+    async fn user(&self, method: Method, path: &str, token: &str, body: Option<Value>) -> (u16, Value) {
+        self.ask(method, path, ("Authorization", &format!("bearer {token}")), body).await
+    }
+
+    async fn infra_env(&self, token: &str, user: &str) -> Value {
+        let body = json!({"name": user, "pull_secret": pull_secret(user).0, "openshift_version": "4.20"});
+        let (status, made) = self.user(Method::POST, "/v2/infra-envs", token, Some(body)).await;
+        assert_eq!(status, 201, "{made}");
+        made
+    }
+}
+
+fn claims(user: &str, org: &str) -> Value {
+    json!({"username": user, "org_id": org, "email": format!("{user}@example.com"), "exp": 4_000_000_000_u64})
+}
+
+#[tokio::test]
+async fn users_see_what_they_own_and_with_tenancy_what_their_organisation_has() {
+    for tenancy in [false, true] {
+        let world = World::new(tenancy).await;
+        let of = |user: &str, org: &str| world.token(user, org);
+        let (ann, bob, eve, root) = (of("ann", "blue"), of("bob", "blue"), of("eve", "red"), of("root", ""));
+        world.provider.let_read("auditor");
+        let auditor = of("auditor", "");
+        let infra_env = world.infra_env(&ann, "ann").await;
+        assert_eq!((&infra_env["user_name"], &infra_env["org_id"]), (&json!("ann"), &json!("blue")));
+        assert_eq!(infra_env["email_domain"], "example.com");
+        let path = format!("/v2/infra-envs/{}", infra_env["id"].as_str().unwrap());
+        let seen = if tenancy { 200 } else { 404 };
+        for (token, expected) in [(&ann, 200), (&bob, seen), (&eve, 404), (&root, 200), (&auditor, 200)] {
+            assert_eq!(world.user(Method::GET, &path, token, None).await.0, expected);
+            let (_, list) = world.user(Method::GET, "/v2/infra-envs", token, None).await;
+            assert_eq!(list.as_array().unwrap().len(), usize::from(expected == 200));
+        }
+        let change = json!({"additional_ntp_sources": "ntp.example.com"});
+        let refused = if tenancy { 403 } else { 404 };
+        for (token, expected) in [(&bob, refused), (&eve, 404), (&auditor, 403), (&ann, 201), (&root, 201)] {
+            let (status, body) = world.user(Method::PATCH, &path, token, Some(change.clone())).await;
+            assert_eq!(status, expected, "{body}");
+        }
+        let of_owner = |owner: &str| format!("/v2/infra-envs?owner={owner}");
+        for (owner, expected) in [("ann", 1), ("bob", 0)] {
+            let (_, list) = world.user(Method::GET, &of_owner(owner), &root, None).await;
+            assert_eq!(list.as_array().unwrap().len(), expected, "{owner}");
+        }
+        world.server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_token_has_to_be_of_the_account_service() {
+    let world = World::new(false).await;
+    let good = claims("ann", "blue");
+    let mut over = good.clone();
+    over["exp"] = json!(1);
+    let mut early = good.clone();
+    early["nbf"] = json!(4_000_000_000_u64);
+    let mut unused = good.clone();
+    unused["iat"] = json!(4_000_000_000_u64);
+    let provider = &world.provider;
+    const INVALID: &str = "Error parsing token or token is invalid";
+    for (token, expected) in [
+        (provider.token(&good), None),
+        (provider.token(&unused), None),
+        (provider.token(&json!({"preferred_username": "ann"})), None),
+        (provider.token(&over), Some(INVALID)),
+        (provider.token(&early), Some(INVALID)),
+        (provider.forged(&good), Some(INVALID)),
+        (provider.unsigned(&good), Some(INVALID)),
+        (provider.confused(&good), Some("Error validating token algorithm: Expected RS256 signing method")),
+        (provider.token(&json!({"sub": "1"})), Some("Missing username in token")),
+        ("x".to_owned(), Some(INVALID)),
+    ] {
+        let (status, body) = world.user(Method::GET, "/v2/clusters", &token, None).await;
+        match expected {
+            None => assert_eq!(status, 200, "{body}"),
+            Some(told) => assert_eq!((status, &body["message"]), (401, &json!(told))),
+        }
+    }
+    provider.bar("eve");
+    let eve = world.token("eve", "red");
+    let (status, body) = world.user(Method::GET, "/v2/clusters", &eve, None).await;
+    let told = json!("eve: Unauthorized to access route (access review failed)");
+    assert_eq!((status, &body["message"]), (403, &told));
+    // What is known need not be asked for again; what is not known can't be told without the account service.
+    provider.set_silent(true);
+    let ann = world.token("ann", "blue");
+    assert_eq!(world.user(Method::GET, "/v2/clusters", &ann, None).await.0, 200);
+    let new = world.token("new", "blue");
+    assert_eq!(world.user(Method::GET, "/v2/clusters", &new, None).await.0, 503);
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn an_agent_is_whoever_its_pull_secret_belongs_to() {
+    let world = World::new(true).await;
+    let ann = world.token("ann", "blue");
+    let infra_env = world.infra_env(&ann, "ann").await;
+    let id = infra_env["id"].as_str().unwrap();
+    let host = json!({"host_id": Uuid::new_v4()});
+    let path = format!("/v2/infra-envs/{id}/hosts");
+    for (shown, expected) in [
+        (pull_secret("ann").1, 201),
+        (pull_secret("bob").1, 404),
+        (pull_secret("eve").1, 401),
+        ("x".to_owned(), 401),
+    ] {
+        let (status, body) =
+            world.ask(Method::POST, &path, ("X-Secret-Key", &shown), Some(host.clone())).await;
+        assert_eq!(status, expected, "{body}");
+    }
+    // Its image has that part of the pull secret for its agent.
+    let path = format!("/v2/infra-envs/{id}/downloads/files?file_name=discovery.ign");
+    let answer =
+        world.server.client.get(format!("{}{path}", world.server.url)).bearer_auth(&ann).send().await;
+    let config = answer.unwrap().text().await.unwrap();
+    assert!(config.contains(&pull_secret("ann").1), "{config}");
+    world.server.stop().await;
+}
+
+#[tokio::test]
+async fn the_address_of_an_image_is_signed_for_hours() {
+    let world = World::new(false).await;
+    let ann = world.token("ann", "blue");
+    let (one, other) = (world.infra_env(&ann, "ann").await, world.infra_env(&ann, "ann").await);
+    let id = |infra_env: &Value| infra_env["id"].as_str().unwrap().to_owned();
+    let token = |infra_env: &Value| {
+        let url = infra_env["download_url"].as_str().unwrap();
+        url.split_once("/bytoken/").unwrap().1.split('/').next().unwrap().to_owned()
+    };
+    assert!(!one["expires_at"].as_str().unwrap().starts_with("0001"), "{one}");
+    let path = |infra_env: &Value| {
+        format!("/v2/infra-envs/{}/downloads/files?file_name=discovery.ign", id(infra_env))
+    };
+    let header = token(&one);
+    assert_eq!(world.ask(Method::GET, &path(&one), ("Image-Token", &header), None).await.0, 200);
+    let (status, body) = world.ask(Method::GET, &path(&other), ("Image-Token", &header), None).await;
+    let told =
+        format!("Token for infraEnv ID {}, is unauthorized to access infraEnv ID {}", id(&one), id(&other));
+    assert_eq!((status, &body["message"]), (403, &json!(told)));
+    // As part of an address, too.
+    let presigned = format!("/v2/infra-envs/{}/downloads/files-presigned?file_name=ipxe-script", id(&one));
+    let (_, made) = world.user(Method::GET, &presigned, &ann, None).await;
+    let url = made["url"].as_str().unwrap();
+    let (_, query) = url.split_once('?').unwrap();
+    assert!(query.starts_with("file_name=ipxe-script&image_token="), "{url}");
+    let url = format!("/v2/infra-envs/{}/downloads/files?{query}", id(&one));
+    let answer = world.server.client.get(format!("{}{url}", world.server.url)).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+    assert!(answer.text().await.unwrap().contains("image_token="));
+    // Another key makes all addresses worthless.
+    let anew = format!("/v2/infra-envs/{}/regenerate-signing-key", id(&one));
+    assert_eq!(world.user(Method::POST, &anew, &ann, None).await.0, 204);
+    assert_eq!(world.ask(Method::GET, &path(&one), ("Image-Token", &header), None).await.0, 401);
+    let (_, fresh) = world
+        .user(Method::GET, &format!("/v2/infra-envs/{}/downloads/image-url", id(&one)), &ann, None)
+        .await;
+    let fresh = token(&json!({"download_url": fresh["url"]}));
+    assert_eq!(world.ask(Method::GET, &path(&one), ("Image-Token", &fresh), None).await.0, 200);
+    world.server.stop().await;
+}
