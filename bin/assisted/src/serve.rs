@@ -17,7 +17,7 @@ use assisted_auth::{Grant, Signer};
 use assisted_blob::Blob;
 use assisted_config::{AuthType, Http, SIMULATION, Settings};
 use assisted_service::{Service, generator};
-use assisted_store::{Options, Store};
+use assisted_store::{Options, Store, Tls};
 use clap::Args;
 use jiff::Timestamp;
 use rustls::ServerConfig;
@@ -126,6 +126,7 @@ impl Serve {
         }
         let (service, mut background) = builder.start();
         let api = Api::new(service, &settings)?;
+        api.start().await?;
         let address = listener.local_addr()?;
         tracing::info!(%address, https = tls.is_some(), replica = settings.http.pod_name, data_dir = %data_dir.display(), "serving");
 
@@ -220,6 +221,12 @@ fn store_options(settings: &Settings) -> Options {
         connections: database.max_open_connections,
         idle: database.max_idle_connections,
         lifetime: database.connections_max_lifetime,
+        statement_limit: database.statement_timeout,
+        tls: Tls {
+            mode: database.ssl_mode.clone(),
+            authorities: Some(PathBuf::from(&database.ssl_root_cert))
+                .filter(|path| !path.as_os_str().is_empty()),
+        },
         slow: database.log_slow_queries.then_some(database.slow_query_threshold),
         replica: settings.http.pod_name.clone(),
     }

@@ -29,6 +29,13 @@ topic! {
         max_open_connections: NonZeroUsize = MOST_CONNECTIONS, "DB_MAX_OPEN_CONNECTIONS";
         /// Longest life of a connection to PostgreSQL; 0: no limit.
         connections_max_lifetime: Duration = Duration::from_secs(30 * 60), "DB_CONNECTIONS_MAX_LIFETIME";
+        /// Longest time that a statement in PostgreSQL may take, and that an answer of it is waited for; requests that need it are
+        /// answered with status 503 then.
+        statement_timeout: Duration = Duration::from_secs(10), "DB_STATEMENT_TIMEOUT";
+        /// TLS to PostgreSQL: disable, prefer, require or verify-full; empty: verify-full with DB_SSL_ROOT_CERT, prefer without.
+        ssl_mode: String = String::new(), "DB_SSL_MODE";
+        /// File with the authorities by which PostgreSQL proves its name, PEM.
+        ssl_root_cert: String = String::new(), "DB_SSL_ROOT_CERT";
         /// Whether slow statements are logged, without their values.
         log_slow_queries: bool = false, "DB_LOG_SLOW_QUERIES";
         /// From when a statement is slow, the wait for its turn included.

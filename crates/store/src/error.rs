@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio_postgres::error::SqlState;
 
+use crate::engine::TlsError;
 use crate::subject::Subject;
 
 /// The database can't be opened.
@@ -19,6 +20,8 @@ pub enum OpenError {
     NewerSchema { found: i64, known: i64 },
     #[error("schema {version} can't be laid")]
     Migration { version: i64, source: Error },
+    #[error("the database can't be reached by TLS")]
+    Tls(#[from] TlsError),
     #[error("the database's directory or file can't be made")]
     File(#[from] std::io::Error),
     #[error("the database can't be opened")]
@@ -40,6 +43,8 @@ pub enum Error {
     Encode(#[source] Arc<serde_json::Error>),
     #[error("the database holds what can't be read: {0}")]
     Corrupt(String),
+    #[error("PostgreSQL does not answer")]
+    Silent,
     #[error("the store is closed")]
     Closed,
 }
@@ -57,9 +62,17 @@ impl Error {
     /// Whether the database is away: it can't be reached, or is about to start or to end. The same may succeed later.
     pub fn is_away(&self) -> bool {
         use SqlState as State;
-        let passing = [State::ADMIN_SHUTDOWN, State::CRASH_SHUTDOWN, State::CANNOT_CONNECT_NOW];
+        // A statement that took too long for the server is one that waited for what is away.
+        let passing = [
+            State::ADMIN_SHUTDOWN,
+            State::CRASH_SHUTDOWN,
+            State::CANNOT_CONNECT_NOW,
+            State::QUERY_CANCELED,
+            State::TOO_MANY_CONNECTIONS,
+            State::LOCK_NOT_AVAILABLE,
+        ];
         match self {
-            Self::Connection(_) => true,
+            Self::Connection(_) | Self::Silent => true,
             Self::Postgres(cause) => match cause.code() {
                 Some(code) => passing.contains(code),
                 None => cause.is_closed() || cause.source().is_some_and(<dyn StdError>::is::<std::io::Error>),

@@ -45,7 +45,7 @@ pub use event::{EventOrder, EventPage, EventQuery, NewEvents};
 pub use host::{HostFilter, HostRow, HostWithInfraEnv};
 pub use infra_env::InfraEnvFilter;
 pub use observer::Observer;
-pub use options::Options;
+pub use options::{Options, Tls};
 pub use recent_cache::RecentCache;
 pub use report::{Report, ReportHash, Reports};
 pub use row::{Deleted, Stored, Version};

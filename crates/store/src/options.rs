@@ -1,7 +1,18 @@
 //! How a database is used.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::time::Duration;
+
+/// TLS to PostgreSQL.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tls {
+    /// As PostgreSQL's own clients call it: disable, prefer, require or verify-full; empty: verify-full with authorities, prefer
+    /// without.
+    pub mode: String,
+    /// File with the authorities that the server proves its name by, PEM.
+    pub authorities: Option<PathBuf>,
+}
 
 /// What an operator may choose besides the address.
 #[derive(Clone, Debug)]
@@ -14,6 +25,10 @@ pub struct Options {
     pub lifetime: Duration,
     /// From when a statement is logged as slow; `None`: none is.
     pub slow: Option<Duration>,
+    /// Longest time that a statement in PostgreSQL may take, and that an answer of it is waited for.
+    pub statement_limit: Duration,
+    /// TLS to PostgreSQL; what an address says about it wins.
+    pub tls: Tls,
     /// Name of the replica, for PostgreSQL's list of connections; empty: it has none.
     pub replica: String,
 }
@@ -25,6 +40,8 @@ impl Default for Options {
             idle: usize::MAX,
             lifetime: Duration::ZERO,
             slow: None,
+            statement_limit: Duration::from_secs(10),
+            tls: Tls::default(),
             replica: String::new(),
         }
     }

@@ -13,10 +13,14 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use crate::Authority;
 use crate::supervised::{Keep, Supervised};
 
 /// The server refuses to run as root; `nobody` exists everywhere.
 const UNPRIVILEGED: u32 = 65_534;
+
+/// The port by which a socket is named.
+const DEFAULT_PORT: u16 = 5432;
 
 /// How long the server may take until it answers.
 const START: Duration = Duration::from_secs(60);
@@ -67,6 +71,7 @@ pub enum Durability {
 pub struct Postgres {
     bin: PathBuf,
     dir: PathBuf,
+    port: u16,
     _server: Supervised,
     databases: AtomicU32,
 }
@@ -83,6 +88,47 @@ impl Postgres {
 
     /// A server of one's own, stopped when it is dropped.
     pub fn launch(durability: Durability) -> Result<Self, Error> {
+        Self::launch_with(durability, DEFAULT_PORT, |_| Ok(Vec::new()))
+    }
+
+    /// A server of one's own that is reached by TCP on loopback, and by TLS alone, with a certificate of an authority for these
+    /// names.
+    pub fn with_tls(authority: &Authority, names: &[&str]) -> Result<Self, Error> {
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        Self::launch_with(Durability::Fast, port, |dir| {
+            let (certificate, key) = authority.certificate(dir, names, (2020, 2120))?;
+            std::fs::set_permissions(&key, Permissions::from_mode(0o600))?;
+            if rustix::process::geteuid().is_root() {
+                std::os::unix::fs::chown(&key, Some(UNPRIVILEGED), Some(UNPRIVILEGED))?;
+            }
+            let access =
+                "local all all trust\nhostssl all all 127.0.0.1/32 trust\nhostssl all all ::1/128 trust\n";
+            std::fs::write(dir.join("data/pg_hba.conf"), access)?;
+            Ok(vec![
+                "listen_addresses=localhost".to_owned(),
+                format!("port={port}"),
+                "ssl=on".to_owned(),
+                format!("ssl_cert_file={}", certificate.display()),
+                format!("ssl_key_file={}", key.display()),
+            ])
+        })
+    }
+
+    /// The port that a server with TLS listens on.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The address of a database of a server with TLS, by a name of it, perhaps at another port.
+    pub fn tcp_address(&self, host: &str, port: u16) -> String {
+        format!("postgres://assisted@{host}:{port}/postgres")
+    }
+
+    fn launch_with(
+        durability: Durability,
+        port: u16,
+        more: impl FnOnce(&Path) -> Result<Vec<String>, Error>,
+    ) -> Result<Self, Error> {
         let bin = assisted_lab_tools::postgres().ok_or(Error::Missing)?;
         let dir = tempfile::Builder::new().prefix("assisted-pg-").tempdir()?;
         if rustix::process::geteuid().is_root() {
@@ -106,14 +152,17 @@ impl Postgres {
             Durability::Fast => &["fsync=off", "full_page_writes=off"],
         };
         let mut args = vec![OsStr::new("-D"), data.as_os_str(), OsStr::new("-k"), dir.path().as_os_str()];
-        for setting in SETTINGS.iter().chain(relaxed) {
+        let more = more(dir.path())?;
+        for setting in
+            SETTINGS.iter().copied().chain(relaxed.iter().copied()).chain(more.iter().map(String::as_str))
+        {
             args.extend([OsStr::new("-c"), OsStr::new(setting)]);
         }
         let keep = Keep { signal: Signal::QUIT, log: &dir.path().join("log"), remove: Some(dir.path()) };
         let server = Supervised::start(unprivileged, &keep, &bin.join("postgres"), &args)
             .map_err(|source| Error::Run { program: "sh", source })?;
         // From here on the shell removes the directory.
-        let server = Self { bin, dir: dir.keep(), _server: server, databases: AtomicU32::new(0) };
+        let server = Self { bin, dir: dir.keep(), port, _server: server, databases: AtomicU32::new(0) };
         server.wait()?;
         Ok(server)
     }
@@ -166,6 +215,7 @@ impl Postgres {
                 .arg("--quiet")
                 .arg("--host")
                 .arg(&self.dir)
+                .arg(format!("--port={}", self.port))
                 .args(["--username=assisted", "--dbname=postgres"]);
             match ready.status() {
                 Ok(status) if status.success() => return Ok(()),

@@ -4,6 +4,7 @@ mod pipeline;
 mod postgres;
 mod postgres_group;
 mod postgres_listener;
+mod postgres_tls;
 mod postgres_value;
 mod sqlite;
 mod sqlite_value;
@@ -23,6 +24,8 @@ use crate::error::{Error, OpenError, WriteError};
 use crate::options::Options;
 use crate::statement::{Output, Statement};
 use crate::value::Row;
+
+pub use self::postgres_tls::TlsError;
 
 use self::postgres::Postgres;
 use self::sqlite::Sqlite;

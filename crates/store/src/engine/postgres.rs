@@ -14,16 +14,17 @@ use deadpool_postgres::{Client, Manager, ManagerConfig, Pool, RecyclingMethod, R
 use futures::TryStreamExt;
 use jiff::Timestamp;
 use tokio::sync::mpsc;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{MissedTickBehavior, timeout};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Config, GenericClient, NoTls};
+use tokio_postgres::{Config, GenericClient};
+use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
 use super::postgres_group::{self, Step};
 use super::writer::{Group, Job, Reply, Writer};
-use super::{pipeline, postgres_listener, postgres_value};
+use super::{pipeline, postgres_listener, postgres_tls, postgres_value};
 use crate::batch::Batch;
 use crate::change_feed::ChangeFeed;
 use crate::error::{Error, OpenError, WriteError};
@@ -36,8 +37,14 @@ use crate::value::{Row, Value};
 /// How often connections are looked for that are too many, or too old.
 const TRIM: Duration = Duration::from_secs(30);
 
-/// How long a request waits for a connection.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a request waits for a connection, and for one to be made.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What was sent and not taken for so long ends a connection.
+const UNTAKEN: Duration = Duration::from_secs(5);
+
+/// The server ends a statement itself; this much later it is taken for dead.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// Batches in one transaction.
 const GROUP: usize = 128;
@@ -49,7 +56,7 @@ const TRIES: u32 = 5;
 const MIGRATION_LOCK: i64 = 0x6173_7369_7374_6564;
 
 // A replica that hangs or vanishes amid a transaction must not hold up the others for long.
-const SESSION: &str = "-c idle_in_transaction_session_timeout=15s -c lock_timeout=30s -c tcp_keepalives_idle=10 \
+const SESSION: &str = "-c idle_in_transaction_session_timeout=15s -c lock_timeout=10s -c tcp_keepalives_idle=10 \
      -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3";
 
 // Check-ins that are lost with a crash of the database come again with the next poll: no flush to disk is waited for.
@@ -63,6 +70,7 @@ const CHECK_INS: &str = "update check_ins c set at = n.at from unnest($1::uuid[]
 pub(crate) struct Postgres {
     pool: Pool,
     check_ins: Pool,
+    limit: Duration,
     writer: Writer,
     _listener: AbortOnDropHandle<()>,
     _trimming: AbortOnDropHandle<()>,
@@ -74,6 +82,7 @@ impl Postgres {
         options: &Options,
         feed: &Arc<ChangeFeed>,
     ) -> Result<Self, OpenError> {
+        let (address, tls) = postgres_tls::of_address(address, options)?;
         let mut config: Config = address.parse().map_err(|error| {
             // The parser's error names what is wrong with the address, never its parts.
             let error: tokio_postgres::Error = error;
@@ -81,27 +90,34 @@ impl Postgres {
                 std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string),
             )
         })?;
-        config.application_name(options.application_name()).keepalives_idle(Duration::from_secs(15));
-        let session =
-            config.get_options().map_or_else(|| SESSION.to_owned(), |given| format!("{SESSION} {given}"));
+        config
+            .application_name(options.application_name())
+            .keepalives_idle(Duration::from_secs(15))
+            .keepalives_interval(Duration::from_secs(5))
+            .keepalives_retries(3)
+            .tcp_user_timeout(UNTAKEN);
+        let tls = postgres_tls::connector(&mut config, &tls)?;
+        let own = format!("{SESSION} -c statement_timeout={}", options.statement_limit.as_millis());
+        let session = config.get_options().map_or_else(|| own.clone(), |given| format!("{own} {given}"));
         config.options(session);
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(PATIENCE);
         }
 
-        let pool = connections(&config, options.connections.get())?;
+        let pool = connections(&config, &tls, options.connections.get())?;
         let mut hasty = config.clone();
         hasty.options(format!("{HASTY} {}", config.get_options().unwrap_or_default()));
-        let check_ins = connections(&hasty, 1)?;
+        let check_ins = connections(&hasty, &tls, 1)?;
         migrate(&mut pool.get().await.map_err(Error::from)?).await?;
 
         let replica = Uuid::new_v4();
-        let listener = postgres_listener::start(config, replica, Arc::clone(feed)).await?;
+        let limit = options.statement_limit.saturating_add(GRACE);
+        let listener = postgres_listener::start(config, tls, replica, Arc::clone(feed)).await?;
         let (writer, queue) = Writer::new();
-        tokio::spawn(write_queued(pool.clone(), replica, Arc::clone(feed), queue));
+        tokio::spawn(write_queued(pool.clone(), limit, replica, Arc::clone(feed), queue));
         let trimming = tokio::spawn(trim(pool.clone(), options.idle, options.lifetime));
         let trimming = AbortOnDropHandle::new(trimming);
-        Ok(Self { pool, check_ins, writer, _listener: listener, _trimming: trimming })
+        Ok(Self { pool, check_ins, limit, writer, _listener: listener, _trimming: trimming })
     }
 
     pub(super) async fn write(&self, batch: Batch) -> Reply {
@@ -111,12 +127,15 @@ impl Postgres {
     /// Answers the queries in one round trip, each from the state of its own moment.
     pub(super) async fn read(&self, statements: Vec<Statement>) -> Result<Vec<Vec<Row>>, Error> {
         let client = self.pool.get().await?;
-        let prepared = prepare(&client, &statements).await?;
-        let requests = statements
-            .iter()
-            .zip(&prepared)
-            .map(|(statement, prepared)| fetch(&**client, prepared, &statement.params));
-        pipeline::run(requests).await.into_iter().map(|output| Ok(output?.rows)).collect()
+        within(self.limit, client, async |client| {
+            let prepared = prepare(client, &statements).await?;
+            let requests = statements
+                .iter()
+                .zip(&prepared)
+                .map(|(statement, prepared)| fetch(&***client, prepared, &statement.params));
+            pipeline::run(requests).await.into_iter().map(|output| Ok(output?.rows)).collect()
+        })
+        .await
     }
 
     pub(super) async fn flush_checkins(
@@ -131,22 +150,40 @@ impl Postgres {
         ];
         let statement = Statement::new(CHECK_INS, params);
         let client = self.check_ins.get().await.map_err(Error::from)?;
-        let prepared = client.prepare_cached(&statement.sql).await.map_err(Error::from)?;
-        fetch(&**client, &prepared, &statement.params).await?;
-        Ok(())
+        within(self.limit, client, async |client| {
+            let prepared = client.prepare_cached(&statement.sql).await.map_err(Error::from)?;
+            fetch(&***client, &prepared, &statement.params).await?;
+            Ok(())
+        })
+        .await
     }
 }
 
 /// Connections that are made when they are needed, and kept.
-fn connections(config: &Config, most: usize) -> Result<Pool, OpenError> {
+fn connections(config: &Config, tls: &MakeRustlsConnect, most: usize) -> Result<Pool, OpenError> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let timeouts = Timeouts { wait: Some(PATIENCE), create: Some(PATIENCE), recycle: Some(PATIENCE) };
-    Pool::builder(Manager::from_config(config.clone(), NoTls, recycling))
+    Pool::builder(Manager::from_config(config.clone(), tls.clone(), recycling))
         .max_size(most)
         .timeouts(timeouts)
         .runtime(Runtime::Tokio1)
         .build()
         .map_err(|error| OpenError::Address(error.to_string()))
+}
+
+/// Does something with a connection, within a limit. One that answers nothing is not given to the next.
+async fn within<T, E: From<Error>>(
+    limit: Duration,
+    mut client: Client,
+    work: impl AsyncFnOnce(&mut Client) -> Result<T, E>,
+) -> Result<T, E> {
+    match timeout(limit, work(&mut client)).await {
+        Ok(done) => done,
+        Err(_) => {
+            drop(Client::take(client));
+            Err(Error::Silent.into())
+        }
+    }
 }
 
 /// Closes connections without use: those that are too many, and those that are too old.
@@ -193,27 +230,33 @@ async fn fetch<P: ToSql + Sync>(
     Ok(output)
 }
 
-async fn write_queued(pool: Pool, replica: Uuid, feed: Arc<ChangeFeed>, mut queue: mpsc::Receiver<Job>) {
+async fn write_queued(
+    pool: Pool,
+    limit: Duration,
+    replica: Uuid,
+    feed: Arc<ChangeFeed>,
+    mut queue: mpsc::Receiver<Job>,
+) {
     let mut jobs = Vec::with_capacity(GROUP);
     while queue.recv_many(&mut jobs, GROUP).await > 0 {
         let group = Group::of(&mut jobs);
-        let replies = write_group(&pool, replica, &group.batches).await;
+        let replies = write_group(&pool, limit, replica, &group.batches).await;
         group.answer(replies, &feed);
     }
 }
 
 /// Writes batches in as few transactions as can be: a group in which something fails is halved until it stands alone.
-async fn write_group(pool: &Pool, replica: Uuid, batches: &[Batch]) -> Vec<Reply> {
+async fn write_group(pool: &Pool, limit: Duration, replica: Uuid, batches: &[Batch]) -> Vec<Reply> {
     let mut replies = Vec::with_capacity(batches.len());
     let mut groups = vec![batches];
     while let Some(group) = groups.pop() {
-        match transact(pool, replica, group, postgres_group::plan(group)).await {
+        match transact(pool, limit, replica, group, postgres_group::plan(group)).await {
             Ok(outputs) => replies.extend(outputs.into_iter().map(Ok)),
             Err(error) if !may_be_one_batch(&error) => {
                 replies.extend(group.iter().map(|_| Err(error.clone())));
             }
             Err(_) => match group {
-                [batch] => replies.push(write_alone(pool, replica, batch).await),
+                [batch] => replies.push(write_alone(pool, limit, replica, batch).await),
                 _ => {
                     let (first, second) = group.split_at(group.len() / 2);
                     groups.extend([second, first]);
@@ -234,12 +277,12 @@ fn may_be_one_batch(error: &WriteError) -> bool {
 }
 
 /// Writes a batch in a transaction of its own, statement by statement, so that it is known which one fails.
-async fn write_alone(pool: &Pool, replica: Uuid, batch: &Batch) -> Reply {
+async fn write_alone(pool: &Pool, limit: Duration, replica: Uuid, batch: &Batch) -> Reply {
     let batches = std::slice::from_ref(batch);
     let mut tries = 1;
     loop {
         let steps = batch.statements.iter().map(|statement| Step::One(0, statement)).collect();
-        match transact(pool, replica, batches, steps).await {
+        match transact(pool, limit, replica, batches, steps).await {
             Ok(outputs) => return Ok(outputs.into_iter().next().unwrap_or_default()),
             Err(error) if tries < TRIES && stood_in_the_way(&error) => tries += 1,
             Err(error) => return Err(error),
@@ -258,6 +301,7 @@ fn stood_in_the_way(error: &WriteError) -> bool {
 /// Writes the batches, of which the steps were made, in one transaction; an error means that nothing is written.
 async fn transact(
     pool: &Pool,
+    limit: Duration,
     replica: Uuid,
     batches: &[Batch],
     mut steps: Vec<Step<'_>>,
@@ -269,39 +313,44 @@ async fn transact(
         .collect();
     steps.extend(notifications.iter().map(|statement| Step::One(batches.len(), statement)));
 
-    let mut client = pool.get().await.map_err(Error::from)?;
-    let mut prepared = Vec::with_capacity(steps.len());
-    for step in &steps {
-        prepared.push(client.prepare_cached(step.sql()).await.map_err(Error::from)?);
-    }
-    let transaction = client.transaction().await.map_err(Error::from)?;
-    let requests = steps.iter().zip(&prepared).map(|(step, prepared)| async {
-        match step {
-            Step::One(_, statement) => fetch(&*transaction, prepared, &statement.params).await,
-            Step::Many(many) => fetch(&*transaction, prepared, &many.params).await,
+    let client = pool.get().await.map_err(Error::from)?;
+    within(limit, client, async |client| {
+        let mut prepared = Vec::with_capacity(steps.len());
+        for step in &steps {
+            prepared.push(client.prepare_cached(step.sql()).await.map_err(Error::from)?);
         }
-    });
-    let mut outputs: Vec<Vec<Output>> = Vec::new();
-    outputs.resize_with(batches.len() + 1, Vec::new);
-    for (step, output) in steps.iter().zip(pipeline::run(requests).await) {
-        let output = output?;
-        if let Some((rows, what)) = step.guard()
-            && output.affected != rows
-        {
-            return Err(WriteError::Conflict { what });
+        let transaction = client.transaction().await.map_err(Error::from)?;
+        let requests = steps.iter().zip(&prepared).map(|(step, prepared)| async {
+            match step {
+                Step::One(_, statement) => fetch(&*transaction, prepared, &statement.params).await,
+                Step::Many(many) => fetch(&*transaction, prepared, &many.params).await,
+            }
+        });
+        let mut outputs: Vec<Vec<Output>> = Vec::new();
+        outputs.resize_with(batches.len() + 1, Vec::new);
+        for (step, output) in steps.iter().zip(pipeline::run(requests).await) {
+            let output = output?;
+            if let Some((rows, what)) = step.guard()
+                && output.affected != rows
+            {
+                return Err(WriteError::Conflict { what });
+            }
+            if let Step::One(batch, _) = step {
+                outputs[*batch].push(output);
+            }
         }
-        if let Step::One(batch, _) = step {
-            outputs[*batch].push(output);
-        }
-    }
-    transaction.commit().await.map_err(Error::from)?;
-    failpoint::passed(|| Batch::describe(batches));
-    outputs.truncate(batches.len());
-    Ok(outputs)
+        transaction.commit().await.map_err(Error::from)?;
+        failpoint::passed(|| Batch::describe(batches));
+        outputs.truncate(batches.len());
+        Ok(outputs)
+    })
+    .await
 }
 
 async fn migrate(client: &mut Client) -> Result<(), OpenError> {
     let transaction = client.transaction().await.map_err(Error::from)?;
+    // A large table takes the time it takes.
+    transaction.batch_execute("set local statement_timeout = 0").await.map_err(Error::from)?;
     // Replicas that start at once take their turn.
     transaction.execute("select pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await.map_err(Error::from)?;
     transaction.batch_execute(schema::CREATE_VERSIONS).await.map_err(Error::from)?;

@@ -4,7 +4,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_postgres::{AsyncMessage, Config, NoTls};
+use tokio_postgres::{AsyncMessage, Config};
+use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
@@ -21,16 +22,17 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Starts to listen; news of commits after this has returned arrive.
 pub(super) async fn start(
     config: Config,
+    tls: MakeRustlsConnect,
     replica: Uuid,
     feed: Arc<ChangeFeed>,
 ) -> Result<AbortOnDropHandle<()>, Error> {
-    let mut session = listen(&config, replica, &feed).await?;
+    let mut session = listen(&config, &tls, replica, &feed).await?;
     Ok(AbortOnDropHandle::new(tokio::spawn(async move {
         loop {
             // Ends when the connection is lost; the task that drives it is dropped with the session.
             let _ = (&mut session).await;
             session = loop {
-                match listen(&config, replica, &feed).await {
+                match listen(&config, &tls, replica, &feed).await {
                     Ok(session) => break session,
                     Err(error) => {
                         tracing::warn!(
@@ -49,10 +51,11 @@ pub(super) async fn start(
 /// One connection that listens; the handle ends with it.
 async fn listen(
     config: &Config,
+    tls: &MakeRustlsConnect,
     replica: Uuid,
     feed: &Arc<ChangeFeed>,
 ) -> Result<AbortOnDropHandle<()>, Error> {
-    let (client, mut connection) = config.connect(NoTls).await?;
+    let (client, mut connection) = config.connect(tls.clone()).await?;
     let feed = Arc::clone(feed);
     let session = AbortOnDropHandle::new(tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {

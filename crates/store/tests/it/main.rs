@@ -7,6 +7,7 @@ mod connections;
 mod crash;
 mod due;
 mod events;
+mod postgres;
 mod records;
 mod reports;
 mod retention;
