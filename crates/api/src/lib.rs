@@ -4,6 +4,7 @@
 //! authentication and scope, content type, parameters, body, use case.
 
 pub mod auth;
+mod budget;
 mod check;
 pub mod contract;
 mod http;

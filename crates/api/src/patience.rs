@@ -13,6 +13,10 @@ pub struct Patience {
     pub body: Duration,
     /// For the next piece of a file.
     pub piece: Duration,
+    /// For the next piece of an answer to be taken.
+    pub write: Duration,
+    /// Bytes of a file that have to come in a second, on average.
+    pub rate: u64,
     /// For the rest of a body that is refused: thrown away for so long, so that the client gets to read the answer.
     pub rest: Duration,
     /// For requests under way once the service is told to stop.
@@ -26,6 +30,8 @@ impl Default for Patience {
             head: Duration::from_secs(15),
             body: Duration::from_secs(60),
             piece: Duration::from_secs(60),
+            write: Duration::from_secs(60),
+            rate: 256,
             rest: Duration::from_secs(10),
             stop: Duration::from_secs(20),
         }

@@ -23,10 +23,8 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+use crate::http::stall::Stall;
 use crate::operation::{Api, Peer};
-
-/// Connections at a time; further ones wait in the queue of the system.
-const MOST_CONNECTIONS: usize = 16 * 1024;
 
 /// Between two questions of an HTTP/2 connection whether the client is still there.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -103,7 +101,7 @@ pub async fn serve(
     api: Api,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    serve_at_most(MOST_CONNECTIONS, listener, tls, api, stop).await
+    serve_at_most(api.budget().connections(), listener, tls, api, stop).await
 }
 
 /// The same with another bound on the connections at a time.
@@ -157,11 +155,17 @@ pub async fn serve_at_most(
             },
             () = &mut stop => break,
         };
+        let peer = Peer(peer.ip().to_canonical());
+        // Dropped, it is closed.
+        let Some(share) = api.budget().connection(peer.0) else {
+            tracing::debug!(peer = %peer.0, "a connection is refused: its peer has too many");
+            continue;
+        };
         let watcher = graceful.watcher();
         let (api, acceptor, builder) = (api.clone(), acceptor.clone(), Arc::clone(&builder));
-        let (crowd, peer) = (crowd.clone(), Peer(peer.ip().to_canonical()));
+        let crowd = crowd.clone();
         tokio::spawn(async move {
-            let _slot = slot;
+            let _slot = (slot, share);
             if let Err(error) = stream.set_nodelay(true) {
                 tracing::debug!(%error, "a connection ended before its time");
                 return;
@@ -223,7 +227,7 @@ async fn connection<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let patience = api.patience().head;
+    let (patience, write) = (api.patience().head, api.patience().write);
     let asked = Arc::new(AtomicBool::new(false));
     let asks = Arc::clone(&asked);
     let service = service_fn(move |mut request: Request<Incoming>| {
@@ -238,7 +242,7 @@ async fn connection<S>(
             Ok::<_, Infallible>(answer)
         }
     });
-    let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+    let connection = builder.serve_connection(TokioIo::new(Stall::new(stream, write)), service).into_owned();
     let mut connection = std::pin::pin!(watcher.watch(connection));
     // Until it is known which version of HTTP a client speaks, nothing else limits its time.
     let ended = match timeout(patience, &mut connection).await {

@@ -12,6 +12,7 @@ mod duration;
 mod fate;
 mod generation;
 mod images;
+mod limits;
 mod operators;
 mod origins;
 mod retention;
@@ -28,6 +29,7 @@ pub use duration::{format_duration, parse_duration};
 pub use fate::{Fate, UNREAD, Unread, without_effect};
 pub use generation::{Generation, Generator, SIMULATION};
 pub use images::{AgentDelivery, Images, JsonList, MustGather, Versions};
+pub use limits::Limits;
 pub use operators::Operators;
 pub use origins::Origins;
 pub use retention::{Events, RateLimits, Retention};
@@ -70,6 +72,8 @@ macro_rules! settings {
 settings! {
     /// Process, listener and addresses.
     http: Http,
+    /// What those who ask may hold.
+    limits: Limits,
     /// Who may do what.
     auth: Auth,
     /// The identity provider.

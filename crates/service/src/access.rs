@@ -5,7 +5,7 @@ use std::sync::Arc;
 use assisted_config::{Auth, AuthType};
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_store::{HostFilter, People};
-use assisted_wire::id::{ClusterId, InfraEnvId};
+use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::secret::Secret;
 use jiff::Timestamp;
 
@@ -111,6 +111,27 @@ impl Access {
     pub async fn image_token_key(&self, id: InfraEnvId) -> Result<Option<Secret>, Error> {
         let found = self.database.known_infra_env(id).await.map_err(broken)?;
         Ok(found.map(|stored| stored.record.image_token_key.clone()))
+    }
+
+    /// How many hosts an infra-env has.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn count_hosts(&self, infra_env_id: InfraEnvId) -> Result<u64, Error> {
+        let filter = HostFilter { infra_env_id: Some(infra_env_id), ..HostFilter::default() };
+        Ok(self.database.reader().count_hosts(&filter).await?)
+    }
+
+    /// Whether an infra-env has a host.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn has_host(&self, infra_env_id: InfraEnvId, host_id: HostId) -> Result<bool, Error> {
+        let (infra_env_id, host_id) = (Some(infra_env_id), Some(host_id));
+        let filter = HostFilter { infra_env_id, host_id, ..HostFilter::default() };
+        Ok(self.database.reader().count_hosts(&filter).await? > 0)
     }
 
     /// Whether an infra-env, or a host of it, is bound to a cluster: its agents report on that cluster, too.

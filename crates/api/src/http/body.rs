@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::error::ApiError;
 use crate::Patience;
+use crate::budget::Room;
 
 const MIB: usize = 1024 * 1024;
 
@@ -22,26 +23,36 @@ pub(crate) fn limit(id: OperationId) -> usize {
     }
 }
 
-/// Reads a whole body.
+/// A body, and the room that it takes.
+#[derive(Default)]
+pub(crate) struct Held {
+    pub(crate) bytes: Bytes,
+    _room: Option<Room>,
+}
+
+/// Reads a whole body into the room that there is for it.
 pub(crate) async fn read(
     headers: &HeaderMap,
     mut body: Incoming,
     limit: usize,
     patience: &Patience,
-) -> Result<Bytes, ApiError> {
+    room: Result<Room, ApiError>,
+) -> Result<Held, ApiError> {
     if body.is_end_stream() {
-        return Ok(Bytes::new());
+        return Ok(Held::default());
     }
+    let mut room = room?;
     let announced = body.size_hint().lower();
     if announced > limit as u64 {
         return Err(too_large(headers, body, limit, patience).await);
     }
     let until = Instant::now() + patience.body;
-    let mut whole = BytesMut::with_capacity(usize::try_from(announced).unwrap_or_default());
+    // What is announced has not come yet: room is taken for what has.
+    let mut whole = BytesMut::new();
     loop {
         let frame = match timeout_at(until, body.frame()).await {
             Ok(Some(Ok(frame))) => frame,
-            Ok(None) => return Ok(whole.freeze()),
+            Ok(None) => return Ok(Held { bytes: whole.freeze(), _room: Some(room) }),
             Ok(Some(Err(_))) => return Err(ApiError::framework(400, "the body ended before its time")),
             Err(_) => return Err(ApiError::framework(408, "the body did not arrive in time")),
         };
@@ -49,6 +60,12 @@ pub(crate) async fn read(
             if whole.len() + data.len() > limit {
                 drop(whole);
                 return Err(too_large(headers, body, limit, patience).await);
+            }
+            // A buffer that grows is up to twice as large as what is in it.
+            if let Err(full) = room.reserve((whole.len() + data.len()).max(whole.capacity())) {
+                drop((whole, room));
+                discard(headers, &mut body, patience).await;
+                return Err(full);
             }
             whole.extend_from_slice(&data);
         }

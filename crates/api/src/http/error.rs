@@ -69,16 +69,23 @@ impl ApiError {
                 answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
                 answer
             }
-            Self::Application { status, reason } => json_answer(
-                status_code(status),
-                &json!({
-                    "code": status.to_string(),
-                    "href": "",
-                    "id": status,
-                    "kind": "Error",
-                    "reason": reason,
-                }),
-            ),
+            Self::Application { status, reason } => {
+                let mut answer = json_answer(
+                    status_code(status),
+                    &json!({
+                        "code": status.to_string(),
+                        "href": "",
+                        "id": status,
+                        "kind": "Error",
+                        "reason": reason,
+                    }),
+                );
+                // What is away, or full, may be back.
+                if matches!(status, 503 | 507) {
+                    answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(MOMENT.as_secs()));
+                }
+                answer
+            }
         }
     }
 }

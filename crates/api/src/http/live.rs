@@ -31,8 +31,14 @@ const UNBUFFERED: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// An answer that ends when its reader goes away, or the service stops. Nothing is read ahead: a slow reader waits for
 /// the watcher, not the other way round.
-pub(crate) fn live_answer(status: StatusCode, watcher: Watcher, stopping: CancellationToken) -> Answer {
-    let told = stream::unfold(watcher, |mut watcher| async {
+pub(crate) fn live_answer<S: Send + 'static>(
+    status: StatusCode,
+    watcher: Watcher,
+    seat: S,
+    stopping: CancellationToken,
+) -> Answer {
+    // Whoever watches has its place as long as the answer.
+    let told = stream::unfold((watcher, seat), |(mut watcher, seat)| async {
         let piece = match timeout(Duration::from_secs(HEARTBEAT_SECONDS), watcher.next()).await {
             // What can't be written as JSON is a defect; the stream ends, and who comes back is told the present state.
             Ok(Some(message)) => text(&message)
@@ -41,7 +47,7 @@ pub(crate) fn live_answer(status: StatusCode, watcher: Watcher, stopping: Cancel
             Ok(None) => return None,
             Err(_) => Bytes::from_static(HEARTBEAT.as_bytes()),
         };
-        Some((piece, watcher))
+        Some((piece, (watcher, seat)))
     });
     let end = async move {
         tokio::select! {

@@ -7,3 +7,4 @@ pub(crate) mod guard;
 pub(crate) mod live;
 pub(crate) mod response;
 pub(crate) mod route;
+pub(crate) mod stall;

@@ -18,6 +18,7 @@ use serde::de::DeserializeOwned;
 
 use crate::Patience;
 use crate::auth::{Auth, unauthenticated};
+use crate::budget::Budget;
 use crate::http::body;
 use crate::http::error::ApiError;
 use crate::http::response::Answer;
@@ -92,6 +93,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) headers: &'a HeaderMap,
     pub(crate) peer: IpAddr,
     pub(crate) patience: &'a Patience,
+    pub(crate) budget: &'a Budget,
     /// Whether browsers reach the service by TLS.
     pub(crate) secure: bool,
 }
@@ -125,8 +127,9 @@ pub(crate) async fn answer(auth: &Auth, asked: &Asked<'_>, body: Incoming) -> Re
     if who == Who::Admin && !known.as_ref().is_some_and(Authenticated::is_admin) {
         return Err(ApiError::framework(403, "only administrators do this"));
     }
-    let body = body::read(asked.headers, body, LARGEST, asked.patience).await?;
-    let call = Call { asked, users, provider: auth.provider(), segment, body };
+    let room = asked.budget.room(Some(asked.peer));
+    let held = body::read(asked.headers, body, LARGEST, asked.patience, room).await?;
+    let call = Call { asked, users, provider: auth.provider(), segment, body: held.bytes.clone() };
     match (route, known) {
         (Route::Login, _) => call.login().await,
         (Route::SetUp, _) => call.set_up().await,

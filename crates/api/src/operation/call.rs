@@ -1,6 +1,7 @@
 //! A request on its way to a use case, and the use case's outcome on its way to an answer.
 
 use std::future::Future;
+use std::net::IpAddr;
 
 use assisted_core::model::host::HostKey;
 use assisted_service::file::File;
@@ -17,6 +18,7 @@ use uuid::Uuid;
 
 use super::conceal::Conceal;
 use crate::auth::person::may_bind_to;
+use crate::budget::Budget;
 use crate::check::Bodies;
 use crate::check::params::Params;
 use crate::http::error::ApiError;
@@ -30,6 +32,9 @@ pub(super) struct Call<'a> {
     pub caller: Caller,
     pub params: Params,
     pub body: Bytes,
+    /// The other side of the connection.
+    pub peer: Option<IpAddr>,
+    pub budget: &'a Budget,
     /// Answers without an end end with this.
     pub stopping: &'a CancellationToken,
 }

@@ -3,7 +3,7 @@
 use assisted_service::event::EventPage;
 use assisted_service::host::Poll;
 use assisted_wire::cluster_params::IngressCertParams;
-use assisted_wire::host_params::BindHostParams;
+use assisted_wire::host_params::{BindHostParams, HostCreateParams};
 use assisted_wire::infra_env::InfraEnvCreateParams;
 use assisted_wire::operation::{OperationId, name};
 use assisted_wire::support_level::FeatureSupportLevelId;
@@ -72,7 +72,9 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         }
 
         Id::RegisterHost => {
-            call.shown(service.hosts().register(caller, call.infra_env_id()?, call.body()?)).await
+            let (infra_env_id, params): (_, HostCreateParams) = (call.infra_env_id()?, call.body()?);
+            call.budget.registration(service, infra_env_id, params.host_id).await?;
+            call.shown(service.hosts().register(caller, infra_env_id, params)).await
         }
         Id::ListHosts => call.shown(service.hosts().list(caller, call.infra_env_id()?)).await,
         Id::GetHost => call.shown(service.hosts().get(caller, call.host()?)).await,
@@ -225,10 +227,14 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         Id::ListEvents => {
             Ok(events(call.status(), &service.events().list(caller, query::list_events(params)).await?))
         }
-        Id::TriggerEvent => call.empty(service.events().trigger(caller, call.body()?)).await,
+        Id::TriggerEvent => {
+            call.budget.event(caller, call.peer)?;
+            call.empty(service.events().trigger(caller, call.body()?)).await
+        }
         Id::Watch => {
+            let seat = call.budget.watch(caller, call.peer)?;
             let watcher = service.events().watch(caller, query::watch(params)).await?;
-            Ok(live_answer(call.status(), watcher, call.stopping.clone()))
+            Ok(live_answer(call.status(), watcher, seat, call.stopping.clone()))
         }
 
         Id::ListSupportedOperators => call.json(service.catalogue().list_supported_operators(caller)).await,

@@ -29,6 +29,7 @@ use uuid::Uuid;
 use self::call::Call;
 use crate::Patience;
 use crate::auth::{Auth, AuthError};
+use crate::budget::Budget;
 use crate::check::Bodies;
 use crate::check::params::Params;
 use crate::check::schema::SchemaError;
@@ -73,6 +74,7 @@ struct Parts {
     auth: Auth,
     cors: Cors,
     guard: Guard,
+    budget: Budget,
     /// Whether browsers reach the service by TLS.
     secure: bool,
     documents: Documents,
@@ -88,7 +90,8 @@ impl Api {
     ///
     /// When the settings ask for an authentication that is not available, or its keys can't be used.
     pub fn new(service: Service, settings: &Settings) -> Result<Self, StartError> {
-        Self::with_patience(service, settings, Patience::default())
+        let (write, rate) = (settings.limits.write_timeout, settings.limits.upload_rate.0);
+        Self::with_patience(service, settings, Patience { write, rate, ..Patience::default() })
     }
 
     /// The same, with other time limits.
@@ -110,6 +113,7 @@ impl Api {
             auth,
             cors: Cors(Origins::new(settings.http.allowed_domains.iter().map(String::as_str))),
             guard: Guard::new(http),
+            budget: Budget::new(&settings.limits),
             secure: http.serve_https || http.service_base_url.starts_with("https://"),
             documents: Documents::default(),
             patience,
@@ -127,6 +131,10 @@ impl Api {
 
     pub(crate) fn patience(&self) -> &Patience {
         &self.parts.patience
+    }
+
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.parts.budget
     }
 
     /// Ends the answers that have no end.
@@ -242,7 +250,7 @@ impl Api {
         request_id: Uuid,
         name: &mut &'static str,
     ) -> Result<Answer, ApiError> {
-        let Parts { auth, cors, guard, patience, secure, .. } = &*self.parts;
+        let Parts { auth, cors, guard, patience, secure, budget, .. } = &*self.parts;
         let identity = identity::below(path).is_some();
         let peer = head.extensions.get::<Peer>().map(|peer| peer.0);
         if identity || auth.is_ambient(&head.headers) {
@@ -253,7 +261,7 @@ impl Api {
             let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
             let Head { method, headers, .. } = head;
             let query = head.uri.query();
-            let asked = Asked { method, path, query, headers, peer, patience, secure: *secure };
+            let asked = Asked { method, path, query, headers, peer, patience, budget, secure: *secure };
             return Box::pin(identity::answer(auth, &asked, body)).await;
         }
         self.operate(&head.method, path, head.uri.query(), &head.headers, peer, body, request_id, name).await
@@ -271,7 +279,7 @@ impl Api {
         request_id: Uuid,
         name: &mut &'static str,
     ) -> Result<Answer, ApiError> {
-        let Parts { service, routes, bodies, auth, patience, stopping, .. } = &*self.parts;
+        let Parts { service, routes, bodies, auth, patience, stopping, budget, .. } = &*self.parts;
         let (operation, path) = routes.find(method, path)?;
         *name = operation.name;
         let mut caller = auth.caller(service, operation, &path, query, headers, request_id).await?;
@@ -284,14 +292,21 @@ impl Api {
         check_content_type(operation, headers, has_body)?;
         let params = Params::read(operation, &path, query, headers)
             .map_err(|reason| ApiError::framework(400, reason))?;
-        let mut call = Call { operation, service, bodies, caller, params, body: Bytes::new(), stopping };
+        let mut call =
+            Call { operation, service, bodies, caller, params, body: Bytes::new(), peer, budget, stopping };
         // Too large to be held: it is passed on while it arrives.
         if operation.id == OperationId::UploadLogs {
             return upload::upload_logs(&call, headers, body, patience).await;
         }
         // What an operation has no use for is not read.
         if operation.body.is_some() {
-            call.body = body::read(headers, body, body::limit(operation.id), patience).await?;
+            let room = budget.room(peer);
+            let held = body::read(headers, body, body::limit(operation.id), patience, room).await?;
+            call.body = held.bytes.clone();
+            // The room is taken until it is answered.
+            let answer = dispatch::dispatch(&call).await;
+            drop(held);
+            return answer;
         }
         dispatch::dispatch(&call).await
     }

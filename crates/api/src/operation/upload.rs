@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::Instant;
 
 use assisted_service::file::log::UploadLogs;
 use assisted_wire::cluster::LogsType;
@@ -37,7 +37,10 @@ pub(super) async fn upload_logs(
     mut body: Incoming,
     patience: &Patience,
 ) -> Result<Answer, ApiError> {
-    let outcome = keep(call, headers, &mut body, patience).await;
+    let outcome = match call.budget.upload() {
+        Ok(_place) => keep(call, headers, &mut body, patience).await,
+        Err(full) => Err(full),
+    };
     if outcome.is_err() {
         // A client that still sends would not read the answer.
         body::discard(headers, &mut body, patience).await;
@@ -65,7 +68,7 @@ async fn keep(
         ApiError::framework(415, message)
     })?;
     let found = Arc::new(AtomicBool::new(false));
-    let mut form = Multipart::new(pieces(body, Arc::clone(&found), patience.piece), boundary);
+    let mut form = Multipart::new(pieces(body, Arc::clone(&found), *patience), boundary);
     let malformed = |error: multer::Error| {
         let cause = broken(error);
         let status = if cause.kind() == io::ErrorKind::TimedOut { 408 } else { 400 };
@@ -97,27 +100,30 @@ fn broken(error: multer::Error) -> io::Error {
 fn pieces(
     body: &mut Incoming,
     found: Arc<AtomicBool>,
-    patience: Duration,
+    patience: Patience,
 ) -> impl Stream<Item = io::Result<Bytes>> + Send {
-    stream::try_unfold((body, found, 0), move |(body, found, mut seen)| async move {
+    let begun = Instant::now();
+    stream::try_unfold((body, found, 0), move |(body, found, mut seen): (_, _, usize)| async move {
         loop {
-            let frame = match timeout(patience, body.frame()).await {
+            let slow = || io::Error::new(io::ErrorKind::TimedOut, "the body did not arrive in time");
+            let frame = match timeout(patience.piece, body.frame()).await {
                 Ok(None) => return Ok(None),
                 Ok(Some(Ok(frame))) => frame,
                 Ok(Some(Err(_))) => return Err(io::Error::other("the body ended before its time")),
-                Err(_) => {
-                    return Err(io::Error::new(io::ErrorKind::TimedOut, "the body did not arrive in time"));
-                }
+                Err(_) => return Err(slow()),
             };
             let Ok(piece) = frame.into_data() else { continue };
-            if !found.load(Ordering::Relaxed) {
-                if seen > LONGEST_HEAD {
-                    return Err(io::Error::other(format!(
-                        "more than {LONGEST_HEAD} bytes come before the file"
-                    )));
-                }
-                seen += piece.len();
+            // Who sends a byte now and then would keep its place for ever.
+            let passed = begun.elapsed();
+            let millis = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
+            let wanted = patience.rate.saturating_mul(millis) / 1000;
+            if passed > patience.piece && (seen as u64) < wanted {
+                return Err(slow());
             }
+            if !found.load(Ordering::Relaxed) && seen > LONGEST_HEAD {
+                return Err(io::Error::other(format!("more than {LONGEST_HEAD} bytes come before the file")));
+            }
+            seen = seen.saturating_add(piece.len());
             return Ok(Some((piece, (body, found, seen))));
         }
     })

@@ -3,7 +3,9 @@
 
 mod accounts;
 mod agents;
+mod attacks;
 mod authorisation;
+mod budget;
 mod connection;
 mod contract;
 mod errors;

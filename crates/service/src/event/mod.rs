@@ -21,6 +21,12 @@ const PAGE: u64 = 5000;
 /// Longest text of an event, in bytes.
 const LONGEST_MESSAGE: usize = 4096;
 
+/// Bytes of a name that are kept.
+const LONGEST_NAME: usize = 256;
+
+/// More properties than that are not kept: half of them are nothing.
+const LONGEST_PROPS: usize = 64 << 10;
+
 /// The use cases of events, and the stream of changes.
 #[derive(Clone)]
 pub struct Events {
@@ -208,7 +214,9 @@ impl Events {
         event.event_time = self.database.now().into();
         event.request_id = Some(caller.request_id);
         event.message.truncate(event.message.floor_char_boundary(LONGEST_MESSAGE));
-        if serde_json::from_str::<serde::de::IgnoredAny>(&event.props).is_err() {
+        event.name.truncate(event.name.floor_char_boundary(LONGEST_NAME));
+        let is_json = || serde_json::from_str::<serde::de::IgnoredAny>(&event.props).is_ok();
+        if event.props.len() > LONGEST_PROPS || !is_json() {
             event.props.clear();
         }
         let mut batch = Batch::new();
