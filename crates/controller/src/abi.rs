@@ -125,10 +125,14 @@ async fn configure(
 ) -> Result<(), ReconcileError> {
     let Metadata { namespace, subscription_name, .. } = metadata;
     finish::service_version(&context.kube, namespace, subscription_name).await?;
-    for manifest in manifests {
-        finish::apply(administrator, manifest).await?;
+    // One that can't be applied yet may wait for one that comes after it.
+    let mut failed = Vec::new();
+    for (number, manifest) in manifests.iter().enumerate() {
+        if let Err(error) = finish::apply(administrator, manifest).await {
+            failed.push((format!("manifest {}", number + 1), error));
+        }
     }
-    Ok(())
+    ReconcileError::of_several(failed)
 }
 
 /// Waits until the cluster's version is available and as many control-plane nodes are there as it has.

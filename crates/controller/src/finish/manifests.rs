@@ -1,9 +1,14 @@
-//! Manifests that configure operators once their kinds of objects are known, applied as an administrator would: the
-//! controller's own account may not.
+//! Objects that configure operators, applied as an administrator would: the controller's own account may not.
+//!
+//! Each object is applied once its operator has been brought, in the order in which they were made, and again and again until the
+//! API takes it: its kind may come with the operator, its namespace with another object, a webhook may not answer yet. What an API
+//! says of an object itself (it is invalid) no attempt changes. What is left when the time is up has a reason, which is told of the
+//! operator.
 
-use std::collections::BTreeSet;
+use std::fmt;
 
 use assisted_base::error::chain;
+use assisted_wire::operator::MonitoredOperator;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kube::api::{DynamicObject, Patch, PatchParams};
@@ -13,7 +18,6 @@ use kube::{Api, Client, ResourceExt};
 use serde::Deserialize;
 use tracing::{info, warn};
 
-use super::olm;
 use crate::cluster::of_kubeconfig;
 use crate::error::ReconcileError;
 use crate::run::Context;
@@ -32,27 +36,142 @@ struct Entry {
     content: String,
 }
 
-/// Applies the manifests of all operators that can take them; true when that were all.
-pub(super) async fn apply_initialised(context: &Context) -> Result<bool, ReconcileError> {
-    let bytes = context.service.file(FILE).await?;
-    let entries: Vec<Entry> = serde_json::from_slice(&bytes).map_err(ReconcileError::malformed(FILE))?;
-    let (ready, waiting) = olm::initialised(context).await?;
-    let ready: BTreeSet<_> = ready.iter().map(|operator| operator.name.as_str()).collect();
-    let mut applied = waiting.is_empty();
-    for entry in entries.iter().filter(|entry| ready.contains(entry.name.as_str())) {
-        let outcome = async {
-            let yaml = STANDARD.decode(&entry.content).map_err(ReconcileError::malformed("its base64"))?;
-            apply(&administrator(context).await?, &yaml).await
-        };
-        match outcome.await {
-            Ok(()) => info!(operator = entry.name, "its manifests are applied"),
-            Err(error) => {
-                warn!(operator = entry.name, error = chain(&error), "its manifests can't be applied yet");
-                applied = false;
-            }
+/// The objects of all operators, and what has become of each.
+pub(super) struct Manifests(Vec<Manifest>);
+
+struct Manifest {
+    operator: String,
+    /// Kind and name, for people.
+    name: String,
+    state: State,
+}
+
+enum State {
+    /// Not applied yet, and why.
+    Pending(Box<DynamicObject>, String),
+    Applied,
+    /// It will not be applied, and why.
+    Refused(String),
+}
+
+/// Why objects of an operator are not applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    Pending(String),
+    Refused(String),
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pending(reason) => write!(f, "its objects are not applied yet: {reason}"),
+            Self::Refused(reason) => write!(f, "its objects can't be applied: {reason}"),
         }
     }
-    Ok(applied)
+}
+
+impl Manifests {
+    /// Reads what the service has made for the cluster.
+    pub(super) async fn load(context: &Context) -> Result<Self, ReconcileError> {
+        let bytes = context.service.file(FILE).await?;
+        let entries: Vec<Entry> = serde_json::from_slice(&bytes).map_err(ReconcileError::malformed(FILE))?;
+        Ok(Self(entries.into_iter().flat_map(Self::of_entry).collect()))
+    }
+
+    fn of_entry(Entry { name: operator, content }: Entry) -> Vec<Manifest> {
+        let manifest = |name, state| Manifest { operator: operator.clone(), name, state };
+        let yaml = STANDARD.decode(&content).map_err(ReconcileError::malformed("its base64"));
+        let read = yaml.and_then(|yaml| documents(&yaml));
+        match read {
+            Ok(objects) => objects
+                .into_iter()
+                .map(|object| {
+                    let name = display(&object);
+                    manifest(name, State::Pending(Box::new(object), "its operator is not there".to_owned()))
+                })
+                .collect(),
+            Err(error) => vec![manifest("manifests".to_owned(), State::Refused(chain(&error)))],
+        }
+    }
+
+    /// Applies what is left of some operators, in order; one that fails holds up none of the others.
+    pub(super) async fn apply(
+        &mut self,
+        context: &Context,
+        ready: &[MonitoredOperator],
+    ) -> Result<(), ReconcileError> {
+        let mut administrator: Option<Client> = None;
+        for Manifest { operator, name, state } in &mut self.0 {
+            let State::Pending(object, reason) = state else { continue };
+            if !ready.iter().any(|ready| ready.name == *operator) {
+                continue;
+            }
+            let kube = match &administrator {
+                Some(kube) => kube,
+                None => administrator.insert(self::administrator(context).await?),
+            };
+            match apply_one(kube, object).await {
+                Ok(()) => {
+                    info!(operator, object = name, "applied");
+                    *state = State::Applied;
+                }
+                Err(error) => {
+                    let text = chain(&error);
+                    warn!(operator, object = name, error = text, "not applied");
+                    if is_terminal(&error) {
+                        *state = State::Refused(text);
+                    } else {
+                        *reason = text;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nothing is left that another attempt may apply, as far as these operators go.
+    pub(super) fn are_settled(&self, ready: &[MonitoredOperator]) -> bool {
+        let of = |manifest: &&Manifest| ready.iter().any(|ready| ready.name == manifest.operator);
+        self.0.iter().filter(of).all(|manifest| !matches!(manifest.state, State::Pending(..)))
+    }
+
+    /// What of an operator's objects is not applied: what never will be, else the first that may be.
+    pub(super) fn left(&self, operator: &str) -> Option<Left> {
+        let own = || self.0.iter().filter(|manifest| manifest.operator == operator);
+        let refused = own().find_map(|Manifest { name, state, .. }| match state {
+            State::Refused(reason) => Some(Left::Refused(format!("{name}: {reason}"))),
+            State::Pending(..) | State::Applied => None,
+        });
+        refused.or_else(|| {
+            own().find_map(|Manifest { name, state, .. }| match state {
+                State::Pending(_, reason) => Some(Left::Pending(format!("{name}: {reason}"))),
+                State::Refused(_) | State::Applied => None,
+            })
+        })
+    }
+}
+
+fn display(object: &DynamicObject) -> String {
+    let kind = object.types.as_ref().map_or("object", |types| types.kind.as_str());
+    match object.namespace() {
+        Some(namespace) => format!("{kind} {namespace}/{}", object.name_any()),
+        None => format!("{kind} {}", object.name_any()),
+    }
+}
+
+/// Whether no other attempt can succeed: the API finds fault with the object itself. A webhook that refuses may do so because
+/// what it looks at is not there yet.
+fn is_terminal(error: &ReconcileError) -> bool {
+    match error {
+        ReconcileError::Malformed { .. } => true,
+        ReconcileError::Kube(error) => match &**error {
+            kube::Error::Api(status) => {
+                matches!(status.code, 400 | 422) && !status.message.starts_with("admission webhook")
+            }
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// The cluster's API, asked as its administrator.
@@ -61,26 +180,31 @@ pub(crate) async fn administrator(context: &Context) -> Result<Client, Reconcile
     Ok(of_kubeconfig(file.path()).await?)
 }
 
-/// Applies all documents of a YAML text, as far as they can be applied.
-pub(crate) async fn apply(kube: &Client, yaml: &[u8]) -> Result<(), ReconcileError> {
-    let mut failed = Vec::new();
+/// The documents of a YAML text, without empty ones.
+fn documents(yaml: &[u8]) -> Result<Vec<DynamicObject>, ReconcileError> {
+    let mut objects = Vec::new();
     for document in serde_yaml_ng::Deserializer::from_slice(yaml) {
         let value =
             serde_yaml_ng::Value::deserialize(document).map_err(ReconcileError::malformed("a manifest"))?;
-        if value.is_null() {
-            continue;
+        if !value.is_null() {
+            objects.push(serde_yaml_ng::from_value(value).map_err(ReconcileError::malformed("a manifest"))?);
         }
-        let object: DynamicObject =
-            serde_yaml_ng::from_value(value).map_err(ReconcileError::malformed("a manifest"))?;
-        let name = object.name_any();
-        if let Err(error) = apply_one(kube, object).await {
-            failed.push((name, error));
+    }
+    Ok(objects)
+}
+
+/// Applies all documents of a YAML text, as far as they can be applied.
+pub(crate) async fn apply(kube: &Client, yaml: &[u8]) -> Result<(), ReconcileError> {
+    let mut failed = Vec::new();
+    for object in documents(yaml)? {
+        if let Err(error) = apply_one(kube, &object).await {
+            failed.push((display(&object), error));
         }
     }
     ReconcileError::of_several(failed)
 }
 
-async fn apply_one(kube: &Client, object: DynamicObject) -> Result<(), ReconcileError> {
+async fn apply_one(kube: &Client, object: &DynamicObject) -> Result<(), ReconcileError> {
     let types = object.types.clone().unwrap_or_default();
     let kind = GroupVersionKind::try_from(&types).map_err(ReconcileError::malformed("its kind"))?;
     let (resource, capabilities) = pinned_kind(kube, &kind).await?;
@@ -92,6 +216,50 @@ async fn apply_one(kube: &Client, object: DynamicObject) -> Result<(), Reconcile
         }
     };
     let params = PatchParams::apply(MANAGER).force();
-    objects.patch(&object.name_any(), &params, &Patch::Apply(&object)).await?;
+    objects.patch(&object.name_any(), &params, &Patch::Apply(object)).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    fn refused(code: u16, message: &str) -> ReconcileError {
+        kube::Error::Api(Box::new(Status::failure(message, "Reason").with_code(code))).into()
+    }
+
+    #[test]
+    fn what_another_attempt_may_change() {
+        assert!(is_terminal(&refused(422, "spec.size: Invalid value")));
+        assert!(is_terminal(&refused(400, "unknown field")));
+        assert!(!is_terminal(&refused(400, "admission webhook \"v.example.com\" denied the request: wait")));
+        for code in [404, 409, 429, 500, 503] {
+            assert!(!is_terminal(&refused(code, "not now")), "{code}");
+        }
+        assert!(!is_terminal(&ReconcileError::not_yet("soon")));
+    }
+
+    #[test]
+    fn what_is_left_is_told_with_its_reason() {
+        let entry = |name: &str, content: &str| Entry { name: name.to_owned(), content: content.to_owned() };
+        let yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n---\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: c}\n";
+        let entries = [entry("odf", &STANDARD.encode(yaml)), entry("cnv", "!"), entry("loki", "")];
+        let mut all = Manifests(entries.into_iter().flat_map(Manifests::of_entry).collect());
+        let names: Vec<_> = all.0.iter().map(|manifest| manifest.name.as_str()).collect();
+        assert_eq!(names, ["ConfigMap b/a", "Secret c", "manifests"]);
+        assert_eq!(
+            all.left("odf").map(|left| left.to_string()).as_deref(),
+            Some("its objects are not applied yet: ConfigMap b/a: its operator is not there")
+        );
+        assert!(matches!(all.left("cnv"), Some(Left::Refused(_))));
+        assert_eq!(all.left("loki"), None);
+        let odf = [MonitoredOperator { name: "odf".to_owned(), ..MonitoredOperator::default() }];
+        assert!(!all.are_settled(&odf));
+        all.0[0].state = State::Applied;
+        all.0[1].state = State::Refused("spec: Invalid value".to_owned());
+        assert!(all.are_settled(&odf));
+        assert_eq!(all.left("odf"), Some(Left::Refused("Secret c: spec: Invalid value".to_owned())));
+    }
 }

@@ -6,6 +6,7 @@ mod manifests;
 mod olm;
 mod operators;
 mod report;
+mod setup_job;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ const STAGES: &[FinalizingStage] = &[
     FinalizingStage::WaitingForOlmOperatorsCsvInitialization,
     FinalizingStage::ApplyingOlmManifests,
     FinalizingStage::WaitingForOlmOperatorsCsv,
+    FinalizingStage::WaitingForOLMOperatorSetupJobs,
     FinalizingStage::Done,
 ];
 

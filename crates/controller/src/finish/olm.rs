@@ -1,5 +1,8 @@
-//! Operators that OLM installs: they come by subscriptions, get their manifests, and are ready when their
-//! ClusterServiceVersion has succeeded. None of them makes an installation fail (installer-and-controller §B6.4).
+//! Operators that OLM installs: they come by subscriptions, get their objects, and are ready when their ClusterServiceVersion has
+//! succeeded, their objects are applied and their setup job is complete. None of them makes an installation fail
+//! (installer-and-controller §B6.4).
+
+use std::time::Duration;
 
 use assisted_base::error::chain;
 use assisted_wire::cluster::{Cluster, FinalizingStage};
@@ -9,8 +12,10 @@ use kube::api::{DeleteParams, DynamicObject, ListParams, PropagationPolicy};
 use kube::{Api, Client, ResourceExt};
 use tracing::{info, warn};
 
+use super::Stages;
+use super::manifests::{Left, Manifests};
 use super::operators::{is_available, tell};
-use super::{Stages, manifests};
+use super::setup_job::{self, SetupJob};
 use crate::cluster::{CLUSTER_SERVICE_VERSION, INSTALL_PLAN, OperatorState, SUBSCRIPTION, text};
 use crate::error::ReconcileError;
 use crate::run::Context;
@@ -41,14 +46,43 @@ pub(super) async fn follow(stages: &Stages<'_>) {
     }
     let mut done = stages.wait(first, async || all_initialised(context).await).await;
     stages.tell(FinalizingStage::ApplyingOlmManifests).await;
-    done &= stages
-        .wait(FinalizingStage::ApplyingOlmManifests, async || manifests::apply_initialised(context).await)
-        .await;
+    let mut manifests = None;
+    let applying = FinalizingStage::ApplyingOlmManifests;
+    done &= stages.wait(applying, async || apply(context, &mut manifests).await).await;
     stages.tell(FinalizingStage::WaitingForOlmOperatorsCsv).await;
-    done &= stages.wait(FinalizingStage::WaitingForOlmOperatorsCsv, async || all_ready(context).await).await;
-    if !done {
-        sweep(stages).await;
+    let waiting = FinalizingStage::WaitingForOlmOperatorsCsv;
+    done &= stages.wait(waiting, async || Ok(look(context, &mut manifests).await?.waiting == 0)).await;
+    let in_setup = look(context, &mut manifests).await.is_ok_and(|seen| seen.in_setup > 0);
+    if in_setup {
+        let setup = FinalizingStage::WaitingForOLMOperatorSetupJobs;
+        stages.tell(setup).await;
+        let limit = setup_limit(&listed).min(context.config.intervals.setup_jobs_limit);
+        done &= stages
+            .wait_within(setup, Some(limit), async || Ok(look(context, &mut manifests).await?.in_setup == 0))
+            .await;
     }
+    if !done {
+        sweep(stages, manifests.as_ref()).await;
+    }
+}
+
+/// How long setup jobs are waited for: less than the service waits for the stage, since it ends the installation in error then
+/// (state-machines §3.9).
+fn setup_limit(operators: &[MonitoredOperator]) -> Duration {
+    const MARGIN: Duration = Duration::from_secs(60);
+    let seconds = operators.iter().filter_map(|operator| u64::try_from(operator.timeout_seconds).ok()).max();
+    Duration::from_secs(seconds.unwrap_or_default()).saturating_sub(MARGIN)
+}
+
+/// Applies the objects of the operators that have been brought; true when no other attempt is needed.
+async fn apply(context: &Context, manifests: &mut Option<Manifests>) -> Result<bool, ReconcileError> {
+    let (ready, _) = initialised(context).await?;
+    let manifests = match manifests {
+        Some(manifests) => manifests,
+        None => manifests.insert(Manifests::load(context).await?),
+    };
+    manifests.apply(context, &ready).await?;
+    Ok(manifests.are_settled(&ready))
 }
 
 impl Stages<'_> {
@@ -56,11 +90,21 @@ impl Stages<'_> {
     async fn wait(
         &self,
         stage: FinalizingStage,
+        condition: impl AsyncFnMut() -> Result<bool, ReconcileError>,
+    ) -> bool {
+        self.wait_within(stage, None, condition).await
+    }
+
+    /// As [`Self::wait`], and no longer than a limit.
+    async fn wait_within(
+        &self,
+        stage: FinalizingStage,
+        limit: Option<Duration>,
         mut condition: impl AsyncFnMut() -> Result<bool, ReconcileError>,
     ) -> bool {
         let context = self.context;
         let waited =
-            poll_until(self.stop, context.config.intervals.resync, None, async || match condition().await {
+            poll_until(self.stop, context.config.intervals.resync, limit, async || match condition().await {
                 Ok(true) => Some(true),
                 outcome => {
                     if let Err(error) = outcome {
@@ -162,27 +206,90 @@ fn has_failed(job: &Job) -> bool {
     status.failed.unwrap_or_default() > 0 || failed.is_some_and(|condition| condition.status == "True")
 }
 
-/// Tells the service of each that is not done there. A failure is not told before its time is up: many recover.
-async fn all_ready(context: &Context) -> Result<bool, ReconcileError> {
-    let mut all = true;
+/// How many operators are not done.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// Those that are waited for.
+    waiting: usize,
+    /// Those that are done but for their setup job.
+    in_setup: usize,
+}
+
+/// Tells the service of each operator that is not done there, and applies what is left of its objects.
+async fn look(context: &Context, manifests: &mut Option<Manifests>) -> Result<Seen, ReconcileError> {
+    if let Err(error) = apply(context, manifests).await {
+        warn!(error = chain(&error), "objects are not applied");
+    }
+    let mut seen = Seen::default();
     for operator in operators(context).await?.iter().filter(|operator| is_pending(operator)) {
-        match version_of(context, operator).await {
-            Ok(version) => {
-                let state = state(&version);
-                if state.status == OperatorStatus::Failed {
-                    info!(operator = operator.name, message = state.message, "it has failed for now");
-                    all = false;
-                } else {
-                    all &= is_available(context, Some(operator), async || Ok(state)).await;
-                }
+        match readiness(context, operator, manifests.as_ref()).await {
+            // A failure of OLM is not told before its time is up: many recover.
+            Ok(Readiness::FailedForNow(message)) => {
+                info!(operator = operator.name, message, "it has failed for now");
+                seen.waiting += 1;
+            }
+            Ok(Readiness::InSetup(state)) => {
+                is_available(context, Some(operator), async || Ok(state)).await;
+                seen.in_setup += 1;
+            }
+            Ok(Readiness::Progressing(state) | Readiness::Unapplied(state)) => {
+                is_available(context, Some(operator), async || Ok(state)).await;
+                seen.waiting += 1;
+            }
+            Ok(Readiness::Ready(state)) => {
+                let is_available = is_available(context, Some(operator), async || Ok(state)).await;
+                seen.waiting += usize::from(!is_available);
+            }
+            Ok(Readiness::Failed(state)) => {
+                context.degraded.add_operator(&operator.name);
+                seen.waiting += usize::from(!tell(context, &operator.name, &state).await);
             }
             Err(error) => {
                 warn!(operator = operator.name, error = chain(&error), "its state is not known");
-                all = false;
+                seen.waiting += 1;
             }
         }
     }
-    Ok(all)
+    Ok(seen)
+}
+
+/// How far an operator is, and what is told of it.
+enum Readiness {
+    Progressing(OperatorState),
+    /// Its ClusterServiceVersion has failed, which it may recover from.
+    FailedForNow(String),
+    /// It is there, but not all of its objects are.
+    Unapplied(OperatorState),
+    InSetup(OperatorState),
+    Ready(OperatorState),
+    Failed(OperatorState),
+}
+
+async fn readiness(
+    context: &Context,
+    operator: &MonitoredOperator,
+    manifests: Option<&Manifests>,
+) -> Result<Readiness, ReconcileError> {
+    let OperatorState { status, message, version } = state(&version_of(context, operator).await?);
+    let told = |status, message: String| OperatorState { status, message, version: version.clone() };
+    match status {
+        OperatorStatus::Failed => return Ok(Readiness::FailedForNow(message)),
+        OperatorStatus::Progressing => return Ok(Readiness::Progressing(told(status, message))),
+        OperatorStatus::Available => {}
+    }
+    let unread = || Some(Left::Pending("they could not be read".to_owned()));
+    if let Some(left) = manifests.map_or_else(unread, |manifests| manifests.left(&operator.name)) {
+        let text = left.to_string();
+        return Ok(match left {
+            Left::Refused(_) => Readiness::Failed(told(OperatorStatus::Failed, text)),
+            Left::Pending(_) => Readiness::Unapplied(told(OperatorStatus::Progressing, text)),
+        });
+    }
+    Ok(match setup_job::of(&context.kube, &operator.namespace, &operator.name).await? {
+        SetupJob::Complete => Readiness::Ready(told(OperatorStatus::Available, message)),
+        SetupJob::Running(text) => Readiness::InSetup(told(OperatorStatus::Progressing, text)),
+        SetupJob::Failed(text) => Readiness::Failed(told(OperatorStatus::Failed, text)),
+    })
 }
 
 fn is_pending(operator: &MonitoredOperator) -> bool {
@@ -202,20 +309,20 @@ fn state(version: &DynamicObject) -> OperatorState {
     }
 }
 
-/// What is not there when its time is up has failed.
-async fn sweep(stages: &Stages<'_>) {
+/// What is not there when its time is up has failed; where it is known what it waits for, that is told.
+async fn sweep(stages: &Stages<'_>, manifests: Option<&Manifests>) {
     let context = stages.context;
     let mut attempts = 0;
     let swept = poll_until(stages.stop, context.config.intervals.resync, None, async || {
         attempts += 1;
-        let told = tell_failed(context).await;
+        let told = tell_failed(context, manifests).await;
         told.then_some(()).or_else(|| (attempts >= SWEEPS).then_some(()))
     });
     // Once is enough for whoever is stopped.
     let _ = swept.await;
 }
 
-async fn tell_failed(context: &Context) -> bool {
+async fn tell_failed(context: &Context, manifests: Option<&Manifests>) -> bool {
     let operators = match operators(context).await {
         Ok(operators) => operators,
         Err(error) => {
@@ -227,11 +334,22 @@ async fn tell_failed(context: &Context) -> bool {
     for operator in operators.iter().filter(|operator| is_pending(operator)) {
         let state = OperatorState {
             status: OperatorStatus::Failed,
-            message: TIMED_OUT.to_owned(),
+            message: why_late(context, operator, manifests).await,
             version: operator.version.clone(),
         };
         context.degraded.add_operator(&operator.name);
         all &= tell(context, &operator.name, &state).await;
     }
     all
+}
+
+async fn why_late(context: &Context, operator: &MonitoredOperator, manifests: Option<&Manifests>) -> String {
+    match readiness(context, operator, manifests).await {
+        Ok(Readiness::InSetup(state) | Readiness::Unapplied(state)) => {
+            format!("{TIMED_OUT}: {}", state.message)
+        }
+        Ok(Readiness::Failed(state)) => state.message,
+        // Of a ClusterServiceVersion nothing else is told than by the replaced controller.
+        _ => TIMED_OUT.to_owned(),
+    }
 }

@@ -72,8 +72,8 @@ async fn ends_badly() {
     one.reaches(ClusterStatus::Finalizing).await;
     // The time for each stage of the operators passes.
     for stage in [
+        // No operator has come whose objects could be applied.
         FinalizingStage::WaitingForOlmOperatorsCsvInitialization,
-        FinalizingStage::ApplyingOlmManifests,
         FinalizingStage::WaitingForOlmOperatorsCsv,
     ] {
         until(&stage.to_string(), async || {

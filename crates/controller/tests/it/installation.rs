@@ -50,15 +50,21 @@ impl Installation {
     /// Has hosts installed, three of the control plane and a worker, up to the point where somebody tells of their nodes.
     /// `objects` are those of operators.
     pub(crate) async fn begin(objects: Value, clock: Clock) -> Self {
+        Self::begin_with(&["nmstate", "metallb"], objects, clock).await
+    }
+
+    /// The same with some operators.
+    pub(crate) async fn begin_with(operators: &[&str], objects: Value, clock: Clock) -> Self {
         let world = World::start().await;
         world.let_nodes_in().await;
         let kubeconfig = std::fs::read_to_string(world.kube.kubeconfig()).unwrap();
         let server = Server::start(Files { kubeconfig, objects }, clock).await;
         let (address, service) = (server.address, server.client());
+        let operators: Vec<_> = operators.iter().map(|name| json!({"name": name})).collect();
         let cluster = json!({
             "name": "lab", "openshift_version": "4.20", "base_dns_domain": "example.com", "pull_secret": PULL_SECRET,
             "api_vips": [{"ip": "10.0.0.2"}], "ingress_vips": [{"ip": "10.0.0.3"}],
-            "olm_operators": [{"name": "nmstate"}, {"name": "metallb"}],
+            "olm_operators": operators,
         });
         let id = service.register_cluster(&params(cluster)).await.unwrap().id;
         let infra_env = json!({

@@ -7,6 +7,7 @@ mod installation;
 mod kinds;
 mod kubelet;
 mod olm;
+mod operators;
 mod requests;
 mod service;
 mod well;

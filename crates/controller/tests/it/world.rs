@@ -9,6 +9,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::GroupVersionKind;
+use kube::discovery::{Scope, pinned_kind};
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};
 use tracing::level_filters::LevelFilter;
@@ -22,6 +23,8 @@ const KINDS: &[&str] = &[
     "Machine",
     "BareMetalHost",
     "Provisioning",
+    "MachineConfig",
+    "OperatorGroup",
     "Subscription",
     "InstallPlan",
     "ClusterServiceVersion",
@@ -123,22 +126,68 @@ impl World {
         kinds.retain(|kind| KINDS.contains(&kind.kind.as_str()));
         assert_eq!(kinds.len(), KINDS.len());
         let world = Self { kube, admin, kinds };
-        for kind in &world.kinds {
-            let definition = kind.definition().unwrap();
-            let definition: CustomResourceDefinition = serde_json::from_value(definition).unwrap();
-            Api::all(world.admin.clone()).create(&Default::default(), &definition).await.unwrap();
-        }
-        for kind in &world.kinds {
-            let api = world.api(&kind.group, &kind.version, &kind.kind, &kind.plural, None);
-            until(&kind.kind, async || api.list(&Default::default()).await.ok()).await;
-        }
+        world.define_kinds(&world.kinds).await;
         for name in NAMESPACES {
-            world.apply("v1", "Namespace", "namespaces", None, json!({"metadata": {"name": name}})).await;
+            world.namespace(name).await;
         }
         world.config("Proxy", "proxies", "cluster", json!({}), json!({})).await;
         let spec = json!({"clusterID": CLUSTER_ID});
         world.config("ClusterVersion", "clusterversions", "version", spec, Value::Null).await;
         world
+    }
+
+    pub(crate) async fn namespace(&self, name: &str) {
+        self.apply("v1", "Namespace", "namespaces", None, json!({"metadata": {"name": name}})).await;
+    }
+
+    /// The API knows kinds from now on.
+    async fn define_kinds(&self, kinds: &[Kind]) {
+        for kind in kinds {
+            let definition: CustomResourceDefinition =
+                serde_json::from_value(kind.definition().unwrap()).unwrap();
+            Api::all(self.admin.clone()).create(&Default::default(), &definition).await.unwrap();
+        }
+        for kind in kinds {
+            let api = self.api(&kind.group, &kind.version, &kind.kind, &kind.plural, None);
+            until(&kind.kind, async || api.list(&Default::default()).await.ok()).await;
+        }
+    }
+
+    /// The API knows the kinds that an operator brings.
+    pub(crate) async fn define(&self, operator: &str) {
+        let all = assisted_lab_kinds::operators().unwrap();
+        if let Some(known) = all.iter().find(|known| known.operator == operator) {
+            self.define_kinds(&known.kinds).await;
+        }
+    }
+
+    /// The API of an object, whatever it is.
+    async fn api_of(&self, object: &Value) -> Result<Api<DynamicObject>, kube::Error> {
+        let text = |name: &str| object[name].as_str().unwrap();
+        let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+        let kind = GroupVersionKind::gvk(group, version, text("kind"));
+        let (resource, capabilities) = pinned_kind(&self.admin, &kind).await?;
+        Ok(match object["metadata"]["namespace"].as_str() {
+            Some(namespace) if capabilities.scope == Scope::Namespaced => {
+                Api::namespaced_with(self.admin.clone(), namespace, &resource)
+            }
+            _ => Api::all_with(self.admin.clone(), &resource),
+        })
+    }
+
+    /// Applies an object of any kind; what is stored of it.
+    pub(crate) async fn apply_any(&self, object: &Value) -> Result<Value, kube::Error> {
+        let name = object["metadata"]["name"].as_str().unwrap();
+        let params = PatchParams::apply("installer").force();
+        let stored = self.api_of(object).await?.patch(name, &params, &Patch::Apply(object)).await?;
+        Ok(serde_json::to_value(stored).unwrap())
+    }
+
+    /// What is stored under the name of an object, if anything is.
+    pub(crate) async fn get_like(&self, object: &Value) -> Option<Value> {
+        let name = object["metadata"]["name"].as_str().unwrap();
+        let found = self.api_of(object).await.ok()?.get(name).await.ok()?;
+        Some(serde_json::to_value(found).unwrap())
     }
 
     fn api(
