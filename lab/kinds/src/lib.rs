@@ -34,6 +34,8 @@ pub struct Kind {
 #[serde(deny_unknown_fields)]
 pub struct OfOperator {
     pub operator: String,
+    /// Name of its package, which a subscription asks for.
+    pub package: String,
     pub kinds: Vec<Kind>,
 }
 

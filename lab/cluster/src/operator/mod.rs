@@ -2,7 +2,10 @@
 //! are. Nobody operates anything here: each says what follows from the nodes that are ready.
 
 mod objects;
+mod olm;
 mod pods;
+
+use std::collections::BTreeSet;
 
 use anyhow::Result;
 use k8s_openapi::api::core::v1 as core;
@@ -22,6 +25,7 @@ pub async fn run(node: &Node, kube: &Client) {
     let lease = Lease::new(kube, LEASE, &node.name);
     let mut applier = Applier::new(kube.clone());
     let mut told = objects::Told::default();
+    let mut brought = BTreeSet::new();
     let mut leads = false;
     loop {
         let held = lease.hold().await.map_err(|error| warn!(error = format!("{error:#}"), "no lease"));
@@ -31,7 +35,7 @@ pub async fn run(node: &Node, kube: &Client) {
                 // Another one may have told something else since.
                 told = objects::Told::default();
             }
-            if let Err(error) = pass(node, kube, &mut applier, &mut told).await {
+            if let Err(error) = pass(node, kube, &mut applier, &mut told, &mut brought).await {
                 warn!(error = format!("{error:#}"), "operators have to wait");
             }
         }
@@ -40,10 +44,20 @@ pub async fn run(node: &Node, kube: &Client) {
     }
 }
 
-async fn pass(node: &Node, kube: &Client, applier: &mut Applier, told: &mut objects::Told) -> Result<()> {
+async fn pass(
+    node: &Node,
+    kube: &Client,
+    applier: &mut Applier,
+    told: &mut objects::Told,
+    brought: &mut BTreeSet<(String, String)>,
+) -> Result<()> {
     let nodes = Api::<core::Node>::all(kube.clone()).list(&ListParams::default()).await?.items;
     let nodes: Vec<Seen> = nodes.iter().map(Seen::of).collect();
     pods::schedule(kube, &nodes).await?;
+    // An operator that can't come keeps none of the cluster's own from saying how far it is.
+    if let Err(error) = olm::bring(kube, applier, brought).await {
+        warn!(error = format!("{error:#}"), "operators of subscriptions have to wait");
+    }
     objects::tell(&node.cluster, &nodes, kube, applier, told).await
 }
 
