@@ -1,7 +1,7 @@
 //! Where the minutes of a lab went: its phases, and how much of each the lab's processes did next to nothing.
 //!
 //! A second counts as waiting when all processes of the lab together (machines, service, network) used less than a part of
-//! one processor in it. Then only a timer can have kept the installation.
+//! one processor in it, and none of them stood at a disk. Then only a timer can have kept the installation.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -24,6 +24,8 @@ struct Sample {
     at: f64,
     lasted: f64,
     processors: f64,
+    /// Whether a process waited for a disk at its end.
+    on_disk: bool,
 }
 
 /// Measures what the lab's processes use, until it is asked for the result.
@@ -45,12 +47,14 @@ impl Sampler {
         let (stop, stopped) = mpsc::channel();
         let thread = thread::Builder::new().name("sampler".to_owned()).spawn(move || {
             let mut samples = Vec::new();
-            let (mut at, mut used) = (now(), processor_seconds(Path::new("/proc"), std::process::id()));
+            let usage = || Usage::read(Path::new("/proc"), std::process::id());
+            let (mut at, mut used) = (now(), usage().seconds);
             while stopped.recv_timeout(SAMPLE) == Err(RecvTimeoutError::Timeout) {
-                let (later, more) = (now(), processor_seconds(Path::new("/proc"), std::process::id()));
+                let (later, Usage { seconds, on_disk }) = (now(), usage());
                 let lasted = (later - at).max(f64::EPSILON);
-                samples.push(Sample { at: later, lasted, processors: (more - used).max(0.0) / lasted });
-                (at, used) = (later, more);
+                let processors = (seconds - used).max(0.0) / lasted;
+                samples.push(Sample { at: later, lasted, processors, on_disk });
+                (at, used) = (later, seconds);
             }
             samples
         })?;
@@ -84,7 +88,7 @@ fn table(phases: &[(f64, String)], samples: Option<&[Sample]>, end: f64) -> Stri
     let mut sum = (0.0, 0.0);
     for ((begin, what), end) in phases.iter().zip(ends) {
         let inside = samples.into_iter().flatten().filter(|sample| sample.at > *begin && sample.at <= end);
-        let idle = inside.filter(|sample| sample.processors < IDLE);
+        let idle = inside.filter(|sample| sample.processors < IDLE && !sample.on_disk);
         let (took, waiting) = (end - begin, idle.map(|sample| sample.lasted).sum::<f64>());
         sum = (sum.0 + took, sum.1 + waiting);
         text.push_str(&format!("{:>8} {:>8}  {what}\n", clock(took), waited(waiting)));
@@ -100,38 +104,53 @@ fn clock(seconds: f64) -> String {
     format!("{}:{:02}", (seconds / 60.0).floor(), seconds % 60.0)
 }
 
-/// Processor time of a process and of all that descend from it, those that have ended included.
-fn processor_seconds(proc: &Path, root: u32) -> f64 {
-    let processes = std::fs::read_dir(proc).into_iter().flatten().flatten().filter_map(|entry| {
-        let id: u32 = entry.file_name().to_str()?.parse().ok()?;
-        let (parent, ticks) = parse(&std::fs::read_to_string(entry.path().join("stat")).ok()?)?;
-        Some((id, (parent, ticks)))
-    });
-    let processes: HashMap<_, _> = processes.collect();
-    let mut family = HashSet::from([root]);
-    loop {
-        let before = family.len();
-        family.extend(
-            processes
-                .iter()
-                .filter(|(_, (parent, _))| family.contains(parent))
-                .map(|(id, _)| *id)
-                .collect::<Vec<_>>(),
-        );
-        if family.len() == before {
-            break;
-        }
-    }
-    let ticks: u64 = family.iter().filter_map(|id| processes.get(id)).map(|(_, ticks)| ticks).sum();
-    ticks as f64 / TICKS
+/// What a process and all that descend from it use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Usage {
+    /// Of processors until now; those that have ended included.
+    seconds: f64,
+    /// Whether one of them waits for a disk now.
+    on_disk: bool,
 }
 
-/// Parent and clock ticks of a process, those of children that it has waited for included.
-fn parse(stat: &str) -> Option<(u32, u64)> {
-    // The name stands in brackets, and may hold anything.
-    let fields: Vec<_> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-    let ticks = fields.get(11..15)?.iter().filter_map(|field| field.parse::<u64>().ok()).sum();
-    Some((fields.get(1)?.parse().ok()?, ticks))
+impl Usage {
+    fn read(proc: &Path, root: u32) -> Self {
+        let processes = std::fs::read_dir(proc).into_iter().flatten().flatten().filter_map(|entry| {
+            let id: u32 = entry.file_name().to_str()?.parse().ok()?;
+            Some((id, Process::parse(&std::fs::read_to_string(entry.path().join("stat")).ok()?)?))
+        });
+        let processes: HashMap<_, _> = processes.collect();
+        let mut family = HashSet::from([root]);
+        loop {
+            let before = family.len();
+            let of_family = processes.iter().filter(|(_, process)| family.contains(&process.parent));
+            let children: Vec<_> = of_family.map(|(id, _)| *id).collect();
+            family.extend(children);
+            if family.len() == before {
+                break;
+            }
+        }
+        let found = || family.iter().filter_map(|id| processes.get(id));
+        let ticks: u64 = found().map(|process| process.ticks).sum();
+        Self { seconds: ticks as f64 / TICKS, on_disk: found().any(|process| process.on_disk) }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Process {
+    parent: u32,
+    /// Those of children that it has waited for included.
+    ticks: u64,
+    on_disk: bool,
+}
+
+impl Process {
+    fn parse(stat: &str) -> Option<Self> {
+        // The name stands in brackets, and may hold anything.
+        let fields: Vec<_> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+        let ticks = fields.get(11..15)?.iter().filter_map(|field| field.parse::<u64>().ok()).sum();
+        Some(Self { parent: fields.get(1)?.parse().ok()?, ticks, on_disk: *fields.first()? == "D" })
+    }
 }
 
 /// Phases of an installation, by the service's events: what began when.
@@ -176,9 +195,13 @@ mod tests {
 
     #[test]
     fn seconds_without_work_are_waiting() {
-        let sample = |at, processors| Sample { at, lasted: 1.0, processors };
-        let samples: Vec<_> =
-            (1..=100).map(|at| sample(f64::from(at), if at % 4 == 0 { 0.1 } else { 1.5 })).collect();
+        let sample = |at| Sample {
+            at: f64::from(at),
+            lasted: 1.0,
+            processors: if at % 4 == 0 || at % 4 == 1 { 0.1 } else { 1.5 },
+            on_disk: at % 4 == 1,
+        };
+        let samples: Vec<_> = (1..=100).map(sample).collect();
         let phases = [(0.0, "one".to_owned()), (60.0, "two".to_owned())];
         assert_eq!(
             table(&phases, Some(&samples), 100.0),
@@ -189,15 +212,19 @@ mod tests {
     #[test]
     fn descendants_are_counted_with_what_they_waited_for() {
         let proc = tempfile::tempdir().unwrap();
-        for (id, parent, ticks) in [(1, 0, 1000), (7, 1, 10), (8, 7, 100), (9, 8, 200), (10, 1, 5000)] {
+        let processes =
+            [(1, 0, 'D', 1000), (7, 1, 'S', 10), (8, 7, 'S', 100), (9, 8, 'D', 200), (10, 1, 'S', 5000)];
+        for (id, parent, state, ticks) in processes {
             let dir = proc.path().join(id.to_string());
             std::fs::create_dir(&dir).unwrap();
-            let stat = format!("{id} (a ) b) S {parent} 1 1 0 -1 0 0 0 0 0 {ticks} 1 2 3 20 0 1 0 5");
+            let stat = format!("{id} (a ) b) {state} {parent} 1 1 0 -1 0 0 0 0 0 {ticks} 1 2 3 20 0 1 0 5");
             std::fs::write(dir.join("stat"), stat).unwrap();
         }
         std::fs::write(proc.path().join("uptime"), "1").unwrap();
         // Three processes, with six ticks more each.
-        assert!((processor_seconds(proc.path(), 7) - 3.28).abs() < 1e-9);
+        let usage = Usage::read(proc.path(), 7);
+        assert!((usage.seconds - 3.28).abs() < 1e-9 && usage.on_disk, "{usage:?}");
+        assert!(!Usage::read(proc.path(), 10).on_disk);
     }
 
     #[test]

@@ -413,10 +413,9 @@ impl Lab {
                 ])?;
             }
             awaited = absent;
-            // Machines take minutes; looking costs what they could use.
-            for _ in 0..6 {
-                self.pause()?;
-            }
+            // Looking costs what machines could use.
+            self.pause()?;
+            self.pause()?;
             if !awaited.is_empty() {
                 let names: Vec<_> = awaited.iter().map(|planned| planned.name.as_str()).collect();
                 wait.is_for(format_args!("discovery of {}", names.join(", ")));

@@ -3,8 +3,16 @@
 use std::path::Path;
 use std::time::Duration;
 
+use hyper_timeout::TimeoutConnector;
+use hyper_util::client::legacy::Client as HttpClient;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use kube::client::retry::RetryPolicy;
+use kube::client::{Body, ConfigExt};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use tower::retry::RetryLayer;
+use tower::{BoxError, ServiceBuilder};
 
 use super::{PROXY, text};
 use crate::error::CredentialsError;
@@ -12,6 +20,10 @@ use crate::error::CredentialsError;
 /// How long nothing at all may come from the API, or be taken by it. Its address moves from host to host while a cluster is
 /// installed: whoever waits on a connection to where it was would wait for ever.
 const SILENCE: Duration = Duration::from_secs(60);
+/// After so much of it, and then as often, the API is asked whether the connection is still there: watches are silent for long,
+/// and a host that has just got the address knows nothing of them.
+const KEEPALIVE: Duration = Duration::from_secs(5);
+const KEEPALIVES: u32 = 3;
 
 /// The proxies of a cluster, empty where there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,12 +50,27 @@ pub(crate) async fn of_kubeconfig(path: &Path) -> Result<Client, CredentialsErro
     client(config.map_err(Box::new)?)
 }
 
-fn client(mut config: Config) -> Result<Client, CredentialsError> {
-    config.connect_timeout = Some(SILENCE / 2);
-    config.read_timeout = Some(SILENCE);
-    config.reset_reader_on_write = true;
-    config.write_timeout = Some(SILENCE);
-    Ok(Client::try_from(config)?)
+/// A client as Kubernetes' own library makes it, but for the keepalive, for which that has no setting.
+fn client(config: Config) -> Result<Client, CredentialsError> {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_keepalive(Some(KEEPALIVE));
+    tcp.set_keepalive_interval(Some(KEEPALIVE));
+    tcp.set_keepalive_retries(Some(KEEPALIVES));
+    let mut connector = TimeoutConnector::new(config.rustls_https_connector_with_connector(tcp)?);
+    connector.set_connect_timeout(Some(SILENCE / 2));
+    connector.set_read_timeout(Some(SILENCE));
+    connector.set_write_timeout(Some(SILENCE));
+    connector.set_reset_reader_on_write(true);
+    let http = HttpClient::builder(TokioExecutor::new()).build::<_, Body>(connector);
+    let service = ServiceBuilder::new()
+        .layer(config.base_uri_layer())
+        .layer(RetryLayer::new(RetryPolicy::server_retry()))
+        .option_layer(config.auth_layer()?)
+        .layer(config.extra_headers_layer()?)
+        .map_err(BoxError::from)
+        .service(http);
+    Ok(Client::new(service, config.default_namespace))
 }
 
 /// The proxies that reach what is outside of the cluster.

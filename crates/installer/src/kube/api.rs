@@ -14,6 +14,9 @@ use super::NAMESPACE;
 use super::kubeconfig::{Kubeconfig, KubeconfigError, User};
 use super::object::{ConfigMap, List, Node, Pod};
 
+/// How long nobody may confirm what was sent. The API's address moves from host to host, this one among them: what was
+/// sent to where it was is lost, and nobody says so.
+const UNCONFIRMED: Duration = Duration::from_secs(5);
 /// How long an answer may take.
 const LIMIT: Duration = Duration::from_secs(60);
 /// Longest answer that is read, in bytes: a list of nodes, or an hour of a log.
@@ -58,6 +61,8 @@ impl Api {
         let server = server.ok_or_else(|| KubeError::Address(config.server.clone()))?;
         let trust = Trust::Only(authorities(&config.authority)?);
         let builder = builder(crate::USER_AGENT, trust, &Proxies::FromEnvironment)?.timeout(LIMIT);
+        // Each request finds out where the address is.
+        let builder = builder.pool_max_idle_per_host(0).tcp_user_timeout(UNCONFIRMED);
         let builder = match &config.user {
             User::Certificate(pem) => builder.identity(identity(pem.expose().as_bytes())?),
             User::Token(token) => {

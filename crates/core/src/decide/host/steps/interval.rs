@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use crate::model::facts::{Facts, HostFacts};
 
 /// Shortest interval between two polls of a host, seconds.
-const SHORTEST: i64 = 3;
+const SHORTEST: i64 = 1;
 /// So many hosts of a cluster poll in a second, at most, while something is expected of them.
 const POLLS_PER_SECOND: i64 = 4;
 
@@ -43,7 +43,7 @@ pub(super) fn prompt(facts: &Facts, host: &HostFacts, quiet_seconds: i64) -> Opt
     let changes = [fields.status_updated_at, fields.registered_at].into_iter().chain(cluster);
     let until = changes.max()?.0 + Duration::from_secs(u64::try_from(minutes * 60).ok()?);
     let hosts = i64::try_from(facts.hosts.len()).unwrap_or(i64::MAX);
-    let seconds = (hosts / POLLS_PER_SECOND).max(SHORTEST);
+    let seconds = (hosts.saturating_add(POLLS_PER_SECOND - 1) / POLLS_PER_SECOND).max(SHORTEST);
     (seconds < quiet_seconds).then_some(Prompt { seconds, until })
 }
 
@@ -118,7 +118,16 @@ mod tests {
     #[test]
     fn many_hosts_poll_no_more_often_than_a_few_in_a_second() {
         let one = host_in(Known, C::Ready);
-        for (hosts, seconds) in [(1, Some(3)), (12, Some(3)), (100, Some(25)), (236, Some(59)), (240, None)] {
+        let expected = [
+            (1, Some(1)),
+            (4, Some(1)),
+            (5, Some(2)),
+            (12, Some(3)),
+            (100, Some(25)),
+            (236, Some(59)),
+            (240, None),
+        ];
+        for (hosts, seconds) in expected {
             let mut facts = one.clone();
             facts.hosts = vec![one.hosts[0].clone(); hosts];
             let prompt = prompt(&facts, &facts.hosts[0], 60);
