@@ -23,25 +23,25 @@ pub(super) struct Inventory {
     pub(super) nodes: Arc<[Node]>,
 }
 
-/// The last inventory, and when it was read.
+/// The last inventory, and when its reading began.
 #[derive(Default)]
 pub(super) struct Inventories(Mutex<Option<(Instant, Inventory)>>);
 
 impl Inventories {
-    /// Reads the inventory. Requests that come together share one reading: whoever can make many doesn't make as many for the
-    /// service. Hosts that were known count while the service is away: it may run on the very host that asks.
-    pub(super) async fn read(&self, context: &Context) -> Result<Inventory, ReconcileError> {
+    /// The inventory as it was at a moment, or later. Requests that come together share one reading: whoever can make many doesn't
+    /// make as many for the service. Hosts that were known count while the service is away: it may run on the very host that asks.
+    pub(super) async fn read(&self, context: &Context, since: Instant) -> Result<Inventory, ReconcileError> {
         let mut last = self.0.lock().await;
-        let intervals = &context.config.intervals;
         if let Some((at, inventory)) = &*last
-            && at.elapsed() < intervals.min_interval
+            && *at >= since
         {
             return Ok(inventory.clone());
         }
+        let began = Instant::now();
         let (cluster, hosts) = match &*last {
             None => of_service(context).await?,
             Some((_, known)) => {
-                let away = match timeout(intervals.resync, of_service(context)).await {
+                let away = match timeout(context.config.intervals.resync, of_service(context)).await {
                     Ok(Ok(found)) => Ok(found),
                     Ok(Err(error @ ServiceError::Unreachable { .. })) => Err(chain(&error)),
                     Ok(Err(error)) => return Err(error.into()),
@@ -55,7 +55,7 @@ impl Inventories {
         };
         let nodes = node::list(&context.kube).await?.into();
         let inventory = Inventory { cluster, hosts, nodes };
-        *last = Some((Instant::now(), inventory.clone()));
+        *last = Some((began, inventory.clone()));
         Ok(inventory)
     }
 }

@@ -36,7 +36,7 @@ use crate::work;
 
 use inventory::Inventories;
 use refused::Refused;
-use rules::Known;
+use rules::{Known, Refusal};
 
 /// A request, by its name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -137,17 +137,31 @@ impl Approver {
             }
             return Ok(Outcome::Done);
         }
-        let inventory = self.inventories.read(&self.context).await?;
-        let known = Known::new(&inventory.cluster, &inventory.hosts, &inventory.nodes);
-        let Err(why) = rules::check(name, &request.spec, &known) else {
+        let (now, intervals) = (Instant::now(), &self.context.config.intervals);
+        let recently = now.checked_sub(intervals.min_interval).unwrap_or(now);
+        let mut checked = self.check(&request, recently).await?;
+        if checked.is_err() && !self.refused.lock().knows(&request) {
+            // It may have come a moment after the inventory was read.
+            checked = self.check(&request, now).await?;
+        }
+        let Err(why) = checked else {
             self.put_approval(&request).await?;
             return Ok(Outcome::Done);
         };
-        let is_new = self.refused.lock().note(&request, &why, Instant::now());
+        self.refused.lock().note(&request, &why, now);
         self.report_refused().await;
-        let intervals = &self.context.config.intervals;
-        // What it was held against may have been read a moment before it came.
-        Ok(work::after(if is_new { intervals.min_interval } else { intervals.resync }))
+        Ok(work::after(intervals.resync))
+    }
+
+    /// Holds a request against the inventory as it was at a moment, or later.
+    async fn check(
+        &self,
+        request: &CertificateSigningRequest,
+        since: Instant,
+    ) -> Result<Result<(), Refusal>, ReconcileError> {
+        let inventory = self.inventories.read(&self.context, since).await?;
+        let known = Known::new(&inventory.cluster, &inventory.hosts, &inventory.nodes);
+        Ok(rules::check(&request.name_any(), &request.spec, &known))
     }
 
     /// Reports requests that stay refused to the service. What it doesn't take now is reported at the next resync.

@@ -60,14 +60,18 @@ impl Refused {
         self.full &= self.requests.len() >= REMEMBERED;
     }
 
-    /// Notes that a request is refused; true when it was not known to be, for this reason. One that is for no kubelet is
-    /// nobody's business here.
-    pub(super) fn note(&mut self, request: &CertificateSigningRequest, why: &Refusal, now: Instant) -> bool {
+    /// Whether a request has been refused before.
+    pub(super) fn knows(&self, request: &CertificateSigningRequest) -> bool {
+        request.uid().is_some_and(|uid| self.requests.contains_key(&uid))
+    }
+
+    /// Notes that a request is refused. One that is for no kubelet is nobody's business here.
+    pub(super) fn note(&mut self, request: &CertificateSigningRequest, why: &Refusal, now: Instant) {
         let (name, uid) = (request.name_any(), request.uid().unwrap_or_default());
         if !rules::is_of_kubelets(&request.spec)
             || self.requests.get(&uid).is_some_and(|entry| entry.why == *why)
         {
-            return false;
+            return;
         }
         if let Some(entry) = self.requests.get_mut(&uid) {
             entry.why = why.clone();
@@ -78,14 +82,13 @@ impl Refused {
                 );
             }
             self.full = true;
-            return false;
+            return;
         } else {
             let node = rules::node_name(&request.spec);
             let entry = Entry { name: name.clone(), node, why: why.clone(), since: now, told: false };
             self.requests.insert(uid, entry);
         }
         warn!(request = shown(&name), why = cut(&why.to_string()), "not approved");
-        true
     }
 
     /// The next thing to tell: a request that has been refused for a while, since much resolves itself when a node has
