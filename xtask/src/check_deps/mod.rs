@@ -1,5 +1,5 @@
 //! The order of the crates: each may use only those below it. The order is that of docs/architecture.md, top first. Within
-//! `assisted-core` the modules have an order, too ([`storeys`]).
+//! some crates the modules have an order, too ([`storeys`]).
 
 mod storeys;
 
@@ -102,8 +102,9 @@ pub fn run() -> Result<()> {
         bail!("the order of the crates is broken:\n  {}", wrong.join("\n  "));
     }
     say(&format!("crate order: {} crates, each uses only crates below it", ORDER.len()));
-    let storeys = storeys::check()?;
-    say(&format!("order of assisted-core: {storeys} modules, each uses only modules below it"));
+    for (sources, modules) in storeys::check()? {
+        say(&format!("order within {sources}: {modules} modules, each uses only modules below it"));
+    }
     Ok(())
 }
 
