@@ -1,6 +1,5 @@
 //! The networks of an infra-env's hosts, as files (image-service §3).
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use assisted_base::version::Version;
@@ -10,30 +9,21 @@ use assisted_netconf::archive::{self, Format};
 use assisted_netconf::{File, image_files};
 use assisted_wire::embedded;
 use assisted_wire::infra_env::HostStaticNetworkConfig;
-use parking_lot::Mutex;
+use moka::future::Cache;
 
 use super::InfraEnvs;
 use crate::Error;
 
 /// Infra-envs whose files are remembered.
-const REMEMBERED: usize = 32;
+const REMEMBERED: u64 = 32;
 
-/// The files of images that were made last, by the settings that they were made from: an image is fetched in many pieces,
+/// The keyfiles of images that were made last, by the settings that they were made from: an image is fetched in many pieces,
 /// and its files cost most of what a piece costs.
-#[derive(Default)]
-pub(super) struct KeyfileCache(Mutex<VecDeque<(String, Arc<[File]>)>>);
+pub(super) struct KeyfileCache(Cache<String, Arc<[File]>>);
 
-impl KeyfileCache {
-    fn get(&self, settings: &str) -> Option<Arc<[File]>> {
-        let known = self.0.lock();
-        known.iter().find(|(known, _)| known == settings).map(|(_, files)| Arc::clone(files))
-    }
-
-    fn put(&self, settings: &str, files: &Arc<[File]>) {
-        let mut known = self.0.lock();
-        known.retain(|(known, _)| known != settings);
-        known.truncate(REMEMBERED - 1);
-        known.push_front((settings.to_owned(), Arc::clone(files)));
+impl Default for KeyfileCache {
+    fn default() -> Self {
+        Self(Cache::new(REMEMBERED))
     }
 }
 
@@ -54,13 +44,13 @@ impl InfraEnvs {
         if settings.is_empty() {
             return Ok(Arc::default());
         }
-        if let Some(files) = self.keyfiles.get(settings) {
+        if let Some(files) = self.keyfiles.0.get(settings).await {
             return Ok(files);
         }
         let hosts = hosts(settings)?;
         let made = blocking(move || image_files::files(&hosts)).await?;
         let files: Arc<[File]> = made.map_err(Refusal::invalid)?.into();
-        self.keyfiles.put(settings, &files);
+        self.keyfiles.0.insert(settings.clone(), Arc::clone(&files)).await;
         Ok(files)
     }
 
@@ -127,16 +117,5 @@ mod tests {
         ] {
             assert_eq!(format_of(version, "4.18"), expected, "{version}");
         }
-    }
-
-    #[test]
-    fn the_last_ones_are_remembered() {
-        let networks = KeyfileCache::default();
-        let files: Arc<[File]> = Arc::default();
-        for number in 0..=REMEMBERED {
-            networks.put(&number.to_string(), &files);
-        }
-        assert!(networks.get("0").is_none() && networks.get("1").is_some());
-        assert_eq!(networks.0.lock().len(), REMEMBERED);
     }
 }
