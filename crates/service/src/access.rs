@@ -9,8 +9,8 @@ use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::secret::Secret;
 use jiff::Timestamp;
 
+use crate::attempt::final_error;
 use crate::database::Database;
-use crate::fault::broken;
 use crate::{Error, Grant, TokenResource};
 
 /// Makes the token that opens one resource to those who hold its URL; `None` where no token is needed.
@@ -54,7 +54,7 @@ impl Access {
     pub async fn standing(&self, resource: TokenResource) -> Result<Option<Standing>, Error> {
         Ok(match resource {
             TokenResource::InfraEnv(id) => {
-                self.database.known_infra_env(id).await.map_err(broken)?.map(|stored| {
+                self.database.known_infra_env(id).await.map_err(final_error)?.map(|stored| {
                     let infra_env = &stored.record.infra_env;
                     Standing {
                         user_name: infra_env.user_name.clone(),
@@ -64,7 +64,7 @@ impl Access {
                 })
             }
             TokenResource::Cluster(id) => {
-                self.database.known_cluster(id).await.map_err(broken)?.map(|stored| {
+                self.database.known_cluster(id).await.map_err(final_error)?.map(|stored| {
                     let cluster = &stored.record.cluster;
                     Standing {
                         user_name: cluster.user_name.clone(),
@@ -97,9 +97,11 @@ impl Access {
                 .database
                 .known_infra_env(id)
                 .await
-                .map_err(broken)?
+                .map_err(final_error)?
                 .map(|stored| stored.record.token_generation),
-            TokenResource::Cluster(id) => self.database.known_cluster(id).await.map_err(broken)?.map(|_| 0),
+            TokenResource::Cluster(id) => {
+                self.database.known_cluster(id).await.map_err(final_error)?.map(|_| 0)
+            }
         })
     }
 
@@ -109,7 +111,7 @@ impl Access {
     ///
     /// The database failed.
     pub async fn image_token_key(&self, id: InfraEnvId) -> Result<Option<Secret>, Error> {
-        let found = self.database.known_infra_env(id).await.map_err(broken)?;
+        let found = self.database.known_infra_env(id).await.map_err(final_error)?;
         Ok(found.map(|stored| stored.record.image_token_key.clone()))
     }
 
@@ -140,7 +142,7 @@ impl Access {
     ///
     /// The database failed.
     pub async fn reaches(&self, infra_env_id: InfraEnvId, cluster_id: ClusterId) -> Result<bool, Error> {
-        let infra_env = self.database.known_infra_env(infra_env_id).await.map_err(broken)?;
+        let infra_env = self.database.known_infra_env(infra_env_id).await.map_err(final_error)?;
         let Some(infra_env) = infra_env else { return Ok(false) };
         if infra_env.record.infra_env.cluster_id == Some(cluster_id) {
             return Ok(true);

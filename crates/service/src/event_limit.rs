@@ -1,4 +1,4 @@
-//! Events that come often are told seldom (service-api §11.4).
+//! A rate limit for events that come often (service-api §11.4).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,11 +11,11 @@ use parking_lot::Mutex;
 
 type Key = (&'static str, Option<ClusterId>, Option<HostId>, Option<InfraEnvId>);
 
-/// When each limited event was last told.
+/// When each limited event was emitted last.
 #[derive(Debug)]
 pub(crate) struct Limits {
     pauses: BTreeMap<String, SignedDuration>,
-    told: Mutex<HashMap<Key, Timestamp>>,
+    emitted: Mutex<HashMap<Key, Timestamp>>,
 }
 
 impl Limits {
@@ -27,32 +27,32 @@ impl Limits {
             .chain(own)
             .filter_map(|(name, pause)| Some((name, SignedDuration::try_from(pause).ok()?)))
             .collect();
-        Self { pauses, told: Mutex::default() }
+        Self { pauses, emitted: Mutex::default() }
     }
 
-    /// Whether the event may be told now; if so, it counts as told unless it is given up.
+    /// Whether the event may be emitted now; if so, it counts as emitted unless it is given up.
     pub(crate) fn claim(&self, event: &NewEvent, now: Timestamp) -> bool {
         let Some(pause) = self.pauses.get(event.name) else { return true };
         let key = key(event);
-        let mut told = self.told.lock();
-        if told.get(&key).is_some_and(|last| now.duration_since(*last) < *pause) {
+        let mut emitted = self.emitted.lock();
+        if emitted.get(&key).is_some_and(|last| now.duration_since(*last) < *pause) {
             return false;
         }
-        told.insert(key, now);
+        emitted.insert(key, now);
         true
     }
 
-    /// Takes back that an event counts as told: it could not be stored.
+    /// Takes back that an event counts as emitted: it could not be stored.
     pub(crate) fn give_up(&self, event: &NewEvent) {
         if self.pauses.contains_key(event.name) {
-            self.told.lock().remove(&key(event));
+            self.emitted.lock().remove(&key(event));
         }
     }
 
-    /// Forgets events that may be told again anyway.
+    /// Forgets events that may be emitted again anyway.
     pub(crate) fn tidy(&self, now: Timestamp) {
         let longest = self.pauses.values().max().copied().unwrap_or_default();
-        self.told.lock().retain(|_, last| now.duration_since(*last) < longest);
+        self.emitted.lock().retain(|_, last| now.duration_since(*last) < longest);
     }
 }
 
@@ -87,6 +87,6 @@ mod tests {
         let unlimited = catalogue::INFRA_ENV_DEREGISTERED.of_infra_env(one, None, &[]);
         assert!(limits.claim(&unlimited, at(10)) && limits.claim(&unlimited, at(10)));
         limits.tidy(at(1000));
-        assert!(limits.told.lock().is_empty());
+        assert!(limits.emitted.lock().is_empty());
     }
 }

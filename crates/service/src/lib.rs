@@ -7,6 +7,7 @@
 
 pub mod access;
 mod action;
+mod attempt;
 mod available_versions;
 mod cache;
 pub mod catalogue;
@@ -16,7 +17,7 @@ mod database;
 pub mod error;
 pub mod event;
 mod event_limit;
-mod fault;
+
 pub mod file;
 pub mod generator;
 pub mod host;

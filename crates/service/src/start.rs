@@ -15,13 +15,13 @@ use uuid::Uuid;
 use crate::Clock;
 use crate::access::{Access, Signer};
 use crate::action::{self, ActionQueue, Worker};
+use crate::attempt::AttemptError;
 use crate::available_versions::{AvailableVersions, follow};
 use crate::catalogue::Catalogue;
 use crate::cluster::Clusters;
 use crate::database::Database;
 use crate::event::Events;
 use crate::event::live::Publisher;
-use crate::fault::Fault;
 use crate::file::Files;
 use crate::generator::Generator;
 use crate::host::Hosts;
@@ -137,8 +137,8 @@ impl Reconcilers {
 
     /// Takes up what another process had begun, and works on what is due and what is to be done until stopped.
     async fn run(self, stop: CancellationToken) {
-        while let Err(fault) = self.begin().await {
-            tracing::warn!(?fault, "what a start has to do can't be done yet");
+        while let Err(error) = self.begin().await {
+            tracing::warn!(?error, "what a start has to do can't be done yet");
             self.scheduler.status().look();
             tokio::select! {
                 () = tokio::time::sleep(SHORTEST_REST) => {}
@@ -149,7 +149,7 @@ impl Reconcilers {
     }
 
     /// Frees the leases of a process that died, and plans what comes up from time to time.
-    async fn begin(&self) -> Result<(), Fault> {
+    async fn begin(&self) -> Result<(), AttemptError> {
         self.database.free_leases(self.database.now()).await?;
         self.sweeper.plan().await
     }

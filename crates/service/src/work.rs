@@ -11,8 +11,8 @@ use assisted_wire::id::ClusterId;
 use assisted_wire::work::{WorkDriver, WorkList, WorkRow};
 
 use crate::action::Worker;
+use crate::attempt::{AttemptError, final_error};
 use crate::database::Database;
-use crate::fault::{Fault, broken};
 use crate::scheduler::Scheduler;
 use crate::{Caller, Error};
 
@@ -79,7 +79,7 @@ impl Work {
             }
             None => Ok(false),
         };
-        if released.map_err(|error| broken(Fault::from(error)))? {
+        if released.map_err(|error| final_error(AttemptError::from(error)))? {
             tracing::info!(id, user = caller.user_name, "a row that was set aside is released");
             return Ok(());
         }

@@ -38,7 +38,7 @@ pub(crate) fn live_answer<S: Send + 'static>(
     stopping: CancellationToken,
 ) -> Answer {
     // Whoever watches has its place as long as the answer.
-    let told = stream::unfold((watcher, seat), |(mut watcher, seat)| async {
+    let frames = stream::unfold((watcher, seat), |(mut watcher, seat)| async {
         let piece = match timeout(Duration::from_secs(HEARTBEAT_SECONDS), watcher.next()).await {
             // What can't be written as JSON is a defect; the stream ends, and who comes back is told the present state.
             Ok(Some(message)) => text(&message)
@@ -57,7 +57,7 @@ pub(crate) fn live_answer<S: Send + 'static>(
     };
     let head = stream::iter([Bytes::from_static(RETRY.as_bytes())]);
     let pieces: Pieces =
-        Box::pin(head.chain(told).take_until(end).map(|piece| Ok::<_, io::Error>(Frame::data(piece))));
+        Box::pin(head.chain(frames).take_until(end).map(|piece| Ok::<_, io::Error>(Frame::data(piece))));
     let mut answer = Response::new(Either::Right(StreamBody::new(pieces)));
     *answer.status_mut() = status;
     let headers = answer.headers_mut();
@@ -92,8 +92,8 @@ fn rendered(message: &Message) -> Result<Option<(ChangeKind, Bytes)>, serde_json
 fn text(message: &Message) -> Result<Bytes, serde_json::Error> {
     let Some((kind, data)) = rendered(message)? else { return Ok(Bytes::new()) };
     let mut text = BytesMut::with_capacity(data.len() + 96);
-    if let Some(place) = message.place {
-        text.put_slice(format!("id: {place}\n").as_bytes());
+    if let Some(cursor) = message.cursor {
+        text.put_slice(format!("id: {cursor}\n").as_bytes());
     }
     text.put_slice(format!("event: {kind}\ndata: ").as_bytes());
     text.put_slice(&data);

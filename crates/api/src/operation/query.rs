@@ -120,12 +120,12 @@ pub(super) fn list_events(params: &Params) -> ListEvents {
     }
 }
 
-/// A place that can't be read is one of which nothing is known.
+/// A cursor that can't be read is one of which nothing is known.
 pub(super) fn watch(params: &Params) -> Watch {
     Watch {
         infra_envs: false,
         cluster_id: params.uuid(name::CLUSTER_ID).map(ClusterId),
-        place: known(params, name::LAST_EVENT_ID),
+        cursor: known(params, name::LAST_EVENT_ID),
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::Actions;
 use crate::Error;
-use crate::fault::{Fault, Retries, broken};
+use crate::attempt::{AttemptError, Retries, final_error};
 use crate::generator::{Files, GenerateError};
 use crate::stored_file::key;
 use crate::stored_file::manifest;
@@ -21,7 +21,7 @@ use crate::stored_file::manifest;
 const MOST_ATTEMPTS: u32 = 5;
 
 impl Actions {
-    /// Generates and stores the files of an attempt to install, and tells the domain how that went.
+    /// Generates and stores the files of an attempt to install, and has the domain decide by how that went.
     pub(super) async fn generate(
         &self,
         asked: &QueuedAction,
@@ -30,7 +30,7 @@ impl Actions {
     ) -> Result<(), Error> {
         // Before the reading: what changes after it is heard.
         let changes = self.database.reader().changes();
-        let work = self.database.load_installation(id).await.map_err(broken)?;
+        let work = self.database.load_installation(id).await.map_err(final_error)?;
         let Some(work) = work.filter(|work| work.cluster().is_some_and(|record| awaits(record, attempt)))
         else {
             // Given up meanwhile: nobody wants the files.
@@ -52,12 +52,12 @@ impl Actions {
         };
         let mut tries = Retries::default();
         loop {
-            match self.tell_generated(asked, id, attempt, &outcome).await {
+            match self.commit_outcome(asked, id, attempt, &outcome).await {
                 Ok(()) => return Ok(()),
-                // Whoever took it over tells its own outcome.
-                Err(Fault::Conflict(Subject::Actions(_))) => return Ok(()),
-                Err(Fault::Conflict(what)) => tries.again(what).await?,
-                Err(fault) => return Err(broken(fault)),
+                // Whoever took it over commits its own outcome.
+                Err(AttemptError::Conflict(Subject::Actions(_))) => return Ok(()),
+                Err(AttemptError::Conflict(what)) => tries.again(what).await?,
+                Err(error) => return Err(final_error(error)),
             }
         }
     }
@@ -71,13 +71,13 @@ impl Actions {
         let generator = &self.generator;
         let payload = generator.payload(facts).await?;
         if let Some(images) = &payload.images {
-            self.tell_payload(id, attempt, images).await.map_err(GenerateError::Broken)?;
+            self.commit_payload(id, attempt, images).await.map_err(GenerateError::Broken)?;
         }
         generator.generate(facts, payload, &self.blob).await
     }
 
-    /// Tells the images of the release as soon as they are known: hosts check meanwhile whether they get them.
-    async fn tell_payload(
+    /// Commits the images of the release as soon as they are known: hosts check meanwhile whether they get them.
+    async fn commit_payload(
         &self,
         id: ClusterId,
         attempt: Attempt,
@@ -85,7 +85,7 @@ impl Actions {
     ) -> Result<(), Error> {
         let mut tries = Retries::default();
         loop {
-            let told = async {
+            let committed = async {
                 let Some(mut work) = self.database.load_cluster(id, Deleted::Hidden).await? else {
                     return Ok(());
                 };
@@ -96,10 +96,10 @@ impl Actions {
                 work.apply_and_mark(payload_read(&work.facts, images.clone()));
                 work.commit(&self.database).await.map(|_| ())
             };
-            match told.await {
+            match committed.await {
                 Ok(()) => return Ok(()),
-                Err(Fault::Conflict(what)) => tries.again(what).await?,
-                Err(fault) => return Err(broken(fault)),
+                Err(AttemptError::Conflict(what)) => tries.again(what).await?,
+                Err(error) => return Err(final_error(error)),
             }
         }
     }
@@ -131,13 +131,13 @@ impl Actions {
         Ok(Generated { openshift_cluster_id: Some(files.openshift_cluster_id) })
     }
 
-    async fn tell_generated(
+    async fn commit_outcome(
         &self,
         asked: &QueuedAction,
         id: ClusterId,
         attempt: Attempt,
         outcome: &Result<Generated, String>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), AttemptError> {
         let Some(mut work) = self.database.load_cluster(id, Deleted::Hidden).await? else {
             return Ok(self.finish_action(asked).await?);
         };

@@ -99,7 +99,7 @@ impl HostMemo {
     }
 
     /// Whether the reply is the same as one that changed nothing.
-    pub(crate) fn knows(&self, reply: &StepReply) -> bool {
+    pub(crate) fn is_unchanged(&self, reply: &StepReply) -> bool {
         let Some(step) = reply.step_type else { return false };
         if reply.exit_code != 0 || !self.media_connected {
             return false;
@@ -109,7 +109,7 @@ impl HostMemo {
     }
 
     /// Remembers a reply that changed nothing.
-    pub(crate) fn learn(&self, reply: &StepReply) {
+    pub(crate) fn remember_unchanged(&self, reply: &StepReply) {
         if let (Some(step), 0) = (reply.step_type, reply.exit_code) {
             let digest = self.digest(reply);
             self.replies.lock().insert(step, digest);

@@ -4,7 +4,7 @@ use assisted_wire::action::{PendingAction, PendingActionList};
 use assisted_wire::id::ClusterId;
 
 use super::Clusters;
-use crate::fault::broken;
+use crate::attempt::final_error;
 use crate::not_found::no_cluster;
 use crate::{Caller, Error};
 
@@ -15,7 +15,7 @@ impl Clusters {
     ///
     /// 404 when there is no such cluster.
     pub async fn list_actions(&self, _: &Caller, id: ClusterId) -> Result<PendingActionList, Error> {
-        self.database.known_cluster(id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        self.database.known_cluster(id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         let actions = self.database.reader().actions(id).await?.into_iter().map(|asked| PendingAction {
             action: asked.action.name().to_owned(),
             asked_at: asked.asked_at.into(),

@@ -9,7 +9,7 @@ use assisted_store::{Deleted, Due};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 
 use super::Clusters;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::not_found::no_cluster;
 use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Error};
@@ -24,14 +24,18 @@ impl Clusters {
         attempt!(self.database, caller, self.try_deregister(caller, cluster_id))
     }
 
-    async fn try_deregister(&self, caller: &Caller, id: ClusterId) -> Result<(), Fault> {
+    async fn try_deregister(&self, caller: &Caller, id: ClusterId) -> Result<(), AttemptError> {
         let mut work = self.database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         self.deregister_loaded(work, id).await
     }
 
     /// Removes a cluster that was loaded.
-    pub(crate) async fn deregister_loaded(&self, mut work: UnitOfWork, id: ClusterId) -> Result<(), Fault> {
+    pub(crate) async fn deregister_loaded(
+        &self,
+        mut work: UnitOfWork,
+        id: ClusterId,
+    ) -> Result<(), AttemptError> {
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
         check(Operation::Deregister, &record.cluster)?;
         let keys: Vec<HostKey> =

@@ -10,7 +10,7 @@ use assisted_wire::cluster_params::{ClusterFinalizingProgress, CompletionParams}
 use assisted_wire::id::ClusterId;
 
 use super::Clusters;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::not_found::no_cluster;
 use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Error};
@@ -55,11 +55,11 @@ impl Clusters {
         caller: &Caller,
         id: ClusterId,
         params: &CompletionParams,
-    ) -> Result<UnitOfWork, Fault> {
+    ) -> Result<UnitOfWork, AttemptError> {
         let mut work = self.database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
-        let told = completion::reported(work.cluster().ok_or_else(no_cluster)?, params);
-        work.events.extend(told);
+        let reported = completion::reported(work.cluster().ok_or_else(no_cluster)?, params);
+        work.events.extend(reported);
         Ok(UnitOfWork::new(work.commit(&self.database).await?))
     }
 

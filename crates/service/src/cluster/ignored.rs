@@ -11,7 +11,7 @@ use assisted_wire::host::HostValidationId;
 use assisted_wire::id::ClusterId;
 
 use super::Clusters;
-use crate::fault::{Fault, attempt, broken};
+use crate::attempt::{AttemptError, attempt, final_error};
 use crate::not_found::no_cluster;
 use crate::{Caller, Error};
 
@@ -29,7 +29,8 @@ impl Clusters {
         _: &Caller,
         cluster_id: ClusterId,
     ) -> Result<IgnoredValidations, Error> {
-        let stored = self.database.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let stored =
+            self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         Ok(shown(&stored.record))
     }
 
@@ -52,7 +53,7 @@ impl Clusters {
         caller: &Caller,
         id: ClusterId,
         params: &IgnoredValidations,
-    ) -> Result<IgnoredValidations, Fault> {
+    ) -> Result<IgnoredValidations, AttemptError> {
         // Not 404 (service-api §20.24).
         let missing = || {
             let reason =

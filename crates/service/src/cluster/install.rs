@@ -6,7 +6,7 @@ use assisted_wire::cluster::Cluster;
 use assisted_wire::id::ClusterId;
 
 use super::Clusters;
-use crate::fault::attempt;
+use crate::attempt::attempt;
 use crate::view::host::raw_host;
 use crate::{Caller, Error};
 

@@ -9,7 +9,7 @@ use assisted_wire::id::ClusterId;
 use assisted_wire::secret::Secret;
 
 use super::Clusters;
-use crate::fault::{Fault, attempt, broken};
+use crate::attempt::{AttemptError, attempt, final_error};
 use crate::not_found::no_cluster;
 use crate::{Caller, Error};
 
@@ -25,7 +25,7 @@ impl Clusters {
     /// 404 when there is no such cluster, 400 for one that is installed already, 409 while something is lacking.
     pub async fn get_install_config(&self, _: &Caller, id: ClusterId) -> Result<Secret, Error> {
         let missing = || Refusal::not_found(format!("Failed to get cluster {id}: record not found"));
-        let work = self.database.load_installation(id).await.map_err(broken)?.ok_or_else(missing)?;
+        let work = self.database.load_installation(id).await.map_err(final_error)?.ok_or_else(missing)?;
         let cluster = &work.cluster().ok_or_else(missing)?.cluster;
         if is_day2(cluster) {
             return Err(Refusal::invalid(NOT_INSTALLED_HERE).into());
@@ -58,7 +58,7 @@ impl Clusters {
         caller: &Caller,
         id: ClusterId,
         overrides: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), AttemptError> {
         let mut work = self.database.load_installation(id).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;

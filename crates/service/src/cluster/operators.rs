@@ -11,7 +11,7 @@ use assisted_wire::operator::{MonitoredOperatorsList, OperatorMonitorReport};
 use assisted_wire::operator_assessment::OperatorAssessmentList;
 
 use super::Clusters;
-use crate::fault::{attempt, broken};
+use crate::attempt::{attempt, final_error};
 use crate::not_found::no_cluster;
 use crate::{Caller, Error};
 
@@ -27,7 +27,7 @@ impl Clusters {
         cluster_id: ClusterId,
         name: Option<&str>,
     ) -> Result<MonitoredOperatorsList, Error> {
-        let stored = self.database.known_cluster(cluster_id).await.map_err(broken)?;
+        let stored = self.database.known_cluster(cluster_id).await.map_err(final_error)?;
         let operators = stored.iter().flat_map(|stored| &stored.record.cluster.monitored_operators).flatten();
         let wanted = operators.filter(|operator| name.is_none_or(|name| operator.name == name));
         let found: Vec<_> = wanted.cloned().collect();
@@ -53,7 +53,7 @@ impl Clusters {
         if let Some(name) = name.filter(|name| find(name).is_none()) {
             return Err(Refusal::not_found(format!("operator {name} not found")).into());
         }
-        let loaded = self.database.load_cluster(cluster_id, Deleted::Hidden).await.map_err(broken)?;
+        let loaded = self.database.load_cluster(cluster_id, Deleted::Hidden).await.map_err(final_error)?;
         Ok(assess(&loaded.ok_or_else(no_cluster)?.facts, name))
     }
 

@@ -10,7 +10,7 @@ use assisted_wire::id::{ClusterId, InfraEnvId};
 use uuid::Uuid;
 
 use super::Clusters;
-use crate::fault::broken;
+use crate::attempt::final_error;
 use crate::not_found::no_cluster;
 use crate::unit_of_work::UnitOfWork;
 use crate::view::cluster::{count_hosts, shown_alone, shown_cluster, shown_record};
@@ -64,7 +64,7 @@ impl Clusters {
             .database
             .load_cluster(query.cluster_id, deleted)
             .await
-            .map_err(broken)?
+            .map_err(final_error)?
             .ok_or_else(no_cluster)?;
         Self::shown(&work)
     }

@@ -10,7 +10,7 @@ use assisted_wire::cluster_params::{
 use assisted_wire::id::ClusterId;
 
 use super::Clusters;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::owner::owner;
 use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Error};
@@ -57,7 +57,7 @@ impl Clusters {
         New { id: ClusterId::random(), now: self.database.now(), owner: owner(caller) }
     }
 
-    async fn insert_cluster(&self, caller: &Caller, created: &Created) -> Result<UnitOfWork, Fault> {
+    async fn insert_cluster(&self, caller: &Caller, created: &Created) -> Result<UnitOfWork, AttemptError> {
         let mut work = self.database.blank_work();
         work.request_id = Some(caller.request_id);
         work.put_cluster(created.record.clone());

@@ -6,7 +6,7 @@ use assisted_wire::id::ClusterId;
 use tar::{Builder, Header};
 
 use super::Clusters;
-use crate::fault::broken;
+use crate::attempt::final_error;
 use crate::generator::Files;
 use crate::not_found::no_cluster;
 use crate::stored_file::File;
@@ -23,7 +23,8 @@ impl Clusters {
     /// 404 when there is no such cluster; 409 when nothing can be generated, or the cluster is not ready and its installation
     /// has not begun.
     pub async fn render(&self, _: &Caller, id: ClusterId) -> Result<File, Error> {
-        let mut work = self.database.load_installation(id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let mut work =
+            self.database.load_installation(id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         let cluster = &work.cluster().ok_or_else(no_cluster)?.cluster;
         let generator = &self.generator;
         let begins = matches!(

@@ -10,7 +10,7 @@ use assisted_wire::platform::PlatformType;
 use assisted_wire::requirements::PreflightHardwareRequirements;
 
 use super::Clusters;
-use crate::fault::broken;
+use crate::attempt::final_error;
 use crate::not_found::no_cluster;
 use crate::{Caller, Error};
 use assisted_core::model::refusal::Refusal;
@@ -35,7 +35,8 @@ impl Clusters {
         _: &Caller,
         cluster_id: ClusterId,
     ) -> Result<PreflightHardwareRequirements, Error> {
-        let stored = self.database.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let stored =
+            self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         preflight_requirements(&stored.record.cluster, self.database.policy()).map_err(Error::internal)
     }
 
@@ -54,7 +55,7 @@ impl Clusters {
             .database
             .load_cluster(cluster_id, Deleted::Hidden)
             .await
-            .map_err(broken)?
+            .map_err(final_error)?
             .ok_or_else(missing)?;
         Ok(supported(&work.facts))
     }

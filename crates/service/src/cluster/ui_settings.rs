@@ -3,7 +3,7 @@
 use assisted_wire::id::ClusterId;
 
 use super::Clusters;
-use crate::fault::{Fault, attempt, broken};
+use crate::attempt::{AttemptError, attempt, final_error};
 use crate::not_found::no_cluster;
 use crate::{Caller, Error};
 use assisted_store::Deleted;
@@ -15,7 +15,8 @@ impl Clusters {
     ///
     /// 404 when there is no such cluster.
     pub async fn get_ui_settings(&self, _: &Caller, cluster_id: ClusterId) -> Result<String, Error> {
-        let stored = self.database.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let stored =
+            self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         Ok(stored.record.ui_settings.clone())
     }
 
@@ -34,7 +35,7 @@ impl Clusters {
         Ok(settings)
     }
 
-    async fn try_update_ui_settings(&self, id: ClusterId, settings: &str) -> Result<(), Fault> {
+    async fn try_update_ui_settings(&self, id: ClusterId, settings: &str) -> Result<(), AttemptError> {
         let mut work = self.database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
         settings.clone_into(&mut record.ui_settings);

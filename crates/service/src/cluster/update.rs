@@ -7,7 +7,7 @@ use assisted_wire::cluster_params::ClusterUpdateParams;
 use assisted_wire::id::ClusterId;
 
 use super::Clusters;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::not_found::no_cluster;
 use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Error};
@@ -33,7 +33,7 @@ impl Clusters {
         caller: &Caller,
         id: ClusterId,
         params: &ClusterUpdateParams,
-    ) -> Result<UnitOfWork, Fault> {
+    ) -> Result<UnitOfWork, AttemptError> {
         let mut work = self.database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let infra_envs: Vec<_> = work

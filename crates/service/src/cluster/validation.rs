@@ -6,7 +6,7 @@ use assisted_wire::id::ClusterId;
 use assisted_wire::validation::ValidationList;
 
 use super::Clusters;
-use crate::fault::broken;
+use crate::attempt::final_error;
 use crate::not_found::no_cluster;
 use crate::{Caller, Error};
 
@@ -17,8 +17,12 @@ impl Clusters {
     ///
     /// 404 when there is no such cluster.
     pub async fn list_validations(&self, _: &Caller, id: ClusterId) -> Result<ValidationList, Error> {
-        let work =
-            self.database.load_cluster(id, Deleted::Hidden).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let work = self
+            .database
+            .load_cluster(id, Deleted::Hidden)
+            .await
+            .map_err(final_error)?
+            .ok_or_else(no_cluster)?;
         Ok(evaluate(&work.facts).explained())
     }
 }

@@ -177,8 +177,8 @@ impl Events {
         if host_ids.iter().all(known) { Ok(()) } else { Err(not_found()) }
     }
 
-    /// Whoever has a token for one resource tells events of that, and of what belongs to it.
-    async fn may_tell(&self, caller: &Caller, event: &Event) -> Result<(), Error> {
+    /// Whoever has a token for one resource may trigger events of that, and of what belongs to it.
+    async fn may_trigger(&self, caller: &Caller, event: &Event) -> Result<(), Error> {
         let Some(own) = caller.resource else { return Ok(()) };
         let mut within = true;
         if let Some(cluster) = event.cluster_id {
@@ -204,13 +204,13 @@ impl Events {
         if within { Ok(()) } else { Err(Refusal::not_found("Object Not Found").into()) }
     }
 
-    /// Stores an event that a client tells; its time is now.
+    /// Stores an event that a client sends; its time is now.
     ///
     /// # Errors
     ///
     /// 404 when the caller's token is for something else.
     pub async fn trigger(&self, caller: &Caller, mut event: Event) -> Result<(), Error> {
-        self.may_tell(caller, &event).await?;
+        self.may_trigger(caller, &event).await?;
         event.event_time = self.database.now().into();
         event.request_id = Some(caller.request_id);
         event.message.truncate(event.message.floor_char_boundary(LONGEST_MESSAGE));

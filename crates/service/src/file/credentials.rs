@@ -5,7 +5,7 @@ use assisted_wire::cluster_params::Credentials;
 use assisted_wire::id::ClusterId;
 
 use super::Files;
-use crate::fault::broken;
+use crate::attempt::final_error;
 use crate::not_found::no_cluster;
 use crate::stored_file::key;
 use crate::{Caller, Error};
@@ -20,7 +20,8 @@ impl Files {
     ///
     /// 404 when there is no such cluster, 409 until the console is there, 500 without a password.
     pub async fn get_credentials(&self, _: &Caller, cluster_id: ClusterId) -> Result<Credentials, Error> {
-        let stored = self.database.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let stored =
+            self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         let console = console_url(&stored.record.cluster, &self.settings.http.install_invoker)?;
         let password = self.blob.get(&key(cluster_id, KUBEADMIN_PASSWORD)?, LONGEST).await?;
         let password =

@@ -9,7 +9,7 @@ use assisted_wire::host_params::HostIgnitionParams;
 use assisted_wire::id::ClusterId;
 
 use super::Files;
-use crate::fault::broken;
+use crate::attempt::final_error;
 use crate::generator::ignition_name;
 use crate::not_found::no_cluster;
 use crate::stored_file::{File, key};
@@ -52,7 +52,8 @@ impl Files {
     }
 
     async fn cluster_file(&self, cluster_id: ClusterId, name: &str) -> Result<File, Error> {
-        let stored = self.database.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let stored =
+            self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         check_download(&stored.record.cluster, name, self.database.policy())?;
         match File::open(&self.blob, &key(cluster_id, name)?, name).await {
             Err(BlobError::NotFound(key) | BlobError::Shadowed(key)) => {
@@ -86,7 +87,7 @@ impl Files {
     async fn host_ignition_file(&self, host: HostKey) -> Result<(ClusterId, String), Error> {
         let HostKey { infra_env_id, host_id } = host;
         let missing = || Refusal::not_found(format!("host {host_id} not found in infra env {infra_env_id}"));
-        let work = self.database.load_host_alone(host).await.map_err(broken)?.ok_or_else(missing)?;
+        let work = self.database.load_host_alone(host).await.map_err(final_error)?.ok_or_else(missing)?;
         let facts = work.host(host).ok_or_else(missing)?;
         let cluster: &Cluster = &work
             .cluster()

@@ -9,7 +9,7 @@ use assisted_wire::id::ClusterId;
 use assisted_wire::secret::Secret;
 
 use super::Files;
-use crate::fault::{attempt, broken};
+use crate::attempt::{attempt, final_error};
 use crate::not_found::no_cluster;
 use crate::stored_file::key;
 use crate::{Caller, Error};
@@ -29,7 +29,8 @@ impl Files {
         cluster_id: ClusterId,
         ca: &str,
     ) -> Result<(), Error> {
-        let stored = self.database.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        let stored =
+            self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         check(Operation::IngressCertificate, &stored.record.cluster)?;
         let target = key(cluster_id, KUBECONFIG)?;
         if !self.blob.exists(&target).await? {

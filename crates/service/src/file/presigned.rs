@@ -6,7 +6,7 @@ use assisted_wire::id::InfraEnvId;
 use assisted_wire::operation::BASE_PATH;
 
 use super::Files;
-use crate::fault::broken;
+use crate::attempt::final_error;
 use crate::not_found::no_infra_env;
 use crate::{Caller, Error};
 
@@ -40,7 +40,7 @@ impl Files {
     ) -> Result<PresignedUrl, Error> {
         let id = file.infra_env_id;
         let stored =
-            self.database.known_infra_env(id).await.map_err(broken)?.ok_or_else(|| no_infra_env(id))?;
+            self.database.known_infra_env(id).await.map_err(final_error)?.ok_or_else(|| no_infra_env(id))?;
         if file.ipxe_script_type.is_some() && file.file_name != "ipxe-script" {
             return Err(Refusal::invalid(r#"ipxe_script_type can be set only for "ipxe-script""#).into());
         }

@@ -8,7 +8,7 @@ use assisted_wire::host::Host;
 use assisted_wire::host_params::BindHostParams;
 
 use super::Hosts;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::not_found::no_host;
 use crate::not_found::no_infra_env;
 use crate::view::host::raw_host;
@@ -24,7 +24,12 @@ impl Hosts {
         attempt!(self.database, caller, self.try_bind(caller, host, &params))
     }
 
-    async fn try_bind(&self, caller: &Caller, key: HostKey, params: &BindHostParams) -> Result<Host, Fault> {
+    async fn try_bind(
+        &self,
+        caller: &Caller,
+        key: HostKey,
+        params: &BindHostParams,
+    ) -> Result<Host, AttemptError> {
         let mut pool = self.database.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
         let host = pool.host(key).ok_or_else(|| no_host(key))?;
         if let Some(bound) = host.record.host.cluster_id {
@@ -58,7 +63,7 @@ impl Hosts {
         attempt!(self.database, caller, self.try_unbind(caller, host))
     }
 
-    async fn try_unbind(&self, caller: &Caller, key: HostKey) -> Result<Host, Fault> {
+    async fn try_unbind(&self, caller: &Caller, key: HostKey) -> Result<Host, AttemptError> {
         let mut work = self.database.load_host(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(|| no_host(key))?;

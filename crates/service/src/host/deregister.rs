@@ -4,7 +4,7 @@ use assisted_core::decide::host::registration::deregistered;
 use assisted_core::model::host::HostKey;
 
 use super::Hosts;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::{Caller, Error};
 
 impl Hosts {
@@ -17,7 +17,7 @@ impl Hosts {
         attempt!(self.database, caller, self.try_deregister(caller, host))
     }
 
-    async fn try_deregister(&self, caller: &Caller, key: HostKey) -> Result<(), Fault> {
+    async fn try_deregister(&self, caller: &Caller, key: HostKey) -> Result<(), AttemptError> {
         let Some(mut work) = self.database.load_host(key).await? else {
             return Err(assisted_core::model::refusal::Refusal::internal("record not found").into());
         };

@@ -10,7 +10,7 @@ use assisted_wire::host::Host;
 use jiff::Timestamp;
 
 use super::Hosts;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::not_found::no_host;
 use crate::view::host::raw_host;
 use crate::{Caller, Error};
@@ -45,7 +45,7 @@ impl Hosts {
         attempt!(self.database, caller, self.try_enable(caller, host, release_machine))
     }
 
-    async fn try_enable(&self, caller: &Caller, key: HostKey, change: Change) -> Result<Host, Fault> {
+    async fn try_enable(&self, caller: &Caller, key: HostKey, change: Change) -> Result<Host, AttemptError> {
         let mut work = self.database.load_host(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let outcome = change(work.host(key).ok_or_else(|| no_host(key))?, work.facts.now)?;

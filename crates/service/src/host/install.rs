@@ -9,7 +9,7 @@ use assisted_store::Deleted;
 use assisted_wire::host::{Host, HostProgress};
 
 use super::Hosts;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::generator::{GenerateError, ignition_name};
 use crate::not_found::no_host;
 use crate::stored_file::key;
@@ -27,7 +27,7 @@ impl Hosts {
         attempt!(self.database, caller, self.try_install(caller, host))
     }
 
-    async fn try_install(&self, caller: &Caller, host_key: HostKey) -> Result<Host, Fault> {
+    async fn try_install(&self, caller: &Caller, host_key: HostKey) -> Result<Host, AttemptError> {
         let missing = || no_host(host_key);
         let mut work = self.database.load_host(host_key).await?.ok_or_else(missing)?;
         work.request_id = Some(caller.request_id);
@@ -38,7 +38,7 @@ impl Hosts {
         let ignition = self.generator.host_ignition(&work.facts, host_key).await;
         let ignition = ignition.map_err(|error| match error {
             GenerateError::Refused(reason) => Refusal::internal(reason).into(),
-            GenerateError::Broken(error) => Fault::Failed(error),
+            GenerateError::Broken(error) => AttemptError::Failed(error),
         })?;
         work.apply_and_mark(decided);
         let host = work.host(host_key).ok_or_else(missing)?;
@@ -69,10 +69,10 @@ impl Hosts {
         &self,
         caller: &Caller,
         key: HostKey,
-        told: &HostProgress,
-    ) -> Result<(), Fault> {
+        progress: &HostProgress,
+    ) -> Result<(), AttemptError> {
         let mut work = self.database.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
-        let mut progressed = update(&work.facts, key, told)?;
+        let mut progressed = update(&work.facts, key, progress)?;
         // With another stage the cluster is further, too, and whoever reads it after the answer finds it so. How much of a stage
         // is done only puts off what the clock would do: then the cluster is looked at when that was due.
         let cluster_id = work.cluster().map(|record| record.cluster.id);
@@ -82,7 +82,7 @@ impl Hosts {
             && let Some(whole) = self.database.load_cluster(id, Deleted::Hidden).await?
             && whole.host(key).is_some()
         {
-            progressed = update(&whole.facts, key, told)?;
+            progressed = update(&whole.facts, key, progress)?;
             (work, is_whole) = (whole, true);
         }
         work.request_id = Some(caller.request_id);

@@ -11,7 +11,7 @@ use assisted_wire::host::Host;
 use assisted_wire::host_params::{HostIgnitionParams, InstallerArgsParams};
 
 use super::Hosts;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::not_found::no_host;
 use crate::unit_of_work::UnitOfWork;
 use crate::view::host::raw_host;
@@ -55,7 +55,7 @@ impl Hosts {
         self.database
             .load_host_alone(host)
             .await
-            .map_err(crate::fault::broken)?
+            .map_err(crate::attempt::final_error)?
             .ok_or_else(|| no_host(host))?;
         if !params.config.is_empty() {
             ignition_config::check(&params.config).map_err(Refusal::invalid)?;
@@ -78,7 +78,7 @@ impl Hosts {
         key: HostKey,
         change: &(impl Fn(&mut UnitOfWork) + Sync),
         event: &Spec,
-    ) -> Result<Host, Fault> {
+    ) -> Result<Host, AttemptError> {
         let mut work = self.database.load_host(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let event = event.of_host(work.host(key).ok_or_else(|| no_host(key))?, &[]);

@@ -9,13 +9,13 @@ use assisted_store::Deleted;
 use assisted_wire::id::ClusterId;
 
 use super::Hosts;
+use crate::attempt::AttemptError;
 use crate::cache::Group;
 use crate::cache::memo::HostMemo;
-use crate::fault::Fault;
 
 impl Hosts {
     /// A host, from the cache if it is there; `None` when there is none.
-    pub(crate) async fn memo(&self, key: HostKey) -> Result<Option<Arc<HostMemo>>, Fault> {
+    pub(crate) async fn memo(&self, key: HostKey) -> Result<Option<Arc<HostMemo>>, AttemptError> {
         match self.database.cache().hosts.get(&key) {
             Ok(memo) => Ok(Some(memo)),
             Err(epoch) => {
@@ -41,7 +41,7 @@ impl Hosts {
     }
 
     /// Makes and caches the memos of all hosts of a cluster; returns that of one.
-    async fn memos_of(&self, id: ClusterId, wanted: HostKey) -> Result<Option<Arc<HostMemo>>, Fault> {
+    async fn memos_of(&self, id: ClusterId, wanted: HostKey) -> Result<Option<Arc<HostMemo>>, AttemptError> {
         let keys = self.database.cache().groups.members(&Group::Cluster(id));
         let cache = self.database.cache();
         let epochs: HashMap<_, _> = keys

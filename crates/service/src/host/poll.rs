@@ -1,4 +1,4 @@
-//! A poll: the agent is heard, and told what to do next.
+//! A poll: the agent checks in, and gets its next steps.
 
 use assisted_base::error::chain;
 use assisted_core::model::decision::HostChange;
@@ -9,8 +9,8 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use super::Hosts;
+use crate::attempt::{AttemptError, attempt};
 use crate::cache::memo::HostMemo;
-use crate::fault::{Fault, attempt};
 use crate::not_found::no_host;
 use crate::{Caller, Error};
 
@@ -27,7 +27,7 @@ pub struct Poll<'a> {
 impl Hosts {
     /// What a host is told to do next: the JSON body of [`assisted_wire::step::Steps`].
     ///
-    /// A poll that tells nothing new asks the database nothing.
+    /// A poll that reports nothing new asks the database nothing.
     ///
     /// # Errors
     ///
@@ -38,8 +38,8 @@ impl Hosts {
             return Err(no_host(poll.host).into());
         };
         self.database.cache().check_ins.note(&memo.check_in, now);
-        if tells_news(&memo, &poll, now) {
-            attempt!(self.database, caller, self.note_news(&poll, now))?;
+        if may_have_changed(&memo, &poll, now) {
+            attempt!(self.database, caller, self.commit_change(&poll, now))?;
             match attempt!(self.database, caller, self.memo(poll.host))? {
                 Some(anew) => memo = anew,
                 None => return Err(no_host(poll.host).into()),
@@ -49,13 +49,13 @@ impl Hosts {
         memo.answer(now)
     }
 
-    /// Writes what a poll tells besides being a sign of life.
-    async fn note_news(&self, poll: &Poll<'_>, now: Timestamp) -> Result<(), Fault> {
+    /// Writes what a poll reports besides being a sign of life.
+    async fn commit_change(&self, poll: &Poll<'_>, now: Timestamp) -> Result<(), AttemptError> {
         let Some(mut work) = self.database.load_host_alone(poll.host).await? else {
             return Err(no_host(poll.host).into());
         };
-        let told = Told { agent_version: poll.agent_version, clock: poll.timestamp };
-        let Some(record) = work.host(poll.host).and_then(|host| check_in(host, &told, now)) else {
+        let reported = Told { agent_version: poll.agent_version, clock: poll.timestamp };
+        let Some(record) = work.host(poll.host).and_then(|host| check_in(host, &reported, now)) else {
             return Ok(());
         };
         work.change_host(HostChange { key: poll.host, record: Some(record), reports: Vec::new() });
@@ -77,10 +77,11 @@ impl Hosts {
     }
 }
 
-/// Whether a poll may tell what is not stored; the domain decides once more.
-fn tells_news(memo: &HostMemo, poll: &Poll<'_>, now: Timestamp) -> bool {
-    let version =
-        poll.agent_version.is_some_and(|told| !told.is_empty() && told != memo.view.discovery_agent_version);
+/// Whether a poll may report what is not stored; the domain decides once more.
+fn may_have_changed(memo: &HostMemo, poll: &Poll<'_>, now: Timestamp) -> bool {
+    let version = poll
+        .agent_version
+        .is_some_and(|reported| !reported.is_empty() && reported != memo.view.discovery_agent_version);
     let clock = poll.timestamp != 0 && {
         let ahead = poll.timestamp.saturating_sub(now.as_second());
         memo.view.clock_ahead_seconds.is_none_or(|known| known.abs_diff(ahead) > CLOCK_JITTER)

@@ -6,7 +6,7 @@ use assisted_wire::host::{Host, HostList};
 use assisted_wire::id::InfraEnvId;
 
 use super::Hosts;
-use crate::fault::broken;
+use crate::attempt::final_error;
 use crate::not_found::no_host;
 use crate::view::host::shown_host;
 use crate::{Caller, Error};
@@ -18,7 +18,8 @@ impl Hosts {
     ///
     /// 404 when there is none.
     pub async fn get(&self, _: &Caller, host: HostKey) -> Result<Host, Error> {
-        let work = self.database.load_host_alone(host).await.map_err(broken)?.ok_or_else(|| no_host(host))?;
+        let work =
+            self.database.load_host_alone(host).await.map_err(final_error)?.ok_or_else(|| no_host(host))?;
         let facts = work.host(host).ok_or_else(|| no_host(host))?;
         if let (Some(_), None) = (facts.record.host.cluster_id, work.cluster()) {
             return Err(Error::internal(format!("can not find a cluster for host {}", host.host_id)));
@@ -35,7 +36,7 @@ impl Hosts {
         self.database
             .known_infra_env(infra_env_id)
             .await
-            .map_err(broken)?
+            .map_err(final_error)?
             .ok_or_else(|| crate::not_found::no_infra_env(infra_env_id))?;
         let filter =
             HostFilter { infra_env_id: Some(infra_env_id), reports: Reports::All, ..HostFilter::default() };

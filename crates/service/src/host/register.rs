@@ -11,7 +11,7 @@ use assisted_wire::id::InfraEnvId;
 use jiff::SignedDuration;
 
 use super::Hosts;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::unit_of_work::UnitOfWork;
 use crate::view::host::full_host;
 use crate::{Caller, Error};
@@ -48,7 +48,7 @@ impl Hosts {
         caller: &Caller,
         key: HostKey,
         params: &HostCreateParams,
-    ) -> Result<HostRegistrationResponse, Fault> {
+    ) -> Result<HostRegistrationResponse, AttemptError> {
         let infra_env = self.infra_env_of(key).await?;
         let cluster = match infra_env.record.infra_env.cluster_id {
             Some(id) => Some(self.database.known_cluster(id).await?.ok_or_else(no_cluster)?),
@@ -71,7 +71,7 @@ impl Hosts {
         caller: &Caller,
         key: HostKey,
         params: &HostCreateParams,
-    ) -> Result<HostRegistrationResponse, Fault> {
+    ) -> Result<HostRegistrationResponse, AttemptError> {
         let infra_env = self.infra_env_of(key).await?;
         let row = self.database.reader().load_host(key, Deleted::Shown).await?.map(|found| found.host);
         let deleted = row.as_ref().is_some_and(|row| row.record.host.deleted_at.is_some());
@@ -131,7 +131,7 @@ impl Hosts {
     fn registration_response(
         &self,
         host: &assisted_core::model::facts::HostFacts,
-    ) -> Result<HostRegistrationResponse, Fault> {
+    ) -> Result<HostRegistrationResponse, AttemptError> {
         let command = next_step_runner(self.database.policy(), host.key());
         Ok(HostRegistrationResponse { host: full_host(host), next_step_runner_command: Some(command) })
     }
@@ -139,8 +139,10 @@ impl Hosts {
     async fn infra_env_of(
         &self,
         key: HostKey,
-    ) -> Result<std::sync::Arc<assisted_store::Stored<assisted_core::model::infra_env::InfraEnvRecord>>, Fault>
-    {
+    ) -> Result<
+        std::sync::Arc<assisted_store::Stored<assisted_core::model::infra_env::InfraEnvRecord>>,
+        AttemptError,
+    > {
         self.database
             .known_infra_env(key.infra_env_id)
             .await?
@@ -153,7 +155,7 @@ fn origin(caller: &Caller) -> Origin {
     Origin { machine: caller.machine.clone(), peer: caller.peer }
 }
 
-fn no_cluster() -> Fault {
+fn no_cluster() -> AttemptError {
     Refusal::not_found("record not found").into()
 }
 

@@ -7,8 +7,8 @@ use assisted_core::model::host::HostKey;
 use assisted_wire::step::{StepReply, StepType};
 
 use super::Hosts;
+use crate::attempt::{AttemptError, attempt};
 use crate::cache::memo::HostMemo;
-use crate::fault::{Fault, attempt};
 use crate::not_found::no_host;
 use crate::off_thread::off_thread_if;
 use crate::{Caller, Error};
@@ -31,7 +31,7 @@ impl Hosts {
         // A view from before the reading: one that was made after it may be of a host that has begun anew meanwhile, and must
         // not learn what was known of the old one.
         let memo = self.database.cache().hosts.get(&host).ok();
-        if let Some(memo) = memo.as_ref().filter(|memo| memo.knows(&reply)) {
+        if let Some(memo) = memo.as_ref().filter(|memo| memo.is_unchanged(&reply)) {
             self.database.cache().check_ins.note(&memo.check_in, self.database.now());
             return Ok(());
         }
@@ -45,7 +45,7 @@ impl Hosts {
         key: HostKey,
         memo: Option<&HostMemo>,
         answer: &Arc<StepReply>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), AttemptError> {
         let mut work = self.database.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
         let check_ins = &self.database.cache().check_ins;
         check_ins.note(&check_ins.entry(key), self.database.now());
@@ -67,13 +67,13 @@ impl Hosts {
         if effect.decision.is_empty() {
             // Only now: a reply that changes something makes the memo stale anyway.
             if let Some(memo) = memo {
-                memo.learn(answer);
+                memo.remember_unchanged(answer);
             }
             return Ok(());
         }
-        let told = !effect.decision.hosts.is_empty() || effect.decision.cluster.is_some();
+        let changes_facts = !effect.decision.hosts.is_empty() || effect.decision.cluster.is_some();
         work.merge(effect.decision);
-        if told {
+        if changes_facts {
             work.mark_due();
         }
         Box::pin(work.commit(&self.database)).await?;

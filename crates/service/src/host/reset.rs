@@ -6,7 +6,7 @@ use assisted_core::model::refusal::Refusal;
 use assisted_wire::host::Host;
 
 use super::Hosts;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::not_found::no_host;
 use crate::view::host::raw_host;
 use crate::{Caller, Error};
@@ -21,7 +21,7 @@ impl Hosts {
         attempt!(self.database, caller, self.try_reset(caller, host))
     }
 
-    async fn try_reset(&self, caller: &Caller, key: HostKey) -> Result<Host, Fault> {
+    async fn try_reset(&self, caller: &Caller, key: HostKey) -> Result<Host, AttemptError> {
         let mut work = self.database.load_host(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(|| no_host(key))?;
@@ -52,7 +52,7 @@ impl Hosts {
         caller: &Caller,
         key: HostKey,
         validation_id: &str,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), AttemptError> {
         let missing = || {
             let HostKey { host_id, infra_env_id } = key;
             Refusal::not_found(format!(

@@ -7,7 +7,7 @@ use assisted_wire::host::Host;
 use assisted_wire::host_params::HostUpdateParams;
 
 use super::Hosts;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::not_found::no_host;
 use crate::view::host::shown_host;
 use crate::{Caller, Error};
@@ -32,7 +32,7 @@ impl Hosts {
         caller: &Caller,
         key: HostKey,
         params: &HostUpdateParams,
-    ) -> Result<Host, Fault> {
+    ) -> Result<Host, AttemptError> {
         let mut work = self.database.load_host(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(|| no_host(key))?;

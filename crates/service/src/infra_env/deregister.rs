@@ -7,7 +7,7 @@ use assisted_store::{Batch, HostFilter};
 use assisted_wire::id::InfraEnvId;
 
 use super::InfraEnvs;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::not_found::no_infra_env;
 use crate::{Caller, Error};
 
@@ -21,7 +21,7 @@ impl InfraEnvs {
         attempt!(self.database, caller, self.try_deregister(caller, infra_env_id))
     }
 
-    async fn try_deregister(&self, caller: &Caller, id: InfraEnvId) -> Result<(), Fault> {
+    async fn try_deregister(&self, caller: &Caller, id: InfraEnvId) -> Result<(), AttemptError> {
         let refuse = |refusal: Refusal| {
             let values: &[(&str, &dyn std::fmt::Display)] = &[("error", &refusal.reason)];
             let event = catalogue::INFRA_ENV_DEREGISTER_FAILED.of_infra_env(id, None, values);

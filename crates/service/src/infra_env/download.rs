@@ -7,7 +7,7 @@ use assisted_wire::infra_env::ImageType;
 
 use super::InfraEnvs;
 use super::ipxe::IpxeScript;
-use crate::fault::broken;
+use crate::attempt::final_error;
 use crate::not_found::no_infra_env;
 use crate::stored_file::File;
 use crate::{Caller, Error};
@@ -34,7 +34,7 @@ impl InfraEnvs {
     pub async fn download_files(&self, _: &Caller, query: DownloadInfraEnvFiles) -> Result<File, Error> {
         let id = query.infra_env_id;
         let stored =
-            self.database.known_infra_env(id).await.map_err(broken)?.ok_or_else(|| no_infra_env(id))?;
+            self.database.known_infra_env(id).await.map_err(final_error)?.ok_or_else(|| no_infra_env(id))?;
         let record = &stored.record;
         let of_script = query.file_name == IPXE_SCRIPT;
         if query.ipxe_script_type.is_some() && !of_script {
@@ -70,7 +70,7 @@ impl InfraEnvs {
     /// 404 when there is no such infra-env.
     pub async fn download_minimal_initrd(&self, _: &Caller, id: InfraEnvId) -> Result<Option<File>, Error> {
         let stored =
-            self.database.known_infra_env(id).await.map_err(broken)?.ok_or_else(|| no_infra_env(id))?;
+            self.database.known_infra_env(id).await.map_err(final_error)?.ok_or_else(|| no_infra_env(id))?;
         let record = &stored.record;
         let ramdisk = self.ramdisk(record).await?;
         Ok(ramdisk.map(|ramdisk| {
@@ -83,7 +83,7 @@ impl InfraEnvs {
     /// The config of an image that brings the release of the bound cluster along, made by that release's installer.
     async fn unconfigured_ignition(&self, record: &InfraEnvRecord) -> Result<Vec<u8>, Error> {
         let cluster = match record.infra_env.cluster_id {
-            Some(id) => self.database.known_cluster(id).await.map_err(broken)?,
+            Some(id) => self.database.known_cluster(id).await.map_err(final_error)?,
             None => None,
         };
         let cluster = cluster.ok_or_else(|| {

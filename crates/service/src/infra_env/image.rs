@@ -11,7 +11,7 @@ use assisted_wire::secret::Secret;
 use assisted_wire::version::ImageCpuArchitecture;
 
 use super::InfraEnvs;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::not_found::no_infra_env;
 use crate::{Caller, Error};
 
@@ -96,7 +96,7 @@ impl InfraEnvs {
         &self,
         id: InfraEnvId,
         change: impl Fn(&mut InfraEnvRecord) -> Result<(), Refusal> + Send,
-    ) -> Result<InfraEnvRecord, Fault> {
+    ) -> Result<InfraEnvRecord, AttemptError> {
         let stored = self.database.reader().infra_env(id).await?.ok_or_else(|| no_infra_env(id))?;
         let mut record = stored.record.clone();
         change(&mut record)?;

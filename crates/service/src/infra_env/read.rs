@@ -6,7 +6,7 @@ use assisted_wire::id::{ClusterId, InfraEnvId};
 use assisted_wire::infra_env::{InfraEnv, InfraEnvList};
 
 use super::InfraEnvs;
-use crate::fault::broken;
+use crate::attempt::final_error;
 use crate::not_found::no_infra_env;
 use crate::{Caller, Error, TokenResource};
 
@@ -38,7 +38,7 @@ impl InfraEnvs {
     ///
     /// 404 when there is none.
     pub async fn get(&self, _: &Caller, infra_env_id: InfraEnvId) -> Result<InfraEnv, Error> {
-        let found = self.database.known_infra_env(infra_env_id).await.map_err(broken)?;
+        let found = self.database.known_infra_env(infra_env_id).await.map_err(final_error)?;
         let found = found.ok_or_else(|| no_infra_env(infra_env_id))?;
         Ok(self.shown(&found.record))
     }

@@ -11,7 +11,7 @@ use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams};
 
 use super::InfraEnvs;
 use super::image::new_key;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::owner::owner;
 use crate::{Caller, Error};
 
@@ -36,7 +36,7 @@ impl InfraEnvs {
         caller: &Caller,
         id: InfraEnvId,
         params: &InfraEnvCreateParams,
-    ) -> Result<InfraEnv, Fault> {
+    ) -> Result<InfraEnv, AttemptError> {
         let refuse = |refusal: Refusal| {
             let values: &[(&str, &dyn std::fmt::Display)] = &[("error", &refusal.reason)];
             let event = catalogue::INFRA_ENV_REGISTRATION_FAILED.of_infra_env(id, params.cluster_id, values);

@@ -6,7 +6,7 @@ use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::{InfraEnv, InfraEnvUpdateParams};
 
 use super::InfraEnvs;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::not_found::no_infra_env;
 use crate::{Caller, Error};
 
@@ -31,7 +31,7 @@ impl InfraEnvs {
         caller: &Caller,
         id: InfraEnvId,
         params: &InfraEnvUpdateParams,
-    ) -> Result<InfraEnv, Fault> {
+    ) -> Result<InfraEnv, AttemptError> {
         let stored = self.database.reader().infra_env(id).await?.ok_or_else(|| no_infra_env(id))?;
         let mut work = match stored.record.infra_env.cluster_id {
             Some(id) => self.database.load_cluster(id, Deleted::Hidden).await?,

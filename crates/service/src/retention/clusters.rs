@@ -6,8 +6,8 @@ use assisted_store::{Batch, Deleted};
 use assisted_wire::id::ClusterId;
 use jiff::Timestamp;
 
-use super::{Sweeper, or_told};
-use crate::fault::{Fault, retry_on_conflict};
+use super::{Sweeper, or_log};
+use crate::attempt::{AttemptError, retry_on_conflict};
 
 impl Sweeper {
     /// Deregisters clusters that were last changed before, as their users would; returns how many were found.
@@ -15,16 +15,16 @@ impl Sweeper {
         &self,
         before: Timestamp,
         limit: u32,
-    ) -> Result<usize, Fault> {
+    ) -> Result<usize, AttemptError> {
         let found = self.database.reader().inactive_clusters(before, limit).await?;
         for id in &found {
             // Whoever changes it meanwhile, such as the scheduler that judges its hosts, does not keep it for that.
-            or_told(id, retry_on_conflict!(self.database, self.deregister_inactive(*id, before)));
+            or_log(id, retry_on_conflict!(self.database, self.deregister_inactive(*id, before)));
         }
         Ok(found.len())
     }
 
-    async fn deregister_inactive(&self, id: ClusterId, before: Timestamp) -> Result<(), Fault> {
+    async fn deregister_inactive(&self, id: ClusterId, before: Timestamp) -> Result<(), AttemptError> {
         let Some(mut work) = self.database.load_cluster(id, Deleted::Hidden).await? else { return Ok(()) };
         if work.cluster().is_some_and(|record| record.cluster.updated_at.0 >= before) {
             return Ok(());
@@ -34,7 +34,11 @@ impl Sweeper {
     }
 
     /// Asks for the end of clusters that were deregistered before, and deletes hosts; returns how many were found.
-    pub(super) async fn delete_deregistered(&self, before: Timestamp, limit: u32) -> Result<usize, Fault> {
+    pub(super) async fn delete_deregistered(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<usize, AttemptError> {
         let clusters = self.database.reader().deregistered_clusters(before, limit).await?;
         let mut batch = Batch::new();
         for cluster_id in &clusters {
@@ -45,7 +49,7 @@ impl Sweeper {
         for (key, version) in &hosts {
             let mut batch = Batch::new();
             batch.purge_host(*key, *version);
-            or_told(key.host_id, self.database.commit_silently(batch).await.map_err(Fault::from));
+            or_log(key.host_id, self.database.commit_silently(batch).await.map_err(AttemptError::from));
         }
         Ok(clusters.len().max(hosts.len()))
     }

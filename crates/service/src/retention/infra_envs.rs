@@ -7,8 +7,8 @@ use assisted_store::HostFilter;
 use assisted_wire::id::InfraEnvId;
 use jiff::Timestamp;
 
-use super::{Sweeper, or_told};
-use crate::fault::{Fault, retry_on_conflict};
+use super::{Sweeper, or_log};
+use crate::attempt::{AttemptError, retry_on_conflict};
 
 impl Sweeper {
     /// Removes infra-envs that were last changed before; returns how many were found.
@@ -16,16 +16,16 @@ impl Sweeper {
         &self,
         before: Timestamp,
         limit: u32,
-    ) -> Result<usize, Fault> {
+    ) -> Result<usize, AttemptError> {
         let found = self.database.reader().unused_infra_envs(before, limit).await?;
         for id in &found {
             // Whoever changes it meanwhile, such as the scheduler that judges its hosts, does not keep it for that.
-            or_told(id, retry_on_conflict!(self.database, self.remove_infra_env(*id, before)));
+            or_log(id, retry_on_conflict!(self.database, self.remove_infra_env(*id, before)));
         }
         Ok(found.len())
     }
 
-    async fn remove_infra_env(&self, id: InfraEnvId, before: Timestamp) -> Result<(), Fault> {
+    async fn remove_infra_env(&self, id: InfraEnvId, before: Timestamp) -> Result<(), AttemptError> {
         let Some(stored) = self.database.reader().infra_env(id).await? else { return Ok(()) };
         let infra_env = &stored.record.infra_env;
         if infra_env.updated_at.0 >= before {

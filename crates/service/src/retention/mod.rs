@@ -14,9 +14,9 @@ use assisted_config::{Retention, Settings};
 use assisted_store::{Batch, Due, LeasedItem, Sweep};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::attempt::AttemptError;
 use crate::cluster::Clusters;
 use crate::database::Database;
-use crate::fault::Fault;
 use crate::parts::Parts;
 
 /// So many go at once.
@@ -90,7 +90,7 @@ impl Sweeper {
     }
 
     /// Sets when each kind is looked for first, unless another start has set it earlier.
-    pub(crate) async fn plan(&self) -> Result<(), Fault> {
+    pub(crate) async fn plan(&self) -> Result<(), AttemptError> {
         let mut batch = Batch::new();
         for sweep in Sweep::ALL {
             let rule = Rule::of(&self.settings.retention, sweep);
@@ -104,7 +104,11 @@ impl Sweeper {
     }
 
     /// Lets a few things of a kind go, and sets when to look again.
-    pub(crate) async fn run(&self, taken: &LeasedItem, sweep: Sweep) -> Result<Option<Timestamp>, Fault> {
+    pub(crate) async fn run(
+        &self,
+        taken: &LeasedItem,
+        sweep: Sweep,
+    ) -> Result<Option<Timestamp>, AttemptError> {
         let rule = Rule::of(&self.settings.retention, sweep);
         let (now, mut next) = (self.database.now(), None);
         if rule.enabled {
@@ -135,16 +139,16 @@ fn signed(duration: Duration) -> SignedDuration {
     duration.try_into().unwrap_or(SignedDuration::MAX)
 }
 
-/// One thing that can't go must not hold up the others: it is told in the log, and tried again when it is found again.
-fn or_told(what: impl std::fmt::Display, gone: Result<(), Fault>) {
+/// One thing that can't go must not hold up the others: its error is logged, and tried again when it is found again.
+fn or_log(what: impl std::fmt::Display, gone: Result<(), AttemptError>) {
     match gone {
         Ok(()) => {}
         // Somebody touched it just now.
-        Err(Fault::Conflict(_)) => tracing::debug!(%what, "kept: it changed meanwhile"),
-        Err(Fault::Rejected(rejection)) => {
+        Err(AttemptError::Conflict(_)) => tracing::debug!(%what, "kept: it changed meanwhile"),
+        Err(AttemptError::Rejected(rejection)) => {
             tracing::info!(%what, reason = rejection.refusal.reason, "kept for now");
         }
-        Err(Fault::Failed(error)) => tracing::warn!(%what, %error, "can't be removed, will try again"),
+        Err(AttemptError::Failed(error)) => tracing::warn!(%what, %error, "can't be removed, will try again"),
     }
 }
 

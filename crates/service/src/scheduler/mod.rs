@@ -5,7 +5,7 @@
 //! says when the clock alone could change anything, and that is when it is due next. In between nothing is done. What is written
 //! and that the row is given back stand in one transaction.
 
-mod quiet;
+mod idle_cache;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,16 +17,16 @@ use jiff::Timestamp;
 use tokio::sync::Notify;
 
 use crate::Error;
+use crate::attempt::{AttemptError, Retries};
 use crate::database::Database;
 use crate::error::passing;
-use crate::fault::{Fault, Retries};
 use crate::mark_watch::MarkWatch;
 use crate::off_thread::off_thread_if;
 use crate::pace;
 use crate::retention::Sweeper;
 use crate::unit_of_work::UnitOfWork;
 
-use quiet::Quiet;
+use idle_cache::IdleCache;
 
 /// Rows that are worked on at the same time.
 const AT_ONCE: usize = 16;
@@ -37,13 +37,13 @@ const TIME_LIMIT: Duration = Duration::from_secs(300);
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     woken: Notify,
-    quiet: Quiet,
+    idle: IdleCache,
     status: Arc<Status>,
 }
 
 impl Default for Scheduler {
     fn default() -> Self {
-        Self { woken: Notify::new(), quiet: Quiet::default(), status: Arc::new(Status::new("due")) }
+        Self { woken: Notify::new(), idle: IdleCache::default(), status: Arc::new(Status::new("due")) }
     }
 }
 
@@ -55,7 +55,7 @@ impl Scheduler {
 
     /// Forgets what needs no attention any more.
     pub(crate) fn tidy(&self, now: Timestamp) {
-        self.quiet.tidy(now);
+        self.idle.tidy(now);
     }
 
     /// What the driver does.
@@ -135,17 +135,17 @@ impl reconcile::Queue for DueQueue {
         let taken = self.database.take_due(&self.owner, now, most, pace::LEASE).await;
         let taken = taken.map_err(|error| passing(&error))?;
         let more = taken.len() >= limit;
-        let mut calm = Batch::new();
+        let mut skipped = Batch::new();
         let mut rows = Vec::with_capacity(taken.len());
         for taken in taken {
-            match self.scheduler.quiet.next_at(&taken, now) {
-                Some(next) => drop(calm.finish_due(&taken, Some(next))),
+            match self.scheduler.idle.next_at(&taken, now) {
+                Some(next) => drop(skipped.finish_due(&taken, Some(next))),
                 None => rows.push(DueRow(taken)),
             }
         }
-        if !calm.is_empty() {
+        if !skipped.is_empty() {
             // Those that are not given back are due again when their leases run out; the others must not wait for that.
-            if let Err(error) = self.database.commit_silently(calm).await {
+            if let Err(error) = self.database.commit_silently(skipped).await {
                 tracing::error!(error = %chain(&error), "rows of which nothing changed can't be given back");
             }
         }
@@ -186,13 +186,13 @@ impl reconcile::Reconciler for DueQueue {
         let error = loop {
             match Box::pin(self.refresh_due(&row.0)).await {
                 Ok(next) => return Ok(next.map_or(Outcome::Done, Outcome::After)),
-                Err(Fault::Conflict(what)) => {
+                Err(AttemptError::Conflict(what)) => {
                     if let Err(error) = tries.again(what).await {
                         break error;
                     }
                 }
-                Err(Fault::Failed(error)) => break error,
-                Err(Fault::Rejected(rejection)) => break rejection.refusal.into(),
+                Err(AttemptError::Failed(error)) => break error,
+                Err(AttemptError::Rejected(rejection)) => break rejection.refusal.into(),
             }
         };
         Err(Error::of_row(error))
@@ -201,7 +201,7 @@ impl reconcile::Reconciler for DueQueue {
 
 impl DueQueue {
     /// Decides anew about what is due; returns when it is due next.
-    async fn refresh_due(&self, taken: &LeasedItem) -> Result<Option<Timestamp>, Fault> {
+    async fn refresh_due(&self, taken: &LeasedItem) -> Result<Option<Timestamp>, AttemptError> {
         let loaded = match taken.due {
             Due::Cluster(id) => self.database.load_cluster(id, Deleted::Hidden).await?,
             Due::Host(key) => {
@@ -214,14 +214,14 @@ impl DueQueue {
             let mut batch = Batch::new();
             batch.finish_due(taken, None);
             self.database.commit_silently(batch).await?;
-            self.scheduler.quiet.forget(taken.due);
+            self.scheduler.idle.forget(taken.due);
             return Ok(None);
         };
         let is_large = work.snapshot_bytes() >= LARGE;
         let (mut work, next) = off_thread_if(is_large, work, UnitOfWork::refresh).await?;
         work.batch.finish_due(taken, next);
         let facts = work.commit(&self.database).await?;
-        self.scheduler.quiet.remember(taken, &facts, next, self.database.cache());
+        self.scheduler.idle.remember(taken, &facts, next, self.database.cache());
         Ok(next)
     }
 }

@@ -7,8 +7,8 @@ use assisted_wire::id::ClusterId;
 
 use super::UnitOfWork;
 use crate::Caller;
+use crate::attempt::AttemptError;
 use crate::database::Database;
-use crate::fault::Fault;
 use crate::not_found::no_cluster;
 
 impl Database {
@@ -17,8 +17,8 @@ impl Database {
         &self,
         caller: &Caller,
         id: ClusterId,
-        decide: &(impl Fn(&Facts) -> Result<Decision, Fault> + Sync),
-    ) -> Result<UnitOfWork, Fault> {
+        decide: &(impl Fn(&Facts) -> Result<Decision, AttemptError> + Sync),
+    ) -> Result<UnitOfWork, AttemptError> {
         let mut work = self.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
         work.request_id = Some(caller.request_id);
         let decided = decide(&work.facts)?;

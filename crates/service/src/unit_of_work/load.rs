@@ -12,8 +12,8 @@ use assisted_wire::id::{ClusterId, InfraEnvId};
 
 use super::UnitOfWork;
 use crate::Error;
+use crate::attempt::AttemptError;
 use crate::database::Database;
-use crate::fault::Fault;
 
 impl Database {
     /// Loads a cluster with its hosts.
@@ -21,7 +21,7 @@ impl Database {
         &self,
         id: ClusterId,
         deleted: Deleted,
-    ) -> Result<Option<UnitOfWork>, Fault> {
+    ) -> Result<Option<UnitOfWork>, AttemptError> {
         let Some(row) = self.reader().load_cluster(id, deleted).await? else { return Ok(None) };
         let mut work = UnitOfWork::new(self.facts());
         work.cluster_version = Some(row.cluster.version);
@@ -37,13 +37,13 @@ impl Database {
 
     /// Loads a cluster as it is to be installed: without the hosts that a user took out, which what is generated must not
     /// count.
-    pub(crate) async fn load_installation(&self, id: ClusterId) -> Result<Option<UnitOfWork>, Fault> {
+    pub(crate) async fn load_installation(&self, id: ClusterId) -> Result<Option<UnitOfWork>, AttemptError> {
         let loaded = self.load_cluster(id, Deleted::Hidden).await?;
         Ok(loaded.map(|work| UnitOfWork { facts: work.facts.without_disabled(), ..work }))
     }
 
     /// Loads a host, with its cluster and the cluster's other hosts if it is bound.
-    pub(crate) async fn load_host(&self, key: HostKey) -> Result<Option<UnitOfWork>, Fault> {
+    pub(crate) async fn load_host(&self, key: HostKey) -> Result<Option<UnitOfWork>, AttemptError> {
         let Some(work) = self.load_host_alone(key).await? else { return Ok(None) };
         let Some(id) = work.facts.hosts.first().and_then(|host| host.record.host.cluster_id) else {
             return Ok(Some(work));
@@ -56,7 +56,7 @@ impl Database {
     }
 
     /// Loads a host, with its cluster but without the cluster's other hosts: no work to refresh, but cheap.
-    pub(crate) async fn load_host_alone(&self, key: HostKey) -> Result<Option<UnitOfWork>, Fault> {
+    pub(crate) async fn load_host_alone(&self, key: HostKey) -> Result<Option<UnitOfWork>, AttemptError> {
         let Some(HostWithInfraEnv { host: row, infra_env, cluster_version }) =
             self.reader().load_host(key, Deleted::Hidden).await?
         else {
@@ -118,7 +118,7 @@ impl Database {
     pub(crate) async fn known_cluster(
         &self,
         id: ClusterId,
-    ) -> Result<Option<Arc<Stored<ClusterRecord>>>, Fault> {
+    ) -> Result<Option<Arc<Stored<ClusterRecord>>>, AttemptError> {
         match self.cache().clusters.get(&id) {
             Ok(known) => Ok(Some(known)),
             Err(epoch) => {
@@ -137,7 +137,7 @@ impl Database {
         &self,
         id: ClusterId,
         version: Option<Version>,
-    ) -> Result<Option<Arc<Stored<ClusterRecord>>>, Fault> {
+    ) -> Result<Option<Arc<Stored<ClusterRecord>>>, AttemptError> {
         let Some(version) = version else { return Ok(None) };
         let known = self.known_cluster(id).await?;
         if known.as_ref().is_some_and(|known| known.version >= version) {
@@ -151,7 +151,7 @@ impl Database {
     pub(crate) async fn known_infra_env(
         &self,
         id: InfraEnvId,
-    ) -> Result<Option<Arc<Stored<InfraEnvRecord>>>, Fault> {
+    ) -> Result<Option<Arc<Stored<InfraEnvRecord>>>, AttemptError> {
         match self.cache().infra_envs.get(&id) {
             Ok(known) => Ok(Some(known)),
             Err(epoch) => {

@@ -22,8 +22,8 @@ use assisted_wire::id::InfraEnvId;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use crate::attempt::AttemptError;
 use crate::database::Database;
-use crate::fault::Fault;
 
 /// Facts, what of them changed, and what else is to be written.
 #[derive(Debug)]
@@ -281,7 +281,7 @@ impl UnitOfWork {
     }
 
     /// Writes all that changed in one batch.
-    pub(crate) async fn commit(mut self, database: &Database) -> Result<Facts, Fault> {
+    pub(crate) async fn commit(mut self, database: &Database) -> Result<Facts, AttemptError> {
         if self.is_idle() {
             return Ok(self.facts);
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assisted_service::event::live::{Change, Message, Place, Watch, Watcher};
+use assisted_service::event::live::{Change, Cursor, Message, Watch, Watcher};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::id::ClusterId;
 use assisted_wire::live::ChangeKind;
@@ -16,10 +16,10 @@ on_both_engines! {
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-async fn watch(lab: &Lab, cluster: ClusterId, place: Option<Place>) -> Watcher {
+async fn watch(lab: &Lab, cluster: ClusterId, cursor: Option<Cursor>) -> Watcher {
     lab.service
         .events()
-        .watch(&lab.caller, Watch { cluster_id: Some(cluster), place, ..Watch::default() })
+        .watch(&lab.caller, Watch { cluster_id: Some(cluster), cursor, ..Watch::default() })
         .await
         .unwrap()
 }
@@ -52,12 +52,12 @@ fn kind(message: &Message) -> ChangeKind {
 async fn until(
     watcher: &mut Watcher,
     holds: impl Fn(ChangeKind, &Value) -> bool,
-) -> Vec<(ChangeKind, Value, Option<Place>)> {
+) -> Vec<(ChangeKind, Value, Option<Cursor>)> {
     let mut all = Vec::new();
     loop {
         let (message, data) = next(watcher).await;
         let held = holds(kind(&message), &data);
-        all.push((kind(&message), data, message.place));
+        all.push((kind(&message), data, message.cursor));
         if held {
             return all;
         }
@@ -80,7 +80,7 @@ async fn an_event_is_told_before_what_it_is_about(database: Database) {
     let mut watcher = watch(&lab, cluster.id, None).await;
     // What belongs together has no place within it.
     let (first, _) = next(&mut watcher).await;
-    assert_eq!((kind(&first), first.place), (ChangeKind::Reset, None));
+    assert_eq!((kind(&first), first.cursor), (ChangeKind::Reset, None));
     until(&mut watcher, |kind, data| kind == ChangeKind::Event && data["name"] == "infra_env_registered")
         .await;
 
@@ -93,8 +93,8 @@ async fn an_event_is_told_before_what_it_is_about(database: Database) {
     let is_registered =
         |kind, data: &Value| kind == ChangeKind::Event && data["name"] == "host_registration_succeeded";
     assert!(at(&is_registered) < at(&|kind, _| kind == ChangeKind::Host));
-    let (_, host, place) = told.last().unwrap();
-    assert!(place.is_some(), "it is not told where to go on");
+    let (_, host, cursor) = told.last().unwrap();
+    assert!(cursor.is_some(), "it is not told where to go on");
     assert!(!host["requested_hostname"].as_str().unwrap().is_empty(), "{host}");
     assert!(host["progress_stages"].is_array() && host.get("inventory").is_none(), "{host}");
     // Nobody is told who asked for it.
@@ -110,7 +110,7 @@ async fn a_watcher_that_moves_gets_what_it_missed(database: Database) {
     until(&mut watcher, |kind, _| kind == ChangeKind::Event).await;
     rename(&one, &cluster, "before").await;
     let told = until(&mut watcher, |kind, data| is_named(kind, data, "before")).await;
-    let place = told.last().unwrap().2;
+    let cursor = told.last().unwrap().2;
     drop(watcher);
     let sent = |name: &str| {
         let event = json!({
@@ -124,7 +124,7 @@ async fn a_watcher_that_moves_gets_what_it_missed(database: Database) {
     // Another process, or the same one after a restart.
     one.stop().await;
     let other = Lab::at(&database, time).await;
-    let mut watcher = watch(&other, cluster.id, place).await;
+    let mut watcher = watch(&other, cluster.id, cursor).await;
     assert_eq!(kind(&next(&mut watcher).await.0), ChangeKind::Reset);
     let (message, data) = next(&mut watcher).await;
     assert!(is_named(kind(&message), &data, "before"), "{data}");

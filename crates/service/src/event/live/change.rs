@@ -13,7 +13,7 @@ use bytes::Bytes;
 /// One change of the stream.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// What was told before is void. The present state follows if one cluster is watched; who watches all of them lists what it
+    /// What was sent before is void. The present state follows if one cluster is watched; who watches all of them lists what it
     /// wants to know.
     Reset,
     /// A cluster without its hosts; one that has `deleted_at` is gone.
@@ -54,7 +54,7 @@ impl Change {
     }
 }
 
-/// A change that many are told, and what a front end made of it.
+/// A change that many watchers get, and what a front end made of it.
 #[derive(Debug)]
 pub(super) struct Shared {
     change: Change,
@@ -75,7 +75,7 @@ impl Shared {
         &self.change
     }
 
-    /// The change as a front end sends it: made once, however many are told. All who ask must make the same of it.
+    /// The change as a front end sends it: made once, however many watch. All who ask must make the same of it.
     pub(super) fn rendered<E>(&self, render: impl FnOnce(&Change) -> Result<Bytes, E>) -> Result<Bytes, E> {
         if let Some(rendered) = self.rendered.get() {
             return Ok(rendered.clone());

@@ -1,8 +1,8 @@
-//! The live view: who watches a cluster, or all of them, is told what changes as it happens.
+//! The stream of changes: whoever watches a cluster, or all of them, gets each change as it happens.
 //!
 //! While somebody watches, one task ([`publish`]) follows the news of the store. It reads what changed once, however many
-//! watch, and puts it into a ring that all watchers share ([`ring`]); each watcher ([`watcher`]) has a place in
-//! it. A slow reader holds nobody up and takes no memory: once the ring has gone past its place, it is told the present
+//! watch, and puts it into a ring that all watchers share ([`ring`]); each watcher ([`watcher`]) has a cursor in
+//! it. A slow reader holds nobody up and takes no memory: once the ring has gone past its cursor, it is told the present
 //! state instead of what it missed. While nobody watches, nothing is read.
 
 mod change;
@@ -25,13 +25,13 @@ use std::sync::Arc;
 
 use change::Shared;
 
+use crate::attempt::final_error;
 use crate::event::Events;
-use crate::fault::broken;
 use crate::not_found::no_cluster;
 use crate::{Caller, Error};
 use ring::Topic;
 
-/// What a caller wants to be told of.
+/// What a caller wants to watch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watch {
     /// `None`: all clusters and hosts.
@@ -39,7 +39,7 @@ pub struct Watch {
     /// Infra-envs too, where all clusters are watched.
     pub infra_envs: bool,
     /// Where the caller was cut off.
-    pub place: Option<Place>,
+    pub cursor: Option<Cursor>,
 }
 
 /// A message to a watcher.
@@ -47,13 +47,13 @@ pub struct Watch {
 pub struct Message {
     shared: Arc<Shared>,
     /// Where to go on after this message; `None`: it belongs together with those that follow.
-    pub place: Option<Place>,
+    pub cursor: Option<Cursor>,
 }
 
 impl Message {
-    /// A message that only one is told.
-    fn new(change: Change, place: Option<Place>) -> Self {
-        Self { shared: Shared::new(change), place }
+    /// A message to one watcher only.
+    fn new(change: Change, cursor: Option<Cursor>) -> Self {
+        Self { shared: Shared::new(change), cursor }
     }
 
     /// What changed.
@@ -61,7 +61,7 @@ impl Message {
         self.shared.change()
     }
 
-    /// The change as a front end sends it, made once for all who are told; the one who renders must be the same for all.
+    /// The change as a front end sends it, made once for all who watch; the one who renders must be the same for all.
     ///
     /// # Errors
     ///
@@ -71,23 +71,23 @@ impl Message {
     }
 }
 
-/// A place in what is told. A client gives it back as it got it.
+/// A position in the stream. A client gives it back as it got it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Cursor {
     /// Of one process, for as long as somebody watches.
     run: u64,
     number: u64,
-    /// The newest event that was told, by its number in the store: good in any process.
+    /// The newest event that was sent, by its number in the store: good in any process.
     event: i64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}-{}-{}", self.run, self.number, self.event)
     }
 }
 
-impl FromStr for Place {
+impl FromStr for Cursor {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -112,7 +112,8 @@ impl Events {
         self.may_see(caller, watch.cluster_id, None, &[]).await?;
         let topic = match watch.cluster_id {
             Some(id) => {
-                let stored = self.database.known_cluster(id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+                let stored =
+                    self.database.known_cluster(id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
                 let cluster = &stored.record.cluster;
                 if !caller.may_see(&cluster.user_name, &cluster.org_id) {
                     return Err(no_cluster().into());
@@ -126,7 +127,7 @@ impl Events {
                 return Err(Error::Infra { kind: RefusalKind::Forbidden, message });
             }
         };
-        Watcher::new(self.clone(), topic, watch.place).await
+        Watcher::new(self.clone(), topic, watch.cursor).await
     }
 }
 
@@ -136,10 +137,10 @@ mod tests {
 
     #[test]
     fn a_place_is_read_as_it_was_written() {
-        let place = Place { run: u64::MAX, number: 7, event: -1 };
-        assert_eq!(place.to_string().parse(), Ok(place));
+        let cursor = Cursor { run: u64::MAX, number: 7, event: -1 };
+        assert_eq!(cursor.to_string().parse(), Ok(cursor));
         for text in ["", "-", "1-2", "x-1-1", "1-x-1", "1-1-x", "1-1-1-1", "1--1-1"] {
-            assert_eq!(text.parse::<Place>(), Err(()), "{text}");
+            assert_eq!(text.parse::<Cursor>(), Err(()), "{text}");
         }
     }
 }

@@ -24,23 +24,23 @@ use crate::view::host::shown_host;
 const SWEEP: Duration = Duration::from_secs(5);
 /// Between attempts to read from a database that is away.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Changes that are taken together: those of one object are told once.
+/// Changes that are taken together: those of one object are published once.
 const TOGETHER: usize = 1024;
 /// Events that are read again, because one with a lower number may be committed after one with a higher number.
 const AGAIN: u32 = 64;
-/// Events that are told at a time; after more of them, all who watch begin anew.
+/// Events that are published at a time; after more of them, all watchers begin anew.
 const MOST_EVENTS: u32 = 10_000;
 
 /// What has to be read.
 #[derive(Default)]
-struct News {
+struct ChangedObjects {
     hosts: HashSet<HostKey>,
     clusters: HashSet<ClusterId>,
     infra_envs: HashSet<InfraEnvId>,
     missed: bool,
 }
 
-impl News {
+impl ChangedObjects {
     fn note(&mut self, change: Stored) {
         match change {
             Stored::Here(Subject::Host(key)) | Stored::Elsewhere(Subject::Host(key)) => {
@@ -62,15 +62,15 @@ impl News {
     }
 }
 
-/// Which events were told.
-struct Told {
+/// Which events were published.
+struct PublishedEvents {
     newest: i64,
     /// The numbers of the last ones.
     recent: BTreeSet<i64>,
 }
 
-impl Told {
-    /// Events with higher numbers may have to be told.
+impl PublishedEvents {
+    /// Events with higher numbers may have to be published.
     fn floor(&self) -> i64 {
         self.newest - i64::from(AGAIN)
     }
@@ -111,64 +111,64 @@ impl Publisher {
             }
         };
         let recent = found.events.into_iter().map(|(number, _)| number).collect();
-        let mut told = Told { newest: found.newest, recent };
-        self.0.live.open(rand::random(), told.newest);
+        let mut published = PublishedEvents { newest: found.newest, recent };
+        self.0.live.open(rand::random(), published.newest);
         let mut sweeps = tokio::time::interval(SWEEP);
         loop {
-            let mut news = News::default();
+            let mut changed = ChangedObjects::default();
             tokio::select! {
                 change = changes.recv() => match change {
-                    Ok(change) => news.note(change),
-                    Err(RecvError::Lagged(_)) => news.missed = true,
+                    Ok(change) => changed.note(change),
+                    Err(RecvError::Lagged(_)) => changed.missed = true,
                     Err(RecvError::Closed) => return,
                 },
                 // The sender lives as long as the store.
                 _ = marks.changed() => {}
                 _ = sweeps.tick() => if self.0.live.sweep(Instant::now()) { continue } else { return },
             }
-            while !news.is_enough() {
+            while !changed.is_enough() {
                 match changes.try_recv() {
-                    Ok(change) => news.note(change),
-                    Err(TryRecvError::Lagged(_)) => news.missed = true,
+                    Ok(change) => changed.note(change),
+                    Err(TryRecvError::Lagged(_)) => changed.missed = true,
                     Err(TryRecvError::Empty | TryRecvError::Closed) => break,
                 }
             }
             marks.mark_unchanged();
-            let published = self.publish(&news, &mut told);
+            let published = self.publish(&changed, &mut published);
             if let Err(error) = published.await {
-                tracing::warn!(error = %chain(&error), "changes are not told");
-                news.missed = true;
+                tracing::warn!(error = %chain(&error), "changes are not published");
+                changed.missed = true;
                 tokio::time::sleep(PAUSE).await;
             }
-            if news.missed {
+            if changed.missed {
                 self.0.live.miss();
             }
         }
     }
 
-    /// Events first: they tell what led to the rest. What is read of an object may be newer than the change that is told;
+    /// Events first: they say what led to the rest. What is read of an object may be newer than the change that is told;
     /// then it is told before what else belongs to the newer one.
-    async fn publish(&self, news: &News, told: &mut Told) -> Result<(), Error> {
-        self.publish_events(told).await?;
-        if news.missed {
+    async fn publish(&self, changed: &ChangedObjects, published: &mut PublishedEvents) -> Result<(), Error> {
+        self.publish_events(published).await?;
+        if changed.missed {
             return Ok(());
         }
-        for key in &news.hosts {
+        for key in &changed.hosts {
             self.publish_host(*key).await?;
         }
-        for id in &news.clusters {
+        for id in &changed.clusters {
             if self.0.live.is_wanted(&[*id])
-                && let Some(cluster) = self.0.told_cluster(*id).await?
+                && let Some(cluster) = self.0.watched_cluster(*id).await?
             {
-                self.0.live.tell(Change::Cluster(Box::new(cluster)), vec![*id], None);
+                self.0.live.push(Change::Cluster(Box::new(cluster)), vec![*id], None);
             }
         }
-        for id in news.infra_envs.iter().filter(|_| self.0.live.wants_infra_envs()) {
+        for id in changed.infra_envs.iter().filter(|_| self.0.live.wants_infra_envs()) {
             let change = match self.0.database.reader().infra_env(*id).await? {
                 Some(stored) => Change::InfraEnv(Box::new(stored.record.infra_env)),
                 None => Change::InfraEnvDeleted(*id),
             };
-            self.0.live.tell(change, Vec::new(), None);
+            self.0.live.push(change, Vec::new(), None);
         }
         Ok(())
     }
@@ -180,37 +180,37 @@ impl Publisher {
         let mut clusters: Vec<_> = cluster.into_iter().chain(before).collect();
         clusters.dedup();
         if self.0.live.is_wanted(&clusters) {
-            let host = self.0.told_host(row).await?;
-            self.0.live.tell(Change::Host(Box::new(host)), clusters, None);
+            let host = self.0.watched_host(row).await?;
+            self.0.live.push(Change::Host(Box::new(host)), clusters, None);
         }
         Ok(())
     }
 
-    async fn publish_events(&self, told: &mut Told) -> Result<(), Error> {
-        let found = self.0.database.reader().events_after(told.floor(), None, MOST_EVENTS).await?;
-        // Once the newest events were deleted, their numbers may be given out again and tell nothing.
-        if found.newest < told.newest || found.events.len() >= MOST_EVENTS as usize {
-            told.recent = found.events.into_iter().map(|(number, _)| number).collect();
-            told.newest = found.newest;
+    async fn publish_events(&self, published: &mut PublishedEvents) -> Result<(), Error> {
+        let found = self.0.database.reader().events_after(published.floor(), None, MOST_EVENTS).await?;
+        // Once the newest events were deleted, their numbers may be given out again and mean nothing.
+        if found.newest < published.newest || found.events.len() >= MOST_EVENTS as usize {
+            published.recent = found.events.into_iter().map(|(number, _)| number).collect();
+            published.newest = found.newest;
             self.0.live.miss();
             return Ok(());
         }
         for (number, event) in found.events {
             let clusters = Vec::from_iter(event.cluster_id);
-            if told.recent.insert(number) && self.0.live.is_wanted(&clusters) {
+            if published.recent.insert(number) && self.0.live.is_wanted(&clusters) {
                 let event = Change::Event(Box::new(shown_event(event)));
-                self.0.live.tell(event, clusters, Some(number));
+                self.0.live.push(event, clusters, Some(number));
             }
         }
-        told.newest = found.newest;
-        told.recent = told.recent.split_off(&told.floor());
+        published.newest = found.newest;
+        published.recent = published.recent.split_off(&published.floor());
         Ok(())
     }
 }
 
 impl Events {
     /// A cluster as watchers see it; deleted ones too.
-    pub(super) async fn told_cluster(&self, id: ClusterId) -> Result<Option<Cluster>, Error> {
+    pub(super) async fn watched_cluster(&self, id: ClusterId) -> Result<Option<Cluster>, Error> {
         Ok(self
             .database
             .reader()
@@ -220,13 +220,13 @@ impl Events {
     }
 
     /// A host as watchers see it: with its name and its stages, without its reports and the password of its board.
-    pub(super) async fn told_host(&self, mut row: HostRow) -> Result<Host, Error> {
+    pub(super) async fn watched_host(&self, mut row: HostRow) -> Result<Host, Error> {
         // Hosts that were given no name are known by the one that they report.
         if let Some(report) = self.database.reader().report(row.key, ReportKind::Inventory).await? {
             row.reports.insert(ReportKind::Inventory, report);
         }
         let cluster = match row.record.host.cluster_id {
-            Some(id) => self.database.known_cluster(id).await.map_err(crate::fault::broken)?,
+            Some(id) => self.database.known_cluster(id).await.map_err(crate::attempt::final_error)?,
             None => None,
         };
         let facts = self.database.host_facts(row);

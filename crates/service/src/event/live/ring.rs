@@ -1,4 +1,4 @@
-//! The ring of what was told last, and who is interested in what.
+//! The ring of the frames that were published last, and which topics have watchers.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
 use super::change::{Change, Shared};
-use super::{Message, Place};
+use super::{Cursor, Message};
 
 /// Bytes that the ring holds.
 const MOST_BYTES: usize = 16 << 20;
@@ -19,7 +19,7 @@ const MOST_FRAMES: usize = 16 * 1024;
 /// Watchers at a time.
 const MOST_WATCHERS: usize = 1000;
 /// How long what a watcher that went away would want is kept for its return.
-const PATIENCE: Duration = Duration::from_secs(60);
+const INTEREST_KEPT: Duration = Duration::from_secs(60);
 /// Frames that a watcher takes at a time.
 const HANDFUL: usize = 64;
 
@@ -32,13 +32,13 @@ pub(crate) enum Topic {
     Cluster(ClusterId),
 }
 
-/// What was told once.
+/// A change as it was published.
 #[derive(Debug)]
 pub(crate) struct Frame {
     /// Besides those who watch everything, who watches these wants it.
     clusters: Vec<ClusterId>,
     shared: Arc<Shared>,
-    place: Place,
+    cursor: Cursor,
     /// The number of an event.
     pub(crate) event: Option<i64>,
 }
@@ -54,7 +54,7 @@ impl Frame {
 
     /// The frame as a watcher gets it.
     pub(crate) fn message(&self) -> Message {
-        Message { shared: Arc::clone(&self.shared), place: Some(self.place) }
+        Message { shared: Arc::clone(&self.shared), cursor: Some(self.cursor) }
     }
 }
 
@@ -80,19 +80,19 @@ pub(crate) struct Live {
 
 #[derive(Debug)]
 struct State {
-    place: Place,
+    cursor: Cursor,
     frames: VecDeque<Arc<Frame>>,
     bytes: usize,
     interests: HashMap<Topic, Interest>,
     watchers: usize,
-    /// The cluster of each host that was told of: those who watch the old one want to know when it leaves.
+    /// The cluster of each host that was published: those who watch the old one want to know when it leaves.
     clusters: HashMap<HostKey, ClusterId>,
 }
 
 impl Default for Live {
     fn default() -> Self {
         let state = State {
-            place: Place { run: 0, number: 0, event: 0 },
+            cursor: Cursor { run: 0, number: 0, event: 0 },
             frames: VecDeque::new(),
             bytes: 0,
             interests: HashMap::new(),
@@ -111,7 +111,7 @@ impl Live {
             return None;
         }
         state.watchers += 1;
-        let lost = state.place.number;
+        let lost = state.cursor.number;
         let interest = state.interests.entry(topic).or_insert_with(|| Interest {
             watchers: 0,
             left: Instant::now(),
@@ -135,29 +135,29 @@ impl Live {
     }
 
     /// Waits until the publisher is at work.
-    pub(crate) async fn is_told(&self) {
+    pub(crate) async fn until_published(&self) {
         let mut run = self.run.subscribe();
         // The sender lives as long as this.
         let _ = run.wait_for(Option::is_some).await;
     }
 
     /// Where who begins now has to go on.
-    pub(crate) fn place(&self) -> Place {
-        self.state.lock().place
+    pub(crate) fn cursor(&self) -> Cursor {
+        self.state.lock().cursor
     }
 
-    /// What was told after a place, at most a handful, and where to go on; `None`: some of it is lost.
-    pub(crate) fn after(&self, topic: Topic, place: Place) -> Option<(Vec<Arc<Frame>>, Place)> {
+    /// The frames after a cursor, at most a handful, and where to go on; `None`: some of them are lost.
+    pub(crate) fn after(&self, topic: Topic, cursor: Cursor) -> Option<(Vec<Arc<Frame>>, Cursor)> {
         let state = self.state.lock();
         let interest = state.interests.get(&topic)?;
-        if place.run != state.place.run || place.number < interest.lost {
+        if cursor.run != state.cursor.run || cursor.number < interest.lost {
             return None;
         }
-        let known = state.frames.partition_point(|frame| frame.place.number <= place.number);
+        let known = state.frames.partition_point(|frame| frame.cursor.number <= cursor.number);
         let new = state.frames.range(known..).filter(|frame| frame.topics().any(|of| of == topic));
         let new: Vec<_> = new.take(HANDFUL).cloned().collect();
         // What is of no interest is not looked at again.
-        let next = new.get(HANDFUL - 1).map_or(state.place, |last| last.place);
+        let next = new.get(HANDFUL - 1).map_or(state.cursor, |last| last.cursor);
         Some((new, next))
     }
 
@@ -177,10 +177,10 @@ impl Live {
         }
     }
 
-    /// The publisher begins: everything after the event of this number will be told.
+    /// The publisher begins: everything after the event of this number will be published.
     pub(super) fn open(&self, run: u64, event: i64) {
         let mut state = self.state.lock();
-        state.place = Place { run, number: state.place.number, event };
+        state.cursor = Cursor { run, number: state.cursor.number, event };
         self.run.send_replace(Some(run));
     }
 
@@ -193,7 +193,7 @@ impl Live {
     pub(super) fn sweep(&self, now: Instant) -> bool {
         let mut state = self.state.lock();
         state.interests.retain(|_, interest| {
-            interest.watchers > 0 || now.saturating_duration_since(interest.left) < PATIENCE
+            interest.watchers > 0 || now.saturating_duration_since(interest.left) < INTEREST_KEPT
         });
         if state.interests.is_empty() {
             self.rest(&mut state);
@@ -207,7 +207,7 @@ impl Live {
         state.interests.clear();
         state.frames.clear();
         state.clusters.clear();
-        (state.bytes, state.place.run) = (0, 0);
+        (state.bytes, state.cursor.run) = (0, 0);
     }
 
     /// Whether anybody wants what is about these clusters.
@@ -225,11 +225,11 @@ impl Live {
     }
 
     /// Puts something into the ring, and wakes who is interested in it.
-    pub(super) fn tell(&self, change: Change, clusters: Vec<ClusterId>, event: Option<i64>) {
+    pub(super) fn push(&self, change: Change, clusters: Vec<ClusterId>, event: Option<i64>) {
         let mut state = self.state.lock();
-        state.place.number += 1;
-        state.place.event = state.place.event.max(event.unwrap_or_default());
-        let frame = Arc::new(Frame { clusters, shared: Shared::new(change), place: state.place, event });
+        state.cursor.number += 1;
+        state.cursor.event = state.cursor.event.max(event.unwrap_or_default());
+        let frame = Arc::new(Frame { clusters, shared: Shared::new(change), cursor: state.cursor, event });
         frame.topics().for_each(|topic| state.wake(topic));
         state.bytes += frame.shared.weight();
         state.frames.push_back(frame);
@@ -241,8 +241,8 @@ impl Live {
     /// Tells that something was missed: nobody can go on from where it is.
     pub(super) fn miss(&self) {
         let mut state = self.state.lock();
-        state.place.number += 1;
-        let number = state.place.number;
+        state.cursor.number += 1;
+        let number = state.cursor.number;
         for interest in state.interests.values_mut() {
             interest.lost = number;
             interest.wake();
@@ -270,7 +270,7 @@ impl State {
         self.bytes -= frame.shared.weight();
         for topic in frame.topics() {
             if let Some(interest) = self.interests.get_mut(&topic) {
-                interest.lost = interest.lost.max(frame.place.number);
+                interest.lost = interest.lost.max(frame.cursor.number);
             }
         }
     }
@@ -292,35 +292,35 @@ mod tests {
         live
     }
 
-    fn tell(live: &Live, cluster: ClusterId, text: &str) {
+    fn push(live: &Live, cluster: ClusterId, text: &str) {
         let event = serde_json::json!({"name": "", "severity": "info", "message": text, "event_time": "2000-01-01T00:00:00Z"});
         let event: Event = serde_json::from_value(event).unwrap();
-        live.tell(Change::Event(Box::new(event)), vec![cluster], None);
+        live.push(Change::Event(Box::new(event)), vec![cluster], None);
     }
 
-    fn told(live: &Live, topic: Topic, place: Place) -> Option<Vec<String>> {
+    fn published(live: &Live, topic: Topic, cursor: Cursor) -> Option<Vec<String>> {
         let text = |frame: &Arc<Frame>| match frame.message().change() {
             Change::Event(event) => event.message.clone(),
             other => format!("{other:?}"),
         };
-        live.after(topic, place).map(|(frames, _)| frames.iter().map(text).collect())
+        live.after(topic, cursor).map(|(frames, _)| frames.iter().map(text).collect())
     }
 
     #[test]
     fn each_topic_has_its_own() {
         let (here, there) = (ClusterId::random(), ClusterId::random());
         let live = live(&[Topic::All, Topic::Cluster(here), Topic::Cluster(there)]);
-        let place = live.place();
-        tell(&live, here, "a");
-        let between = live.place();
-        tell(&live, there, "b");
-        tell(&live, here, "c");
-        let told = |topic, place| told(&live, topic, place).unwrap();
-        assert_eq!(told(Topic::All, place), ["a", "b", "c"]);
-        assert_eq!(told(Topic::Cluster(here), place), ["a", "c"]);
-        assert_eq!(told(Topic::Cluster(here), between), ["c"]);
-        assert_eq!(told(Topic::Cluster(there), between), ["b"]);
-        assert!(told(Topic::All, live.place()).is_empty());
+        let cursor = live.cursor();
+        push(&live, here, "a");
+        let between = live.cursor();
+        push(&live, there, "b");
+        push(&live, here, "c");
+        let published = |topic, cursor| published(&live, topic, cursor).unwrap();
+        assert_eq!(published(Topic::All, cursor), ["a", "b", "c"]);
+        assert_eq!(published(Topic::Cluster(here), cursor), ["a", "c"]);
+        assert_eq!(published(Topic::Cluster(here), between), ["c"]);
+        assert_eq!(published(Topic::Cluster(there), between), ["b"]);
+        assert!(published(Topic::All, live.cursor()).is_empty());
     }
 
     #[test]
@@ -329,28 +329,28 @@ mod tests {
         assert!(!live.wants_infra_envs());
         live.join(Topic::AllWithInfraEnvs).unwrap();
         assert!(live.wants_infra_envs());
-        let place = live.place();
+        let cursor = live.cursor();
         let gone = Change::InfraEnvDeleted(InfraEnvId::random());
-        live.tell(gone.clone(), Vec::new(), None);
-        assert_eq!(told(&live, Topic::All, place).unwrap(), [""; 0]);
-        assert_eq!(told(&live, Topic::AllWithInfraEnvs, place).unwrap(), [format!("{gone:?}")]);
+        live.push(gone.clone(), Vec::new(), None);
+        assert_eq!(published(&live, Topic::All, cursor).unwrap(), [""; 0]);
+        assert_eq!(published(&live, Topic::AllWithInfraEnvs, cursor).unwrap(), [format!("{gone:?}")]);
     }
 
     #[test]
     fn a_slow_reader_loses_what_the_ring_has_gone_past_and_no_other_reader_does() {
         let (busy, quiet) = (ClusterId::random(), ClusterId::random());
         let live = live(&[Topic::All, Topic::Cluster(busy), Topic::Cluster(quiet)]);
-        let place = live.place();
+        let cursor = live.cursor();
         let megabyte = "x".repeat(1 << 20);
-        (0..100).for_each(|_| tell(&live, busy, &megabyte));
-        assert_eq!(told(&live, Topic::Cluster(busy), place), None);
-        assert_eq!(told(&live, Topic::All, place), None);
-        assert_eq!(told(&live, Topic::Cluster(quiet), place), Some(Vec::new()));
-        tell(&live, quiet, "at last");
-        assert_eq!(told(&live, Topic::Cluster(quiet), place).unwrap(), ["at last"]);
+        (0..100).for_each(|_| push(&live, busy, &megabyte));
+        assert_eq!(published(&live, Topic::Cluster(busy), cursor), None);
+        assert_eq!(published(&live, Topic::All, cursor), None);
+        assert_eq!(published(&live, Topic::Cluster(quiet), cursor), Some(Vec::new()));
+        push(&live, quiet, "at last");
+        assert_eq!(published(&live, Topic::Cluster(quiet), cursor).unwrap(), ["at last"]);
         assert!(live.state.lock().bytes <= MOST_BYTES);
         for _ in 0..2 * MOST_FRAMES {
-            tell(&live, busy, "");
+            push(&live, busy, "");
         }
         assert!(live.state.lock().frames.len() <= MOST_FRAMES);
     }
@@ -358,17 +358,17 @@ mod tests {
     #[test]
     fn nobody_goes_on_from_before_something_was_missed_or_in_another_run() {
         let live = live(&[Topic::All]);
-        let place = live.place();
+        let cursor = live.cursor();
         live.miss();
-        assert_eq!(told(&live, Topic::All, place), None);
-        assert_eq!(told(&live, Topic::All, live.place()), Some(Vec::new()));
-        assert_eq!(told(&live, Topic::All, Place { run: 8, ..live.place() }), None);
+        assert_eq!(published(&live, Topic::All, cursor), None);
+        assert_eq!(published(&live, Topic::All, live.cursor()), Some(Vec::new()));
+        assert_eq!(published(&live, Topic::All, Cursor { run: 8, ..live.cursor() }), None);
         // What nobody has wanted so far was not kept.
         let late = Topic::Cluster(ClusterId::random());
-        assert_eq!(told(&live, late, live.place()), None);
-        tell(&live, ClusterId::random(), "a");
+        assert_eq!(published(&live, late, live.cursor()), None);
+        push(&live, ClusterId::random(), "a");
         live.join(late).unwrap();
-        assert_eq!(told(&live, late, place), None);
+        assert_eq!(published(&live, late, cursor), None);
     }
 
     #[test]
@@ -378,20 +378,20 @@ mod tests {
         assert!(live.is_wanted(&[cluster]) && !live.is_wanted(&[ClusterId::random()]));
         live.leave(Topic::Cluster(cluster));
         assert!(live.sweep(Instant::now()) && live.is_wanted(&[cluster]));
-        assert!(!live.sweep(Instant::now() + PATIENCE) && !live.is_wanted(&[cluster]));
-        assert_eq!(live.place().run, 0);
+        assert!(!live.sweep(Instant::now() + INTEREST_KEPT) && !live.is_wanted(&[cluster]));
+        assert_eq!(live.cursor().run, 0);
     }
 
     #[test]
     fn much_is_told_a_handful_at_a_time() {
         let cluster = ClusterId::random();
         let live = live(&[Topic::Cluster(cluster)]);
-        let mut place = live.place();
-        (0..=2 * HANDFUL).for_each(|number| tell(&live, cluster, &number.to_string()));
+        let mut cursor = live.cursor();
+        (0..=2 * HANDFUL).for_each(|number| push(&live, cluster, &number.to_string()));
         let mut sizes = Vec::new();
         loop {
-            let (frames, next) = live.after(Topic::Cluster(cluster), place).unwrap();
-            place = next;
+            let (frames, next) = live.after(Topic::Cluster(cluster), cursor).unwrap();
+            cursor = next;
             sizes.push(frames.len());
             if frames.is_empty() {
                 break;

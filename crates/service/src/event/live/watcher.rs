@@ -10,60 +10,60 @@ use assisted_wire::id::ClusterId;
 use tokio::sync::watch;
 
 use super::ring::{Frame, Live, Topic};
-use super::{Change, Message, Place};
+use super::{Change, Cursor, Message};
 use crate::Error;
 use crate::event::Events;
 use crate::not_found::no_cluster;
 use crate::view::event::shown_event;
 
-/// Events that are told of a cluster that was not watched before.
+/// Events that a watcher gets first of a cluster that it did not watch before.
 const LATEST: u32 = 20;
-/// Events that are told at the most of those that a watcher missed.
+/// Events that a watcher gets at the most of those that it missed.
 const MISSED: u32 = 1000;
 
-/// Gets what is told.
+/// A subscription to the stream of changes: gives out messages in order.
 pub struct Watcher {
-    seat: Seat,
-    /// Where to go on in the ring; `None`: nothing was told yet.
-    place: Option<Place>,
-    /// The numbers of the events that were told with the state, and may stand in the ring as well.
-    told: HashSet<i64>,
-    /// What to tell before that.
+    subscription: SubscriberGuard,
+    /// Where to go on in the ring; `None`: nothing was sent yet.
+    cursor: Option<Cursor>,
+    /// The numbers of the events that were sent with the state, and may stand in the ring as well.
+    seen: HashSet<i64>,
+    /// What to send before that.
     waiting: VecDeque<Message>,
-    /// Hosts to tell of after that: read one by one, so that a slow reader holds none of them.
+    /// Hosts to send after that: read one by one, so that a slow reader holds none of them.
     hosts: VecDeque<HostKey>,
     marks: watch::Receiver<u64>,
 }
 
-/// Counts as one who watches as long as it lives.
-struct Seat {
+/// Counts as one subscriber as long as it lives.
+struct SubscriberGuard {
     events: Events,
     topic: Topic,
 }
 
-impl Seat {
+impl SubscriberGuard {
     fn live(&self) -> &Live {
         &self.events.live
     }
 }
 
-impl Drop for Seat {
+impl Drop for SubscriberGuard {
     fn drop(&mut self) {
         self.live().leave(self.topic);
     }
 }
 
 impl Watcher {
-    pub(super) async fn new(events: Events, topic: Topic, place: Option<Place>) -> Result<Self, Error> {
+    pub(super) async fn new(events: Events, topic: Topic, cursor: Option<Cursor>) -> Result<Self, Error> {
         let marks = events.live.join(topic).ok_or_else(|| {
             Refusal::new(RefusalKind::Unavailable, "too many are watching: close a watch, or try again later")
         })?;
-        let seat = Seat { events, topic };
-        seat.live().is_told().await;
+        let subscription = SubscriberGuard { events, topic };
+        subscription.live().until_published().await;
         Ok(Self {
-            seat,
-            place,
-            told: HashSet::new(),
+            subscription,
+            cursor,
+            seen: HashSet::new(),
             waiting: VecDeque::new(),
             hosts: VecDeque::new(),
             marks,
@@ -100,12 +100,15 @@ impl Watcher {
                 return Ok(None);
             }
             self.marks.mark_unchanged();
-            match self.place.and_then(|place| self.seat.live().after(self.seat.topic, place)) {
+            match self
+                .cursor
+                .and_then(|cursor| self.subscription.live().after(self.subscription.topic, cursor))
+            {
                 None => self.begin().await?,
-                Some((frames, place)) => {
-                    self.place = Some(place);
+                Some((frames, cursor)) => {
+                    self.cursor = Some(cursor);
                     let new =
-                        |frame: &Arc<Frame>| frame.event.is_none_or(|number| !self.told.contains(&number));
+                        |frame: &Arc<Frame>| frame.event.is_none_or(|number| !self.seen.contains(&number));
                     self.waiting
                         .extend(frames.iter().filter(|frame| new(frame)).map(|frame| frame.message()));
                     if frames.is_empty() && self.marks.changed().await.is_err() {
@@ -116,20 +119,20 @@ impl Watcher {
         }
     }
 
-    /// Prepares to tell the present state, and the events since the place where the watcher was.
+    /// Prepares to send the present state, and the events since the cursor of the watcher.
     async fn begin(&mut self) -> Result<(), Error> {
-        let store = self.seat.events.database.reader();
-        let place = self.seat.live().place();
+        let store = self.subscription.events.database.reader();
+        let cursor = self.subscription.live().cursor();
         let void = Message::new(Change::Reset, None);
         let mut waiting = VecDeque::from([void]);
         let mut hosts = VecDeque::new();
-        let mut told = HashSet::new();
-        if let Topic::Cluster(id) = self.seat.topic {
-            let cluster = self.seat.events.told_cluster(id).await?.ok_or_else(no_cluster)?;
+        let mut seen = HashSet::new();
+        if let Topic::Cluster(id) = self.subscription.topic {
+            let cluster = self.subscription.events.watched_cluster(id).await?.ok_or_else(no_cluster)?;
             waiting.push_back(Message::new(Change::Cluster(Box::new(cluster)), None));
-            let (after, limit) = self.place.map_or((0, LATEST), |place| (place.event, MISSED));
+            let (after, limit) = self.cursor.map_or((0, LATEST), |cursor| (cursor.event, MISSED));
             for (number, found) in store.events_after(after, Some(id), limit).await?.events {
-                told.insert(number);
+                seen.insert(number);
                 waiting.push_back(Message::new(Change::Event(Box::new(shown_event(found))), None));
             }
             hosts = self.settle_hosts(id).await?;
@@ -137,28 +140,28 @@ impl Watcher {
         if hosts.is_empty()
             && let Some(last) = waiting.back_mut()
         {
-            last.place = Some(place);
+            last.cursor = Some(cursor);
         }
-        (self.place, self.told, self.waiting, self.hosts) = (Some(place), told, waiting, hosts);
+        (self.cursor, self.seen, self.waiting, self.hosts) = (Some(cursor), seen, waiting, hosts);
         Ok(())
     }
 
     async fn settle_hosts(&self, id: ClusterId) -> Result<VecDeque<HostKey>, Error> {
         let filter = HostFilter { cluster_id: Some(id), ..HostFilter::default() };
-        let hosts = self.seat.events.database.reader().hosts(&filter).await?;
+        let hosts = self.subscription.events.database.reader().hosts(&filter).await?;
         let keys: VecDeque<_> = hosts.into_iter().map(|row| row.key).collect();
         for key in &keys {
-            self.seat.live().settle(*key, Some(id));
+            self.subscription.live().settle(*key, Some(id));
         }
         Ok(keys)
     }
 
-    /// One of the hosts that were there when the watcher began; the last one tells where to go on.
+    /// One of the hosts that were there when the watcher began; the last message has the cursor.
     async fn host(&self, key: HostKey) -> Result<Option<Message>, Error> {
-        let events = &self.seat.events;
+        let events = &self.subscription.events;
         let Some(row) = events.database.reader().host(key, Deleted::Shown).await? else { return Ok(None) };
-        let host = events.told_host(row).await?;
-        let place = self.place.filter(|_| self.hosts.len() == 1);
-        Ok(Some(Message::new(Change::Host(Box::new(host)), place)))
+        let host = events.watched_host(row).await?;
+        let cursor = self.cursor.filter(|_| self.hosts.len() == 1);
+        Ok(Some(Message::new(Change::Host(Box::new(host)), cursor)))
     }
 }

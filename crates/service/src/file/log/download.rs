@@ -6,7 +6,7 @@ use assisted_store::Deleted;
 use assisted_wire::cluster::LogsType;
 
 use super::{DownloadLogs, cluster_key, host_key, plain, stem};
-use crate::fault::broken;
+use crate::attempt::final_error;
 use crate::file::Files;
 use crate::not_found::no_cluster;
 use crate::stored_file::File;
@@ -21,13 +21,13 @@ impl Files {
     pub async fn download_cluster_logs(&self, _: &Caller, query: DownloadLogs) -> Result<File, Error> {
         let DownloadLogs { cluster_id, logs_type, host_id } = query;
         // A deleted cluster has its deleted hosts, one that lives has not.
-        let work = match self.database.load_cluster(cluster_id, Deleted::Hidden).await.map_err(broken)? {
+        let work = match self.database.load_cluster(cluster_id, Deleted::Hidden).await.map_err(final_error)? {
             Some(work) => work,
             None => self
                 .database
                 .load_cluster(cluster_id, Deleted::Shown)
                 .await
-                .map_err(broken)?
+                .map_err(final_error)?
                 .ok_or_else(no_cluster)?,
         };
         let cluster = &work.cluster().ok_or_else(no_cluster)?.cluster;

@@ -8,7 +8,7 @@ use assisted_wire::cluster::LogsState;
 use assisted_wire::cluster_params::LogsProgressParams;
 use assisted_wire::id::ClusterId;
 
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::file::Files;
 use crate::not_found::no_host;
 use crate::{Caller, Error};
@@ -48,7 +48,7 @@ impl Files {
         caller: &Caller,
         key: HostKey,
         state: LogsState,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), AttemptError> {
         let mut work = self.database.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(|| no_host(key))?;

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use futures::Stream;
 
 use super::{UploadLogs, cluster_key, host_key};
-use crate::fault::{Fault, attempt, broken};
+use crate::attempt::{AttemptError, attempt, final_error};
 use crate::file::Files;
 use crate::not_found::no_cluster;
 use crate::not_found::no_host;
@@ -46,7 +46,7 @@ impl Files {
         if logs_type == LogsType::Empty {
             return Err(Refusal::invalid("logs_type is required").into());
         }
-        self.database.known_cluster(cluster_id).await.map_err(broken)?.ok_or_else(no_cluster)?;
+        self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         self.keep_logs(&cluster_key(cluster_id, logs_type)?, content).await?;
         if logs_type != LogsType::Controller {
             return Ok(());
@@ -65,7 +65,7 @@ impl Files {
             .database
             .load_cluster(cluster_id, Deleted::Hidden)
             .await
-            .map_err(broken)?
+            .map_err(final_error)?
             .ok_or_else(no_cluster)?;
         let mut keys = work.facts.hosts.iter().map(assisted_core::model::facts::HostFacts::key);
         let found = keys.find(|key| {
@@ -93,7 +93,7 @@ impl Files {
         }
     }
 
-    async fn note_host_logs(&self, caller: &Caller, key: HostKey) -> Result<(), Fault> {
+    async fn note_host_logs(&self, caller: &Caller, key: HostKey) -> Result<(), AttemptError> {
         let mut work = self.database.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(|| no_host(key))?;

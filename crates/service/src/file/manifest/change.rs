@@ -15,7 +15,7 @@ use assisted_wire::manifest::{
 use bytes::Bytes;
 
 use super::ManifestFile;
-use crate::fault::{Fault, attempt};
+use crate::attempt::{AttemptError, attempt};
 use crate::file::Files;
 use crate::stored_file::manifest::{Keys, list};
 use crate::{Caller, Error};
@@ -131,7 +131,7 @@ impl Files {
     }
 
     /// Notes with the cluster whether it has manifests; some validations ask for them.
-    async fn note_manifests(&self, caller: &Caller, id: ClusterId, used: bool) -> Result<(), Fault> {
+    async fn note_manifests(&self, caller: &Caller, id: ClusterId, used: bool) -> Result<(), AttemptError> {
         let known = self.database.known_cluster(id).await?.ok_or_else(no_cluster)?;
         if Usages::read(&known.record.cluster.feature_usage).contains(USAGE) == used {
             return Ok(());

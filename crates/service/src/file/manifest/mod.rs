@@ -14,7 +14,7 @@ use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::ManifestFolder;
 
 use crate::Error;
-use crate::fault::broken;
+use crate::attempt::final_error;
 use crate::file::Files;
 
 /// Names a manifest of a cluster.
@@ -35,6 +35,6 @@ impl ManifestFile {
 impl Files {
     /// The cluster that manifests belong to.
     async fn cluster_of_manifests(&self, id: ClusterId) -> Result<Arc<Stored<ClusterRecord>>, Error> {
-        Ok(self.database.known_cluster(id).await.map_err(broken)?.ok_or_else(no_cluster)?)
+        Ok(self.database.known_cluster(id).await.map_err(final_error)?.ok_or_else(no_cluster)?)
     }
 }

@@ -25,9 +25,9 @@ pub(super) enum ServedError {
 
 /// Whether the cluster carries its release.
 pub(super) fn is_served(given: &[Given]) -> bool {
-    let tells =
+    let is_given =
         |object: &Value| object["kind"] == "InternalReleaseImage" && object["metadata"]["name"] == "cluster";
-    given.iter().flat_map(objects).any(|(_, object)| tells(&object))
+    given.iter().flat_map(objects).any(|(_, object)| is_given(&object))
 }
 
 /// Has the manifests name the places that the nodes serve, if they serve any.

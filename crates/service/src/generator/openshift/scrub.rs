@@ -118,11 +118,11 @@ mod tests {
             r#"bmc: Invalid value: "bmc-\"word""#.to_owned(),
             "proxy http://someone:proxy-word@proxy.example.com:3128 and proxy-word".to_owned(),
         ] {
-            let told = scrub.clean(&said);
+            let cleaned = scrub.clean(&said);
             for secret in ["registry-word", "bmc-", "proxy-word", &auth] {
-                assert!(!told.contains(secret), "{told}");
+                assert!(!cleaned.contains(secret), "{cleaned}");
             }
-            assert!(told.contains(HIDDEN), "{told}");
+            assert!(cleaned.contains(HIDDEN), "{cleaned}");
         }
         let harmless = "metadata.name: Invalid value: \"compact\" at redfish://1.2.3.4";
         assert_eq!(scrub.clean(harmless), harmless);

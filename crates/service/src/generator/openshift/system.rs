@@ -101,8 +101,9 @@ fn sources(known: &Known) -> TimeSources {
 }
 
 fn reported(host: &HostFacts) -> Vec<String> {
-    let told: Vec<NtpSource> = serde_json::from_str(host.report(ReportKind::NtpSources)).unwrap_or_default();
-    told.into_iter().map(|source| source.source_name).collect()
+    let sources: Vec<NtpSource> =
+        serde_json::from_str(host.report(ReportKind::NtpSources)).unwrap_or_default();
+    sources.into_iter().map(|source| source.source_name).collect()
 }
 
 fn dnsmasq(known: &Known) -> Result<Manifest, SystemError> {

@@ -22,10 +22,10 @@ const FORGOTTEN: SignedDuration = SignedDuration::from_hours(1);
 /// Rows of due work that need not be loaded while the agents of their hosts are heard. Skipping one is sound as long as nobody
 /// has marked it since it was last reconciled, and the reconciliation said that only a silent host could change anything.
 #[derive(Debug, Default)]
-pub(crate) struct Quiet(Mutex<HashMap<Due, Calm>>);
+pub(crate) struct IdleCache(Mutex<HashMap<Due, IdleEntry>>);
 
 #[derive(Debug)]
-struct Calm {
+struct IdleEntry {
     /// How often it had been marked due: once more, and something changed.
     marks: Marks,
     hosts: Vec<Watched>,
@@ -42,23 +42,23 @@ struct Watched {
 }
 
 impl Watched {
-    fn misses_at(&self) -> Option<Timestamp> {
+    fn silent_at(&self) -> Option<Timestamp> {
         let heard = self.check_in.at().map_or(self.stored, |at| at.max(self.stored));
         heard.checked_add(self.limit).ok()
     }
 }
 
-impl Quiet {
+impl IdleCache {
     /// When to look again if nothing changed and every agent was heard; `None`: look now.
     pub(crate) fn next_at(&self, taken: &LeasedItem, now: Timestamp) -> Option<Timestamp> {
-        let calm = self.0.lock();
-        let calm = calm.get(&taken.due).filter(|calm| calm.marks == taken.marks())?;
-        calm.hosts.iter().filter_map(Watched::misses_at).min().filter(|next| *next > now)
+        let entries = self.0.lock();
+        let entry = entries.get(&taken.due).filter(|entry| entry.marks == taken.marks())?;
+        entry.hosts.iter().filter_map(Watched::silent_at).min().filter(|next| *next > now)
     }
 
-    /// Remembers what was just looked at, if only silence can change it.
+    /// Remembers a row that was just reconciled, if only the silence of a host can change it.
     pub(crate) fn remember(&self, taken: &LeasedItem, facts: &Facts, next: Option<Timestamp>, cache: &Cache) {
-        let described = facts.cluster.as_ref().is_none_or(|record| {
+        let is_waiting = facts.cluster.as_ref().is_none_or(|record| {
             matches!(record.cluster.status, Insufficient | Ready | PendingForInput | AddingHosts)
         });
         let mut first: Option<Timestamp> = None;
@@ -73,26 +73,26 @@ impl Quiet {
                 });
             }
         }
-        let around = ClusterContext::of(facts);
-        let waits = || facts.hosts.iter().any(|host| due_at(host, &around).is_some());
+        let context = ClusterContext::of(facts);
+        let waits = || facts.hosts.iter().any(|host| due_at(host, &context).is_some());
         // Whatever else the domain waits for is not a matter of being heard.
-        if described && first.is_some() && next == first && !waits() {
-            self.0.lock().insert(taken.due, Calm { marks: taken.marks(), hosts });
+        if is_waiting && first.is_some() && next == first && !waits() {
+            self.0.lock().insert(taken.due, IdleEntry { marks: taken.marks(), hosts });
         } else {
             self.forget(taken.due);
         }
     }
 
-    /// Forgets what nobody has looked at for long, though it was time: it is gone, or another replica's.
+    /// Drops entries whose time passed long ago: their rows are gone, or another replica reconciles them.
     pub(crate) fn tidy(&self, now: Timestamp) {
-        let overdue = |calm: &Calm| {
-            let next = calm.hosts.iter().filter_map(Watched::misses_at).min();
+        let overdue = |entry: &IdleEntry| {
+            let next = entry.hosts.iter().filter_map(Watched::silent_at).min();
             next.is_none_or(|next| now.duration_since(next) > FORGOTTEN)
         };
-        self.0.lock().retain(|_, calm| !overdue(calm));
+        self.0.lock().retain(|_, entry| !overdue(entry));
     }
 
-    /// Forgets what is gone.
+    /// Drops the entry of a row that is gone.
     pub(crate) fn forget(&self, due: Due) {
         self.0.lock().remove(&due);
     }

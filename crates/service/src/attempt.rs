@@ -1,4 +1,4 @@
-//! How one attempt at a use case ends badly, and how often it is tried.
+//! The errors of one attempt at a use case, and how often an attempt is repeated.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::Error;
 
 /// Why an attempt came to nothing.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum AttemptError {
     /// What it was decided on changed meanwhile: to be tried again.
     Conflict(Subject),
     /// A rule forbids it; the events are stored all the same.
@@ -19,31 +19,31 @@ pub(crate) enum Fault {
     Failed(Error),
 }
 
-impl From<Refusal> for Fault {
+impl From<Refusal> for AttemptError {
     fn from(refusal: Refusal) -> Self {
         Self::Rejected(refusal.into())
     }
 }
 
-impl From<RefusalWithEvents> for Fault {
+impl From<RefusalWithEvents> for AttemptError {
     fn from(rejection: RefusalWithEvents) -> Self {
         Self::Rejected(rejection)
     }
 }
 
-impl From<Error> for Fault {
+impl From<Error> for AttemptError {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
 }
 
-impl From<assisted_store::Error> for Fault {
+impl From<assisted_store::Error> for AttemptError {
     fn from(error: assisted_store::Error) -> Self {
         Self::Failed(error.into())
     }
 }
 
-impl From<WriteError> for Fault {
+impl From<WriteError> for AttemptError {
     fn from(error: WriteError) -> Self {
         match error {
             WriteError::Conflict { what } => Self::Conflict(what),
@@ -52,16 +52,16 @@ impl From<WriteError> for Fault {
     }
 }
 
-/// A fault where nothing was decided, so that only the database can be to blame.
-pub(crate) fn broken(fault: Fault) -> Error {
-    match fault {
-        Fault::Failed(error) => error,
-        Fault::Rejected(rejection) => rejection.refusal.into(),
-        Fault::Conflict(what) => Error::internal(format!("{what} was changed by nobody")),
+/// The error of an attempt that is not repeated. Where nothing was decided, only reading can have failed.
+pub(crate) fn final_error(error: AttemptError) -> Error {
+    match error {
+        AttemptError::Failed(error) => error,
+        AttemptError::Rejected(rejection) => rejection.refusal.into(),
+        AttemptError::Conflict(what) => Error::internal(format!("{what} was changed by nobody")),
     }
 }
 
-/// How often a use case was tried.
+/// Counts the attempts at a use case.
 #[derive(Debug, Default)]
 pub(crate) struct Retries(u32);
 
@@ -87,14 +87,14 @@ impl Retries {
 /// Tries until there is no conflict: how that ended, otherwise than by a conflict.
 macro_rules! retry_on_conflict {
     ($database:expr, $attempt:expr) => {{
-        let mut tries = $crate::fault::Retries::default();
+        let mut tries = $crate::attempt::Retries::default();
         loop {
             match $attempt.await {
-                Err($crate::fault::Fault::Conflict(what)) => {
+                Err($crate::attempt::AttemptError::Conflict(what)) => {
                     // If it was decided on what is cached, that is stale.
                     $database.cache().forget(what);
                     if let Err(error) = tries.again(what).await {
-                        break Err($crate::fault::Fault::Failed(error));
+                        break Err($crate::attempt::AttemptError::Failed(error));
                     }
                 }
                 end => break end,
@@ -106,10 +106,12 @@ macro_rules! retry_on_conflict {
 /// The same for a caller, who understands the end of it.
 macro_rules! attempt {
     ($database:expr, $caller:expr, $attempt:expr) => {
-        match $crate::fault::retry_on_conflict!($database, $attempt) {
+        match $crate::attempt::retry_on_conflict!($database, $attempt) {
             Ok(done) => Ok(done),
-            Err($crate::fault::Fault::Rejected(rejection)) => Err($database.reject(rejection, $caller).await),
-            Err(fault) => Err($crate::fault::broken(fault)),
+            Err($crate::attempt::AttemptError::Rejected(rejection)) => {
+                Err($database.reject(rejection, $caller).await)
+            }
+            Err(error) => Err($crate::attempt::final_error(error)),
         }
     };
 }
