@@ -4,6 +4,7 @@ mod bench;
 mod bless;
 mod check_citations;
 mod check_deps;
+mod check_recipes;
 mod check_shell;
 mod contract;
 mod demo;
@@ -44,6 +45,8 @@ enum Task {
     CheckShell,
     /// Check that what sources cite of docs/reference is there
     CheckCitations,
+    /// Check that each step of docs/recipes.md leads to a file that has its example
+    CheckRecipes,
     /// Compare our OpenAPI document with the REST contract
     Contract {
         /// Ask a running API for each operation instead, and tell which have a use case behind them
@@ -69,6 +72,7 @@ fn main() -> anyhow::Result<()> {
         Task::CheckDeps => check_deps::run(),
         Task::CheckShell => check_shell::run(),
         Task::CheckCitations => check_citations::run(),
+        Task::CheckRecipes => check_recipes::run(),
         Task::Contract { status } => contract::run(&run::programs()?, status),
         Task::Docs { check } => docs::run(&run::programs()?, check),
     }

