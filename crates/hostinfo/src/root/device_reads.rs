@@ -15,9 +15,9 @@ const STACK: usize = 128 << 10;
 
 /// The reads that haven't come back.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Patience(Arc<Mutex<HashSet<String>>>);
+pub(super) struct DeviceReads(Arc<Mutex<HashSet<String>>>);
 
-impl Patience {
+impl DeviceReads {
     /// What `read` finds at each path; `None` where it isn't back after `limit`, or still out from an earlier call.
     pub(super) fn read<T, F>(&self, paths: &[String], limit: Duration, read: F) -> HashMap<String, Option<T>>
     where
@@ -29,7 +29,7 @@ impl Patience {
             let (sender, answers) = mpsc::channel();
             for path in paths {
                 found.insert(path.clone(), None);
-                if self.out().insert(path.clone()) {
+                if self.pending().insert(path.clone()) {
                     self.begin(path.clone(), sender.clone(), read.clone());
                 }
             }
@@ -49,20 +49,20 @@ impl Patience {
         T: Send + 'static,
         F: Fn(&str) -> T + Send + 'static,
     {
-        let (patience, asked) = (self.clone(), path.clone());
+        let (device_reads, asked) = (self.clone(), path.clone());
         let work = move || {
             let answer = read(&path);
-            patience.out().remove(&path);
+            device_reads.pending().remove(&path);
             // Nobody listens any more when this took too long.
             let _ = sender.send((path, answer));
         };
         if let Err(error) = thread::Builder::new().stack_size(STACK).spawn(work) {
             tracing::warn!(path = asked, %error, "no thread to read with");
-            self.out().remove(&asked);
+            self.pending().remove(&asked);
         }
     }
 
-    fn out(&self) -> MutexGuard<'_, HashSet<String>> {
+    fn pending(&self) -> MutexGuard<'_, HashSet<String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -76,14 +76,14 @@ mod tests {
     #[test]
     fn each_answer_finds_its_path() {
         let paths: Vec<_> = (0..100).map(|number| format!("/dev/sd{number}")).collect();
-        let found = Patience::default().read(&paths, LONG, str::len);
+        let found = DeviceReads::default().read(&paths, LONG, str::len);
         assert_eq!(found.len(), 100);
         assert!(found.iter().all(|(path, answer)| *answer == Some(path.len())));
     }
 
     #[test]
     fn what_hangs_is_left_behind_and_asked_again_only_when_it_came_back() {
-        let patience = Patience::default();
+        let device_reads = DeviceReads::default();
         let (release, gate) = mpsc::channel::<()>();
         let gate = Arc::new(Mutex::new(gate));
         let read = move |path: &str| {
@@ -93,15 +93,15 @@ mod tests {
             path.len()
         };
         let (dead, good) = ("dead".to_owned(), "good".to_owned());
-        let found = patience.read(std::slice::from_ref(&dead), Duration::from_millis(20), read.clone());
+        let found = device_reads.read(std::slice::from_ref(&dead), Duration::from_millis(20), read.clone());
         assert_eq!(found[&dead], None);
-        let found = patience.read(&[dead.clone(), good.clone()], LONG, read.clone());
+        let found = device_reads.read(&[dead.clone(), good.clone()], LONG, read.clone());
         assert_eq!((found[&dead], found[&good]), (None, Some(4)));
         drop(release);
-        while !patience.out().is_empty() {
+        while !device_reads.pending().is_empty() {
             thread::yield_now();
         }
-        let found = patience.read(std::slice::from_ref(&dead), LONG, read);
+        let found = device_reads.read(std::slice::from_ref(&dead), LONG, read);
         assert_eq!(found[&dead], Some(4));
     }
 }

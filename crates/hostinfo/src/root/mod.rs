@@ -4,8 +4,8 @@
 //! a root counts as hostile: reads are bounded, links can't leave a captured tree or send a reader in circles, and
 //! only regular files are opened there, so that a FIFO or a device can't stop the collection.
 
+mod device_reads;
 mod locate;
-mod patience;
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -32,14 +32,14 @@ pub(crate) const NETLINK_FILE: &str = "/netlink.json";
 pub struct Root {
     base: PathBuf,
     captured: bool,
-    patience: patience::Patience,
+    device_reads: device_reads::DeviceReads,
 }
 
 impl Root {
     /// The machine this program runs on. In a container it needs the host's `/sys`, `/dev`, `/run/udev`, and its
     /// network and process namespaces.
     pub fn live() -> Self {
-        Self { base: PathBuf::from("/"), captured: false, patience: patience::Patience::default() }
+        Self { base: PathBuf::from("/"), captured: false, device_reads: device_reads::DeviceReads::default() }
     }
 
     /// A tree as [`crate::capture::Tree::unpack`] writes it.
@@ -47,7 +47,11 @@ impl Root {
     /// # Errors
     /// When `dir` can't be resolved, mostly because it isn't there.
     pub fn captured(dir: &Path) -> io::Result<Self> {
-        Ok(Self { base: fs::canonicalize(dir)?, captured: true, patience: patience::Patience::default() })
+        Ok(Self {
+            base: fs::canonicalize(dir)?,
+            captured: true,
+            device_reads: device_reads::DeviceReads::default(),
+        })
     }
 
     /// Whether this is a tree, not the running machine.
@@ -123,7 +127,7 @@ impl Root {
         limit: Duration,
     ) -> HashMap<String, Option<Vec<u8>>> {
         let root = self.clone();
-        self.patience.read(paths, limit, move |path| root.head(path, length).unwrap_or_default())
+        self.device_reads.read(paths, limit, move |path| root.head(path, length).unwrap_or_default())
     }
 
     /// An attribute's text as it stands, or why there is none.
