@@ -69,7 +69,7 @@ impl<'f> WorkingCopy<'f> {
     }
 
     /// Runs the validations of the hosts that need it; returns which those are.
-    fn judge(&mut self, order: &[usize]) -> Vec<bool> {
+    fn evaluate(&mut self, order: &[usize]) -> Vec<bool> {
         let scope = Scope::new(&self.facts);
         let open: Vec<bool> = self.judged.iter().map(Option::is_none).collect();
         for &place in order.iter().filter(|place| open[**place]) {
@@ -86,7 +86,7 @@ impl<'f> WorkingCopy<'f> {
             self.judge_all_anew();
         }
         let order = host::role::weakest_first(&self.facts.hosts);
-        let judged_now = self.judge(&order);
+        let judged_now = self.evaluate(&order);
         let Self { facts, events, judged, .. } = self;
         let context = ClusterContext::of(facts);
         let mut changed = false;

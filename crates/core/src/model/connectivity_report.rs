@@ -58,7 +58,7 @@ impl ParsedConnectivity {
         let remotes = || report.remote_hosts.iter().flatten();
         let links = || remotes().flat_map(|remote| remote.l3_connectivity.iter().flatten());
         let mtus = remotes().flat_map(|remote| remote.mtu_report.iter().flatten());
-        let mut heard = Self {
+        let mut connectivity = Self {
             remotes: by_id(report.remote_hosts.as_deref().unwrap_or_default()),
             collisions: collisions(&report),
             worst_latency: links().map(|link| link.average_rtt_ms).fold(0.0, f64::max),
@@ -68,10 +68,10 @@ impl ParsedConnectivity {
             links: OnceLock::new(),
         };
         let mut hasher = DefaultHasher::new();
-        heard.remotes.hash(&mut hasher);
-        heard.collisions.hash(&mut hasher);
-        heard.print = hasher.finish();
-        Some(heard)
+        connectivity.remotes.hash(&mut hasher);
+        connectivity.collisions.hash(&mut hasher);
+        connectivity.print = hasher.finish();
+        Some(connectivity)
     }
 
     /// How good the ways to the others are; `text` is the report that this was read from.
@@ -152,7 +152,7 @@ mod tests {
     fn worst_and_broken() {
         let id = HostId::default();
         let parse = |report: serde_json::Value| ParsedConnectivity::parse(&report.to_string()).unwrap();
-        let heard = parse(json!({"remote_hosts": [
+        let connectivity = parse(json!({"remote_hosts": [
             {"host_id": id, "l3_connectivity": [
                 {"successful": true, "remote_ip_address": "10.0.0.2", "average_rtt_ms": 3.5},
                 {"successful": false, "remote_ip_address": "10.0.0.3", "packet_loss_percentage": 100.0},
@@ -162,10 +162,10 @@ mod tests {
                 {"successful": true, "remote_ip_address": "10.0.0.2"},
             ], "mtu_report": [{"mtu_successful": true}]},
         ]}));
-        assert_eq!((heard.worst_latency, heard.worst_loss), (3.5, 100.0));
-        assert_eq!(heard.broken_mtus, []);
+        assert_eq!((connectivity.worst_latency, connectivity.worst_loss), (3.5, 100.0));
+        assert_eq!(connectivity.broken_mtus, []);
         let addresses: Vec<IpAddr> = vec!["10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap()];
-        assert_eq!(heard.remotes, [Remote { id, on_link: vec![], routed: addresses }]);
+        assert_eq!(connectivity.remotes, [Remote { id, on_link: vec![], routed: addresses }]);
         let broken = parse(json!({"remote_hosts": [{"mtu_report": [
             {"outgoing_nic": "eth0"}, {"outgoing_nic": "eth1", "mtu_successful": true},
         ]}]}));

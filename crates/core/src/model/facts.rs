@@ -61,13 +61,13 @@ pub struct HostFacts {
     /// The inventory, parsed; `None` when there is none or it can't be read.
     pub inventory: Option<Arc<Inventory>>,
     /// What the connectivity report says, parsed; `None` when there is none or it can't be read.
-    pub heard: Option<Arc<ParsedConnectivity>>,
+    pub connectivity: Option<Arc<ParsedConnectivity>>,
 }
 
 impl HostFacts {
     /// A host without reports.
     pub fn new(record: HostRecord, checked_in_at: Timestamp) -> Self {
-        Self { record, checked_in_at, reports: BTreeMap::new(), inventory: None, heard: None }
+        Self { record, checked_in_at, reports: BTreeMap::new(), inventory: None, connectivity: None }
     }
 
     /// Puts a report in place of the old one; an empty text removes it.
@@ -85,7 +85,7 @@ impl HostFacts {
         let text = self.report(kind);
         match kind {
             ReportKind::Inventory => self.inventory = read_inventory(text).map(Arc::new),
-            ReportKind::Connectivity => self.heard = ParsedConnectivity::parse(text).map(Arc::new),
+            ReportKind::Connectivity => self.connectivity = ParsedConnectivity::parse(text).map(Arc::new),
             _ => {}
         }
     }

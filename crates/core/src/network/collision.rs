@@ -9,7 +9,8 @@ use crate::model::report::ReportKind;
 pub fn ip_collisions(facts: &Facts) -> String {
     let reports = facts.hosts.iter().filter(|host| !host.report(ReportKind::Connectivity).is_empty());
     let last = reports.max_by_key(|host| host.record.host.id);
-    let collisions = last.and_then(|host| host.heard.as_deref()).map(|heard| &heard.collisions);
+    let collisions =
+        last.and_then(|host| host.connectivity.as_deref()).map(|connectivity| &connectivity.collisions);
     // Maps of texts always serialise.
     collisions.map_or_else(|| "{}".to_owned(), |found| serde_json::to_string(found).unwrap_or_default())
 }

@@ -58,7 +58,8 @@ pub fn print(facts: &Facts) -> u64 {
     (EDITION, is_fenced(facts)).hash(&mut hasher);
     for host in &facts.hosts {
         let reported = !host.report(ReportKind::Connectivity).is_empty();
-        (host.record.host.id, reported, host.heard.as_ref().map(|heard| heard.print)).hash(&mut hasher);
+        (host.record.host.id, reported, host.connectivity.as_ref().map(|connectivity| connectivity.print))
+            .hash(&mut hasher);
         for interface in host.inventory.iter().flat_map(|inventory| inventory.interfaces.iter().flatten()) {
             address::texts(interface).for_each(|text| text.hash(&mut hasher));
         }
@@ -84,7 +85,9 @@ pub fn groups(facts: &Facts) -> MajorityGroups {
     let ids: Vec<HostId> = hosts.iter().map(|host| host.record.host.id).collect();
     let links: Vec<Vec<Link<'_>>> = hosts
         .iter()
-        .map(|host| host.heard.as_ref().map_or_else(Vec::new, |heard| links(heard, &ids)))
+        .map(|host| {
+            host.connectivity.as_ref().map_or_else(Vec::new, |connectivity| links(connectivity, &ids))
+        })
         .collect();
 
     let mut members: BTreeMap<IpNet, BTreeSet<usize>> = BTreeMap::new();
@@ -122,13 +125,13 @@ pub fn groups(facts: &Facts) -> MajorityGroups {
 }
 
 /// What a host found out about the hosts of the cluster, whose ids are sorted as those of its report are.
-fn links<'a>(heard: &'a ParsedConnectivity, ids: &[HostId]) -> Vec<Link<'a>> {
+fn links<'a>(connectivity: &'a ParsedConnectivity, ids: &[HostId]) -> Vec<Link<'a>> {
     let mut known = ids.iter().enumerate().peekable();
     let mut place = |wanted: HostId| {
         while known.next_if(|(_, id)| **id < wanted).is_some() {}
         known.peek().filter(|(_, id)| **id == wanted).map(|(place, _)| *place)
     };
-    heard.remotes.iter().filter_map(|remote| Some(Link { to: place(remote.id)?, remote })).collect()
+    connectivity.remotes.iter().filter_map(|remote| Some(Link { to: place(remote.id)?, remote })).collect()
 }
 
 /// Who reaches whom with an address in each of some networks. Each address is looked up once for each length that the

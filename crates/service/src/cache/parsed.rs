@@ -40,7 +40,7 @@ impl Parsed {
             }
             // Only addresses are kept.
             ReportKind::Connectivity => {
-                host.heard =
+                host.connectivity =
                     remembered(&self.connectivity, hash, text.len() / 2, || ParsedConnectivity::parse(&text));
             }
             _ => {}

@@ -3,7 +3,7 @@
 use assisted_base::error::chain;
 use assisted_core::model::decision::HostChange;
 use assisted_core::model::host::HostKey;
-use assisted_core::state::host::check_in::{Told, check_in};
+use assisted_core::state::host::check_in::{CheckInReport, check_in};
 use assisted_store::{Batch, Due};
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -54,7 +54,7 @@ impl Hosts {
         let Some(mut work) = self.database.load_host_alone(poll.host).await? else {
             return Err(no_host(poll.host).into());
         };
-        let reported = Told { agent_version: poll.agent_version, clock: poll.timestamp };
+        let reported = CheckInReport { agent_version: poll.agent_version, clock: poll.timestamp };
         let Some(record) = work.host(poll.host).and_then(|host| check_in(host, &reported, now)) else {
             return Ok(());
         };

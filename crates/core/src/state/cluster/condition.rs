@@ -89,7 +89,7 @@ impl View<'_> {
         self.hosts.iter().all(|host| states.contains(&host.record.host.status))
     }
 
-    fn enough(&self, states: &[H]) -> bool {
+    fn has_quorum(&self, states: &[H]) -> bool {
         has_quorum(&self.record.cluster, self.hosts, states)
     }
 
@@ -163,8 +163,8 @@ impl Condition {
                 !topology::is_single_node(&view.record.cluster)
                     || single_node::address(view.record, view.hosts).is_some()
             }
-            Self::StillInstalling => view.enough(STILL_INSTALLING),
-            Self::EnoughInstalled => view.enough(&[H::Installed]),
+            Self::StillInstalling => view.has_quorum(STILL_INSTALLING),
+            Self::EnoughInstalled => view.has_quorum(&[H::Installed]),
             Self::HostPending => view.any(&[H::InstallingPendingUserAction]),
             Self::HostsDone => view.all(&[H::Installed, H::Error]),
             Self::Settled => view.is_settled(),

@@ -44,7 +44,7 @@ pub fn wakes_on_check_in(host: &HostFacts) -> bool {
 
 /// What a poll tells besides being a sign of life.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told<'a> {
+pub struct CheckInReport<'a> {
     /// Version of the agent, if it tells.
     pub agent_version: Option<&'a str>,
     /// The host's clock, seconds since 1970; 0: it does not tell.
@@ -55,13 +55,13 @@ pub struct Told<'a> {
 const JITTER: i64 = 5;
 
 /// The host's record after a poll, if the poll told anything new.
-pub fn check_in(host: &HostFacts, told: &Told<'_>, now: Timestamp) -> Option<HostRecord> {
+pub fn check_in(host: &HostFacts, report: &CheckInReport<'_>, now: Timestamp) -> Option<HostRecord> {
     let mut record = host.record.clone();
-    if let Some(version) = told.agent_version.filter(|version| !version.is_empty()) {
+    if let Some(version) = report.agent_version.filter(|version| !version.is_empty()) {
         version.clone_into(&mut record.host.discovery_agent_version);
     }
-    if told.clock != 0 {
-        let ahead = told.clock.saturating_sub(now.as_second());
+    if report.clock != 0 {
+        let ahead = report.clock.saturating_sub(now.as_second());
         let known = record.clock_ahead_seconds;
         if known.is_none_or(|known| known.abs_diff(ahead) > JITTER.unsigned_abs()) {
             record.clock_ahead_seconds = Some(ahead);

@@ -31,11 +31,11 @@ pub enum Condition {
     /// The stage takes longer than its limit.
     StageOverdue,
     /// That the stage takes too long was told.
-    StageOverdueTold,
+    StageOverdueReported,
     /// The host waits only because a person must help another one.
     StageHeldBack,
     /// That the host is silent was told.
-    SilenceTold,
+    SilenceReported,
     /// Time limits only warn.
     SoftTimeouts,
     /// The host's cluster is in a state.
@@ -170,9 +170,9 @@ impl Condition {
             },
             Self::Stage(stage) => rule_context.stage() == Some(stage),
             Self::StageOverdue => rule_context.is_stage_overdue(),
-            Self::StageOverdueTold => progress.is_some_and(|progress| progress.stage_timed_out),
+            Self::StageOverdueReported => progress.is_some_and(|progress| progress.stage_timed_out),
             Self::StageHeldBack => rule_context.is_stage_held_back(),
-            Self::SilenceTold => host.connection_timed_out,
+            Self::SilenceReported => host.connection_timed_out,
             Self::SoftTimeouts => rule_context.context.is_some_and(|context| context.soft_timeouts),
             Self::Cluster(status) => {
                 rule_context.context.and_then(|context| context.cluster_status) == Some(status)
@@ -198,9 +198,9 @@ impl fmt::Display for Condition {
             Self::BootedWrongDevice => f.write_str("booted from the wrong device"),
             Self::Stage(stage) => write!(f, "stage is {stage}"),
             Self::StageOverdue => f.write_str("stage takes too long"),
-            Self::StageOverdueTold => f.write_str("that was told"),
+            Self::StageOverdueReported => f.write_str("that was told"),
             Self::StageHeldBack => f.write_str("waits for a host that a person must help"),
-            Self::SilenceTold => f.write_str("silence was told"),
+            Self::SilenceReported => f.write_str("silence was told"),
             Self::SoftTimeouts => f.write_str("soft time limits"),
             Self::Cluster(status) => write!(f, "cluster is {status}"),
             Self::Dispensable => f.write_str("the cluster would succeed without it"),

@@ -31,9 +31,9 @@ pub(super) fn check_fully_truncated(view: &View<'_>) -> Outcome {
     })
 }
 
-fn truncated(view: &View<'_>, judge: impl Fn(&InventoryTruncation) -> Outcome) -> Outcome {
+fn truncated(view: &View<'_>, check: impl Fn(&InventoryTruncation) -> Outcome) -> Outcome {
     let Some(inventory) = view.inventory else { return Outcome::awaits_inventory("Missing inventory") };
-    inventory.truncation.as_ref().map_or_else(|| Outcome::success("Inventory is not truncated"), judge)
+    inventory.truncation.as_ref().map_or_else(|| Outcome::success("Inventory is not truncated"), check)
 }
 
 fn refused(text: String) -> Outcome {

@@ -32,7 +32,7 @@ struct Quality {
 const LATENCY: Quality = Quality {
     threshold: |view| view.total.network_latency_threshold_ms,
     value: |link| link.latency,
-    worst: |heard| heard.worst_latency,
+    worst: |connectivity| connectivity.worst_latency,
     satisfied: "Network latency requirement has been satisfied.",
     missing: "Missing network latency information.",
     unknown_host: |id| {
@@ -62,7 +62,7 @@ const LATENCY: Quality = Quality {
 const LOSS: Quality = Quality {
     threshold: |view| view.total.packet_loss_percentage,
     value: |link| link.loss,
-    worst: |heard| heard.worst_loss,
+    worst: |connectivity| connectivity.worst_loss,
     satisfied: "Packet loss requirement has been satisfied.",
     missing: "Missing packet loss information.",
     unknown_host: |id| {
@@ -113,17 +113,17 @@ fn check(view: &View<'_>, quality: &Quality) -> Outcome {
         }
         _ => return Outcome::success(quality.satisfied),
     };
-    let heard = match view.heard() {
+    let connectivity = match view.connectivity() {
         Report::Missing => return Outcome::awaits_report(quality.missing),
         Report::Broken => {
             return Outcome::error("Parse error while attempting to process the connectivity report");
         }
-        Report::Read(heard) => heard,
+        Report::Read(connectivity) => connectivity,
     };
-    if (quality.worst)(heard) <= limit {
+    if (quality.worst)(connectivity) <= limit {
         return Outcome::success(quality.satisfied);
     }
-    match offenders(view, quality, limit, heard.links(view.host.report(ReportKind::Connectivity))) {
+    match offenders(view, quality, limit, connectivity.links(view.host.report(ReportKind::Connectivity))) {
         Err(unknown) => Outcome::failure((quality.unknown_host)(unknown))
             .measured(format!("a link to {unknown}"))
             .required("links to hosts of the cluster")

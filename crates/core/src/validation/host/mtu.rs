@@ -21,13 +21,13 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
     if topology::is_single_node(cluster) {
         return Outcome::suppressed();
     }
-    let heard = match view.heard() {
+    let connectivity = match view.connectivity() {
         Report::Missing => return Outcome::awaits_report("Missing MTU report information"),
         Report::Broken => return Outcome::error("Internal error - failed to parse host connectivity report"),
-        Report::Read(heard) => heard,
+        Report::Read(connectivity) => connectivity,
     };
     let any = topology::is_user_managed_networking(cluster);
-    match heard.broken_mtus.iter().find(|report| any || matters(view, report)) {
+    match connectivity.broken_mtus.iter().find(|report| any || matters(view, report)) {
         Some(report) => Outcome::failure(format!(
             "MTU is broken. Interface: {}, remote IP address: {}",
             report.outgoing_nic, report.remote_ip_address

@@ -77,9 +77,9 @@ impl<'a> View<'a> {
     }
 
     /// What the host found out about the others.
-    pub(super) fn heard(&self) -> Report<&'a ParsedConnectivity> {
-        match &self.host.heard {
-            Some(heard) => Report::Read(heard),
+    pub(super) fn connectivity(&self) -> Report<&'a ParsedConnectivity> {
+        match &self.host.connectivity {
+            Some(connectivity) => Report::Read(connectivity),
             None if self.host.report(ReportKind::Connectivity).is_empty() => Report::Missing,
             None => Report::Broken,
         }

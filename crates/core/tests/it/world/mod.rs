@@ -25,7 +25,7 @@ use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::refusal::Refusal;
 use assisted_core::model::refusal_with_events::RefusalWithEvents;
 use assisted_core::policy::Policy;
-use assisted_core::state::host::check_in::{Told, check_in};
+use assisted_core::state::host::check_in::{CheckInReport, check_in};
 use assisted_wire::host::{Host, HostStatus};
 use assisted_wire::host_params::HostCreateParams;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
@@ -171,7 +171,7 @@ impl World {
     pub fn poll(&mut self, number: u16) {
         self.heard(number);
         let place = self.position(number);
-        let told = Told { agent_version: None, clock: self.facts.now.as_second() };
+        let told = CheckInReport { agent_version: None, clock: self.facts.now.as_second() };
         if let Some(record) = check_in(&self.facts.hosts[place], &told, self.facts.now) {
             self.facts.hosts[place].record = record;
         }

@@ -43,11 +43,11 @@ pub(super) fn received(draft: &mut WorkingCopy<'_>, output: &str) -> Result<(), 
             draft.events.push(catalogue::HOST_BOOTSTRAP_SET.of_host(&draft.host, &[]));
         }
     }
-    judge(draft.facts, &mut draft.host, inventory)
+    evaluate(draft.facts, &mut draft.host, inventory)
 }
 
 /// Judges the disks of an inventory anew, keeps it, and chooses the disks that follow from it.
-pub(crate) fn judge(facts: &Facts, host: &mut HostFacts, mut inventory: Inventory) -> Result<(), Refusal> {
+pub(crate) fn evaluate(facts: &Facts, host: &mut HostFacts, mut inventory: Inventory) -> Result<(), Refusal> {
     disk::fill_ids(&mut inventory);
     annotate(facts, host, &mut inventory).map_err(Refusal::internal)?;
     let text = serde_json::to_string(&inventory).map_err(Refusal::internal)?;

@@ -33,7 +33,7 @@ use crate::model::host::HostKey;
 use crate::model::refusal::{Refusal, RefusalKind};
 use crate::model::report::ReportKind;
 
-pub(crate) use inventory::judge as judge_inventory;
+pub(crate) use inventory::evaluate as evaluate_inventory;
 
 /// Exit code of a step that could not read the discovery media.
 const MEDIA_LOST: i64 = 256;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use assisted_wire::host::HostStatus;
 use assisted_wire::host_params::HostUpdateParams;
 
-use super::reply::judge_inventory;
+use super::reply::evaluate_inventory;
 use crate::admission::field::node_label;
 use crate::model::decision::Decision;
 use crate::model::facts::Facts;
@@ -97,7 +97,7 @@ pub fn update_host(facts: &Facts, key: HostKey, params: &HostUpdateParams) -> Re
                 state::list(UPDATABLE)
             )));
         }
-        judge_inventory(facts, &mut after, (*inventory).clone())?;
+        evaluate_inventory(facts, &mut after, (*inventory).clone())?;
     }
     Ok(Decision::of_host(before, after, facts.now, Vec::new()))
 }

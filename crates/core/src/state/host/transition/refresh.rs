@@ -11,7 +11,7 @@ use assisted_wire::host::HostValidationId::{
 use super::{Effect, HostRule, stay, to};
 use crate::state::host::condition::Condition::{
     self, All as Group, Cluster, Day2, DiskTested, Dispensable, HasRole, ImagesPulled, LogsOverdue, Overdue,
-    Passes, SilenceTold, SoftTimeouts, Stage, StageHeldBack, StageOverdue, StageOverdueTold,
+    Passes, SilenceReported, SoftTimeouts, Stage, StageHeldBack, StageOverdue, StageOverdueReported,
 };
 use crate::state::host::condition::Group::{
     Bindable, InputDefined, MinimalHardware, Sufficient, ValidInventory,
@@ -55,7 +55,7 @@ const UNFINISHED: Asked = All(&[
 ]);
 const HARD: Asked = Not(&Is(SoftTimeouts));
 /// A stage is overdue whose end only a warning tells, and that was not told yet.
-const SOFT_OVERDUE: Asked = All(&[Is(SoftTimeouts), Is(StageOverdue), Not(&Is(StageOverdueTold))]);
+const SOFT_OVERDUE: Asked = All(&[Is(SoftTimeouts), Is(StageOverdue), Not(&Is(StageOverdueReported))]);
 const WRITING: Asked = Is(Stage(HostStage::WritingImageToDisk));
 const COPYING: Asked = Is(Stage(HostStage::CopyingRegistryDataToDisk));
 const REBOOTING: Asked = Is(Stage(HostStage::Rebooting));
@@ -246,12 +246,12 @@ pub const REFRESH: &[HostRule] = &[
 ];
 
 const fn soft_silence(from: &'static [HostStatus], same: HostStatus) -> HostRule {
-    let when = All(&[Not(&HEARD), Is(SoftTimeouts), Not(&Is(SilenceTold))]);
+    let when = All(&[Not(&HEARD), Is(SoftTimeouts), Not(&Is(SilenceReported))]);
     rule(from, when, same, info::CONNECTION_SOFT, &[Effect::NoteSilence])
 }
 
 const fn soft_voice(from: &'static [HostStatus], same: HostStatus) -> HostRule {
-    let when = All(&[HEARD, Is(SoftTimeouts), Is(SilenceTold)]);
+    let when = All(&[HEARD, Is(SoftTimeouts), Is(SilenceReported)]);
     rule(from, when, same, info::CONNECTION_RECOVERED, &[Effect::NoteVoice])
 }
 
