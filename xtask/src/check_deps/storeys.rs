@@ -48,7 +48,7 @@ const ORDERS: &[Order] = &[
             &["retention"],
             // The rooms.
             &["catalogue", "cluster", "event", "file", "host", "infra_env"],
-            &["parts"],
+            &["parts", "signature"],
             &["access", "available_versions", "generator", "unit_of_work"],
             &["database"],
             &["cache", "event_limit"],
