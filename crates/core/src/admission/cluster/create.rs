@@ -1,5 +1,7 @@
 //! Registration of a cluster to install: the rules of service-api §4.2, in their order.
 
+use std::borrow::Cow;
+
 use assisted_base::version::{Base, Version, below};
 use assisted_wire::cluster::{Cluster, ClusterKind, ClusterStatus, DiskEncryption, DiskEncryptionMode};
 use assisted_wire::cluster_params::{
@@ -38,6 +40,7 @@ pub fn create(
     policy: &Policy,
     new: &New<ClusterId>,
 ) -> Result<Created, Refusal> {
+    let params = &*with_version(params, policy)?;
     let given = Lists::from(params);
     let primary = primary_stack::of(given)?;
     let (mode, count) = topology::resolve(params.high_availability_mode, params.control_plane_count);
@@ -91,6 +94,31 @@ pub fn create(
     let values: [(&str, &dyn std::fmt::Display); 1] = [("cluster_kind", &ClusterKind::Cluster)];
     let event = catalogue::CLUSTER_REGISTRATION_SUCCEEDED.of_cluster(new.id, &values);
     Ok(Created { record, events: vec![event] })
+}
+
+/// The request with version and architecture of the release image that it names, where it names an image alone.
+fn with_version<'a>(
+    params: &'a ClusterCreateParams,
+    policy: &Policy,
+) -> Result<Cow<'a, ClusterCreateParams>, Refusal> {
+    let url = &params.ocp_release_image;
+    if url.is_empty() || !params.openshift_version.is_empty() {
+        return Ok(Cow::Borrowed(params));
+    }
+    let image = image_of(url, policy)?;
+    let several = release_image::is_multi(image);
+    let architecture = if several { CpuArchitecture::Multi } else { image.cpu_architecture };
+    Ok(Cow::Owned(ClusterCreateParams {
+        openshift_version: image.version.clone(),
+        cpu_architecture: params.cpu_architecture.or(Some(architecture)),
+        ..params.clone()
+    }))
+}
+
+fn image_of<'a>(url: &str, policy: &'a Policy) -> Result<&'a ReleaseImage, Refusal> {
+    release_image::by_url(&policy.versions, url).map_err(|error| {
+        refuse(format!("failed to get release image by URL {url} during cluster registration: {error}"))
+    })
 }
 
 fn check_networks(params: &ClusterCreateParams, given: Lists<'_>, policy: &Policy) -> Result<(), Refusal> {
@@ -222,9 +250,7 @@ fn release<'a>(
     let versions = &policy.versions;
     let url = &params.ocp_release_image;
     if !url.is_empty() {
-        let image = release_image::by_url(versions, url).map_err(|error| {
-            refuse(format!("failed to get release image by URL {url} during cluster registration: {error}"))
-        })?;
+        let image = image_of(url, policy)?;
         if architecture == CpuArchitecture::Multi && !release_image::is_multi(image) {
             return Err(refuse(format!(
                 "release image URL {url} does not support requested CPU architecture {architecture}"

@@ -120,6 +120,12 @@ fn what_follows_from_what_is_given() {
             "/openshift_version",
             json!("4.21.28"),
         ),
+        (
+            json!({"ocp_release_image": "quay.io/openshift-release-dev/ocp-release:4.21.28-x86_64",
+                   "openshift_version": ""}),
+            "/openshift_version",
+            json!("4.21.28"),
+        ),
         (json!({"disk_encryption": {"enable_on": "all"}}), "/disk_encryption/mode", json!("tpmv2")),
         (json!({"olm_operators": [{"name": "odf"}]}), "/monitored_operators/3/name", json!("lso")),
         (
