@@ -1,0 +1,163 @@
+//! A cluster, as its ClusterDeployment and its AgentClusterInstall describe it.
+
+mod create;
+mod manifests;
+mod networking;
+mod overrides;
+mod pools;
+mod update;
+
+use assisted_crd::hive::cluster_deployment::ClusterDeployment;
+use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
+use assisted_crd::labels::{annotation, label};
+use assisted_wire::cluster::IgnitionEndpoint;
+use assisted_wire::secret::Secret;
+
+pub use manifests::{CustomManifest, custom_manifests};
+pub use overrides::{Overrides, overrides};
+pub use update::Update;
+
+use crate::objects::{self, Objects};
+use crate::problem::Problem;
+
+/// Group and kind of what a ClusterDeployment must refer to.
+const INSTALL: (&str, &str) = ("extensions.hive.openshift.io", "AgentClusterInstall");
+
+/// A cluster's two objects, with what they refer to.
+#[derive(Clone, Debug)]
+pub struct ClusterSpec<'a> {
+    deployment: &'a ClusterDeployment,
+    install: &'a AgentClusterInstall,
+    /// Registry credentials; a cluster that is installed needs none.
+    pull_secret: Option<Secret>,
+    /// Reference of the release image; a cluster that is installed needs none.
+    release_image: Option<String>,
+    ignition_endpoint: Option<IgnitionEndpoint>,
+}
+
+/// The name of the AgentClusterInstall that a ClusterDeployment refers to; none when somebody else installs it.
+pub fn install_of(deployment: &ClusterDeployment) -> Option<&str> {
+    let reference = deployment.spec.cluster_install_ref.as_ref()?;
+    ((reference.group.as_str(), reference.kind.as_str()) == INSTALL).then_some(reference.name.as_str())
+}
+
+impl<'a> ClusterSpec<'a> {
+    /// Looks up what the two objects refer to.
+    ///
+    /// # Errors
+    /// The first reference that leads nowhere, with the texts of kube-api §6.1.2.
+    pub fn resolve(
+        deployment: &'a ClusterDeployment,
+        install: &'a AgentClusterInstall,
+        objects: &dyn Objects,
+    ) -> Result<Self, Problem> {
+        let namespace = deployment.metadata.namespace.as_deref().unwrap_or_default();
+        let name = deployment.metadata.name.as_deref().unwrap_or_default();
+        let installed = deployment.spec.installed == Some(true);
+
+        let reference = deployment.spec.pull_secret_ref.as_ref().map(|reference| reference.name.as_str());
+        let pull_secret = match reference.filter(|name| !name.is_empty()) {
+            None if installed => None,
+            None => {
+                return Err(Problem::input(format!(
+                    "PullSecret is required for ClusterDeployment {name}/{namespace}"
+                )));
+            }
+            Some(secret) => {
+                let found = objects::pull_secret(objects, namespace, secret);
+                Some(found.map_err(|problem| {
+                    Problem::backend(format!(
+                        "failed to validate pull secret for ClusterDeployment {name}/{namespace}: {problem}"
+                    ))
+                })?)
+            }
+        };
+
+        let release_image = match &install.spec.image_set_ref {
+            None if installed => None,
+            None => {
+                return Err(Problem::input(
+                    "ClusterImageSet must be specified in AgentClusterInstall.Spec.ImageSetRef for cluster that is \
+                     not installed",
+                ));
+            }
+            Some(reference) => {
+                let found = objects.image_set(&reference.name);
+                let image_set = found.ok_or_else(|| {
+                    Problem::backend(format!(
+                        "ClusterImageSet {} not found. Please ensure the ClusterImageSet exists",
+                        reference.name
+                    ))
+                })?;
+                Some(image_set.spec.release_image.clone())
+            }
+        };
+
+        let ignition_endpoint = ignition_endpoint(install, objects)?;
+        Ok(Self { deployment, install, pull_secret, release_image, ignition_endpoint })
+    }
+
+    /// Name and DNS domain.
+    pub fn name(&self) -> (&str, &str) {
+        (&self.deployment.spec.cluster_name, &self.deployment.spec.base_domain)
+    }
+
+    /// Reference of the release image.
+    pub fn release_image(&self) -> Option<&str> {
+        self.release_image.as_deref()
+    }
+
+    /// Whether the installation waits for somebody's word.
+    pub fn held(&self) -> bool {
+        let paused = self.deployment.metadata.annotations.as_ref();
+        let paused = paused.and_then(|annotations| annotations.get(annotation::RECONCILE_PAUSE));
+        self.install.spec.hold_installation == Some(true) || paused.is_some_and(|value| truthy(value))
+    }
+
+    /// How many hosts the installation waits for: those of the control plane, arbiters and workers.
+    pub fn hosts(&self) -> i64 {
+        let needs = &self.install.spec.provision_requirements;
+        needs.control_plane_agents + needs.arbiter_agents.unwrap_or(0) + needs.worker_agents.unwrap_or(0)
+    }
+
+    /// One host is the whole cluster.
+    fn single_node(&self) -> bool {
+        let needs = &self.install.spec.provision_requirements;
+        needs.control_plane_agents == 1
+            && needs.worker_agents.unwrap_or(0) == 0
+            && needs.arbiter_agents.unwrap_or(0) == 0
+    }
+
+    /// Whose the cluster is, as a tag; empty when nobody says so.
+    fn consumer(&self) -> Option<&str> {
+        let labels = self.install.metadata.labels.as_ref()?;
+        labels.get(label::CONSUMER).map(String::as_str)
+    }
+}
+
+/// The words that stand for true in an annotation.
+fn truthy(value: &str) -> bool {
+    matches!(value, "1" | "t" | "T" | "true" | "TRUE" | "True")
+}
+
+fn ignition_endpoint(
+    install: &AgentClusterInstall,
+    objects: &dyn Objects,
+) -> Result<Option<IgnitionEndpoint>, Problem> {
+    let Some(endpoint) = &install.spec.ignition_endpoint else { return Ok(None) };
+    let ca_certificate = match &endpoint.ca_certificate_reference {
+        None => None,
+        Some(reference) => {
+            let (namespace, name) = (&reference.namespace, &reference.name);
+            let secret = objects.secret(namespace, name).ok_or_else(|| {
+                Problem::backend(format!(
+                    "error getting ca certificate secret: there is no {namespace}/{name}"
+                ))
+            })?;
+            let certificate = objects::secret_value(secret, "tls.crt")
+                .ok_or_else(|| Problem::backend("CA Secret is missing tls.crt key"))?;
+            Some(objects::base64(certificate.as_bytes()))
+        }
+    };
+    Ok(Some(IgnitionEndpoint { url: Some(endpoint.url.clone()), ca_certificate }))
+}

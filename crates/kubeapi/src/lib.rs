@@ -1,0 +1,13 @@
+//! The Kubernetes API: what its objects ask of the service.
+//!
+//! [`cluster::ClusterSpec`] and [`infra_env::InfraEnvSpec`] read the objects that describe a cluster or an infra-env together with
+//! those that they refer to ([`objects::Objects`]), and make of them the request that creates it, or the one that changes what
+//! differs; [`host::HostSpec`] reads what a BareMetalHost says of a host that registered. Nothing here talks to anybody: the same rules serve a folder of manifests (`assisted apply`) and an API server.
+
+pub mod cluster;
+pub mod host;
+pub mod infra_env;
+pub mod objects;
+mod problem;
+
+pub use problem::{Class, Problem};

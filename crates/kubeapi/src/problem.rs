@@ -1,0 +1,30 @@
+//! Why objects can't be turned into a request.
+
+/// Who can mend a problem (kube-api §3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Who wrote the objects.
+    Input,
+    /// Nobody yet: something that the objects refer to is not there, and may come.
+    Backend,
+}
+
+/// Why objects can't be turned into a request. Its text is for the status of the object, and never holds a secret.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct Problem {
+    pub class: Class,
+    pub text: String,
+}
+
+impl Problem {
+    /// What is written in the objects themselves is wrong.
+    pub fn input(text: impl Into<String>) -> Self {
+        Self { class: Class::Input, text: text.into() }
+    }
+
+    /// Something that the objects refer to is missing.
+    pub fn backend(text: impl Into<String>) -> Self {
+        Self { class: Class::Backend, text: text.into() }
+    }
+}
