@@ -1,6 +1,7 @@
 //! The command line for people and scripts: a client of the REST API like any other.
 
 mod admin;
+mod apply;
 mod cluster;
 mod cluster_view;
 mod cluster_watch;
@@ -42,6 +43,7 @@ pub enum Command {
     /// Operators that can be installed with a cluster: list, show what each needs and what it would mean for a cluster
     #[command(subcommand)]
     Operator(operator::Command),
+    Apply(Box<apply::Apply>),
     /// The service's own work: show, release what was set aside
     #[command(subcommand)]
     Admin(admin::Command),
@@ -68,6 +70,7 @@ impl Command {
             Self::Host(command) => Box::pin(command.run(&context)).await,
             Self::Event(command) => command.run(&context).await,
             Self::Operator(command) => command.run(&context).await,
+            Self::Apply(apply) => Box::pin(apply.run(&context)).await,
             Self::Admin(command) => command.run(&context).await,
             Self::Login(command) => command.run(&context).await,
             Self::Logout => login::logout(&context).await,

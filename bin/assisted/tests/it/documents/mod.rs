@@ -21,6 +21,7 @@ const TYPED: &[&str] = &[
     "docs/generation.md",
     "docs/images.md",
     "docs/installer.md",
+    "docs/manifests.md",
     "docs/static-networking.md",
     "docs/users.md",
     "docs/work.md",
@@ -145,6 +146,21 @@ fn static_networks_are_taken_as_they_are_shown() {
     std::fs::copy(root().join("docs/examples").join(example), session.dir().join(example)).unwrap();
     follow("docs/static-networking.md", &mut session);
     assert_eq!(service.json(&["infra-env", "list"])[0]["name"], "lab");
+}
+
+#[test]
+fn manifests_are_applied() {
+    let service = Service::start();
+    let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
+    let example = "docs/examples/cluster-manifests";
+    std::fs::create_dir_all(session.dir().join(example)).unwrap();
+    for file in std::fs::read_dir(root().join(example)).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), session.dir().join(example).join(file.file_name())).unwrap();
+    }
+    follow("docs/manifests.md", &mut session);
+    assert_eq!(service.json(&["cluster", "list"])[0]["name"], "rack");
+    assert_eq!(service.json(&["infra-env", "list"])[0]["name"], "rack");
 }
 
 #[test]

@@ -1,0 +1,174 @@
+//! Clusters: created, or changed where they differ.
+
+use assisted_client::Client;
+use assisted_console::Failure;
+use assisted_kubeapi::Problem;
+use assisted_wire::cluster::{Cluster, ClusterKind, ClusterStatus};
+use assisted_wire::cluster_params::IgnoredValidations;
+use assisted_wire::manifest::{CreateManifestParams, ManifestFolder};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::plan::PlannedCluster;
+use super::report::{Action, Applied};
+use crate::cli::common::Context;
+
+/// Manifests of ConfigMaps go here (kube-api §6.1.10).
+const FOLDER: ManifestFolder = ManifestFolder::Openshift;
+
+/// States in which a cluster can be changed.
+const CHANGEABLE: [ClusterStatus; 4] = [
+    ClusterStatus::Insufficient,
+    ClusterStatus::Ready,
+    ClusterStatus::PendingForInput,
+    ClusterStatus::AddingHosts,
+];
+
+impl PlannedCluster<'_> {
+    /// Creates or changes the cluster: the cluster, as it is then. In a dry run none that does not exist.
+    pub async fn apply(
+        &self,
+        context: &Context,
+        dry_run: bool,
+        applied: &mut Vec<Applied>,
+    ) -> Result<Option<Cluster>, Failure> {
+        let client = &context.client;
+        let wrong = |problem: Problem| Failure::Usage(format!("{}: {problem}", self.object));
+        let (mut cluster, mut action, mut details) = match self.existing(context).await? {
+            Some(cluster) => {
+                let update = self.spec.update(&cluster, None).map_err(wrong)?;
+                let details: Vec<_> = update.changed.iter().map(|field| (*field).to_owned()).collect();
+                if details.is_empty() {
+                    (cluster, Action::Unchanged, details)
+                } else if !CHANGEABLE.contains(&cluster.status) {
+                    return Err(Failure::Refused(format!(
+                        "{}: the cluster is {} and can't be changed now, but {} differ from the manifests",
+                        self.object,
+                        cluster.status,
+                        details.join(", ")
+                    )));
+                } else if dry_run {
+                    (cluster, Action::WouldBeChanged, details)
+                } else {
+                    (client.update_cluster(cluster.id, &update.params).await?, Action::Changed, details)
+                }
+            }
+            None if dry_run => {
+                let action = Action::WouldBeCreated;
+                let details =
+                    self.manifests.iter().map(|manifest| format!("manifest {}", manifest.file_name));
+                let details = details.collect();
+                applied.push(Applied { object: self.object.clone(), action, id: None, details });
+                return Ok(None);
+            }
+            None if self.spec.installed() => {
+                let params = self.spec.import(None).map_err(wrong)?;
+                (client.import_cluster(&params).await?, Action::Created, vec!["imported".to_owned()])
+            }
+            None => {
+                // The service knows the version of the release that is named.
+                let params = self.spec.create("", None).map_err(wrong)?;
+                (client.register_cluster(&params).await?, Action::Created, Vec::new())
+            }
+        };
+        if cluster.kind != ClusterKind::AddHostsCluster {
+            let more = self.settings(client, &cluster, dry_run).await?;
+            if !more.is_empty() {
+                if action == Action::Unchanged {
+                    action = Action::change(dry_run);
+                }
+                if !dry_run {
+                    cluster = client.get_cluster_alone(cluster.id).await?;
+                }
+                details.extend(more);
+            }
+        }
+        let id = Some(cluster.id.to_string());
+        applied.push(Applied { object: self.object.clone(), action, id, details });
+        Ok(Some(cluster))
+    }
+
+    /// The cluster of this name and domain.
+    async fn existing(&self, context: &Context) -> Result<Option<Cluster>, Failure> {
+        let (name, domain) = self.spec.name();
+        let mut found = context.clusters().await?;
+        found.retain(|cluster| cluster.name == name && cluster.base_dns_domain == domain);
+        match found.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(context.client.get_cluster_alone(one.id).await?)),
+            several => Err(Failure::Refused(format!(
+                "{}: {} clusters are called {name}.{domain}, and which one is meant can't be told; delete those that \
+                 are not, with `assisted cluster delete ID`: {}",
+                self.object,
+                several.len(),
+                several.iter().map(|cluster| cluster.id.to_string()).collect::<Vec<_>>().join(", ")
+            ))),
+        }
+    }
+
+    /// What has operations of its own: annotations and manifests. The names of what differs.
+    async fn settings(
+        &self,
+        client: &Client,
+        cluster: &Cluster,
+        dry_run: bool,
+    ) -> Result<Vec<String>, Failure> {
+        let mut changed = Vec::new();
+        let overrides = &self.overrides;
+        if !overrides.install_config.is_empty()
+            && overrides.install_config != cluster.install_config_overrides
+        {
+            if !dry_run {
+                client.update_cluster_install_config(cluster.id, &overrides.install_config).await?;
+            }
+            changed.push("install_config_overrides".to_owned());
+        }
+        let ignored = IgnoredValidations {
+            cluster_validation_ids: overrides.ignored_cluster_validations.clone(),
+            host_validation_ids: overrides.ignored_host_validations.clone(),
+        };
+        if ignored != IgnoredValidations::default()
+            && ignored != client.ignored_validations(cluster.id).await?
+        {
+            if !dry_run {
+                client.set_ignored_validations(cluster.id, &ignored).await?;
+            }
+            changed.push("ignored validations".to_owned());
+        }
+        if self.manifests.is_empty() {
+            return Ok(changed);
+        }
+        let there = client.list_manifests(cluster.id).await?;
+        for manifest in &self.manifests {
+            let is_there = there
+                .iter()
+                .any(|there| there.folder == Some(FOLDER) && there.file_name == manifest.file_name);
+            if is_there && self.same(client, cluster, &manifest.file_name, &manifest.content).await? {
+                continue;
+            }
+            if !dry_run {
+                let params = CreateManifestParams {
+                    folder: Some(FOLDER),
+                    file_name: manifest.file_name.clone(),
+                    content: STANDARD.encode(&manifest.content),
+                };
+                client.create_manifest(cluster.id, &params).await?;
+            }
+            changed.push(format!("manifest {}", manifest.file_name));
+        }
+        Ok(changed)
+    }
+
+    /// Whether a manifest of the cluster has this content.
+    async fn same(
+        &self,
+        client: &Client,
+        cluster: &Cluster,
+        file_name: &str,
+        content: &str,
+    ) -> Result<bool, Failure> {
+        let download = client.download_manifest(cluster.id, FOLDER, file_name).await?;
+        let there = download.bytes(content.len() + 1).await;
+        Ok(there.is_ok_and(|there| there == content.as_bytes()))
+    }
+}

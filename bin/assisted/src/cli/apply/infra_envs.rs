@@ -1,0 +1,86 @@
+//! Infra-envs: created, or changed where they differ.
+
+use assisted_console::Failure;
+use assisted_kubeapi::Problem;
+use assisted_kubeapi::infra_env;
+use assisted_wire::cluster::Cluster;
+use assisted_wire::id::InfraEnvId;
+use assisted_wire::infra_env::InfraEnv;
+
+use super::plan::PlannedInfraEnv;
+use super::report::{Action, Applied};
+use crate::cli::common::Context;
+
+impl PlannedInfraEnv<'_> {
+    /// Creates or changes the infra-env: its id, if it is there. `cluster` is the one that it is for, which a dry run may not have made.
+    pub async fn apply(
+        &self,
+        context: &Context,
+        cluster: Option<&Option<Cluster>>,
+        dry_run: bool,
+        applied: &mut Vec<Applied>,
+    ) -> Result<Option<InfraEnvId>, Failure> {
+        let wrong = |problem: Problem| Failure::Usage(format!("{}: {problem}", self.object));
+        let existing = match cluster {
+            Some(None) => None,
+            Some(Some(cluster)) => self.existing(context, Some(cluster)).await?,
+            None => self.existing(context, None).await?,
+        };
+        let mut details = Vec::new();
+        let (action, id) = match existing {
+            Some(infra_env) => {
+                let update = self.spec.update(&infra_env).map_err(wrong)?;
+                details.extend(update.changed.iter().map(|field| (*field).to_owned()));
+                if !dry_run {
+                    // Also when nothing differs: the registry credentials can't be compared.
+                    context.client.update_infra_env(infra_env.id, &update.params).await?;
+                }
+                let action = if details.is_empty() { Action::Unchanged } else { Action::change(dry_run) };
+                (action, Some(infra_env.id))
+            }
+            None => {
+                if self.spec.networks() > 0 {
+                    details.push(format!("{} static networks", self.spec.networks()));
+                }
+                let id = if dry_run {
+                    None
+                } else {
+                    let cluster = cluster.and_then(Option::as_ref).map(|cluster| infra_env::Cluster {
+                        id: cluster.id,
+                        openshift_version: cluster.openshift_version.clone(),
+                    });
+                    let params = self.spec.create(cluster.as_ref()).map_err(wrong)?;
+                    Some(context.client.register_infra_env(&params).await?.id)
+                };
+                (Action::creation(dry_run), id)
+            }
+        };
+        details.extend(
+            self.spec.without_effect().into_iter().map(|field| format!("{field} has no effect here")),
+        );
+        let object = self.object.clone();
+        applied.push(Applied { object, action, id: id.map(|id| id.to_string()), details });
+        Ok(id)
+    }
+
+    /// The infra-env of this name; an infra-env can't go from one cluster to another.
+    async fn existing(
+        &self,
+        context: &Context,
+        cluster: Option<&Cluster>,
+    ) -> Result<Option<InfraEnv>, Failure> {
+        let name = self.spec.name();
+        let mut found = context.infra_envs().await?;
+        found.retain(|infra_env| {
+            infra_env.name == name && infra_env.cluster_id == cluster.map(|cluster| cluster.id)
+        });
+        match found.len() {
+            0 | 1 => Ok(found.pop()),
+            several => Err(Failure::Refused(format!(
+                "{}: {several} infra-envs of that cluster are called {name}, and which one is meant can't be told; \
+                 delete those that are not, with `assisted infra-env delete ID`",
+                self.object
+            ))),
+        }
+    }
+}
