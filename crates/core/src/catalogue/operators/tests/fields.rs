@@ -14,7 +14,7 @@ use crate::validation::testing::{disk, inventory};
 /// The one label of machine configs, which their names tell too.
 const ROLE: &str = "machineconfiguration.openshift.io/role";
 
-/// Where ours is meant to differ from the replaced service (docs/adr/0013-one-operator-is-one-file.md).
+/// Where ours is meant to differ from the replaced service (docs/adr/0015-one-operator-is-one-file.md).
 const NAMESPACES_OF_OURS: [(&str, &str); 3] = [
     ("dpa-sample", "openshift-adp"),
     ("sample-monitoring-stack", "openshift-cluster-observability-operator"),
