@@ -136,7 +136,7 @@ impl Serve {
             images.start(&api, address, &stopped, &mut servers).await?;
         }
         if let Some(listener) = scripts {
-            let (api, until) = (api.clone().only_scripts(), stopping(&stopped));
+            let (api, until) = (api.clone().ipxe_only(), stopping(&stopped));
             servers.spawn(async move { Ok(assisted_api::server::serve(listener, None, api, until).await?) });
         }
         // For whoever started it on a free port: everything can be asked from here on.

@@ -11,10 +11,10 @@ mod http;
 pub mod identity;
 pub mod openapi;
 mod operation;
-mod patience;
 pub mod server;
+mod timeouts;
 
 pub use auth::AuthError;
 pub use check::schema::SchemaError;
 pub use operation::{Api, StartError};
-pub use patience::Patience;
+pub use timeouts::Timeouts;

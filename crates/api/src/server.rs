@@ -116,16 +116,16 @@ pub async fn serve_at_most(
     api: Api,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let patience = *api.patience();
+    let timeouts = *api.timeouts();
     let slots = Arc::new(Semaphore::new(most));
-    let crowd = Crowd { slots: Arc::clone(&slots), most };
+    let limit = ConnectionLimit { slots: Arc::clone(&slots), most };
     let graceful = GracefulShutdown::new();
     let acceptor = tls.map(TlsAcceptor::from);
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(patience.head)
+        .header_read_timeout(timeouts.head)
         .max_buf_size(HEADER_BYTES)
         .pipeline_flush(true);
     builder
@@ -163,7 +163,7 @@ pub async fn serve_at_most(
         };
         let watcher = graceful.watcher();
         let (api, acceptor, builder) = (api.clone(), acceptor.clone(), Arc::clone(&builder));
-        let crowd = crowd.clone();
+        let limit = limit.clone();
         tokio::spawn(async move {
             let _slot = (slot, share);
             if let Err(error) = stream.set_nodelay(true) {
@@ -171,14 +171,14 @@ pub async fn serve_at_most(
                 return;
             }
             match acceptor {
-                None => connection(stream, peer, api, crowd, &builder, watcher).await,
-                Some(acceptor) => secure(stream, &acceptor, peer, api, crowd, &builder, watcher).await,
+                None => connection(stream, peer, api, limit, &builder, watcher).await,
+                Some(acceptor) => secure(stream, &acceptor, peer, api, limit, &builder, watcher).await,
             }
         });
     }
     drop(listener);
     api.stop();
-    if timeout(patience.stop, graceful.shutdown()).await.is_err() {
+    if timeout(timeouts.stop, graceful.shutdown()).await.is_err() {
         tracing::warn!("connections are cut: their requests took too long");
     }
     Ok(())
@@ -186,12 +186,12 @@ pub async fn serve_at_most(
 
 /// The connections that there are.
 #[derive(Clone)]
-struct Crowd {
+struct ConnectionLimit {
     slots: Arc<Semaphore>,
     most: usize,
 }
 
-impl Crowd {
+impl ConnectionLimit {
     /// Whether connections end with their answers: when many hosts poll, those that wait for their next poll would take
     /// the place of those whose turn it is.
     fn is_large(&self) -> bool {
@@ -206,12 +206,12 @@ async fn secure(
     acceptor: &TlsAcceptor,
     peer: Peer,
     api: Api,
-    crowd: Crowd,
+    limit: ConnectionLimit,
     builder: &Builder<TokioExecutor>,
     watcher: Watcher,
 ) {
-    match timeout(api.patience().handshake, acceptor.accept(stream)).await {
-        Ok(Ok(stream)) => connection(stream, peer, api, crowd, builder, watcher).await,
+    match timeout(api.timeouts().handshake, acceptor.accept(stream)).await {
+        Ok(Ok(stream)) => connection(stream, peer, api, limit, builder, watcher).await,
         Ok(Err(error)) => tracing::debug!(%error, "a handshake failed"),
         Err(_) => tracing::debug!("a handshake took too long"),
     }
@@ -221,22 +221,22 @@ async fn connection<S>(
     stream: S,
     peer: Peer,
     api: Api,
-    crowd: Crowd,
+    limit: ConnectionLimit,
     builder: &Builder<TokioExecutor>,
     watcher: Watcher,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let (patience, write) = (api.patience().head, api.patience().write);
+    let (timeouts, write) = (api.timeouts().head, api.timeouts().write);
     let asked = Arc::new(AtomicBool::new(false));
     let asks = Arc::clone(&asked);
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
         asks.store(true, Ordering::Relaxed);
-        let (api, crowd, version) = (api.clone(), crowd.clone(), request.version());
+        let (api, limit, version) = (api.clone(), limit.clone(), request.version());
         async move {
             let mut answer = api.answer(request).await;
-            if version <= Version::HTTP_11 && crowd.is_large() {
+            if version <= Version::HTTP_11 && limit.is_large() {
                 answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             Ok::<_, Infallible>(answer)
@@ -245,7 +245,7 @@ async fn connection<S>(
     let connection = builder.serve_connection(TokioIo::new(Stall::new(stream, write)), service).into_owned();
     let mut connection = std::pin::pin!(watcher.watch(connection));
     // Until it is known which version of HTTP a client speaks, nothing else limits its time.
-    let ended = match timeout(patience, &mut connection).await {
+    let ended = match timeout(timeouts, &mut connection).await {
         Ok(ended) => ended,
         Err(_) if asked.load(Ordering::Relaxed) => connection.await,
         Err(_) => return tracing::debug!("a client that asked nothing is cut off"),

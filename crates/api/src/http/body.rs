@@ -9,7 +9,7 @@ use hyper::body::{Body, Incoming};
 use tokio::time::{Instant, timeout_at};
 
 use super::error::ApiError;
-use crate::Patience;
+use crate::Timeouts;
 use crate::budget::Room;
 
 const MIB: usize = 1024 * 1024;
@@ -35,7 +35,7 @@ pub(crate) async fn read(
     headers: &HeaderMap,
     mut body: Incoming,
     limit: usize,
-    patience: &Patience,
+    timeouts: &Timeouts,
     room: Result<Room, ApiError>,
 ) -> Result<Held, ApiError> {
     if body.is_end_stream() {
@@ -44,9 +44,9 @@ pub(crate) async fn read(
     let mut room = room?;
     let announced = body.size_hint().lower();
     if announced > limit as u64 {
-        return Err(too_large(headers, body, limit, patience).await);
+        return Err(too_large(headers, body, limit, timeouts).await);
     }
-    let until = Instant::now() + patience.body;
+    let until = Instant::now() + timeouts.body;
     // What is announced has not come yet: room is taken for what has.
     let mut whole = BytesMut::new();
     loop {
@@ -59,12 +59,12 @@ pub(crate) async fn read(
         if let Ok(data) = frame.into_data() {
             if whole.len() + data.len() > limit {
                 drop(whole);
-                return Err(too_large(headers, body, limit, patience).await);
+                return Err(too_large(headers, body, limit, timeouts).await);
             }
             // A buffer that grows is up to twice as large as what is in it.
             if let Err(full) = room.reserve((whole.len() + data.len()).max(whole.capacity())) {
                 drop((whole, room));
-                discard(headers, &mut body, patience).await;
+                discard(headers, &mut body, timeouts).await;
                 return Err(full);
             }
             whole.extend_from_slice(&data);
@@ -72,17 +72,17 @@ pub(crate) async fn read(
     }
 }
 
-async fn too_large(headers: &HeaderMap, mut body: Incoming, limit: usize, patience: &Patience) -> ApiError {
-    discard(headers, &mut body, patience).await;
+async fn too_large(headers: &HeaderMap, mut body: Incoming, limit: usize, timeouts: &Timeouts) -> ApiError {
+    discard(headers, &mut body, timeouts).await;
     ApiError::framework(413, format!("the body is larger than {limit} bytes"))
 }
 
 /// Throws away what a client still sends.
-pub(crate) async fn discard(headers: &HeaderMap, body: &mut Incoming, patience: &Patience) {
+pub(crate) async fn discard(headers: &HeaderMap, body: &mut Incoming, timeouts: &Timeouts) {
     // A client that asked first, and waits, sends nothing.
     let waits = headers.contains_key(EXPECT) && headers.contains_key(CONTENT_LENGTH);
     if !waits {
-        let until = Instant::now() + patience.rest;
+        let until = Instant::now() + timeouts.rest;
         while let Ok(Some(Ok(_))) = timeout_at(until, body.frame()).await {}
     }
 }

@@ -67,7 +67,7 @@ impl Routes {
 }
 
 /// Folds repeated slashes and drops a trailing one; most paths need nothing done.
-pub(crate) fn fold(path: &str) -> Cow<'_, str> {
+pub(crate) fn normalize_path(path: &str) -> Cow<'_, str> {
     let trailing = path.len() > 1 && path.ends_with('/');
     if !trailing && !path.contains("//") {
         return Cow::Borrowed(path);
@@ -102,7 +102,7 @@ mod tests {
     fn slashes_are_folded() {
         for (path, folded) in [("//", "/"), ("/a//b/", "/a/b"), ("/a/b", "/a/b"), ("/", "/"), ("/a///", "/a")]
         {
-            assert_eq!(fold(path), folded);
+            assert_eq!(normalize_path(path), folded);
         }
     }
 

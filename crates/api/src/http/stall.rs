@@ -12,14 +12,14 @@ use tokio::time::{Instant, Sleep, sleep};
 /// A stream that fails when what is written is not taken in time.
 pub(crate) struct Stall<S> {
     stream: S,
-    patience: Duration,
+    timeouts: Duration,
     /// Since when nothing is taken.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Stall<S> {
-    pub(crate) fn new(stream: S, patience: Duration) -> Self {
-        Self { stream, patience, waiting: None }
+    pub(crate) fn new(stream: S, timeouts: Duration) -> Self {
+        Self { stream, timeouts, waiting: None }
     }
 
     /// The outcome of a write, within the time.
@@ -28,8 +28,8 @@ impl<S> Stall<S> {
             self.waiting = None;
             return outcome;
         }
-        let patience = self.patience;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let timeouts = self.timeouts;
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(timeouts)));
         match waiting.as_mut().poll(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(()) => {

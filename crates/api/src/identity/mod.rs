@@ -16,7 +16,7 @@ use http::{HeaderMap, Method};
 use hyper::body::Incoming;
 use serde::de::DeserializeOwned;
 
-use crate::Patience;
+use crate::Timeouts;
 use crate::auth::{Auth, unauthenticated};
 use crate::budget::Budget;
 use crate::http::body;
@@ -92,7 +92,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) query: Option<&'a str>,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) peer: IpAddr,
-    pub(crate) patience: &'a Patience,
+    pub(crate) timeouts: &'a Timeouts,
     pub(crate) budget: &'a Budget,
     /// Whether browsers reach the service by TLS.
     pub(crate) secure: bool,
@@ -128,7 +128,7 @@ pub(crate) async fn answer(auth: &Auth, asked: &Asked<'_>, body: Incoming) -> Re
         return Err(ApiError::framework(403, "only administrators do this"));
     }
     let room = asked.budget.room(Some(asked.peer));
-    let held = body::read(asked.headers, body, LARGEST, asked.patience, room).await?;
+    let held = body::read(asked.headers, body, LARGEST, asked.timeouts, room).await?;
     let call = Call { asked, users, provider: auth.provider(), segment, body: held.bytes.clone() };
     match (route, known) {
         (Route::Login, _) => call.login().await,

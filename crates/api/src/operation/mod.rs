@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use self::call::Call;
-use crate::Patience;
+use crate::Timeouts;
 use crate::auth::{Auth, AuthError};
 use crate::budget::Budget;
 use crate::check::Bodies;
@@ -38,7 +38,7 @@ use crate::http::cors::{self, Cors};
 use crate::http::error::ApiError;
 use crate::http::guard::Guard;
 use crate::http::response::{Answer, bytes_answer, empty_answer, file_answer, gzip};
-use crate::http::route::{Routes, fold};
+use crate::http::route::{Routes, normalize_path};
 use crate::identity::{self, Asked};
 use crate::openapi::Documents;
 
@@ -64,7 +64,7 @@ pub enum StartError {
 pub struct Api {
     parts: Arc<Parts>,
     /// Whether it gives out iPXE scripts and nothing else.
-    only_scripts: bool,
+    ipxe_only: bool,
 }
 
 struct Parts {
@@ -78,7 +78,7 @@ struct Parts {
     /// Whether browsers reach the service by TLS.
     secure: bool,
     documents: Documents,
-    patience: Patience,
+    timeouts: Timeouts,
     /// Answers without an end end with this.
     stopping: CancellationToken,
 }
@@ -91,7 +91,7 @@ impl Api {
     /// When the settings ask for an authentication that is not available, or its keys can't be used.
     pub fn new(service: Service, settings: &Settings) -> Result<Self, StartError> {
         let (write, rate) = (settings.limits.write_timeout, settings.limits.upload_rate.0);
-        Self::with_patience(service, settings, Patience { write, rate, ..Patience::default() })
+        Self::with_timeouts(service, settings, Timeouts { write, rate, ..Timeouts::default() })
     }
 
     /// The same, with other time limits.
@@ -99,10 +99,10 @@ impl Api {
     /// # Errors
     ///
     /// As [`Api::new`].
-    pub fn with_patience(
+    pub fn with_timeouts(
         service: Service,
         settings: &Settings,
-        patience: Patience,
+        timeouts: Timeouts,
     ) -> Result<Self, StartError> {
         let auth = Auth::new(&service, settings)?;
         let http = &settings.http;
@@ -116,21 +116,21 @@ impl Api {
             budget: Budget::new(&settings.limits),
             secure: http.serve_https || http.service_base_url.starts_with("https://"),
             documents: Documents::default(),
-            patience,
+            timeouts,
             stopping: CancellationToken::new(),
         };
-        Ok(Self { parts: Arc::new(parts), only_scripts: false })
+        Ok(Self { parts: Arc::new(parts), ipxe_only: false })
     }
 
     /// The same for a plain listener beside one that speaks TLS: of all operations only the one by which firmware, which
     /// knows no certificates, gets its iPXE script (service-api §1.1).
     #[must_use]
-    pub fn only_scripts(self) -> Self {
-        Self { only_scripts: true, ..self }
+    pub fn ipxe_only(self) -> Self {
+        Self { ipxe_only: true, ..self }
     }
 
-    pub(crate) fn patience(&self) -> &Patience {
-        &self.parts.patience
+    pub(crate) fn timeouts(&self) -> &Timeouts {
+        &self.parts.timeouts
     }
 
     pub(crate) fn budget(&self) -> &Budget {
@@ -167,12 +167,12 @@ impl Api {
     pub async fn answer(self, request: Request<Incoming>) -> Answer {
         let started = Instant::now();
         let (head, body) = request.into_parts();
-        let path = fold(head.uri.path());
+        let path = normalize_path(head.uri.path());
         let request_id = request_id(&head.headers);
         let origin = self.parts.cors.origin(&head.headers);
         let mut name = "";
         let hidden =
-            self.only_scripts && path.starts_with(BASE_PATH) && !is_script(&head.method, &path, &head.uri);
+            self.ipxe_only && path.starts_with(BASE_PATH) && !is_script(&head.method, &path, &head.uri);
         let mut answer = if hidden {
             ApiError::framework(404, format!("path {path} was not found")).answer()
         } else if let Some(answer) = self.plain(&head.method, &path, &head.headers).await {
@@ -250,7 +250,7 @@ impl Api {
         request_id: Uuid,
         name: &mut &'static str,
     ) -> Result<Answer, ApiError> {
-        let Parts { auth, cors, guard, patience, secure, budget, .. } = &*self.parts;
+        let Parts { auth, cors, guard, timeouts, secure, budget, .. } = &*self.parts;
         let identity = identity::below(path).is_some();
         let peer = head.extensions.get::<Peer>().map(|peer| peer.0);
         if identity || auth.is_ambient(&head.headers) {
@@ -261,7 +261,7 @@ impl Api {
             let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
             let Head { method, headers, .. } = head;
             let query = head.uri.query();
-            let asked = Asked { method, path, query, headers, peer, patience, budget, secure: *secure };
+            let asked = Asked { method, path, query, headers, peer, timeouts, budget, secure: *secure };
             return Box::pin(identity::answer(auth, &asked, body)).await;
         }
         self.operate(&head.method, path, head.uri.query(), &head.headers, peer, body, request_id, name).await
@@ -279,7 +279,7 @@ impl Api {
         request_id: Uuid,
         name: &mut &'static str,
     ) -> Result<Answer, ApiError> {
-        let Parts { service, routes, bodies, auth, patience, stopping, budget, .. } = &*self.parts;
+        let Parts { service, routes, bodies, auth, timeouts, stopping, budget, .. } = &*self.parts;
         let (operation, path) = routes.find(method, path)?;
         *name = operation.name;
         let mut caller = auth.caller(service, operation, &path, query, headers, request_id).await?;
@@ -296,12 +296,12 @@ impl Api {
             Call { operation, service, bodies, caller, params, body: Bytes::new(), peer, budget, stopping };
         // Too large to be held: it is passed on while it arrives.
         if operation.id == OperationId::UploadLogs {
-            return upload::upload_logs(&call, headers, body, patience).await;
+            return upload::upload_logs(&call, headers, body, timeouts).await;
         }
         // What an operation has no use for is not read.
         if operation.body.is_some() {
             let room = budget.room(peer);
-            let held = body::read(headers, body, body::limit(operation.id), patience, room).await?;
+            let held = body::read(headers, body, body::limit(operation.id), timeouts, room).await?;
             call.body = held.bytes.clone();
             // The room is taken until it is answered.
             let answer = dispatch::dispatch(&call).await;

@@ -19,7 +19,7 @@ use multer::Multipart;
 use tokio::time::timeout;
 
 use super::call::Call;
-use crate::Patience;
+use crate::Timeouts;
 use crate::http::body;
 use crate::http::error::ApiError;
 use crate::http::response::{Answer, empty_answer};
@@ -35,15 +35,15 @@ pub(super) async fn upload_logs(
     call: &Call<'_>,
     headers: &HeaderMap,
     mut body: Incoming,
-    patience: &Patience,
+    timeouts: &Timeouts,
 ) -> Result<Answer, ApiError> {
     let outcome = match call.budget.upload() {
-        Ok(_place) => keep(call, headers, &mut body, patience).await,
+        Ok(_place) => keep(call, headers, &mut body, timeouts).await,
         Err(full) => Err(full),
     };
     if outcome.is_err() {
         // A client that still sends would not read the answer.
-        body::discard(headers, &mut body, patience).await;
+        body::discard(headers, &mut body, timeouts).await;
     }
     outcome.map(|()| empty_answer(StatusCode::NO_CONTENT))
 }
@@ -52,7 +52,7 @@ async fn keep(
     call: &Call<'_>,
     headers: &HeaderMap,
     body: &mut Incoming,
-    patience: &Patience,
+    timeouts: &Timeouts,
 ) -> Result<(), ApiError> {
     let Call { service, caller, params, .. } = call;
     let upload = UploadLogs {
@@ -68,7 +68,7 @@ async fn keep(
         ApiError::framework(415, message)
     })?;
     let found = Arc::new(AtomicBool::new(false));
-    let mut form = Multipart::new(pieces(body, Arc::clone(&found), *patience), boundary);
+    let mut form = Multipart::new(pieces(body, Arc::clone(&found), *timeouts), boundary);
     let malformed = |error: multer::Error| {
         let cause = broken(error);
         let status = if cause.kind() == io::ErrorKind::TimedOut { 408 } else { 400 };
@@ -100,13 +100,13 @@ fn broken(error: multer::Error) -> io::Error {
 fn pieces(
     body: &mut Incoming,
     found: Arc<AtomicBool>,
-    patience: Patience,
+    timeouts: Timeouts,
 ) -> impl Stream<Item = io::Result<Bytes>> + Send {
     let begun = Instant::now();
     stream::try_unfold((body, found, 0), move |(body, found, mut seen): (_, _, usize)| async move {
         loop {
             let slow = || io::Error::new(io::ErrorKind::TimedOut, "the body did not arrive in time");
-            let frame = match timeout(patience.piece, body.frame()).await {
+            let frame = match timeout(timeouts.piece, body.frame()).await {
                 Ok(None) => return Ok(None),
                 Ok(Some(Ok(frame))) => frame,
                 Ok(Some(Err(_))) => return Err(io::Error::other("the body ended before its time")),
@@ -116,8 +116,8 @@ fn pieces(
             // Who sends a byte now and then would keep its place for ever.
             let passed = begun.elapsed();
             let millis = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX);
-            let wanted = patience.rate.saturating_mul(millis) / 1000;
-            if passed > patience.piece && (seen as u64) < wanted {
+            let wanted = timeouts.rate.saturating_mul(millis) / 1000;
+            if passed > timeouts.piece && (seen as u64) < wanted {
                 return Err(slow());
             }
             if !found.load(Ordering::Relaxed) && seen > LONGEST_HEAD {

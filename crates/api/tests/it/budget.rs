@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assisted_api::Patience;
+use assisted_api::Timeouts;
 use assisted_config::{Settings, Size};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
@@ -146,8 +146,8 @@ async fn an_infra_env_has_so_many_hosts() {
 #[tokio::test]
 async fn who_asks_and_does_not_read_is_cut_off() {
     const ASKED: usize = 400;
-    let patience = Patience { write: Duration::from_millis(100), ..Patience::default() };
-    let server = Server::start_with(Settings::default(), patience, None).await;
+    let timeouts = Timeouts { write: Duration::from_millis(100), ..Timeouts::default() };
+    let server = Server::start_with(Settings::default(), timeouts, None).await;
     let url = format!("{}/v2/openapi", server.url);
     let length = server.client.get(url).send().await.unwrap().bytes().await.unwrap().len();
     let mut stream = TcpStream::connect(server.address).await.unwrap();
@@ -163,8 +163,8 @@ async fn who_asks_and_does_not_read_is_cut_off() {
 
 #[tokio::test]
 async fn logs_that_trickle_are_cut_off() {
-    let patience = Patience { piece: Duration::from_secs(1), rate: 1 << 30, ..Patience::default() };
-    let server = Server::start_with(Settings::default(), patience, None).await;
+    let timeouts = Timeouts { piece: Duration::from_secs(1), rate: 1 << 30, ..Timeouts::default() };
+    let server = Server::start_with(Settings::default(), timeouts, None).await;
     let (cluster, _) = register(&server).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let head = format!(

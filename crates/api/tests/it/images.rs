@@ -327,7 +327,7 @@ async fn beside_tls_plain_http_gives_out_scripts_alone() {
     let id = infra_env(&server, json!({})).await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let plain = format!("http://{}", listener.local_addr().unwrap());
-    let api = Api::new(server.service.clone(), &settings).unwrap().only_scripts();
+    let api = Api::new(server.service.clone(), &settings).unwrap().ipxe_only();
     tokio::spawn(serve(listener, None, api, std::future::pending()));
     let status = async |method: Method, path: &str| {
         let asked = server.client.request(method, format!("{plain}{path}"));

@@ -1,6 +1,6 @@
 //! Certificates in other forms than most programs write.
 
-use assisted_api::Patience;
+use assisted_api::Timeouts;
 use assisted_client::Client;
 use assisted_config::Settings;
 use base64::Engine;
@@ -32,7 +32,7 @@ async fn a_listener_and_its_client_read_what_openssl_reads() {
     };
     let (certificate, key) = (write("certificate", &flat(CERTIFICATE)), write("key", &flat(KEY)));
     let tls = assisted_api::server::tls(&certificate, &key, "").unwrap();
-    let server = Server::start_with(Settings::default(), Patience::default(), Some(tls)).await;
+    let server = Server::start_with(Settings::default(), Timeouts::default(), Some(tls)).await;
     let url = format!("https://localhost:{}", server.address.port());
     let client = Client::builder(&url).proxy_from_env(false).ca_file(&certificate).build().unwrap();
     assert!(client.list_clusters(&Default::default()).await.unwrap().is_empty());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assisted_api::server::serve;
-use assisted_api::{Api, Patience};
+use assisted_api::{Api, Timeouts};
 use assisted_blob::Blob;
 use assisted_config::Settings;
 use assisted_service::generator::Simulation;
@@ -33,20 +33,20 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn start(settings: Settings) -> Self {
-        Box::pin(Self::start_with(settings, Patience::default(), None)).await
+        Box::pin(Self::start_with(settings, Timeouts::default(), None)).await
     }
 
     /// With other time limits, or over TLS.
     pub(crate) async fn start_with(
         settings: Settings,
-        patience: Patience,
+        timeouts: Timeouts,
         tls: Option<Arc<ServerConfig>>,
     ) -> Self {
         // Settings are large.
-        Box::pin(Self::launch(settings, patience, tls)).await
+        Box::pin(Self::launch(settings, timeouts, tls)).await
     }
 
-    async fn launch(settings: Settings, patience: Patience, tls: Option<Arc<ServerConfig>>) -> Self {
+    async fn launch(settings: Settings, timeouts: Timeouts, tls: Option<Arc<ServerConfig>>) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let dir = tempfile::tempdir().unwrap();
         let database = format!("sqlite:{}", dir.path().join("test.db").display());
@@ -54,7 +54,7 @@ impl Server {
         let blob = Blob::open(dir.path().join("files")).await.unwrap();
         let (service, background) =
             Service::builder(settings.clone(), store, blob, Arc::new(Simulation)).unwrap().start();
-        let api = Api::with_patience(service.clone(), &settings, patience).unwrap();
+        let api = Api::with_timeouts(service.clone(), &settings, timeouts).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assisted_api::Patience;
+use assisted_api::Timeouts;
 use assisted_client::Client;
 use assisted_config::Settings;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -29,8 +29,8 @@ async fn answered(server: &Server, sent: &str) -> String {
 
 #[tokio::test]
 async fn slow_clients_are_cut_off() {
-    let patience = Patience { head: SHORT, body: SHORT, piece: SHORT, rest: SHORT, ..Patience::default() };
-    let server = Server::start_with(Settings::default(), patience, None).await;
+    let timeouts = Timeouts { head: SHORT, body: SHORT, piece: SHORT, rest: SHORT, ..Timeouts::default() };
+    let server = Server::start_with(Settings::default(), timeouts, None).await;
     let (cluster, _) = register(&server).await;
     let head = |path: &str, kind: &str| {
         format!(
@@ -59,14 +59,14 @@ async fn a_handshake_has_a_time_limit_too() {
     let (certificate, key) = (data.join("certificate.pem"), data.join("key.pem"));
     let _ = rustls::crypto::ring::default_provider().install_default();
     let tls = assisted_api::server::tls(&certificate, &key, "VersionTLS13").unwrap();
-    let patience = Patience { handshake: SHORT, ..Patience::default() };
-    let server = Server::start_with(Settings::default(), patience, Some(tls)).await;
+    let timeouts = Timeouts { handshake: SHORT, ..Timeouts::default() };
+    let server = Server::start_with(Settings::default(), timeouts, Some(tls)).await;
     assert_eq!(answered(&server, "").await, "");
     // Who speaks TLS is served.
-    let patience = Patience::default();
+    let timeouts = Timeouts::default();
     let tls = assisted_api::server::tls(&certificate, &key, "").unwrap();
     server.stop().await;
-    let server = Server::start_with(Settings::default(), patience, Some(tls)).await;
+    let server = Server::start_with(Settings::default(), timeouts, Some(tls)).await;
     let url = format!("https://localhost:{}", server.address.port());
     let client = Client::builder(&url).proxy_from_env(false).ca_file(&certificate).build().unwrap();
     assert!(client.list_clusters(&Default::default()).await.unwrap().is_empty());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Time limits; who passes one is cut off, so that slow clients can't take up all connections.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct Timeouts {
     /// For the handshake of TLS.
     pub handshake: Duration,
     /// For the head of a request.
@@ -23,7 +23,7 @@ pub struct Patience {
     pub stop: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             handshake: Duration::from_secs(10),
