@@ -186,15 +186,8 @@ fn a_host_gets_what_its_object_says_when_it_is_there() {
     let existing =
         ["--cluster", &id("cluster"), "--infra-env", &id("infra-env"), "--hosts-only", "--until", "ready"];
     let (_hosts, _report) = follow(&mut service.simulation(&existing));
-    let begin = std::time::Instant::now();
-    let inventory: Value = loop {
-        let host = &service.json(&["host", "list"])[0];
-        if let Some(inventory) = host["inventory"].as_str().filter(|text| !text.is_empty()) {
-            break serde_json::from_str(inventory).unwrap();
-        }
-        assert!(begin.elapsed().as_secs() < 60, "no host has told of itself: {}", service.log());
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    };
+    let host = &service.hosts_with_inventory(3)[0];
+    let inventory: Value = serde_json::from_str(host["inventory"].as_str().unwrap()).unwrap();
     let mac = inventory["interfaces"][0]["mac_address"].as_str().unwrap().to_uppercase();
     let disk = inventory["disks"][0]["path"].as_str().unwrap();
     bare_metal_host(&mac, disk);

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use assisted_testkit::{Server, built};
 
@@ -101,6 +102,25 @@ impl Service {
         let create = ["infra-env", "create", &infra_env, "--cluster", &cluster];
         let infra_env = self.id(&[create.as_slice(), &secret].concat());
         (cluster, infra_env)
+    }
+
+    /// Waits until so many hosts have told what they are made of: the hosts.
+    pub fn hosts_with_inventory(&self, count: usize) -> Vec<serde_json::Value> {
+        let begin = Instant::now();
+        loop {
+            let hosts = self.json(&["host", "list"]).as_array().cloned().unwrap();
+            let told =
+                |host: &&serde_json::Value| host["inventory"].as_str().is_some_and(|text| !text.is_empty());
+            if hosts.iter().filter(told).count() >= count {
+                return hosts;
+            }
+            assert!(
+                begin.elapsed() < Duration::from_secs(120),
+                "not {count} hosts have inventories: {}",
+                self.log()
+            );
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     /// Ends the service; what it leaves is its folder.

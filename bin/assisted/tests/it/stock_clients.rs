@@ -87,7 +87,8 @@ fn aicli_installs_a_cluster() {
     let alone = ["--hosts-only", "--speed", "600"];
     let (hosts, _report) = simulated_hosts(&service, &id("cluster"), &id("infra-env"), &alone);
 
-    // Where the simulated hosts are.
+    // Where the simulated hosts are: the service looks for the network of the addresses among theirs.
+    service.hosts_with_inventory(3);
     aicli(&["update", "cluster", "-P", "api_vip=10.0.0.2", "-P", "ingress_vip=10.0.0.3", "aic"]);
     aicli(&["wait", "hosts", "-n", "3", "aic_infra-env"]);
     aicli(&["wait", "cluster", "-s", "ready", "aic"]);

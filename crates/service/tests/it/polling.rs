@@ -13,7 +13,7 @@ async fn a_host_polls_soon_while_something_is_expected(database: Database) {
     let infra_env = lab.infra_env(Some(cluster.id)).await;
     let host = lab.host(infra_env.id).await;
     let told = lab.poll(host).await.unwrap();
-    assert_eq!(told.next_instruction_seconds, 3, "its inventory is expected");
+    assert_eq!(told.next_instruction_seconds, 1, "its inventory is expected");
     let kinds = |steps: Option<Vec<assisted_wire::step::Step>>| -> Vec<StepType> {
         steps.unwrap().into_iter().filter_map(|step| step.step_type).collect()
     };
@@ -21,7 +21,7 @@ async fn a_host_polls_soon_while_something_is_expected(database: Database) {
     let again = lab.poll(host).await.unwrap();
     assert_eq!(
         (again.next_instruction_seconds, again.instructions.unwrap().len()),
-        (3, 0),
+        (1, 0),
         "handed out already"
     );
 
@@ -33,7 +33,7 @@ async fn a_host_polls_soon_while_something_is_expected(database: Database) {
     lab.tell_all(host, 1).await;
     lab.until_host(host, "judged", |host| host.status != HostStatus::Discovering).await;
     let next = lab.poll(host).await.unwrap();
-    assert_eq!(next.next_instruction_seconds, 3);
+    assert_eq!(next.next_instruction_seconds, 1);
     assert!(kinds(next.instructions).contains(&StepType::NtpSynchronizer));
 
     // Nothing has happened for a while: a minute between polls, and all steps with each.
