@@ -1,11 +1,13 @@
 //! `assisted`: the service, and the command line that talks to it.
 
+mod agent_client;
 mod cli;
 mod controller;
 mod image_service;
 mod serve;
 
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use assisted_base::error::chain;
@@ -27,6 +29,8 @@ enum Command {
     Serve(Box<serve::Serve>),
     ImageService(Box<image_service::ImageService>),
     Controller(controller::Controller),
+    #[command(name = agent_client::NAME)]
+    AgentClient(Box<agent_client::AgentClient>),
     #[command(flatten)]
     Client(cli::Command),
     /// Write the completion script for a shell
@@ -42,8 +46,23 @@ enum Command {
     Docs,
 }
 
+/// The command line; under another name the program is one of its commands.
+fn arguments() -> Vec<OsString> {
+    let mut arguments: Vec<_> = std::env::args_os().collect();
+    let name = arguments.first().and_then(|own| Path::new(own).file_name());
+    if name == Some(OsStr::new(agent_client::NAME)) {
+        arguments.insert(1, agent_client::NAME.into());
+    }
+    arguments
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build().map_err(|error| Failure::Refused(format!("can't start: {error}")))
+}
+
 fn main() -> ExitCode {
-    let program = Program::parse();
+    let program = Program::parse_from(arguments());
     match run(program) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report("assisted"),
@@ -59,13 +78,8 @@ fn run(program: Program) -> Result<(), Failure> {
         Command::Controller(controller) => {
             controller.run().map_err(|error| Failure::Refused(chain(error.as_ref())))
         }
-        Command::Client(command) => {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .map_err(|error| Failure::Refused(format!("can't start: {error}")))?;
-            runtime.block_on(command.run(&program.global))
-        }
+        Command::AgentClient(client) => runtime()?.block_on(client.run()),
+        Command::Client(command) => runtime()?.block_on(command.run(&program.global)),
         Command::Completion { shell } => reference::completion(Program::command(), shell),
         Command::Man { dir } => reference::man(Program::command(), &dir),
         Command::Docs => reference::markdown(Program::command(), "Command line"),

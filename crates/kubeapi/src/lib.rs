@@ -9,5 +9,6 @@ pub mod host;
 pub mod infra_env;
 pub mod objects;
 mod problem;
+mod text;
 
 pub use problem::{Class, Problem};

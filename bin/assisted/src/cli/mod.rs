@@ -21,6 +21,7 @@ mod watch;
 
 use assisted_console::{Failure, Global};
 use clap::Subcommand;
+pub use common::{host_name, inventory};
 
 /// What can be done to the service's objects.
 #[derive(Subcommand, Debug)]

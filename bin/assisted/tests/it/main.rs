@@ -1,6 +1,7 @@
 //! The programs as users run them: a service process, the command line, stock clients, the agent on this machine.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests too")]
 
+mod agent_client;
 mod apply;
 mod command_line;
 mod crash;

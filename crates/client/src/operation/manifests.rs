@@ -4,7 +4,6 @@ use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::{CreateManifestParams, ListManifests, Manifest, ManifestFolder};
 use assisted_wire::operation::OperationId;
 
-use crate::call::Download;
 use crate::{Client, Error};
 
 impl Client {
@@ -24,18 +23,22 @@ impl Client {
         self.call(OperationId::CreateClusterManifest).path("cluster_id", id).json(params).send().await
     }
 
-    /// The content of a manifest.
-    pub async fn download_manifest(
+    /// Whether a manifest that is there has this content.
+    pub async fn has_manifest(
         &self,
         id: ClusterId,
         folder: ManifestFolder,
         file_name: &str,
-    ) -> Result<Download, Error> {
-        self.call(OperationId::DownloadClusterManifest)
+        content: &[u8],
+    ) -> Result<bool, Error> {
+        let download = self
+            .call(OperationId::DownloadClusterManifest)
             .path("cluster_id", id)
             .query("folder", Some(folder))
             .query("file_name", Some(file_name))
             .download()
-            .await
+            .await?;
+        // One that is longer is another one.
+        Ok(download.bytes(content.len()).await.is_ok_and(|there| there == content))
     }
 }

@@ -7,15 +7,7 @@ use uuid::Uuid;
 
 use super::ClusterSpec;
 use crate::problem::Problem;
-
-/// Joined by commas, or nothing at all.
-pub(super) fn joined(list: &[String]) -> Option<String> {
-    (!list.is_empty()).then(|| list.join(","))
-}
-
-fn given(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| text.to_owned())
-}
+use crate::text::{given, joined};
 
 impl ClusterSpec<'_> {
     /// The request that registers the cluster (kube-api §6.1.6). `version` and `architecture` are those of the release image.

@@ -2,8 +2,10 @@
 
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_crd::labels::annotation;
+use assisted_wire::cluster::Cluster;
 
 use crate::problem::Problem;
+use crate::text::same_json;
 
 /// What the annotations set, in the form in which a cluster keeps it; empty where an annotation is missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +16,13 @@ pub struct Overrides {
     pub ignored_host_validations: String,
     /// Ids of validations of the cluster that don't hold up the installation, a JSON list.
     pub ignored_cluster_validations: String,
+}
+
+impl Overrides {
+    /// Whether the objects set other overrides of install-config than the cluster has.
+    pub fn changes_install_config(&self, cluster: &Cluster) -> bool {
+        !self.install_config.is_empty() && !same_json(&self.install_config, &cluster.install_config_overrides)
+    }
 }
 
 /// Reads the annotations.

@@ -6,8 +6,8 @@ use assisted_wire::network::{ApiVip, ClusterNetwork, IngressVip, MachineNetwork,
 use assisted_wire::secret::Secret;
 
 use super::ClusterSpec;
-use super::create::joined;
 use crate::problem::Problem;
+use crate::text::joined;
 
 /// What differs between a cluster and its objects.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -8,7 +8,7 @@ const NOT_FOUND: &str = "/dev/not-found-by-hints";
 
 /// The id of the disk that the hints mean: the one that is chosen already, if they mean it too; else a multipath device, else the
 /// first.
-pub(super) fn choose(hints: &RootDeviceHints, disks: &[Disk], current: &str) -> String {
+pub fn choose(hints: &RootDeviceHints, disks: &[Disk], current: &str) -> String {
     let mut meant =
         disks.iter().filter(|disk| disk.installation_eligibility.eligible && matches(hints, disk));
     let Some(first) = meant.clone().next() else { return NOT_FOUND.to_owned() };

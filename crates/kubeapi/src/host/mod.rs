@@ -11,9 +11,11 @@ use assisted_wire::host_params::{
     DiskConfigParams, DiskRole, HostRoleUpdateParams, HostUpdateParams, NodeLabelParams,
 };
 use assisted_wire::inventory::Inventory;
-use serde_json::Value;
+
+pub use disk::choose as choose_disk;
 
 use crate::problem::Problem;
+use crate::text::same_json;
 
 /// A BareMetalHost, read.
 #[derive(Clone, Debug)]
@@ -154,9 +156,4 @@ fn same_role(wanted: HostRoleUpdateParams, current: Option<HostRole>) -> bool {
 
 fn json_map(text: &str) -> BTreeMap<String, String> {
     serde_json::from_str(text).unwrap_or_default()
-}
-
-fn same_json(one: &str, other: &str) -> bool {
-    let read = |text: &str| serde_json::from_str::<Value>(text).ok();
-    one == other || read(one).is_some_and(|one| Some(one) == read(other))
 }

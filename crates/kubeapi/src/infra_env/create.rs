@@ -7,6 +7,7 @@ use assisted_wire::version::ImageCpuArchitecture;
 
 use super::InfraEnvSpec;
 use crate::problem::Problem;
+use crate::text::{given, joined};
 
 /// The cluster that the hosts of an infra-env are for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +24,6 @@ impl InfraEnvSpec<'_> {
     /// `Input` with the first field that is not one of its values.
     pub fn create(&self, cluster: Option<&Cluster>) -> Result<InfraEnvCreateParams, Problem> {
         let spec = &self.object.spec;
-        let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let version = given(&spec.os_image_version)
             .or_else(|| cluster.map(|cluster| cluster.openshift_version.clone()))
             .unwrap_or_default();
@@ -79,9 +79,4 @@ impl InfraEnvSpec<'_> {
         };
         KernelArguments(self.object.spec.kernel_arguments.iter().map(wire).collect())
     }
-}
-
-/// Joined by commas, or nothing at all.
-pub(super) fn joined(list: &[String]) -> Option<String> {
-    (!list.is_empty()).then(|| list.join(","))
 }

@@ -6,8 +6,8 @@ use assisted_wire::infra_env::{
 use serde_json::Value;
 
 use super::InfraEnvSpec;
-use super::create::joined;
 use crate::problem::Problem;
+use crate::text::{given, joined};
 
 /// What differs between an infra-env and its object.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,10 +96,6 @@ impl InfraEnvSpec<'_> {
         }
         Ok(update)
     }
-}
-
-fn given(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| text.to_owned())
 }
 
 fn same_proxy(wanted: &Proxy, current: Option<&Proxy>) -> bool {

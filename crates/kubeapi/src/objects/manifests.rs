@@ -90,6 +90,11 @@ impl Manifests {
         self.infra_envs.values()
     }
 
+    /// The NMStateConfigs of all namespaces.
+    pub fn all_nmstate_configs(&self) -> impl Iterator<Item = &NMStateConfig> {
+        self.nmstate_configs.values()
+    }
+
     /// The BareMetalHosts, by namespace and name.
     pub fn bare_metal_hosts(&self) -> impl Iterator<Item = &BareMetalHost> {
         self.bare_metal_hosts.values()

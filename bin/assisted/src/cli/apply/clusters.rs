@@ -115,9 +115,7 @@ impl PlannedCluster<'_> {
     ) -> Result<Vec<String>, Failure> {
         let mut changed = Vec::new();
         let overrides = &self.overrides;
-        if !overrides.install_config.is_empty()
-            && overrides.install_config != cluster.install_config_overrides
-        {
+        if overrides.changes_install_config(cluster) {
             if !dry_run {
                 client.update_cluster_install_config(cluster.id, &overrides.install_config).await?;
             }
@@ -143,7 +141,11 @@ impl PlannedCluster<'_> {
             let is_there = there
                 .iter()
                 .any(|there| there.folder == Some(FOLDER) && there.file_name == manifest.file_name);
-            if is_there && self.same(client, cluster, &manifest.file_name, &manifest.content).await? {
+            if is_there
+                && client
+                    .has_manifest(cluster.id, FOLDER, &manifest.file_name, manifest.content.as_bytes())
+                    .await?
+            {
                 continue;
             }
             if !dry_run {
@@ -157,18 +159,5 @@ impl PlannedCluster<'_> {
             changed.push(format!("manifest {}", manifest.file_name));
         }
         Ok(changed)
-    }
-
-    /// Whether a manifest of the cluster has this content.
-    async fn same(
-        &self,
-        client: &Client,
-        cluster: &Cluster,
-        file_name: &str,
-        content: &str,
-    ) -> Result<bool, Failure> {
-        let download = client.download_manifest(cluster.id, FOLDER, file_name).await?;
-        let there = download.bytes(content.len() + 1).await;
-        Ok(there.is_ok_and(|there| there == content.as_bytes()))
     }
 }
