@@ -68,7 +68,7 @@ fn told<'a>(console: &'a str, what: &str) -> &'a str {
 }
 
 #[test]
-fn a_full_image_on_a_stick_is_discovered_and_its_disk_boots_on_both_firmwares() {
+fn everything_of_a_full_image_on_a_stick_up_to_its_disk_on_both_firmwares() {
     let service = Service::start();
     let target = config(
         &[file("/etc/hostname", 0o644, "installed-0"), file("/usr/local/bin/tell", 0o755, TELL)],
