@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use assisted_client::Client;
 use assisted_console::{Failure, file};
 use assisted_crd::metal3::bare_metal_host::RootDeviceHints;
 use assisted_kubeapi::host::choose_disk;
-use assisted_wire::host::Host;
+use assisted_wire::host::{Host, HostRole};
 use assisted_wire::host_params::{DiskConfigParams, DiskRole, HostRoleUpdateParams, HostUpdateParams};
 use assisted_wire::inventory::Inventory;
 
@@ -122,7 +122,7 @@ fn update(
 ) -> HostUpdateParams {
     let mut params = HostUpdateParams::default();
     if let Some(config) = config {
-        let suggested = host.suggested_role.map(|role| role.as_str());
+        let suggested = host.suggested_role.map(HostRole::as_str);
         params.host_role = config.role.filter(|role| suggested != Some(role.as_str()));
         let disks = inventory.disks.as_deref().unwrap_or_default();
         let id = choose_disk(&config.hints, disks, &host.installation_disk_id);
@@ -177,7 +177,7 @@ fn read(files: &HostFiles) -> Result<Vec<Config>, Failure> {
     Ok(configs)
 }
 
-fn config(folder: &PathBuf) -> Result<Config, Failure> {
+fn config(folder: &Path) -> Result<Config, Failure> {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let macs = file(&folder.join("mac_addresses"))?;
     let macs = macs.lines().map(str::trim).filter(|mac| !mac.is_empty()).map(str::to_owned).collect();

@@ -1,5 +1,6 @@
 //! The cluster and the infra-env, from the manifests.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -187,7 +188,7 @@ fn check_labels(
     let wanted = selector.and_then(|selector| selector.match_labels.as_ref());
     for config in set.all_nmstate_configs() {
         let labels = config.metadata.labels.as_ref();
-        if labels.is_none_or(|labels| labels.is_empty()) || labels != wanted {
+        if labels.is_none_or(BTreeMap::is_empty) || labels != wanted {
             return Err(Failure::Usage(format!(
                 "NMStateConfig {}: its labels are not those of the InfraEnv's nmStateConfigLabelSelector",
                 config.metadata.name.as_deref().unwrap_or_default()
