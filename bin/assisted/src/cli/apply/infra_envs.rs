@@ -40,7 +40,7 @@ impl PlannedInfraEnv<'_> {
             }
             None => {
                 if self.spec.networks() > 0 {
-                    details.push(format!("{} static networks", self.spec.networks()));
+                    details.push(format!("static networks: {}", self.spec.networks()));
                 }
                 let id = if dry_run {
                     None
