@@ -20,6 +20,7 @@ mod labels;
 mod logs;
 mod metal;
 mod node;
+mod oc;
 mod ready;
 mod run;
 mod service;

@@ -31,20 +31,9 @@ pub(crate) async fn poll_until<T>(
     stop: &CancellationToken,
     interval: Duration,
     timeout: Option<Duration>,
-    mut condition: impl AsyncFnMut() -> Option<T>,
+    condition: impl AsyncFnMut() -> Option<T>,
 ) -> Result<T, PollError> {
-    let deadline = timeout.map(|timeout| Instant::now() + timeout);
-    loop {
-        if let Some(found) = condition().await {
-            return Ok(found);
-        }
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(PollError::TimedOut);
-        }
-        if pause(stop, interval).await {
-            return Err(PollError::Cancelled);
-        }
-    }
+    until(timeout, condition, async || pause(stop, interval).await).await
 }
 
 /// Polls as [`poll_until`] does, at each tick.
@@ -52,7 +41,16 @@ pub(crate) async fn tick_until<T>(
     stop: &CancellationToken,
     ticker: &mut Ticker,
     timeout: Option<Duration>,
+    condition: impl AsyncFnMut() -> Option<T>,
+) -> Result<T, PollError> {
+    until(timeout, condition, async || !ticker.next(stop).await).await
+}
+
+/// Polls until the condition gives a value; `rest` waits in between, and gives true when it was cancelled.
+async fn until<T>(
+    timeout: Option<Duration>,
     mut condition: impl AsyncFnMut() -> Option<T>,
+    mut rest: impl AsyncFnMut() -> bool,
 ) -> Result<T, PollError> {
     let deadline = timeout.map(|timeout| Instant::now() + timeout);
     loop {
@@ -62,7 +60,7 @@ pub(crate) async fn tick_until<T>(
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(PollError::TimedOut);
         }
-        if !ticker.next(stop).await {
+        if rest().await {
             return Err(PollError::Cancelled);
         }
     }

@@ -6,12 +6,11 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assisted_base::process::{Cmd, CmdError};
 use tracing::info;
 
 use super::archive;
+use crate::oc::{self, OcError};
 use crate::run::Context;
-use crate::service::FileError;
 
 const ARCHIVE: &str = "must-gather.tar.gz";
 /// The image for what goes wrong in general, among those by operator.
@@ -22,12 +21,8 @@ const LIMIT: Duration = Duration::from_secs(30 * 60);
 /// Why the cluster's logs could not be gathered.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum GatherError {
-    #[error("no kubeconfig")]
-    Kubeconfig(#[from] FileError),
-    #[error("OpenShift's client can't be run")]
-    Run(#[from] CmdError),
-    #[error("OpenShift's client failed: {0}")]
-    Failed(String),
+    #[error(transparent)]
+    Client(#[from] OcError),
     #[error("{} can't be written", path.display())]
     Write { path: PathBuf, source: std::io::Error },
     #[error("the archive was not finished")]
@@ -49,22 +44,17 @@ pub(super) async fn gather(context: &Context) -> Result<PathBuf, GatherError> {
         DirBuilder::new().mode(0o700).recursive(true).create(dir)
     };
     fresh().map_err(|source| GatherError::Write { path: dir.clone(), source })?;
-    let kubeconfig = context.service.kubeconfig().await?;
     let degraded = &context.degraded;
     let images = images(&context.config.must_gather_image, degraded.is_installation(), &degraded.operators());
     info!(?images, "gathering the cluster's logs");
-    let gather = Cmd::new(&context.config.paths.oc)
-        .arg("--kubeconfig")
-        .arg(kubeconfig.path())
-        .args(["adm", "must-gather", "--dest-dir"])
-        .arg(&folder)
-        .args(images.iter().map(|image| format!("--image={image}")))
-        .timeout(LIMIT)
-        .cut_output();
-    let output = gather.run().await?;
-    if !output.success() {
-        return Err(GatherError::Failed(output.complaint()));
-    }
+    oc::run(context, |oc| {
+        oc.args(["adm", "must-gather", "--dest-dir"])
+            .arg(&folder)
+            .args(images.iter().map(|image| format!("--image={image}")))
+            .timeout(LIMIT)
+            .cut_output()
+    })
+    .await?;
     let target = made.clone();
     let packed = tokio::task::spawn_blocking(move || {
         // What is not whole must not be taken for it.

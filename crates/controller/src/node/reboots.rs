@@ -1,10 +1,9 @@
 //! How often nodes have been rebooted, told to the service as an event (installer-and-controller §B11).
 
-use std::path::Path;
 use std::time::Duration;
 
 use assisted_base::error::chain;
-use assisted_base::process::{Cmd, CmdError};
+use assisted_base::process::Cmd;
 use assisted_wire::event::{Event, EventCategory, EventSeverity};
 use assisted_wire::host::Host;
 use futures::StreamExt;
@@ -13,25 +12,14 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::oc::{self, OcError};
 use crate::run::Context;
-use crate::service::FileError;
 use crate::wait::poll_until;
 
 /// Attempts for one node.
 const ATTEMPTS: usize = 10;
 /// One of them.
 const LIMIT: Duration = Duration::from_secs(120);
-
-/// Why the reboots of a node can't be counted.
-#[derive(Debug, thiserror::Error)]
-enum CountError {
-    #[error("no kubeconfig")]
-    Kubeconfig(#[from] FileError),
-    #[error("OpenShift's client can't be run")]
-    Run(#[from] CmdError),
-    #[error("OpenShift's client failed: {0}")]
-    Failed(String),
-}
 
 /// Takes the nodes that have come.
 pub(crate) struct Reboots(Option<UnboundedSender<(String, Host)>>);
@@ -104,16 +92,13 @@ async fn tell(context: &Context, node: &str, host: &Host, stop: &CancellationTok
     }
 }
 
-async fn count(context: &Context, node: &str) -> Result<usize, CountError> {
-    let kubeconfig = context.service.kubeconfig().await?;
-    let output = command(context, kubeconfig.path(), node).run().await?;
-    if !output.success() {
-        return Err(CountError::Failed(output.complaint()));
-    }
+async fn count(context: &Context, node: &str) -> Result<usize, OcError> {
+    let debug = |oc: Cmd| {
+        oc.timeout(LIMIT)
+            .arg("debug")
+            .arg(format!("node/{node}"))
+            .args(["--", "chroot", "/host", "last", "reboot"])
+    };
+    let output = oc::run(context, debug).await?;
     Ok(output.text().lines().filter(|line| line.starts_with("reboot ")).count())
-}
-
-fn command(context: &Context, kubeconfig: &Path, node: &str) -> Cmd {
-    let oc = Cmd::new(&context.config.paths.oc).arg("--kubeconfig").arg(kubeconfig).timeout(LIMIT);
-    oc.arg("debug").arg(format!("node/{node}")).args(["--", "chroot", "/host", "last", "reboot"])
 }

@@ -1,19 +1,16 @@
 //! An installation whose operators never come, cancelled in the end.
 
 use std::os::unix::fs::PermissionsExt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use assisted_controller::Exit;
-use assisted_service::Clock;
 use assisted_wire::cluster::{ClusterStatus, FinalizingStage};
 use assisted_wire::operator::OperatorStatus;
-use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use tokio::task::LocalSet;
 
-use crate::installation::{Installation, unpacked};
+use crate::installation::{Installation, moved_clock, unpacked};
 use crate::world::until;
 
 /// Stands in for OpenShift's client: gathers one line.
@@ -28,11 +25,7 @@ async fn operators_that_never_come() {
 }
 
 async fn ends_badly() {
-    let passed = Arc::new(AtomicI64::new(0));
-    let clock = Clock::new({
-        let passed = passed.clone();
-        move || Timestamp::now() + SignedDuration::from_secs(passed.load(Ordering::SeqCst))
-    });
+    let (passed, clock) = moved_clock();
     let one = Installation::begin(json!([]), clock).await;
     let world = &one.world;
     let oc = one.dir.path().join("oc");

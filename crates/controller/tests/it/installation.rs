@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use assisted_client::{Client, EventFilter};
@@ -17,6 +18,7 @@ use assisted_wire::host::{Host, HostStage, HostStatus};
 use assisted_wire::id::ClusterId;
 use assisted_wire::inventory::Inventory;
 use assisted_wire::operation::OperationId;
+use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -25,6 +27,14 @@ use tokio::task::{JoinHandle, spawn_local};
 
 use crate::service::{Files, Server};
 use crate::world::{World, found, until};
+
+/// A clock that is ahead by so many seconds as a test lets pass.
+pub(crate) fn moved_clock() -> (Arc<AtomicI64>, Clock) {
+    let passed = Arc::new(AtomicI64::new(0));
+    let ahead = Arc::clone(&passed);
+    let now = move || Timestamp::now() + SignedDuration::from_secs(ahead.load(Ordering::SeqCst));
+    (passed, Clock::new(now))
+}
 
 /// Simulated seconds per second.
 const SPEED: f64 = 300.0;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::Ordering;
 
 use assisted_controller::Exit;
 use assisted_core::catalogue::operators::{ClusterView, OPERATORS, subscription};
@@ -14,11 +14,11 @@ use assisted_wire::host::HostStage;
 use assisted_wire::operator::OperatorStatus;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::task::{LocalSet, spawn_local};
 
-use crate::installation::{Installation, config, params};
+use crate::installation::{Installation, config, moved_clock, params};
 use crate::service::{Files, Server};
 use crate::world::{World, until};
 
@@ -157,11 +157,7 @@ async fn some_come_and_some_do_not() {
 }
 
 async fn some_come() {
-    let passed = Arc::new(AtomicI64::new(0));
-    let clock = Clock::new({
-        let passed = passed.clone();
-        move || Timestamp::now() + SignedDuration::from_secs(passed.load(Ordering::SeqCst))
-    });
+    let (passed, clock) = moved_clock();
     let names: Vec<_> = SIX.into_iter().chain([FAILS, NEVER_COMES, SETS_UP]).collect();
     let facts = facts(&names);
     let view = ClusterView::of(&facts).unwrap();
