@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::agent_install::nmstate_config::NMStateConfig;
 use assisted_wire::infra_env::{HostStaticNetworkConfig, MacInterfaceMap, MacInterfaceMapItem};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::core::{Selector, SelectorExt};
 
 use crate::objects::Objects;
 use crate::problem::Problem;
@@ -20,14 +20,20 @@ pub(super) fn networks(
     objects: &dyn Objects,
 ) -> Result<Vec<HostStaticNetworkConfig>, Problem> {
     let Some(selector) = &infra_env.spec.nmstate_config_label_selector else { return Ok(Vec::new()) };
-    let namespace = infra_env.metadata.namespace.as_deref().unwrap_or_default();
-    let mut networks = Vec::new();
-    for config in objects.nmstate_configs(namespace) {
-        if selects(selector, config.metadata.labels.as_ref())? {
-            networks.push(network(config)?);
-        }
+    let selector = Selector::try_from(selector.clone()).map_err(|error| {
+        Problem::input(format!(
+            "nmStateConfigLabelSelector: {error}; an operator is In, NotIn, Exists or DoesNotExist"
+        ))
+    })?;
+    if selector.selects_all() {
+        return Ok(Vec::new());
     }
-    Ok(networks)
+    let namespace = infra_env.metadata.namespace.as_deref().unwrap_or_default();
+    let unlabelled = BTreeMap::new();
+    let configs = objects.nmstate_configs(namespace).into_iter();
+    let picked =
+        configs.filter(|config| selector.matches(config.metadata.labels.as_ref().unwrap_or(&unlabelled)));
+    picked.map(network).collect()
 }
 
 /// The configuration travels as JSON, which is YAML too.
@@ -51,38 +57,4 @@ fn network(config: &NMStateConfig) -> Result<HostStaticNetworkConfig, Problem> {
         network_yaml: state.to_string(),
         mac_interface_map: Some(MacInterfaceMap(interfaces.collect())),
     })
-}
-
-/// Whether a selector picks an object with these labels.
-fn selects(selector: &LabelSelector, labels: Option<&BTreeMap<String, String>>) -> Result<bool, Problem> {
-    let value = |key: &str| labels.and_then(|labels| labels.get(key));
-    let equal = selector.match_labels.iter().flatten();
-    let expressions = selector.match_expressions.iter().flatten();
-    if equal.clone().next().is_none() && expressions.clone().next().is_none() {
-        return Ok(false);
-    }
-    for (key, wanted) in equal {
-        if value(key) != Some(wanted) {
-            return Ok(false);
-        }
-    }
-    for expression in expressions {
-        let listed = |value: &String| expression.values.iter().flatten().any(|listed| listed == value);
-        let value = value(&expression.key);
-        let picked = match expression.operator.as_str() {
-            "In" => value.is_some_and(listed),
-            "NotIn" => !value.is_some_and(listed),
-            "Exists" => value.is_some(),
-            "DoesNotExist" => value.is_none(),
-            other => {
-                return Err(Problem::input(format!(
-                    "nmStateConfigLabelSelector has the operator {other:?}; it is In, NotIn, Exists or DoesNotExist"
-                )));
-            }
-        };
-        if !picked {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
