@@ -54,16 +54,7 @@ fn operators_are_shown_with_what_they_would_mean() {
     let shown = service.json(&["operator", "show", "odf"]);
     assert_eq!(shown["description"]["dependencies"], serde_json::json!(["lso"]));
     assert!(shown.get("assessment").is_none());
-    let create = [
-        "cluster",
-        "create",
-        "demo",
-        "--base-domain",
-        "example.com",
-        "--pull-secret-file",
-        "pull-secret.json",
-    ];
-    service.id(&create);
+    service.cluster("demo");
     let of_cluster = text(&service.cli(&["operator", "show", "odf", "--cluster", "demo"]).stdout);
     assert!(of_cluster.contains("dedicated worker nodes"), "{of_cluster}");
     assert!(of_cluster.contains("The cluster has no hosts yet."), "{of_cluster}");

@@ -9,7 +9,7 @@ use assisted_wire::manifest::{CreateManifestParams, ManifestFolder};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::plan::PlannedCluster;
+use super::plan::{PlannedCluster, Request};
 use super::report::{Action, Applied};
 use crate::cli::common::Context;
 
@@ -25,16 +25,17 @@ const CHANGEABLE: [ClusterStatus; 4] = [
 ];
 
 impl PlannedCluster<'_> {
-    /// Creates or changes the cluster: the cluster, as it is then. In a dry run none that does not exist.
+    /// Creates or changes the cluster, which may be one of those that are there: the cluster, as it is then. In a dry run none that does not exist.
     pub async fn apply(
         &self,
         context: &Context,
+        there: &[Cluster],
         dry_run: bool,
         applied: &mut Vec<Applied>,
     ) -> Result<Option<Cluster>, Failure> {
         let client = &context.client;
         let wrong = |problem: Problem| Failure::Usage(format!("{}: {problem}", self.object));
-        let (mut cluster, mut action, mut details) = match self.existing(context).await? {
+        let (mut cluster, mut action, mut details) = match self.existing(context, there).await? {
             Some(cluster) => {
                 let update = self.spec.update(&cluster, None).map_err(wrong)?;
                 let details: Vec<_> = update.changed.iter().map(|field| (*field).to_owned()).collect();
@@ -61,15 +62,14 @@ impl PlannedCluster<'_> {
                 applied.push(Applied { object: self.object.clone(), action, id: None, details });
                 return Ok(None);
             }
-            None if self.spec.installed() => {
-                let params = self.spec.import(None).map_err(wrong)?;
-                (client.import_cluster(&params).await?, Action::Created, vec!["imported".to_owned()])
-            }
-            None => {
-                // The service knows the version of the release that is named.
-                let params = self.spec.create("", None).map_err(wrong)?;
-                (client.register_cluster(&params).await?, Action::Created, Vec::new())
-            }
+            None => match &self.request {
+                Request::Import(params) => {
+                    (client.import_cluster(params).await?, Action::Created, vec!["imported".to_owned()])
+                }
+                Request::Register(params) => {
+                    (client.register_cluster(params).await?, Action::Created, Vec::new())
+                }
+            },
         };
         if cluster.kind != ClusterKind::AddHostsCluster {
             let more = self.settings(client, &cluster, dry_run).await?;
@@ -89,10 +89,10 @@ impl PlannedCluster<'_> {
     }
 
     /// The cluster of this name and domain.
-    async fn existing(&self, context: &Context) -> Result<Option<Cluster>, Failure> {
+    async fn existing(&self, context: &Context, there: &[Cluster]) -> Result<Option<Cluster>, Failure> {
         let (name, domain) = self.spec.name();
-        let mut found = context.clusters().await?;
-        found.retain(|cluster| cluster.name == name && cluster.base_dns_domain == domain);
+        let is_it = |cluster: &&Cluster| cluster.name == name && cluster.base_dns_domain == domain;
+        let found: Vec<_> = there.iter().filter(is_it).collect();
         match found.as_slice() {
             [] => Ok(None),
             [one] => Ok(Some(context.client.get_cluster_alone(one.id).await?)),

@@ -12,10 +12,11 @@ use super::report::{Action, Applied};
 use crate::cli::common::Context;
 
 impl PlannedInfraEnv<'_> {
-    /// Creates or changes the infra-env: its id, if it is there. `cluster` is the one that it is for, which a dry run may not have made.
+    /// Creates or changes the infra-env, which may be one of those that are there: its id, if it is there. `cluster` is the one that it is for, which a dry run may not have made.
     pub async fn apply(
         &self,
         context: &Context,
+        there: &[InfraEnv],
         cluster: Option<&Option<Cluster>>,
         dry_run: bool,
         applied: &mut Vec<Applied>,
@@ -23,13 +24,13 @@ impl PlannedInfraEnv<'_> {
         let wrong = |problem: Problem| Failure::Usage(format!("{}: {problem}", self.object));
         let existing = match cluster {
             Some(None) => None,
-            Some(Some(cluster)) => self.existing(context, Some(cluster)).await?,
-            None => self.existing(context, None).await?,
+            Some(Some(cluster)) => self.existing(there, Some(cluster))?,
+            None => self.existing(there, None)?,
         };
         let mut details = Vec::new();
         let (action, id) = match existing {
             Some(infra_env) => {
-                let update = self.spec.update(&infra_env).map_err(wrong)?;
+                let update = self.spec.update(infra_env).map_err(wrong)?;
                 details.extend(update.changed.iter().map(|field| (*field).to_owned()));
                 if !dry_run {
                     // Also when nothing differs: the registry credentials can't be compared.
@@ -64,18 +65,18 @@ impl PlannedInfraEnv<'_> {
     }
 
     /// The infra-env of this name; an infra-env can't go from one cluster to another.
-    async fn existing(
+    fn existing<'b>(
         &self,
-        context: &Context,
+        there: &'b [InfraEnv],
         cluster: Option<&Cluster>,
-    ) -> Result<Option<InfraEnv>, Failure> {
+    ) -> Result<Option<&'b InfraEnv>, Failure> {
         let name = self.spec.name();
-        let mut found = context.infra_envs().await?;
-        found.retain(|infra_env| {
+        let is_it = |infra_env: &&InfraEnv| {
             infra_env.name == name && infra_env.cluster_id == cluster.map(|cluster| cluster.id)
-        });
-        match found.len() {
-            0 | 1 => Ok(found.pop()),
+        };
+        let mut found = there.iter().filter(is_it);
+        match found.clone().count() {
+            0 | 1 => Ok(found.next()),
             several => Err(Failure::Refused(format!(
                 "{}: {several} infra-envs of that cluster are called {name}, and which one is meant can't be told; \
                  delete those that are not, with `assisted infra-env delete ID`",

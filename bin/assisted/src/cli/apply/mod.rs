@@ -48,15 +48,18 @@ impl Apply {
     pub async fn run(self, context: &Context) -> Result<(), Failure> {
         let manifests = read::manifests(&self.filename)?;
         let plan = Plan::new(&manifests)?;
+        let (there, infra_envs_there) = (context.clusters().await?, context.infra_envs().await?);
         let mut applied = Vec::new();
         let mut clusters = Vec::new();
         for cluster in &plan.clusters {
-            clusters.push(cluster.apply(context, self.dry_run, &mut applied).await?);
+            clusters.push(cluster.apply(context, &there, self.dry_run, &mut applied).await?);
         }
         let mut infra_envs = Vec::new();
         for infra_env in &plan.infra_envs {
             let cluster = infra_env.cluster.map(|place| &clusters[place]);
-            infra_envs.push(infra_env.apply(context, cluster, self.dry_run, &mut applied).await?);
+            let made =
+                infra_env.apply(context, &infra_envs_there, cluster, self.dry_run, &mut applied).await?;
+            infra_envs.push(made);
         }
         let hosts = hosts::Hosts::new(&plan.hosts, &infra_envs);
         applied.extend(hosts.apply(context, self.dry_run).await?);

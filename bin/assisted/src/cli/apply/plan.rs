@@ -12,6 +12,8 @@ use assisted_kubeapi::host::HostSpec;
 use assisted_kubeapi::infra_env::InfraEnvSpec;
 use assisted_kubeapi::objects::Manifests;
 
+use assisted_wire::cluster_params::{ClusterCreateParams, ImportClusterParams};
+
 use super::report::named;
 
 /// A cluster to be.
@@ -19,8 +21,16 @@ pub struct PlannedCluster<'a> {
     /// For people.
     pub object: String,
     pub spec: ClusterSpec<'a>,
+    /// What makes it, if it is not there.
+    pub request: Request,
     pub manifests: Vec<CustomManifest>,
     pub overrides: Overrides,
+}
+
+/// What makes a cluster.
+pub enum Request {
+    Register(Box<ClusterCreateParams>),
+    Import(ImportClusterParams),
 }
 
 /// An infra-env to be.
@@ -73,14 +83,15 @@ impl<'a> Plan<'a> {
             }
             let problem = |problem: Problem| wrong(problem.to_string());
             let spec = ClusterSpec::resolve(deployment, install, manifests).map_err(problem)?;
-            // Whether all of it can be said in a request, before the first one is sent.
-            if spec.installed() {
-                spec.import(None).map_err(problem)?;
+            let request = if spec.installed() {
+                Request::Import(spec.import(None).map_err(problem)?)
             } else {
-                spec.create("", None).map_err(problem)?;
-            }
+                // The service knows the version of the release that is named.
+                Request::Register(Box::new(spec.create("", None).map_err(problem)?))
+            };
             clusters.push(PlannedCluster {
                 spec,
+                request,
                 manifests: custom_manifests(install, manifests).map_err(problem)?,
                 overrides: overrides(install).map_err(problem)?,
                 object: object.clone(),
@@ -135,6 +146,7 @@ fn infra_env<'a>(
     };
     let problem = |problem: Problem| wrong(problem.to_string());
     let spec = InfraEnvSpec::resolve(infra_env, manifests).map_err(problem)?;
+    // Whether all of it can be said in a request, before the first one is sent.
     spec.create(None).map_err(problem)?;
     Ok(PlannedInfraEnv { spec, cluster, object: object.clone() })
 }
