@@ -5,6 +5,7 @@
 //! differs; [`host::HostSpec`] reads what a BareMetalHost says of a host that registered. Nothing here talks to anybody: the same rules serve a folder of manifests (`assisted apply`) and an API server.
 
 pub mod cluster;
+mod difference;
 pub mod host;
 pub mod infra_env;
 pub mod objects;

@@ -14,6 +14,7 @@ use assisted_wire::inventory::Inventory;
 
 pub use disk::choose as choose_disk;
 
+use crate::difference::set;
 use crate::problem::Problem;
 use crate::text::same_json;
 
@@ -92,47 +93,38 @@ impl<'a> HostSpec<'a> {
 
     /// The request that makes the host what its object describes (kube-api §6.6.7). What the object does not set stays as it is.
     pub fn update(&self, host: &Host, inventory: &Inventory) -> Update {
-        let mut update = Update::default();
+        let Update { mut params, mut installer_args, mut ignition, mut changed } = Update::default();
         let value = |name: &str| annotated(self.object, name).map(str::to_owned);
-        if let Some(role) = self.role.filter(|role| !same_role(*role, host.role)) {
-            update.params.host_role = Some(role);
-            update.changed.push("role");
-        }
-        if let Some(name) = value("hostname").filter(|name| *name != host.requested_hostname) {
-            update.params.host_name = Some(name);
-            update.changed.push("hostname");
-        }
-        if let Some(pool) = value("machine-config-pool").filter(|pool| *pool != host.machine_config_pool_name)
-        {
-            update.params.machine_config_pool_name = Some(pool);
-            update.changed.push("machine_config_pool_name");
-        }
-        let labels = self.node_labels();
-        if !labels.is_empty() && labels != json_map(&host.node_labels) {
-            let label = |(key, value)| NodeLabelParams { key, value };
-            update.params.node_labels = Some(labels.into_iter().map(label).collect());
-            update.changed.push("node_labels");
-        }
-        if let Some(hints) = &self.object.spec.root_device_hints {
+        set(&mut changed, "role", &mut params.host_role, self.role, |role| same_role(*role, host.role));
+        set(&mut changed, "hostname", &mut params.host_name, value("hostname"), |name| {
+            *name == host.requested_hostname
+        });
+        let pool = value("machine-config-pool");
+        set(&mut changed, "machine_config_pool_name", &mut params.machine_config_pool_name, pool, |pool| {
+            *pool == host.machine_config_pool_name
+        });
+        let wanted = self.node_labels();
+        let same = wanted.is_empty() || wanted == json_map(&host.node_labels);
+        let label = |(key, value)| NodeLabelParams { key, value };
+        let labels: Vec<_> = wanted.into_iter().map(label).collect();
+        set(&mut changed, "node_labels", &mut params.node_labels, Some(labels), |_| same);
+        let disk = self.object.spec.root_device_hints.as_ref().map(|hints| {
             let disks = inventory.disks.as_deref().unwrap_or_default();
             let id = disk::choose(hints, disks, &host.installation_disk_id);
-            if id != host.installation_disk_id {
-                let disk = DiskConfigParams { id, role: Some(DiskRole::Install) };
-                update.params.disks_selected_config = Some(vec![disk]);
-                update.changed.push("installation_disk_id");
-            }
-        }
-        let current = serde_json::from_str::<Vec<String>>(&host.installer_args).unwrap_or_default();
-        if let Some(wanted) = self.installer_args.as_ref().filter(|wanted| **wanted != current) {
-            update.installer_args = Some(wanted.clone());
-            update.changed.push("installer_args");
-        }
+            vec![DiskConfigParams { id, role: Some(DiskRole::Install) }]
+        });
+        set(&mut changed, "installation_disk_id", &mut params.disks_selected_config, disk, |disks| {
+            disks.iter().all(|disk| disk.id == host.installation_disk_id)
+        });
+        let wanted = self.installer_args.clone();
+        set(&mut changed, "installer_args", &mut installer_args, wanted, |wanted| {
+            *wanted == serde_json::from_str::<Vec<String>>(&host.installer_args).unwrap_or_default()
+        });
         let wanted = value("ignition-config-overrides");
-        if let Some(wanted) = wanted.filter(|wanted| !same_json(wanted, &host.ignition_config_overrides)) {
-            update.ignition = Some(wanted);
-            update.changed.push("ignition_config_overrides");
-        }
-        update
+        set(&mut changed, "ignition_config_overrides", &mut ignition, wanted, |wanted| {
+            same_json(wanted, &host.ignition_config_overrides)
+        });
+        Update { params, installer_args, ignition, changed }
     }
 
     fn node_labels(&self) -> BTreeMap<String, String> {

@@ -6,6 +6,7 @@ use assisted_wire::infra_env::{
 use serde_json::Value;
 
 use super::InfraEnvSpec;
+use crate::difference::set;
 use crate::problem::Problem;
 use crate::text::{given, joined};
 
@@ -26,75 +27,66 @@ impl InfraEnvSpec<'_> {
     /// `Input` with the first field that is not one of its values.
     pub fn update(&self, infra_env: &InfraEnv) -> Result<Update, Problem> {
         let spec = &self.object.spec;
-        let mut update = Update::default();
-        update.params.pull_secret = self.pull_secret.clone();
-        let mut texts = [
+        let Update { mut params, mut changed } = Update::default();
+        params.pull_secret = self.pull_secret.clone();
+        let texts = [
             (
                 "additional_ntp_sources",
+                &mut params.additional_ntp_sources,
                 joined(&spec.additional_ntp_sources),
                 infra_env.additional_ntp_sources.as_str(),
-                &mut update.params.additional_ntp_sources,
             ),
-            (
-                "ntp_sources",
-                joined(&spec.ntp_sources),
-                infra_env.ntp_sources.as_str(),
-                &mut update.params.ntp_sources,
-            ),
+            ("ntp_sources", &mut params.ntp_sources, joined(&spec.ntp_sources), &infra_env.ntp_sources),
             (
                 "ssh_authorized_key",
+                &mut params.ssh_authorized_key,
                 given(spec.ssh_authorized_key.trim()),
                 infra_env.ssh_authorized_key.trim(),
-                &mut update.params.ssh_authorized_key,
             ),
             (
                 "additional_trust_bundle",
+                &mut params.additional_trust_bundle,
                 given(spec.additional_trust_bundle.trim()),
                 infra_env.additional_trust_bundle.trim(),
-                &mut update.params.additional_trust_bundle,
             ),
             (
                 "openshift_version",
+                &mut params.openshift_version,
                 given(&spec.os_image_version),
-                infra_env.openshift_version.as_str(),
-                &mut update.params.openshift_version,
+                &infra_env.openshift_version,
             ),
         ];
-        for (name, wanted, current, field) in &mut texts {
-            if let Some(wanted) = wanted.take().filter(|wanted| wanted != current) {
-                **field = Some(wanted);
-                update.changed.push(name);
-            }
+        for (name, field, wanted, current) in texts {
+            set(&mut changed, name, field, wanted, |wanted| wanted == current);
         }
-        if !spec.ignition_config_override.is_empty()
-            && spec.ignition_config_override != infra_env.ignition_config_override
-        {
-            update.params.ignition_config_override.clone_from(&spec.ignition_config_override);
-            update.changed.push("ignition_config_override");
-        }
-        if let Some(wanted) = self.proxy().filter(|wanted| !same_proxy(wanted, infra_env.proxy.as_ref())) {
-            update.params.proxy = Some(wanted);
-            update.changed.push("proxy");
-        }
-        if let Some(wanted) = self.image_type()?.filter(|wanted| *wanted != infra_env.r#type) {
-            update.params.image_type = Some(wanted);
-            update.changed.push("image_type");
-        }
-        let wanted = self.kernel_arguments();
-        if wanted != kernel_arguments(infra_env) {
-            update.params.kernel_arguments = Some(wanted);
-            update.changed.push("kernel_arguments");
-        }
-        if !same_networks(&self.networks, &networks(infra_env)) {
-            update.params.static_network_config = Some(self.networks.clone());
-            update.changed.push("static_network_config");
-        }
+        let wanted = given(&spec.ignition_config_override);
+        set(
+            &mut changed,
+            "ignition_config_override",
+            &mut params.ignition_config_override,
+            wanted,
+            |wanted| *wanted == infra_env.ignition_config_override,
+        );
+        set(&mut changed, "proxy", &mut params.proxy, self.proxy(), |wanted| {
+            same_proxy(wanted, infra_env.proxy.as_ref())
+        });
+        set(&mut changed, "image_type", &mut params.image_type, self.image_type()?, |wanted| {
+            *wanted == infra_env.r#type
+        });
+        let wanted = Some(self.kernel_arguments());
+        set(&mut changed, "kernel_arguments", &mut params.kernel_arguments, wanted, |wanted| {
+            *wanted == kernel_arguments(infra_env)
+        });
+        let wanted = Some(self.networks.clone());
+        set(&mut changed, "static_network_config", &mut params.static_network_config, wanted, |wanted| {
+            same_networks(wanted, &networks(infra_env))
+        });
         let wanted = spec.network_discovery_delay_seconds;
-        if wanted.is_some() && wanted != infra_env.network_discovery_delay_seconds {
-            update.params.network_discovery_delay_seconds = wanted;
-            update.changed.push("network_discovery_delay_seconds");
-        }
-        Ok(update)
+        let field = &mut params.network_discovery_delay_seconds;
+        set(&mut changed, "network_discovery_delay_seconds", field, wanted, |wanted| {
+            Some(*wanted) == infra_env.network_discovery_delay_seconds
+        });
+        Ok(Update { params, changed })
     }
 }
 
