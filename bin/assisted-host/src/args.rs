@@ -4,6 +4,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use assisted_base::boolean;
+
 /// Names under which this program is one of its parts, and the arguments that name the part.
 const PARTS: &[(&str, &[&str])] = &[
     ("agent", &["agent"]),
@@ -24,11 +26,7 @@ fn base_name(program: &OsStr) -> &OsStr {
 
 /// A truth value in any spelling that existing units may use (agent-protocol §1.2).
 pub(crate) fn truth(text: &str) -> Result<bool, UnknownTruth> {
-    match text {
-        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
-        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
-        _ => Err(UnknownTruth),
-    }
+    boolean::parse(text).ok_or(UnknownTruth)
 }
 
 /// Neither yes nor no.

@@ -1,10 +1,12 @@
 //! What all other crates need and none of them owns.
 
+pub mod boolean;
 pub mod error;
 pub mod failpoint;
 pub mod hex;
 #[cfg(feature = "http")]
 pub mod http;
+pub mod ip;
 pub mod pem;
 #[cfg(feature = "process")]
 pub mod process;

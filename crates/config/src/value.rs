@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use assisted_base::boolean;
 use assisted_wire::infra_env::ImageType;
 use assisted_wire::secret::Secret;
 use ipnet::{Ipv4Net, Ipv6Net};
@@ -71,11 +72,7 @@ impl Value for bool {
     const KIND: &'static str = "true or false";
 
     fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
-            "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
-            _ => Err(format!("{text:?} is neither true nor false")),
-        }
+        boolean::parse(text).ok_or_else(|| format!("{text:?} is neither true nor false"))
     }
 
     fn show(&self) -> String {

@@ -7,7 +7,7 @@ use assisted_wire::inventory::Inventory;
 use assisted_wire::network::{MachineNetwork, Subnet};
 use ipnet::IpNet;
 
-use super::address::{canonical, of_inventory, stack_of_net};
+use super::address::{canonical_network, of_inventory, stack_of_net};
 use super::host_networks::distinct_networks;
 use super::{family, route};
 use crate::model::cluster::IpStack;
@@ -59,7 +59,7 @@ pub fn automatic(facts: &Facts) -> Option<Vec<MachineNetwork>> {
     if !matches!(cluster.status, ClusterStatus::PendingForInput | ClusterStatus::Insufficient) {
         return None;
     }
-    let current: Vec<String> = family::machine_networks(cluster).map(canonical).collect();
+    let current: Vec<String> = family::machine_networks(cluster).map(canonical_network).collect();
     let wanted = if topology::is_vip_dhcp(cluster) {
         the_only_network(facts)
     } else if topology::is_single_node(cluster) {

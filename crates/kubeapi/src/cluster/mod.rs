@@ -7,6 +7,7 @@ mod overrides;
 mod pools;
 mod update;
 
+use assisted_base::boolean;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_crd::labels::{annotation, label};
@@ -111,7 +112,8 @@ impl<'a> ClusterSpec<'a> {
     pub fn held(&self) -> bool {
         let paused = self.deployment.metadata.annotations.as_ref();
         let paused = paused.and_then(|annotations| annotations.get(annotation::RECONCILE_PAUSE));
-        self.install.spec.hold_installation == Some(true) || paused.is_some_and(|value| truthy(value))
+        self.install.spec.hold_installation == Some(true)
+            || paused.is_some_and(|value| boolean::parse(value) == Some(true))
     }
 
     /// How many hosts the installation waits for: those of the control plane, arbiters and workers.
@@ -133,11 +135,6 @@ impl<'a> ClusterSpec<'a> {
         let labels = self.install.metadata.labels.as_ref()?;
         labels.get(label::CONSUMER).map(String::as_str)
     }
-}
-
-/// The words that stand for true in an annotation.
-fn truthy(value: &str) -> bool {
-    matches!(value, "1" | "t" | "T" | "true" | "TRUE" | "True")
 }
 
 fn ignition_endpoint(

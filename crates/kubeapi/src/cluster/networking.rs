@@ -1,14 +1,12 @@
 //! Networks, addresses and platform of a cluster.
 
-use std::net::IpAddr;
-
+use assisted_base::ip::{canonical_address, canonical_network};
 use assisted_crd::hive_extensions::agent_cluster_install as crd;
 use assisted_wire::network::{
     ApiVip, ClusterNetwork, IngressVip, Ip, LoadBalancer, LoadBalancerType, MachineNetwork, ServiceNetwork,
     Subnet,
 };
 use assisted_wire::platform::{CloudControllerManager, Platform, PlatformExternal, PlatformType};
-use ipnet::IpNet;
 
 use super::ClusterSpec;
 use crate::problem::Problem;
@@ -56,7 +54,7 @@ impl ClusterSpec<'_> {
         }))
     }
 
-    /// Addresses of the API, in their usual form. The list counts; the older single field stands for a list of one.
+    /// Addresses of the API, in canonical form. The list counts; the older single field stands for a list of one.
     ///
     /// # Errors
     /// `Input` when both are given and disagree.
@@ -113,16 +111,14 @@ impl ClusterSpec<'_> {
     }
 }
 
-/// A network in its usual form, without bits of a host; what is no network stays as it is, and the service refuses it.
+/// A network in canonical form; what is no network stays as it is, and the service refuses it.
 fn subnet(cidr: &str) -> Subnet {
-    let usual = cidr.trim().parse::<IpNet>().map(|network| network.trunc().to_string());
-    Subnet(usual.unwrap_or_else(|_| cidr.to_owned()))
+    Subnet(canonical_network(cidr.trim()))
 }
 
-/// An address in its usual form.
+/// An address in canonical form; what is none stays as it is.
 fn ip(text: &str) -> Ip {
-    let usual = text.trim().parse::<IpAddr>().map(|address| address.to_string());
-    Ip(usual.unwrap_or_else(|_| text.to_owned()))
+    Ip(canonical_address(text.trim()))
 }
 
 fn addresses(list: &[String], single: &str, field: &str) -> Result<Vec<Ip>, Problem> {

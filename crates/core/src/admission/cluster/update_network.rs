@@ -15,7 +15,7 @@ use crate::catalogue::release::architecture::normal;
 use crate::model::cluster::IpStack;
 use crate::model::facts::Facts;
 use crate::model::refusal::Refusal;
-use crate::network::address::canonical;
+use crate::network::address::canonical_network;
 use crate::network::free_addresses::FreeAddresses;
 use crate::network::machine::required_network_of_vip;
 
@@ -112,7 +112,7 @@ pub(super) fn apply(
         cidr::check_overlap((&*cluster).into(), user_managed).map_err(refuse)?;
     }
     let texts = |cluster: &Cluster| -> Vec<String> {
-        Lists::from(cluster).machine().into_iter().take(2).map(canonical).collect()
+        Lists::from(cluster).machine().into_iter().take(2).map(canonical_network).collect()
     };
     let by_dhcp = |cluster: &Cluster| cluster.vip_dhcp_allocation == Some(true);
     Ok(texts(cluster) != texts(stored) || by_dhcp(cluster) != by_dhcp(stored))
@@ -164,9 +164,9 @@ fn with_dhcp(cluster: &mut Cluster, params: &ClusterUpdateParams) -> Result<(), 
     if family(&first.cidr.0) == Some(IpStack::V6) {
         return Err(refuse(format!("VIP DHCP allocation is unsupported with IPv6 network {}", first.cidr.0)));
     }
-    let before = Lists::from(&*cluster).machine().first().map(|text| canonical(text));
+    let before = Lists::from(&*cluster).machine().first().map(|text| canonical_network(text));
     set_vips(cluster, params);
-    if before != Some(canonical(&first.cidr.0)) {
+    if before != Some(canonical_network(&first.cidr.0)) {
         clear_vips(cluster);
     }
     set_machine_networks(cluster, params);

@@ -1,13 +1,12 @@
 //! The five lists of a request or a cluster: what was given, as texts.
 
+use assisted_base::ip::{canonical_address, canonical_network};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::{ClusterCreateParams, ClusterUpdateParams};
 use assisted_wire::id::ClusterId;
 use assisted_wire::network::{
     ApiVip, ClusterNetwork, IngressVip, Ip, MachineNetwork, ServiceNetwork, Subnet,
 };
-
-use crate::network::address::canonical;
 
 /// Networks and VIPs; `None`: the list was not given.
 #[derive(Clone, Copy, Debug, Default)]
@@ -108,7 +107,7 @@ impl<'a> Lists<'a> {
 pub fn machine_rows(id: ClusterId, given: &[MachineNetwork]) -> Vec<MachineNetwork> {
     let row = |network: &MachineNetwork| MachineNetwork {
         cluster_id: Some(id),
-        cidr: Subnet(canonical(&network.cidr.0)),
+        cidr: Subnet(canonical_network(&network.cidr.0)),
     };
     given.iter().map(row).collect()
 }
@@ -117,7 +116,7 @@ pub fn machine_rows(id: ClusterId, given: &[MachineNetwork]) -> Vec<MachineNetwo
 pub fn service_rows(id: ClusterId, given: &[ServiceNetwork]) -> Vec<ServiceNetwork> {
     let row = |network: &ServiceNetwork| ServiceNetwork {
         cluster_id: Some(id),
-        cidr: Subnet(canonical(&network.cidr.0)),
+        cidr: Subnet(canonical_network(&network.cidr.0)),
     };
     given.iter().map(row).collect()
 }
@@ -126,7 +125,7 @@ pub fn service_rows(id: ClusterId, given: &[ServiceNetwork]) -> Vec<ServiceNetwo
 pub fn cluster_rows(id: ClusterId, given: &[ClusterNetwork]) -> Vec<ClusterNetwork> {
     let row = |network: &ClusterNetwork| ClusterNetwork {
         cluster_id: Some(id),
-        cidr: Subnet(canonical(&network.cidr.0)),
+        cidr: Subnet(canonical_network(&network.cidr.0)),
         host_prefix: network.host_prefix,
     };
     given.iter().map(row).collect()
@@ -135,7 +134,7 @@ pub fn cluster_rows(id: ClusterId, given: &[ClusterNetwork]) -> Vec<ClusterNetwo
 /// API VIPs as they are kept; what is known about an address stays known.
 pub fn api_rows(id: ClusterId, given: &[ApiVip], known: &[ApiVip]) -> Vec<ApiVip> {
     let row = |vip: &ApiVip| {
-        let ip = canonical_ip(&vip.ip);
+        let ip = Ip(canonical_address(&vip.ip.0));
         let verification = known.iter().find(|known| known.ip == ip).and_then(|known| known.verification);
         ApiVip { cluster_id: Some(id), verification: vip.verification.or(verification), ip }
     };
@@ -145,13 +144,9 @@ pub fn api_rows(id: ClusterId, given: &[ApiVip], known: &[ApiVip]) -> Vec<ApiVip
 /// Ingress VIPs as they are kept; what is known about an address stays known.
 pub fn ingress_rows(id: ClusterId, given: &[IngressVip], known: &[IngressVip]) -> Vec<IngressVip> {
     let row = |vip: &IngressVip| {
-        let ip = canonical_ip(&vip.ip);
+        let ip = Ip(canonical_address(&vip.ip.0));
         let verification = known.iter().find(|known| known.ip == ip).and_then(|known| known.verification);
         IngressVip { cluster_id: Some(id), verification: vip.verification.or(verification), ip }
     };
     given.iter().map(row).collect()
-}
-
-fn canonical_ip(ip: &Ip) -> Ip {
-    Ip(ip.0.parse::<std::net::IpAddr>().map_or_else(|_| ip.0.clone(), |address| address.to_string()))
 }

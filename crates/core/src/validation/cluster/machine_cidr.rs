@@ -71,7 +71,8 @@ pub(super) fn check_calculated(view: &View<'_>) -> Outcome {
     if !view.has_inventories() {
         return undiscovered();
     }
-    let networks: Vec<String> = family::machine_networks(view.cluster).map(address::canonical).collect();
+    let networks: Vec<String> =
+        family::machine_networks(view.cluster).map(address::canonical_network).collect();
     let mut errors = Vec::new();
     for (index, vip) in api.iter().enumerate() {
         let own = networks.get(index).map_or("", String::as_str);
