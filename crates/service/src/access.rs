@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assisted_config::{Auth, AuthType};
 use assisted_core::model::infra_env::InfraEnvRecord;
-use assisted_store::{HostFilter, People};
+use assisted_store::{HostFilter, UserStore};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::secret::Secret;
 use jiff::Timestamp;
@@ -26,7 +26,7 @@ pub struct Access {
 
 /// Whose a resource is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct ResourceOwner {
     pub user_name: String,
     pub org_id: String,
     /// The cluster that an infra-env is bound to; a cluster itself.
@@ -51,12 +51,12 @@ impl Access {
     /// # Errors
     ///
     /// The database failed.
-    pub async fn standing(&self, resource: TokenResource) -> Result<Option<Standing>, Error> {
+    pub async fn standing(&self, resource: TokenResource) -> Result<Option<ResourceOwner>, Error> {
         Ok(match resource {
             TokenResource::InfraEnv(id) => {
                 self.database.known_infra_env(id).await.map_err(final_error)?.map(|stored| {
                     let infra_env = &stored.record.infra_env;
-                    Standing {
+                    ResourceOwner {
                         user_name: infra_env.user_name.clone(),
                         org_id: infra_env.org_id.clone(),
                         cluster_id: infra_env.cluster_id,
@@ -66,7 +66,7 @@ impl Access {
             TokenResource::Cluster(id) => {
                 self.database.known_cluster(id).await.map_err(final_error)?.map(|stored| {
                     let cluster = &stored.record.cluster;
-                    Standing {
+                    ResourceOwner {
                         user_name: cluster.user_name.clone(),
                         org_id: cluster.org_id.clone(),
                         cluster_id: Some(id),
@@ -82,7 +82,7 @@ impl Access {
     }
 
     /// The people of the service and their tokens, which are no part of the domain.
-    pub fn people(&self) -> People {
+    pub fn people(&self) -> UserStore {
         self.database.people()
     }
 

@@ -12,7 +12,7 @@ use assisted_core::model::event::NewEvent;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal_with_events::RefusalWithEvents;
 use assisted_core::policy::Policy;
-use assisted_store::{Batch, Due, LeasedItem, Observer, People, QueuedAction, Reader, Store, WriteError};
+use assisted_store::{Batch, Due, LeasedItem, Observer, QueuedAction, Reader, Store, UserStore, WriteError};
 use assisted_wire::id::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
@@ -46,7 +46,7 @@ impl Database {
     }
 
     /// People and their tokens, of which nothing is cached.
-    pub(crate) fn people(&self) -> People {
+    pub(crate) fn people(&self) -> UserStore {
         self.store.people()
     }
 

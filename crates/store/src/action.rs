@@ -9,12 +9,11 @@ use assisted_wire::id::ClusterId;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::batch::Batch;
-use crate::due::nanoseconds;
 use crate::error::{Error, WriteError};
 use crate::statement::Statement;
 use crate::store::{Reader, Store};
 use crate::subject::Subject;
-use crate::value::{Row, Value};
+use crate::value::{Row, Value, nanoseconds};
 
 /// An action that is not done yet.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,10 +76,10 @@ impl Batch {
     }
 
     /// An action is done. A conflict when the lease ran out and another worker has it.
-    pub fn finish_action(&mut self, asked: &QueuedAction) -> &mut Self {
-        let subject = asked.subject();
+    pub fn finish_action(&mut self, queued_action: &QueuedAction) -> &mut Self {
+        let subject = queued_action.subject();
         // Touched, for the next action of the cluster is free now.
-        self.push(Statement::guarded(FINISH, asked.lease(), subject)).touch(subject)
+        self.push(Statement::guarded(FINISH, queued_action.lease(), subject)).touch(subject)
     }
 
     /// Gives a failed action back, to be tried again at `retry_at`. A conflict as above.
@@ -88,13 +87,13 @@ impl Batch {
     /// The error is for people: it must hold no secret.
     pub fn fail_action(
         &mut self,
-        asked: &QueuedAction,
+        queued_action: &QueuedAction,
         error: impl Into<String>,
         retry_at: Timestamp,
     ) -> &mut Self {
-        let mut params = asked.lease();
+        let mut params = queued_action.lease();
         params.extend([nanoseconds(retry_at), error.into().into()]);
-        self.push(Statement::guarded(FAIL, params, asked.subject()))
+        self.push(Statement::guarded(FAIL, params, queued_action.subject()))
     }
 
     /// Sets a failed action aside: it is done again at `retry_at`, or once it is released. Later actions of the same cluster
@@ -103,20 +102,20 @@ impl Batch {
     /// The error is for people: it must hold no secret.
     pub fn set_action_aside(
         &mut self,
-        asked: &QueuedAction,
+        queued_action: &QueuedAction,
         error: impl Into<String>,
         now: Timestamp,
         retry_at: Timestamp,
     ) -> &mut Self {
-        let mut params = asked.lease();
+        let mut params = queued_action.lease();
         params.extend([nanoseconds(retry_at), error.into().into(), nanoseconds(now)]);
-        self.push(Statement::guarded(SET_ASIDE, params, asked.subject()))
+        self.push(Statement::guarded(SET_ASIDE, params, queued_action.subject()))
     }
 
     /// Gives back an action that nothing failed of, to be done by another worker. A conflict as above.
-    pub fn give_action_back(&mut self, asked: &QueuedAction, now: Timestamp) -> &mut Self {
-        let subject = asked.subject();
-        let mut params = asked.lease();
+    pub fn give_action_back(&mut self, queued_action: &QueuedAction, now: Timestamp) -> &mut Self {
+        let subject = queued_action.subject();
+        let mut params = queued_action.lease();
         params.push(nanoseconds(now));
         self.push(Statement::guarded(GIVE_BACK, params, subject)).touch(subject)
     }
@@ -137,7 +136,7 @@ impl Store {
         let params =
             vec![nanoseconds(now), i64::from(limit).into(), nanoseconds(until), owner.to_owned().into()];
         let rows = self.write_one(Statement::new(TAKE, params)).await?;
-        Ok(rows.iter().map(asked).collect::<Result<_, _>>()?)
+        Ok(rows.iter().map(queued_action).collect::<Result<_, _>>()?)
     }
 
     /// Makes an action that was set aside due at once; false when there is none.
@@ -153,10 +152,14 @@ impl Store {
     }
 
     /// Keeps an action for longer. A conflict when the lease ran out and another worker has it.
-    pub async fn keep_action(&self, asked: &QueuedAction, until: Timestamp) -> Result<(), WriteError> {
-        let mut params = asked.lease();
+    pub async fn keep_action(
+        &self,
+        queued_action: &QueuedAction,
+        until: Timestamp,
+    ) -> Result<(), WriteError> {
+        let mut params = queued_action.lease();
         params.push(nanoseconds(until));
-        self.write_one(Statement::guarded(KEEP, params, asked.subject())).await.map(drop)
+        self.write_one(Statement::guarded(KEEP, params, queued_action.subject())).await.map(drop)
     }
 }
 
@@ -175,7 +178,7 @@ impl Reader {
     /// What is still to be done for a cluster, in order.
     pub async fn actions(&self, cluster_id: ClusterId) -> Result<Vec<QueuedAction>, Error> {
         let rows = self.read(Statement::new(OF_CLUSTER, vec![cluster_id.0.into()])).await?;
-        rows.iter().map(asked).collect()
+        rows.iter().map(queued_action).collect()
     }
 }
 
@@ -194,7 +197,7 @@ impl QueuedAction {
     }
 }
 
-fn asked(row: &Row) -> Result<QueuedAction, Error> {
+fn queued_action(row: &Row) -> Result<QueuedAction, Error> {
     Ok(QueuedAction {
         id: row.int(0)?,
         asked_at: row.time(1)?.unwrap_or_default(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::report::ReportHash;
+use crate::report_hash::ReportHash;
 use crate::statement::Statement;
 use crate::subject::Subject;
 
@@ -17,9 +17,9 @@ use crate::subject::Subject;
 pub struct Batch {
     pub(crate) statements: Vec<Statement>,
     pub(crate) subjects: Vec<Subject>,
-    /// TextCache of reports that it writes.
+    /// The texts of reports that the batch writes.
     pub(crate) texts: Vec<(ReportHash, Arc<str>)>,
-    /// Why the batch can't be written; told by the write, so that building needs no error handling.
+    /// Why the batch can't be written. The write returns it, so that building a batch needs no error handling.
     pub(crate) broken: Option<Error>,
 }
 
@@ -42,10 +42,10 @@ impl Batch {
         self.broken = self.broken.take().or(other.broken);
     }
 
-    /// What the batches do to which tables.
+    /// What the batches do to which tables, such as `update hosts`.
     pub(crate) fn describe(batches: &[Self]) -> Vec<String> {
         let statements = batches.iter().flat_map(|batch| &batch.statements);
-        let deeds = statements.filter_map(|statement| {
+        let effects = statements.filter_map(|statement| {
             let words: Vec<_> = statement.sql.split_whitespace().collect();
             words.windows(3).find_map(|three| match *three {
                 ["insert", "into", table] | ["delete", "from", table] => {
@@ -55,7 +55,7 @@ impl Batch {
                 _ => None,
             })
         });
-        deeds.collect::<BTreeSet<_>>().into_iter().collect()
+        effects.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     pub(crate) fn push(&mut self, statement: Statement) -> &mut Self {
@@ -63,7 +63,7 @@ impl Batch {
         self
     }
 
-    /// Notes that a subject changes, for those who remember it.
+    /// Records that a subject changes, for observers and caches.
     pub(crate) fn touch(&mut self, subject: Subject) -> &mut Self {
         if self.subjects.last() != Some(&subject) {
             self.subjects.push(subject);

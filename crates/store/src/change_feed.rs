@@ -6,7 +6,7 @@ use parking_lot::RwLock;
 use tokio::sync::{broadcast, watch};
 
 use crate::observer::Observer;
-use crate::subject::{Change, Marks, Subject};
+use crate::subject::{Change, Subject, UnkeyedMarks};
 
 /// News that a receiver may lag behind before it misses some.
 const BACKLOG: usize = 16_384;
@@ -62,7 +62,7 @@ impl ChangeFeed {
         if !committed {
             return;
         }
-        let mut marks = Marks::default();
+        let mut marks = UnkeyedMarks::default();
         for subject in subjects {
             marks.note(*subject);
             if subject.is_object() {
@@ -73,7 +73,7 @@ impl ChangeFeed {
     }
 
     /// Tells of another replica's commit.
-    pub(crate) fn elsewhere(&self, subjects: &[Subject], marks: Marks) {
+    pub(crate) fn elsewhere(&self, subjects: &[Subject], marks: UnkeyedMarks) {
         self.each_observer(|observer| observer.elsewhere(subjects));
         for subject in subjects.iter().filter(|subject| subject.is_object()) {
             self.publish(Change::Elsewhere(*subject));
@@ -85,7 +85,7 @@ impl ChangeFeed {
     pub(crate) fn everything(&self) {
         self.each_observer(|observer| observer.missed());
         self.publish(Change::Everything);
-        self.mark(Marks { due: true, actions: true, events: true });
+        self.mark(UnkeyedMarks { due: true, actions: true, events: true });
     }
 
     fn each_observer(&self, call: impl Fn(&dyn Observer)) {
@@ -101,7 +101,7 @@ impl ChangeFeed {
         let _ = self.changes.send(change);
     }
 
-    fn mark(&self, marks: Marks) {
+    fn mark(&self, marks: UnkeyedMarks) {
         for (marked, marks) in
             [(marks.due, &self.due), (marks.actions, &self.actions), (marks.events, &self.events)]
         {

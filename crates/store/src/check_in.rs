@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::batch::Batch;
 use crate::error::WriteError;
-use crate::host;
+use crate::host_key;
 use crate::statement::{Bulk, Column, Duplicates, Statement};
 use crate::store::Store;
 
@@ -23,7 +23,7 @@ static PUT_BULK: Bulk = Bulk {
 impl Batch {
     /// Sets when a host was last heard.
     pub fn check_in(&mut self, key: HostKey, at: Timestamp) -> &mut Self {
-        let mut params = host::key_params(key);
+        let mut params = host_key::params(key);
         params.push(at.into());
         self.push(Statement::new(PUT, params).bulk(&PUT_BULK))
     }

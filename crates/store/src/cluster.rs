@@ -7,11 +7,12 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::batch::Batch;
-use crate::due::{self, Due, Marks};
+use crate::due::{self, MarkCount};
+use crate::due_key::Due;
 use crate::error::Error;
-use crate::host::{self, HostFilter, HostRow};
+use crate::host::{self, HostRow};
+use crate::host_filter::{HostFilter, Reports};
 use crate::infra_env;
-use crate::report::Reports;
 use crate::row::{Deleted, Stored, Version};
 use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
 use crate::store::Reader;
@@ -60,7 +61,7 @@ pub struct ClusterRow {
     /// The infra-envs of the hosts, and those bound to the cluster.
     pub infra_envs: Vec<Stored<InfraEnvRecord>>,
     /// How often it had been marked due; `None`: it waits for nothing.
-    pub marks: Option<Marks>,
+    pub marks: Option<MarkCount>,
 }
 
 impl Batch {

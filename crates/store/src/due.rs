@@ -4,110 +4,21 @@
 //! it due, so neither can be lost without the other. A worker takes rows under a lease; when it dies, the lease runs out
 //! and the row is due again.
 
-use std::fmt;
-use std::str::FromStr;
-
-use assisted_core::model::host::HostKey;
-use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use crate::action;
 use crate::batch::Batch;
+use crate::due_key::Due;
 use crate::error::{Error, WriteError};
 use crate::statement::{Bulk, Column, Duplicates, Statement};
 use crate::store::{Reader, Store};
 use crate::subject::Subject;
-use crate::value::{Row, Value};
-
-/// What is to be looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Due {
-    /// A cluster with all its hosts.
-    Cluster(ClusterId),
-    /// A host without a cluster.
-    Host(HostKey),
-    /// What was kept long enough.
-    Sweep(Sweep),
-}
-
-/// What is swept out from time to time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Sweep {
-    /// Clusters that nobody touches.
-    InactiveClusters,
-    /// Clusters and hosts that were deregistered.
-    Deregistered,
-    /// Infra-envs that nobody touches, with their hosts.
-    UnusedInfraEnvs,
-}
-
-const CLUSTER: &str = "cluster";
-const HOST: &str = "host";
-const SWEEP: &str = "sweep";
-
-impl Sweep {
-    /// Each of them.
-    pub const ALL: [Self; 3] = [Self::InactiveClusters, Self::Deregistered, Self::UnusedInfraEnvs];
-
-    /// How it is called, in the table and by people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::InactiveClusters => "inactive-clusters",
-            Self::Deregistered => "deregistered",
-            Self::UnusedInfraEnvs => "unused-infra-envs",
-        }
-    }
-}
-
-impl FromStr for Sweep {
-    type Err = ();
-
-    fn from_str(name: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|sweep| sweep.name() == name).ok_or(())
-    }
-}
-
-impl fmt::Display for Due {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cluster(id) => write!(f, "cluster {id}"),
-            Self::Host(key) => write!(f, "host {}", key.host_id),
-            Self::Sweep(sweep) => write!(f, "sweep {}", sweep.name()),
-        }
-    }
-}
+use crate::value::{Row, Value, nanoseconds};
 
 impl Due {
-    fn what(self) -> &'static str {
-        match self {
-            Self::Cluster(_) => CLUSTER,
-            Self::Host(_) => HOST,
-            Self::Sweep(_) => SWEEP,
-        }
-    }
-
     fn params(self) -> Vec<Value> {
-        let key = match self {
-            Self::Cluster(id) => id.0.simple().to_string(),
-            Self::Host(key) => format!("{}{}", key.infra_env_id.0.simple(), key.host_id.0.simple()),
-            Self::Sweep(sweep) => sweep.name().to_owned(),
-        };
-        vec![self.what().into(), key.into()]
-    }
-
-    pub(crate) fn parse(what: &str, key: &str) -> Option<Self> {
-        match what {
-            CLUSTER => key.parse().ok().map(Self::Cluster),
-            HOST => {
-                let (infra_env, host) = key.split_at_checked(32)?;
-                let infra_env_id: InfraEnvId = infra_env.parse().ok()?;
-                let host_id: HostId = host.parse().ok()?;
-                Some(Self::Host(HostKey { infra_env_id, host_id }))
-            }
-            SWEEP => key.parse().ok().map(Self::Sweep),
-            _ => None,
-        }
+        vec![self.what().into(), self.key().into()]
     }
 }
 
@@ -121,13 +32,13 @@ pub struct LeasedItem {
     pub last_error: Option<String>,
     /// Whether it had been set aside.
     pub is_aside: bool,
-    marks: Marks,
+    marks: MarkCount,
     takes: i64,
 }
 
 impl LeasedItem {
     /// How often it had been marked when it was taken.
-    pub fn marks(&self) -> Marks {
+    pub fn marks(&self) -> MarkCount {
         self.marks
     }
 }
@@ -136,17 +47,17 @@ impl LeasedItem {
 ///
 /// Counting begins anywhere, so that a row that was deleted and made anew is not taken for the old one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marks(i64);
+pub struct MarkCount(i64);
 
-impl Marks {
+impl MarkCount {
     fn first() -> Self {
         let (high, _) = Uuid::new_v4().as_u64_pair();
         Self(i64::from(u32::try_from(high >> 32).unwrap_or_default()) + 1)
     }
 }
 
-// What is set aside is left alone by marks, but they are counted. The earliest time wins. While a lease runs, `at` is its end: a mark may pull it forward, but nobody takes the row
-// before the lease ends or is given back.
+// A mark leaves a row that is set aside where it is, but is counted. The earliest time wins. While a lease runs, `at` is its end:
+// a mark may pull it forward, but nobody takes the row before the lease ends or is given back.
 const MARK: &str = "insert into due (what, key, at, marks, takes, attempts, lease_until) values ($1, $2, $3, $4, 0, 0, 0) \
      on conflict (what, key) do update set marks = due.marks + 1, \
      at = case when due.aside = 0 and excluded.at < due.at then excluded.at else due.at end";
@@ -213,7 +124,7 @@ impl Batch {
     /// Makes something due at a time, or earlier if it was; work that is under way will be done again.
     pub fn mark_due(&mut self, due: Due, at: Timestamp) -> &mut Self {
         let mut params = due.params();
-        params.extend([nanoseconds(at), Marks::first().0.into()]);
+        params.extend([nanoseconds(at), MarkCount::first().0.into()]);
         self.push(Statement::new(MARK, params).bulk(&MARK_BULK)).touch(Subject::Due(due))
     }
 
@@ -222,14 +133,14 @@ impl Batch {
     pub fn mark_decided(
         &mut self,
         due: Due,
-        seen: Option<Marks>,
+        seen: Option<MarkCount>,
         next: Timestamp,
         now: Timestamp,
     ) -> &mut Self {
         let mut params = due.params();
         params.extend([
             nanoseconds(if seen.is_none() { next } else { now }),
-            Marks::first().0.into(),
+            MarkCount::first().0.into(),
             // No row counts like this.
             seen.map_or(0, |seen| seen.0).into(),
             nanoseconds(next),
@@ -362,8 +273,8 @@ pub(crate) fn select_marks(due: Due) -> Statement {
 }
 
 /// The answer to [`select_marks`]; `None`: it is not in the table.
-pub(crate) fn read_marks(rows: &[Row]) -> Result<Option<Marks>, Error> {
-    rows.first().map(|row| row.int(0).map(Marks)).transpose()
+pub(crate) fn read_marks(rows: &[Row]) -> Result<Option<MarkCount>, Error> {
+    rows.first().map(|row| row.int(0).map(MarkCount)).transpose()
 }
 
 fn taken(row: &Row) -> Result<LeasedItem, Error> {
@@ -373,14 +284,8 @@ fn taken(row: &Row) -> Result<LeasedItem, Error> {
         due,
         attempts: u32::try_from(row.int(2)?).unwrap_or(u32::MAX),
         last_error: row.optional_text(3)?.map(ToOwned::to_owned),
-        marks: Marks(row.int(4)?),
+        marks: MarkCount(row.int(4)?),
         takes: row.int(5)?,
         is_aside: row.int(6)? > 0,
     })
-}
-
-/// A time that can be compared; what nanoseconds can't reach is the edge of what they can.
-pub(crate) fn nanoseconds(at: Timestamp) -> Value {
-    let at = at.as_nanosecond().clamp(1, i128::from(i64::MAX));
-    Value::Int(i64::try_from(at).unwrap_or(i64::MAX))
 }

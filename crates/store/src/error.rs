@@ -3,9 +3,9 @@
 use std::error::Error as StdError;
 use std::sync::Arc;
 
+use assisted_base::pem::PemError;
 use tokio_postgres::error::SqlState;
 
-use crate::engine::TlsError;
 use crate::subject::Subject;
 
 /// The database can't be opened.
@@ -28,9 +28,24 @@ pub enum OpenError {
     Database(#[from] Error),
 }
 
+/// Why the database can't be reached by TLS.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    #[error("the file with its authorities, {path}, can't be read")]
+    Read { path: String, source: std::io::Error },
+    #[error("the file with its authorities, {path}, holds no certificate in PEM form")]
+    Pem { path: String, source: Option<PemError> },
+    #[error("{0:?} is not disable, prefer, require or verify-full")]
+    Mode(String),
+    #[error("the system has no authorities: name a file with those of the database")]
+    NoAuthorities,
+    #[error("TLS can't be set up")]
+    Setup(#[from] rustls::Error),
+}
+
 /// The database failed, or holds what can't be read.
 ///
-/// One failure may be told to all whose writes were in the same transaction, hence the shared causes.
+/// One failure may be returned to all whose writes were in the same transaction, hence the shared causes.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     #[error("SQLite failed")]

@@ -6,13 +6,15 @@ use assisted_core::model::host::{HostKey, HostRecord};
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::report::ReportKind;
 use assisted_wire::host::{HostRole, HostStatus};
-use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
+use assisted_wire::id::ClusterId;
 use jiff::Timestamp;
 
 use crate::batch::Batch;
 use crate::error::Error;
+use crate::host_filter::{HostFilter, Reports, conditions};
+use crate::host_key;
 use crate::infra_env;
-use crate::report::{Report, Reports};
+use crate::report::Report;
 use crate::row::{Deleted, Stored, Version};
 use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
 use crate::store::Reader;
@@ -44,21 +46,6 @@ static COLUMNS_AND_VERSION: [Column; 11] = {
     [Uuid, Uuid, Int, Uuid, Text, Text, Int, Int, Int, Text, Int]
 };
 
-/// Which hosts; every condition that is set must hold.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct HostFilter {
-    pub deleted: Deleted,
-    pub infra_env_id: Option<InfraEnvId>,
-    pub host_id: Option<HostId>,
-    pub cluster_id: Option<ClusterId>,
-    /// In any of these; to be used with at most some thousands.
-    pub cluster_ids: Option<Vec<ClusterId>>,
-    pub role: Option<HostRole>,
-    pub status: Option<HostStatus>,
-    /// Which reports are read along.
-    pub reports: Reports,
-}
-
 /// A host as it was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostRow {
@@ -83,19 +70,9 @@ pub struct HostWithInfraEnv {
 impl HostRow {
     fn read(row: &Row) -> Result<Self, Error> {
         let Stored { record, version } = Stored::read(row)?;
-        let key = key(row, 2)?;
+        let key = host_key::read(row, 2)?;
         Ok(Self { key, record, version, checked_in_at: row.time(4)?, reports: BTreeMap::new() })
     }
-}
-
-/// A host's key as it stands in two columns, the first of which is given.
-pub(crate) fn key(row: &Row, index: usize) -> Result<HostKey, Error> {
-    Ok(HostKey { infra_env_id: InfraEnvId(row.uuid(index)?), host_id: HostId(row.uuid(index + 1)?) })
-}
-
-/// The key as two parameters.
-pub(crate) fn key_params(key: HostKey) -> Vec<Value> {
-    vec![key.infra_env_id.0.into(), key.host_id.0.into()]
 }
 
 impl Batch {
@@ -146,7 +123,7 @@ impl Batch {
             "delete from check_ins where infra_env_id = $1 and host_id = $2",
             "delete from hosts where infra_env_id = $1 and host_id = $2",
         ] {
-            self.push(Statement::new(sql, key_params(key)));
+            self.push(Statement::new(sql, host_key::params(key)));
         }
         self.touch(Subject::Host(key)).touch(Subject::Removed(key))
     }
@@ -249,29 +226,13 @@ fn select_from(head: &str, filter: &HostFilter) -> Statement {
     select.build()
 }
 
-/// The filter's conditions on `hosts h`.
-pub(crate) fn conditions(select: &mut Select, filter: &HostFilter) {
-    select
-        .equal("h.infra_env_id", filter.infra_env_id.map(|id| id.0))
-        .equal("h.host_id", filter.host_id.map(|id| id.0))
-        .equal("h.cluster_id", filter.cluster_id.map(|id| id.0))
-        .equal("h.role", filter.role.map(HostRole::as_str))
-        .equal("h.status", filter.status.map(HostStatus::as_str));
-    if filter.deleted == Deleted::Hidden {
-        select.when("h.deleted_at is null");
-    }
-    if let Some(ids) = &filter.cluster_ids {
-        select.one_of("h.cluster_id", ids.iter().map(|id| Value::Uuid(id.0)));
-    }
-}
-
 /// Puts reports to their hosts.
 pub(crate) fn join(hosts: &[Row], reports: Vec<Row>) -> Result<Vec<HostRow>, Error> {
     let mut hosts: Vec<_> = hosts.iter().map(HostRow::read).collect::<Result<_, _>>()?;
     let places: HashMap<_, _> = hosts.iter().enumerate().map(|(place, host)| (host.key, place)).collect();
     for row in reports {
         // A report whose host came meanwhile belongs to the next reading.
-        let Some(&place) = places.get(&key(&row, 0)?) else { continue };
+        let Some(&place) = places.get(&host_key::read(&row, 0)?) else { continue };
         if let Some((kind, report)) = Report::read(&row)? {
             hosts[place].reports.insert(kind, report);
         }

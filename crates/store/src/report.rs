@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use assisted_core::model::host::HostKey;
 use assisted_core::model::report::ReportKind;
-use sha2::{Digest, Sha256};
 
 use crate::batch::Batch;
 use crate::error::Error;
-use crate::host::{self, HostFilter};
+use crate::host_filter::{self, HostFilter, Reports};
+use crate::host_key;
+use crate::report_hash::ReportHash;
 use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
 use crate::store::Reader;
 use crate::subject::Subject;
@@ -28,22 +29,6 @@ static PUT_BULK: Bulk = Bulk {
     duplicates: Duplicates::Last(3),
 };
 
-/// SHA-256 of a report's text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ReportHash(pub [u8; 32]);
-
-impl ReportHash {
-    /// The hash of a text.
-    pub fn of(text: &str) -> Self {
-        Self(Sha256::digest(text.as_bytes()).into())
-    }
-
-    pub(crate) fn read(row: &Row, index: usize) -> Result<Self, Error> {
-        let bytes = row.bytes(index)?.try_into();
-        bytes.map(Self).map_err(|_| Error::Corrupt("a hash has not 32 bytes".to_owned()))
-    }
-}
-
 /// A report as it was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
@@ -60,15 +45,6 @@ impl Report {
     }
 }
 
-/// Which reports are read along with hosts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Reports {
-    #[default]
-    None,
-    Only(Vec<ReportKind>),
-    All,
-}
-
 impl Batch {
     /// Puts a report in place of the one of its kind; an empty text removes it.
     pub fn put_report(&mut self, key: HostKey, kind: ReportKind, text: impl Into<Arc<str>>) -> &mut Self {
@@ -81,7 +57,7 @@ impl Batch {
         if !text.contains('\0') {
             self.texts.push((hash, Arc::clone(&text)));
         }
-        let mut params = host::key_params(key);
+        let mut params = host_key::params(key);
         params.extend([kind.as_str().into(), hash.0.to_vec().into(), text.into()]);
         self.push(Statement::new(PUT, params).bulk(&PUT_BULK)).touch(Subject::Host(key))
     }
@@ -89,7 +65,7 @@ impl Batch {
     /// Removes a report.
     pub fn delete_report(&mut self, key: HostKey, kind: ReportKind) -> &mut Self {
         let sql = "delete from reports where infra_env_id = $1 and host_id = $2 and kind = $3";
-        let mut params = host::key_params(key);
+        let mut params = host_key::params(key);
         params.push(kind.as_str().into());
         self.push(Statement::new(sql, params)).touch(Subject::Host(key))
     }
@@ -97,7 +73,7 @@ impl Batch {
     /// Removes all reports of a host.
     pub fn delete_reports(&mut self, key: HostKey) -> &mut Self {
         let sql = "delete from reports where infra_env_id = $1 and host_id = $2";
-        self.push(Statement::new(sql, host::key_params(key))).touch(Subject::Host(key))
+        self.push(Statement::new(sql, host_key::params(key))).touch(Subject::Host(key))
     }
 }
 
@@ -116,8 +92,8 @@ impl Reader {
         rows.into_iter().filter_map(|row| Report::read(&row).transpose()).collect()
     }
 
-    /// Answers queries, and after them one for the reports of a filter's hosts, from one state of the database. TextCache are
-    /// read only where one of them is not remembered.
+    /// Answers queries, and after them one for the reports of a filter's hosts, from one state of the database. The
+    /// texts are read only where one of them is not cached.
     pub(crate) async fn read_with_reports(
         &self,
         filter: &HostFilter,
@@ -145,7 +121,7 @@ fn of_host(key: HostKey) -> Select {
 fn select_of(filter: &HostFilter, select: &'static str) -> Statement {
     let mut select = Select::new(select);
     select.tail(" join hosts h on h.infra_env_id = r.infra_env_id and h.host_id = r.host_id");
-    host::conditions(&mut select, filter);
+    host_filter::conditions(&mut select, filter);
     match &filter.reports {
         Reports::All => {}
         Reports::None => {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::batch::Batch;
 use crate::error::Error;
-use crate::host;
+use crate::host_key;
 use crate::row::Version;
 use crate::statement::Statement;
 use crate::store::Reader;
@@ -39,12 +39,12 @@ impl Batch {
 
     /// Deletes a soft-deleted host for good, with the events that no cluster keeps. A conflict when the host has come back.
     pub fn purge_host(&mut self, key: HostKey, expected: Version) -> &mut Self {
-        let mut guard = host::key_params(key);
+        let mut guard = host_key::params(key);
         guard.push(expected.into());
         let gone = "delete from hosts where infra_env_id = $1 and host_id = $2 and version = $3 and deleted_at is not null";
         let events = "delete from events where infra_env_id = $1 and host_id = $2 and cluster_id is null";
         self.push(Statement::guarded(gone, guard, Subject::Host(key)))
-            .push(Statement::new(events, host::key_params(key)))
+            .push(Statement::new(events, host_key::params(key)))
             .delete_host(key)
     }
 }
@@ -72,7 +72,7 @@ impl Reader {
         before: Timestamp,
         limit: u32,
     ) -> Result<Vec<(HostKey, Version)>, Error> {
-        let read = |row: &Row| Ok((host::key(row, 0)?, Version(row.int(2)?)));
+        let read = |row: &Row| Ok((host_key::read(row, 0)?, Version(row.int(2)?)));
         self.kept_long(DEREGISTERED_HOSTS, before, limit, read).await
     }
 

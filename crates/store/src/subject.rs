@@ -6,7 +6,7 @@ use assisted_core::model::host::HostKey;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use uuid::Uuid;
 
-use crate::due::Due;
+use crate::due_key::Due;
 
 /// A row that was written, or stood in the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,13 +75,13 @@ const EVENTS: char = 'e';
 
 /// What is told without keys: whoever hears of it asks the database anyway.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Marks {
+pub(crate) struct UnkeyedMarks {
     pub(crate) due: bool,
     pub(crate) actions: bool,
     pub(crate) events: bool,
 }
 
-impl Marks {
+impl UnkeyedMarks {
     /// Notes a subject; false when it is one that is told with its key.
     pub(crate) fn note(&mut self, subject: Subject) -> bool {
         match subject {
@@ -100,7 +100,7 @@ const MAX_PAYLOAD: usize = 7900;
 /// Writes subjects as notifications: the sender's id, then one character for the kind and the ids of each.
 pub(crate) fn encode(sender: Uuid, subjects: impl IntoIterator<Item = Subject>) -> Vec<String> {
     let mut payloads: Vec<String> = Vec::new();
-    let mut marks = Marks::default();
+    let mut marks = UnkeyedMarks::default();
     for subject in subjects {
         let before = marks;
         if marks.note(subject) && marks == before {
@@ -132,7 +132,7 @@ pub(crate) fn encode(sender: Uuid, subjects: impl IntoIterator<Item = Subject>) 
 pub(crate) struct Notification {
     pub(crate) sender: Uuid,
     pub(crate) subjects: Vec<Subject>,
-    pub(crate) marks: Marks,
+    pub(crate) marks: UnkeyedMarks,
 }
 
 /// Reads a notification; `None` when it is not one of ours.
@@ -140,7 +140,7 @@ pub(crate) fn decode(payload: &str) -> Option<Notification> {
     let mut rest = payload;
     let sender = id(&mut rest)?;
     let mut subjects = Vec::new();
-    let mut marks = Marks::default();
+    let mut marks = UnkeyedMarks::default();
     while let Some(kind) = rest.chars().next() {
         rest = rest.get(kind.len_utf8()..)?;
         match kind {
@@ -201,10 +201,14 @@ mod tests {
         assert!(payloads.len() > 1 && payloads.iter().all(|payload| payload.len() <= MAX_PAYLOAD));
         let read: Vec<_> = payloads.iter().map(|payload| decode(payload).unwrap()).collect();
         assert!(read.iter().all(|notification| notification.sender == sender));
-        for marked in [|marks: Marks| marks.due, |marks: Marks| marks.actions, |marks: Marks| marks.events] {
+        for marked in [
+            |marks: UnkeyedMarks| marks.due,
+            |marks: UnkeyedMarks| marks.actions,
+            |marks: UnkeyedMarks| marks.events,
+        ] {
             assert_eq!(read.iter().filter(|notification| marked(notification.marks)).count(), 1);
         }
-        subjects.retain(|subject| !Marks::default().note(*subject));
+        subjects.retain(|subject| !UnkeyedMarks::default().note(*subject));
         assert_eq!(
             read.into_iter().flat_map(|notification| notification.subjects).collect::<Vec<_>>(),
             subjects

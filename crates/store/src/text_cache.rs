@@ -1,12 +1,12 @@
-//! TextCache of reports that were read or written lately. A host's reports are looked at whenever anything of its cluster
+//! A cache of the texts of reports that were read or written lately. A host's reports are looked at whenever anything of its cluster
 //! changes, and are themselves the same nearly every time: then only their hashes are read.
 //!
-//! What is remembered goes by its hash, so it can't be out of date, whoever writes.
+//! A text is cached by its hash, so it can't be out of date, whoever writes.
 
 use std::sync::Arc;
 
 use crate::recent_cache::RecentCache;
-use crate::report::ReportHash;
+use crate::report_hash::ReportHash;
 use crate::value::{Row, Value};
 
 /// Columns of a row of reports.
@@ -18,7 +18,7 @@ const GENERATION: usize = 16 << 20;
 /// Longer texts are read each time: one of them would take the place of many.
 const LONGEST: usize = GENERATION / 16;
 
-/// TextCache by hash, within a bound.
+/// Texts by hash, within a bound.
 #[derive(Debug)]
 pub(crate) struct TextCache(RecentCache<ReportHash, Arc<str>>);
 
@@ -29,7 +29,7 @@ impl Default for TextCache {
 }
 
 impl TextCache {
-    /// Puts the texts into rows of reports that were read without; false if one of them is not remembered.
+    /// Puts the texts into rows of reports that were read without; false if one of them is not cached.
     pub(crate) fn fill(&self, rows: &mut [Row]) -> bool {
         rows.iter_mut().all(|row| {
             let text = ReportHash::read(row, HASH).ok().and_then(|hash| self.0.get(&hash));
@@ -41,7 +41,7 @@ impl TextCache {
         })
     }
 
-    /// Remembers the texts of rows of reports.
+    /// Caches the texts of rows of reports.
     pub(crate) fn keep(&self, rows: &mut [Row]) {
         for row in rows {
             let hash = ReportHash::read(row, HASH);
@@ -55,7 +55,7 @@ impl TextCache {
         }
     }
 
-    /// Remembers texts as they were written.
+    /// Caches texts as they were written.
     pub(crate) fn keep_written(&self, written: Vec<(ReportHash, Arc<str>)>) {
         written.into_iter().for_each(|(hash, text)| self.put(hash, text));
     }

@@ -83,16 +83,16 @@ fn time(row: &Row, index: usize) -> Result<Timestamp, Error> {
 
 /// People and their tokens: a handle that reads and writes them, and nothing else.
 #[derive(Clone, Debug)]
-pub struct People(Store);
+pub struct UserStore(Store);
 
 impl Store {
     /// The people that it keeps.
-    pub fn people(&self) -> People {
-        People(self.clone())
+    pub fn people(&self) -> UserStore {
+        UserStore(self.clone())
     }
 }
 
-impl People {
+impl UserStore {
     /// Adds a person; false when there is one of that name.
     pub async fn insert_user(&self, user: &UserRow) -> Result<bool, WriteError> {
         let sql = "insert into users (id, name, role, org_id, email, password_hash, created_at) \

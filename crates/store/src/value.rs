@@ -171,3 +171,9 @@ impl Row {
             .map_err(|error| Error::Corrupt(format!("a stored document can't be read: {error}")))
     }
 }
+
+/// A time that can be compared; what nanoseconds can't reach is the edge of what they can.
+pub(crate) fn nanoseconds(at: Timestamp) -> Value {
+    let at = at.as_nanosecond().clamp(1, i128::from(i64::MAX));
+    Value::Int(i64::try_from(at).unwrap_or(i64::MAX))
+}

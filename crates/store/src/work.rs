@@ -4,11 +4,11 @@ use assisted_core::model::action::Action;
 use assisted_wire::id::ClusterId;
 use jiff::Timestamp;
 
-use crate::due::{Due, nanoseconds};
+use crate::due_key::Due;
 use crate::error::Error;
 use crate::statement::Statement;
 use crate::store::Reader;
-use crate::value::Row;
+use crate::value::{Row, nanoseconds};
 
 /// What a row of work is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

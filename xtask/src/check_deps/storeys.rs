@@ -70,6 +70,23 @@ const ORDERS: &[Order] = &[
         ],
         exceptions: &[],
     },
+    Order {
+        sources: "crates/store/src",
+        storeys: &[
+            &["work", "cluster", "retention", "user", "event"],
+            &["due", "host", "check_in"],
+            &["action", "report", "infra_env"],
+            &["store"],
+            &["engine", "slow", "text_cache"],
+            &["change_feed", "schema", "batch", "host_filter"],
+            &["observer", "statement", "report_hash", "row", "host_key"],
+            &["value"],
+            &["error"],
+            &["subject"],
+            &["due_key", "options", "recent_cache"],
+        ],
+        exceptions: &[],
+    },
 ];
 
 /// Checks the orders; tells how many modules there are in each crate.

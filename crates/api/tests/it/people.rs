@@ -12,12 +12,12 @@ use crate::server::Server;
 
 const PASSWORD: &str = "correct horse battery";
 
-struct People {
+struct UserStore {
     server: Server,
     root: String,
 }
 
-impl People {
+impl UserStore {
     async fn new() -> Self {
         let (mut settings, _) = local();
         settings.auth.auth_type = AuthType::Users;
@@ -83,7 +83,12 @@ async fn ask(
 }
 
 /// An operation with its ids filled in, by a person.
-async fn operate(people: &People, operation: &Operation, ids: &[(&str, &str)], token: &str) -> (u16, Value) {
+async fn operate(
+    people: &UserStore,
+    operation: &Operation,
+    ids: &[(&str, &str)],
+    token: &str,
+) -> (u16, Value) {
     let mut path = operation.path.to_owned();
     for param in operation.params.iter().filter(|param| param.location == Location::Path) {
         let id = ids.iter().find(|(name, _)| *name == param.name).map_or("x", |(_, id)| id);
@@ -95,7 +100,7 @@ async fn operate(people: &People, operation: &Operation, ids: &[(&str, &str)], t
 
 #[tokio::test]
 async fn roles_and_owners() {
-    let people = People::new().await;
+    let people = UserStore::new().await;
     let ann = people.add("ann", "editor", "blue").await;
     let bob = people.add("bob", "editor", "blue").await;
     let eve = people.add("eve", "editor", "red").await;
@@ -176,7 +181,7 @@ async fn roles_and_owners() {
 
 #[tokio::test]
 async fn a_token_for_one_cluster_opens_nothing_else() {
-    let people = People::new().await;
+    let people = UserStore::new().await;
     let (one, other) =
         (people.cluster(&people.root, "one").await, people.cluster(&people.root, "other").await);
     let body = json!({"name": "ci", "expires_in": 3600, "scope": {"resource": {"cluster": one}}});
@@ -205,7 +210,7 @@ async fn a_token_for_one_cluster_opens_nothing_else() {
 #[tokio::test]
 async fn every_route_has_somebody_who_may_ask() {
     use assisted_api::identity::{ROUTES, Route, Who};
-    let people = People::new().await;
+    let people = UserStore::new().await;
     let ann = people.add("ann", "editor", "").await;
     for (route, method, path, who) in ROUTES {
         // It would end the session that the others are asked with.
@@ -234,7 +239,7 @@ async fn every_route_has_somebody_who_may_ask() {
 
 #[tokio::test]
 async fn guessing_is_limited() {
-    let people = People::new().await;
+    let people = UserStore::new().await;
     let login = async |password: &str| {
         let url = format!("{}/auth/login", people.server.url);
         people
@@ -260,7 +265,7 @@ async fn guessing_is_limited() {
 /// A session in a cookie is sent by the browser, whoever made the page: pages of others change nothing.
 #[tokio::test]
 async fn pages_of_others_use_no_session() {
-    let people = People::new().await;
+    let people = UserStore::new().await;
     let server = &people.server;
     let body = json!({"name": "root", "password": PASSWORD, "cookie": true});
     let answer = server.client.post(format!("{}/auth/login", server.url)).json(&body).send().await.unwrap();

@@ -11,7 +11,7 @@ mod tokens;
 
 use std::time::Duration;
 
-use assisted_store::{People, WriteError};
+use assisted_store::{UserStore, WriteError};
 use assisted_wire::secret::Secret;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -52,7 +52,7 @@ pub enum UserError {
 
 /// The people of a service.
 pub struct Users {
-    store: People,
+    store: UserStore,
     passwords: Passwords,
     failed: FailedLogins,
 }
@@ -61,7 +61,7 @@ impl Users {
     /// # Errors
     ///
     /// No password can be hashed here.
-    pub fn new(store: People) -> Result<Self, HashError> {
+    pub fn new(store: UserStore) -> Result<Self, HashError> {
         Ok(Self { store, passwords: Passwords::new()?, failed: FailedLogins::default() })
     }
 }

@@ -8,7 +8,7 @@ use assisted_core::model::facts::Facts;
 use assisted_core::state::host::check_in::disconnects_at;
 use assisted_core::state::host::cluster_context::ClusterContext;
 use assisted_core::state::host::next_deadline::due_at;
-use assisted_store::{Due, LeasedItem, Marks};
+use assisted_store::{Due, LeasedItem, MarkCount};
 use assisted_wire::cluster::ClusterStatus::{AddingHosts, Insufficient, PendingForInput, Ready};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -27,13 +27,13 @@ pub(crate) struct IdleCache(Mutex<HashMap<Due, IdleEntry>>);
 #[derive(Debug)]
 struct IdleEntry {
     /// How often it had been marked due: once more, and something changed.
-    marks: Marks,
-    hosts: Vec<Watched>,
+    marks: MarkCount,
+    hosts: Vec<WatchedHost>,
 }
 
 /// A host that must be heard from time to time.
 #[derive(Debug)]
-struct Watched {
+struct WatchedHost {
     check_in: Arc<CheckIn>,
     /// When it was last heard, as far as the database knew.
     stored: Timestamp,
@@ -41,7 +41,7 @@ struct Watched {
     limit: SignedDuration,
 }
 
-impl Watched {
+impl WatchedHost {
     fn silent_at(&self) -> Option<Timestamp> {
         let heard = self.check_in.at().map_or(self.stored, |at| at.max(self.stored));
         heard.checked_add(self.limit).ok()
@@ -53,7 +53,7 @@ impl IdleCache {
     pub(crate) fn next_at(&self, taken: &LeasedItem, now: Timestamp) -> Option<Timestamp> {
         let entries = self.0.lock();
         let entry = entries.get(&taken.due).filter(|entry| entry.marks == taken.marks())?;
-        entry.hosts.iter().filter_map(Watched::silent_at).min().filter(|next| *next > now)
+        entry.hosts.iter().filter_map(WatchedHost::silent_at).min().filter(|next| *next > now)
     }
 
     /// Remembers a row that was just reconciled, if only the silence of a host can change it.
@@ -66,7 +66,7 @@ impl IdleCache {
         for host in &facts.hosts {
             if let Some(at) = disconnects_at(host, &facts.policy) {
                 first = Some(first.map_or(at, |first| first.min(at)));
-                hosts.push(Watched {
+                hosts.push(WatchedHost {
                     check_in: cache.check_ins.entry(host.key()),
                     stored: host.checked_in_at,
                     limit: at.duration_since(host.checked_in_at),
@@ -86,7 +86,7 @@ impl IdleCache {
     /// Drops entries whose time passed long ago: their rows are gone, or another replica reconciles them.
     pub(crate) fn tidy(&self, now: Timestamp) {
         let overdue = |entry: &IdleEntry| {
-            let next = entry.hosts.iter().filter_map(Watched::silent_at).min();
+            let next = entry.hosts.iter().filter_map(WatchedHost::silent_at).min();
             next.is_none_or(|next| now.duration_since(next) > FORGOTTEN)
         };
         self.0.lock().retain(|_, entry| !overdue(entry));

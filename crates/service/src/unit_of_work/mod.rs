@@ -16,7 +16,7 @@ use assisted_core::model::facts::{Facts, HostFacts};
 use assisted_core::model::host::{HostKey, HostRecord};
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::report::ReportKind;
-use assisted_store::{Batch, Due, Marks, Version};
+use assisted_store::{Batch, Due, MarkCount, Version};
 use assisted_wire::host::HostRole;
 use assisted_wire::id::InfraEnvId;
 use jiff::Timestamp;
@@ -37,7 +37,7 @@ pub(crate) struct UnitOfWork {
     pub(crate) request_id: Option<Uuid>,
     cluster_version: Option<Version>,
     /// How often the cluster had been marked due when it was loaded.
-    marks: Option<Marks>,
+    marks: Option<MarkCount>,
     host_versions: BTreeMap<HostKey, Version>,
     cluster_changed: bool,
     hosts_added: BTreeSet<HostKey>,

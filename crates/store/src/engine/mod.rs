@@ -25,8 +25,6 @@ use crate::options::Options;
 use crate::statement::{Output, Statement};
 use crate::value::Row;
 
-pub use self::postgres_tls::TlsError;
-
 use self::postgres::Postgres;
 use self::sqlite::Sqlite;
 

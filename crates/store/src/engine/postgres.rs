@@ -323,7 +323,7 @@ async fn transact(
         let requests = steps.iter().zip(&prepared).map(|(step, prepared)| async {
             match step {
                 Step::One(_, statement) => fetch(&*transaction, prepared, &statement.params).await,
-                Step::Many(many) => fetch(&*transaction, prepared, &many.params).await,
+                Step::CombinedStatement(many) => fetch(&*transaction, prepared, &many.params).await,
             }
         });
         let mut outputs: Vec<Vec<Output>> = Vec::new();

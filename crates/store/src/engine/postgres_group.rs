@@ -20,14 +20,14 @@ use crate::value::Value;
 pub(super) enum Step<'a> {
     /// A statement as it is, with the place of its batch.
     One(usize, &'a Statement),
-    Many(Many<'a>),
+    CombinedStatement(CombinedStatement<'a>),
 }
 
 impl Step<'_> {
     pub(super) fn sql(&self) -> &str {
         match self {
             Self::One(_, statement) => &statement.sql,
-            Self::Many(many) => &many.sql,
+            Self::CombinedStatement(many) => &many.sql,
         }
     }
 
@@ -35,14 +35,14 @@ impl Step<'_> {
     pub(super) fn guard(&self) -> Option<(u64, Subject)> {
         match self {
             Self::One(_, statement) => statement.guard.map(|what| (1, what)),
-            Self::Many(many) => many.guard,
+            Self::CombinedStatement(many) => many.guard,
         }
     }
 }
 
 /// Statements of one text as one.
 #[derive(Debug)]
-pub(super) struct Many<'a> {
+pub(super) struct CombinedStatement<'a> {
     pub(super) sql: String,
     /// A list for each parameter.
     pub(super) params: Vec<Vec<&'a Value>>,
@@ -52,14 +52,14 @@ pub(super) struct Many<'a> {
 
 /// Statements that may be sent in any order.
 #[derive(Debug, Default)]
-struct Level<'a> {
+struct UnorderedStatements<'a> {
     ones: Vec<(usize, &'a Statement)>,
     manys: Vec<(&'static Bulk, Vec<(usize, &'a Statement)>)>,
 }
 
 /// Orders the statements of concurrent batches.
 pub(super) fn plan(batches: &[Batch]) -> Vec<Step<'_>> {
-    let mut levels: Vec<Level<'_>> = Vec::new();
+    let mut levels: Vec<UnorderedStatements<'_>> = Vec::new();
     for (batch, statements) in batches.iter().map(|batch| &batch.statements).enumerate() {
         let mut level = 0;
         let mut tables: Vec<(&str, &str)> = Vec::new();
@@ -95,21 +95,21 @@ pub(super) fn plan(batches: &[Batch]) -> Vec<Step<'_>> {
         for (bulk, same) in level.manys {
             steps.push(match same[..] {
                 [(batch, statement)] => Step::One(batch, statement),
-                _ => Step::Many(many(bulk, &same)),
+                _ => Step::CombinedStatement(many(bulk, &same)),
             });
         }
     }
     steps
 }
 
-fn at<'v, 'a>(levels: &'v mut Vec<Level<'a>>, level: usize) -> &'v mut Level<'a> {
+fn at<'v, 'a>(levels: &'v mut Vec<UnorderedStatements<'a>>, level: usize) -> &'v mut UnorderedStatements<'a> {
     if levels.len() <= level {
-        levels.resize_with(level + 1, Level::default);
+        levels.resize_with(level + 1, UnorderedStatements::default);
     }
     &mut levels[level]
 }
 
-fn many<'a>(bulk: &'static Bulk, same: &[(usize, &'a Statement)]) -> Many<'a> {
+fn many<'a>(bulk: &'static Bulk, same: &[(usize, &'a Statement)]) -> CombinedStatement<'a> {
     let mut rows: Vec<&'a [Value]> = Vec::with_capacity(same.len());
     let mut places: HashMap<Vec<Key<'a>>, usize> = HashMap::new();
     for (_, statement) in same {
@@ -133,7 +133,7 @@ fn many<'a>(bulk: &'static Bulk, same: &[(usize, &'a Statement)]) -> Many<'a> {
         (0..bulk.columns.len()).map(|column| rows.iter().map(|row| &row[column]).collect()).collect();
     let (_, first) = same[0];
     let guard = first.guard.map(|what| (rows.len() as u64, what));
-    Many { sql: sql(&first.sql, bulk), params, guard }
+    CombinedStatement { sql: sql(&first.sql, bulk), params, guard }
 }
 
 #[derive(PartialEq, Eq, Hash)]
@@ -221,7 +221,7 @@ mod tests {
     fn shape(batches: &[Batch]) -> Vec<String> {
         let steps = plan(batches).into_iter().map(|step| match step {
             Step::One(batch, statement) => format!("{batch}:{}", statement.sql.split(' ').next().unwrap()),
-            Step::Many(many) => {
+            Step::CombinedStatement(many) => {
                 let rows = (0..many.params[0].len()).map(|row| {
                     let values = many.params.iter().map(|list| match list[row] {
                         Value::Int(value) => value.to_string(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use assisted_base::pem::{self, PemError};
+use assisted_base::pem;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -11,23 +11,8 @@ use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme
 use tokio_postgres::config::{Config, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::error::OpenError;
+use crate::error::{OpenError, TlsError};
 use crate::options::{Options, Tls};
-
-/// Why the database can't be reached by TLS.
-#[derive(Debug, thiserror::Error)]
-pub enum TlsError {
-    #[error("the file with its authorities, {path}, can't be read")]
-    Read { path: String, source: std::io::Error },
-    #[error("the file with its authorities, {path}, holds no certificate in PEM form")]
-    Pem { path: String, source: Option<PemError> },
-    #[error("{0:?} is not disable, prefer, require or verify-full")]
-    Mode(String),
-    #[error("the system has no authorities: name a file with those of the database")]
-    NoAuthorities,
-    #[error("TLS can't be set up")]
-    Setup(#[from] rustls::Error),
-}
 
 /// Takes from an address what PostgreSQL's own clients know of TLS, and this library's parser does not.
 pub(super) fn of_address(address: &str, options: &Options) -> Result<(String, Tls), TlsError> {
@@ -74,7 +59,7 @@ fn try_connector(config: &mut Config, tls: &Tls) -> Result<MakeRustlsConnect, Tl
     } else {
         builder
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Anybody(provider)))
+            .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
             .with_no_client_auth()
     };
     Ok(MakeRustlsConnect::new(client))
@@ -99,9 +84,9 @@ fn authorities(path: Option<&Path>) -> Result<RootCertStore, TlsError> {
 
 /// Takes every certificate, but nobody who hasn't its key: what is said is not read on its way, by whom it is heard is not known.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

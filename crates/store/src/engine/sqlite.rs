@@ -19,7 +19,7 @@ use super::{sqlite_value, sqlite_writer};
 use crate::batch::Batch;
 use crate::change_feed::ChangeFeed;
 use crate::error::{Error, OpenError, WriteError};
-use crate::host;
+use crate::host_key;
 use crate::schema;
 use crate::statement::{Output, Statement};
 use crate::value::{Row, Value};
@@ -102,7 +102,7 @@ impl Sqlite {
     ) -> Result<(), WriteError> {
         let mut batch = Batch::new();
         for (key, at) in latest {
-            let mut params = host::key_params(*key);
+            let mut params = host_key::params(*key);
             params.push(Value::from(*at));
             batch.push(Statement::new(CHECK_IN, params));
         }

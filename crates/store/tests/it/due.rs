@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assisted_core::model::action::Action;
 use assisted_core::model::host::HostKey;
-use assisted_store::{Batch, Deleted, Due, LeasedItem, Marks, Store, WorkKey, WorkState};
+use assisted_store::{Batch, Deleted, Due, LeasedItem, MarkCount, Store, WorkKey, WorkState};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
 
@@ -95,7 +95,7 @@ async fn a_decision_is_made_again_when_somebody_else_marked(database: Database) 
     batch.insert_cluster(&record);
     store.write(batch).await.unwrap();
     let marks = async || store.load_cluster(id, Deleted::Hidden).await.unwrap().unwrap().marks;
-    let decide = async |seen: Option<Marks>| {
+    let decide = async |seen: Option<MarkCount>| {
         let mut batch = Batch::new();
         batch.mark_decided(due, seen, at(1000), at(1));
         store.write(batch).await.unwrap();
