@@ -15,7 +15,7 @@ use tracing::{error, info};
 use crate::config::Config;
 use crate::media::Media;
 use crate::poll::{PollEnd, Poller};
-use crate::register::{Reaction, Registered, Session, react};
+use crate::register::{NextAction, Registered, Session, react};
 use crate::step::Steps;
 
 /// How often a pretended host looks whether it has rebooted.
@@ -92,7 +92,7 @@ impl<S: Steps> Agent<S> {
         loop {
             let begin = Instant::now();
             match self.register().await {
-                Reaction::Poll(session) => {
+                NextAction::Poll(session) => {
                     info!(host_id = %session.host_id, infra_env_id = %session.infra_env_id, "registered");
                     match self.poll(session).await {
                         PollEnd::Register => sleep_until(begin + self.config.limits.pause).await,
@@ -100,13 +100,13 @@ impl<S: Steps> Agent<S> {
                         PollEnd::Upgraded(image) => return End::Upgraded(image),
                     }
                 }
-                Reaction::Wait(pause) => sleep(pause.max(self.config.limits.pause)).await,
-                Reaction::Freeze(refused) => return frozen(refused),
+                NextAction::Wait(pause) => sleep(pause.max(self.config.limits.pause)).await,
+                NextAction::Freeze(refused) => return frozen(refused),
             }
         }
     }
 
-    async fn register(&self) -> Reaction {
+    async fn register(&self) -> NextAction {
         let params = HostCreateParams {
             host_id: self.steps.host_id().await,
             discovery_agent_version: self.config.agent_version.clone(),

@@ -43,7 +43,7 @@ pub(crate) struct Session {
 
 /// What to do next.
 #[derive(Debug)]
-pub(crate) enum Reaction {
+pub(crate) enum NextAction {
     Poll(Session),
     Wait(Duration),
     /// The service will not have this host: only a restart can change that.
@@ -52,23 +52,23 @@ pub(crate) enum Reaction {
 
 /// What follows from the answer to a registration. Only a refusal by the API itself freezes the agent; a router's 404
 /// says nothing about the host.
-pub(crate) fn react(answer: Result<Registered, Error>, interval: Duration) -> Reaction {
+pub(crate) fn react(answer: Result<Registered, Error>, interval: Duration) -> NextAction {
     match answer {
         Ok(Registered { next_step_runner_command: Some(command) }) => match session(&command.args) {
-            Ok(session) => Reaction::Poll(session),
+            Ok(session) => NextAction::Poll(session),
             Err(reason) => {
                 error!(reason, "the service's command can't be used");
-                Reaction::Wait(unusable_pause(command.retry_seconds))
+                NextAction::Wait(unusable_pause(command.retry_seconds))
             }
         },
         Ok(Registered { next_step_runner_command: None }) => {
             error!("incompatible server version: the answer holds no command");
-            Reaction::Wait(UNUSABLE_PAUSE)
+            NextAction::Wait(UNUSABLE_PAUSE)
         }
-        Err(refused) if is_final(&refused) => Reaction::Freeze(refused),
+        Err(refused) if is_final(&refused) => NextAction::Freeze(refused),
         Err(passing) => {
             warn!(error = %passing, remedy = passing.remedy(), pause = ?interval, "registration failed");
-            Reaction::Wait(interval)
+            NextAction::Wait(interval)
         }
     }
 }
@@ -98,13 +98,13 @@ fn session(args: &[String]) -> Result<Session, String> {
 
 #[cfg(test)]
 mod tests {
-    use assisted_client::{ErrorBody, Refusal};
+    use assisted_client::{ErrorBody, ErrorResponse};
 
     use super::*;
 
     const ID: &str = "856f4f9c-3c08-4d97-8ec7-ea0ad7d4cadf";
 
-    fn registered(args: &[&str], retry_seconds: i64) -> Reaction {
+    fn registered(args: &[&str], retry_seconds: i64) -> NextAction {
         let command = serde_json::json!({"args": args, "retry_seconds": retry_seconds});
         let body = serde_json::json!({"kind": "Dragon", "next_step_runner_command": command});
         react(Ok(serde_json::from_value(body).unwrap()), Duration::from_secs(60))
@@ -114,7 +114,7 @@ mod tests {
     fn a_good_command_is_followed() {
         let args =
             format!(r#"{{"infra_env_id":"{ID}","host_id":"{ID}","agent_version":"quay.io/a/b:v1","x":1}}"#);
-        let Reaction::Poll(session) = registered(&[&args], 0) else { panic!("polls") };
+        let NextAction::Poll(session) = registered(&[&args], 0) else { panic!("polls") };
         assert_eq!(session.agent_version, "quay.io/a/b:v1");
         assert_eq!(session.host_id.to_string(), ID);
     }
@@ -125,11 +125,11 @@ mod tests {
         let bad_image = format!(r#"{{"infra_env_id":"{ID}","host_id":"{ID}","agent_version":"rm -rf /"}}"#);
         for args in [&[][..], &["", ""], &["{"], &[bad_id], &[&bad_image]] {
             for (asked, pause) in [(0, 300), (-1, 300), (5, 5), (i64::MAX, 3_600)] {
-                let Reaction::Wait(waits) = registered(args, asked) else { panic!("waits") };
+                let NextAction::Wait(waits) = registered(args, asked) else { panic!("waits") };
                 assert_eq!(waits, Duration::from_secs(pause));
             }
         }
-        let Reaction::Wait(waits) = react(Ok(serde_json::from_str("{}").unwrap()), Duration::ZERO) else {
+        let NextAction::Wait(waits) = react(Ok(serde_json::from_str("{}").unwrap()), Duration::ZERO) else {
             panic!("waits")
         };
         assert_eq!(waits, UNUSABLE_PAUSE);
@@ -142,7 +142,7 @@ mod tests {
             _ => ErrorBody::Error { code: status.to_string(), id: status.into(), reason: "no".into() },
         };
         let react = |status: u16, body: ErrorBody| {
-            let refusal = Refusal {
+            let refusal = ErrorResponse {
                 operation: "v2RegisterHost",
                 status,
                 body,
@@ -162,13 +162,13 @@ mod tests {
                 (api(if matches!(status, 401 | 403) { 404 } else { 403 }), false),
             ] {
                 match react(status, body.clone()) {
-                    Reaction::Freeze(error) => {
+                    NextAction::Freeze(error) => {
                         assert!(freezes && error.status() == Some(status), "{status} {body:?}");
                     }
-                    Reaction::Wait(pause) => {
+                    NextAction::Wait(pause) => {
                         assert!(!freezes && pause == Duration::from_secs(7), "{status} {body:?}");
                     }
-                    Reaction::Poll(_) => panic!("{status} {body:?}"),
+                    NextAction::Poll(_) => panic!("{status} {body:?}"),
                 }
             }
         }

@@ -37,33 +37,33 @@ mod imp {
     use super::{DIE_AFTER, DIED, KINDS};
 
     /// The death that is due: after so many steps, of all kinds or of some.
-    struct Death {
+    struct Crash {
         left: AtomicU64,
         kinds: Option<BTreeSet<String>>,
     }
 
-    static DEATH: LazyLock<Option<Death>> = LazyLock::new(|| {
+    static CRASH: LazyLock<Option<Crash>> = LazyLock::new(|| {
         let value = std::env::var(DIE_AFTER).ok()?;
         let (count, kinds) =
             value.split_once(' ').map_or((&*value, None), |(count, kinds)| (count, Some(kinds)));
         let kinds = kinds.map(|kinds| kinds.split('|').map(ToOwned::to_owned).collect());
-        Some(Death { left: AtomicU64::new(count.parse().ok()?), kinds })
+        Some(Crash { left: AtomicU64::new(count.parse().ok()?), kinds })
     });
 
     /// The file of kinds, and those that are in it.
-    struct Seen {
+    struct SeenKinds {
         file: File,
         kinds: BTreeSet<String>,
     }
 
-    static SEEN: LazyLock<Option<Mutex<Seen>>> = LazyLock::new(|| {
+    static SEEN: LazyLock<Option<Mutex<SeenKinds>>> = LazyLock::new(|| {
         let path = std::env::var_os(KINDS)?;
         let file = File::options().create(true).append(true).open(path).ok()?;
-        Some(Mutex::new(Seen { file, kinds: BTreeSet::new() }))
+        Some(Mutex::new(SeenKinds { file, kinds: BTreeSet::new() }))
     });
 
     pub(super) fn passed(describe: impl FnOnce() -> Vec<String>) {
-        if DEATH.is_none() && SEEN.is_none() {
+        if CRASH.is_none() && SEEN.is_none() {
             return;
         }
         let kinds: BTreeSet<String> = describe().iter().map(|deed| kind(deed)).collect();
@@ -76,7 +76,7 @@ mod imp {
                 }
             }
         }
-        let Some(death) = &*DEATH else { return };
+        let Some(death) = &*CRASH else { return };
         let counts = |kind: &&String| death.kinds.as_ref().is_none_or(|kinds| kinds.contains(*kind));
         let Some(kind) = kinds.iter().find(counts) else { return };
         if death.left.fetch_sub(1, Ordering::Relaxed) == 1 {

@@ -17,7 +17,7 @@ use tracing::debug;
 use uuid::Uuid;
 
 use crate::builder::Client;
-use crate::error::{Error, ErrorBody, Failure, Refusal};
+use crate::error::{Error, ErrorBody, ErrorResponse, Failure};
 use crate::form::FormFile;
 
 /// Longest body of a refusal that is read, in bytes.
@@ -288,7 +288,14 @@ pub(crate) async fn attempt(
         Err(_) => ErrorBody::Foreign { excerpt: String::new() },
     };
     let status = response.status().as_u16();
-    Err(Error::Refused(Box::new(Refusal { operation, status, body, request_id, location, retry_after })))
+    Err(Error::Refused(Box::new(ErrorResponse {
+        operation,
+        status,
+        body,
+        request_id,
+        location,
+        retry_after,
+    })))
 }
 
 /// The whole body of an answer.

@@ -26,7 +26,7 @@ pub enum Error {
     Unreachable { operation: &'static str, authority: String, failure: Failure, cause: String },
     /// The service, or something before it, said no.
     #[error(transparent)]
-    Refused(Box<Refusal>),
+    Refused(Box<ErrorResponse>),
     /// The answer is longer than the client accepts.
     #[error("{operation}: the answer is longer than {limit} bytes")]
     TooLong { operation: &'static str, limit: usize },
@@ -122,7 +122,7 @@ impl Failure {
 
 /// An answer that is no success.
 #[derive(Clone, Debug)]
-pub struct Refusal {
+pub struct ErrorResponse {
     /// The operation's name in the contract.
     pub operation: &'static str,
     /// HTTP status.
@@ -136,7 +136,7 @@ pub struct Refusal {
     pub retry_after: Option<Duration>,
 }
 
-impl Refusal {
+impl ErrorResponse {
     /// Whether the API itself gave this answer: the body has the shape that belongs to the status. A router's page or a
     /// proxy's text has not, and says nothing about the resource (agent-protocol §1.6).
     pub fn is_of_the_api(&self) -> bool {
@@ -165,7 +165,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ErrorResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.operation, self.status)?;
         match &self.body {
@@ -188,7 +188,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ErrorResponse {}
 
 /// Body of a refusal, by its shape (service-api §1.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -211,14 +211,14 @@ impl ErrorBody {
         if body.is_empty() && json {
             return Self::Empty;
         }
-        let known = if json { serde_json::from_slice::<Shape>(body).ok() } else { None };
-        known.and_then(Shape::body).unwrap_or_else(|| Self::Foreign { excerpt: excerpt(body) })
+        let known = if json { serde_json::from_slice::<RawErrorBody>(body).ok() } else { None };
+        known.and_then(RawErrorBody::body).unwrap_or_else(|| Self::Foreign { excerpt: excerpt(body) })
     }
 }
 
 /// Both shapes at once: `code` tells them apart.
 #[derive(Deserialize)]
-struct Shape {
+struct RawErrorBody {
     code: Value,
     #[serde(default)]
     id: Option<i64>,
@@ -228,7 +228,7 @@ struct Shape {
     message: Option<String>,
 }
 
-impl Shape {
+impl RawErrorBody {
     fn body(self) -> Option<ErrorBody> {
         match self.code {
             Value::String(code) => Some(ErrorBody::Error {
@@ -256,8 +256,8 @@ fn excerpt(body: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn refusal(status: u16, content_type: Option<&str>, body: &str) -> Refusal {
-        Refusal {
+    fn refusal(status: u16, content_type: Option<&str>, body: &str) -> ErrorResponse {
+        ErrorResponse {
             operation: "v2RegisterHost",
             status,
             body: ErrorBody::read(content_type, body.as_bytes()),

@@ -29,78 +29,78 @@ const NOTHING: Option<&()> = None;
 impl Client {
     /// Lets a person in.
     pub async fn login(&self, params: &LoginParams) -> Result<Login, Error> {
-        self.ask("login", Method::POST, "/auth/login", &[], Some(params)).await
+        self.request("login", Method::POST, "/auth/login", &[], Some(params)).await
     }
 
     /// Begins a log-in by the service's identity provider, which a person ends in any browser.
     pub async fn device_login(&self) -> Result<DeviceLogin, Error> {
-        self.ask("oidc", Method::POST, "/auth/oidc/device", &[], NOTHING).await
+        self.request("oidc", Method::POST, "/auth/oidc/device", &[], NOTHING).await
     }
 
     /// Whether the person has agreed: who it is, or how much longer to wait between two questions.
     pub async fn device_finish(&self, code: &DeviceCode) -> Result<DeviceAnswer, Error> {
-        self.ask("oidc", Method::POST, "/auth/oidc/device/token", &[], Some(code)).await
+        self.request("oidc", Method::POST, "/auth/oidc/device/token", &[], Some(code)).await
     }
 
     /// Makes the first administrator, by the code that the service has printed.
     pub async fn set_up(&self, params: &SetUpParams) -> Result<Login, Error> {
-        self.ask("setup", Method::POST, "/auth/setup", &[], Some(params)).await
+        self.request("setup", Method::POST, "/auth/setup", &[], Some(params)).await
     }
 
     /// Ends the session, or revokes the token, that the client has.
     pub async fn logout(&self) -> Result<(), Error> {
-        self.tell("logout", Method::POST, "/auth/logout", &[], NOTHING).await
+        self.request_empty("logout", Method::POST, "/auth/logout", &[], NOTHING).await
     }
 
     /// Who the client's token stands for.
     pub async fn me(&self) -> Result<Me, Error> {
-        self.ask("me", Method::GET, "/auth/me", &[], NOTHING).await
+        self.request("me", Method::GET, "/auth/me", &[], NOTHING).await
     }
 
     /// Another password of one's own; all sessions and tokens end.
     pub async fn change_own_password(&self, change: &PasswordChange) -> Result<User, Error> {
-        self.ask("password", Method::POST, "/auth/password", &[], Some(change)).await
+        self.request("password", Method::POST, "/auth/password", &[], Some(change)).await
     }
 
     /// Everybody, by name.
     pub async fn list_users(&self) -> Result<Vec<User>, Error> {
-        self.ask("users", Method::GET, "/auth/users", &[], NOTHING).await
+        self.request("users", Method::GET, "/auth/users", &[], NOTHING).await
     }
 
     /// Adds a person.
     pub async fn add_user(&self, user: &NewUser) -> Result<User, Error> {
-        self.ask("users", Method::POST, "/auth/users", &[], Some(user)).await
+        self.request("users", Method::POST, "/auth/users", &[], Some(user)).await
     }
 
     /// Changes a person.
     pub async fn change_user(&self, name: &str, change: &UserChange) -> Result<User, Error> {
-        self.ask("users", Method::PATCH, "/auth/users/{name}", &[("name", name.to_owned())], Some(change))
+        self.request("users", Method::PATCH, "/auth/users/{name}", &[("name", name.to_owned())], Some(change))
             .await
     }
 
     /// Removes a person with all sessions and tokens.
     pub async fn remove_user(&self, name: &str) -> Result<(), Error> {
         let path = [("name", name.to_owned())];
-        self.tell("users", Method::DELETE, "/auth/users/{name}", &path, NOTHING).await
+        self.request_empty("users", Method::DELETE, "/auth/users/{name}", &path, NOTHING).await
     }
 
     /// One's own API tokens; an administrator sees everybody's.
     pub async fn list_tokens(&self) -> Result<Vec<ApiToken>, Error> {
-        self.ask("tokens", Method::GET, "/auth/tokens", &[], NOTHING).await
+        self.request("tokens", Method::GET, "/auth/tokens", &[], NOTHING).await
     }
 
     /// Makes an API token; the answer is the only place where it is shown.
     pub async fn create_token(&self, token: &NewToken) -> Result<ApiToken, Error> {
-        self.ask("tokens", Method::POST, "/auth/tokens", &[], Some(token)).await
+        self.request("tokens", Method::POST, "/auth/tokens", &[], Some(token)).await
     }
 
     /// Revokes an API token.
     pub async fn revoke_token(&self, id: Uuid) -> Result<(), Error> {
         let path = [("id", id.to_string())];
-        self.tell("tokens", Method::DELETE, "/auth/tokens/{id}", &path, NOTHING).await
+        self.request_empty("tokens", Method::DELETE, "/auth/tokens/{id}", &path, NOTHING).await
     }
 
-    async fn ask<T: DeserializeOwned>(
+    async fn request<T: DeserializeOwned>(
         &self,
         name: &'static str,
         method: Method,
@@ -112,7 +112,7 @@ impl Client {
         serde_json::from_slice(&answer).map_err(|source| Error::Malformed { operation: name, source })
     }
 
-    async fn tell(
+    async fn request_empty(
         &self,
         name: &'static str,
         method: Method,

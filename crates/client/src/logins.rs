@@ -31,14 +31,14 @@ pub struct Logins(PathBuf);
 
 /// A kept token.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Kept {
+pub struct StoredToken {
     pub user: String,
     pub token: Secret,
     /// When the token ends, in RFC 3339 form.
     pub expires_at: String,
 }
 
-type All = BTreeMap<String, Kept>;
+type TokensByService = BTreeMap<String, StoredToken>;
 
 impl Logins {
     /// Those of the user: `$XDG_CONFIG_HOME/assisted/logins.json`, else below `~/.config`.
@@ -62,7 +62,7 @@ impl Logins {
     /// # Errors
     ///
     /// The file can't be read, or others can read it.
-    pub fn get(&self, service: &BaseUrl) -> Result<Option<Kept>, LoginsError> {
+    pub fn get(&self, service: &BaseUrl) -> Result<Option<StoredToken>, LoginsError> {
         Ok(self.read()?.remove(&service.to_string()))
     }
 
@@ -71,7 +71,7 @@ impl Logins {
     /// # Errors
     ///
     /// The file can't be written.
-    pub fn keep(&self, service: &BaseUrl, kept: Kept) -> Result<(), LoginsError> {
+    pub fn keep(&self, service: &BaseUrl, kept: StoredToken) -> Result<(), LoginsError> {
         let mut all = self.read()?;
         all.insert(service.to_string(), kept);
         self.write(&all)
@@ -87,9 +87,9 @@ impl Logins {
         if all.remove(&service.to_string()).is_some() { self.write(&all) } else { Ok(()) }
     }
 
-    fn read(&self) -> Result<All, LoginsError> {
+    fn read(&self) -> Result<TokensByService, LoginsError> {
         let file = match File::open(&self.0) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(All::new()),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(TokensByService::new()),
             file => file.map_err(|error| self.fault(&error))?,
         };
         let mode = file.metadata().map_err(|error| self.fault(&error))?.mode();
@@ -102,7 +102,7 @@ impl Logins {
     }
 
     /// The file is whole at each moment, whoever else writes it.
-    fn write(&self, all: &All) -> Result<(), LoginsError> {
+    fn write(&self, all: &TokensByService) -> Result<(), LoginsError> {
         let text = serde_json::to_string_pretty(all).map_err(|error| self.fault(&error))?;
         let fresh = self.0.with_extension(format!("{}.new", std::process::id()));
         let written = || -> std::io::Result<()> {
@@ -133,7 +133,8 @@ mod tests {
         let path = dir.path().join("assisted/logins.json");
         let logins = Logins::at(&path);
         let [one, other]: [BaseUrl; 2] = ["http://one:8090", "http://other"].map(|url| url.parse().unwrap());
-        let kept = |token: &str| Kept { user: "ann".into(), token: token.into(), expires_at: String::new() };
+        let kept =
+            |token: &str| StoredToken { user: "ann".into(), token: token.into(), expires_at: String::new() };
         assert!(logins.get(&one).unwrap().is_none());
         logins.keep(&one, kept("first")).unwrap();
         logins.keep(&other, kept("second")).unwrap();

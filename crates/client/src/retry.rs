@@ -121,7 +121,7 @@ mod tests {
         for (status, repetitions) in
             [(404, 10), (425, 10), (408, 360), (502, 360), (400, 0), (401, 0), (409, 0)]
         {
-            let refused = Error::Refused(Box::new(crate::Refusal {
+            let refused = Error::Refused(Box::new(crate::ErrorResponse {
                 operation: "x",
                 status,
                 body: crate::ErrorBody::Empty,

@@ -22,21 +22,21 @@ impl fmt::Display for Mac {
 /// No hardware address of six bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no MAC address")]
-pub struct NoMac;
+pub struct ParseMacError;
 
 impl FromStr for Mac {
-    type Err = NoMac;
+    type Err = ParseMacError;
 
-    fn from_str(text: &str) -> Result<Self, NoMac> {
+    fn from_str(text: &str) -> Result<Self, ParseMacError> {
         let mut bytes = [0; 6];
         let mut parts = text.split([':', '-']);
         for byte in &mut bytes {
-            let part = parts.next().filter(|part| part.len() == 2).ok_or(NoMac)?;
+            let part = parts.next().filter(|part| part.len() == 2).ok_or(ParseMacError)?;
             // The parser of numbers would take a sign.
             let digits = part.bytes().all(|digit| digit.is_ascii_hexdigit());
-            *byte = u8::from_str_radix(part, 16).ok().filter(|_| digits).ok_or(NoMac)?;
+            *byte = u8::from_str_radix(part, 16).ok().filter(|_| digits).ok_or(ParseMacError)?;
         }
-        if parts.next().is_none() { Ok(Self(bytes)) } else { Err(NoMac) }
+        if parts.next().is_none() { Ok(Self(bytes)) } else { Err(ParseMacError) }
     }
 }
 
@@ -109,7 +109,7 @@ mod tests {
         for bad in
             ["", "52:54:00:aa:bb", "52:54:00:aa:bb:cc:dd", "5:54:00:aa:bb:cc", "+2:54:00:aa:bb:cc", "x"]
         {
-            assert_eq!(bad.parse::<Mac>(), Err(NoMac), "{bad}");
+            assert_eq!(bad.parse::<Mac>(), Err(ParseMacError), "{bad}");
         }
     }
 

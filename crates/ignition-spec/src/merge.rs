@@ -68,16 +68,16 @@ pub fn overlay(base: &Config, text: &str) -> Result<Config, MergeError> {
 
     let value = |config: &Config| serde_json::to_value(config).map_err(MergeError::Parse);
     let (lower, upper) = (value(base)?, value(&upper)?);
-    let mut merged: Config = serde_json::from_value(lay(lower, upper)).map_err(MergeError::Parse)?;
+    let mut merged: Config = serde_json::from_value(merge(lower, upper)).map_err(MergeError::Parse)?;
     merged.ignition.version = newest;
     validate(&merged)?;
     Ok(merged)
 }
 
-/// Lays one config over another that it is known to fit.
-pub fn lay(mut lower: Value, upper: Value) -> Value {
+/// Merges a config into another one that it is known to fit; where both say something, the upper one counts.
+pub fn merge(mut lower: Value, upper: Value) -> Value {
     make_room(&mut lower, &upper);
-    merge("", lower, upper)
+    merge_field("", lower, upper)
 }
 
 const NODES: [&str; 3] = ["files", "directories", "links"];
@@ -99,7 +99,7 @@ fn items<'a>(parent: &'a Value, list: &str) -> &'a [Value] {
     parent.get(list).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-fn merge(name: &str, lower: Value, upper: Value) -> Value {
+fn merge_field(name: &str, lower: Value, upper: Value) -> Value {
     match (lower, upper) {
         (Value::Object(lower), Value::Object(upper)) => Value::Object(members(lower, upper)),
         (Value::Array(lower), Value::Array(upper)) => Value::Array(list(name, lower, upper)),
@@ -110,7 +110,7 @@ fn merge(name: &str, lower: Value, upper: Value) -> Value {
 fn members(mut lower: Map<String, Value>, upper: Map<String, Value>) -> Map<String, Value> {
     for (name, above) in upper {
         let merged = match lower.remove(&name) {
-            Some(below) => merge(&name, below, above),
+            Some(below) => merge_field(&name, below, above),
             None => above,
         };
         lower.insert(name, merged);
@@ -132,7 +132,7 @@ fn list(name: &str, mut lower: Vec<Value>, upper: Vec<Value>) -> Vec<Value> {
             None => false,
         });
         match known {
-            Some(below) => *below = merge("", below.take(), above),
+            Some(below) => *below = merge_field("", below.take(), above),
             None => lower.push(above),
         }
     }

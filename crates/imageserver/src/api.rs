@@ -36,7 +36,7 @@ pub enum ApiError {
 
 /// What the API service said instead of what was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct ErrorAnswer {
     /// The status to answer with.
     pub status: StatusCode,
     /// The reason, for the log and for answers that have a text; without addresses and credentials.
@@ -114,7 +114,7 @@ impl ApiService {
         id: Uuid,
         kind: Option<&str>,
         credential: &Credential,
-    ) -> Result<Ignition, Refused> {
+    ) -> Result<Ignition, ErrorAnswer> {
         let mut query = vec![("file_name", "discovery.ign")];
         query.extend(kind.map(|kind| ("discovery_iso_type", kind)));
         let response = self.get(id, "/downloads/files", &query, credential).await?;
@@ -124,7 +124,7 @@ impl ApiService {
     }
 
     /// What is unpacked into the initramfs beside the Ignition config; none when there is nothing.
-    pub async fn ramdisk(&self, id: Uuid, credential: &Credential) -> Result<Option<Bytes>, Refused> {
+    pub async fn ramdisk(&self, id: Uuid, credential: &Credential) -> Result<Option<Bytes>, ErrorAnswer> {
         let response = self.get(id, "/downloads/minimal-initrd", &[], credential).await?;
         expect(&response, response.status().is_success())?;
         if response.status() == StatusCode::NO_CONTENT {
@@ -138,7 +138,7 @@ impl ApiService {
         &self,
         id: Uuid,
         credential: &Credential,
-    ) -> Result<Option<Vec<String>>, Refused> {
+    ) -> Result<Option<Vec<String>>, ErrorAnswer> {
         let response = self.get(id, "", &[], credential).await?;
         expect(&response, response.status() == StatusCode::OK)?;
         let infra_env: InfraEnv = serde_json::from_slice(&body(response).await?)
@@ -152,7 +152,7 @@ impl ApiService {
         path: &str,
         query: &[(&str, &str)],
         credential: &Credential,
-    ) -> Result<Response, Refused> {
+    ) -> Result<Response, ErrorAnswer> {
         let url = self.base.join(&format!("{id}{path}")).map_err(|error| broken(error.to_string()))?;
         let mut request = self.http.get(url);
         if !query.is_empty() {
@@ -173,24 +173,24 @@ fn authorise(request: RequestBuilder, credential: &Credential) -> RequestBuilder
     }
 }
 
-fn broken(reason: String) -> Refused {
-    Refused { status: StatusCode::INTERNAL_SERVER_ERROR, reason }
+fn broken(reason: String) -> ErrorAnswer {
+    ErrorAnswer { status: StatusCode::INTERNAL_SERVER_ERROR, reason }
 }
 
-fn expect(response: &Response, good: bool) -> Result<(), Refused> {
+fn expect(response: &Response, good: bool) -> Result<(), ErrorAnswer> {
     let status = response.status();
     if good {
         return Ok(());
     }
     // A redirect or an empty success would say something else to the client than it says here.
     let is_error = status.is_client_error() || status.is_server_error();
-    Err(Refused {
+    Err(ErrorAnswer {
         status: if is_error { status } else { StatusCode::INTERNAL_SERVER_ERROR },
         reason: format!("the API service answered {status}"),
     })
 }
 
-async fn body(mut response: Response) -> Result<Bytes, Refused> {
+async fn body(mut response: Response) -> Result<Bytes, ErrorAnswer> {
     match read(&mut response, LONGEST).await {
         Ok(body) => Ok(body.into()),
         Err(BodyError::TooLong(longest)) => Err(broken(format!("an answer is longer than {longest} bytes"))),
@@ -198,7 +198,7 @@ async fn body(mut response: Response) -> Result<Bytes, Refused> {
     }
 }
 
-fn appended(json: &str) -> Result<Vec<String>, Refused> {
+fn appended(json: &str) -> Result<Vec<String>, ErrorAnswer> {
     let arguments: Vec<KernelArgument> = serde_json::from_str(json)
         .map_err(|error| broken(format!("the kernel arguments can't be read: {error}")))?;
     let value = |argument: KernelArgument| match argument.operation.as_str() {

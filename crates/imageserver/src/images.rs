@@ -14,7 +14,7 @@ use url::Url;
 use uuid::Uuid;
 
 use crate::api::{ApiAddress, ApiError, ApiService};
-use crate::base::{Bases, FetchOptions, StoreError, Unready};
+use crate::base::{Bases, FetchOptions, NotReady, StoreError};
 use crate::catalog::{BaseKey, BaseKind, Catalog, OsImage};
 use crate::credential::Credential;
 use crate::http::conditional::Validators;
@@ -25,7 +25,7 @@ use crate::image::{
     Artifact, BaseImage, ImageKind, Overlay, OverlayCache, OverlayError, OverlayRequest, Step,
 };
 use crate::metrics::Metrics;
-use crate::route::{By, Route, Short, needs_tls};
+use crate::route::{InfraEnvRef, Route, ShortIsoPath, needs_tls};
 use crate::token;
 
 const X86_64: &str = "x86_64";
@@ -224,7 +224,7 @@ impl Service {
 
     async fn image(&self, head: &Head, route: &Route) -> Answer {
         let answered = match route {
-            Route::Short(short) => match Iso::short(head, short) {
+            Route::ShortIsoPath(short) => match Iso::short(head, short) {
                 Ok(iso) => self.iso(head, iso).await,
                 Err(answer) => Err(answer),
             },
@@ -381,15 +381,15 @@ impl Service {
         let key = BaseKey { kind, ..os_image.key() };
         match self.bases.find(&key) {
             Ok(base_image) => Ok(Some(base_image)),
-            Err(Unready::Unknown) => Ok(None),
-            Err(Unready::Later { seconds, why }) => Err(Answer::later(seconds, &why).into()),
+            Err(NotReady::Unknown) => Ok(None),
+            Err(NotReady::Later { seconds, why }) => Err(Answer::later(seconds, &why).into()),
         }
     }
 }
 
 impl Iso {
     /// By its path.
-    fn short(head: &Head, short: &Short) -> Result<Self, Refusal> {
+    fn short(head: &Head, short: &ShortIsoPath) -> Result<Self, Refusal> {
         let refused = |text: &str| Box::new(Answer::text(StatusCode::NOT_FOUND, text.to_owned()));
         let image_kind = match short.file.as_str() {
             "full.iso" => ImageKind::Full,
@@ -399,11 +399,11 @@ impl Iso {
         };
         let named = |token: &str| token::infra_env_id(token).map_err(|error| refused(&error.to_string()));
         let (infra_env, credential) = match &short.by {
-            By::Id(id) => (*id, Credential::of(head)),
-            By::Token(token) => (named(token)?, Credential::with_token(head, token)),
-            By::ApiKey(key) => (named(key)?, Credential::ApiKey(key.as_str().into())),
+            InfraEnvRef::Id(id) => (*id, Credential::of(head)),
+            InfraEnvRef::Token(token) => (named(token)?, Credential::with_token(head, token)),
+            InfraEnvRef::ApiKey(key) => (named(key)?, Credential::ApiKey(key.as_str().into())),
         };
-        let Short { version, architecture, .. } = short;
+        let ShortIsoPath { version, architecture, .. } = short;
         Ok(Self {
             infra_env,
             image_kind,

@@ -7,7 +7,7 @@ use uuid::Uuid;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
     /// An ISO, by everything in its path.
-    Short(Short),
+    ShortIsoPath(ShortIsoPath),
     /// An ISO, by its query.
     Long(Uuid),
     Initrd(Uuid),
@@ -24,8 +24,8 @@ pub(crate) enum Route {
 
 /// An ISO by its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Short {
-    pub by: By,
+pub(crate) struct ShortIsoPath {
+    pub by: InfraEnvRef,
     pub version: String,
     pub architecture: String,
     pub file: String,
@@ -33,7 +33,7 @@ pub(crate) struct Short {
 
 /// What names the infra-env.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum By {
+pub(crate) enum InfraEnvRef {
     Id(Uuid),
     Token(String),
     ApiKey(String),
@@ -62,14 +62,14 @@ impl Route {
             ["images", id, "s390x-initrd-addrsize"] => Self::AddrSize(uuid(id)?),
             [by, value, version, architecture, file] => {
                 let by = match *by {
-                    "byid" => By::Id(uuid(value)?),
-                    "bytoken" => By::Token((*value).to_owned()),
-                    "byapikey" => By::ApiKey((*value).to_owned()),
+                    "byid" => InfraEnvRef::Id(uuid(value)?),
+                    "bytoken" => InfraEnvRef::Token((*value).to_owned()),
+                    "byapikey" => InfraEnvRef::ApiKey((*value).to_owned()),
                     _ => return None,
                 };
                 let [version, architecture, file] =
                     [version, architecture, file].map(|text| (*text).to_owned());
-                Self::Short(Short { by, version, architecture, file })
+                Self::ShortIsoPath(ShortIsoPath { by, version, architecture, file })
             }
             _ => return None,
         })
@@ -78,9 +78,9 @@ impl Route {
     /// The name under which requests are measured; none for those that are not.
     pub fn handler(&self) -> Option<&str> {
         Some(match self {
-            Self::Short(Short { by: By::Id(_), .. }) => "/byid/:token",
-            Self::Short(Short { by: By::Token(_), .. }) => "/bytoken/:token",
-            Self::Short(Short { by: By::ApiKey(_), .. }) => "/byapikey/:token",
+            Self::ShortIsoPath(ShortIsoPath { by: InfraEnvRef::Id(_), .. }) => "/byid/:token",
+            Self::ShortIsoPath(ShortIsoPath { by: InfraEnvRef::Token(_), .. }) => "/bytoken/:token",
+            Self::ShortIsoPath(ShortIsoPath { by: InfraEnvRef::ApiKey(_), .. }) => "/byapikey/:token",
             Self::Long(_) => "/images/:imageID",
             Self::Initrd(_) => "/images/:imageID/pxe-initrd",
             Self::AddrSize(_) => "/images/:imageID/s390x-initrd-addrsize",
@@ -122,7 +122,7 @@ mod tests {
     fn paths() {
         let id = Uuid::parse_str(ID).unwrap();
         let short = |by| {
-            Route::Short(Short {
+            Route::ShortIsoPath(ShortIsoPath {
                 by,
                 version: "4.18+a".to_owned(),
                 architecture: "x86_64".to_owned(),
@@ -130,9 +130,15 @@ mod tests {
             })
         };
         for (path, route) in [
-            (format!("/byid/{ID}/4.18%2Ba/x86_64/full.iso"), short(By::Id(id))),
-            ("/bytoken/a.b.c/4.18+a/x86_64/full.iso".to_owned(), short(By::Token("a.b.c".to_owned()))),
-            ("/byapikey/a.b.c/4.18+a/x86_64/full.iso".to_owned(), short(By::ApiKey("a.b.c".to_owned()))),
+            (format!("/byid/{ID}/4.18%2Ba/x86_64/full.iso"), short(InfraEnvRef::Id(id))),
+            (
+                "/bytoken/a.b.c/4.18+a/x86_64/full.iso".to_owned(),
+                short(InfraEnvRef::Token("a.b.c".to_owned())),
+            ),
+            (
+                "/byapikey/a.b.c/4.18+a/x86_64/full.iso".to_owned(),
+                short(InfraEnvRef::ApiKey("a.b.c".to_owned())),
+            ),
             (format!("/images/{ID}"), Route::Long(id)),
             (format!("/images/{ID}/pxe-initrd"), Route::Initrd(id)),
             (format!("/images/{ID}/s390x-initrd-addrsize"), Route::AddrSize(id)),

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::extent::BehindEnd;
+use crate::extent::OverlayGap;
 
 /// Texts that clients of the image service know are kept word for word (image-service §2.4, §2.6, §2.9).
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ pub enum Error {
     #[error("bad archive: {0}")]
     Archive(String),
     #[error(transparent)]
-    BehindEnd(#[from] BehindEnd),
+    OverlayGap(#[from] OverlayGap),
 }
 
 impl Error {

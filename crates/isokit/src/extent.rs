@@ -99,7 +99,7 @@ impl From<Vec<u8>> for Extent {
 /// What lies behind the end of a layout can't be overlaid without a hole between them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("overlay at offset {at} begins behind the end of the image ({len} bytes)")]
-pub struct BehindEnd {
+pub struct OverlayGap {
     pub at: u64,
     pub len: u64,
 }
@@ -160,11 +160,11 @@ impl Layout {
     /// changes nothing.
     ///
     /// # Errors
-    /// [`BehindEnd`] when `at` lies behind the end.
-    pub fn overlay(&mut self, at: u64, extent: impl Into<Extent>) -> Result<(), BehindEnd> {
+    /// [`OverlayGap`] when `at` lies behind the end.
+    pub fn overlay(&mut self, at: u64, extent: impl Into<Extent>) -> Result<(), OverlayGap> {
         let (extent, len) = (extent.into(), self.len());
         if at > len {
-            return Err(BehindEnd { at, len });
+            return Err(OverlayGap { at, len });
         }
         if extent.len == 0 {
             return Ok(());
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(over(10, "abc").unwrap(), "0123456789abc");
         assert_eq!(over(3, "").unwrap(), "0123456789");
         assert_eq!(over(0, "0123456789ab").unwrap(), "0123456789ab");
-        assert_eq!(over(11, "a"), Err(BehindEnd { at: 11, len: 10 }));
+        assert_eq!(over(11, "a"), Err(OverlayGap { at: 11, len: 10 }));
     }
 
     #[test]

@@ -63,13 +63,13 @@ impl<Q, R> Clone for Driver<Q, R> {
     }
 }
 
-/// What is to be looked for next.
+/// What a driver does next.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
-    /// Rows.
+enum Step {
+    /// Takes rows.
     Take,
-    /// When the next row is due: an attempt ended, and its row, or the one after it, may be due.
-    Ask,
+    /// Asks when the next row is due: an attempt ended, and its row, or the one after it, may be due.
+    NextAt,
 }
 
 impl<Q, R> Driver<Q, R>
@@ -85,20 +85,20 @@ where
     /// Works until it is stopped, and ends when nothing is worked on any more.
     pub async fn run(self, stop: CancellationToken) {
         let mut running = JoinSet::new();
-        let (mut look, mut until) = (Some(Look::Take), Instant::now());
+        let (mut next_step, mut until) = (Some(Step::Take), Instant::now());
         let mut last = None;
         let mut more = false;
         'work: loop {
             let seen = loop {
                 // Places that get free are filled together.
                 let fill = more && running.len() * 2 <= self.policy.at_once;
-                if look.is_some()
+                if next_step.is_some()
                     && (running.is_empty() || fill || last.is_none_or(|last: Instant| last.elapsed() >= PACE))
                     && running.len() < self.policy.at_once
                 {
-                    break look.unwrap_or(Look::Ask);
+                    break next_step.unwrap_or(Step::NextAt);
                 }
-                let pause = match (look, last) {
+                let pause = match (next_step, last) {
                     (Some(_), Some(last)) if running.len() < self.policy.at_once => last + PACE,
                     (Some(_), _) => Instant::now() + self.policy.longest_rest,
                     (None, _) => until,
@@ -108,29 +108,29 @@ where
                     () = stop.cancelled() => break 'work,
                     Some(done) = running.join_next() => {
                         end_loudly(done);
-                        if look.is_none() {
-                            look = Some(if more { Look::Take } else { Look::Ask });
+                        if next_step.is_none() {
+                            next_step = Some(if more { Step::Take } else { Step::NextAt });
                         }
                     }
-                    marked = self.queue.marked(), if look != Some(Look::Take) => {
+                    marked = self.queue.marked(), if next_step != Some(Step::Take) => {
                         if !marked {
                             break 'work;
                         }
-                        look = Some(Look::Take);
+                        next_step = Some(Step::Take);
                     }
                     () = sleep_until(pause) => {
-                        if look.is_none() {
-                            look = Some(if running.is_empty() { Look::Take } else { Look::Ask });
+                        if next_step.is_none() {
+                            next_step = Some(if running.is_empty() { Step::Take } else { Step::NextAt });
                         }
                     }
                 }
             };
-            self.status.look();
+            self.status.mark_alive();
             last = Some(Instant::now());
-            match self.look(seen, &mut running, &stop).await {
-                Ok(Seen { rest, again }) => {
+            match self.take_due(seen, &mut running, &stop).await {
+                Ok(Taken { rest, again }) => {
                     more = again;
-                    look = again.then_some(Look::Take);
+                    next_step = again.then_some(Step::Take);
                     until = Instant::now() + rest;
                 }
                 Err(failure) => {
@@ -139,7 +139,7 @@ where
                         error = failure.message,
                         "due rows can't be taken"
                     );
-                    (more, look) = (false, None);
+                    (more, next_step) = (false, None);
                     until = Instant::now() + self.policy.shortest_rest;
                 }
             }
@@ -150,16 +150,16 @@ where
     }
 
     /// Takes rows, unless it turns out that none is due.
-    async fn look(
+    async fn take_due(
         &self,
-        look: Look,
+        step: Step,
         running: &mut JoinSet<()>,
         stop: &CancellationToken,
-    ) -> Result<Seen, Failure> {
-        if look == Look::Ask {
+    ) -> Result<Taken, Failure> {
+        if step == Step::NextAt {
             let next = self.queue.next_at().await?;
             if next.is_none_or(|next| next > self.queue.now()) {
-                return Ok(Seen { rest: self.rest(next), again: false });
+                return Ok(Taken { rest: self.rest(next), again: false });
             }
         }
         let room = self.policy.at_once.saturating_sub(running.len());
@@ -168,12 +168,12 @@ where
             running.spawn(self.clone().work_on(row, stop.clone()));
         }
         if taken.more {
-            return Ok(Seen { rest: Duration::ZERO, again: true });
+            return Ok(Taken { rest: Duration::ZERO, again: true });
         }
         if !running.is_empty() {
-            return Ok(Seen { rest: MEANWHILE, again: false });
+            return Ok(Taken { rest: MEANWHILE, again: false });
         }
-        Ok(Seen { rest: self.rest(self.queue.next_at().await?), again: false })
+        Ok(Taken { rest: self.rest(self.queue.next_at().await?), again: false })
     }
 
     /// How long to rest until a moment; `None`: nothing is waited for.
@@ -293,8 +293,8 @@ where
     }
 }
 
-/// What a look brought.
-struct Seen {
+/// What came of taking rows.
+struct Taken {
     /// How long nothing will be due.
     rest: Duration,
     /// Whether more rows are due than there was room for.

@@ -145,7 +145,7 @@ impl Status {
     }
 
     /// Notes that its driver is alive.
-    pub fn look(&self) {
+    pub fn mark_alive(&self) {
         self.state.lock().looked = Instant::now();
     }
 

@@ -42,7 +42,7 @@ mod unit_of_work;
 mod view;
 pub mod work;
 
-pub use access::{Access, Signer, Standing};
+pub use access::{Access, ResourceOwner, Signer};
 pub use assisted_auth::{Caller, Grant, TokenResource};
 pub use catalogue::Catalogue;
 pub use clock::Clock;

@@ -139,7 +139,7 @@ impl Reconcilers {
     async fn run(self, stop: CancellationToken) {
         while let Err(error) = self.begin().await {
             tracing::warn!(?error, "what a start has to do can't be done yet");
-            self.scheduler.status().look();
+            self.scheduler.status().mark_alive();
             tokio::select! {
                 () = tokio::time::sleep(SHORTEST_REST) => {}
                 () = stop.cancelled() => return,

@@ -3,7 +3,7 @@
 use std::io::{BufRead, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use assisted_client::{DeviceAnswer, Kept, Logins};
+use assisted_client::{DeviceAnswer, Logins, StoredToken};
 use assisted_wire::identity::{self, DeviceCode, LoginParams, SetUpParams};
 use assisted_wire::secret::Secret;
 use clap::Args;
@@ -43,8 +43,11 @@ impl Login {
             (None, _) => by_provider(context).await?,
         };
         let (user, role) = (login.user.name.clone(), login.user.role.as_str());
-        let kept =
-            Kept { user: login.user.name, token: login.token, expires_at: login.expires_at.to_string() };
+        let kept = StoredToken {
+            user: login.user.name,
+            token: login.token,
+            expires_at: login.expires_at.to_string(),
+        };
         let logins = Logins::of_user().map_err(refused)?;
         logins.keep(context.client.base_url(), kept).map_err(refused)?;
         line(&format!(

@@ -33,7 +33,7 @@ const Z_PARAMETERS: [&str; 6] = ["ip", "nameserver", "rd.znet", "zfcp.allow_lun_
 
 /// Why the artifacts aren't there.
 #[derive(Debug, thiserror::Error)]
-enum Fault {
+enum BootArtifactsError {
     #[error("{what}: {source}")]
     Io { what: String, source: io::Error },
     #[error("{url}: {reason}")]
@@ -42,9 +42,9 @@ enum Fault {
     Full { free: u64, needed: u64 },
 }
 
-fn io_fault(what: &Path) -> impl FnOnce(io::Error) -> Fault + use<> {
+fn io_fault(what: &Path) -> impl FnOnce(io::Error) -> BootArtifactsError + use<> {
     let what = what.display().to_string();
-    move |source| Fault::Io { what, source }
+    move |source| BootArtifactsError::Io { what, source }
 }
 
 /// The node's root as this program sees it.
@@ -103,19 +103,19 @@ pub(super) async fn download(
         Ok(ca) => ca,
         Err(error) => return Outcome::failed(format!("download boot artifacts: CA file: {error}")),
     };
-    match lay(&request, &node, tools, ca, pause).await {
+    match place_files(&request, &node, tools, ca, pause).await {
         Ok(()) => Outcome::done(DONE.to_owned()),
         Err(fault) => Outcome::failed(format!("download boot artifacts: {fault}")),
     }
 }
 
-async fn lay(
+async fn place_files(
     request: &DownloadBootArtifactsRequest,
     node: &Node,
     tools: &Tools,
     ca: Option<Vec<u8>>,
     pause: Duration,
-) -> Result<(), Fault> {
+) -> Result<(), BootArtifactsError> {
     let (kernel, initrd) = (node.discovery().join("vmlinuz"), node.discovery().join("initrd"));
     if [&kernel, &initrd, &node.entry()].iter().all(|path| path.exists()) {
         return Ok(());
@@ -125,8 +125,8 @@ async fn lay(
         // It may be writable already, or no mount of its own; the writes below tell.
         warn!(%error, path = %boot.display(), "not remounted");
     }
-    let work =
-        tempfile::tempdir().map_err(|source| Fault::Io { what: "temporary directory".into(), source })?;
+    let work = tempfile::tempdir()
+        .map_err(|source| BootArtifactsError::Io { what: "temporary directory".into(), source })?;
     let backoff = Backoff::constant(pause);
     let entries = node.boot().join("loader/entries");
     for dir in [node.discovery(), entries] {
@@ -135,8 +135,9 @@ async fn lay(
             attempts.again(fault).await?;
         }
     }
-    let client = http::client(crate::USER_AGENT, ca.as_deref())
-        .map_err(|error| Fault::Download { url: request.kernel_url.clone(), reason: error.to_string() })?;
+    let client = http::client(crate::USER_AGENT, ca.as_deref()).map_err(|error| {
+        BootArtifactsError::Download { url: request.kernel_url.clone(), reason: error.to_string() }
+    })?;
     let mut files = vec![(write_entry(work.path(), &request.rootfs_url)?, node.entry())];
     for (url, name, target) in
         [(&request.kernel_url, "vmlinuz", kernel), (&request.initrd_url, "initrd", initrd)]
@@ -152,8 +153,8 @@ async fn lay(
     blocking(move || files.iter().try_for_each(|(from, to)| install(from, to).map_err(io_fault(to)))).await
 }
 
-async fn fetch(client: &reqwest::Client, url: &str, path: &Path) -> Result<(), Fault> {
-    let fault = |reason: String| Fault::Download { url: url.to_owned(), reason };
+async fn fetch(client: &reqwest::Client, url: &str, path: &Path) -> Result<(), BootArtifactsError> {
+    let fault = |reason: String| BootArtifactsError::Download { url: url.to_owned(), reason };
     let mut answer = client.get(url).send().await.map_err(|error| fault(error.to_string()))?;
     if answer.status().as_u16() != 200 {
         return Err(fault(format!("status {}", answer.status().as_u16())));
@@ -170,7 +171,7 @@ async fn fetch(client: &reqwest::Client, url: &str, path: &Path) -> Result<(), F
     file.flush().await.map_err(io_fault(path))
 }
 
-fn write_entry(work: &Path, rootfs: &str) -> Result<PathBuf, Fault> {
+fn write_entry(work: &Path, rootfs: &str) -> Result<PathBuf, BootArtifactsError> {
     let common = "random.trust_cpu=on ignition.firstboot ignition.platform.id=metal";
     let options = if std::env::consts::ARCH == "s390x" {
         format!("{common} ai.ip_cfg_override=1 coreos.live.rootfs_url={rootfs}")
@@ -187,12 +188,16 @@ fn write_entry(work: &Path, rootfs: &str) -> Result<PathBuf, Fault> {
 }
 
 /// Where there is no room the node's previous system is given up.
-async fn make_room(files: &[(PathBuf, PathBuf)], boot: &Path, tools: &Tools) -> Result<(), Fault> {
+async fn make_room(
+    files: &[(PathBuf, PathBuf)],
+    boot: &Path,
+    tools: &Tools,
+) -> Result<(), BootArtifactsError> {
     let mut needed = 0;
     for (path, _) in files {
         needed += fs::metadata(path).map_err(io_fault(path))?.len();
     }
-    let free = || -> Result<u64, Fault> {
+    let free = || -> Result<u64, BootArtifactsError> {
         let found = rustix::fs::statvfs(boot).map_err(|error| io_fault(boot)(error.into()))?;
         Ok(found.f_bavail.saturating_mul(found.f_frsize))
     };
@@ -206,7 +211,7 @@ async fn make_room(files: &[(PathBuf, PathBuf)], boot: &Path, tools: &Tools) -> 
         Err(error) => warn!(%error, "no room made"),
     }
     let free = free()?;
-    if free > needed { Ok(()) } else { Err(Fault::Full { free, needed }) }
+    if free > needed { Ok(()) } else { Err(BootArtifactsError::Full { free, needed }) }
 }
 
 /// Whole or not at all: the boot loader must never find half a kernel.
@@ -252,7 +257,7 @@ pub(super) async fn reboot(args: &[String], tools: &Tools) -> Outcome {
 }
 
 /// The entry's options, and what the running kernel was told about network and disks.
-fn z_parameters(node: &Node) -> Result<String, Fault> {
+fn z_parameters(node: &Node) -> Result<String, BootArtifactsError> {
     let path = node.entry();
     let entry = fs::read_to_string(&path).map_err(io_fault(&path))?;
     let line = Path::new("/proc/cmdline");

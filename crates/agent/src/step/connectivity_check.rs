@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assisted_hostinfo::Root;
 use assisted_hostinfo::nic::{Mac, Nic};
-use assisted_hostinfo::probe::{self, Answers, ArpAsk, Echo, Rounds};
+use assisted_hostinfo::probe::{self, Answers, ArpAsk, Echo, ProbeRounds};
 use assisted_wire::probe_requests::{ConnectivityCheckHost, ConnectivityCheckParams};
 use assisted_wire::probe_responses::{
     ConnectivityRemoteHost, ConnectivityReport, L2Connectivity, L3Connectivity, MtuReport,
@@ -22,10 +22,10 @@ use crate::task::blocking;
 /// anybody have them this close: an installation would stand still for ten seconds otherwise.
 const SPACING: Duration = Duration::from_millis(200);
 /// As many packets as that tool sends.
-const PINGS: Rounds = Rounds { count: 10, spacing: SPACING, wait: Duration::from_secs(3) };
+const PINGS: ProbeRounds = ProbeRounds { count: 10, spacing: SPACING, wait: Duration::from_secs(3) };
 const PING_SIZE: usize = 56;
-const MTU_PINGS: Rounds = Rounds { count: 3, spacing: SPACING, wait: Duration::from_secs(3) };
-const NEIGHBOURS: Rounds = Rounds { count: 3, spacing: SPACING, wait: Duration::from_secs(2) };
+const MTU_PINGS: ProbeRounds = ProbeRounds { count: 3, spacing: SPACING, wait: Duration::from_secs(3) };
+const NEIGHBOURS: ProbeRounds = ProbeRounds { count: 3, spacing: SPACING, wait: Duration::from_secs(2) };
 /// The MTU that every network carries.
 const USUAL_MTU: u32 = 1500;
 /// IP and ICMP headers.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assisted_hostinfo::Root;
 use assisted_hostinfo::nic::Nic;
-use assisted_hostinfo::probe::{self, ArpAsk, Echo, Rounds};
+use assisted_hostinfo::probe::{self, ArpAsk, Echo, ProbeRounds};
 use assisted_wire::probe_requests::FreeAddressesRequest;
 use assisted_wire::probe_responses::{FreeNetworkAddresses, FreeNetworksAddresses};
 use ipnet::Ipv4Net;
@@ -20,8 +20,8 @@ use crate::task::blocking;
 /// Larger networks are looked at piece by piece, until so many free addresses are known.
 const PIECE: u8 = 22;
 const ENOUGH: usize = 8_000;
-const SWEEP: Rounds =
-    Rounds { count: 2, spacing: Duration::from_millis(1_500), wait: Duration::from_millis(1_000) };
+const SWEEP: ProbeRounds =
+    ProbeRounds { count: 2, spacing: Duration::from_millis(1_500), wait: Duration::from_millis(1_000) };
 /// More networks than a host is in.
 const MOST_NETWORKS: usize = 64;
 /// Limit for all networks: where every address answers there is no end of pieces.

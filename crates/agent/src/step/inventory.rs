@@ -117,7 +117,7 @@ async fn collect(root: &Arc<Root>, held: impl Send + 'static) -> Inventory {
 }
 
 /// A reason for people, how much it cuts, and the cut itself.
-type Cut = (&'static str, InventoryTruncationType, fn(&mut Inventory));
+type Truncation = (&'static str, InventoryTruncationType, fn(&mut Inventory));
 
 /// Leaves out what the service asked to leave out, and then as much as it takes to keep to the size: first what only
 /// describes (routes, GPUs, CPU flags, S.M.A.R.T. data), then disks and interfaces altogether.
@@ -135,7 +135,7 @@ fn fit(mut inventory: Inventory, request: &Request) -> Inventory {
     if length(&inventory) <= limit {
         return inventory;
     }
-    let cuts: [Cut; 6] = [
+    let cuts: [Truncation; 6] = [
         ("S.M.A.R.T. data left out", InventoryTruncationType::Partial, |inventory| {
             for disk in inventory.disks.iter_mut().flatten() {
                 disk.smart.clear();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use assisted_hostinfo::Root;
 use assisted_hostinfo::nic::Nic;
-use assisted_hostinfo::probe::{self, ArpAsk, Echo, Rounds};
+use assisted_hostinfo::probe::{self, ArpAsk, Echo, ProbeRounds};
 use assisted_wire::network::VipVerification;
 use assisted_wire::probe_requests::VerifyVipsRequest;
 use assisted_wire::probe_responses::{VerifiedVip, VerifyVipsResponse};
@@ -17,7 +17,8 @@ use super::{only_arg, output};
 use crate::reply::Outcome;
 use crate::task::blocking;
 
-const ROUNDS: Rounds = Rounds { count: 3, spacing: Duration::from_millis(500), wait: Duration::from_secs(1) };
+const ROUNDS: ProbeRounds =
+    ProbeRounds { count: 3, spacing: Duration::from_millis(500), wait: Duration::from_secs(1) };
 /// Ports that a machine beyond a router is tried on, for those that don't answer to an echo.
 const PORTS: [u16; 3] = [443, 80, 6443];
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);

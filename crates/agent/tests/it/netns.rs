@@ -80,7 +80,7 @@ impl Space {
         let begin = Instant::now();
         loop {
             let echo = assisted_hostinfo::probe::Echo {
-                rounds: assisted_hostinfo::probe::Rounds {
+                rounds: assisted_hostinfo::probe::ProbeRounds {
                     count: 1,
                     spacing: Duration::ZERO,
                     wait: Duration::from_millis(200),

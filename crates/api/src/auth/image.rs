@@ -3,22 +3,22 @@
 use assisted_auth::{Caller, Kind, TokenResource, image_token};
 use jiff::Timestamp;
 
-use super::{Asked, Failure, scope};
+use super::{CredentialCheck, Failure, scope};
 use crate::http::error::ApiError;
 
 /// The caller that an image's token stands for; it opens its infra-env and nothing else.
-pub(super) async fn caller(asked: &Asked<'_>) -> Result<Caller, Failure> {
-    let token = asked.credential.text();
+pub(super) async fn caller(check: &CredentialCheck<'_>) -> Result<Caller, Failure> {
+    let token = check.credential.text();
     let bad = || Failure::unknown("Failed to parse token: token is malformed, has expired, or is revoked");
     let id = image_token::named(token).ok_or_else(bad)?;
     let resource = TokenResource::InfraEnv(id);
     let key =
-        asked.service.access().image_token_key(id).await.map_err(|error| Failure::Unknown(error.into()))?;
+        check.service.access().image_token_key(id).await.map_err(|error| Failure::Unknown(error.into()))?;
     // Whether there is such an infra-env is told to those alone who have a good token of it.
     if !key.is_some_and(|key| image_token::is_good(&key, token, Timestamp::now())) {
         return Err(bad());
     }
-    for named in scope::resources(asked.path) {
+    for named in scope::resources(check.path) {
         match named {
             Some(TokenResource::InfraEnv(other)) if other != id => {
                 let text =
@@ -29,5 +29,5 @@ pub(super) async fn caller(asked: &Asked<'_>) -> Result<Caller, Failure> {
             _ => return Err(Failure::Refused(super::not_found())),
         }
     }
-    Ok(Caller { kind: Kind::Link, resource: Some(resource), ..Caller::admin(asked.request_id) })
+    Ok(Caller { kind: Kind::Link, resource: Some(resource), ..Caller::admin(check.request_id) })
 }

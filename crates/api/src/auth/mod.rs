@@ -153,12 +153,13 @@ impl Auth {
         let mut failure = unauthenticated();
         for security in operation.security {
             let Some(credential) = Credential::of(security.scheme, query, headers) else { continue };
-            let asked = Asked { service, credential: &credential, security, operation, path, request_id };
+            let check =
+                CredentialCheck { service, credential: &credential, security, operation, path, request_id };
             let known = match self {
                 Self::None => Ok(Caller::admin(request_id)),
-                Self::Tokens(tokens) => tokens.caller(&asked).await,
-                Self::Installer(tokens) => installer::caller(tokens, &asked),
-                Self::Accounts(accounts) => account::caller(accounts, &asked).await,
+                Self::Tokens(tokens) => tokens.caller(&check).await,
+                Self::Installer(tokens) => installer::caller(tokens, &check),
+                Self::Accounts(accounts) => account::caller(accounts, &check).await,
             };
             match known {
                 Ok(caller) => return Ok(caller),
@@ -178,7 +179,7 @@ impl Auth {
 }
 
 /// A credential, and what is to be done with it.
-struct Asked<'a> {
+struct CredentialCheck<'a> {
     service: &'a Service,
     credential: &'a Credential,
     security: &'a Security,
@@ -202,18 +203,18 @@ impl Failure {
 }
 
 impl Tokens {
-    async fn caller(&self, asked: &Asked<'_>) -> Result<Caller, Failure> {
-        match asked.security.scheme {
-            Scheme::User => self.person(asked).await,
-            Scheme::Agent | Scheme::Url => self.machine(asked).await,
+    async fn caller(&self, check: &CredentialCheck<'_>) -> Result<Caller, Failure> {
+        match check.security.scheme {
+            Scheme::User => self.person(check).await,
+            Scheme::Agent | Scheme::Url => self.machine(check).await,
             // Those of images are short-lived, and came with the people.
-            Scheme::Image | Scheme::ImageUrl if self.users.is_some() => image::caller(asked).await,
+            Scheme::Image | Scheme::ImageUrl if self.users.is_some() => image::caller(check).await,
             other => Err(Failure::Unknown(self.not_allowed(other))),
         }
     }
 
-    async fn person(&self, asked: &Asked<'_>) -> Result<Caller, Failure> {
-        let Asked { service, credential, security, operation, path, request_id } = *asked;
+    async fn person(&self, check: &CredentialCheck<'_>) -> Result<Caller, Failure> {
+        let CredentialCheck { service, credential, security, operation, path, request_id } = *check;
         let users = self.users.as_ref().ok_or_else(|| Failure::Unknown(self.not_allowed(Scheme::User)))?;
         let token = credential.bearer().map_err(Failure::Unknown)?;
         let known = users.authenticate(token, Timestamp::now()).await;
@@ -223,8 +224,8 @@ impl Tokens {
     }
 
     /// The caller that a token of an agent or a URL stands for, if it exists and the path stays within its scope.
-    async fn machine(&self, asked: &Asked<'_>) -> Result<Caller, Failure> {
-        let Asked { service, credential, path, request_id, .. } = *asked;
+    async fn machine(&self, check: &CredentialCheck<'_>) -> Result<Caller, Failure> {
+        let CredentialCheck { service, credential, path, request_id, .. } = *check;
         let grant = self.verifier.grant(credential.text(), Timestamp::now());
         let grant = grant.map_err(Failure::unknown)?;
         match service
@@ -240,7 +241,7 @@ impl Tokens {
             Some(_) => {}
         }
         let mut caller = Caller::admin(request_id);
-        let (kind, scoped) = match asked.security.scheme {
+        let (kind, scoped) = match check.security.scheme {
             Scheme::Agent => (Kind::Agent, self.agent_scope),
             _ => (Kind::Link, self.url_scope),
         };

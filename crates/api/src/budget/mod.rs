@@ -45,7 +45,7 @@ pub(crate) struct Budget {
 }
 
 /// Room for a body that is held.
-pub(crate) struct Room {
+pub(crate) struct Reservation {
     bodies: Arc<Semaphore>,
     most: u64,
     of_peer: Share<IpAddr>,
@@ -78,10 +78,10 @@ impl Budget {
     }
 
     /// Room for the body of a peer, none of which is taken yet.
-    pub(crate) fn room(&self, peer: Option<IpAddr>) -> Result<Room, ApiError> {
+    pub(crate) fn reserve(&self, peer: Option<IpAddr>) -> Result<Reservation, ApiError> {
         let most = self.limits.bodies_per_peer.0;
         let of_peer = self.bodies_of.take(whose(peer), 0, most).ok_or_else(too_much)?;
-        Ok(Room { bodies: Arc::clone(&self.bodies), most, of_peer, of_all: None })
+        Ok(Reservation { bodies: Arc::clone(&self.bodies), most, of_peer, of_all: None })
     }
 
     /// A place for an upload.
@@ -151,7 +151,7 @@ impl Budget {
     }
 }
 
-impl Room {
+impl Reservation {
     /// Takes room until there is enough for so many bytes.
     pub(crate) fn reserve(&mut self, bytes: usize) -> Result<(), ApiError> {
         let held = self.of_all.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
@@ -193,11 +193,11 @@ mod tests {
         let limits = Limits { bodies: Size(8 << 10), bodies_per_peer: Size(6 << 10), ..Limits::default() };
         let budget = Budget::new(&limits);
         let peer = |last| Some(IpAddr::V4(Ipv4Addr::new(10, 0, 0, last)));
-        let mut one = budget.room(peer(1)).unwrap();
+        let mut one = budget.reserve(peer(1)).unwrap();
         one.reserve(100).unwrap();
         one.reserve(5 << 10).unwrap();
-        assert!(budget.room(peer(1)).unwrap().reserve(2 << 10).is_err(), "the peer's share");
-        let mut other = budget.room(peer(2)).unwrap();
+        assert!(budget.reserve(peer(1)).unwrap().reserve(2 << 10).is_err(), "the peer's share");
+        let mut other = budget.reserve(peer(2)).unwrap();
         other.reserve(3 << 10).unwrap();
         assert!(other.reserve(4 << 10).is_err(), "what all may hold");
         drop(one);

@@ -1,9 +1,9 @@
 //! Checks of a request before its use case runs: made from the table of operations and the schemas of our own types.
 
-mod judge;
 pub(crate) mod params;
 mod read;
 pub(crate) mod schema;
+mod validate;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ impl Bodies {
             }
             Err(ReadError::Malformed(reason)) => return Err(malformed(&reason)),
         };
-        judge::judge(&body.node, &value).map_err(|reason| ApiError::framework(400, reason))?;
+        validate::validate(&body.node, &value).map_err(|reason| ApiError::framework(400, reason))?;
         serde_json::from_value(value).map(Some).map_err(|error| malformed(&error))
     }
 

@@ -129,7 +129,7 @@ fn value(param: &Param, raw: Cow<'_, str>) -> Result<ParamValue, String> {
             let items: Vec<String> =
                 raw.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect();
             for (index, item) in items.iter().enumerate() {
-                judge(param, item, format_args!("{name}.{index}"), place)?;
+                validate(param, item, format_args!("{name}.{index}"), place)?;
             }
             Ok(ParamValue::List(items))
         }
@@ -139,13 +139,13 @@ fn value(param: &Param, raw: Cow<'_, str>) -> Result<ParamValue, String> {
                     .map(ParamValue::Uuid)
                     .map_err(|_| format!("{name} in {place} must be of type uuid: {raw:?}"));
             }
-            judge(param, &raw, format_args!("{name}"), place)?;
+            validate(param, &raw, format_args!("{name}"), place)?;
             Ok(ParamValue::Text(raw.into_owned()))
         }
     }
 }
 
-fn judge(param: &Param, text: &str, name: std::fmt::Arguments<'_>, place: &str) -> Result<(), String> {
+fn validate(param: &Param, text: &str, name: std::fmt::Arguments<'_>, place: &str) -> Result<(), String> {
     if !param.one_of.is_empty() && !param.one_of.contains(&text) {
         return Err(format!("{name} in {place} should be one of [{}]", param.one_of.join(" ")));
     }

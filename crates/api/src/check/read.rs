@@ -25,7 +25,7 @@ pub(crate) fn read(node: &Node, text: &[u8], reject_unknown: bool) -> Result<Val
     }
     let mut reading = Reading { reject_unknown, wrong: None, path: Vec::new() };
     let mut json = serde_json::Deserializer::from_slice(text);
-    let value = At { node, reading: &mut reading }.deserialize(&mut json).map_err(|error| {
+    let value = NodeReader { node, reading: &mut reading }.deserialize(&mut json).map_err(|error| {
         ReadError::Malformed(if error.is_eof() { "unexpected EOF".to_owned() } else { error.to_string() })
     })?;
     match reading.wrong {
@@ -41,12 +41,12 @@ struct Reading<'n> {
     path: Vec<&'n str>,
 }
 
-struct At<'n, 'r> {
+struct NodeReader<'n, 'r> {
     node: &'n Node,
     reading: &'r mut Reading<'n>,
 }
 
-impl At<'_, '_> {
+impl NodeReader<'_, '_> {
     /// Notes a wrong type, and stands for nothing.
     fn wrong_type(self, found: &str) -> Value {
         let target = self.node.kind.type_name();
@@ -62,7 +62,7 @@ impl At<'_, '_> {
     }
 }
 
-impl<'de, 'n> DeserializeSeed<'de> for At<'n, '_> {
+impl<'de, 'n> DeserializeSeed<'de> for NodeReader<'n, '_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -70,7 +70,7 @@ impl<'de, 'n> DeserializeSeed<'de> for At<'n, '_> {
     }
 }
 
-impl<'de, 'n> Visitor<'de> for At<'n, '_> {
+impl<'de, 'n> Visitor<'de> for NodeReader<'n, '_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -129,7 +129,7 @@ impl<'de, 'n> Visitor<'de> for At<'n, '_> {
             }
         };
         let mut values = Vec::new();
-        while let Some(value) = items.next_element_seed(At { node, reading: &mut *self.reading })? {
+        while let Some(value) = items.next_element_seed(NodeReader { node, reading: &mut *self.reading })? {
             // An absent item means nothing to anyone; free-form values are kept as they are.
             if !value.is_null() || matches!(node.kind, Kind::Any) {
                 values.push(value);
@@ -143,13 +143,13 @@ impl<'de, 'n> Visitor<'de> for At<'n, '_> {
         match &self.node.kind {
             Kind::Any => {
                 while let Some(name) = members.next_key::<String>()? {
-                    let seed = At { node: self.node, reading: &mut *self.reading };
+                    let seed = NodeReader { node: self.node, reading: &mut *self.reading };
                     values.insert(name, members.next_value_seed(seed)?);
                 }
             }
             Kind::Map(node) => {
                 while let Some(name) = members.next_key::<String>()? {
-                    let seed = At { node, reading: &mut *self.reading };
+                    let seed = NodeReader { node, reading: &mut *self.reading };
                     values.insert(name, members.next_value_seed(seed)?);
                 }
             }
@@ -167,7 +167,7 @@ impl<'de, 'n> Visitor<'de> for At<'n, '_> {
                         continue;
                     };
                     self.reading.path.push(&field.name);
-                    let seed = At { node: &field.node, reading: &mut *self.reading };
+                    let seed = NodeReader { node: &field.node, reading: &mut *self.reading };
                     let value = members.next_value_seed(seed)?;
                     self.reading.path.pop();
                     if value.is_null() || (field.empty_is_absent && is_empty(&value)) {

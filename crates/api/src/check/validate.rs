@@ -10,14 +10,14 @@ use uuid::Uuid;
 use super::schema::{Kind, Node, Rules};
 
 /// Judges a body; the error is the text of the answer.
-pub(crate) fn judge(node: &Node, value: &Value) -> Result<(), String> {
+pub(crate) fn validate(node: &Node, value: &Value) -> Result<(), String> {
     at(node, value, None)
 }
 
 /// Where in a body something stands: `api_vips.0.ip`.
 #[derive(Clone, Copy)]
-struct Place<'a> {
-    parent: Option<&'a Place<'a>>,
+struct FieldPath<'a> {
+    parent: Option<&'a FieldPath<'a>>,
     step: Step<'a>,
 }
 
@@ -27,7 +27,7 @@ enum Step<'a> {
     Item(usize),
 }
 
-impl Display for Place<'_> {
+impl Display for FieldPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(parent) = self.parent {
             write!(f, "{parent}.")?;
@@ -39,11 +39,11 @@ impl Display for Place<'_> {
     }
 }
 
-fn at(node: &Node, value: &Value, place: Option<&Place<'_>>) -> Result<(), String> {
+fn at(node: &Node, value: &Value, place: Option<&FieldPath<'_>>) -> Result<(), String> {
     match (&node.kind, value) {
         (Kind::Object(object), Value::Object(members)) => {
             for field in &object.fields {
-                let place = Place { parent: place, step: Step::Member(&field.name) };
+                let place = FieldPath { parent: place, step: Step::Member(&field.name) };
                 match members.get(&field.name) {
                     Some(value) => at(&field.node, value, Some(&place))?,
                     None if field.required => return Err(format!("{place} in body is required")),
@@ -54,7 +54,7 @@ fn at(node: &Node, value: &Value, place: Option<&Place<'_>>) -> Result<(), Strin
         }
         (Kind::Array(items), Value::Array(values)) => {
             for (index, value) in values.iter().enumerate() {
-                at(items, value, Some(&Place { parent: place, step: Step::Item(index) }))?;
+                at(items, value, Some(&FieldPath { parent: place, step: Step::Item(index) }))?;
             }
             Ok(())
         }
@@ -67,7 +67,7 @@ fn at(node: &Node, value: &Value, place: Option<&Place<'_>>) -> Result<(), Strin
     }
 }
 
-fn scalar_text(rules: &Rules, text: &str, place: Option<&Place<'_>>) -> Result<(), String> {
+fn scalar_text(rules: &Rules, text: &str, place: Option<&FieldPath<'_>>) -> Result<(), String> {
     let place: &dyn Display = place.map_or(&"" as &dyn Display, |place| place);
     if rules.min_length.is_some() || rules.max_length.is_some() {
         let length = text.chars().count() as u64;
@@ -90,7 +90,7 @@ fn scalar_text(rules: &Rules, text: &str, place: Option<&Place<'_>>) -> Result<(
     Ok(())
 }
 
-fn scalar_number(rules: &Rules, number: i64, place: Option<&Place<'_>>) -> Result<(), String> {
+fn scalar_number(rules: &Rules, number: i64, place: Option<&FieldPath<'_>>) -> Result<(), String> {
     let place: &dyn Display = place.map_or(&"" as &dyn Display, |place| place);
     if let Some(least) = rules.minimum.filter(|least| number < *least) {
         return Err(format!("{place} in body should be greater than or equal to {least}"));

@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::error::ApiError;
 use crate::Timeouts;
-use crate::budget::Room;
+use crate::budget::Reservation;
 
 const MIB: usize = 1024 * 1024;
 
@@ -25,9 +25,9 @@ pub(crate) fn limit(id: OperationId) -> usize {
 
 /// A body, and the room that it takes.
 #[derive(Default)]
-pub(crate) struct Held {
+pub(crate) struct BufferedBody {
     pub(crate) bytes: Bytes,
-    _room: Option<Room>,
+    _reservation: Option<Reservation>,
 }
 
 /// Reads a whole body into the room that there is for it.
@@ -36,12 +36,12 @@ pub(crate) async fn read(
     mut body: Incoming,
     limit: usize,
     timeouts: &Timeouts,
-    room: Result<Room, ApiError>,
-) -> Result<Held, ApiError> {
+    reservation: Result<Reservation, ApiError>,
+) -> Result<BufferedBody, ApiError> {
     if body.is_end_stream() {
-        return Ok(Held::default());
+        return Ok(BufferedBody::default());
     }
-    let mut room = room?;
+    let mut reservation = reservation?;
     let announced = body.size_hint().lower();
     if announced > limit as u64 {
         return Err(too_large(headers, body, limit, timeouts).await);
@@ -52,7 +52,7 @@ pub(crate) async fn read(
     loop {
         let frame = match timeout_at(until, body.frame()).await {
             Ok(Some(Ok(frame))) => frame,
-            Ok(None) => return Ok(Held { bytes: whole.freeze(), _room: Some(room) }),
+            Ok(None) => return Ok(BufferedBody { bytes: whole.freeze(), _reservation: Some(reservation) }),
             Ok(Some(Err(_))) => return Err(ApiError::framework(400, "the body ended before its time")),
             Err(_) => return Err(ApiError::framework(408, "the body did not arrive in time")),
         };
@@ -62,8 +62,8 @@ pub(crate) async fn read(
                 return Err(too_large(headers, body, limit, timeouts).await);
             }
             // A buffer that grows is up to twice as large as what is in it.
-            if let Err(full) = room.reserve((whole.len() + data.len()).max(whole.capacity())) {
-                drop((whole, room));
+            if let Err(full) = reservation.reserve((whole.len() + data.len()).max(whole.capacity())) {
+                drop((whole, reservation));
                 discard(headers, &mut body, timeouts).await;
                 return Err(full);
             }

@@ -51,9 +51,9 @@ impl Call<'_> {
             }
             Route::WhoAmI => {
                 let (user, scope) = (who.user.clone(), who.scope.clone());
-                told(StatusCode::OK, &Me { user, role: who.role, scope })
+                json(StatusCode::OK, &Me { user, role: who.role, scope })
             }
-            Route::ListUsers => told(StatusCode::OK, &users.list().await?),
+            Route::ListUsers => json(StatusCode::OK, &users.list().await?),
             Route::AddUser => {
                 let user = users.add(self.read::<NewUser>()?, now).await?;
                 tracing::info!(
@@ -62,7 +62,7 @@ impl Call<'_> {
                     role = user.role.as_str(),
                     "a user was added"
                 );
-                told(StatusCode::CREATED, &user)
+                json(StatusCode::CREATED, &user)
             }
             Route::ChangeUser => {
                 let user = users.change(&self.name(), self.read::<UserChange>()?).await?;
@@ -72,7 +72,7 @@ impl Call<'_> {
                     role = user.role.as_str(),
                     "a user was changed"
                 );
-                told(StatusCode::OK, &user)
+                json(StatusCode::OK, &user)
             }
             Route::RemoveUser => {
                 users.remove(&self.name()).await?;
@@ -84,13 +84,13 @@ impl Call<'_> {
                 // With the limit of log-ins: whoever has found a session must not guess the password.
                 users.login(&who.user.name, old_password, self.asked.peer, now).await?;
                 let change = UserChange { password: Some(password), ..UserChange::default() };
-                told(StatusCode::OK, &users.change(&who.user.name, change).await?)
+                json(StatusCode::OK, &users.change(&who.user.name, change).await?)
             }
-            Route::ListTokens => told(StatusCode::OK, &users.tokens(who, now).await?),
+            Route::ListTokens => json(StatusCode::OK, &users.tokens(who, now).await?),
             Route::CreateToken => {
                 let token = users.create_token(who, self.read::<NewToken>()?, now).await?;
                 tracing::info!(by = who.user.name, id = %token.id, "a token was made");
-                told(StatusCode::CREATED, &token)
+                json(StatusCode::CREATED, &token)
             }
             Route::RevokeToken => {
                 let missing = || UserError::Missing(format!("token {}", self.segment));
@@ -116,7 +116,7 @@ impl Call<'_> {
     }
 
     fn logged_in(&self, login: &Login, cookie: bool) -> Answer {
-        let mut answer = told(StatusCode::OK, login);
+        let mut answer = json(StatusCode::OK, login);
         if cookie {
             let life = login.expires_at.duration_since(Timestamp::now()).as_secs();
             self.set_cookie(&mut answer, login.token.expose(), life);
@@ -138,7 +138,7 @@ impl Call<'_> {
 }
 
 /// An answer that nobody keeps.
-pub(super) fn told<T: Serialize>(status: StatusCode, value: &T) -> Answer {
+pub(super) fn json<T: Serialize>(status: StatusCode, value: &T) -> Answer {
     let mut answer = json_answer(status, value);
     answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     answer

@@ -85,7 +85,7 @@ pub const ROUTES: &[(Route, Method, &str, Who)] = &[
 ];
 
 /// A request on its way to an answer.
-pub(crate) struct Asked<'a> {
+pub(crate) struct IdentityRequest<'a> {
     pub(crate) method: &'a Method,
     /// Folded, with that of the API.
     pub(crate) path: &'a str,
@@ -100,7 +100,7 @@ pub(crate) struct Asked<'a> {
 
 /// What an answer is made from.
 struct Call<'a> {
-    asked: &'a Asked<'a>,
+    asked: &'a IdentityRequest<'a>,
     users: &'a Users,
     provider: Option<&'a Provider>,
     /// The segment of the path that `{}` stands for.
@@ -114,7 +114,11 @@ pub(crate) fn below(path: &str) -> Option<&str> {
 }
 
 /// Answers a request whose path is below [`PATH`].
-pub(crate) async fn answer(auth: &Auth, asked: &Asked<'_>, body: Incoming) -> Result<Answer, ApiError> {
+pub(crate) async fn answer(
+    auth: &Auth,
+    asked: &IdentityRequest<'_>,
+    body: Incoming,
+) -> Result<Answer, ApiError> {
     let users = auth.users().ok_or_else(|| {
         ApiError::framework(404, "nobody logs in here: the service was not started with AUTH_TYPE=users")
     })?;
@@ -127,8 +131,8 @@ pub(crate) async fn answer(auth: &Auth, asked: &Asked<'_>, body: Incoming) -> Re
     if who == Who::Admin && !known.as_ref().is_some_and(Authenticated::is_admin) {
         return Err(ApiError::framework(403, "only administrators do this"));
     }
-    let room = asked.budget.room(Some(asked.peer));
-    let held = body::read(asked.headers, body, LARGEST, asked.timeouts, room).await?;
+    let reservation = asked.budget.reserve(Some(asked.peer));
+    let held = body::read(asked.headers, body, LARGEST, asked.timeouts, reservation).await?;
     let call = Call { asked, users, provider: auth.provider(), segment, body: held.bytes.clone() };
     match (route, known) {
         (Route::Login, _) => call.login().await,

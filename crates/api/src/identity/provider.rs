@@ -8,7 +8,7 @@ use http::header::{CACHE_CONTROL, LOCATION, SET_COOKIE};
 use http::{HeaderValue, StatusCode};
 use jiff::Timestamp;
 
-use super::answer::told;
+use super::answer::json;
 use super::{Call, PATH};
 use crate::auth::cookie;
 use crate::http::error::ApiError;
@@ -48,12 +48,12 @@ impl Call<'_> {
             pairs.find(|(known, _)| known == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
         };
         let seed = cookie(self.asked.headers, ATTEMPT).unwrap_or_default();
-        let told = of("error");
-        let finished = if told.is_empty() {
+        let json = of("error");
+        let finished = if json.is_empty() {
             provider.finish(&seed, &of("state"), &of("code"), Timestamp::now()).await
         } else {
-            let told: String = told.chars().take(64).collect();
-            Err(ProviderError::Refused(format!("the provider says {told:?}")))
+            let json: String = json.chars().take(64).collect();
+            Err(ProviderError::Refused(format!("the provider says {json:?}")))
         };
         let person = finished.map_err(|error| self.refused(error))?;
         let login = self.let_in(&person).await?;
@@ -68,7 +68,7 @@ impl Call<'_> {
     pub(super) async fn device_login(&self) -> Result<Answer, ApiError> {
         let begun =
             self.provider()?.begin_device(Timestamp::now()).await.map_err(|error| self.refused(error))?;
-        Ok(told(StatusCode::OK, &begun))
+        Ok(json(StatusCode::OK, &begun))
     }
 
     /// Whether somebody has agreed to it.
@@ -77,8 +77,8 @@ impl Call<'_> {
         let now = Timestamp::now();
         let waiting = self.provider()?.finish_device(&device_code, now).await;
         match waiting.map_err(|error| self.refused(error))? {
-            Waiting::Slower(slower) => Ok(told(StatusCode::ACCEPTED, &DevicePending { slower })),
-            Waiting::Over(person) => Ok(told(StatusCode::OK, &self.let_in(&person).await?)),
+            Waiting::Slower(slower) => Ok(json(StatusCode::ACCEPTED, &DevicePending { slower })),
+            Waiting::Over(person) => Ok(json(StatusCode::OK, &self.let_in(&person).await?)),
         }
     }
 

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::conceal::Conceal;
+use super::redact::Redact;
 use crate::auth::person::may_bind_to;
 use crate::budget::Budget;
 use crate::check::Bodies;
@@ -96,7 +96,7 @@ impl Call<'_> {
     }
 
     /// An outcome that is told as JSON, without the secrets that the caller may not see.
-    pub(super) fn shown<'a, T: Serialize + Conceal>(
+    pub(super) fn shown<'a, T: Serialize + Redact>(
         &'a self,
         outcome: impl Future<Output = Result<T, assisted_service::Error>> + 'a,
     ) -> impl Future<Output = Result<Answer, ApiError>> + 'a {

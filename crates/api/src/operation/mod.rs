@@ -1,9 +1,9 @@
 //! A request from its head to its answer.
 
 mod call;
-mod conceal;
 mod dispatch;
 mod query;
+mod redact;
 mod upload;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -39,7 +39,7 @@ use crate::http::error::ApiError;
 use crate::http::guard::Guard;
 use crate::http::response::{Answer, bytes_answer, empty_answer, file_answer, gzip};
 use crate::http::route::{Routes, normalize_path};
-use crate::identity::{self, Asked};
+use crate::identity::{self, IdentityRequest};
 use crate::openapi::Documents;
 
 /// The other side of a connection; the listener puts it beside each request.
@@ -261,7 +261,8 @@ impl Api {
             let peer = peer.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
             let Head { method, headers, .. } = head;
             let query = head.uri.query();
-            let asked = Asked { method, path, query, headers, peer, timeouts, budget, secure: *secure };
+            let asked =
+                IdentityRequest { method, path, query, headers, peer, timeouts, budget, secure: *secure };
             return Box::pin(identity::answer(auth, &asked, body)).await;
         }
         self.operate(&head.method, path, head.uri.query(), &head.headers, peer, body, request_id, name).await
@@ -300,8 +301,8 @@ impl Api {
         }
         // What an operation has no use for is not read.
         if operation.body.is_some() {
-            let room = budget.room(peer);
-            let held = body::read(headers, body, body::limit(operation.id), timeouts, room).await?;
+            let reservation = budget.reserve(peer);
+            let held = body::read(headers, body, body::limit(operation.id), timeouts, reservation).await?;
             call.body = held.bytes.clone();
             // The room is taken until it is answered.
             let answer = dispatch::dispatch(&call).await;

@@ -6,58 +6,58 @@ use assisted_wire::host::{Host, HostList, HostRegistrationResponse};
 use assisted_wire::infra_env::{InfraEnv, InfraEnvList};
 
 /// An answer that may hold secrets.
-pub(super) trait Conceal: Sized {
+pub(super) trait Redact: Sized {
     /// Takes them out.
-    fn conceal(&mut self);
+    fn redact(&mut self);
 
     /// The answer as a caller sees it.
     fn for_caller(mut self, caller: &Caller) -> Self {
         if !caller.sees_secrets() {
-            self.conceal();
+            self.redact();
         }
         self
     }
 }
 
-impl Conceal for Host {
-    fn conceal(&mut self) {
+impl Redact for Host {
+    fn redact(&mut self) {
         self.fencing_credentials.clear();
     }
 }
 
-impl Conceal for HostList {
-    fn conceal(&mut self) {
-        self.0.iter_mut().for_each(Conceal::conceal);
+impl Redact for HostList {
+    fn redact(&mut self) {
+        self.0.iter_mut().for_each(Redact::redact);
     }
 }
 
-impl Conceal for HostRegistrationResponse {
-    fn conceal(&mut self) {
-        self.host.conceal();
+impl Redact for HostRegistrationResponse {
+    fn redact(&mut self) {
+        self.host.redact();
     }
 }
 
-impl Conceal for Cluster {
-    fn conceal(&mut self) {
-        self.hosts.iter_mut().flatten().for_each(Conceal::conceal);
+impl Redact for Cluster {
+    fn redact(&mut self) {
+        self.hosts.iter_mut().flatten().for_each(Redact::redact);
         self.image_info.download_url.clear();
     }
 }
 
-impl Conceal for ClusterList {
-    fn conceal(&mut self) {
-        self.0.iter_mut().for_each(Conceal::conceal);
+impl Redact for ClusterList {
+    fn redact(&mut self) {
+        self.0.iter_mut().for_each(Redact::redact);
     }
 }
 
-impl Conceal for InfraEnv {
-    fn conceal(&mut self) {
+impl Redact for InfraEnv {
+    fn redact(&mut self) {
         self.download_url.clear();
     }
 }
 
-impl Conceal for InfraEnvList {
-    fn conceal(&mut self) {
-        self.0.iter_mut().for_each(Conceal::conceal);
+impl Redact for InfraEnvList {
+    fn redact(&mut self) {
+        self.0.iter_mut().for_each(Redact::redact);
     }
 }

@@ -9,7 +9,7 @@ use smoltcp::wire::{
 };
 
 use super::socket::{Datagram, Socket};
-use super::{Rounds, exchange};
+use super::{ProbeRounds, exchange};
 use crate::nic::{Mac, Nic};
 
 const HEADER: usize = 14;
@@ -31,7 +31,7 @@ pub struct ArpAsk {
 pub async fn arp(
     nic: &Nic,
     asks: &[ArpAsk],
-    rounds: Rounds,
+    rounds: ProbeRounds,
     once: bool,
 ) -> io::Result<HashMap<Ipv4Addr, Vec<Mac>>> {
     let Some(own) = nic.mac else {

@@ -76,27 +76,27 @@ pub async fn dhcp(ask: DhcpAsk<'_>) -> Result<Lease, DhcpError> {
         addresses: Vec::new(),
     };
     let socket = Socket::frames(&nic, rustix::net::eth::IP).map_err(refused)?;
-    let conversation = Conversation { socket, ask, id: rand::rng().random() };
-    match timeout(ask.limit, conversation.hold()).await {
+    let conversation = DhcpExchange { socket, ask, id: rand::rng().random() };
+    match timeout(ask.limit, conversation.acquire()).await {
         Ok(lease) => lease.map_err(refused),
         Err(_) => Err(DhcpError::Timeout { mac: ask.mac, limit: ask.limit }),
     }
 }
 
-struct Conversation<'a> {
+struct DhcpExchange<'a> {
     socket: Socket,
     ask: DhcpAsk<'a>,
     id: u32,
 }
 
 /// What a server says.
-struct Word {
+struct DhcpReply {
     kind: DhcpMessageType,
     lease: Lease,
 }
 
-impl Conversation<'_> {
-    async fn hold(&self) -> io::Result<Lease> {
+impl DhcpExchange<'_> {
+    async fn acquire(&self) -> io::Result<Lease> {
         if let Some(known) = self.ask.known
             && let Some(lease) = self.request(known, None).await?
         {
@@ -105,9 +105,9 @@ impl Conversation<'_> {
         let mut pause = FIRST_PAUSE;
         loop {
             self.send(DhcpMessageType::Discover, None, None).await;
-            let offer = self.hear(pause, &[DhcpMessageType::Offer]).await?;
+            let offer = self.receive(pause, &[DhcpMessageType::Offer]).await?;
             pause = (pause * 2).min(LONGEST_PAUSE);
-            if let Some(Word { lease, .. }) = offer {
+            if let Some(DhcpReply { lease, .. }) = offer {
                 if let Some(lease) = self.request(lease.address, lease.server).await? {
                     return Ok(lease);
                 }
@@ -122,8 +122,8 @@ impl Conversation<'_> {
         let mut pause = FIRST_PAUSE;
         for _ in 0..CONFIRMATIONS {
             self.send(DhcpMessageType::Request, Some(address), server).await;
-            match self.hear(pause, &[DhcpMessageType::Ack, DhcpMessageType::Nak]).await? {
-                Some(Word { kind: DhcpMessageType::Ack, lease }) => return Ok(Some(lease)),
+            match self.receive(pause, &[DhcpMessageType::Ack, DhcpMessageType::Nak]).await? {
+                Some(DhcpReply { kind: DhcpMessageType::Ack, lease }) => return Ok(Some(lease)),
                 Some(_) => return Ok(None),
                 None => pause *= 2,
             }
@@ -163,7 +163,7 @@ impl Conversation<'_> {
     }
 
     /// The first word of one of these kinds within `limit`.
-    async fn hear(&self, limit: Duration, kinds: &[DhcpMessageType]) -> io::Result<Option<Word>> {
+    async fn receive(&self, limit: Duration, kinds: &[DhcpMessageType]) -> io::Result<Option<DhcpReply>> {
         let mut buffer = vec![0; 64 << 10];
         let hearing = async {
             loop {
@@ -176,7 +176,7 @@ impl Conversation<'_> {
         timeout(limit, hearing).await.ok().transpose()
     }
 
-    fn word(&self, frame: &[u8]) -> Option<Word> {
+    fn word(&self, frame: &[u8]) -> Option<DhcpReply> {
         let frame = EthernetFrame::new_checked(frame).ok()?;
         let ip = Ipv4Packet::new_checked(frame.payload()).ok()?;
         if ip.next_header() != IpProtocol::Udp {
@@ -209,7 +209,7 @@ impl Conversation<'_> {
             || !(lease.address.is_unspecified()
                 || lease.address.is_broadcast()
                 || lease.address.is_multicast());
-        usable.then_some(Word { kind: said.message_type, lease })
+        usable.then_some(DhcpReply { kind: said.message_type, lease })
     }
 }
 

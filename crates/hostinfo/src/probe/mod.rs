@@ -26,7 +26,7 @@ use socket::{Datagram, Socket};
 
 /// How often something is asked, and how long answers are waited for.
 #[derive(Clone, Copy, Debug)]
-pub struct Rounds {
+pub struct ProbeRounds {
     pub count: u16,
     /// Time from one round to the next; each round's questions are spread over it.
     pub spacing: Duration,
@@ -38,7 +38,7 @@ pub struct Rounds {
 /// that says that nothing more is wanted, or the time is over. Where a datagram can't be sent its answer is missing.
 async fn exchange(
     socket: &Socket,
-    rounds: Rounds,
+    rounds: ProbeRounds,
     questions: usize,
     mut ask: impl FnMut(u16, usize) -> Option<Datagram>,
     mut take: impl FnMut(&[u8], Option<std::net::IpAddr>) -> bool,

@@ -9,7 +9,7 @@ use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{EthernetAddress, Icmpv6Message, Icmpv6Packet, Icmpv6Repr, NdiscRepr};
 
 use super::socket::{Datagram, Socket};
-use super::{Rounds, Shared, exchange};
+use super::{ProbeRounds, Shared, exchange};
 use crate::nic::{Mac, Nic};
 
 /// Neighbours believe only what no router has passed on, so all of it has the highest hop limit.
@@ -19,7 +19,7 @@ const HOPS: u8 = 255;
 ///
 /// # Errors
 /// When the interface can't be asked at all.
-pub async fn ndp(nic: &Nic, targets: &[Ipv6Addr], rounds: Rounds) -> io::Result<HashMap<Ipv6Addr, Mac>> {
+pub async fn ndp(nic: &Nic, targets: &[Ipv6Addr], rounds: ProbeRounds) -> io::Result<HashMap<Ipv6Addr, Mac>> {
     let Some(own) = nic.mac else {
         return Err(io::Error::new(io::ErrorKind::Unsupported, format!("{} has no MAC address", nic.name)));
     };

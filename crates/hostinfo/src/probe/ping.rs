@@ -10,7 +10,7 @@ use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{Icmpv4Message, Icmpv4Packet, Icmpv4Repr, Icmpv6Message, Icmpv6Packet, Ipv4Packet};
 
 use super::socket::{Datagram, Socket};
-use super::{Rounds, Shared, exchange};
+use super::{ProbeRounds, Shared, exchange};
 
 /// Our mark in each echo and the number of what was asked: without both nothing counts as an answer.
 const MARK: usize = 8;
@@ -18,7 +18,7 @@ const MARK: usize = 8;
 /// How the echo is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Echo<'a> {
-    pub rounds: Rounds,
+    pub rounds: ProbeRounds,
     /// Bytes after the ICMP header; at least 8 are sent.
     pub size: usize,
     /// The interface to use, if not the one that the routes say.
@@ -69,7 +69,7 @@ pub async fn ping(targets: &[IpAddr], echo: Echo<'_>) -> io::Result<Vec<Answers>
     Ok(answers)
 }
 
-struct Flight {
+struct EchoesInFlight {
     /// When each was sent, by round and target; taken out when its answer comes.
     out: Vec<Option<Instant>>,
     answers: Vec<Answers>,
@@ -90,7 +90,7 @@ async fn family(v6: bool, targets: &[IpAddr], own: &[usize], echo: Echo<'_>) -> 
     }
     let (ident, mark): (u16, [u8; 4]) = (rand::rng().random(), rand::rng().random());
     let count = own.len() * usize::from(echo.rounds.count);
-    let flight = Shared::new(Flight {
+    let flight = Shared::new(EchoesInFlight {
         out: vec![None; count],
         answers: vec![Answers::default(); own.len()],
         missing: count,

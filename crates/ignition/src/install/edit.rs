@@ -157,15 +157,15 @@ impl Tree {
         if !VERSIONS.contains(&version.as_str()) || version > base {
             return Err(EditError::OverrideVersion { over: version, base });
         }
-        self.lay(over);
+        self.merge(over);
         self.0["ignition"]["version"] = base.into();
         let typed: Config = serde_json::from_value(self.0.clone()).map_err(EditError::Override)?;
         Ok(validate(&typed)?)
     }
 
     /// Lays over what is known to fit.
-    pub(super) fn lay(&mut self, over: Value) {
-        self.0 = merge::lay(self.0.take(), over);
+    pub(super) fn merge(&mut self, over: Value) {
+        self.0 = merge::merge(self.0.take(), over);
     }
 }
 

@@ -60,7 +60,7 @@ impl Host<'_> {
                 source: script.source.unwrap_or_default(),
             })?;
             let unit = include_str!("files/cleanup-assisted-discovery-stateroot.service");
-            tree.lay(json!({"systemd": {"units": [{"name": UNIT, "enabled": true, "contents": unit}]}}));
+            tree.merge(json!({"systemd": {"units": [{"name": UNIT, "enabled": true, "contents": unit}]}}));
         }
         Ok(tree)
     }

@@ -14,7 +14,7 @@ const VERSION: &str = "3.2.0";
 
 /// Where a host finds its cluster.
 #[derive(Clone, Debug, Default)]
-pub struct Joining<'a> {
+pub struct ClusterEndpoint<'a> {
     /// Name or address of the cluster's API.
     pub api: &'a str,
     /// The pool whose config the host gets.
@@ -29,7 +29,7 @@ pub struct Joining<'a> {
     pub headers: &'a str,
 }
 
-impl Joining<'_> {
+impl ClusterEndpoint<'_> {
     /// The config of a host.
     ///
     /// # Errors
@@ -104,12 +104,12 @@ impl Joining<'_> {
 mod tests {
     use super::*;
 
-    fn made(joining: &Joining<'_>, overrides: &str) -> Value {
+    fn made(joining: &ClusterEndpoint<'_>, overrides: &str) -> Value {
         let host = Host { name: "node", overrides, ..Host::default() };
         serde_json::from_slice(&joining.config(&host).unwrap().write()).unwrap()
     }
 
-    const API: Joining<'_> = Joining {
+    const API: ClusterEndpoint<'_> = ClusterEndpoint {
         api: "api.lab.example.com",
         pool: "worker",
         endpoint: "",
@@ -118,7 +118,7 @@ mod tests {
         headers: "",
     };
 
-    fn source(joining: &Joining<'_>) -> String {
+    fn source(joining: &ClusterEndpoint<'_>) -> String {
         made(joining, "")["ignition"]["config"]["merge"][0]["source"].as_str().unwrap().to_owned()
     }
 
@@ -127,12 +127,15 @@ mod tests {
         let ca = STANDARD.encode("PEM");
         assert_eq!(source(&API), "http://api.lab.example.com:22624/config/worker");
         assert_eq!(
-            source(&Joining { authority: &ca, ..API }),
+            source(&ClusterEndpoint { authority: &ca, ..API }),
             "https://api-int.lab.example.com:22623/config/worker"
         );
-        assert_eq!(source(&Joining { api: "fd00::1", ..API }), "http://[fd00::1]:22624/config/worker");
+        assert_eq!(
+            source(&ClusterEndpoint { api: "fd00::1", ..API }),
+            "http://[fd00::1]:22624/config/worker"
+        );
         let endpoint =
-            Joining { endpoint: "https://e:1/ignition/?a=b", pool: "infra", authority: &ca, ..API };
+            ClusterEndpoint { endpoint: "https://e:1/ignition/?a=b", pool: "infra", authority: &ca, ..API };
         assert_eq!(source(&endpoint), "https://e:1/ignition/infra?a=b");
     }
 
@@ -142,7 +145,7 @@ mod tests {
         let over = json!({"ignition": {"version": "3.2.0", "security": {"tls": {"certificateAuthorities": [{"source": "data:,"}, {"source": own}]}}}});
         let ca = STANDARD.encode("PEM\n");
         let headers = r#"{"X-A":"b","Authorization":"Basic x"}"#;
-        let config = made(&Joining { authority: &ca, token: "t", headers, ..API }, &over.to_string());
+        let config = made(&ClusterEndpoint { authority: &ca, token: "t", headers, ..API }, &over.to_string());
         let sent = &config["ignition"]["config"]["merge"][0]["httpHeaders"];
         assert_eq!(
             *sent,
@@ -151,7 +154,7 @@ mod tests {
         let trusted =
             config["ignition"]["security"]["tls"]["certificateAuthorities"][0]["source"].as_str().unwrap();
         assert_eq!(trusted, format!("data:text/plain;base64,{}", STANDARD.encode("PEM\nOWN\n")));
-        let bearer = made(&Joining { token: "t", ..API }, "");
+        let bearer = made(&ClusterEndpoint { token: "t", ..API }, "");
         assert_eq!(bearer["ignition"]["config"]["merge"][0]["httpHeaders"][0]["value"], "Bearer t");
         assert!(bearer["ignition"].get("security").is_none());
     }

@@ -12,7 +12,7 @@ use tokio::task::spawn_blocking;
 
 use super::fetch::{FetchError, Fetcher};
 use super::part::{Part, discard, remove};
-use super::{Base, Stage, check, pause, while_downloading};
+use super::{Base, DownloadState, check, pause, while_downloading};
 use crate::http::arrival;
 use crate::image::{BaseImage, BaseImageError};
 use crate::metrics::Metrics;
@@ -54,14 +54,14 @@ impl DownloadError {
 pub(super) async fn download(base: Arc<Base>, context: Arc<FetchContext>) {
     report_progress(&base, &context);
     if let Some(base_image) = present(&base).await {
-        base.set(Stage::Ready(base_image));
+        base.set(DownloadState::Ready(base_image));
         return report_progress(&base, &context);
     }
     if !context.eager {
         base.wanted.notified().await;
     }
     loop {
-        base.set(Stage::Queued);
+        base.set(DownloadState::Queued);
         // Nobody closes it.
         let Ok(slot) = context.slots.acquire().await else { return };
         // Another service may have brought it into the same folder meanwhile.
@@ -72,7 +72,7 @@ pub(super) async fn download(base: Arc<Base>, context: Arc<FetchContext>) {
         let error = match obtained {
             Ok(base_image) => {
                 tracing::info!(image = base.label, "a base image is ready");
-                base.set(Stage::Ready(base_image));
+                base.set(DownloadState::Ready(base_image));
                 return report_progress(&base, &context);
             }
             Err(error) => error,
@@ -84,7 +84,7 @@ pub(super) async fn download(base: Arc<Base>, context: Arc<FetchContext>) {
             let wait = pause(progress.failures, error.is_of_content());
             let reason = chain(&error);
             tracing::error!(image = base.label, reason, retry = ?wait, "a base image is not available");
-            progress.stage = Stage::Failed { reason, again: Instant::now() + wait };
+            progress.stage = DownloadState::Failed { reason, again: Instant::now() + wait };
             wait
         };
         report_progress(&base, &context);
@@ -120,7 +120,7 @@ async fn obtain(base: &Arc<Base>, context: &FetchContext) -> Result<Arc<BaseImag
     if base.is_local() {
         return Ok(open(base).await?);
     }
-    base.set(Stage::Fetching(None));
+    base.set(DownloadState::Fetching(None));
     tracing::info!(image = base.label, "a base image is fetched");
     let (begun, begins) = watch::channel(None);
     let mut follower = Follower { base, context, begun, written: None, tenths: 0 };
@@ -206,6 +206,6 @@ impl Follower<'_> {
 
 fn report_progress(base: &Base, context: &FetchContext) {
     let progress = base.progress.lock();
-    let ready = matches!(progress.stage, Stage::Ready(_));
+    let ready = matches!(progress.stage, DownloadState::Ready(_));
     context.metrics.base(&base.label, progress.received, progress.length, ready);
 }

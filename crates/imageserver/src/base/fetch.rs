@@ -78,7 +78,7 @@ pub(crate) enum FetchError {
     #[error("the server sent nothing for {} s", SILENCE.as_secs())]
     Silent,
     #[error("the image ended after {received} of {length} bytes")]
-    Short { received: u64, length: u64 },
+    ShortIsoPath { received: u64, length: u64 },
     #[error("the server went on with another image")]
     Changed,
     #[error("the image can't be written")]
@@ -267,7 +267,7 @@ async fn receive(
     on_progress(&part);
     ended?;
     let (received, length) = (part.received, part.origin.length);
-    if received < length { Err(FetchError::Short { received, length }) } else { Ok(part) }
+    if received < length { Err(FetchError::ShortIsoPath { received, length }) } else { Ok(part) }
 }
 
 async fn write(mut part: Part, mut piece: BytesMut) -> io::Result<(Part, BytesMut)> {

@@ -47,7 +47,7 @@ pub enum StoreError {
 
 /// What is known of a base image.
 #[derive(Clone, Debug, Default)]
-enum Stage {
+enum DownloadState {
     /// Nobody has asked for it.
     #[default]
     Idle,
@@ -66,7 +66,7 @@ enum Stage {
 /// How far a base image is.
 #[derive(Clone, Debug, Default)]
 struct Progress {
-    stage: Stage,
+    stage: DownloadState,
     received: u64,
     /// 0 while it is not known.
     length: u64,
@@ -92,7 +92,7 @@ pub(crate) struct Bases(Arc<BTreeMap<BaseKey, Arc<Base>>>);
 
 /// Why no image can be made from a base image.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Unready {
+pub(crate) enum NotReady {
     /// There is none.
     Unknown,
     /// It is not here yet, for the reason that is told; it may be after some seconds.
@@ -150,28 +150,28 @@ impl Bases {
     }
 
     /// What images of a base are made from; asks for it when it is not here.
-    pub fn find(&self, key: &BaseKey) -> Result<Arc<BaseImage>, Unready> {
-        let base = self.0.get(key).ok_or(Unready::Unknown)?;
+    pub fn find(&self, key: &BaseKey) -> Result<Arc<BaseImage>, NotReady> {
+        let base = self.0.get(key).ok_or(NotReady::Unknown)?;
         let progress = base.progress.lock();
         let (seconds, why) = match &progress.stage {
-            Stage::Ready(base_image) | Stage::Fetching(Some(base_image)) => {
+            DownloadState::Ready(base_image) | DownloadState::Fetching(Some(base_image)) => {
                 return Ok(Arc::clone(base_image));
             }
-            Stage::Failed { again, reason } => {
+            DownloadState::Failed { again, reason } => {
                 let left = again.saturating_duration_since(Instant::now()).as_secs();
                 let seconds = u32::try_from(left).unwrap_or(u32::MAX).clamp(1, 300);
                 (seconds, format!("can't be fetched: {reason}; it is tried again in {seconds} s"))
             }
-            Stage::Idle => {
+            DownloadState::Idle => {
                 base.wanted.notify_one();
                 (5, "is going to be fetched".to_owned())
             }
-            Stage::Queued => (5, "waits for others to be fetched".to_owned()),
-            Stage::Fetching(None) => {
+            DownloadState::Queued => (5, "waits for others to be fetched".to_owned()),
+            DownloadState::Fetching(None) => {
                 (5, format!("is being fetched: {} of {} bytes", progress.received, progress.length))
             }
         };
-        Err(Unready::Later { seconds, why: format!("the base image {} {why}", base.label) })
+        Err(NotReady::Later { seconds, why: format!("the base image {} {why}", base.label) })
     }
 
     /// Whether each image is here or has failed, and at least one is here.
@@ -179,8 +179,8 @@ impl Bases {
         let mut any = false;
         for base in self.0.values() {
             match base.progress.lock().stage {
-                Stage::Ready(_) => any = true,
-                Stage::Failed { .. } => {}
+                DownloadState::Ready(_) => any = true,
+                DownloadState::Failed { .. } => {}
                 _ => return false,
             }
         }
@@ -220,7 +220,7 @@ impl Base {
         self.image.url.scheme() == "file"
     }
 
-    fn set(&self, stage: Stage) {
+    fn set(&self, stage: DownloadState) {
         self.progress.lock().stage = stage;
     }
 
@@ -228,12 +228,12 @@ impl Base {
         let Progress { stage, received, length, failures } = self.progress.lock().clone();
         let (mut error, mut retry) = (None, None);
         let state = match stage {
-            Stage::Idle => "idle",
-            Stage::Queued => "queued",
-            Stage::Fetching(None) => "fetching",
-            Stage::Fetching(Some(_)) => "arriving",
-            Stage::Ready(_) => "ready",
-            Stage::Failed { reason, again } => {
+            DownloadState::Idle => "idle",
+            DownloadState::Queued => "queued",
+            DownloadState::Fetching(None) => "fetching",
+            DownloadState::Fetching(Some(_)) => "arriving",
+            DownloadState::Ready(_) => "ready",
+            DownloadState::Failed { reason, again } => {
                 error = Some(reason);
                 retry = Some(again.saturating_duration_since(Instant::now()).as_secs());
                 "failed"

@@ -16,7 +16,7 @@ use tokio::task::spawn_blocking;
 
 use super::downloader::FetchContext;
 use super::part::Origin;
-use super::{Base, Stage};
+use super::{Base, DownloadState};
 use crate::http::Arrival;
 use crate::image::{BaseImage, BaseImageError};
 
@@ -43,7 +43,7 @@ pub(super) async fn offer(
 ) -> Infallible {
     if let Some(base_image) = wait(base, context, &mut begins).await {
         tracing::info!(image = base.label, "images can be made while the base arrives");
-        base.set(Stage::Fetching(Some(Arc::new(base_image))));
+        base.set(DownloadState::Fetching(Some(Arc::new(base_image))));
     }
     std::future::pending().await
 }

@@ -7,17 +7,17 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 /// What is there of a file: so many bytes from its beginning; none when no more will come.
-type Arrived = Option<u64>;
+type ArrivedBytes = Option<u64>;
 
 /// Follows a file that arrives.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival {
     file: Arc<File>,
-    arrived: watch::Receiver<Arrived>,
+    arrived: watch::Receiver<ArrivedBytes>,
 }
 
 /// A file that arrives: who writes it tells how far it is.
-pub(crate) fn arrival(file: Arc<File>) -> (watch::Sender<Arrived>, Arrival) {
+pub(crate) fn arrival(file: Arc<File>) -> (watch::Sender<ArrivedBytes>, Arrival) {
     let (written, arrived) = watch::channel(Some(0));
     (written, Arrival { file, arrived })
 }

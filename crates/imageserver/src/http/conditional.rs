@@ -18,7 +18,7 @@ pub(crate) struct Validators {
 
 /// What the conditions of a request come to.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Precondition {
     /// Answer; the header `Range` counts or not.
     Go { range: bool },
     /// The client has it.
@@ -28,15 +28,15 @@ pub(crate) enum Verdict {
 }
 
 /// Weighs the conditions in the order of RFC 9110 §13.2.2.
-pub(crate) fn check(head: &Head, now: &Validators) -> Verdict {
+pub(crate) fn check(head: &Head, now: &Validators) -> Precondition {
     let safe = matches!(head.method, Method::GET | Method::HEAD);
     match tags(head, &IF_MATCH) {
-        Some(tags) if !tags.iter().any(|tag| *tag == "*" || *tag == now.etag) => return Verdict::Failed,
+        Some(tags) if !tags.iter().any(|tag| *tag == "*" || *tag == now.etag) => return Precondition::Failed,
         Some(_) => {}
         None if date(head, &IF_UNMODIFIED_SINCE)
             .is_some_and(|date| seconds(now.modified) > seconds(date)) =>
         {
-            return Verdict::Failed;
+            return Precondition::Failed;
         }
         None => {}
     }
@@ -44,17 +44,17 @@ pub(crate) fn check(head: &Head, now: &Validators) -> Verdict {
         Some(tags) => {
             let weak = |tag: &&str| tag.strip_prefix("W/").unwrap_or(tag) == now.etag;
             if tags.iter().any(|tag| *tag == "*" || weak(tag)) {
-                return if safe { Verdict::NotModified } else { Verdict::Failed };
+                return if safe { Precondition::NotModified } else { Precondition::Failed };
             }
         }
         None if safe
             && date(head, &IF_MODIFIED_SINCE).is_some_and(|date| seconds(now.modified) <= seconds(date)) =>
         {
-            return Verdict::NotModified;
+            return Precondition::NotModified;
         }
         None => {}
     }
-    Verdict::Go { range: same(head, now) }
+    Precondition::Go { range: same(head, now) }
 }
 
 /// Whether a range may be answered: without `If-Range`, or when what it names is exactly what there is.
@@ -93,7 +93,7 @@ mod tests {
     const BEFORE: &str = "Sun, 06 Nov 1994 08:49:36 GMT";
     const AFTER: &str = "Sun, 06 Nov 1994 08:49:38 GMT";
 
-    fn verdict(method: &str, headers: &[(&str, &str)]) -> Verdict {
+    fn verdict(method: &str, headers: &[(&str, &str)]) -> Precondition {
         let mut text = format!("{method} / HTTP/1.1\r\nHost: h\r\n");
         for (name, value) in headers {
             text += &format!("{name}: {value}\r\n");
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn conditions() {
-        use Verdict::{Failed, Go, NotModified};
+        use Precondition::{Failed, Go, NotModified};
         let (with, without) = (|| Go { range: true }, || Go { range: false });
         for (headers, expected) in [
             ([].as_slice(), with()),

@@ -10,8 +10,8 @@ use http::header::{
 };
 use http::{HeaderValue, StatusCode};
 
-use super::conditional::{self, Validators, Verdict};
-use super::range::{self, Wanted};
+use super::conditional::{self, Precondition, Validators};
+use super::range::{self, RequestedRange};
 use super::{Answer, Arrival, Head};
 
 const BINARY: HeaderValue = HeaderValue::from_static("application/octet-stream");
@@ -44,16 +44,16 @@ impl Content {
             }
         }
         let wanted = match conditional::check(head, &self.validators) {
-            Verdict::NotModified => {
+            Precondition::NotModified => {
                 answer.status = StatusCode::NOT_MODIFIED;
                 return answer;
             }
-            Verdict::Failed => {
+            Precondition::Failed => {
                 answer.status = StatusCode::PRECONDITION_FAILED;
                 return answer;
             }
-            Verdict::Go { range: false } => Wanted::All,
-            Verdict::Go { range: true } => range::parse(head.text(&RANGE), self.layout.len()),
+            Precondition::Go { range: false } => RequestedRange::All,
+            Precondition::Go { range: true } => range::parse(head.text(&RANGE), self.layout.len()),
         };
         let size = self.layout.len();
         let disposition = HeaderValue::from_str(&format!("attachment; filename={}", self.name));
@@ -62,19 +62,19 @@ impl Content {
         }
         answer.headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         let ranges = match wanted {
-            Wanted::Nothing => {
+            RequestedRange::Nothing => {
                 let mut refused =
                     Answer::line(StatusCode::RANGE_NOT_SATISFIABLE, "invalid range: failed to overlap");
                 insert(&mut refused, CONTENT_RANGE, &format!("bytes */{size}"));
                 return refused;
             }
-            Wanted::All => {
+            RequestedRange::All => {
                 answer.headers.insert(CONTENT_TYPE, BINARY);
                 answer.body = self.layout;
                 answer.arrival = self.arrival;
                 return answer;
             }
-            Wanted::Ranges(ranges) => ranges,
+            RequestedRange::Ranges(ranges) => ranges,
         };
         answer.status = StatusCode::PARTIAL_CONTENT;
         answer.arrival = self.arrival;

@@ -7,7 +7,7 @@ const MOST: usize = 256;
 
 /// What a header asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum RequestedRange {
     /// The whole file: no header, another unit, or ranges that are longer than the file together.
     All,
     /// One or several ranges, none of them empty.
@@ -17,16 +17,16 @@ pub(crate) enum Wanted {
 }
 
 /// Reads the header for a file of `size` bytes.
-pub(crate) fn parse(header: Option<&str>, size: u64) -> Wanted {
-    let Some(header) = header else { return Wanted::All };
-    let Some((unit, list)) = header.split_once('=') else { return Wanted::Nothing };
+pub(crate) fn parse(header: Option<&str>, size: u64) -> RequestedRange {
+    let Some(header) = header else { return RequestedRange::All };
+    let Some((unit, list)) = header.split_once('=') else { return RequestedRange::Nothing };
     if !unit.trim().eq_ignore_ascii_case("bytes") {
-        return Wanted::All;
+        return RequestedRange::All;
     }
     let (mut ranges, mut total, mut outside) = (Vec::new(), 0u64, false);
     for text in list.split(',').map(str::trim).filter(|text| !text.is_empty()) {
         match one(text, size) {
-            Err(Malformed) => return Wanted::Nothing,
+            Err(Malformed) => return RequestedRange::Nothing,
             Ok(range) if range.is_empty() => outside = true,
             Ok(range) => {
                 total = total.saturating_add(range.end - range.start);
@@ -36,9 +36,9 @@ pub(crate) fn parse(header: Option<&str>, size: u64) -> Wanted {
     }
     if ranges.is_empty() {
         // Nothing is missing from an empty file.
-        return if outside && size > 0 { Wanted::Nothing } else { Wanted::All };
+        return if outside && size > 0 { RequestedRange::Nothing } else { RequestedRange::All };
     }
-    if total > size || ranges.len() > MOST { Wanted::All } else { Wanted::Ranges(ranges) }
+    if total > size || ranges.len() > MOST { RequestedRange::All } else { RequestedRange::Ranges(ranges) }
 }
 
 #[derive(Debug)]
@@ -80,15 +80,16 @@ mod tests {
 
     use super::*;
 
-    fn parsed(header: &str) -> Wanted {
+    fn parsed(header: &str) -> RequestedRange {
         parse(Some(header), 10)
     }
 
     #[test]
     fn the_forms_of_a_range() {
-        let ranges =
-            |list: &[(u64, u64)]| Wanted::Ranges(list.iter().map(|(first, end)| *first..*end).collect());
-        assert_eq!(parse(None, 10), Wanted::All);
+        let ranges = |list: &[(u64, u64)]| {
+            RequestedRange::Ranges(list.iter().map(|(first, end)| *first..*end).collect())
+        };
+        assert_eq!(parse(None, 10), RequestedRange::All);
         for (header, wanted) in [
             ("bytes=0-0", ranges(&[(0, 1)])),
             ("bytes=2-", ranges(&[(2, 10)])),
@@ -99,23 +100,23 @@ mod tests {
             ("bytes=0-1, 4-5,,7-", ranges(&[(0, 2), (4, 6), (7, 10)])),
             ("bytes=0-1,20-", ranges(&[(0, 2)])),
             ("bytes=0-99999999999999999999999", ranges(&[(0, 10)])),
-            ("bytes=0-,0-", Wanted::All),
-            ("bytes=", Wanted::All),
-            ("lines=0-1", Wanted::All),
-            ("bytes=10-", Wanted::Nothing),
-            ("bytes=99999999999999999999999-", Wanted::Nothing),
-            ("bytes=-0", Wanted::Nothing),
-            ("bytes=5-4", Wanted::Nothing),
-            ("bytes=a-b", Wanted::Nothing),
-            ("bytes=+1-2", Wanted::Nothing),
-            ("bytes=-", Wanted::Nothing),
-            ("bytes=1", Wanted::Nothing),
-            ("bytes", Wanted::Nothing),
+            ("bytes=0-,0-", RequestedRange::All),
+            ("bytes=", RequestedRange::All),
+            ("lines=0-1", RequestedRange::All),
+            ("bytes=10-", RequestedRange::Nothing),
+            ("bytes=99999999999999999999999-", RequestedRange::Nothing),
+            ("bytes=-0", RequestedRange::Nothing),
+            ("bytes=5-4", RequestedRange::Nothing),
+            ("bytes=a-b", RequestedRange::Nothing),
+            ("bytes=+1-2", RequestedRange::Nothing),
+            ("bytes=-", RequestedRange::Nothing),
+            ("bytes=1", RequestedRange::Nothing),
+            ("bytes", RequestedRange::Nothing),
         ] {
             assert_eq!(parsed(header), wanted, "{header}");
         }
-        assert_eq!(parse(Some("bytes=0-"), 0), Wanted::All);
-        assert_eq!(parse(Some(&format!("bytes={}", "1-1,".repeat(MOST + 1))), 1 << 20), Wanted::All);
+        assert_eq!(parse(Some("bytes=0-"), 0), RequestedRange::All);
+        assert_eq!(parse(Some(&format!("bytes={}", "1-1,".repeat(MOST + 1))), 1 << 20), RequestedRange::All);
     }
 
     proptest! {
@@ -124,7 +125,7 @@ mod tests {
         /// Whatever is asked: ranges lie inside the file, hold something, and are not longer than it together.
         #[test]
         fn ranges_lie_inside_the_file(header in "(bytes=)?[-0-9, ]{0,40}", size in 0u64..2000) {
-            if let Wanted::Ranges(ranges) = parse(Some(&header), size) {
+            if let RequestedRange::Ranges(ranges) = parse(Some(&header), size) {
                 prop_assert!(!ranges.is_empty());
                 prop_assert!(ranges.iter().all(|range| range.start < range.end && range.end <= size));
                 prop_assert!(ranges.iter().map(|range| range.end - range.start).sum::<u64>() <= size);

@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{BaseImage, BaseImageError};
-use crate::api::{ApiService, Refused};
+use crate::api::{ApiService, ErrorAnswer};
 use crate::credential::Credential;
 
 /// For so long nothing is asked again.
@@ -86,7 +86,7 @@ pub(crate) enum Step {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OverlayError {
     #[error("{step:?}: {}", refused.reason)]
-    Api { step: Step, refused: Refused },
+    Api { step: Step, refused: ErrorAnswer },
     #[error(transparent)]
     BaseImage(#[from] BaseImageError),
 }

@@ -122,18 +122,18 @@ pub fn inspect(image: &dyn ReadAt) -> Result<Inspection> {
     let iso = Iso::read(image)?;
     let mut problems = Vec::new();
     let ignition = ignition(image, &iso, &mut problems);
-    let ignition = told(&mut problems, "ignition", ignition);
-    let kargs = told(&mut problems, "kernel arguments", kargs::show(image, &iso));
-    let features = told(&mut problems, "features", area::features(image, &iso));
-    let ramdisk = told(&mut problems, "ramdisk", ramdisk(image, &iso));
+    let ignition = or_report(&mut problems, "ignition", ignition);
+    let kargs = or_report(&mut problems, "kernel arguments", kargs::show(image, &iso));
+    let features = or_report(&mut problems, "features", area::features(image, &iso));
+    let ramdisk = or_report(&mut problems, "ramdisk", ramdisk(image, &iso));
     let paths = ignition.config.iter().flat_map(|config| &config.files);
     let network_hosts = network_hosts(paths.chain(ramdisk.iter().flat_map(|ramdisk| &ramdisk.files)));
     Ok(Inspection {
         kind: if iso.find_file(ROOTFS).is_some() { Kind::Full } else { Kind::Minimal },
-        architecture: told(&mut problems, "kernel", Architecture::of(image, &iso)),
+        architecture: or_report(&mut problems, "kernel", Architecture::of(image, &iso)),
         boot: boot(&iso),
-        disk: told(&mut problems, "system area", disk(image)),
-        generation: told(&mut problems, "areas", generation(image, &iso)),
+        disk: or_report(&mut problems, "system area", disk(image)),
+        generation: or_report(&mut problems, "areas", generation(image, &iso)),
         features: features.keys().cloned().collect(),
         rootfs_url: kargs.as_ref().and_then(|kargs| rootfs_url(&kargs.current)),
         volume_id: iso.volume_id,
@@ -146,7 +146,7 @@ pub fn inspect(image: &dyn ReadAt) -> Result<Inspection> {
     })
 }
 
-fn told<T: Default>(problems: &mut Vec<String>, what: &str, found: Result<T>) -> T {
+fn or_report<T: Default>(problems: &mut Vec<String>, what: &str, found: Result<T>) -> T {
     found.unwrap_or_else(|error| {
         problems.push(format!("{what}: {error}"));
         T::default()
@@ -167,11 +167,11 @@ fn bytes(image: &dyn ReadAt, area: &Range<u64>) -> Result<Vec<u8>> {
 fn ignition(image: &dyn ReadAt, iso: &Iso, problems: &mut Vec<String>) -> Result<Ignition> {
     let area = ignition_area::find(image, iso)?;
     let contents = bytes(image, &area).and_then(|area| Contents::read(&area));
-    let contents = told(problems, "ignition", contents);
+    let contents = or_report(problems, "ignition", contents);
     let config = contents.config.as_deref().map(Config::read).transpose();
     Ok(Ignition {
         area: Some(Place::from(&area)),
-        config: told(problems, "ignition", config),
+        config: or_report(problems, "ignition", config),
         base_configs: contents.base_configs.clone(),
         network: contents.network.clone(),
         contents,

@@ -16,19 +16,19 @@ const NO_CHS: [u8; 3] = [0xfe, 0xff, 0xff];
 
 /// A boot image, in bytes on the medium.
 #[derive(Debug, Clone, Copy)]
-pub struct Moved {
+pub struct MovedBootImage {
     pub from: u64,
     pub to: u64,
     pub len: u64,
 }
 
-impl Moved {
+impl MovedBootImage {
     fn blocks(&self) -> (u64, u64) {
         (self.to / BLOCK, self.len.div_ceil(BLOCK))
     }
 }
 
-fn at_block(moved: &[Moved], block: u64) -> Option<&Moved> {
+fn at_block(moved: &[MovedBootImage], block: u64) -> Option<&MovedBootImage> {
     moved.iter().find(|moved| moved.from / BLOCK == block)
 }
 
@@ -37,7 +37,7 @@ fn at_block(moved: &[Moved], block: u64) -> Option<&Moved> {
 ///
 /// # Errors
 /// When the GPT of the base is not one.
-pub fn rewrite(area: &mut [u8], moved: &[Moved], len: u64) -> Result<Vec<u8>> {
+pub fn rewrite(area: &mut [u8], moved: &[MovedBootImage], len: u64) -> Result<Vec<u8>> {
     legacy::clear(area);
     if area[510..512] != [0x55, 0xaa] {
         return Ok(Vec::new());
@@ -55,7 +55,7 @@ pub fn rewrite(area: &mut [u8], moved: &[Moved], len: u64) -> Result<Vec<u8>> {
     Ok(tail)
 }
 
-fn mbr(area: &mut [u8], moved: &[Moved], total: u64) {
+fn mbr(area: &mut [u8], moved: &[MovedBootImage], total: u64) {
     // Boot code finds its second stage by this: isolinux.bin from its first block, GRUB's from its fifth.
     let second_stage = u64_at(area, 432);
     for skipped in [0, 4] {
@@ -136,7 +136,7 @@ impl Gpt {
         (self.entries.len() as u64).div_ceil(BLOCK)
     }
 
-    fn write(mut self, area: &mut [u8], tail: &mut [u8], moved: &[Moved], len: u64, total: u64) {
+    fn write(mut self, area: &mut [u8], tail: &mut [u8], moved: &[MovedBootImage], len: u64, total: u64) {
         for entry in self.entries.chunks_exact_mut(self.entry_len) {
             let start = u64_at(entry, 32);
             let (start, blocks) = match at_block(moved, start) {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::hybrid::{self, Moved};
+use super::hybrid::{self, MovedBootImage};
 use super::tree::{Directory, Meta, Target, Tree, both};
 use crate::error::{Error, Result};
 use crate::extent::{Extent, Layout};
@@ -22,7 +22,7 @@ const CONTINUATION_ENTRY: usize = 28;
 
 /// Where things are, in sectors.
 #[derive(Debug, Default, Clone)]
-struct Places {
+struct SectorLayout {
     directories: Vec<u32>,
     directory_sizes: Vec<u32>,
     continuation: u32,
@@ -41,7 +41,7 @@ pub fn write(image: &Image, mut tree: Tree) -> Result<Layout> {
     let boot = catalog.map(|catalog| Boot::new(image, catalog, &mut tree)).transpose()?;
 
     // The sizes of directories don't depend on places: render them once to know the places, once more with them.
-    let none = Places {
+    let none = SectorLayout {
         directories: vec![0; tree.directories.len()],
         directory_sizes: vec![0; tree.directories.len()],
         continuation: 0,
@@ -63,7 +63,7 @@ pub fn write(image: &Image, mut tree: Tree) -> Result<Layout> {
     for index in &order {
         data[*index] = next.take(tree.data[*index].content.len())?;
     }
-    let places = Places {
+    let places = SectorLayout {
         directories,
         directory_sizes: sizes.directories.iter().map(|bytes| bytes.len() as u32).collect(),
         continuation,
@@ -161,7 +161,7 @@ impl Boot {
     }
 
     /// Writes the new places into the catalog, and into boot images that hold their own.
-    fn patch(&self, tree: &mut Tree, catalog: &Catalog, places: &Places) -> Result<()> {
+    fn patch(&self, tree: &mut Tree, catalog: &Catalog, places: &SectorLayout) -> Result<()> {
         let moved: HashMap<u64, u32> = catalog
             .entries
             .iter()
@@ -177,10 +177,10 @@ impl Boot {
         Ok(())
     }
 
-    fn moved(&self, tree: &Tree, places: &Places) -> Vec<Moved> {
+    fn moved(&self, tree: &Tree, places: &SectorLayout) -> Vec<MovedBootImage> {
         let image = |index: &usize| {
             let data = &tree.data[*index];
-            data.from.map(|from| Moved {
+            data.from.map(|from| MovedBootImage {
                 from,
                 to: u64::from(places.data[*index]) * SECTOR,
                 len: data.content.len(),
@@ -221,7 +221,7 @@ fn extensions(image: &Image) -> Vec<susp::Entry> {
     vec![susp::Entry { signature: *b"ER", version: 1, data }]
 }
 
-fn primary(image: &Image, sectors: u32, table: usize, tables: [u32; 2], places: &Places) -> Vec<u8> {
+fn primary(image: &Image, sectors: u32, table: usize, tables: [u32; 2], places: &SectorLayout) -> Vec<u8> {
     let mut descriptor = image.iso().descriptor.clone();
     let table = u32::try_from(table).unwrap_or(u32::MAX);
     descriptor[80..88].copy_from_slice(&both(sectors));
@@ -244,7 +244,7 @@ fn terminator() -> Vec<u8> {
 /// All directories by number, in one byte order.
 fn path_table(
     tree: &Tree,
-    places: &Places,
+    places: &SectorLayout,
     u32_bytes: fn(u32) -> [u8; 4],
     u16_bytes: fn(u16) -> [u8; 2],
 ) -> Vec<u8> {
@@ -263,7 +263,7 @@ fn path_table(
     table
 }
 
-fn render(tree: &Tree, extensions: &[susp::Entry], places: &Places) -> Result<Rendered> {
+fn render(tree: &Tree, extensions: &[susp::Entry], places: &SectorLayout) -> Result<Rendered> {
     let mut continuation = Continuation { sector: places.continuation, bytes: Vec::new() };
     let directories = tree
         .directories
@@ -283,7 +283,7 @@ fn directory_bytes(
     number: usize,
     directory: &Directory,
     extensions: &[susp::Entry],
-    places: &Places,
+    places: &SectorLayout,
     continuation: &mut Continuation,
 ) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();

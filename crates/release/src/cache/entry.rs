@@ -18,7 +18,7 @@ const LONGEST: u64 = 64 << 10;
 
 /// What an entry is.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Note {
+pub(super) struct EntryRecord {
     /// For people.
     release: String,
     program: String,
@@ -26,7 +26,7 @@ pub(super) struct Note {
     digest: String,
 }
 
-impl Note {
+impl EntryRecord {
     pub(super) fn new(key: &Key, made: Extracted) -> Self {
         Self {
             release: key.release.to_string(),
@@ -74,7 +74,7 @@ fn read(dir: &Path) -> Option<(Extracted, SystemTime)> {
     let used = file.metadata().ok()?.modified().ok()?;
     let mut text = Vec::new();
     file.take(LONGEST).read_to_end(&mut text).ok()?;
-    let note: Note = serde_json::from_slice(&text).ok()?;
+    let note: EntryRecord = serde_json::from_slice(&text).ok()?;
     let program = std::fs::symlink_metadata(dir.join(PROGRAM)).ok()?;
     if !program.is_file() || program.len() != note.size {
         return None;
@@ -83,7 +83,7 @@ fn read(dir: &Path) -> Option<(Extracted, SystemTime)> {
 }
 
 /// Makes a finished folder an entry: on disk when this returns.
-pub(super) fn keep(scratch: &Path, entry: &Path, note: &Note) -> io::Result<()> {
+pub(super) fn keep(scratch: &Path, entry: &Path, note: &EntryRecord) -> io::Result<()> {
     let text = serde_json::to_vec(note)?;
     let path = scratch.join(NOTE);
     std::fs::write(&path, text)?;

@@ -20,7 +20,7 @@ use crate::error::PullError;
 use crate::image::go_name;
 use crate::installer::{Extracted, Program};
 use crate::reference::{Digest, Reference};
-use entry::Note;
+use entry::EntryRecord;
 
 const LOCK: &str = "lock";
 const ENTRIES: &str = "entries";
@@ -192,7 +192,7 @@ impl Cache {
         let _reservation = Inner::reserve(inner).await?;
         let scratch = inner.scratch()?;
         let made = fetch(scratch.join(PROGRAM), inner.bounds.largest).await?;
-        let note = Note::new(key, made);
+        let note = EntryRecord::new(key, made);
         let target = inner.dir.join(ENTRIES).join(&name);
         let keep = {
             let (scratch, target) = (scratch.to_owned(), target.clone());

@@ -30,14 +30,14 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// What is searched.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
-    wanted: Vec<Wanted>,
+    wanted: Vec<WantedFile>,
     most_links: u8,
     /// The layer that is searched.
     level: usize,
 }
 
 #[derive(Clone, Debug)]
-struct Wanted {
+struct WantedFile {
     path: String,
     state: State,
     links: u8,
@@ -63,7 +63,7 @@ enum State {
 
 impl Search {
     pub(super) fn new(paths: &[&str], most_links: u8) -> Self {
-        let wanted = paths.iter().map(|path| Wanted {
+        let wanted = paths.iter().map(|path| WantedFile {
             path: (*path).to_owned(),
             state: State::Sought { deleted: false },
             links: 0,
@@ -75,7 +75,8 @@ impl Search {
     /// Turns to a layer; whether it is to be searched.
     pub(super) fn begin(&mut self, level: usize) -> bool {
         self.level = level;
-        let sought = |wanted: &Wanted| matches!(wanted.state, State::Sought { .. }) && level <= wanted.below;
+        let sought =
+            |wanted: &WantedFile| matches!(wanted.state, State::Sought { .. }) && level <= wanted.below;
         self.wanted.iter().any(sought)
     }
 
@@ -105,7 +106,7 @@ impl Search {
         from: Receiver<Bytes>,
         sink: &mut impl Sink,
     ) -> Result<(), RegistryError> {
-        let mut arriving = Arriving { pieces: from, current: Bytes::new() };
+        let mut arriving = PieceReader { pieces: from, current: Bytes::new() };
         let searched = self.search(&mut arriving, sink);
         if !matches!(searched, Err(RegistryError::Disk(_) | RegistryError::TooLarge { .. })) {
             while arriving.pieces.blocking_recv().is_some() {}
@@ -113,7 +114,7 @@ impl Search {
         searched
     }
 
-    fn search(&mut self, arriving: &mut Arriving, sink: &mut impl Sink) -> Result<(), RegistryError> {
+    fn search(&mut self, arriving: &mut PieceReader, sink: &mut impl Sink) -> Result<(), RegistryError> {
         let mut reader = BufReader::with_capacity(64 << 10, arriving);
         let start = reader.fill_buf().map_err(|error| unreadable(&error))?;
         if start.starts_with(GZIP) {
@@ -127,23 +128,23 @@ impl Search {
 
     fn archive(&mut self, reader: impl Read, sink: &mut impl Sink) -> Result<(), RegistryError> {
         let failed = |error: io::Error| unreadable(&error);
-        let mut archive = Archive::new(Bounded { reader, left: LARGEST });
-        let mut long = Long::default();
+        let mut archive = Archive::new(SizeLimit { reader, left: LARGEST });
+        let mut long = LongNames::default();
         for entry in archive.entries().map_err(failed)?.raw(true) {
             let mut entry = entry.map_err(failed)?;
             if long.read(&mut entry).map_err(failed)? {
                 continue;
             }
-            let Long { name, link } = std::mem::take(&mut long);
+            let LongNames { name, link } = std::mem::take(&mut long);
             let name = name.unwrap_or_else(|| entry.path_bytes().into_owned());
             let Some(path) = plain(&name) else { continue };
-            self.meet(&path, link.as_deref(), &mut entry, sink)?;
+            self.visit(&path, link.as_deref(), &mut entry, sink)?;
         }
         Ok(())
     }
 
     /// One entry of an archive.
-    fn meet<R: Read>(
+    fn visit<R: Read>(
         &mut self,
         path: &str,
         link: Option<&[u8]>,
@@ -207,12 +208,12 @@ pub(super) fn unreadable(error: &io::Error) -> RegistryError {
 
 /// Names that don't fit into an entry stand in one before it.
 #[derive(Default)]
-struct Long {
+struct LongNames {
     name: Option<Vec<u8>>,
     link: Option<Vec<u8>>,
 }
 
-impl Long {
+impl LongNames {
     /// Whether the entry was such a one.
     fn read<R: Read>(&mut self, entry: &mut Entry<'_, R>) -> io::Result<bool> {
         let kind = entry.header().entry_type();
@@ -277,12 +278,12 @@ fn resolve(folder: &str, path: &[u8]) -> Option<String> {
 }
 
 /// Pieces of a layer, read as they arrive.
-struct Arriving {
+struct PieceReader {
     pieces: Receiver<Bytes>,
     current: Bytes,
 }
 
-impl Read for Arriving {
+impl Read for PieceReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.current.is_empty() {
             match self.pieces.blocking_recv() {
@@ -299,12 +300,12 @@ impl Read for Arriving {
 }
 
 /// Fails where too much comes out: a few bytes can be packed that never end.
-struct Bounded<R> {
+struct SizeLimit<R> {
     reader: R,
     left: u64,
 }
 
-impl<R: Read> Read for Bounded<R> {
+impl<R: Read> Read for SizeLimit<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(buffer)?;
         self.left =

@@ -5,7 +5,7 @@ use std::io::Write;
 use proptest::prelude::*;
 use tokio::sync::mpsc;
 
-use super::super::sink::Texts;
+use super::super::sink::MemorySink;
 use super::*;
 
 /// An archive that is made by hand.
@@ -50,7 +50,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 /// Searches layers, the lowest first; the texts, and which layers were read.
 fn search(layers: &[Vec<u8>], paths: &[&str]) -> Result<(Vec<Option<String>>, Vec<usize>), RegistryError> {
     let mut search = Search::new(paths, 8);
-    let mut texts = Texts::new(paths.len(), 100_000);
+    let mut texts = MemorySink::new(paths.len(), 100_000);
     let mut read = Vec::new();
     let mut level = layers.len();
     while level > 0 {

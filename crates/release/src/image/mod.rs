@@ -14,7 +14,7 @@ use crate::registry::{Descriptor, Found, Manifest, Session};
 use layer::Search;
 
 pub use architecture::{go_name, host, of_go_name};
-pub(crate) use sink::{Sink, Texts, copy};
+pub(crate) use sink::{MemorySink, Sink, copy};
 
 /// How much of a layer may wait to be unpacked, in pieces as they arrive.
 const PIECES: usize = 32;
@@ -115,7 +115,7 @@ impl Image {
     ///
     /// See [`RegistryError`].
     pub async fn read(&self, paths: &[&str], limit: u64) -> Result<Vec<Option<Vec<u8>>>, PullError> {
-        let texts = self.search(paths, Texts::new(paths.len(), limit)).await?;
+        let texts = self.search(paths, MemorySink::new(paths.len(), limit)).await?;
         Ok(texts.into_inner())
     }
 

@@ -12,12 +12,12 @@ pub(crate) trait Sink: Send + 'static {
 }
 
 /// Keeps small files in memory.
-pub(crate) struct Texts {
+pub(crate) struct MemorySink {
     texts: Vec<Option<Vec<u8>>>,
     limit: u64,
 }
 
-impl Texts {
+impl MemorySink {
     pub(crate) fn new(count: usize, limit: u64) -> Self {
         Self { texts: vec![None; count], limit }
     }
@@ -27,7 +27,7 @@ impl Texts {
     }
 }
 
-impl Sink for Texts {
+impl Sink for MemorySink {
     fn take(&mut self, which: usize, file: &mut dyn Read, _: u64) -> Result<(), RegistryError> {
         let mut text = Vec::new();
         copy(file, self.limit, |piece| {

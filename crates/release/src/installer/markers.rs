@@ -22,12 +22,12 @@ const LONGEST: usize = IMAGE.1;
 
 /// Fills the first place of each kind while a program is written.
 pub(super) struct Filter {
-    open: Vec<Place>,
+    open: Vec<Placeholder>,
     /// The end of what was pushed: a place may begin in it.
     held: Vec<u8>,
 }
 
-struct Place {
+struct Placeholder {
     pattern: Vec<u8>,
     value: Vec<u8>,
 }
@@ -39,7 +39,7 @@ impl Markers {
             let mut value = value.clone().into_bytes();
             value.push(0);
             // What does not fit is not told: the place stays as it is.
-            (value.len() <= length).then(|| Place { pattern: pattern(name, length), value })
+            (value.len() <= length).then(|| Placeholder { pattern: pattern(name, length), value })
         };
         Filter { open: all.into_iter().filter_map(place).collect(), held: Vec::new() }
     }
@@ -128,7 +128,7 @@ mod tests {
         output
     }
 
-    fn told(value: &str, (name, length): (&str, usize)) -> Vec<u8> {
+    fn encoded(value: &str, (name, length): (&str, usize)) -> Vec<u8> {
         let mut place = pattern(name, length);
         place[..value.len()].copy_from_slice(value.as_bytes());
         place[value.len()] = 0;
@@ -155,7 +155,7 @@ mod tests {
     fn only_the_first_place_is_filled() {
         let place = pattern(IMAGE.0, IMAGE.1);
         let twice = [place.clone(), place.clone()].concat();
-        let expected = [told("quay.io/a@sha256:00", IMAGE), place].concat();
+        let expected = [encoded("quay.io/a@sha256:00", IMAGE), place].concat();
         assert_eq!(filtered(&markers(), &twice, 100), expected);
     }
 
@@ -172,7 +172,7 @@ mod tests {
         #[test]
         fn places_are_found_across_pieces(piece in 1usize..2000) {
             let empty = [IMAGE, VERSION, ARCHITECTURE].map(|(name, length)| pattern(name, length));
-            let full = [told("quay.io/a@sha256:00", IMAGE), told("4.22.9", VERSION), told("x86_64", ARCHITECTURE)];
+            let full = [encoded("quay.io/a@sha256:00", IMAGE), encoded("4.22.9", VERSION), encoded("x86_64", ARCHITECTURE)];
             let [a, b, c] = &empty;
             let input = program([a, b, c]);
             let [a, b, c] = &full;

@@ -101,19 +101,19 @@ pub async fn extract(
         version: release.version.clone(),
         architecture: release.architecture.as_str().to_owned(),
     };
-    let sink = ToFile { path: to.to_owned(), markers, limit, written: None };
+    let sink = FileSink { path: to.to_owned(), markers, limit, written: None };
     let sink = image.search(&[path.as_str()], sink).await?;
     sink.written.ok_or_else(|| PullError::new(image.pinned(), RegistryError::NoFile(path)))
 }
 
-struct ToFile {
+struct FileSink {
     path: PathBuf,
     markers: Markers,
     limit: u64,
     written: Option<Extracted>,
 }
 
-impl Sink for ToFile {
+impl Sink for FileSink {
     fn take(&mut self, _: usize, file: &mut dyn Read, modified: u64) -> Result<(), RegistryError> {
         let target = File::create(&self.path).map_err(RegistryError::Disk)?;
         let mut target = BufWriter::with_capacity(1 << 20, target);

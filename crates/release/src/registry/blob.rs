@@ -14,7 +14,7 @@ use crate::reference::Digest;
 const PROGRESS: u64 = 4 << 20;
 
 /// Takes a layer as it arrives, in order. What was sent counts only when the download has ended well.
-pub(crate) type Arriving = Sender<Bytes>;
+pub(crate) type LayerSink = Sender<Bytes>;
 
 impl Session {
     /// Sends the bytes of a layer on, and tells at their end whether they were the right ones.
@@ -22,7 +22,7 @@ impl Session {
         &self,
         source: &Source,
         layer: &Descriptor,
-        to: Arriving,
+        to: LayerSink,
     ) -> Result<(), RegistryError> {
         let mut download = Download { session: self, source, layer, to, hash: Sha256::new(), got: 0 };
         let (mut tries, mut mark) = (self.retry().tries(), 0);
@@ -42,7 +42,7 @@ struct Download<'a> {
     session: &'a Session,
     source: &'a Source,
     layer: &'a Descriptor,
-    to: Arriving,
+    to: LayerSink,
     hash: Sha256,
     got: u64,
 }

@@ -75,12 +75,12 @@ pub struct Session(Arc<SessionInner>);
 struct SessionInner {
     clients: Arc<RegistryClients>,
     pull_secret: PullSecret,
-    known: Mutex<Known>,
+    known: Mutex<LearnedAccess>,
 }
 
 /// What was learned of registries.
 #[derive(Debug, Default)]
-struct Known {
+struct LearnedAccess {
     headers: HashMap<Repository, HeaderValue>,
     /// Registries without TLS; none but insecure ones come in here.
     plain: HashMap<String, bool>,

@@ -25,8 +25,8 @@ impl Default for Retry {
 
 impl Retry {
     /// Counts the attempts at one thing.
-    pub(crate) fn tries(&self) -> Tries<'_> {
-        Tries { retry: self, failed: 0 }
+    pub(crate) fn tries(&self) -> Attempts<'_> {
+        Attempts { retry: self, failed: 0 }
     }
 
     /// How long to wait after the `failed`-th failure, counted from 1; `None` when it was the last. `asked` is the pause that
@@ -42,12 +42,12 @@ impl Retry {
 
 /// The attempts at one thing.
 #[derive(Debug)]
-pub(crate) struct Tries<'r> {
+pub(crate) struct Attempts<'r> {
     retry: &'r Retry,
     failed: u32,
 }
 
-impl Tries<'_> {
+impl Attempts<'_> {
     /// Waits until it is time to try again; gives the problem back when trying again is of no use.
     pub(crate) async fn again(&mut self, error: RegistryError) -> Result<(), RegistryError> {
         if !error.is_passing() {

@@ -10,13 +10,13 @@ const DIGITS: usize = 8;
 
 /// A body in which only the random ends of the step ids change.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct PollBody {
     body: Box<[u8]>,
     /// Where each id's random digits begin.
     random: Box<[usize]>,
 }
 
-impl Answer {
+impl PollBody {
     /// Lays out the body for these steps.
     pub(crate) fn new(steps: &Steps) -> Result<Self, serde_json::Error> {
         let body = serde_json::to_vec(steps)?.into_boxed_slice();
@@ -83,7 +83,7 @@ mod tests {
             ]),
         };
         let mut next = 0xdead_beee;
-        let body = Answer::new(&steps).unwrap().render(|| {
+        let body = PollBody::new(&steps).unwrap().render(|| {
             next += 1;
             next
         });

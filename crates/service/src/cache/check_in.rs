@@ -8,7 +8,7 @@ use assisted_core::model::host::HostKey;
 use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
 
-use super::handed_out::HandedOut;
+use super::handed_out::IssuedSteps;
 
 /// The last sign of life of one host, as this process heard it.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct CheckIn {
     /// Whether it waits to be flushed.
     unsaved: AtomicBool,
     /// The steps that the host was handed out lately, while it polls soon.
-    pub(crate) handed_out: HandedOut,
+    pub(crate) handed_out: IssuedSteps,
 }
 
 impl CheckIn {
@@ -50,7 +50,7 @@ impl CheckIns {
                 key,
                 at: AtomicI64::new(0),
                 unsaved: AtomicBool::new(false),
-                handed_out: HandedOut::default(),
+                handed_out: IssuedSteps::default(),
             })
         };
         Arc::clone(self.hosts.write().entry(key).or_insert_with(new))

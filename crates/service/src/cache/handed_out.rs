@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 /// The steps that were handed out, and when.
 #[derive(Debug, Default)]
-pub(crate) struct HandedOut(Mutex<State>);
+pub(crate) struct IssuedSteps(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -22,7 +22,7 @@ struct State {
     nothing_due: Option<(u64, Timestamp)>,
 }
 
-impl HandedOut {
+impl IssuedSteps {
     /// Whether everything that a memo, known by its number, tells was handed out a moment ago.
     pub(crate) fn nothing_is_due(&self, memo: u64, now: Timestamp) -> bool {
         self.0.lock().nothing_due.is_some_and(|(known, until)| known == memo && now < until)
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_step_is_due_when_it_is_new_or_was_handed_out_a_while_ago() {
-        let (handed_out, now) = (HandedOut::default(), Timestamp::UNIX_EPOCH);
+        let (handed_out, now) = (IssuedSteps::default(), Timestamp::UNIX_EPOCH);
         let at = |seconds| now + Duration::from_secs(seconds);
         let due = |kind, argument, seconds| {
             let mut steps = vec![step(kind, argument)];
@@ -105,7 +105,7 @@ mod tests {
     }
     #[test]
     fn nothing_is_due_until_the_first_of_the_steps_is() {
-        let (handed_out, now) = (HandedOut::default(), Timestamp::UNIX_EPOCH);
+        let (handed_out, now) = (IssuedSteps::default(), Timestamp::UNIX_EPOCH);
         let at = |seconds| now + Duration::from_secs(seconds);
         assert!(!handed_out.nothing_is_due(7, now));
         let mut steps = vec![step(StepType::Inventory, "a"), step(StepType::NtpSynchronizer, "a")];

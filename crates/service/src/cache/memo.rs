@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::Cache;
-use super::answer::Answer;
+use super::answer::PollBody;
 use super::check_in::CheckIn;
 use crate::Error;
 
@@ -32,7 +32,7 @@ pub(crate) struct HostMemo {
     pub(crate) cluster_id: Option<ClusterId>,
     pub(crate) check_in: Arc<CheckIn>,
     /// The answer to a poll, made at the first one, unless it is too long to be kept for each host.
-    answer: OnceLock<Option<Answer>>,
+    answer: OnceLock<Option<PollBody>>,
     /// The answer without steps, of a host that polls again soon.
     nothing: OnceLock<Bytes>,
     /// No other memo has it.
@@ -85,7 +85,7 @@ impl HostMemo {
         }
         handed_out.clear();
         let short =
-            || Answer::new(&steps(&self.view, 0)).ok().filter(|answer| answer.size() <= LONGEST_ANSWER);
+            || PollBody::new(&steps(&self.view, 0)).ok().filter(|answer| answer.size() <= LONGEST_ANSWER);
         match self.answer.get_or_init(short) {
             Some(answer) => Ok(answer.render(random)),
             None => {

@@ -15,7 +15,7 @@ use assisted_wire::id::{ClusterId, InfraEnvId};
 
 use check_in::CheckIns;
 use memo::HostMemo;
-use parsed::Parsed;
+use parsed::ParsedReports;
 use read_through::{Groups, ReadThroughCache};
 
 /// What hosts are told depends on these: on their cluster and the inventories of its other hosts, and on their
@@ -34,7 +34,7 @@ pub(crate) struct Cache {
     pub(crate) clusters: ReadThroughCache<ClusterId, Stored<ClusterRecord>>,
     pub(crate) infra_envs: ReadThroughCache<InfraEnvId, Stored<InfraEnvRecord>>,
     pub(crate) groups: Groups<Group>,
-    pub(crate) parsed: Parsed,
+    pub(crate) parsed: ParsedReports,
 }
 
 impl Observer for Cache {

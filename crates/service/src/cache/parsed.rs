@@ -17,20 +17,20 @@ const CONNECTIVITY: usize = 24 << 20;
 
 /// What was parsed, by the hash of its text.
 #[derive(Debug)]
-pub(crate) struct Parsed {
+pub(crate) struct ParsedReports {
     inventories: RecentCache<ReportHash, Arc<Inventory>>,
     connectivity: RecentCache<ReportHash, Arc<ParsedConnectivity>>,
 }
 
-impl Default for Parsed {
+impl Default for ParsedReports {
     fn default() -> Self {
         Self { inventories: RecentCache::new(INVENTORIES), connectivity: RecentCache::new(CONNECTIVITY) }
     }
 }
 
-impl Parsed {
+impl ParsedReports {
     /// Gives a host one of its reports.
-    pub(crate) fn lay(&self, host: &mut HostFacts, kind: ReportKind, report: Report) {
+    pub(crate) fn attach(&self, host: &mut HostFacts, kind: ReportKind, report: Report) {
         let Report { text, hash } = report;
         match kind {
             // Names and numbers, each a piece of its own, take about twice what their text does.

@@ -28,7 +28,7 @@ const LARGEST_RAMDISK: usize = 1 << 20;
 const LARGEST_FILE: u64 = 1 << 20;
 
 /// What a config is made from besides the record.
-struct Ingredients {
+struct DiscoveryInput {
     network: Arc<[File]>,
     service_ca: Option<String>,
     /// Registries, and their certificates.
@@ -125,7 +125,7 @@ impl InfraEnvs {
         record: &InfraEnvRecord,
         kind: ImageType,
         program: (String, String),
-    ) -> Result<Ingredients, Error> {
+    ) -> Result<DiscoveryInput, Error> {
         let settings = &self.settings;
         let network = match kind {
             ImageType::FullIso => self.network_files(record).await?,
@@ -146,10 +146,10 @@ impl InfraEnvs {
             None => None,
         };
         let token = self.access.agent_token(record);
-        Ok(Ingredients { network, service_ca, mirrors, token, program })
+        Ok(DiscoveryInput { network, service_ca, mirrors, token, program })
     }
 
-    fn config(&self, record: &InfraEnvRecord, with: &Ingredients) -> Result<Config, MergeError> {
+    fn config(&self, record: &InfraEnvRecord, with: &DiscoveryInput) -> Result<Config, MergeError> {
         let settings = &self.settings;
         let infra_env = &record.infra_env;
         let okd = &settings.images.okd_rpms_image;

@@ -24,11 +24,11 @@ pub const PATH: &str = "/assisted-host/";
 
 /// Programs by their file; hashed again when the file is another one.
 #[derive(Default)]
-pub(super) struct HostPrograms(Arc<Mutex<HashMap<PathBuf, (Mark, String)>>>);
+pub(super) struct HostPrograms(Arc<Mutex<HashMap<PathBuf, (FileState, String)>>>);
 
 /// What tells one state of a file from another.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Mark {
+struct FileState {
     len: u64,
     modified: Option<SystemTime>,
 }
@@ -108,10 +108,10 @@ fn machine(architecture: ImageCpuArchitecture) -> &'static str {
     }
 }
 
-fn sha512(path: &Path, known: &Mutex<HashMap<PathBuf, (Mark, String)>>) -> std::io::Result<String> {
+fn sha512(path: &Path, known: &Mutex<HashMap<PathBuf, (FileState, String)>>) -> std::io::Result<String> {
     let mut file = fs::File::open(path)?;
     let metadata = file.metadata()?;
-    let mark = Mark { len: metadata.len(), modified: metadata.modified().ok() };
+    let mark = FileState { len: metadata.len(), modified: metadata.modified().ok() };
     if let Some((_, hash)) = known.lock().get(path).filter(|(known, _)| *known == mark) {
         return Ok(hash.clone());
     }

@@ -101,7 +101,7 @@ impl Database {
         }
         let mut host = HostFacts::new(record, checked_in_at);
         for (kind, report) in row.reports {
-            self.cache().parsed.lay(&mut host, kind, report);
+            self.cache().parsed.attach(&mut host, kind, report);
         }
         host
     }

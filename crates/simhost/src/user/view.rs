@@ -104,14 +104,14 @@ pub(super) fn id(answer: &Answer) -> Result<uuid::Uuid, String> {
 /// Why the service refused.
 pub fn reason(answer: &Answer) -> String {
     #[derive(Deserialize)]
-    struct Refusal {
+    struct ErrorResponse {
         #[serde(default)]
         reason: String,
         #[serde(default)]
         message: String,
     }
-    let Refusal { reason, message } = serde_json::from_slice(&answer.body)
-        .unwrap_or(Refusal { reason: String::new(), message: String::new() });
+    let ErrorResponse { reason, message } = serde_json::from_slice(&answer.body)
+        .unwrap_or(ErrorResponse { reason: String::new(), message: String::new() });
     let said = if reason.is_empty() { message } else { reason };
     format!("{}: {said}", answer.status).trim_end_matches([':', ' ']).to_owned()
 }

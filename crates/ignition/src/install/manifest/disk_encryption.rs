@@ -8,17 +8,17 @@ use super::{Manifest, machine_config};
 
 /// What unlocks a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lock {
+pub enum DiskUnlock {
     /// The TPM of the machine.
     Tpm,
     Tang(Vec<TangServer>),
 }
 
 /// Encrypts the root of the nodes of a role.
-pub fn disk_encryption(role: HostRole, lock: &Lock, cipher: &str) -> Manifest {
+pub fn disk_encryption(role: HostRole, lock: &DiskUnlock, cipher: &str) -> Manifest {
     let (mode, clevis) = match lock {
-        Lock::Tpm => ("tpm", json!({"tpm2": true})),
-        Lock::Tang(servers) => {
+        DiskUnlock::Tpm => ("tpm", json!({"tpm2": true})),
+        DiskUnlock::Tang(servers) => {
             let server =
                 |TangServer { url, thumbprint }: &TangServer| json!({"url": url, "thumbprint": thumbprint});
             ("tang", json!({"tang": servers.iter().map(server).collect::<Vec<Value>>()}))
@@ -37,7 +37,7 @@ pub fn disk_encryption(role: HostRole, lock: &Lock, cipher: &str) -> Manifest {
         },
     });
     let mut object = machine_config(&format!("{role}-{mode}"), role, &config);
-    if matches!(lock, Lock::Tang(_)) {
+    if matches!(lock, DiskUnlock::Tang(_)) {
         // The network must be there before the root is.
         object["spec"]["kernelArguments"] = json!(["rd.neednet=1"]);
     }
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn locks() {
-        let tpm = disk_encryption(HostRole::Worker, &Lock::Tpm, "aes-xts-plain64");
+        let tpm = disk_encryption(HostRole::Worker, &DiskUnlock::Tpm, "aes-xts-plain64");
         assert_eq!(tpm.name, "99-openshift-worker-tpm-encryption.yaml");
         let object = read(&tpm);
         let luks = &object["spec"]["config"]["storage"]["luks"][0];
@@ -61,7 +61,7 @@ mod tests {
         );
         assert!(object["spec"].get("kernelArguments").is_none());
         let server = TangServer { url: "http://tang.lab:7500".into(), thumbprint: "p".into() };
-        let tang = disk_encryption(HostRole::Master, &Lock::Tang(vec![server]), "c");
+        let tang = disk_encryption(HostRole::Master, &DiskUnlock::Tang(vec![server]), "c");
         assert_eq!(tang.name, "99-openshift-master-tang-encryption.yaml");
         let object = read(&tang);
         assert_eq!(object["metadata"]["name"], "master-tang");

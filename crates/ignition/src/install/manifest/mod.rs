@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use assisted_ignition_spec::resource::Resource;
 
 pub use chrony::{TimeSources, chrony};
-pub use disk_encryption::{Lock, disk_encryption};
+pub use disk_encryption::{DiskUnlock, disk_encryption};
 pub use dnsmasq::{Names, dnsmasq};
 pub use iscsi::iscsi;
 pub use scheduler::schedulable_masters;

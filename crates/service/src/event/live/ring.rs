@@ -59,7 +59,7 @@ impl Frame {
 }
 
 #[derive(Debug)]
-struct Interest {
+struct TopicWatchers {
     watchers: usize,
     /// When the last watcher went away.
     left: Instant,
@@ -83,7 +83,7 @@ struct State {
     cursor: Cursor,
     frames: VecDeque<Arc<Frame>>,
     bytes: usize,
-    interests: HashMap<Topic, Interest>,
+    interests: HashMap<Topic, TopicWatchers>,
     watchers: usize,
     /// The cluster of each host that was published: those who watch the old one want to know when it leaves.
     clusters: HashMap<HostKey, ClusterId>,
@@ -112,7 +112,7 @@ impl Live {
         }
         state.watchers += 1;
         let lost = state.cursor.number;
-        let interest = state.interests.entry(topic).or_insert_with(|| Interest {
+        let interest = state.interests.entry(topic).or_insert_with(|| TopicWatchers {
             watchers: 0,
             left: Instant::now(),
             lost,
@@ -252,7 +252,7 @@ impl Live {
     }
 }
 
-impl Interest {
+impl TopicWatchers {
     fn wake(&self) {
         self.marks.send_modify(|marks| *marks = marks.wrapping_add(1));
     }

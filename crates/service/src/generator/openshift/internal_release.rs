@@ -5,7 +5,7 @@ use assisted_ignition::install::{EditError, Tree};
 use assisted_wire::cluster::Cluster;
 use serde_json::{Value, json};
 
-use super::manifests::{Given, documents};
+use super::manifests::{OverlaidManifest, documents};
 
 /// Marks what was edited already.
 const DONE: &str = "internalreleaseimage.openshift.io/patched";
@@ -24,18 +24,18 @@ pub(super) enum ServedError {
 }
 
 /// Whether the cluster carries its release.
-pub(super) fn is_served(given: &[Given]) -> bool {
+pub(super) fn is_served(given: &[OverlaidManifest]) -> bool {
     let is_given =
         |object: &Value| object["kind"] == "InternalReleaseImage" && object["metadata"]["name"] == "cluster";
     given.iter().flat_map(objects).any(|(_, object)| is_given(&object))
 }
 
 /// Has the manifests name the places that the nodes serve, if they serve any.
-pub(super) fn serve(given: &mut [Given], cluster: &Cluster) -> Result<(), ServedError> {
+pub(super) fn serve(given: &mut [OverlaidManifest], cluster: &Cluster) -> Result<(), ServedError> {
     if !is_served(given) {
         return Ok(());
     }
-    let places = Places::of(cluster);
+    let places = RegistryAddresses::of(cluster);
     for given in given {
         let mut edited = false;
         let mut texts = Vec::new();
@@ -64,7 +64,7 @@ pub(super) fn serve_bootstrap(tree: &mut Tree, cluster: &Cluster) -> Result<(), 
     let text = tree.content(REGISTRIES).ok_or_else(|| EditError::Unreadable(REGISTRIES.to_owned()))?;
     let text = std::str::from_utf8(&text).map_err(|error| unreadable(&error))?;
     let mut conf: toml::Table = toml::from_str(text).map_err(|error| unreadable(&error.message()))?;
-    let places = Places::of(cluster);
+    let places = RegistryAddresses::of(cluster);
     let registries = conf.get_mut("registry").and_then(toml::Value::as_array_mut);
     for registry in registries.into_iter().flatten() {
         let Some(mirrors) = registry.get_mut("mirror").and_then(toml::Value::as_array_mut) else { continue };
@@ -80,7 +80,7 @@ pub(super) fn serve_bootstrap(tree: &mut Tree, cluster: &Cluster) -> Result<(), 
 }
 
 /// The documents of a manifest that hold objects, as they stand and as they are read.
-fn objects(given: &Given) -> Vec<(String, Value)> {
+fn objects(given: &OverlaidManifest) -> Vec<(String, Value)> {
     let text = std::str::from_utf8(&given.content).unwrap_or_default();
     let read = |text: String| serde_yaml_ng::from_str(&text).ok().map(|object| (text, object));
     let read: Vec<_> = documents(text).into_iter().map(read).collect();
@@ -89,13 +89,13 @@ fn objects(given: &Given) -> Vec<(String, Value)> {
 }
 
 /// Where nodes serve images.
-struct Places {
+struct RegistryAddresses {
     api: String,
 }
 
 const LOCAL: &str = "localhost";
 
-impl Places {
+impl RegistryAddresses {
     fn of(cluster: &Cluster) -> Self {
         Self { api: format!("api-int.{}.{}:{PORT}", cluster.name, cluster.base_dns_domain) }
     }
@@ -173,8 +173,8 @@ mod tests {
     const RELEASE: &str = "apiVersion: machineconfiguration.openshift.io/v1alpha1\nkind: InternalReleaseImage\nmetadata: {name: cluster}\n";
     const MIRRORS: &str = "# kept\nkind: Other\n---\nkind: ImageDigestMirrorSet\nmetadata: {name: a}\nspec:\n  imageDigestMirrors:\n  - source: quay.io/x\n    mirrors: ['registry.lab:5000/x/y']\n  - source: quay.io/z\n    mirrors: ['registry.lab:5000/z', 'localhost:9/z']\n";
 
-    fn given(name: &str, content: &str) -> Given {
-        Given {
+    fn given(name: &str, content: &str) -> OverlaidManifest {
+        OverlaidManifest {
             folder: ManifestFolder::Manifests,
             name: name.to_owned(),
             content: content.to_owned().into(),
@@ -190,7 +190,7 @@ mod tests {
         .unwrap()
     }
 
-    fn read(given: &Given, document: usize) -> Value {
+    fn read(given: &OverlaidManifest, document: usize) -> Value {
         let text = std::str::from_utf8(&given.content).unwrap();
         serde_yaml_ng::from_str(&documents(text)[document]).unwrap()
     }

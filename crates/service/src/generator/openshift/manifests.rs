@@ -43,7 +43,7 @@ pub(super) enum ManifestError {
 
 /// A manifest that is laid over those of the installer.
 #[derive(Clone, Debug)]
-pub(super) struct Given {
+pub(super) struct OverlaidManifest {
     pub folder: ManifestFolder,
     pub name: String,
     pub content: Bytes,
@@ -51,7 +51,7 @@ pub(super) struct Given {
 }
 
 /// The manifests that a cluster's user has given and that are not empty, in the order of folders and names.
-pub(super) async fn of_user(blob: &Blob, cluster_id: ClusterId) -> Result<Vec<Given>, Error> {
+pub(super) async fn of_user(blob: &Blob, cluster_id: ClusterId) -> Result<Vec<OverlaidManifest>, Error> {
     let mut all = Vec::new();
     for (manifest, key) in manifest::list(blob, cluster_id).await? {
         if manifest.manifest_source != Some(ManifestSource::User) {
@@ -62,32 +62,35 @@ pub(super) async fn of_user(blob: &Blob, cluster_id: ClusterId) -> Result<Vec<Gi
             continue;
         }
         let folder = manifest.folder.unwrap_or(ManifestFolder::Manifests);
-        all.push(Given { folder, name: manifest.file_name, content, by_user: true });
+        all.push(OverlaidManifest { folder, name: manifest.file_name, content, by_user: true });
     }
     Ok(all)
 }
 
 /// The user's manifests with those of the system, which stand in the place of a user's of the same name.
-pub(super) fn all(users: Vec<Given>, system: &[Manifest]) -> Result<Vec<Given>, ManifestError> {
+pub(super) fn all(
+    users: Vec<OverlaidManifest>,
+    system: &[Manifest],
+) -> Result<Vec<OverlaidManifest>, ManifestError> {
     let is_system = |name: &str| system.iter().any(|manifest| manifest.name == name);
     if let Some(twice) =
         users.iter().find(|given| given.folder == ManifestFolder::Manifests && is_system(&given.name))
     {
         return Err(ManifestError::Twice(twice.name.clone()));
     }
-    let own = system.iter().map(|Manifest { name, text }| Given {
+    let own = system.iter().map(|Manifest { name, text }| OverlaidManifest {
         folder: ManifestFolder::Openshift,
         name: name.clone(),
         content: text.clone().into(),
         by_user: false,
     });
-    let mut all: Vec<Given> = users.into_iter().filter(|given| !is_system(&given.name)).collect();
+    let mut all: Vec<OverlaidManifest> = users.into_iter().filter(|given| !is_system(&given.name)).collect();
     all.extend(own);
     Ok(all)
 }
 
 /// Whether one of the manifests makes a pool of machines. What follows the first document of a file is not looked at.
-pub(super) fn has_pool(given: &[Given], name: &str) -> bool {
+pub(super) fn has_pool(given: &[OverlaidManifest], name: &str) -> bool {
     given.iter().any(|given| {
         let Ok(text) = std::str::from_utf8(&given.content) else { return false };
         let first = documents(text).into_iter().next().unwrap_or_default();
@@ -117,13 +120,13 @@ pub(super) fn drop_machines(dir: &Path, platform: PlatformType) -> io::Result<()
 
 /// Lays the manifests over those in the folder, and applies all patches. `tag` stands in the names of files that one with
 /// several documents becomes: parts of the installation read only the first of a file.
-pub(super) fn lay_over(
+pub(super) fn overlay_manifests(
     dir: &Path,
-    given: &[Given],
+    given: &[OverlaidManifest],
     tag: &str,
     one_worker: bool,
 ) -> Result<(), ManifestError> {
-    for Given { folder, name, content, by_user } in given {
+    for OverlaidManifest { folder, name, content, by_user } in given {
         let folder = dir.join(folder.as_str());
         fs::create_dir_all(&folder)?;
         let parts = if *by_user { expanded(name, content, tag) } else { Vec::new() };
@@ -220,8 +223,8 @@ pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn given(folder: ManifestFolder, name: &str, content: &str) -> Given {
-        Given { folder, name: name.to_owned(), content: content.to_owned().into(), by_user: true }
+    fn given(folder: ManifestFolder, name: &str, content: &str) -> OverlaidManifest {
+        OverlaidManifest { folder, name: name.to_owned(), content: content.to_owned().into(), by_user: true }
     }
 
     fn tree(made: &[(&str, &str)]) -> tempfile::TempDir {
@@ -262,7 +265,7 @@ mod tests {
             given(Openshift, "a.yml.patch_x", "- {op: replace, path: /x, value: 2}\n"),
             given(Manifests, "many-abcdefg-01.yaml.patch", "- {op: add, path: /c, value: 3}\n"),
         ];
-        lay_over(dir.path(), &all, "abcdefg", true).unwrap();
+        overlay_manifests(dir.path(), &all, "abcdefg", true).unwrap();
         assert_eq!(
             listed(dir.path()),
             [
@@ -288,15 +291,15 @@ mod tests {
     fn patches_without_target() {
         let dir = tree(&[]);
         let all = [given(Manifests, "none.yaml.patch", "- {op: remove, path: /x}\n")];
-        let error = lay_over(dir.path(), &all, "t", false).unwrap_err();
+        let error = overlay_manifests(dir.path(), &all, "t", false).unwrap_err();
         assert!(error.to_string().starts_with("failed to read manifest none.yaml"), "{error}");
     }
 
     #[test]
     fn manifests_of_the_system_stay_whole() {
         let dir = tree(&[]);
-        let all = [Given { by_user: false, ..given(Openshift, "s.yaml", "a: 1\n---\nb: 2\n") }];
-        lay_over(dir.path(), &all, "t", false).unwrap();
+        let all = [OverlaidManifest { by_user: false, ..given(Openshift, "s.yaml", "a: 1\n---\nb: 2\n") }];
+        overlay_manifests(dir.path(), &all, "t", false).unwrap();
         assert_eq!(listed(dir.path()), ["openshift/s.yaml"]);
     }
 

@@ -42,10 +42,10 @@ use tokio::sync::Semaphore;
 
 use super::{Files, GenerateError, Generator, Payload, cluster, host};
 use crate::Error;
-use manifests::Given;
-use outputs::Known;
+use manifests::OverlaidManifest;
+use outputs::ClusterInput;
 use program::{Limits, Run, Target};
-use scrub::Scrub;
+use scrub::Redactor;
 pub use setup::SetupError;
 
 /// How the generator is set up.
@@ -209,7 +209,7 @@ impl Openshift {
         let config = install_config::text(facts, &cluster.install_config_overrides, &additions);
         let config = config.map_err(refused)?;
         let for_installer = install_config::for_installer(&config).map_err(refused)?;
-        let known = Known {
+        let known = ClusterInput {
             networks: networks(config.expose()),
             install_config: config.expose().to_owned().into(),
             authority: self.setup.authority.clone(),
@@ -221,7 +221,7 @@ impl Openshift {
             let system = system::manifests(&known).map_err(refused)?;
             let mut given = manifests::all(users, &system).map_err(refused)?;
             internal_release::serve(&mut given, &known.record.cluster).map_err(refused)?;
-            Ok((Arc::new(known), system, Arc::<[Given]>::from(given)))
+            Ok((Arc::new(known), system, Arc::<[OverlaidManifest]>::from(given)))
         })
         .await?;
         let opened = match payload.kept() {
@@ -236,10 +236,10 @@ impl Openshift {
         let dir = aside(move || working_directory(&root, id, &for_installer, tls.as_deref()).map_err(broken));
         let dir = Arc::new(dir.await?);
         let environment = self.environment(&known)?;
-        let secrets = Scrub::of(&[&config]);
+        let secrets = Redactor::of(&[&config]);
         self.run(&program, dir.path(), &environment, Target::Manifests, &secrets).await?;
         let (laid, over, place) = (known.clone(), given.clone(), dir.clone());
-        aside(move || lay_over(&laid, &over, place.path())).await?;
+        aside(move || overlay_manifests(&laid, &over, place.path())).await?;
         let single = topology::is_single_node(cluster);
         let target = if single { Target::SingleNodeIgnitionConfig } else { Target::IgnitionConfigs };
         self.run(&program, dir.path(), &environment, target, &secrets).await?;
@@ -259,7 +259,7 @@ impl Openshift {
         let program = self.program(&opened).await?;
         // Closed by nobody.
         let _turn = self.turns.acquire().await.map_err(broken)?;
-        let secrets = Scrub::of(&[&infra_env.pull_secret]);
+        let secrets = Redactor::of(&[&infra_env.pull_secret]);
         let (root, infra_env) = (self.setup.dir.clone(), infra_env.clone());
         let dir = aside(move || {
             let dir = empty_directory(&root, infra_env.infra_env.id).map_err(broken)?;
@@ -280,7 +280,7 @@ impl Openshift {
         dir: &Path,
         environment: &[(&'static str, String)],
         target: Target,
-        secrets: &Scrub,
+        secrets: &Redactor,
     ) -> Result<(), GenerateError> {
         let limits = Limits { time: self.setup.timeout, memory: self.setup.memory };
         let run = Run { program: program.path(), dir, environment, limits, secrets };
@@ -296,7 +296,7 @@ impl Openshift {
     }
 
     /// All that the installer is told besides its install config.
-    fn environment(&self, known: &Known) -> Result<Vec<(&'static str, String)>, GenerateError> {
+    fn environment(&self, known: &ClusterInput) -> Result<Vec<(&'static str, String)>, GenerateError> {
         let cluster = &known.record.cluster;
         let mut all = self.common_environment(&known.record);
         if self.setup.tls_dir.is_some() {
@@ -350,14 +350,18 @@ fn empty_directory(root: &Path, id: impl std::fmt::Display) -> io::Result<TempDi
     tempfile::Builder::new().prefix(&format!("{id}.")).tempdir_in(root)
 }
 
-fn lay_over(known: &Known, given: &[Given], dir: &Path) -> Result<(), GenerateError> {
+fn overlay_manifests(
+    known: &ClusterInput,
+    given: &[OverlaidManifest],
+    dir: &Path,
+) -> Result<(), GenerateError> {
     let cluster = &known.record.cluster;
     let platform = cluster.platform.as_ref().map_or(PlatformType::Baremetal, |platform| platform.r#type);
     manifests::drop_machines(dir, platform).map_err(broken)?;
     let workers = known.facts.hosts.iter().filter(|host| host.record.host.role == Some(HostRole::Worker));
     // The same each time, so that the files are.
     let tag: String = cluster.id.to_string().chars().take(7).collect();
-    manifests::lay_over(dir, given, &tag, workers.count() == 1).map_err(refused)
+    manifests::overlay_manifests(dir, given, &tag, workers.count() == 1).map_err(refused)
 }
 
 /// The machine networks in an install config.

@@ -15,7 +15,7 @@ use assisted_core::state::host::boots_persistently;
 use assisted_ignition::install::bare_metal_host::Machine;
 use assisted_ignition::install::bootstrap::{self, Bootstrap};
 use assisted_ignition::install::host::Host;
-use assisted_ignition::install::joining::Joining;
+use assisted_ignition::install::joining::ClusterEndpoint;
 use assisted_ignition::install::role::{LeasedVips, Role, Vip};
 use assisted_ignition::install::{EditError, Tree};
 use assisted_wire::host::HostRole;
@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::internal_release::{self, ServedError};
-use super::manifests::{Given, has_pool};
+use super::manifests::{OverlaidManifest, has_pool};
 use crate::generator::ignition_name;
 
 /// Longest file that the installer makes, in bytes; a bootstrap config has about 300 KB.
@@ -51,7 +51,7 @@ pub(super) enum OutputError {
 }
 
 /// What is known besides what the installer made.
-pub(super) struct Known {
+pub(super) struct ClusterInput {
     pub facts: Facts,
     pub record: ClusterRecord,
     /// The networks that machines are in.
@@ -65,8 +65,8 @@ pub(super) struct Known {
 /// The files in the installer's folder, edited and collected; and the id that the cluster will have.
 pub(super) fn collect(
     dir: &Path,
-    known: &Known,
-    given: &[Given],
+    known: &ClusterInput,
+    given: &[OverlaidManifest],
 ) -> Result<(Vec<(String, Bytes)>, Uuid), OutputError> {
     let single = topology::is_single_node(&known.record.cluster);
     let mut contents = Vec::new();
@@ -118,7 +118,7 @@ fn installed_as(host: &HostFacts) -> HostRole {
     if host.record.host.bootstrap { HostRole::Master } else { host.effective_role() }
 }
 
-impl Known {
+impl ClusterInput {
     /// The hosts that are installed, by name.
     fn hosts(&self) -> Vec<&HostFacts> {
         let mut hosts: Vec<_> = self.facts.hosts.iter().filter(|host| !host.is_day2()).collect();
@@ -180,7 +180,7 @@ impl Known {
         }
     }
 
-    fn host(&self, host: &HostFacts, role: &Tree, given: &[Given]) -> Result<Tree, OutputError> {
+    fn host(&self, host: &HostFacts, role: &Tree, given: &[OverlaidManifest]) -> Result<Tree, OutputError> {
         let own = &host.record.host;
         let name = host.name();
         let is_worker = own.role == Some(HostRole::Worker);
@@ -236,7 +236,7 @@ pub(super) fn joining(record: &ClusterRecord, host: &HostFacts) -> Result<Bytes,
     };
     let pool =
         if own.machine_config_pool_name.is_empty() { role.as_str() } else { &own.machine_config_pool_name };
-    let joining = Joining {
+    let joining = ClusterEndpoint {
         api: cluster.api_vip_dns_name.as_deref().unwrap_or_default(),
         pool,
         endpoint: endpoint.and_then(|endpoint| endpoint.url.as_deref()).unwrap_or_default(),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use assisted_base::process::{Cmd, CmdError};
 
-use super::scrub::Scrub;
+use super::scrub::Redactor;
 
 /// How much of its output is kept, in bytes; it writes a few lines.
 const LONGEST: usize = 1 << 20;
@@ -64,7 +64,7 @@ pub(super) struct Run<'a> {
     pub environment: &'a [(&'static str, String)],
     pub limits: Limits,
     /// Of what it says, nobody learns these.
-    pub secrets: &'a Scrub,
+    pub secrets: &'a Redactor,
 }
 
 /// How far a run may go.
@@ -137,7 +137,7 @@ mod tests {
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
         let environment = [("OPENSHIFT_INSTALL_INVOKER", "tests".to_owned())];
         let limits = Limits { time: timeout, memory: 4 << 30 };
-        let secrets = Scrub::of(&[&r#"{"pullSecret":"s3cr3t"}"#.into()]);
+        let secrets = Redactor::of(&[&r#"{"pullSecret":"s3cr3t"}"#.into()]);
         let run =
             Run { program: &program, dir: dir.path(), environment: &environment, limits, secrets: &secrets };
         let made = run.create(Target::Manifests).await;

@@ -13,9 +13,9 @@ const SHORTEST: usize = 4;
 
 /// The secrets of one run of the installer.
 #[derive(Debug, Default)]
-pub(super) struct Scrub(Vec<Secret>);
+pub(super) struct Redactor(Vec<Secret>);
 
-impl Scrub {
+impl Redactor {
     /// Hides the secrets of a document that the installer reads: pull secrets with all that is in them, passwords, and the
     /// credentials of proxies. The document as a whole is one, too, JSON or not.
     pub(super) fn of(documents: &[&Secret]) -> Self {
@@ -108,7 +108,7 @@ mod tests {
             "proxy": {"httpProxy": "http://someone:proxy-word@proxy.example.com:3128"},
             "metadata": {"name": "compact"},
         });
-        let scrub = Scrub::of(&[&config.to_string().into()]);
+        let scrub = Redactor::of(&[&config.to_string().into()]);
         let quoted = serde_json::to_string(&pull_secret).unwrap();
         for said in [
             format!("pullSecret: Invalid value: {quoted}: no"),
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn what_is_no_document_is_a_secret_as_a_whole() {
-        let scrub = Scrub::of(&[&"not JSON, but secret".into()]);
+        let scrub = Redactor::of(&[&"not JSON, but secret".into()]);
         assert_eq!(scrub.clean("not JSON, but secret: bad"), "<hidden>: bad");
     }
 }

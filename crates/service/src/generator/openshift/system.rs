@@ -10,14 +10,14 @@ use assisted_core::decide::host::steps::time_sources;
 use assisted_core::model::facts::HostFacts;
 use assisted_core::model::report::ReportKind;
 use assisted_core::model::topology;
-use assisted_ignition::install::manifest::{self, Lock, Manifest, Names, TimeSources};
+use assisted_ignition::install::manifest::{self, DiskUnlock, Manifest, Names, TimeSources};
 use assisted_wire::cluster::{Cluster, DiskEncryptionMode};
 use assisted_wire::host::HostRole;
 use assisted_wire::probe_responses::NtpSource;
 use serde_json::{Value, json};
 
 use super::is_fips;
-use super::outputs::Known;
+use super::outputs::ClusterInput;
 
 /// Ciphers of encrypted disks, unless another is asked for.
 const CIPHER: &str = "aes-cbc-essiv:sha256";
@@ -40,7 +40,7 @@ pub(super) enum SystemError {
 }
 
 /// All of them, in the order in which they are listed by the reference.
-pub(super) fn manifests(known: &Known) -> Result<Vec<Manifest>, SystemError> {
+pub(super) fn manifests(known: &ClusterInput) -> Result<Vec<Manifest>, SystemError> {
     let (facts, cluster) = (&known.facts, &known.record.cluster);
     let sources = sources(known);
     let mut all: Vec<Manifest> =
@@ -75,14 +75,14 @@ fn operator_files(files: &BTreeMap<String, String>) -> Value {
 }
 
 /// The roles whose nodes are configured: those that a cluster always may have, and arbiters.
-fn roles(known: &Known) -> Vec<HostRole> {
+fn roles(known: &ClusterInput) -> Vec<HostRole> {
     let mut roles = vec![HostRole::Master, HostRole::Worker];
     roles.extend(known.has_arbiters().then_some(HostRole::Arbiter));
     roles
 }
 
 /// What the hosts use, then what was asked for: the report of a host may be older than the wish.
-fn sources(known: &Known) -> TimeSources {
+fn sources(known: &ClusterInput) -> TimeSources {
     let hosts = || known.facts.hosts.iter();
     let reported = hosts().flat_map(reported);
     let wanted = hosts().next().map(|host| time_sources(&known.facts, host)).unwrap_or_default();
@@ -106,7 +106,7 @@ fn reported(host: &HostFacts) -> Vec<String> {
     sources.into_iter().map(|source| source.source_name).collect()
 }
 
-fn dnsmasq(known: &Known) -> Result<Manifest, SystemError> {
+fn dnsmasq(known: &ClusterInput) -> Result<Manifest, SystemError> {
     let cluster = &known.record.cluster;
     let ip: Option<IpAddr> = known.bootstrap_ip().and_then(|ip| ip.parse().ok());
     let has_dashboard = known.operators().contains(&OPENSHIFT_AI);
@@ -118,15 +118,15 @@ fn dnsmasq(known: &Known) -> Result<Manifest, SystemError> {
     }))
 }
 
-fn encryption(known: &Known) -> Result<Vec<Manifest>, SystemError> {
+fn encryption(known: &ClusterInput) -> Result<Vec<Manifest>, SystemError> {
     let cluster: &Cluster = &known.record.cluster;
     let Some(encryption) = &cluster.disk_encryption else { return Ok(Vec::new()) };
     let Some(covered) = encryption.enable_on else { return Ok(Vec::new()) };
     let lock = match encryption.mode {
         Some(DiskEncryptionMode::Tang) => {
-            Lock::Tang(tang_servers(&encryption.tang_servers).map_err(SystemError::Tang)?)
+            DiskUnlock::Tang(tang_servers(&encryption.tang_servers).map_err(SystemError::Tang)?)
         }
-        Some(DiskEncryptionMode::Tpmv2) | None => Lock::Tpm,
+        Some(DiskEncryptionMode::Tpmv2) | None => DiskUnlock::Tpm,
     };
     let cipher = match known.facts.policy.clusters.disk_encryption_cipher.as_str() {
         "" if is_fips() => FIPS_CIPHER,
