@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use assisted_base::process::Cmd;
 use assisted_hostinfo::Root;
 use assisted_hostinfo::nic::Nic;
-use assisted_hostinfo::probe::{ArpAsk, Rounds, arp};
+use assisted_hostinfo::probe::{ArpAsk, ProbeRounds, arp};
 use kube::Client;
 use tokio::time::{Instant, sleep, timeout};
 use tracing::{info, warn};
@@ -72,7 +72,7 @@ impl Virtual {
         let Some(nic) = Nic::list(&Root::live()).into_iter().find(|nic| nic.name == self.interface) else {
             return;
         };
-        let rounds = Rounds { count: 2, spacing: Duration::from_millis(200), wait: Duration::ZERO };
+        let rounds = ProbeRounds { count: 2, spacing: Duration::from_millis(200), wait: Duration::ZERO };
         if let Err(error) = arp(&nic, &[ArpAsk { sender: ip, target: ip }], rounds, false).await {
             warn!(%ip, %error, "the neighbours are not told");
         }
