@@ -3,6 +3,7 @@
 mod environment;
 mod identity;
 mod images;
+mod lock;
 pub(crate) mod log;
 
 use std::io::Write;
@@ -92,6 +93,7 @@ impl Serve {
             format!("the data folder {} can't be made; choose one with --data-dir", data_dir.display())
         })?;
         let database = self.database(&settings, &data_dir);
+        let _lock = if database.starts_with("postgres") { None } else { Some(lock::hold(&data_dir)?) };
         let store = Store::open_with(&database, &store_options(&settings)).await.with_context(|| {
             format!(
                 "the database {} can't be used; choose another with --database",

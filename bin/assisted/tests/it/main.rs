@@ -11,6 +11,7 @@ mod every_state;
 mod images;
 mod infra_env;
 mod iso;
+mod login;
 mod memory;
 mod openshift;
 mod service;
