@@ -100,6 +100,11 @@ impl Database {
         self.store.write(batch).await
     }
 
+    /// Returns when nothing can be written any more: see [`Store::writer_ended`].
+    pub(crate) async fn writer_ended(&self) {
+        self.store.writer_ended().await;
+    }
+
     /// Takes rows that are due: see [`Store::take_due`].
     pub(crate) async fn take_due(
         &self,
@@ -150,6 +155,30 @@ impl Database {
     /// Frees what a process that died had taken: see [`Store::free_leases`].
     pub(crate) async fn free_leases(&self, now: Timestamp) -> Result<(), WriteError> {
         self.store.free_leases(now).await
+    }
+
+    /// Compares the clock with its reference, which is that of a shared database: replicas tell one time, however their machines
+    /// differ. `is_start`: takes it over at once.
+    pub(crate) async fn follow_time(&self, is_start: bool) -> Result<(), Error> {
+        let reference = self.store.time().await?;
+        if is_start {
+            self.clock.set(reference);
+        } else {
+            self.clock.follow(reference);
+        }
+        Ok(())
+    }
+
+    /// Mends what was written when the clock was ahead: see [`Store::return_from_future`].
+    pub(crate) async fn return_from_future(&self) -> Result<(), WriteError> {
+        let hosts = self.store.return_from_future(self.now()).await?;
+        if hosts > 0 {
+            tracing::warn!(
+                hosts,
+                "hosts were heard in the future: the clock was ahead when that was written. It counts as now, and all work that                  waits is looked at"
+            );
+        }
+        Ok(())
     }
 
     /// Writes when hosts were last heard: see [`Store::flush_checkins`].

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use assisted_base::error::chain;
 use assisted_blob::Blob;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::database::Database;
@@ -13,6 +14,9 @@ use crate::scheduler::Scheduler;
 
 /// How often check-ins are written.
 const FLUSH: Duration = Duration::from_secs(1);
+
+/// How often the clock is compared with its reference.
+const FOLLOW: Duration = Duration::from_secs(10);
 
 /// How often caches drop the entries that nobody needs any more.
 const TIDY: Duration = Duration::from_secs(600);
@@ -42,6 +46,8 @@ impl Housekeeping {
         let mut ticks = tokio::time::interval(FLUSH);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut tidying = tokio::time::interval(TIDY);
+        let mut following = tokio::time::interval_at(Instant::now() + FOLLOW, FOLLOW);
+        following.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 _ = ticks.tick() => self.save_check_ins().await,
@@ -50,8 +56,15 @@ impl Housekeeping {
                     self.scheduler.tidy(self.database.now());
                     self.watch_file_system().await;
                 }
+                _ = following.tick() => self.follow_time().await,
                 () = stop.cancelled() => return,
             }
+        }
+    }
+
+    async fn follow_time(&self) {
+        if let Err(error) = self.database.follow_time(false).await {
+            tracing::debug!(error = %chain(&error), "the database did not tell its time");
         }
     }
 

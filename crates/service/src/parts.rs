@@ -8,7 +8,7 @@ use assisted_config::Settings;
 use crate::access::Access;
 use crate::available_versions::AvailableVersions;
 use crate::database::Database;
-use crate::generator::Generator;
+use crate::generator::{Generator, ReviewTurns};
 
 /// The parts that are shared; each room and each task takes what it needs.
 pub(crate) struct Parts {
@@ -16,6 +16,7 @@ pub(crate) struct Parts {
     pub(crate) database: Arc<Database>,
     pub(crate) blob: Blob,
     pub(crate) generator: Arc<dyn Generator>,
+    pub(crate) reviews: ReviewTurns,
     pub(crate) available: Arc<AvailableVersions>,
     pub(crate) access: Access,
 }

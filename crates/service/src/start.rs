@@ -23,7 +23,7 @@ use crate::database::Database;
 use crate::event::Events;
 use crate::event::live::Publisher;
 use crate::file::Files;
-use crate::generator::Generator;
+use crate::generator::{Generator, ReviewTurns};
 use crate::host::Hosts;
 use crate::housekeeping::Housekeeping;
 use crate::infra_env::InfraEnvs;
@@ -81,6 +81,7 @@ impl Builder {
             database,
             blob: self.blob,
             generator: self.generator,
+            reviews: ReviewTurns::default(),
         };
         let (clusters, events) = (Clusters::new(&parts), Events::new(&parts));
         let (scheduler, worker) = (Arc::<Scheduler>::default(), Arc::<Worker>::default());
@@ -89,6 +90,7 @@ impl Builder {
         let reconcilers = Reconcilers::new(&parts, &scheduler, &worker, clusters.clone());
         tasks.spawn(reconcilers.run(stop.clone()));
         tasks.spawn(Publisher::new(events.clone()).run(stop.clone()));
+        tasks.spawn(watch_writer(Arc::clone(&parts.database), stop.clone()));
         let housekeeping = Housekeeping::new(&parts, Arc::clone(&scheduler));
         tasks.spawn(housekeeping.clone().run(stop.clone()));
         if let Some(catalogue) = self.catalogue {
@@ -111,6 +113,14 @@ impl Builder {
             database: parts.database,
         });
         (service, Background { housekeeping, stop, tasks })
+    }
+}
+
+/// Ends when nothing can be written to the database any more, so that the process does not go on with refusals alone.
+async fn watch_writer(database: Arc<Database>, stop: CancellationToken) {
+    tokio::select! {
+        () = database.writer_ended() => tracing::error!("the writer of the database died of a defect: the service ends"),
+        () = stop.cancelled() => {}
     }
 }
 
@@ -150,6 +160,8 @@ impl Reconcilers {
 
     /// Frees the leases of a process that died, and plans what comes up from time to time.
     async fn begin(&self) -> Result<(), AttemptError> {
+        self.database.follow_time(true).await?;
+        self.database.return_from_future().await?;
         self.database.free_leases(self.database.now()).await?;
         self.sweeper.plan().await
     }

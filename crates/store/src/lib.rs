@@ -37,6 +37,7 @@ mod statement;
 mod store;
 mod subject;
 mod text_cache;
+mod time;
 mod user;
 mod value;
 mod work;

@@ -94,6 +94,11 @@ impl Store {
         Ok(())
     }
 
+    /// Returns when nobody writes any more, which happens by a defect only: whoever holds the store should end then.
+    pub async fn writer_ended(&self) {
+        self.inner().engine.writer_ended().await;
+    }
+
     async fn run(&self, batch: Batch) -> Result<Vec<Output>, WriteError> {
         let described = if self.inner().slow.0.is_some() { batch.statements.clone() } else { Vec::new() };
         self.inner().slow.watch(&described, self.inner().engine.write(batch)).await

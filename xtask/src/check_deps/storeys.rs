@@ -74,6 +74,7 @@ const ORDERS: &[Order] = &[
         sources: "crates/store/src",
         storeys: &[
             &["work", "cluster", "retention", "user", "event"],
+            &["time"],
             &["due", "host", "check_in"],
             &["action", "report", "infra_env"],
             &["store"],

@@ -13,20 +13,20 @@ use rustix::io::Errno;
 const FILE: &str = "lock";
 
 /// How long one that is about to end is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const WAIT: Duration = Duration::from_secs(5);
 
 /// Holds a folder as long as the file that it returns is open; the system gives it back when the process ends, however it does.
 pub(super) fn hold(data_dir: &Path) -> Result<File> {
     let path = data_dir.join(FILE);
-    let told = || format!("the lock {} can't be held", path.display());
+    let context = || format!("the lock {} can't be held", path.display());
     let file = OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(false)
         .mode(0o600)
         .open(&path)
-        .with_context(told)?;
-    let until = Instant::now() + PATIENCE;
+        .with_context(context)?;
+    let until = Instant::now() + WAIT;
     loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(file),
@@ -36,7 +36,7 @@ pub(super) fn hold(data_dir: &Path) -> Result<File> {
                  several share a PostgreSQL",
                 data_dir.display()
             ),
-            Err(error) => return Err(error).with_context(told),
+            Err(error) => return Err(error).with_context(context),
         }
     }
 }

@@ -45,6 +45,9 @@ pub struct ClusterRecord {
     /// The attempt to install for which everything was generated; `None`: for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated_for: Option<Attempt>,
+    /// The folder, among the files of the cluster, of what was generated; `None`: they are not in a folder of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated_folder: Option<String>,
     /// Whether the kubeconfig that trusts the cluster's own ingress is stored.
     #[serde(default)]
     pub kubeconfig_stored: bool,

@@ -11,9 +11,8 @@ use assisted_base::error::chain;
 use assisted_base::http::{Proxies, Trust, authorities_of_file, builder};
 use assisted_isokit::pxe::Thresholds;
 use bytes::BytesMut;
-use http::header::{ACCEPT_ENCODING, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, RANGE};
+use http::header::{ACCEPT_ENCODING, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -27,6 +26,9 @@ const PIECE: usize = 1 << 20;
 
 /// How long a server may stay silent.
 const SILENCE: Duration = Duration::from_secs(60);
+
+/// How often an image may be somewhere else.
+const MOST_REDIRECTS: usize = 10;
 
 /// Bytes of an image at most: the largest known ones take some tens of gigabytes.
 const LARGEST: u64 = 256 << 30;
@@ -42,9 +44,9 @@ pub struct FetchOptions {
     pub ca_file: Option<PathBuf>,
     /// Whether any certificate is accepted; counts for nothing when certificates are named (image-service §1.2).
     pub insecure: bool,
-    /// Sent with every request.
+    /// Sent with every request to the server of an image; not to another one that it redirects to.
     pub headers: Vec<(String, String)>,
-    /// Added to the query of every request.
+    /// Added to the query of an image's address; not to an address that it redirects to.
     pub query: Vec<(String, String)>,
     /// What an image must hold at the least.
     pub least: Thresholds,
@@ -71,6 +73,8 @@ pub(crate) enum FetchError {
     Http(String),
     #[error("the server answered {0}")]
     Status(StatusCode),
+    #[error("the address of the image can't be followed: {0}")]
+    Redirect(&'static str),
     #[error("the server does not tell the length of the image")]
     NoLength,
     #[error("the image would take {0} bytes")]
@@ -102,8 +106,6 @@ impl Fetcher {
             let (key, value) = read().ok_or_else(|| StoreError::Header { name: name.clone() })?;
             headers.append(key, value);
         }
-        // What is stored is the image itself, and its length has to be known.
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         Ok(Self {
             headers,
             trust: match &options.ca_file {
@@ -122,7 +124,8 @@ impl Fetcher {
         }
         let http = builder(crate::USER_AGENT, self.trust.clone(), &Proxies::FromEnvironment)
             .and_then(|http| {
-                http.default_headers(self.headers.clone()).no_gzip().redirect(Policy::default()).build()
+                // It follows no redirect: what is sent is not for whoever an answer points to.
+                http.no_gzip().build()
             })
             .map_err(|error| FetchError::Http(chain(&error)))?;
         Ok(self.http.get_or_init(|| http))
@@ -205,17 +208,28 @@ impl Fetcher {
     }
 
     async fn get(&self, url: &Url, rest: Option<(u64, &Origin)>) -> Result<Response, FetchError> {
-        let mut request = self.http()?.get(url.clone());
-        if !self.query.is_empty() {
-            request = request.query(&self.query);
+        let rest = rest.and_then(|(from, origin)| Some((from, origin.validator.as_ref()?)));
+        let mut at = url.clone();
+        for _ in 0..=MOST_REDIRECTS {
+            // What is stored is the image itself, and its length has to be known. Headers and query that an operator has set are for the server of the image alone.
+            let mut request = self.http()?.get(at.clone()).header(ACCEPT_ENCODING, "identity");
+            if at.origin() == url.origin() {
+                request = request.headers(self.headers.clone());
+            }
+            if at == *url && !self.query.is_empty() {
+                request = request.query(&self.query);
+            }
+            if let Some((from, validator)) = rest {
+                request = request.header(RANGE, format!("bytes={from}-")).header(IF_RANGE, validator);
+            }
+            let sent = timeout(SILENCE, request.send()).await.map_err(|_| FetchError::Silent)?;
+            let response = sent.map_err(|error| FetchError::Http(chain(&error.without_url())))?;
+            if !response.status().is_redirection() {
+                return Ok(response);
+            }
+            at = redirected(&at, response.headers())?;
         }
-        if let Some((from, validator)) =
-            rest.and_then(|(from, origin)| Some((from, origin.validator.as_ref()?)))
-        {
-            request = request.header(RANGE, format!("bytes={from}-")).header(IF_RANGE, validator);
-        }
-        let sent = timeout(SILENCE, request.send()).await.map_err(|_| FetchError::Silent)?;
-        sent.map_err(|error| FetchError::Http(chain(&error.without_url())))
+        Err(FetchError::Redirect("it redirects too often"))
     }
 }
 
@@ -287,6 +301,18 @@ async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send 
 fn validator(headers: &HeaderMap) -> Option<String> {
     let text = |name| headers.get(name)?.to_str().ok().map(str::to_owned);
     text(ETAG).filter(|tag| tag.starts_with('"')).or_else(|| text(LAST_MODIFIED))
+}
+
+/// Where an answer points to.
+fn redirected(from: &Url, headers: &HeaderMap) -> Result<Url, FetchError> {
+    let to = headers.get(LOCATION).and_then(|location| location.to_str().ok()).filter(|to| !to.is_empty());
+    let to =
+        to.and_then(|to| from.join(to).ok()).ok_or(FetchError::Redirect("it redirects to no address"))?;
+    match (from.scheme(), to.scheme()) {
+        (_, "https") | ("http", "http") => Ok(to),
+        ("https", _) => Err(FetchError::Redirect("it redirects from https to what is not")),
+        _ => Err(FetchError::Redirect("it redirects to what is no address of a web server")),
+    }
 }
 
 /// Whether an answer is the rest of a file, from some offset on.

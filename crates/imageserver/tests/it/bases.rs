@@ -33,6 +33,8 @@ struct Plan {
     /// Only so much is sent until it grows.
     open: watch::Receiver<usize>,
     chunked: bool,
+    /// Where it points to with another status than 200.
+    location: String,
     content: Arc<Vec<u8>>,
 }
 
@@ -40,7 +42,15 @@ impl Source {
     async fn start() -> (Self, watch::Sender<usize>) {
         let (gate, open) = watch::channel(usize::MAX);
         let content = Arc::new(Iso::x86_64().bytes.clone());
-        let plan = Plan { status: 200, etag: "\"one\"", cut: usize::MAX, open, chunked: false, content };
+        let plan = Plan {
+            status: 200,
+            etag: "\"one\"",
+            cut: usize::MAX,
+            open,
+            chunked: false,
+            location: String::new(),
+            content,
+        };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/image.iso?key=hidden", listener.local_addr().unwrap());
         let source = Self { url, plan: Arc::new(Mutex::new(plan)), seen: Arc::default() };
@@ -98,7 +108,7 @@ impl Source {
             }
             (200, None) if plan.chunked => "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked".to_owned(),
             (200, None) => format!("HTTP/1.1 200 OK\r\ncontent-length: {length}"),
-            (status, _) => format!("HTTP/1.1 {status} X\r\ncontent-length: 0"),
+            (status, _) => format!("HTTP/1.1 {status} X\r\nlocation: {}\r\ncontent-length: 0", plan.location),
         };
         answer += &format!("\r\netag: {etag}\r\nconnection: close\r\n\r\n");
         stream.write_all(answer.as_bytes()).await.ok()?;
@@ -159,6 +169,41 @@ async fn an_image_is_fetched_and_kept() {
     server.ready().await;
     assert!(get(&server, ROOTFS, &[]).await.body == Iso::x86_64().rootfs);
     assert_eq!(source.seen().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_server_is_not_told_what_is_for_the_first() {
+    let (first, _gate) = Source::start().await;
+    let (other, _other_gate) = Source::start().await;
+    first.plan(|plan| (plan.status, plan.location) = (302, other.url.replace("hidden", "signed")));
+    let list = [entry("4.18", "x86_64", "418.94", &first.url, "")];
+    let server = Server::with(&list, |options, _| {
+        options.fetch.headers = vec![("x-key".to_owned(), "v".to_owned())];
+        options.fetch.query = vec![("extra".to_owned(), "b".to_owned())];
+    })
+    .await;
+    state(&server, "ready").await;
+    let (asked, followed) = (&first.seen()[0], &other.seen()[0]);
+    assert_eq!(asked["target"], "GET /image.iso?key=hidden&extra=b HTTP/1.1");
+    assert_eq!(asked["x-key"], "v");
+    assert_eq!(followed["target"], "GET /image.iso?key=signed HTTP/1.1");
+    assert_eq!(followed.get("x-key"), None);
+    assert_eq!(followed["accept-encoding"], "identity");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_leads_nowhere_is_told() {
+    let (source, _gate) = Source::start().await;
+    for (location, told) in [
+        ("", "it redirects to no address"),
+        ("file:///etc/passwd", "it redirects to what is no address of a web server"),
+        ("/again.iso", "it redirects too often"),
+    ] {
+        source.plan(|plan| (plan.status, plan.location) = (302, location.to_owned()));
+        let server = server(&source, "").await;
+        let state = state(&server, "failed").await.to_string();
+        assert!(state.contains(told), "{state}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,6 @@
 //! Deletes files that no longer mean anything.
 
+use assisted_base::error::chain;
 use assisted_store::{Batch, Deleted, QueuedAction};
 use assisted_wire::id::ClusterId;
 
@@ -26,12 +27,18 @@ impl Actions {
     pub(super) async fn delete_cluster(&self, asked: &QueuedAction, id: ClusterId) -> Result<(), Error> {
         let stored = self.database.reader().cluster(id, Deleted::Shown).await?;
         let mut batch = Batch::new();
-        if stored.is_some_and(|stored| stored.record.cluster.deleted_at.is_some()) {
+        let is_deregistered = stored.is_some_and(|stored| stored.record.cluster.deleted_at.is_some());
+        if is_deregistered {
             let files = self.blob.delete_all(&root(id)?).await?;
             batch.delete_cluster(id);
             tracing::info!(cluster = %id, files, "a deregistered cluster is deleted for good");
         }
-        self.finish_action_with(asked, batch).await
+        self.finish_action_with(asked, batch).await?;
+        if is_deregistered && let Err(error) = self.blob.delete_all(&root(id)?).await {
+            // Of an upload that ended meanwhile: one that ends later finds no cluster, and deletes what it brought.
+            tracing::warn!(cluster = %id, error = %chain(&error), "files of a deleted cluster may be left");
+        }
+        Ok(())
     }
 
     /// Deletes the logs of an earlier installation.

@@ -9,13 +9,14 @@ use assisted_store::{Change, Deleted, QueuedAction, Subject};
 use assisted_wire::id::ClusterId;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+use uuid::Uuid;
 
 use super::Actions;
 use crate::Error;
 use crate::attempt::{AttemptError, Retries, final_error};
 use crate::generator::{Files, GenerateError};
-use crate::stored_file::key;
 use crate::stored_file::manifest;
+use crate::stored_file::{GENERATED, key};
 
 /// So often what breaks is tried; then the preparation has failed, and the user may try again.
 const MOST_ATTEMPTS: u32 = 5;
@@ -53,13 +54,19 @@ impl Actions {
         let mut tries = Retries::default();
         loop {
             match self.commit_outcome(asked, id, attempt, &outcome).await {
-                Ok(()) => return Ok(()),
+                Ok(()) => break,
                 // Whoever took it over commits its own outcome.
                 Err(AttemptError::Conflict(Subject::Actions(_))) => return Ok(()),
                 Err(AttemptError::Conflict(what)) => tries.again(what).await?,
                 Err(error) => return Err(final_error(error)),
             }
         }
+        if let Ok(generated) = &outcome
+            && let Err(error) = self.delete_other_folders(id, generated).await
+        {
+            tracing::warn!(cluster = %id, error = %chain(&error), "files of earlier tries are left until the cluster is deleted");
+        }
+        Ok(())
     }
 
     async fn generate_files(
@@ -123,12 +130,26 @@ impl Actions {
     }
 
     async fn keep_files(&self, id: ClusterId, files: Files) -> Result<Generated, GenerateError> {
+        let folder = format!("{GENERATED}/{}", Uuid::new_v4().simple());
         manifest::put_generated(&self.blob, id, files.manifests).await.map_err(GenerateError::Broken)?;
         for (name, content) in files.contents {
-            let key = key(id, &name).map_err(GenerateError::Broken)?;
+            let key = key(id, &format!("{folder}/{name}")).map_err(GenerateError::Broken)?;
             self.blob.put(&key, content).await.map_err(|error| GenerateError::Broken(error.into()))?;
         }
-        Ok(Generated { openshift_cluster_id: Some(files.openshift_cluster_id) })
+        Ok(Generated { openshift_cluster_id: Some(files.openshift_cluster_id), folder: Some(folder) })
+    }
+
+    /// Deletes the files of earlier tries and of processes that lost their leases. What one of those still writes afterwards
+    /// nobody reads; it goes with the cluster.
+    async fn delete_other_folders(&self, id: ClusterId, kept: &Generated) -> Result<(), Error> {
+        let Some(folder) = &kept.folder else { return Ok(()) };
+        let kept = format!("{id}/{folder}/");
+        for (key, _) in self.blob.list(&key(id, GENERATED)?).await? {
+            if !key.as_str().starts_with(&kept) {
+                self.blob.delete(&key).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn commit_outcome(

@@ -22,7 +22,7 @@ use assisted_blob::Blob;
 use crate::access::Access;
 use crate::available_versions::AvailableVersions;
 use crate::database::Database;
-use crate::generator::Generator;
+use crate::generator::{Generator, ReviewTurns};
 use crate::parts::Parts;
 
 pub use hosts::ListClusterHosts;
@@ -34,6 +34,7 @@ pub struct Clusters {
     database: Arc<Database>,
     blob: Blob,
     generator: Arc<dyn Generator>,
+    reviews: ReviewTurns,
     available: Arc<AvailableVersions>,
     access: Access,
 }
@@ -44,6 +45,7 @@ impl Clusters {
             database: Arc::clone(&parts.database),
             blob: parts.blob.clone(),
             generator: Arc::clone(&parts.generator),
+            reviews: parts.reviews.clone(),
             available: Arc::clone(&parts.available),
             access: parts.access.clone(),
         }

@@ -21,7 +21,7 @@ impl Clusters {
     /// # Errors
     ///
     /// 404 when there is no such cluster; 409 when nothing can be generated, or the cluster is not ready and its installation
-    /// has not begun.
+    /// has not begun; 503 when too many wait for such files.
     pub async fn render(&self, _: &Caller, id: ClusterId) -> Result<File, Error> {
         let mut work =
             self.database.load_installation(id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
@@ -37,6 +37,7 @@ impl Clusters {
             let decided = install::install(&work.facts)?;
             work.apply_and_mark(decided);
         }
+        let _turn = self.reviews.wait().await?;
         let generated = async {
             let payload = generator.payload(&work.facts).await?;
             generator.generate(&work.facts, payload, &self.blob).await

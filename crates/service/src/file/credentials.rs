@@ -7,7 +7,7 @@ use assisted_wire::id::ClusterId;
 use super::Files;
 use crate::attempt::final_error;
 use crate::not_found::no_cluster;
-use crate::stored_file::key;
+use crate::stored_file::generated_key;
 use crate::{Caller, Error};
 
 /// Bytes of a password at most.
@@ -23,7 +23,8 @@ impl Files {
         let stored =
             self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         let console = console_url(&stored.record.cluster, &self.settings.http.install_invoker)?;
-        let password = self.blob.get(&key(cluster_id, KUBEADMIN_PASSWORD)?, LONGEST).await?;
+        let file = generated_key(&stored.record, KUBEADMIN_PASSWORD)?;
+        let password = self.blob.get(&file, LONGEST).await?;
         let password =
             String::from_utf8(password.into()).map_err(|_| Error::internal("a password is no text"))?;
         Ok(Credentials {

@@ -1,10 +1,9 @@
 //! Downloads of what was generated for a cluster and its hosts.
 
-use assisted_blob::Error as BlobError;
+use assisted_blob::{Error as BlobError, Key};
 use assisted_core::admission::credentials::{KUBECONFIG, KUBECONFIG_NOINGRESS, check_download};
 use assisted_core::model::host::HostKey;
 use assisted_core::model::refusal::Refusal;
-use assisted_wire::cluster::Cluster;
 use assisted_wire::host_params::HostIgnitionParams;
 use assisted_wire::id::ClusterId;
 
@@ -12,7 +11,7 @@ use super::Files;
 use crate::attempt::final_error;
 use crate::generator::ignition_name;
 use crate::not_found::no_cluster;
-use crate::stored_file::{File, key};
+use crate::stored_file::{File, generated_key};
 use crate::{Caller, Error};
 
 /// Bytes of a host's Ignition config at most, when it is told inside JSON.
@@ -55,9 +54,9 @@ impl Files {
         let stored =
             self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         check_download(&stored.record.cluster, name, self.database.policy())?;
-        match File::open(&self.blob, &key(cluster_id, name)?, name).await {
-            Err(BlobError::NotFound(key) | BlobError::Shadowed(key)) => {
-                Err(Refusal::conflict(format!("object {key} was not found")).into())
+        match File::open(&self.blob, &generated_key(&stored.record, name)?, name).await {
+            Err(BlobError::NotFound(_) | BlobError::Shadowed(_)) => {
+                Err(Refusal::conflict(format!("object {cluster_id}/{name} was not found")).into())
             }
             file => Ok(file?),
         }
@@ -69,8 +68,8 @@ impl Files {
     ///
     /// 404 without the host or its cluster, 409 in a state without files, 500 when the config is not there.
     pub async fn download_host_ignition(&self, _: &Caller, host: HostKey) -> Result<File, Error> {
-        let (cluster_id, name) = self.host_ignition_file(host).await?;
-        Ok(File::open(&self.blob, &key(cluster_id, &name)?, &name).await?)
+        let (key, name) = self.host_ignition_file(host).await?;
+        Ok(File::open(&self.blob, &key, &name).await?)
     }
 
     /// The same as text.
@@ -79,26 +78,22 @@ impl Files {
     ///
     /// As for the download.
     pub async fn get_host_ignition(&self, _: &Caller, host: HostKey) -> Result<HostIgnitionParams, Error> {
-        let (cluster_id, name) = self.host_ignition_file(host).await?;
-        let config = self.blob.get(&key(cluster_id, &name)?, LARGEST_IGNITION).await?;
+        let (key, _) = self.host_ignition_file(host).await?;
+        let config = self.blob.get(&key, LARGEST_IGNITION).await?;
         Ok(HostIgnitionParams { config: String::from_utf8(config.into()).map_err(Error::internal)? })
     }
 
-    async fn host_ignition_file(&self, host: HostKey) -> Result<(ClusterId, String), Error> {
+    /// Where the Ignition config of a host is, and its name.
+    async fn host_ignition_file(&self, host: HostKey) -> Result<(Key, String), Error> {
         let HostKey { infra_env_id, host_id } = host;
         let missing = || Refusal::not_found(format!("host {host_id} not found in infra env {infra_env_id}"));
         let work = self.database.load_host_alone(host).await.map_err(final_error)?.ok_or_else(missing)?;
         let facts = work.host(host).ok_or_else(missing)?;
-        let cluster: &Cluster = &work
-            .cluster()
-            .ok_or_else(|| {
-                Refusal::not_found(format!(
-                    "Cluster not found for host {host_id} in infra env {infra_env_id}"
-                ))
-            })?
-            .cluster;
+        let record = work.cluster().ok_or_else(|| {
+            Refusal::not_found(format!("Cluster not found for host {host_id} in infra env {infra_env_id}"))
+        })?;
         let name = ignition_name(facts);
-        check_download(cluster, &name, self.database.policy())?;
-        Ok((cluster.id, name))
+        check_download(&record.cluster, &name, self.database.policy())?;
+        Ok((generated_key(record, &name)?, name))
     }
 }

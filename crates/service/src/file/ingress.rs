@@ -11,7 +11,7 @@ use assisted_wire::secret::Secret;
 use super::Files;
 use crate::attempt::{attempt, final_error};
 use crate::not_found::no_cluster;
-use crate::stored_file::key;
+use crate::stored_file::generated_key;
 use crate::{Caller, Error};
 
 /// Bytes of a kubeconfig at most.
@@ -32,9 +32,10 @@ impl Files {
         let stored =
             self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         check(Operation::IngressCertificate, &stored.record.cluster)?;
-        let target = key(cluster_id, KUBECONFIG)?;
+        let target = generated_key(&stored.record, KUBECONFIG)?;
         if !self.blob.exists(&target).await? {
-            let generated = self.blob.get(&key(cluster_id, KUBECONFIG_NOINGRESS)?, LARGEST).await?;
+            let source = generated_key(&stored.record, KUBECONFIG_NOINGRESS)?;
+            let generated = self.blob.get(&source, LARGEST).await?;
             let generated = String::from_utf8(generated.into())
                 .map_err(|_| Error::internal("a kubeconfig is no text"))?;
             let merged = with_ingress_ca(&Secret::from(generated), ca).map_err(Refusal::internal)?;

@@ -1,6 +1,7 @@
 //! Where the files come from that hosts are installed with: their Ignition configs, the install config, credentials.
 
 pub mod openshift;
+mod review;
 mod simulation;
 
 use std::any::Any;
@@ -24,6 +25,7 @@ use uuid::Uuid;
 use crate::Error;
 
 use openshift::{Openshift, SetupError};
+pub(crate) use review::ReviewTurns;
 pub use simulation::Simulation;
 
 /// Makes files out of what is known of a cluster. Hosts that a user took out are not among the facts

@@ -12,7 +12,7 @@ use super::Hosts;
 use crate::attempt::{AttemptError, attempt};
 use crate::generator::{GenerateError, ignition_name};
 use crate::not_found::no_host;
-use crate::stored_file::key;
+use crate::stored_file::generated_key;
 use crate::view::host::raw_host;
 use crate::{Caller, Error};
 
@@ -42,8 +42,8 @@ impl Hosts {
         })?;
         work.apply_and_mark(decided);
         let host = work.host(host_key).ok_or_else(missing)?;
-        if let Some(cluster_id) = host.record.host.cluster_id {
-            let file = key(cluster_id, &ignition_name(host))?;
+        if let Some(record) = work.cluster() {
+            let file = generated_key(record, &ignition_name(host))?;
             self.blob.put(&file, ignition).await.map_err(Error::from)?;
         }
         let facts = work.commit(&self.database).await?;

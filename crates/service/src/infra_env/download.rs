@@ -89,6 +89,7 @@ impl InfraEnvs {
         let cluster = cluster.ok_or_else(|| {
             Refusal::not_found("a disconnected ISO needs a cluster: bind the infra-env to one")
         })?;
+        let _turn = self.reviews.wait().await?;
         Ok(self.generator.unconfigured_ignition(&cluster.record, record).await?)
     }
 }

@@ -8,6 +8,7 @@ use assisted_store::{HostFilter, Reports};
 use assisted_wire::embedded;
 use assisted_wire::host::{Host, HostStage, HostStatus};
 use assisted_wire::infra_env::KernelArguments;
+use assisted_wire::inventory::Inventory;
 use assisted_wire::operation::BASE_PATH;
 use url::Url;
 
@@ -127,8 +128,9 @@ fn kernel_arguments(stored: Option<&str>) -> Result<String, serde_json::Error> {
 /// A machine that is installed is left to its disk.
 fn skip_installed(hosts: &[Host], mac: &str) -> Result<(), Refusal> {
     let (lower, upper) = (mac.to_ascii_lowercase(), mac.to_ascii_uppercase());
-    let has = |host: &&Host| host.inventory.contains(&lower) || host.inventory.contains(&upper);
-    let found: Vec<&Host> = hosts.iter().filter(has).collect();
+    // Most inventories need not be read to know.
+    let mentions = |host: &&Host| host.inventory.contains(&lower) || host.inventory.contains(&upper);
+    let found: Vec<&Host> = hosts.iter().filter(mentions).filter(|host| has_interface(host, mac)).collect();
     let host = match found.as_slice() {
         [] => return Ok(()),
         [host] => *host,
@@ -162,9 +164,38 @@ fn skip_installed(hosts: &[Host], mac: &str) -> Result<(), Refusal> {
     }
 }
 
+/// Whether a host has an interface with an address; one elsewhere in what it reports is not its own.
+fn has_interface(host: &Host, mac: &str) -> bool {
+    let inventory: Option<Inventory> = embedded::read(&host.inventory).ok().flatten();
+    let interfaces = inventory.and_then(|inventory| inventory.interfaces).unwrap_or_default();
+    interfaces.iter().any(|interface| interface.mac_address.eq_ignore_ascii_case(mac))
+}
+
 #[cfg(test)]
 mod tests {
+    use assisted_wire::id::HostId;
+
     use super::*;
+
+    #[test]
+    fn an_address_that_a_host_only_mentions_is_not_its_own() {
+        let host = |inventory: serde_json::Value| -> Host {
+            serde_json::from_value(serde_json::json!({
+                "kind": "Host", "id": HostId::random(), "href": "", "status": "installed", "status_info": "",
+                "inventory": inventory.to_string(),
+            }))
+            .unwrap()
+        };
+        let mac = "52:54:00:00:00:01";
+        let own = || host(serde_json::json!({"interfaces": [{"name": "eth0", "mac_address": mac}]}));
+        let hostile = || host(serde_json::json!({"hostname": mac, "interfaces": [{"name": mac}]}));
+        assert_eq!(skip_installed(&[own(), hostile()], mac).unwrap_err().kind, RefusalKind::NotFound);
+        skip_installed(&[hostile(), hostile()], mac).unwrap();
+        assert_eq!(
+            skip_installed(&[own(), own()], &mac.to_uppercase()).unwrap_err().kind,
+            RefusalKind::Internal
+        );
+    }
 
     #[test]
     fn arguments() {

@@ -19,7 +19,7 @@ use assisted_config::Settings;
 use crate::access::Access;
 use crate::available_versions::AvailableVersions;
 use crate::database::Database;
-use crate::generator::Generator;
+use crate::generator::{Generator, ReviewTurns};
 use crate::parts::Parts;
 
 pub use download::DownloadInfraEnvFiles;
@@ -34,6 +34,7 @@ pub struct InfraEnvs {
     database: Arc<Database>,
     settings: Arc<Settings>,
     generator: Arc<dyn Generator>,
+    reviews: ReviewTurns,
     available: Arc<AvailableVersions>,
     access: Access,
     keyfiles: KeyfileCache,
@@ -46,6 +47,7 @@ impl InfraEnvs {
             database: Arc::clone(&parts.database),
             settings: Arc::clone(&parts.settings),
             generator: Arc::clone(&parts.generator),
+            reviews: parts.reviews.clone(),
             available: Arc::clone(&parts.available),
             access: parts.access.clone(),
             keyfiles: KeyfileCache::default(),

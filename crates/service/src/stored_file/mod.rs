@@ -7,6 +7,7 @@ use std::io;
 use std::pin::Pin;
 
 use assisted_blob::{Blob, Key};
+use assisted_core::model::cluster::ClusterRecord;
 use assisted_wire::id::ClusterId;
 use assisted_wire::time::DateTime;
 use bytes::Bytes;
@@ -63,6 +64,21 @@ impl File {
 pub(crate) fn key(cluster_id: ClusterId, path: &str) -> Result<Key, Error> {
     Key::new(format!("{cluster_id}/{path}")).map_err(Error::internal)
 }
+
+/// The key of a file that was generated for a cluster, or is made of such.
+///
+/// Each time that files are generated they get a folder of their own, which the record names once they all are there: a
+/// process that lost its lease and still writes can't mix its files with those that hosts already use.
+pub(crate) fn generated_key(record: &ClusterRecord, name: &str) -> Result<Key, Error> {
+    let id = record.cluster.id;
+    match &record.generated_folder {
+        Some(folder) => key(id, &format!("{folder}/{name}")),
+        None => key(id, name),
+    }
+}
+
+/// The folder of all [folders of generated files](generated_key).
+pub(crate) const GENERATED: &str = "generated";
 
 /// Where all files of a cluster are.
 pub(crate) fn root(cluster_id: ClusterId) -> Result<Key, Error> {

@@ -1,9 +1,10 @@
 //! What is asked for outside gets done: after failures, and after the death of whoever did it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use assisted_blob::Blob;
+use assisted_blob::{Blob, Key};
 use assisted_core::model::facts::Facts;
 use assisted_core::model::host::HostKey;
 use assisted_service::Error;
@@ -14,7 +15,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::Notify;
 
-use crate::lab::{Database, Lab, Time, eventually, on_both_engines};
+use crate::lab::{Database, Lab, Time, content, eventually, on_both_engines};
+use crate::stages::in_status;
 
 on_both_engines![
     killed_in_the_middle,
@@ -23,6 +25,7 @@ on_both_engines![
     a_refusal_ends_the_attempt,
     given_up_after_many_failures,
     left_when_it_is_cancelled,
+    late_files_are_not_mixed_with_those_in_use,
 ];
 
 /// What becomes of a call.
@@ -213,6 +216,37 @@ async fn left_when_it_is_cancelled(database: Database) {
     lab.install(id).await;
     lab.until_cluster(id, "generated", is_prepared).await;
     assert_eq!(generator.calls(), 2);
+    lab.stop().await;
+}
+
+/// A process that lost its lease in the middle of keeping files may still write some: they are not among those that hosts use.
+async fn late_files_are_not_mixed_with_those_in_use(database: Database) {
+    let lab = Lab::generating(&database, Time::default(), Scripted::new(&[End::Succeeds])).await;
+    let id = lab.ready().await.id;
+    let put = async |path: &str| {
+        let key = Key::new(format!("{id}/generated/{path}")).unwrap();
+        lab.service.blob().put(&key, "late").await.unwrap();
+    };
+    put("before/kubeconfig-noingress").await;
+    lab.install(id).await;
+    lab.until_cluster(id, "generated", is_prepared).await;
+    lab.until_idle(id).await;
+    put("after/kubeconfig-noingress").await;
+    let folders: BTreeSet<String> = lab
+        .service
+        .blob()
+        .list(&Key::new(format!("{id}/generated")).unwrap())
+        .await
+        .unwrap()
+        .into_iter()
+        .filter_map(|(key, _)| key.as_str().split('/').nth(2).map(ToOwned::to_owned))
+        .collect();
+    // What was left by an earlier try is gone, what comes later has a folder of its own.
+    assert!(folders.len() == 2 && folders.contains("after"), "{folders:?}");
+    let lab = in_status(&database, lab, id, ClusterStatus::Installing).await;
+    let file =
+        lab.service.files().download_cluster_files(&lab.caller, id, "kubeconfig-noingress").await.unwrap();
+    assert_ne!(content(file).await, b"late");
     lab.stop().await;
 }
 

@@ -167,13 +167,25 @@ impl Lab {
         ready
     }
 
-    pub async fn file_names(&self, id: ClusterId) -> Vec<String> {
+    /// Names of a cluster's files, without the folder of those that were generated together, and their keys.
+    async fn stored_files(&self, id: ClusterId) -> Vec<(String, Key)> {
         let files = self.service.blob().list(&Key::new(id.to_string()).unwrap()).await.unwrap();
-        files.into_iter().map(|(key, _)| key.as_str().split_once('/').unwrap().1.to_owned()).collect()
+        let name = |key: &Key| {
+            let name = key.as_str().split_once('/').unwrap().1.to_owned();
+            name.strip_prefix("generated/")
+                .and_then(|name| name.split_once('/'))
+                .map_or(name.clone(), |(_, name)| name.to_owned())
+        };
+        files.into_iter().map(|(key, _)| (name(&key), key)).collect()
+    }
+
+    pub async fn file_names(&self, id: ClusterId) -> Vec<String> {
+        self.stored_files(id).await.into_iter().map(|(name, _)| name).collect()
     }
 
     pub async fn stored(&self, id: ClusterId, name: &str) -> String {
-        let key = Key::new(format!("{id}/{name}")).unwrap();
+        let files = self.stored_files(id).await;
+        let (_, key) = files.into_iter().find(|(known, _)| known == name).unwrap();
         String::from_utf8(self.service.blob().get(&key, 1 << 20).await.unwrap().into()).unwrap()
     }
 

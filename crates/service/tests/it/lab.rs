@@ -88,8 +88,17 @@ impl Default for Time {
 }
 
 impl Time {
+    pub fn at(now: Timestamp) -> Self {
+        Self(Arc::new(AtomicI64::new(now.as_second())))
+    }
+
     pub fn now(&self) -> Timestamp {
         Timestamp::from_second(self.0.load(Ordering::SeqCst)).unwrap()
+    }
+
+    fn clock(&self) -> Clock {
+        let time = self.clone();
+        Clock::new(move || time.now())
     }
 }
 
@@ -115,17 +124,26 @@ impl Lab {
 
     /// With other settings. The hosts of these tests are installed with files that no cluster would come of.
     pub async fn with(database: &Database, time: Time, change: impl FnOnce(&mut Settings)) -> Self {
-        Self::build(database, time, change, Arc::new(Simulation)).await
+        let clock = time.clock();
+        Self::build(database, time, clock, change, Arc::new(Simulation)).await
     }
 
     /// With a generator of the test's own.
     pub async fn generating(database: &Database, time: Time, generator: Arc<dyn Generator>) -> Self {
-        Self::build(database, time, |_| {}, generator).await
+        let clock = time.clock();
+        Self::build(database, time, clock, |_| {}, generator).await
+    }
+
+    /// With a clock that runs.
+    pub async fn clocked(database: &Database, clock: Clock) -> Self {
+        let time = Time::at(clock.now());
+        Self::build(database, time, clock, |_| {}, Arc::new(Simulation)).await
     }
 
     async fn build(
         database: &Database,
         time: Time,
+        clock: Clock,
         change: impl FnOnce(&mut Settings),
         generator: Arc<dyn Generator>,
     ) -> Self {
@@ -135,10 +153,6 @@ impl Lab {
         settings.images.agent = AGENT.to_owned();
         settings.http.image_service_base_url = "https://images.example.com".to_owned();
         change(&mut settings);
-        let clock = Clock::new({
-            let time = time.clone();
-            move || time.now()
-        });
         let builder = Service::builder(settings, store.clone(), blob, generator).unwrap();
         let (service, background) = builder.clock(clock).start();
         Self { service, store, caller: Caller::admin(Uuid::new_v4()), time, background: Some(background) }

@@ -5,6 +5,7 @@ mod at_once;
 mod binding;
 mod caches;
 mod catalogue;
+mod clocks;
 mod disabled;
 mod events;
 mod files;

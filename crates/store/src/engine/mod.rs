@@ -51,6 +51,14 @@ impl Engine {
         matches!(self, Self::Postgres(_))
     }
 
+    /// Returns when nobody writes any more.
+    pub(crate) async fn writer_ended(&self) {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.writer_ended().await,
+            Self::Postgres(postgres) => postgres.writer_ended().await,
+        }
+    }
+
     pub(crate) async fn write(&self, batch: Batch) -> Result<Vec<Output>, WriteError> {
         match self {
             Self::Sqlite(sqlite) => sqlite.write(batch).await,

@@ -120,6 +120,10 @@ impl Postgres {
         Ok(Self { pool, check_ins, limit, writer, _listener: listener, _trimming: trimming })
     }
 
+    pub(super) async fn writer_ended(&self) {
+        self.writer.ended().await;
+    }
+
     pub(super) async fn write(&self, batch: Batch) -> Reply {
         self.writer.write(batch).await
     }

@@ -48,6 +48,18 @@ struct Readers {
     permits: Arc<Semaphore>,
 }
 
+/// A connection that goes back to the others, also when a query panics.
+struct Lent<'a> {
+    readers: &'a Readers,
+    connection: Option<Connection>,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        self.readers.free.lock().extend(self.connection.take());
+    }
+}
+
 impl Sqlite {
     pub(super) async fn open(path: &Path, feed: &Arc<ChangeFeed>) -> Result<Self, OpenError> {
         let (path, feed) = (path.to_owned(), Arc::clone(feed));
@@ -77,6 +89,10 @@ impl Sqlite {
         Ok(Self { writer: sqlite_writer::start(connection, feed)?, readers: Arc::new(readers) })
     }
 
+    pub(super) async fn writer_ended(&self) {
+        self.writer.ended().await;
+    }
+
     pub(super) async fn write(&self, batch: Batch) -> Result<Vec<Output>, WriteError> {
         self.writer.write(batch).await
     }
@@ -88,10 +104,9 @@ impl Sqlite {
         let read = tokio::task::spawn_blocking(move || {
             // Held here, for a caller that goes away leaves its query running.
             let _permit = permit;
-            let Some(mut connection) = readers.free.lock().pop() else { return Err(Error::Closed) };
-            let answer = read(&mut connection, &statements);
-            readers.free.lock().push(connection);
-            answer
+            let Some(connection) = readers.free.lock().pop() else { return Err(Error::Closed) };
+            let mut lent = Lent { readers: &readers, connection: Some(connection) };
+            lent.connection.as_mut().map_or(Err(Error::Closed), |connection| read(connection, &statements))
         });
         read.await.map_err(|_| Error::Closed)?
     }

@@ -32,6 +32,11 @@ impl Writer {
         (Self(sender), queue)
     }
 
+    /// Returns when nobody writes any more, which happens by a defect only: no batch is written from then on.
+    pub(super) async fn ended(&self) {
+        self.0.closed().await;
+    }
+
     pub(super) async fn write(&self, batch: Batch) -> Reply {
         let (reply, answer) = oneshot::channel();
         self.0.send(Job { batch, reply }).await.map_err(|_| Error::Closed)?;
@@ -60,5 +65,23 @@ impl Group {
             // A caller that went away needs no answer.
             let _ = caller.send(reply);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_dies_is_noticed() {
+        let (writer, mut queue) = Writer::new();
+        let dies = std::thread::spawn(move || {
+            let job = queue.blocking_recv();
+            assert!(job.is_none(), "somebody wrote: this thread dies");
+        });
+        let answer = writer.write(Batch::default()).await;
+        assert!(matches!(answer, Err(WriteError::Failed(Error::Closed))), "{answer:?}");
+        writer.ended().await;
+        dies.join().unwrap_err();
     }
 }

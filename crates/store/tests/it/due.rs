@@ -17,6 +17,7 @@ on_both! {
     a_row_made_anew_is_not_taken_for_the_old_one,
     a_lease_runs_out,
     leases_of_the_dead_are_freed,
+    what_a_clock_that_was_ahead_wrote_is_mended,
     failures_are_kept_and_tried_again,
     finished_work_waits_for_its_next_time,
     cleared_work_is_gone,
@@ -180,6 +181,35 @@ async fn leases_of_the_dead_are_freed(database: Database) {
     store.write(batch).await.unwrap_err();
     assert_eq!(store.actions(cluster_id).await.unwrap().len(), 1);
     assert_eq!(store.next_due_at().await.unwrap(), Some(at(32)));
+}
+
+async fn what_a_clock_that_was_ahead_wrote_is_mended(database: Database) {
+    let store = database.open().await;
+    let (taken, waits) = (cluster(), cluster());
+    mark(&store, taken, at(10_000)).await;
+    mark(&store, waits, at(20_000)).await;
+    take(&store, at(10_000)).await;
+    let host = support::host(InfraEnvId::random(), None, 1);
+    let mut batch = Batch::new();
+    batch.insert_host(&host);
+    batch.enqueue(&Action::DeleteLogs { cluster_id: ClusterId::random() }, at(10_000));
+    store.write(batch).await.unwrap();
+    store.flush_checkins(&[(support::key(&host), at(10_000))]).await.unwrap();
+
+    // With a clock that is right nothing is found.
+    assert_eq!(store.return_from_future(at(10_000)).await.unwrap(), 0);
+    assert!(take(&store, at(10_000)).await.is_empty());
+    assert_eq!(store.return_from_future(at(100)).await.unwrap(), 1);
+    let heard = store.host(support::key(&host), Deleted::Hidden).await.unwrap().unwrap().checked_in_at;
+    assert_eq!(heard, Some(at(100)));
+    let again: BTreeSet<Due> = take(&store, at(100)).await.iter().map(|taken| taken.due).collect();
+    assert_eq!(again, BTreeSet::from([taken, waits]));
+    assert_eq!(store.take_actions("me", at(100), 10, LEASE).await.unwrap().len(), 1);
+    // The database's own clock is that of this machine.
+    if let Some(time) = store.time().await.unwrap() {
+        let apart = time.duration_since(Timestamp::now()).abs();
+        assert!(apart < SignedDuration::from_mins(1), "{apart} apart");
+    }
 }
 
 async fn failures_are_kept_and_tried_again(database: Database) {

@@ -115,6 +115,7 @@ pub(super) fn record(
         lease_timeout_told_for: None,
         payload: PayloadImages::default(),
         generated_for: None,
+        generated_folder: None,
         kubeconfig_stored: false,
         mirror_registry: None,
         connectivity_print: None,

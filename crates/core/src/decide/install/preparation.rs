@@ -16,6 +16,8 @@ use crate::state::cluster::preparation;
 pub struct Generated {
     /// The id that the new cluster will have.
     pub openshift_cluster_id: Option<Uuid>,
+    /// Where the files are: see [`ClusterRecord::generated_folder`].
+    pub folder: Option<String>,
 }
 
 /// The release payload was read: hosts can check whether they get its images.
@@ -51,6 +53,7 @@ pub fn generated(facts: &Facts, attempt: Attempt, outcome: Result<Generated, Str
                 let spec = catalogue::CLUSTER_PREPARE_INSTALLATION_STARTED;
                 draft.events.push(spec.of_cluster(cluster.id, &[]));
                 record.generated_for = Some(attempt);
+                record.generated_folder = generated.folder;
             }
             Err(error) => {
                 preparation::set(cluster, Status::Failed, &error);

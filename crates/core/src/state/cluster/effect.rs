@@ -139,6 +139,7 @@ pub(crate) fn restart_stage(cluster: &mut Cluster, now: DateTime) {
 /// Forgets what an installation left. Networks and the hosts' roles stay.
 fn forget(record: &mut ClusterRecord) {
     record.generated_for = None;
+    record.generated_folder = None;
     record.kubeconfig_stored = false;
     let cluster = &mut record.cluster;
     progress::forget(cluster);

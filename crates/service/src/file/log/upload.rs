@@ -40,14 +40,14 @@ impl Files {
                 Refusal::invalid("cluster_id and host_id are required for upload host logs")
             })?;
             let host = self.host_of(cluster_id, infra_env_id, host_id).await?;
-            self.keep_logs(&host_key(cluster_id, host_id)?, content).await?;
+            self.keep_logs(cluster_id, &host_key(cluster_id, host_id)?, content).await?;
             return attempt!(self.database, caller, self.note_host_logs(caller, host));
         }
         if logs_type == LogsType::Empty {
             return Err(Refusal::invalid("logs_type is required").into());
         }
         self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
-        self.keep_logs(&cluster_key(cluster_id, logs_type)?, content).await?;
+        self.keep_logs(cluster_id, &cluster_key(cluster_id, logs_type)?, content).await?;
         if logs_type != LogsType::Controller {
             return Ok(());
         }
@@ -77,12 +77,13 @@ impl Files {
 
     async fn keep_logs(
         &self,
+        cluster_id: ClusterId,
         key: &Key,
         content: impl Stream<Item = io::Result<Bytes>> + Send,
     ) -> Result<(), Error> {
         let refused = |message: String| Err(Error::Infra { kind: RefusalKind::Invalid, message });
         match self.blob.put_stream(key, content, LARGEST).await {
-            Ok(_) => Ok(()),
+            Ok(_) => self.keep_of_known(cluster_id, key).await,
             Err(BlobError::TooLarge { limit, .. }) => {
                 refused(format!("upfile in formData should be at most {limit} bytes long"))
             }
@@ -91,6 +92,15 @@ impl Files {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Deletes logs whose cluster was deleted for good while they came.
+    async fn keep_of_known(&self, cluster_id: ClusterId, key: &Key) -> Result<(), Error> {
+        if self.database.reader().cluster(cluster_id, Deleted::Shown).await?.is_none() {
+            self.blob.delete(key).await?;
+            return Err(no_cluster().into());
+        }
+        Ok(())
     }
 
     async fn note_host_logs(&self, caller: &Caller, key: HostKey) -> Result<(), AttemptError> {
