@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use assisted_config::Origins;
 use assisted_core::policy::Versions;
-use assisted_imageserver::http::server::{Listener, Timeouts, serve};
+use assisted_imageserver::server::{Listener, Timeouts, serve};
 use assisted_imageserver::{ApiAddress, Catalog, FetchOptions, Images, Options};
 use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;

@@ -7,6 +7,7 @@ pub mod auth;
 mod budget;
 mod check;
 pub mod contract;
+mod error;
 mod http;
 pub mod identity;
 pub mod openapi;

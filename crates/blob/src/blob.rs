@@ -11,13 +11,13 @@ use std::time::{Duration, SystemTime};
 use assisted_base::failpoint;
 use bytes::Bytes;
 use futures::{Stream, StreamExt};
-use jiff::Timestamp;
 use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
 use tokio_util::io::ReaderStream;
 use uuid::Uuid;
 
 use crate::error::Error;
 use crate::key::{Key, UNFINISHED};
+use crate::object::Object;
 use crate::walk;
 
 /// After so long a file that was begun is not being written any more: its writer died.
@@ -33,22 +33,6 @@ const PIECE: usize = 256 * 1024;
 #[derive(Clone, Debug)]
 pub struct Blob {
     root: Arc<Path>,
-}
-
-/// What is known of a file without reading it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Object {
-    /// In bytes.
-    pub size: u64,
-    /// When it was put.
-    pub modified_at: Timestamp,
-}
-
-impl Object {
-    pub(crate) fn of(metadata: &fs::Metadata) -> io::Result<Self> {
-        let modified_at = Timestamp::try_from(metadata.modified()?).map_err(io::Error::other)?;
-        Ok(Self { size: metadata.len(), modified_at })
-    }
 }
 
 impl Blob {

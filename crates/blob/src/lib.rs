@@ -5,8 +5,10 @@
 mod blob;
 mod error;
 mod key;
+mod object;
 mod walk;
 
-pub use blob::{Blob, Object};
+pub use blob::Blob;
 pub use error::Error;
 pub use key::{Key, KeyError};
+pub use object::Object;

@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::blob::Object;
 use crate::key::Key;
+use crate::object::Object;
 
 /// Calls `found` for each file below a folder, or for the file itself. What is no plain file or folder is passed over.
 pub(crate) fn files(root: &Path, start: &Path, found: &mut dyn FnMut(Key, Object)) -> io::Result<()> {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use assisted_wire::operation::BASE_PATH;
 use reqwest::Url;
 
-use crate::BuildError;
+use crate::build_error::BuildError;
 
 /// Address below which the operations live: scheme, host, an optional prefix, and the base path of the API.
 ///

@@ -4,29 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use assisted_base::http::{self, Proxies, Trust, TrustError};
-use assisted_wire::operation::{OperationId, Scheme};
+use assisted_base::http::{self, Proxies, Trust};
+use assisted_wire::operation::Scheme;
 use assisted_wire::secret::Secret;
 use reqwest::header::HeaderValue;
 
 use crate::base_url::BaseUrl;
-use crate::call::Call;
+use crate::build_error::BuildError;
 use crate::retry::RetryPolicy;
-
-/// Why a client can't be made.
-#[derive(Debug, thiserror::Error)]
-pub enum BuildError {
-    #[error("the service's address can't be used: {reason}")]
-    BaseUrl { reason: String },
-    #[error(transparent)]
-    Trust(#[from] TrustError),
-    #[error("the {scheme} token holds characters that can't be sent in a header")]
-    Token { scheme: &'static str },
-    #[error("a proxy's address can't be used: {0}")]
-    Proxy(#[source] reqwest::Error),
-    #[error("can't set up HTTP: {0}")]
-    Http(#[source] reqwest::Error),
-}
 
 /// A connection to one service. Cheap to clone; clones share connections.
 #[derive(Clone, Debug)]
@@ -63,11 +48,6 @@ impl Client {
     /// The address below which requests go.
     pub fn base_url(&self) -> &BaseUrl {
         &self.shared.base
-    }
-
-    /// Begins a request for any operation of the contract.
-    pub fn call(&self, id: OperationId) -> Call<'_> {
-        Call::new(self, id.operation())
     }
 }
 
@@ -205,6 +185,8 @@ impl ClientBuilder {
 
 #[cfg(test)]
 mod tests {
+    use assisted_base::http::TrustError;
+
     use super::*;
 
     #[test]

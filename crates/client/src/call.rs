@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assisted_base::http::{BodyError, read};
-use assisted_wire::operation::{Location, Method, Operation, Scheme};
+use assisted_wire::operation::{Location, Method, Operation, OperationId, Scheme};
 use bytes::Bytes;
 use reqwest::header::{
     CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER,
@@ -41,6 +41,13 @@ pub struct Call<'a> {
     headers: Vec<(&'static str, String)>,
     body: Option<Result<Body, String>>,
     request_id: Option<Uuid>,
+}
+
+impl Client {
+    /// Begins a request for any operation of the contract.
+    pub fn call(&self, id: OperationId) -> Call<'_> {
+        Call::new(self, id.operation())
+    }
 }
 
 impl<'a> Call<'a> {

@@ -8,6 +8,7 @@
 //! travel to another address), and an error keeps the status and the decoded body of the refusal.
 
 mod base_url;
+mod build_error;
 mod builder;
 mod call;
 mod error;
@@ -19,7 +20,8 @@ mod retry;
 mod watch;
 
 pub use base_url::BaseUrl;
-pub use builder::{BuildError, Client, ClientBuilder};
+pub use build_error::BuildError;
+pub use builder::{Client, ClientBuilder};
 pub use call::{Call, Download};
 pub use error::{Error, ErrorBody, ErrorResponse, Failure};
 pub use identity::DeviceAnswer;

@@ -41,22 +41,22 @@ pub enum Change {
 pub struct Changes {
     download: Download,
     reader: Reader,
-    place: Option<String>,
+    cursor: Option<String>,
 }
 
 impl Client {
-    /// Follows a cluster, or all of them; `place` is where another stream ended ([`Changes::place`]).
+    /// Follows a cluster, or all of them; `cursor` is where another stream ended ([`Changes::cursor`]).
     ///
     /// # Errors
     ///
     /// Services without a live view answer 404.
-    pub async fn watch(&self, cluster: Option<ClusterId>, place: Option<&str>) -> Result<Changes, Error> {
-        let call = self.call(OperationId::Watch).query("cluster_id", cluster).header(LAST_EVENT_ID, place);
+    pub async fn watch(&self, cluster: Option<ClusterId>, cursor: Option<&str>) -> Result<Changes, Error> {
+        let call = self.call(OperationId::Watch).query("cluster_id", cluster).header(LAST_EVENT_ID, cursor);
         let download = call.download().await?;
         if !download.content_type().is_some_and(|kind| kind.starts_with(EVENT_STREAM)) {
             return Err(malformed(de::Error::custom("it is no stream of events")));
         }
-        Ok(Changes { download, reader: Reader::default(), place: place.map(str::to_owned) })
+        Ok(Changes { download, reader: Reader::default(), cursor: cursor.map(str::to_owned) })
     }
 }
 
@@ -67,12 +67,12 @@ impl Changes {
     /// # Errors
     ///
     /// The connection broke, or what came is not what the service tells. It is best to follow anew from
-    /// [`Changes::place`].
+    /// [`Changes::cursor`].
     pub async fn next(&mut self) -> Result<Option<Change>, Error> {
         loop {
             while let Some(message) = self.reader.ready.pop_front() {
-                if let Some(place) = message.id {
-                    self.place = Some(place);
+                if let Some(cursor) = message.id {
+                    self.cursor = Some(cursor);
                 }
                 if let Some(change) = read(&message.event, &message.data)? {
                     return Ok(Some(change));
@@ -90,8 +90,8 @@ impl Changes {
     }
 
     /// Where to go on after the last change.
-    pub fn place(&self) -> Option<&str> {
-        self.place.as_deref()
+    pub fn cursor(&self) -> Option<&str> {
+        self.cursor.as_deref()
     }
 }
 

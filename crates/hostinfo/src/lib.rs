@@ -16,6 +16,7 @@ pub mod dns;
 mod gpu;
 mod host_id;
 mod interface;
+mod mac;
 mod machine;
 mod memory;
 mod mounts;

@@ -2,26 +2,8 @@
 //!
 //! A config carries tokens and pull secrets, so nothing here has `Debug`.
 
+use crate::members::members;
 use crate::resource::Resource;
-
-/// Declares structures whose members are left out when they are empty, as Ignition's own writer does.
-macro_rules! members {
-    ($($(#[doc = $doc:literal])* $name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty,)+ })+) => {
-        $(
-            $(#[doc = $doc])*
-            #[derive(Clone, Default, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
-            #[serde(rename_all = "camelCase", default)]
-            pub struct $name {
-                $($(#[$attribute])* #[serde(skip_serializing_if = "crate::config::is_default")] pub $field: $type,)+
-            }
-        )+
-    };
-}
-pub(crate) use members;
-
-pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
 
 members! {
     /// A whole config.

@@ -6,6 +6,7 @@
 
 pub mod config;
 pub mod excerpt;
+mod members;
 pub mod merge;
 pub mod resource;
 pub mod validate;

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::http::head::parse_for_tests as head;
 
-    fn shown(credential: &Credential) -> String {
+    fn redacted(credential: &Credential) -> String {
         match credential {
             Credential::None => "none".to_owned(),
             Credential::ApiKey(key) => format!("key {}", key.expose()),
@@ -78,12 +78,13 @@ mod tests {
 
     #[test]
     fn the_first_of_a_fixed_order_is_taken() {
-        let of = |query: &str, headers: &str| shown(&Credential::of(&head(&format!("/x{query}"), headers)));
+        let of =
+            |query: &str, headers: &str| redacted(&Credential::of(&head(&format!("/x{query}"), headers)));
         assert_eq!(of("", ""), "none");
         assert_eq!(of("?image_token=&api_key=", "Authorization: Bearer a\r\n"), "header Bearer a");
         assert_eq!(of("?image_token=t", "Authorization: Bearer a\r\n"), "token t");
         assert_eq!(of("?image_token=t&api_key=k", "Authorization: Bearer a\r\n"), "key k");
-        let with = |query: &str| shown(&Credential::with_token(&head(&format!("/x{query}"), ""), "p"));
+        let with = |query: &str| redacted(&Credential::with_token(&head(&format!("/x{query}"), ""), "p"));
         assert_eq!(with("?image_token=t"), "token p");
         assert_eq!(with("?api_key=k"), "key k");
     }

@@ -8,11 +8,12 @@ mod api;
 mod base;
 mod catalog;
 mod credential;
-pub mod http;
+mod http;
 mod image;
 mod images;
 mod metrics;
 mod route;
+pub mod server;
 mod token;
 
 pub use api::{ApiAddress, ApiError};

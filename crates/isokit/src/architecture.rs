@@ -4,8 +4,10 @@ use serde::Serialize;
 
 use crate::error::Result;
 use crate::iso::{Iso, Node};
-use crate::pxe;
 use crate::read::ReadAt;
+
+/// Paths of the kernel; the second is the name on older images for s390x.
+pub const KERNELS: [&str; 2] = ["/images/pxeboot/vmlinuz", "/images/pxeboot/kernel.img"];
 
 /// Boot image of s390x, in which kernel, initramfs and ignition area lie together.
 const CDBOOT: &str = "/images/cdboot.img";
@@ -40,7 +42,7 @@ impl Architecture {
         if iso.find(CDBOOT).is_some() {
             return Ok(Some(Self::S390x));
         }
-        let Some(kernel) = pxe::KERNELS.iter().find_map(|path| iso.find_file(path)) else { return Ok(None) };
+        let Some(kernel) = KERNELS.iter().find_map(|path| iso.find_file(path)) else { return Ok(None) };
         Ok(Self::of_kernel(&head(image, kernel)?))
     }
 

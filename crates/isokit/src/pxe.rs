@@ -1,6 +1,7 @@
 //! What machines that boot over the network fetch: kernel, initramfs, root file system, and the extras of s390x
 //! (image-service §1.6).
 
+use crate::architecture::KERNELS;
 use crate::error::{Error, Result};
 use crate::extent::Layout;
 use crate::ignition::Archive;
@@ -10,8 +11,6 @@ use bytes::Bytes;
 
 pub const INITRD: &str = "/images/pxeboot/initrd.img";
 pub const ROOTFS: &str = "/images/pxeboot/rootfs.img";
-/// The second is the name on older images for s390x.
-pub const KERNELS: [&str; 2] = ["/images/pxeboot/vmlinuz", "/images/pxeboot/kernel.img"];
 const INS_FILE: &str = "/generic.ins";
 const ADDRSIZE: &str = "/images/initrd.addrsize";
 

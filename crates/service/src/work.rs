@@ -59,7 +59,7 @@ impl Work {
         let rows = self.database.reader().work(self.database.now(), limit).await?;
         let drivers = [self.scheduler.status(), self.worker.status()];
         Ok(WorkList {
-            rows: rows.into_iter().map(shown).collect(),
+            rows: rows.into_iter().map(wire_row).collect(),
             drivers: drivers.map(|status| driver(&status.snapshot())).into(),
         })
     }
@@ -95,7 +95,7 @@ fn for_admins(caller: &Caller) -> Result<(), Error> {
     Err(Error::Infra { kind: RefusalKind::Forbidden, message })
 }
 
-fn shown(row: Stored) -> WorkRow {
+fn wire_row(row: Stored) -> WorkRow {
     let (what, cluster_id) = match row.key {
         WorkKey::Due(Due::Cluster(id)) => ("cluster", Some(id)),
         WorkKey::Due(Due::Host(_)) => ("host", None),

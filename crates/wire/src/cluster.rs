@@ -5,14 +5,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::cluster_params::{CpuArchitecture, HighAvailabilityMode, NetworkType, RoleSet};
+use crate::cluster_options::{CpuArchitecture, HighAvailabilityMode, NetworkType, RoleSet};
 use crate::host::Host;
 use crate::id::ClusterId;
 use crate::infra_env::ImageInfo;
+pub use crate::logs::LogsState;
 use crate::network::{
     ApiVip, ClusterNetwork, HostNetwork, IngressVip, LoadBalancer, MachineNetwork, ServiceNetwork,
 };
 use crate::operator::{BundleCreateParams, MonitoredOperator};
+use crate::own_operators::{operator_enum, with_own_operators};
 use crate::platform::Platform;
 use crate::text_enum;
 use crate::time::DateTime;
@@ -334,7 +336,7 @@ pub struct ClusterDefaultConfig {
     pub forbidden_hostnames: Option<Vec<String>>,
 }
 
-text_enum! {
+with_own_operators! { operator_enum! validation
     #[schemars(rename = "cluster-validation-id")]
     pub enum ClusterValidationId {
         MachineCidrDefined = "machine-cidr-defined",
@@ -386,6 +388,8 @@ text_enum! {
         MetallbRequirementsSatisfied = "metallb-requirements-satisfied",
         LokiRequirementsSatisfied = "loki-requirements-satisfied",
         OpenshiftLoggingRequirementsSatisfied = "openshift-logging-requirements-satisfied",
+    } added {
+        // Variant = "id": "why it is checked",
     }
 }
 
@@ -395,17 +399,6 @@ text_enum! {
         Host = "host",
         Controller = "controller",
         All = "all",
-        Empty = "",
-    }
-}
-
-text_enum! {
-    #[schemars(rename = "logs_state")]
-    pub enum LogsState {
-        Requested = "requested",
-        Collecting = "collecting",
-        Completed = "completed",
-        Timeout = "timeout",
         Empty = "",
     }
 }

@@ -8,11 +8,11 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::cluster::{DiskEncryption, FinalizingStage, IgnitionEndpoint, LogsState};
+pub use crate::cluster_options::{CpuArchitecture, HighAvailabilityMode, NetworkType, RoleSet};
 use crate::network::{ApiVip, ClusterNetwork, IngressVip, LoadBalancer, MachineNetwork, ServiceNetwork};
 use crate::operator::{BundleCreateParams, OperatorCreateParams};
 use crate::platform::Platform;
 use crate::secret::Secret;
-use crate::text_enum;
 use crate::time::DateTime;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,53 +24,6 @@ pub struct IgnoredValidations {
     #[serde(rename = "host-validation-ids", default, skip_serializing_if = "crate::null::is_default")]
     #[schemars(extend("format" = "string"))]
     pub host_validation_ids: String,
-}
-
-text_enum! {
-    #[schemars(inline)]
-    pub enum HighAvailabilityMode {
-        Full = "Full",
-        None = "None",
-    }
-}
-
-text_enum! {
-    #[schemars(inline)]
-    pub enum RoleSet {
-        None = "none",
-        Masters = "masters",
-        Arbiters = "arbiters",
-        Workers = "workers",
-        MastersAndArbiters = "masters,arbiters",
-        MastersAndWorkers = "masters,workers",
-        ArbitersAndWorkers = "arbiters,workers",
-        MastersAndArbitersAndWorkers = "masters,arbiters,workers",
-        All = "all",
-    }
-}
-
-text_enum! {
-    #[schemars(inline)]
-    pub enum NetworkType {
-        OpenShiftSDN = "OpenShiftSDN",
-        OVNKubernetes = "OVNKubernetes",
-        CiscoACI = "CiscoACI",
-        Cilium = "Cilium",
-        Calico = "Calico",
-        None = "None",
-    }
-}
-
-text_enum! {
-    #[schemars(inline)]
-    pub enum CpuArchitecture {
-        X8664 = "x86_64",
-        Aarch64 = "aarch64",
-        Arm64 = "arm64",
-        Ppc64le = "ppc64le",
-        S390x = "s390x",
-        Multi = "multi",
-    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::cluster::LogsState;
 use crate::id::{ClusterId, HostId, InfraEnvId};
+use crate::logs::LogsState;
+use crate::own_operators::{operator_enum, with_own_operators};
 use crate::text_enum;
 use crate::time::DateTime;
 
@@ -271,7 +272,7 @@ text_enum! {
     }
 }
 
-text_enum! {
+with_own_operators! { operator_enum! validation
     #[schemars(rename = "host-validation-id")]
     pub enum HostValidationId {
         Connected = "connected",
@@ -342,5 +343,7 @@ text_enum! {
         MetallbRequirementsSatisfied = "metallb-requirements-satisfied",
         LokiRequirementsSatisfied = "loki-requirements-satisfied",
         OpenshiftLoggingRequirementsSatisfied = "openshift-logging-requirements-satisfied",
+    } added {
+        // Variant = "id": "why it is checked",
     }
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::ClusterId;
+use crate::own_operators::{operator_enum, with_own_operators};
 use crate::support_level::{FeatureSupportLevelId, IncompatibilityReason, SupportLevel};
 use crate::text_enum;
 use crate::time::DateTime;
@@ -153,7 +154,7 @@ pub struct OperatorProperty {
 #[schemars(rename = "operator-properties")]
 pub struct OperatorProperties(pub Vec<OperatorProperty>);
 
-text_enum! {
+with_own_operators! { operator_enum! name
     #[schemars(inline)]
     pub enum SupportedOperator {
         AmdGpu = "amd-gpu",

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::own_operators::{operator_enum, with_own_operators};
 use crate::text_enum;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,7 +24,7 @@ text_enum! {
     }
 }
 
-text_enum! {
+with_own_operators! { operator_enum! feature
     #[schemars(rename = "feature-support-level-id")]
     pub enum FeatureSupportLevelId {
         Sno = "SNO",
@@ -134,15 +135,6 @@ pub struct Usage {
 pub struct SupportedFeatures {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<SupportLevels>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
-pub struct DetailedSupportedFeatures {
-    #[serde(default)]
-    pub features: Option<Vec<Feature>>,
-    #[serde(default)]
-    pub operators: Option<Vec<crate::operator::Operator>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

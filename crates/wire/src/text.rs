@@ -1,7 +1,19 @@
 //! Enumerations that are text on the wire.
 
-/// Defines an enumeration whose values have one text each, on the wire, in the database and in messages.
+/// Defines an enumeration whose values have one text each, on the wire, in the database and in messages. Values that the
+/// published contract does not have stand apart, behind `added`, each with the reason for it.
 macro_rules! text_enum {
+    ($(#[$meta:meta])* pub enum $name:ident { $($variant:ident = $text:literal,)+ }
+        added { $($added:ident = $added_text:literal: $why:literal,)* }) => {
+        $crate::text_enum! {
+            $(#[$meta])* pub enum $name { $($variant = $text,)+ $($added = $added_text,)* }
+        }
+
+        impl $name {
+            /// The values that the published contract does not have, each with the reason for it.
+            pub const ADDED: &[(Self, &'static str)] = &[$((Self::$added, $why),)*];
+        }
+    };
     ($(#[$meta:meta])* pub enum $name:ident { $($variant:ident = $text:literal,)+ }) => {
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord,

@@ -186,7 +186,7 @@ impl Live {
         loop {
             if let Some(stream) = &mut self.stream {
                 let change = stream.next().await;
-                self.place = stream.place().map(str::to_owned);
+                self.place = stream.cursor().map(str::to_owned);
                 match change {
                     Ok(Some(change)) => {
                         self.is_away = false;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use assisted_api::Api;
 use assisted_config::{Origins, Settings};
-use assisted_imageserver::http::server::{Listener, Timeouts, serve};
+use assisted_imageserver::server::{Listener, Timeouts, serve};
 use assisted_imageserver::{ApiAddress, Images, Options};
 use clap::Args;
 use tokio::net::TcpListener;

@@ -14,7 +14,7 @@ use assisted_wire::probe_responses::DiskSpeedCheckResponse;
 use serde_json::Value;
 use tracing::{info, warn};
 
-use super::{Guard, output, shown};
+use super::{Guard, abbreviated, output};
 use crate::reply::Outcome;
 use crate::task::blocking;
 
@@ -46,7 +46,7 @@ pub(super) async fn run(
     let [request, limit] = args else {
         return Outcome::failed(format!(
             "disk performance cmd accepts 2 params in args, given args {}",
-            shown(args)
+            abbreviated(args)
         ));
     };
     let request: DiskSpeedCheckRequest = match serde_json::from_str(request) {
@@ -55,7 +55,7 @@ pub(super) async fn run(
     };
     let limit = match limit.parse::<f64>() {
         Ok(seconds) if (1.0..=LONGEST_LIMIT).contains(&seconds) => Duration::from_secs_f64(seconds),
-        _ => return Outcome::failed(format!("disk performance: no time limit: {}", shown(args))),
+        _ => return Outcome::failed(format!("disk performance: no time limit: {}", abbreviated(args))),
     };
     if dry_run {
         return answer(&request.path, Duration::from_millis(1));

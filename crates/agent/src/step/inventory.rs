@@ -8,7 +8,7 @@ use assisted_wire::id::HostId;
 use assisted_wire::inventory::{Inventory, InventoryTruncation, InventoryTruncationType};
 use tracing::warn;
 
-use super::{Guard, output, shown};
+use super::{Guard, abbreviated, output};
 use crate::bmc::{self, Ipmi};
 use crate::dry_run::DryRun;
 use crate::reply::Outcome;
@@ -54,7 +54,7 @@ pub(super) async fn run(
     let Some(request) = Request::read(args) else {
         return Outcome::failed(format!(
             "inventory cmd accepts only 1 params in args and it should be UUID, given args {}",
-            shown(args)
+            abbreviated(args)
         ));
     };
     let Ok(held) = Arc::clone(guard).try_lock_owned() else {

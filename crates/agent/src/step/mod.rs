@@ -268,14 +268,14 @@ fn only_arg<T: DeserializeOwned>(name: &str, args: &[String]) -> Result<T, Outco
     let [text] = args else {
         return Err(Outcome::failed(format!(
             "{name} cmd accepts 1 params in args, given args {}",
-            shown(args)
+            abbreviated(args)
         )));
     };
     serde_json::from_str(text).map_err(|error| Outcome::failed(format!("{name}: {error}")))
 }
 
 /// Arguments for an error text, cut where they are long.
-fn shown(args: &[String]) -> String {
+fn abbreviated(args: &[String]) -> String {
     let mut text = String::from("[");
     let mut left = SHOWN_ARGS;
     for (index, arg) in args.iter().enumerate() {

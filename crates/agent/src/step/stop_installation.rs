@@ -3,14 +3,14 @@
 use assisted_base::process::Tools;
 
 use super::install::{CONTAINER, Installer, UNIT};
-use super::{ended, shown};
+use super::{abbreviated, ended};
 use crate::reply::Outcome;
 
 pub(super) async fn run(args: &[String], tools: &Tools, installer: &Installer) -> Outcome {
     if !args.is_empty() {
         return Outcome::failed(format!(
             "stop installation cmd accepts 0 params in args, given args {}",
-            shown(args)
+            abbreviated(args)
         ));
     }
     let cmd = match installer {

@@ -6,7 +6,7 @@ use assisted_wire::secret::Secret;
 use jiff::Timestamp;
 
 use super::{CredentialCheck, Failure, image, not_allowed, not_found, person, scope};
-use crate::http::error::ApiError;
+use crate::error::ApiError;
 
 /// The caller that an account stands for, if it may do this.
 pub(super) async fn caller(accounts: &Accounts, check: &CredentialCheck<'_>) -> Result<Caller, Failure> {

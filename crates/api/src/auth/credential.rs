@@ -5,7 +5,7 @@ use assisted_wire::secret::Secret;
 use http::HeaderMap;
 use http::header::COOKIE;
 
-use crate::http::error::ApiError;
+use crate::error::ApiError;
 
 /// The cookie that holds a session's token.
 pub(crate) const COOKIE_NAME: &str = "assisted_session";

@@ -4,7 +4,7 @@ use assisted_auth::{Caller, Kind, TokenResource, image_token};
 use jiff::Timestamp;
 
 use super::{CredentialCheck, Failure, scope};
-use crate::http::error::ApiError;
+use crate::error::ApiError;
 
 /// The caller that an image's token stands for; it opens its infra-env and nothing else.
 pub(super) async fn caller(check: &CredentialCheck<'_>) -> Result<Caller, Failure> {

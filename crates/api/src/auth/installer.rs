@@ -5,7 +5,7 @@ use assisted_wire::operation::Scheme;
 use jiff::Timestamp;
 
 use super::{CredentialCheck, Failure, not_allowed};
-use crate::http::error::ApiError;
+use crate::error::ApiError;
 
 /// The caller that a token stands for, if it is for the scheme that it is shown for.
 pub(super) fn caller(tokens: &InstallerTokens, check: &CredentialCheck<'_>) -> Result<Caller, Failure> {

@@ -23,9 +23,15 @@ use jiff::Timestamp;
 use url::Url;
 use uuid::Uuid;
 
-use crate::http::error::ApiError;
+use crate::error::ApiError;
 
 pub(crate) use credential::{COOKIE_NAME, Credential, cookie, session_cookie};
+
+/// Path, below that of the API, under which all of it lives.
+pub const IDENTITY_PATH: &str = "/auth/";
+
+/// Path below [`PATH`] to which the identity provider sends browsers back.
+pub const CALLBACK: &str = "oidc/callback";
 
 /// The parameters in the path of a request.
 pub(crate) type PathParams<'p> = [(&'p str, Cow<'p, str>)];
@@ -287,7 +293,7 @@ fn provider(all: &Settings) -> Result<Option<Provider>, AuthError> {
         return Err(AuthError::ProviderInVain);
     }
     let base = all.http.service_base_url.trim_end_matches('/');
-    let redirect = format!("{base}{BASE_PATH}{}{}", crate::identity::PATH, crate::identity::CALLBACK);
+    let redirect = format!("{base}{BASE_PATH}{IDENTITY_PATH}{CALLBACK}");
     let redirect = if base.is_empty() { None } else { Url::parse(&redirect).ok() };
     if redirect.is_none() {
         tracing::warn!(

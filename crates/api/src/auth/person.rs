@@ -8,7 +8,7 @@ use assisted_wire::operation::{Method, Operation, Security};
 use uuid::Uuid;
 
 use super::{PathParams, not_found, scope};
-use crate::http::error::ApiError;
+use crate::error::ApiError;
 
 /// The caller that somebody is for an operation.
 pub(super) async fn admit(

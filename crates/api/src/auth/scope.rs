@@ -6,7 +6,7 @@ use assisted_wire::id::{ClusterId, InfraEnvId};
 use uuid::Uuid;
 
 use super::PathParams;
-use crate::http::error::ApiError;
+use crate::error::ApiError;
 
 /// Whether a path names the token's resource and nothing else.
 pub(super) fn is_within(resource: TokenResource, path: &PathParams<'_>) -> bool {

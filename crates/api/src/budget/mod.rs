@@ -15,7 +15,7 @@ use assisted_wire::id::{HostId, InfraEnvId};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::http::error::ApiError;
+use crate::error::ApiError;
 use shares::{Share, Shares};
 use window::Window;
 

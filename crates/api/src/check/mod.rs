@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use self::read::ReadError;
 use self::schema::{Node, SchemaError};
-use crate::http::error::ApiError;
+use crate::error::ApiError;
 use crate::openapi::schemas::Schemas;
 
 /// The compiled checks of all bodies.

@@ -8,9 +8,9 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use tokio::time::{Instant, timeout_at};
 
-use super::error::ApiError;
 use crate::Timeouts;
 use crate::budget::Reservation;
+use crate::error::ApiError;
 
 const MIB: usize = 1024 * 1024;
 

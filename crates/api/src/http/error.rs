@@ -1,57 +1,14 @@
 //! Error bodies (service-api §1.3).
 
-use std::time::Duration;
-
-use assisted_core::model::refusal::RefusalKind;
-use assisted_service::Error;
 use http::header::{ALLOW, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
-use uuid::Uuid;
 
 use super::response::{Answer, json_answer};
-
-/// After this, who was refused for a moment may come back.
-const MOMENT: Duration = Duration::from_secs(4);
-
-/// A request that does not succeed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ApiError {
-    /// Refused before a use case ran; body with an integer `code` and a `message`.
-    #[error("{message}")]
-    Framework { status: u16, message: String, allow: Option<String> },
-    /// Refused for now; body as for a framework's.
-    #[error("{message}")]
-    Busy { status: u16, message: String, retry_after: Duration },
-    /// Refused by a use case; body `error`.
-    #[error("{reason}")]
-    Application { status: u16, reason: String },
-}
+use crate::error::{ApiError, MOMENT};
 
 impl ApiError {
-    /// A refusal before the use case. An `infra_error` has the same form.
-    pub(crate) fn framework(status: u16, message: impl Into<String>) -> Self {
-        Self::Framework { status, message: message.into(), allow: None }
-    }
-
-    /// A refusal for a moment.
-    pub(crate) fn busy(status: u16, message: impl Into<String>) -> Self {
-        Self::Busy { status, message: message.into(), retry_after: MOMENT }
-    }
-
-    /// A refusal in the form of a use case's.
-    pub(crate) fn application(status: u16, reason: impl Into<String>) -> Self {
-        Self::Application { status, reason: reason.into() }
-    }
-
-    /// Something broke on this side; the cause stands in the log under the id.
-    pub(crate) fn internal(cause: &dyn std::error::Error) -> Self {
-        let id = Uuid::new_v4();
-        tracing::error!(error_id = %id, error = %cause, "a request broke");
-        Self::application(500, format!("internal error {id}"))
-    }
-
-    /// The answer that tells it.
+    /// The answer with its status, body and headers.
     pub(crate) fn answer(self) -> Answer {
         match self {
             Self::Framework { status, message, allow } => {
@@ -87,30 +44,6 @@ impl ApiError {
                 answer
             }
         }
-    }
-}
-
-impl From<Error> for ApiError {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Refused(refusal) => Self::application(status_of(refusal.kind), refusal.reason),
-            Error::Infra { kind, message } => Self::framework(status_of(kind), message),
-            error => Self::application(status_of(error.kind()), error.to_string()),
-        }
-    }
-}
-
-/// The HTTP status of a kind of refusal.
-const fn status_of(kind: RefusalKind) -> u16 {
-    match kind {
-        RefusalKind::Invalid => 400,
-        RefusalKind::Forbidden => 403,
-        RefusalKind::NotFound => 404,
-        RefusalKind::Conflict => 409,
-        RefusalKind::Unprocessable => 422,
-        RefusalKind::Internal => 500,
-        RefusalKind::Unavailable => 503,
-        RefusalKind::OutOfSpace => 507,
     }
 }
 

@@ -8,7 +8,7 @@ use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderName, Method, Uri};
 
 use super::cors::Cors;
-use super::error::ApiError;
+use crate::error::ApiError;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");

@@ -2,7 +2,7 @@
 
 pub(crate) mod body;
 pub(crate) mod cors;
-pub(crate) mod error;
+mod error;
 pub(crate) mod guard;
 pub(crate) mod live;
 pub(crate) mod response;

@@ -17,7 +17,7 @@ use hyper::body::Frame;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
-use super::error::ApiError;
+use crate::error::ApiError;
 
 /// A body that is whole, or one that is made while it is sent.
 pub(crate) type Body = Either<Full<Bytes>, StreamBody<Pieces>>;

@@ -6,7 +6,7 @@ use assisted_wire::operation::{self, BASE_PATH, Method, Operation};
 use matchit::Router;
 use percent_encoding::percent_decode_str;
 
-use super::error::ApiError;
+use crate::error::ApiError;
 
 const METHODS: [Method; 5] = [Method::Delete, Method::Get, Method::Patch, Method::Post, Method::Put];
 

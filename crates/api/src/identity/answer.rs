@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::{Call, Route};
 use crate::auth::COOKIE_NAME;
-use crate::http::error::ApiError;
+use crate::error::ApiError;
 use crate::http::response::{Answer, empty_answer, json_answer};
 
 impl Call<'_> {

@@ -17,17 +17,12 @@ use hyper::body::Incoming;
 use serde::de::DeserializeOwned;
 
 use crate::Timeouts;
-use crate::auth::{Auth, unauthenticated};
+pub use crate::auth::IDENTITY_PATH as PATH;
+use crate::auth::{Auth, CALLBACK, unauthenticated};
 use crate::budget::Budget;
+use crate::error::ApiError;
 use crate::http::body;
-use crate::http::error::ApiError;
 use crate::http::response::Answer;
-
-/// Path, below that of the API, under which all of it lives.
-pub const PATH: &str = "/auth/";
-
-/// Path below [`PATH`] to which the identity provider sends browsers back.
-pub const CALLBACK: &str = "oidc/callback";
 
 /// Largest body, in bytes.
 const LARGEST: usize = 16 << 10;

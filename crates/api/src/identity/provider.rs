@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::answer::json;
 use super::{Call, PATH};
 use crate::auth::cookie;
-use crate::http::error::ApiError;
+use crate::error::ApiError;
 use crate::http::response::{Answer, empty_answer};
 
 /// The cookie of an attempt. It comes back with a page of the provider's, so that it is sent from other sites, too; it opens

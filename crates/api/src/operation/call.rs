@@ -21,7 +21,7 @@ use crate::auth::person::may_bind_to;
 use crate::budget::Budget;
 use crate::check::Bodies;
 use crate::check::params::Params;
-use crate::http::error::ApiError;
+use crate::error::ApiError;
 use crate::http::response::{Answer, empty_answer, file_answer, json_answer};
 
 /// What an operation gets to see of its request.
@@ -96,7 +96,7 @@ impl Call<'_> {
     }
 
     /// An outcome that is told as JSON, without the secrets that the caller may not see.
-    pub(super) fn shown<'a, T: Serialize + Redact>(
+    pub(super) fn respond<'a, T: Serialize + Redact>(
         &'a self,
         outcome: impl Future<Output = Result<T, assisted_service::Error>> + 'a,
     ) -> impl Future<Output = Result<Answer, ApiError>> + 'a {

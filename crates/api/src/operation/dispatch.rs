@@ -11,7 +11,7 @@ use http::{HeaderName, HeaderValue, StatusCode};
 
 use super::call::Call;
 use super::query;
-use crate::http::error::ApiError;
+use crate::error::ApiError;
 use crate::http::live::live_answer;
 use crate::http::response::{Answer, bytes_answer, empty_answer, file_answer, json_answer};
 
@@ -32,14 +32,14 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
             call.json(service.clusters().register_disconnected(caller, call.body()?)).await
         }
         Id::ImportCluster => call.json(service.clusters().import(caller, call.body()?)).await,
-        Id::ListClusters => call.shown(service.clusters().list(caller, query::list_clusters(params))).await,
-        Id::GetCluster => call.shown(service.clusters().get(caller, query::get_cluster(call)?)).await,
+        Id::ListClusters => call.respond(service.clusters().list(caller, query::list_clusters(params))).await,
+        Id::GetCluster => call.respond(service.clusters().get(caller, query::get_cluster(call)?)).await,
         Id::UpdateCluster => {
             call.json(service.clusters().update(caller, call.cluster_id()?, call.body()?)).await
         }
         Id::DeregisterCluster => call.empty(service.clusters().deregister(caller, call.cluster_id()?)).await,
         Id::ListClusterHosts => {
-            call.shown(service.clusters().list_hosts(caller, query::list_cluster_hosts(call)?)).await
+            call.respond(service.clusters().list_hosts(caller, query::list_cluster_hosts(call)?)).await
         }
         Id::GetClusterSupportedPlatforms => {
             call.json(service.clusters().get_supported_platforms(caller, call.cluster_id()?)).await
@@ -74,10 +74,10 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         Id::RegisterHost => {
             let (infra_env_id, params): (_, HostCreateParams) = (call.infra_env_id()?, call.body()?);
             call.budget.registration(service, infra_env_id, params.host_id).await?;
-            call.shown(service.hosts().register(caller, infra_env_id, params)).await
+            call.respond(service.hosts().register(caller, infra_env_id, params)).await
         }
-        Id::ListHosts => call.shown(service.hosts().list(caller, call.infra_env_id()?)).await,
-        Id::GetHost => call.shown(service.hosts().get(caller, call.host()?)).await,
+        Id::ListHosts => call.respond(service.hosts().list(caller, call.infra_env_id()?)).await,
+        Id::GetHost => call.respond(service.hosts().get(caller, call.host()?)).await,
         Id::UpdateHost => {
             call.json(service.hosts().update(caller, call.host()?, call.body_or_default()?)).await
         }
@@ -114,9 +114,9 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
             call.json(service.infra_envs().register(caller, params)).await
         }
         Id::ListInfraEnvs => {
-            call.shown(service.infra_envs().list(caller, query::list_infra_envs(params))).await
+            call.respond(service.infra_envs().list(caller, query::list_infra_envs(params))).await
         }
-        Id::GetInfraEnv => call.shown(service.infra_envs().get(caller, call.infra_env_id()?)).await,
+        Id::GetInfraEnv => call.respond(service.infra_envs().get(caller, call.infra_env_id()?)).await,
         Id::UpdateInfraEnv => {
             let update = call.body_or_default()?;
             call.json(service.infra_envs().update(caller, call.infra_env_id()?, update)).await
@@ -158,7 +158,7 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
             call.empty(service.clusters().update_finalizing_progress(caller, cluster_id, progress)).await
         }
         Id::CompleteInstallation => {
-            call.shown(service.clusters().complete_installation(caller, call.cluster_id()?, call.body()?))
+            call.respond(service.clusters().complete_installation(caller, call.cluster_id()?, call.body()?))
                 .await
         }
         Id::InstallHost => call.json(service.hosts().install(caller, call.host()?)).await,

@@ -18,7 +18,7 @@ use assisted_wire::support_level::FeatureSupportLevelId;
 
 use super::call::Call;
 use crate::check::params::Params;
-use crate::http::error::ApiError;
+use crate::error::ApiError;
 
 fn owned(params: &Params, name: Name<String>) -> Option<String> {
     params.text(name).map(str::to_owned)

@@ -20,8 +20,8 @@ use tokio::time::timeout;
 
 use super::call::Call;
 use crate::Timeouts;
+use crate::error::ApiError;
 use crate::http::body;
-use crate::http::error::ApiError;
 use crate::http::response::{Answer, empty_answer};
 
 /// Bytes that may come before the file: the reader of forms holds them all.

@@ -89,7 +89,7 @@ async fn who_was_cut_off_goes_on_where_it_was() {
     let client = client(&server);
     let mut changes = client.watch(Some(id), None).await.unwrap();
     until(&mut changes, |change| matches!(change, Change::Host(_))).await;
-    let place = changes.place().expect("the last host tells where to go on").to_owned();
+    let place = changes.cursor().expect("the last host tells where to go on").to_owned();
     drop(changes);
     rename(&server, &path, "second").await;
     rename(&server, &path, "third").await;

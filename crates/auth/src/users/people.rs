@@ -21,7 +21,7 @@ impl Users {
     ///
     /// The database failed.
     pub async fn list(&self) -> Result<Vec<User>, UserError> {
-        self.store.users().await?.iter().map(shown).collect()
+        self.store.users().await?.iter().map(response).collect()
     }
 
     /// Adds a person.
@@ -46,7 +46,7 @@ impl Users {
         if !self.store.insert_user(&row).await? {
             return Err(UserError::Taken(row.name));
         }
-        shown(&row)
+        response(&row)
     }
 
     /// Changes a person. Whoever loses a password, a right or an organisation loses all sessions with it; who gets another
@@ -87,7 +87,7 @@ impl Users {
         {
             self.store.delete_user_tokens_of(row.id, None).await?;
         }
-        shown(&row)
+        response(&row)
     }
 
     /// Whether a password is somebody's.
@@ -132,7 +132,7 @@ fn missing(name: &str) -> UserError {
     UserError::Missing(format!("user {name:?}"))
 }
 
-pub(super) fn shown(row: &UserRow) -> Result<User, UserError> {
+pub(super) fn response(row: &UserRow) -> Result<User, UserError> {
     Ok(User {
         name: row.name.clone(),
         role: role_of(row)?,

@@ -8,7 +8,7 @@ use assisted_wire::secret::Secret;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
-use super::people::{role_of, shown};
+use super::people::{response, role_of};
 use super::{UserError, Users, new_token};
 use crate::{Caller, Kind, PersonRole, digest, person};
 
@@ -99,7 +99,7 @@ impl Users {
             expires_at,
         };
         self.store.insert_user_token(&session).await?;
-        Ok(Login { token, expires_at, user: shown(row)? })
+        Ok(Login { token, expires_at, user: response(row)? })
     }
 
     /// Who a token stands for: a session's, or an API token.
@@ -115,7 +115,7 @@ impl Users {
             .map_err(|error| assisted_store::Error::Corrupt(format!("the scope of a token: {error}")))?;
         let own = role_of(&row)?;
         Ok(Authenticated {
-            user: shown(&row)?,
+            user: response(&row)?,
             role: scope.role.map_or(own, |role| role.min(own)),
             scope,
             user_id: row.id,

@@ -65,7 +65,7 @@ impl Users {
             expires_at: now.checked_add(life).unwrap_or(Timestamp::MAX),
         };
         self.store.insert_user_token(&row).await?;
-        Ok(ApiToken { token: Some(token), ..shown(row, &who.user.name)? })
+        Ok(ApiToken { token: Some(token), ..response(row, &who.user.name)? })
     }
 
     /// The caller's tokens; an administrator's list has everybody's.
@@ -78,7 +78,7 @@ impl Users {
         let people = self.store.users().await?;
         let name = |id: Uuid| people.iter().find(|user| user.id == id).map(|user| user.name.as_str());
         let rows = self.store.user_tokens(API, of, now).await?;
-        let known = rows.into_iter().filter_map(|row| name(row.user_id).map(|name| shown(row, name)));
+        let known = rows.into_iter().filter_map(|row| name(row.user_id).map(|name| response(row, name)));
         known.collect()
     }
 
@@ -97,7 +97,7 @@ impl Users {
     }
 }
 
-fn shown(row: UserTokenRow, user: &str) -> Result<ApiToken, UserError> {
+fn response(row: UserTokenRow, user: &str) -> Result<ApiToken, UserError> {
     let scope = serde_json::from_str(&row.scope)
         .map_err(|error| assisted_store::Error::Corrupt(format!("the scope of a token: {error}")))?;
     Ok(ApiToken {

@@ -153,7 +153,7 @@ impl Cmd {
     }
 
     /// The program and its arguments, for people.
-    pub fn shown(&self) -> String {
+    pub fn command_line(&self) -> String {
         let words = std::iter::once(&self.program).chain(&self.args);
         words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }

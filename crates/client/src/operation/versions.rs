@@ -1,7 +1,8 @@
 //! What the service knows and supports.
 
 use assisted_wire::operation::OperationId;
-use assisted_wire::support_level::{DetailedSupportedFeatures, SupportedArchitectures, SupportedFeatures};
+use assisted_wire::support_level::{SupportedArchitectures, SupportedFeatures};
+use assisted_wire::supported_features::DetailedSupportedFeatures;
 use assisted_wire::version::{ListVersions, OpenshiftVersions, ReleaseSources};
 
 use crate::call::Call;

@@ -29,7 +29,7 @@ pub struct Owner {
 
 /// What a new object gets from outside: neither clock nor randomness live here.
 #[derive(Clone, Debug)]
-pub struct New<Id> {
+pub struct NewObject<Id> {
     pub id: Id,
     pub now: Timestamp,
     pub owner: Owner,

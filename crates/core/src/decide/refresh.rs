@@ -37,17 +37,17 @@ pub(crate) struct WorkingCopy<'f> {
     pub(crate) actions: Vec<Action>,
     problems: Vec<(HostKey, String)>,
     /// Results of the validations of each host in the last pass; `None`: they must be run anew.
-    judged: Vec<Option<Judged>>,
+    host_results: Vec<Option<HostResults>>,
 }
 
-type Judged = Result<Results<HostValidationId>, String>;
+type HostResults = Result<Results<HostValidationId>, String>;
 
 impl<'f> WorkingCopy<'f> {
     /// Nothing is changed yet.
     pub(crate) fn new(before: &'f Facts) -> Self {
         let facts = before.clone().without_disabled();
-        let (problems, judged) = (Vec::new(), Vec::new());
-        Self { before, facts, events: Vec::new(), actions: Vec::new(), problems, judged }
+        let (problems, host_results) = (Vec::new(), Vec::new());
+        Self { before, facts, events: Vec::new(), actions: Vec::new(), problems, host_results }
     }
 
     /// Runs passes over hosts and cluster until nothing changes any more.
@@ -58,23 +58,24 @@ impl<'f> WorkingCopy<'f> {
                 break;
             }
         }
-        let judged = self.facts.hosts.iter().zip(&self.judged);
-        let failed =
-            judged.filter_map(|(host, judged)| Some((host.key(), judged.as_ref()?.as_ref().err()?.clone())));
+        let host_results = self.facts.hosts.iter().zip(&self.host_results);
+        let failed = host_results.filter_map(|(host, host_results)| {
+            Some((host.key(), host_results.as_ref()?.as_ref().err()?.clone()))
+        });
         self.problems = failed.collect();
     }
 
     fn judge_all_anew(&mut self) {
-        self.judged = vec![None; self.facts.hosts.len()];
+        self.host_results = vec![None; self.facts.hosts.len()];
     }
 
     /// Runs the validations of the hosts that need it; returns which those are.
     fn evaluate(&mut self, order: &[usize]) -> Vec<bool> {
         let scope = Scope::new(&self.facts);
-        let open: Vec<bool> = self.judged.iter().map(Option::is_none).collect();
+        let open: Vec<bool> = self.host_results.iter().map(Option::is_none).collect();
         for &place in order.iter().filter(|place| open[**place]) {
             let results = evaluate_in(&scope, &self.facts.hosts[place]);
-            self.judged[place] = Some(results.map_err(|error| error.to_string()));
+            self.host_results[place] = Some(results.map_err(|error| error.to_string()));
         }
         open
     }
@@ -87,16 +88,16 @@ impl<'f> WorkingCopy<'f> {
         }
         let order = host::role::weakest_first(&self.facts.hosts);
         let judged_now = self.evaluate(&order);
-        let Self { facts, events, judged, .. } = self;
+        let Self { facts, events, host_results, .. } = self;
         let context = ClusterContext::of(facts);
         let mut changed = false;
         for place in order.iter().copied() {
-            let (host, Some(Ok(results))) = (&mut facts.hosts[place], &judged[place]) else { continue };
+            let (host, Some(Ok(results))) = (&mut facts.hosts[place], &host_results[place]) else { continue };
             if judged_now[place] {
                 host_refresh::note(host, results, events);
             }
             if host_refresh::refresh(host, results, &context, events) {
-                judged[place] = None;
+                host_results[place] = None;
                 changed = true;
             }
         }

@@ -81,7 +81,7 @@ pub fn annotate_with(policy: &Policy, inventory: &mut Inventory) {
     let context = Context {
         policy,
         multipath: Multipath::of(inventory),
-        ways: [IpStack::V4, IpStack::V6].map(|stack| Way::of(inventory, stack)),
+        ways: [IpStack::V4, IpStack::V6].map(|stack| RouteTo::of(inventory, stack)),
     };
     let reasons: Vec<Vec<String>> =
         inventory.disks.iter().flatten().map(|disk| reasons(disk, &context)).collect();
@@ -112,11 +112,11 @@ struct Context<'a> {
     policy: &'a Policy,
     multipath: Multipath<'a>,
     /// For IPv4 and IPv6.
-    ways: [Way; 2],
+    ways: [RouteTo; 2],
 }
 
 /// The way that a node's traffic of one family takes.
-enum Way {
+enum RouteTo {
     NoRoute,
     /// The route's interface is not in the inventory.
     NoInterface,
@@ -124,7 +124,7 @@ enum Way {
     By(HashSet<IpAddr>),
 }
 
-impl Way {
+impl RouteTo {
     fn of(inventory: &Inventory, stack: IpStack) -> Self {
         let Some(route) = route::best_default_route(inventory, stack) else { return Self::NoRoute };
         let mut interfaces = inventory.interfaces.iter().flatten();
@@ -252,9 +252,9 @@ fn iscsi(disk: &Disk, context: &Context<'_>) -> Option<String> {
         Err(error) => return Some(format!("Cannot parse iSCSI host IP {text}: {error}")),
     };
     match &context.ways[usize::from(ip.is_ipv6())] {
-        Way::NoRoute => None,
-        Way::NoInterface => Some(ISCSI_NO_NIC.to_owned()),
-        Way::By(own) => own
+        RouteTo::NoRoute => None,
+        RouteTo::NoInterface => Some(ISCSI_NO_NIC.to_owned()),
+        RouteTo::By(own) => own
             .contains(&ip)
             .then(|| format!("iSCSI host IP {text} is the same as host IP, they must be different")),
     }

@@ -181,18 +181,18 @@ fn route_graph(links: &[Vec<Link<'_>>], own: &[Vec<IpAddr>], stack: IpStack) -> 
 fn connected_addresses(links: &[Vec<Link<'_>>], ids: &[HostId]) -> BTreeMap<HostId, Vec<String>> {
     /// What of a host all that told of it so far reach.
     #[derive(Clone, Default)]
-    struct Reached {
+    struct ReachedAddresses {
         by: usize,
         addresses: Vec<IpAddr>,
     }
-    let mut reached = vec![Reached::default(); ids.len()];
+    let mut reached = vec![ReachedAddresses::default(); ids.len()];
     for (from, link) in
         links.iter().enumerate().flat_map(|(from, links)| links.iter().map(move |link| (from, link)))
     {
         if link.to == from {
             continue;
         }
-        let Reached { by, addresses } = &mut reached[link.to];
+        let ReachedAddresses { by, addresses } = &mut reached[link.to];
         match by {
             0 => addresses.clone_from(&link.remote.routed),
             _ => addresses.retain(|ip| link.remote.routed.binary_search(ip).is_ok()),

@@ -23,13 +23,13 @@ pub struct FreeCheck<'a> {
 
 /// A judgement on a VIP, with the reason unless it succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct VipVerdict {
     pub verification: VipVerification,
     /// Empty when it succeeded.
     pub reason: String,
 }
 
-impl Verdict {
+impl VipVerdict {
     fn succeeded() -> Self {
         Self { verification: VipVerification::Succeeded, reason: String::new() }
     }
@@ -49,12 +49,14 @@ impl Verdict {
 }
 
 /// Judges a VIP against one machine network. `name` is what the texts call it, e.g. `api-vip`.
-pub fn verify(name: &str, vip: &str, network: &str, free: Option<&FreeCheck<'_>>) -> Verdict {
+pub fn verify(name: &str, vip: &str, network: &str, free: Option<&FreeCheck<'_>>) -> VipVerdict {
     if network.is_empty() {
-        return Verdict::unverified(format!("{name} <{vip}> cannot be set if Machine Network CIDR is empty"));
+        return VipVerdict::unverified(format!(
+            "{name} <{vip}> cannot be set if Machine Network CIDR is empty"
+        ));
     }
     let outside =
-        || Verdict::failed(format!("{name} <{vip}> does not belong to machine-network-cidr <{network}>"));
+        || VipVerdict::failed(format!("{name} <{vip}> does not belong to machine-network-cidr <{network}>"));
     let (Ok(address), Some(net)) = (vip.parse::<IpAddr>(), parse_network(network)) else {
         return outside();
     };
@@ -63,24 +65,24 @@ pub fn verify(name: &str, vip: &str, network: &str, free: Option<&FreeCheck<'_>>
     }
     if address.is_ipv4() && address == net.broadcast() {
         let text = format!("{name} <{vip}> is the broadcast address of machine-network-cidr <{network}>");
-        return Verdict::failed(text);
+        return VipVerdict::failed(text);
     }
-    free.map_or_else(Verdict::succeeded, |check| verify_free(name, vip, address, &net, check))
+    free.map_or_else(VipVerdict::succeeded, |check| verify_free(name, vip, address, &net, check))
 }
 
-fn verify_free(name: &str, vip: &str, address: IpAddr, net: &IpNet, check: &FreeCheck<'_>) -> Verdict {
+fn verify_free(name: &str, vip: &str, address: IpAddr, net: &IpNet, check: &FreeCheck<'_>) -> VipVerdict {
     let in_use = || {
         let small = too_small(net, check.hosts);
         let hint = ". The machine network range is too small for the cluster. Please redefine the network.";
         let hint = if small { hint } else { "" };
-        Verdict::failed(format!("{name} <{vip}> is already in use in cidr {}{hint}", check.cidr))
+        VipVerdict::failed(format!("{name} <{vip}> is already in use in cidr {}{hint}", check.cidr))
     };
     match check.stored {
-        Some(VipVerification::Succeeded) => Verdict::succeeded(),
+        Some(VipVerification::Succeeded) => VipVerdict::succeeded(),
         Some(VipVerification::Failed) => in_use(),
         _ => match (check.free, address) {
-            (None, _) => Verdict::unverified(format!("{name} <{vip}> are not verified yet.")),
-            (Some(free), IpAddr::V4(v4)) if free.contains(&v4) => Verdict::succeeded(),
+            (None, _) => VipVerdict::unverified(format!("{name} <{vip}> are not verified yet.")),
+            (Some(free), IpAddr::V4(v4)) if free.contains(&v4) => VipVerdict::succeeded(),
             (Some(_), _) => in_use(),
         },
     }
@@ -98,7 +100,7 @@ pub fn too_small(net: &IpNet, hosts: usize) -> bool {
 }
 
 /// Judges a VIP against several machine networks, of which one must hold it.
-pub fn verify_any<'a>(name: &str, vip: &str, networks: impl Iterator<Item = &'a str>) -> Verdict {
+pub fn verify_any<'a>(name: &str, vip: &str, networks: impl Iterator<Item = &'a str>) -> VipVerdict {
     let mut reasons = Vec::new();
     let mut unverified = false;
     for network in networks {
@@ -110,13 +112,13 @@ pub fn verify_any<'a>(name: &str, vip: &str, networks: impl Iterator<Item = &'a 
         reasons.push(format!("machine network CIDR <{network}> verification failed: {}", verdict.reason));
     }
     if reasons.is_empty() {
-        return Verdict::failed(format!("no machine networks to verify VIP: {vip} with"));
+        return VipVerdict::failed(format!("no machine networks to verify VIP: {vip} with"));
     }
     let reason = format!(
         "{name} '{vip}' failed verification: none of the machine networks is satisfying the requirements, description: {}",
         reasons.join("; ")
     );
-    if unverified { Verdict::unverified(reason) } else { Verdict::failed(reason) }
+    if unverified { VipVerdict::unverified(reason) } else { VipVerdict::failed(reason) }
 }
 
 #[cfg(test)]

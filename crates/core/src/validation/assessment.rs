@@ -12,7 +12,7 @@ use super::host::EvaluationError;
 use super::{Category, Scope, cluster, host};
 use crate::catalogue::feature::{Target, level};
 use crate::catalogue::hardware::SelectionInput;
-use crate::catalogue::operators::selection::{self, Selecting};
+use crate::catalogue::operators::selection::{self, SelectionContext};
 use crate::catalogue::operators::{self, HostView, Operator, by_name, find, is_selected};
 use crate::model::facts::Facts;
 use crate::model::topology;
@@ -64,7 +64,7 @@ fn refusal(cluster: &Cluster, policy: &policy::Operators, operator: &Operator) -
     let names = kept.map(|row| row.name.as_str()).chain([operator.name]);
     let params: Vec<_> =
         names.map(|name| OperatorCreateParams { name: name.to_owned(), properties: String::new() }).collect();
-    let selected = selection::select(Selecting::of(cluster, policy), &params, &[]);
+    let selected = selection::select(SelectionContext::of(cluster, policy), &params, &[]);
     selected.err().map(|refusal| refusal.reason).unwrap_or_default()
 }
 
@@ -78,7 +78,8 @@ fn of_operator(
     let own = cluster.monitored_operators.iter().flatten().find(|row| row.name == operator.name);
     let selected = is_selected(cluster, operator.name);
     let platform = cluster.platform.as_ref();
-    let Selecting { version, architecture, .. } = Selecting::of(cluster, &supposed.policy.operators);
+    let SelectionContext { version, architecture, .. } =
+        SelectionContext::of(cluster, &supposed.policy.operators);
     let external = platform.and_then(|platform| platform.external.as_ref());
     let target = Target {
         platform: platform.map(|platform| platform.r#type),

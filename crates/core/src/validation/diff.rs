@@ -46,7 +46,7 @@ impl<I: ValidationId> Change<I> {
 }
 
 #[derive(Deserialize)]
-struct Old<'a> {
+struct StoredValidation<'a> {
     #[serde(borrow)]
     id: std::borrow::Cow<'a, str>,
     status: Status,
@@ -55,7 +55,7 @@ struct Old<'a> {
 /// The validations that are in the stored text and in the new results with another status, by category and in the
 /// stored order. A text that can't be read counts as empty.
 pub fn diff<I: ValidationId>(old_info: &str, new: &Results<I>) -> Vec<Change<I>> {
-    let old: HashMap<&str, Vec<Old<'_>>> = serde_json::from_str(old_info).unwrap_or_default();
+    let old: HashMap<&str, Vec<StoredValidation<'_>>> = serde_json::from_str(old_info).unwrap_or_default();
     let old: HashMap<&str, Status> =
         old.values().flatten().map(|entry| (entry.id.as_ref(), entry.status)).collect();
     let mut changes = Vec::new();
@@ -79,12 +79,18 @@ mod tests {
 
     use super::*;
     use crate::model::outcome::Outcome;
-    use crate::validation::settings::Ignored;
+    use crate::validation::settings::IgnoredValidations;
 
     fn results(entries: &[(H, Outcome)]) -> Results<H> {
         let mut results = Results::default();
         for (id, outcome) in entries {
-            results.push(*id, Category::Hardware, outcome.clone(), false, &Ignored::Ids(Vec::new()));
+            results.push(
+                *id,
+                Category::Hardware,
+                outcome.clone(),
+                false,
+                &IgnoredValidations::Ids(Vec::new()),
+            );
         }
         results
     }

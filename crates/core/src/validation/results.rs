@@ -6,7 +6,7 @@ use assisted_wire::validation::{Validation, ValidationList};
 use serde::Serialize;
 
 use super::ids::{Category, ValidationId};
-use super::settings::Ignored;
+use super::settings::IgnoredValidations;
 use crate::model::outcome::{Outcome, Status, Text};
 
 /// The result of one validation.
@@ -55,7 +55,7 @@ impl<I: ValidationId> Results<I> {
         category: Category,
         outcome: Outcome,
         omitted: bool,
-        ignored: &Ignored<I>,
+        ignored: &IgnoredValidations<I>,
     ) {
         let shown = !omitted && !outcome.suppressed;
         let condition = outcome.holds() || (shown && ignored.contains(id));
@@ -194,8 +194,8 @@ mod tests {
 
     use super::*;
 
-    fn none<I>() -> Ignored<I> {
-        Ignored::Ids(Vec::new())
+    fn none<I>() -> IgnoredValidations<I> {
+        IgnoredValidations::Ids(Vec::new())
     }
 
     #[test]
@@ -281,17 +281,17 @@ mod tests {
 
     #[test]
     fn ignoring() {
-        let push = |id, outcome: Outcome, omitted, ignored: &Ignored<H>| {
+        let push = |id, outcome: Outcome, omitted, ignored: &IgnoredValidations<H>| {
             let mut results = Results::default();
             results.push(id, Category::Hardware, outcome, omitted, ignored);
             results.condition(id)
         };
         let failed = || Outcome::failure("");
-        assert!(push(H::HasMinMemory, failed(), false, &Ignored::All));
-        assert!(!push(H::HasInventory, failed(), false, &Ignored::All), "never ignorable");
-        assert!(!push(H::HasMinMemory, failed(), true, &Ignored::All), "left out at this stage");
-        assert!(push(H::HasMinMemory, failed(), false, &Ignored::Ids(vec![H::HasMinMemory])));
-        assert!(!push(H::HasMinMemory, failed(), false, &Ignored::Ids(vec![H::MtuValid])));
+        assert!(push(H::HasMinMemory, failed(), false, &IgnoredValidations::All));
+        assert!(!push(H::HasInventory, failed(), false, &IgnoredValidations::All), "never ignorable");
+        assert!(!push(H::HasMinMemory, failed(), true, &IgnoredValidations::All), "left out at this stage");
+        assert!(push(H::HasMinMemory, failed(), false, &IgnoredValidations::Ids(vec![H::HasMinMemory])));
+        assert!(!push(H::HasMinMemory, failed(), false, &IgnoredValidations::Ids(vec![H::MtuValid])));
         assert!(push(H::HasMinMemory, Outcome::disabled(), false, &none()));
     }
 }

@@ -8,7 +8,7 @@ use assisted_wire::host::HostValidationId;
 use assisted_wire::id::HostId;
 use ipnet::IpNet;
 
-use super::settings::Ignored;
+use super::settings::IgnoredValidations;
 use crate::model::embedded;
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::topology;
@@ -30,8 +30,8 @@ pub struct Scope<'a> {
     collisions: OnceCell<Report<Collisions>>,
     free: OnceCell<FreeAddresses>,
     pub(super) two_nodes_with_fencing: bool,
-    pub(super) ignored_host: Ignored<HostValidationId>,
-    pub(super) ignored_cluster: Ignored<ClusterValidationId>,
+    pub(super) ignored_host: IgnoredValidations<HostValidationId>,
+    pub(super) ignored_cluster: IgnoredValidations<ClusterValidationId>,
     pub(super) disabled_host: &'a BTreeSet<HostValidationId>,
     pub(super) disabled_cluster: &'a BTreeSet<ClusterValidationId>,
     pub(super) managed: OnceCell<Option<bool>>,
@@ -75,8 +75,10 @@ impl<'a> Scope<'a> {
             free: OnceCell::new(),
             two_nodes_with_fencing: cluster
                 .is_some_and(|cluster| topology::is_two_nodes_with_fencing(cluster, &facts.hosts)),
-            ignored_host: Ignored::of(&record.map_or_else(Vec::new, embedded::ignored_host_validations)),
-            ignored_cluster: Ignored::of(
+            ignored_host: IgnoredValidations::of(
+                &record.map_or_else(Vec::new, embedded::ignored_host_validations),
+            ),
+            ignored_cluster: IgnoredValidations::of(
                 &record.map_or_else(Vec::new, embedded::ignored_cluster_validations),
             ),
             // A cluster's own list, even an empty one, takes the place of the service's (validations §1.3).

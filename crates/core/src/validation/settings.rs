@@ -4,14 +4,14 @@ use super::ids::ValidationId;
 
 /// Validations whose outcome a cluster does not care about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ignored<I> {
+pub enum IgnoredValidations<I> {
     /// All that may be ignored.
     All,
     /// These.
     Ids(Vec<I>),
 }
 
-impl<I: ValidationId> Ignored<I> {
+impl<I: ValidationId> IgnoredValidations<I> {
     /// Out of the ids that a cluster keeps; what is not known among them is passed over.
     pub fn of(ids: &[String]) -> Self {
         if ids.iter().any(|id| id == "all") {
@@ -40,11 +40,11 @@ mod tests {
     fn ignored_lists() {
         let of = |ids: &[&str]| {
             let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
-            Ignored::<HostValidationId>::of(&ids)
+            IgnoredValidations::<HostValidationId>::of(&ids)
         };
-        assert_eq!(of(&["all"]), Ignored::All);
-        assert_eq!(of(&[]), Ignored::Ids(vec![]));
-        assert_eq!(of(&["mtu-valid", "new-one"]), Ignored::Ids(vec![HostValidationId::MtuValid]));
+        assert_eq!(of(&["all"]), IgnoredValidations::All);
+        assert_eq!(of(&[]), IgnoredValidations::Ids(vec![]));
+        assert_eq!(of(&["mtu-valid", "new-one"]), IgnoredValidations::Ids(vec![HostValidationId::MtuValid]));
         assert!(!of(&["all"]).contains(HostValidationId::HostnameUnique));
         assert!(!of(&["hostname-unique"]).contains(HostValidationId::HostnameUnique));
     }

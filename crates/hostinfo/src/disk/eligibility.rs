@@ -13,7 +13,7 @@ pub(super) const NO_ANSWER: &str = "Disk does not answer";
 
 /// Reasons, and whether the disk is what the machine was booted from to be installed.
 #[derive(Debug, Default)]
-pub(super) struct Verdict {
+pub(super) struct Eligibility {
     pub(super) reasons: Vec<String>,
     pub(super) installation_media: bool,
 }
@@ -24,8 +24,8 @@ pub(super) fn verdict(
     session: Option<&iscsi::Session>,
     mounts: &Mounts,
     device_type: Option<BootDeviceType>,
-) -> Verdict {
-    let mut verdict = Verdict::default();
+) -> Eligibility {
+    let mut verdict = Eligibility::default();
     let software =
         is_mapped(device.class) || ["dasd", "md"].iter().any(|prefix| device.name.starts_with(prefix));
     if !drive_type::has_known_controller(device) && !software {
@@ -44,7 +44,7 @@ fn partitions(
     device: &Device,
     mounts: &Mounts,
     device_type: Option<BootDeviceType>,
-    verdict: &mut Verdict,
+    verdict: &mut Eligibility,
 ) {
     let partitions = device.partitions(root);
     // The disk that an appliance was delivered on.

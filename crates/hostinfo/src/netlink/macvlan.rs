@@ -5,7 +5,7 @@ use std::io;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 
 use super::live::{change, dump};
-use crate::nic::Mac;
+use crate::mac::Mac;
 
 const RTM_NEWLINK: u16 = 16;
 const RTM_DELLINK: u16 = 17;

@@ -4,7 +4,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 
 /// Bytes that a head may take.
-pub(super) const LONGEST: usize = 16 * 1024;
+pub(crate) const LONGEST: usize = 16 * 1024;
 
 /// Header lines that a head may have.
 const MOST_LINES: usize = 100;
@@ -33,7 +33,7 @@ impl Head {
 /// # Errors
 ///
 /// The status to answer with before the connection is closed.
-pub(super) fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, StatusCode> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, StatusCode> {
     let mut lines = [httparse::EMPTY_HEADER; MOST_LINES];
     let mut request = httparse::Request::new(&mut lines);
     let length = match request.parse(bytes) {

@@ -8,14 +8,12 @@
 pub(crate) mod answer;
 mod arrival;
 pub(crate) mod conditional;
-mod connection;
 pub(crate) mod content;
 pub(crate) mod cors;
 pub(crate) mod head;
 pub(crate) mod query;
 pub(crate) mod range;
-pub mod server;
-mod transport;
+pub(crate) mod transport;
 
 pub(crate) use answer::Answer;
 pub(crate) use arrival::{Arrival, arrival};

@@ -42,13 +42,13 @@ thread_local! {
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; PIECE]);
 }
 
-pub(super) enum Stream {
+pub(crate) enum Stream {
     Plain(TcpStream),
     Secure(Box<TlsStream<TcpStream>>),
 }
 
 /// A connection as bytes.
-pub(super) struct Transport {
+pub(crate) struct Transport {
     stream: Stream,
     /// How long a client may take without taking a single byte.
     stall: Duration,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assisted_imageserver::http::server::{Listener, Timeouts, serve};
+use assisted_imageserver::server::{Listener, Timeouts, serve};
 use assisted_imageserver::{Background, Images};
 use reqwest::{Certificate, Client, Method};
 use rustls::ServerConfig;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use assisted_config::Origins;
-use assisted_imageserver::http::server::{Listener, Timeouts, serve};
+use assisted_imageserver::server::{Listener, Timeouts, serve};
 use assisted_imageserver::{ApiAddress, Background, Catalog, FetchOptions, Images, Options};
 use assisted_isokit::pxe::Thresholds;
 use tokio::net::TcpListener;

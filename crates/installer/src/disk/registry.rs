@@ -119,7 +119,7 @@ impl Copying<'_> {
     async fn copy(&self, told: &mpsc::UnboundedSender<Percent>) -> Result<(), RunError> {
         let from = format!("{DATA}/");
         let cmd = self.host.cmd(LIMIT, "rsync", &["-ah", "--info=progress2", &from, &format!("{TARGET}/")]);
-        let what = cmd.shown();
+        let what = cmd.command_line();
         let (mut output, mut seen) = tokio::io::duplex(16 << 10);
         let run = async {
             let done = cmd.cut_output().output_limit(LONGEST_OUTPUT).run_into(&mut output).await;

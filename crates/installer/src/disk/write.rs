@@ -31,7 +31,7 @@ pub async fn write(
     let all: Vec<_> =
         fixed.into_iter().chain(args.iter().map(OsStr::new)).chain([device.as_os_str()]).collect();
     let cmd = host.cmd(LIMIT, tool, &all).cut_output();
-    let what = cmd.shown();
+    let what = cmd.command_line();
     let mut progress = Progress::default();
     let done = cmd
         .run_watched(|piece| {

@@ -67,7 +67,7 @@ impl Host {
         args: &[A],
     ) -> Result<String, RunError> {
         let cmd = self.cmd(limit, program, args).cut_output();
-        let what = cmd.shown();
+        let what = cmd.command_line();
         let done = cmd.run().await;
         let outcome = finish(&what, done).map(|done| done.text().trim().to_owned());
         info!(what, success = outcome.is_ok(), "program ended");
@@ -80,7 +80,7 @@ impl Host {
     /// When it can't be run or takes more than a minute.
     pub async fn ask<A: AsRef<OsStr>>(&self, program: &str, args: &[A]) -> Result<String, RunError> {
         let cmd = self.cmd(LIMIT, program, args).cut_output();
-        let what = cmd.shown();
+        let what = cmd.command_line();
         let done = cmd.run().await.map_err(|error| RunError::new(&what, Err(&error)))?;
         Ok(done.text().trim().to_owned())
     }

@@ -8,7 +8,8 @@ use assisted_core::catalogue::feature::{self, QueryError};
 use assisted_core::catalogue::release;
 use assisted_core::model::refusal::Refusal;
 use assisted_wire::network::ListManagedDomains;
-use assisted_wire::support_level::{DetailedSupportedFeatures, SupportedArchitectures, SupportedFeatures};
+use assisted_wire::support_level::{SupportedArchitectures, SupportedFeatures};
+use assisted_wire::supported_features::DetailedSupportedFeatures;
 use assisted_wire::version::{ListVersions, OpenshiftVersions, ReleaseSources};
 
 pub use assisted_core::catalogue::feature::FeatureQuery;

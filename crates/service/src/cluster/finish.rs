@@ -47,7 +47,7 @@ impl Clusters {
     ) -> Result<Cluster, Error> {
         let work =
             attempt!(self.database, caller, self.try_complete_installation(caller, cluster_id, &params))?;
-        Self::shown(&work)
+        Self::response(&work)
     }
 
     async fn try_complete_installation(
@@ -75,6 +75,6 @@ impl Clusters {
     ) -> Result<Cluster, Error> {
         let transform = |facts: &Facts| Ok(day2::transform(facts)?);
         let work = attempt!(self.database, caller, self.database.decide(caller, cluster_id, &transform))?;
-        Self::shown(&work)
+        Self::response(&work)
     }
 }

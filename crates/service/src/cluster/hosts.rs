@@ -38,7 +38,7 @@ impl Clusters {
             reports: Reports::All,
             ..HostFilter::default()
         };
-        let shown = self.database.hosts(&filter).await?.into_iter().map(|facts| {
+        let response = self.database.hosts(&filter).await?.into_iter().map(|facts| {
             let mut host = raw_host(&facts);
             host.progress_stages = None;
             if !query.with_inventory {
@@ -49,6 +49,6 @@ impl Clusters {
             }
             host
         });
-        Ok(HostList(shown.collect()))
+        Ok(HostList(response.collect()))
     }
 }

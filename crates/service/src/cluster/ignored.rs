@@ -31,7 +31,7 @@ impl Clusters {
     ) -> Result<IgnoredValidations, Error> {
         let stored =
             self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
-        Ok(shown(&stored.record))
+        Ok(response(&stored.record))
     }
 
     /// Replaces both lists; the cluster shows what follows at once.
@@ -78,7 +78,7 @@ impl Clusters {
         }
         record.ignored_cluster_validations.clone_from(&params.cluster_validation_ids);
         record.ignored_host_validations.clone_from(&params.host_validation_ids);
-        let answer = shown(&record);
+        let answer = response(&record);
         work.put_cluster(record);
         work.refresh_and_mark();
         work.commit(&self.database).await?;
@@ -86,7 +86,7 @@ impl Clusters {
     }
 }
 
-fn shown(record: &ClusterRecord) -> IgnoredValidations {
+fn response(record: &ClusterRecord) -> IgnoredValidations {
     IgnoredValidations {
         cluster_validation_ids: record.ignored_cluster_validations.clone(),
         host_validation_ids: record.ignored_host_validations.clone(),

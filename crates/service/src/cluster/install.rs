@@ -20,7 +20,7 @@ impl Clusters {
     pub async fn install(&self, caller: &Caller, cluster_id: ClusterId) -> Result<Cluster, Error> {
         let install = |facts: &Facts| Ok(install::install(facts)?);
         let work = attempt!(self.database, caller, self.database.decide(caller, cluster_id, &install))?;
-        let mut cluster = Self::shown(&work)?;
+        let mut cluster = Self::response(&work)?;
         cluster.hosts = Some(work.facts.hosts.iter().map(raw_host).collect());
         Ok(cluster)
     }
@@ -37,7 +37,7 @@ impl Clusters {
     ) -> Result<Cluster, Error> {
         let cancel = |facts: &Facts| Ok(install::cancel(facts)?);
         let work = attempt!(self.database, caller, self.database.decide(caller, cluster_id, &cancel))?;
-        Self::shown(&work)
+        Self::response(&work)
     }
 
     /// Resets the installation of a cluster and of its hosts. What was generated is deleted afterwards.
@@ -48,6 +48,6 @@ impl Clusters {
     pub async fn reset(&self, caller: &Caller, cluster_id: ClusterId) -> Result<Cluster, Error> {
         let reset = |facts: &Facts| Ok(install::reset(facts)?);
         let work = attempt!(self.database, caller, self.database.decide(caller, cluster_id, &reset))?;
-        Self::shown(&work)
+        Self::response(&work)
     }
 }

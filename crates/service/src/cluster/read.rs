@@ -13,7 +13,7 @@ use super::Clusters;
 use crate::attempt::final_error;
 use crate::not_found::no_cluster;
 use crate::unit_of_work::UnitOfWork;
-use crate::view::cluster::{count_hosts, shown_alone, shown_cluster, shown_record};
+use crate::view::cluster::{count_hosts, render_cluster, render_record, render_without_hosts};
 use crate::view::host::raw_host;
 use crate::{Caller, Error, TokenResource};
 
@@ -58,7 +58,7 @@ impl Clusters {
         if query.exclude_hosts {
             let stored =
                 self.database.reader().cluster(query.cluster_id, deleted).await?.ok_or_else(no_cluster)?;
-            return Ok(shown_alone(&stored.record));
+            return Ok(render_without_hosts(&stored.record));
         }
         let work = self
             .database
@@ -66,15 +66,15 @@ impl Clusters {
             .await
             .map_err(final_error)?
             .ok_or_else(no_cluster)?;
-        Self::shown(&work)
+        Self::response(&work)
     }
 
     /// The full answer for loaded work.
-    pub(crate) fn shown(work: &UnitOfWork) -> Result<Cluster, Error> {
+    pub(crate) fn response(work: &UnitOfWork) -> Result<Cluster, Error> {
         let record = work.cluster().ok_or_else(no_cluster)?;
         // A legacy layout: the image of an infra-env that has the cluster's own id.
         let image = work.infra_env(InfraEnvId(record.cluster.id.0));
-        let mut cluster = shown_cluster(&work.facts, record, image.map(|image| &image.infra_env));
+        let mut cluster = render_cluster(&work.facts, record, image.map(|image| &image.infra_env));
         cluster.operator_bundles.get_or_insert_default();
         Ok(cluster)
     }
@@ -115,7 +115,7 @@ impl Clusters {
             let mut hosts = if query.with_hosts { self.hosts_of(of_these).await? } else { BTreeMap::new() };
             for stored in stored {
                 let id = stored.record.cluster.id;
-                let mut cluster = shown_record(&stored.record);
+                let mut cluster = render_record(&stored.record);
                 count_hosts(&mut cluster, states.remove(&id).unwrap_or_default());
                 cluster.hosts = Some(hosts.remove(&id).unwrap_or_default());
                 (cluster.host_networks, cluster.operator_bundles) = (None, None);

@@ -1,6 +1,6 @@
 //! Clusters are registered (service-api §4.2, §4.10).
 
-use assisted_core::admission::New;
+use assisted_core::admission::NewObject;
 use assisted_core::admission::cluster::{Created, create, disconnected, import};
 use assisted_store::Due;
 use assisted_wire::cluster::{Cluster, ClusterStatus};
@@ -24,7 +24,7 @@ impl Clusters {
     pub async fn register(&self, caller: &Caller, params: ClusterCreateParams) -> Result<Cluster, Error> {
         let created = create(&params, &self.available.policy(), &self.new_cluster(caller))?;
         let work = attempt!(self.database, caller, self.insert_cluster(caller, &created))?;
-        Self::shown(&work)
+        Self::response(&work)
     }
 
     /// Registers an existing cluster, so that hosts can be added to it.
@@ -53,8 +53,8 @@ impl Clusters {
         Ok(created.record.cluster)
     }
 
-    fn new_cluster(&self, caller: &Caller) -> New<ClusterId> {
-        New { id: ClusterId::random(), now: self.database.now(), owner: owner(caller) }
+    fn new_cluster(&self, caller: &Caller) -> NewObject<ClusterId> {
+        NewObject { id: ClusterId::random(), now: self.database.now(), owner: owner(caller) }
     }
 
     async fn insert_cluster(&self, caller: &Caller, created: &Created) -> Result<UnitOfWork, AttemptError> {

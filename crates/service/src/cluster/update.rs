@@ -25,7 +25,7 @@ impl Clusters {
         params: ClusterUpdateParams,
     ) -> Result<Cluster, Error> {
         let work = attempt!(self.database, caller, self.try_update(caller, cluster_id, &params))?;
-        Self::shown(&work)
+        Self::response(&work)
     }
 
     async fn try_update(

@@ -12,7 +12,7 @@ use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use crate::access::Access;
 use crate::database::Database;
 use crate::parts::Parts;
-use crate::view::event::shown_event;
+use crate::view::event::render_event;
 use crate::{Caller, Error, TokenResource};
 use live::ring::Live;
 
@@ -119,7 +119,7 @@ impl Events {
             })
             .await?;
         let [info, warning, error, critical] = page.severity_counts;
-        let events = EventList(page.events.into_iter().map(shown_event).collect());
+        let events = EventList(page.events.into_iter().map(render_event).collect());
         Ok(EventPage { events, info, warning, error, critical, total: page.count })
     }
 

@@ -8,7 +8,7 @@ use assisted_wire::id::InfraEnvId;
 use super::Hosts;
 use crate::attempt::final_error;
 use crate::not_found::no_host;
-use crate::view::host::shown_host;
+use crate::view::host::render_host;
 use crate::{Caller, Error};
 
 impl Hosts {
@@ -24,7 +24,7 @@ impl Hosts {
         if let (Some(_), None) = (facts.record.host.cluster_id, work.cluster()) {
             return Err(Error::internal(format!("can not find a cluster for host {}", host.host_id)));
         }
-        Ok(shown_host(facts, work.cluster(), true))
+        Ok(render_host(facts, work.cluster(), true))
     }
 
     /// The hosts of an infra-env.
@@ -41,6 +41,6 @@ impl Hosts {
         let filter =
             HostFilter { infra_env_id: Some(infra_env_id), reports: Reports::All, ..HostFilter::default() };
         let hosts = self.database.hosts(&filter).await?;
-        Ok(HostList(hosts.iter().map(|host| shown_host(host, None, true)).collect()))
+        Ok(HostList(hosts.iter().map(|host| render_host(host, None, true)).collect()))
     }
 }

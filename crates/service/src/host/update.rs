@@ -9,7 +9,7 @@ use assisted_wire::host_params::HostUpdateParams;
 use super::Hosts;
 use crate::attempt::{AttemptError, attempt};
 use crate::not_found::no_host;
-use crate::view::host::shown_host;
+use crate::view::host::render_host;
 use crate::{Caller, Error};
 
 impl Hosts {
@@ -47,6 +47,6 @@ impl Hosts {
         work.refresh_and_mark();
         let facts = work.commit(&self.database).await?;
         let host = facts.host(key)?;
-        Ok(shown_host(host, facts.cluster.as_ref(), false))
+        Ok(render_host(host, facts.cluster.as_ref(), false))
     }
 }

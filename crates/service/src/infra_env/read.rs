@@ -19,7 +19,7 @@ pub struct ListInfraEnvs {
 
 impl InfraEnvs {
     /// An infra-env as it is shown: an address whose signature is good no more is signed anew.
-    fn shown(&self, record: &InfraEnvRecord) -> InfraEnv {
+    fn response(&self, record: &InfraEnvRecord) -> InfraEnv {
         let infra_env = &record.infra_env;
         if infra_env.expires_at.is_zero() || infra_env.expires_at.0 > self.database.now() {
             return infra_env.clone();
@@ -40,7 +40,7 @@ impl InfraEnvs {
     pub async fn get(&self, _: &Caller, infra_env_id: InfraEnvId) -> Result<InfraEnv, Error> {
         let found = self.database.known_infra_env(infra_env_id).await.map_err(final_error)?;
         let found = found.ok_or_else(|| no_infra_env(infra_env_id))?;
-        Ok(self.shown(&found.record))
+        Ok(self.response(&found.record))
     }
 
     /// The infra-envs that the caller may see.
@@ -58,6 +58,6 @@ impl InfraEnvs {
         if let Some(resource) = caller.resource {
             found.retain(|stored| resource == TokenResource::InfraEnv(stored.record.infra_env.id));
         }
-        Ok(InfraEnvList(found.iter().map(|stored| self.shown(&stored.record)).collect()))
+        Ok(InfraEnvList(found.iter().map(|stored| self.response(&stored.record)).collect()))
     }
 }

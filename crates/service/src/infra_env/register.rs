@@ -1,6 +1,6 @@
 //! An infra-env is registered (service-api §5.2).
 
-use assisted_core::admission::New;
+use assisted_core::admission::NewObject;
 use assisted_core::admission::infra_env::{NewInfraEnv, create};
 use assisted_core::model::event::catalogue;
 use assisted_core::model::refusal::Refusal;
@@ -53,7 +53,7 @@ impl InfraEnvs {
             None => None,
         };
         let new = NewInfraEnv {
-            new: New { id, now: self.database.now(), owner: owner(caller) },
+            new: NewObject { id, now: self.database.now(), owner: owner(caller) },
             image_token_key: new_key(),
         };
         let record = cluster.as_ref().map(|cluster| &cluster.record);

@@ -9,10 +9,10 @@ use assisted_wire::host::HostStatus;
 use assisted_wire::infra_env::{ImageInfo, InfraEnv};
 use assisted_wire::network::HostNetwork;
 
-use crate::view::host::shown_host;
+use crate::view::host::render_host;
 
 /// The record with its networks in order, and without what only a full answer has.
-pub(crate) fn shown_record(record: &ClusterRecord) -> Cluster {
+pub(crate) fn render_record(record: &ClusterRecord) -> Cluster {
     let mut cluster = record.cluster.clone();
     cluster.pull_secret_set = !record.pull_secret.is_empty();
     cluster.ignored_host_validations.clear();
@@ -30,8 +30,8 @@ pub(crate) fn shown_record(record: &ClusterRecord) -> Cluster {
 }
 
 /// The answer without hosts, and without what is made from them.
-pub(crate) fn shown_alone(record: &ClusterRecord) -> Cluster {
-    let mut cluster = shown_record(record);
+pub(crate) fn render_without_hosts(record: &ClusterRecord) -> Cluster {
+    let mut cluster = render_record(record);
     cluster.hosts = None;
     cluster.host_networks = Some(Vec::new());
     cluster.operator_bundles.get_or_insert_default();
@@ -39,12 +39,12 @@ pub(crate) fn shown_alone(record: &ClusterRecord) -> Cluster {
 }
 
 /// The full answer: hosts customised, counts, host networks.
-pub(crate) fn shown_cluster(facts: &Facts, record: &ClusterRecord, image: Option<&InfraEnv>) -> Cluster {
-    let mut cluster = shown_record(record);
+pub(crate) fn render_cluster(facts: &Facts, record: &ClusterRecord, image: Option<&InfraEnv>) -> Cluster {
+    let mut cluster = render_record(record);
     count_hosts(&mut cluster, facts.hosts.iter().map(|host| (host.record.host.status, 1)));
     bootstrap_network_first(&mut cluster, &facts.hosts);
     cluster.host_networks = Some(shared_networks(&facts.hosts));
-    cluster.hosts = Some(facts.hosts.iter().map(|host| shown_host(host, Some(record), true)).collect());
+    cluster.hosts = Some(facts.hosts.iter().map(|host| render_host(host, Some(record), true)).collect());
     if let Some(image) = image {
         cluster.image_info = image_info(image);
     }

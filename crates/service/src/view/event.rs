@@ -3,7 +3,7 @@
 use assisted_wire::event::Event;
 
 /// An event as clients see it.
-pub(crate) fn shown_event(mut event: Event) -> Event {
+pub(crate) fn render_event(mut event: Event) -> Event {
     (event.category, event.request_id) = (None, None);
     event
 }

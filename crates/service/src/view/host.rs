@@ -24,7 +24,7 @@ pub(crate) fn full_host(facts: &HostFacts) -> Host {
 }
 
 /// The host with a name for people and, given how its cluster installs, the stages that it will go through.
-pub(crate) fn shown_host(facts: &HostFacts, cluster: Option<&ClusterRecord>, strip: bool) -> Host {
+pub(crate) fn render_host(facts: &HostFacts, cluster: Option<&ClusterRecord>, strip: bool) -> Host {
     let mut host = if strip { raw_host(facts) } else { full_host(facts) };
     host.requested_hostname = facts.name();
     host.progress_stages = Some(stage::of(&facts.record.host, cluster.map(|record| &record.cluster)));

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::network::ListManagedDomains;
-use crate::support_level::{DetailedSupportedFeatures, SupportedArchitectures, SupportedFeatures};
+use crate::support_level::{SupportedArchitectures, SupportedFeatures};
+use crate::supported_features::DetailedSupportedFeatures;
 use crate::version::{ListVersions, OpenshiftVersions, ReleaseSources};
 
 pub(super) const OPERATIONS: &[Operation] = &[

@@ -105,7 +105,7 @@ impl<'a> Collection<'a> {
         for (title, words) in DISKS {
             let Some((program, args)) = words.split_first() else { continue };
             let cmd = self.tools.cmd(program).args(args).timeout(LIMIT);
-            let head = format!("{title}\n{}\n", cmd.shown());
+            let head = format!("{title}\n{}\n", cmd.command_line());
             if let Err(error) = file.write_all(head.as_bytes()).await {
                 return self.failures.push(format!("{}: {error}", path.display()));
             }
@@ -164,7 +164,7 @@ impl<'a> Collection<'a> {
 
     /// Runs a program into a file. Whatever it writes to standard error counts as a failure.
     async fn written(&mut self, cmd: Cmd, file: &mut File) {
-        let shown = cmd.shown();
+        let shown = cmd.command_line();
         match cmd.output_limit(LONGEST).run_into(file).await {
             Ok(done) if done.success() && done.stderr.is_empty() => {}
             Ok(done) => {
@@ -176,7 +176,7 @@ impl<'a> Collection<'a> {
 
     /// Runs a program for its output.
     async fn checked(&mut self, cmd: Cmd) -> Option<String> {
-        let shown = cmd.shown();
+        let shown = cmd.command_line();
         match cmd.run().await {
             Ok(done) if done.success() => return Some(done.text()),
             Ok(done) => {

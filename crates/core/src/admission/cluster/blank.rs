@@ -12,11 +12,11 @@ use assisted_wire::operation::BASE_PATH;
 use assisted_wire::secret::Secret;
 use assisted_wire::time::DateTime;
 
-use crate::admission::New;
+use crate::admission::NewObject;
 use crate::model::cluster::{ClusterRecord, PayloadImages};
 
 pub(super) fn record(
-    new: &New<ClusterId>,
+    new: &NewObject<ClusterId>,
     kind: ClusterKind,
     status: ClusterStatus,
     status_info: &str,

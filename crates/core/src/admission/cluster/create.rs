@@ -18,11 +18,11 @@ use crate::admission::field::{
     cluster_name, disk_encryption, dns, ignition_endpoint, ntp, proxy, pull_secret, ssh_key, tags,
 };
 use crate::admission::network::lists::{self, Lists};
-use crate::admission::network::vips::{self, Wanted};
+use crate::admission::network::vips::{self, VipConfiguration};
 use crate::admission::network::{cidr, dual_stack, primary_stack};
-use crate::admission::{New, topology};
+use crate::admission::{NewObject, topology};
 use crate::catalogue::feature::usage::Usages;
-use crate::catalogue::operators::selection::{self, Selecting};
+use crate::catalogue::operators::selection::{self, SelectionContext};
 use crate::catalogue::platform::{Resolved, on_create};
 use crate::catalogue::release::architecture::{for_image, normal, of_image};
 use crate::catalogue::release::{os_image, release_image};
@@ -38,7 +38,7 @@ use crate::policy::Policy;
 pub fn create(
     params: &ClusterCreateParams,
     policy: &Policy,
-    new: &New<ClusterId>,
+    new: &NewObject<ClusterId>,
 ) -> Result<Created, Refusal> {
     let params = &*with_version(params, policy)?;
     let given = Lists::from(params);
@@ -123,7 +123,7 @@ fn image_of<'a>(url: &str, policy: &'a Policy) -> Result<&'a ReleaseImage, Refus
 
 fn check_networks(params: &ClusterCreateParams, given: Lists<'_>, policy: &Policy) -> Result<(), Refusal> {
     let balancer = params.load_balancer.as_ref().and_then(|balancer| balancer.r#type);
-    vips::check(&Wanted {
+    vips::check(&VipConfiguration {
         lists: given,
         version: &params.openshift_version,
         architecture: params.cpu_architecture.unwrap_or(CpuArchitecture::X8664),
@@ -345,7 +345,7 @@ fn add_operators(
     policy: &Policy,
 ) -> Result<(), Refusal> {
     let selected = selection::select(
-        Selecting::of(cluster, &policy.operators),
+        SelectionContext::of(cluster, &policy.operators),
         params.olm_operators.as_deref().unwrap_or_default(),
         params.operator_bundles.as_deref().unwrap_or_default(),
     )?;

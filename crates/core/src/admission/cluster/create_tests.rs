@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::Created;
 use super::create::create;
-use crate::admission::{New, Owner};
+use crate::admission::{NewObject, Owner};
 use crate::model::cluster::IpStack;
 use crate::model::refusal::{Refusal, RefusalKind};
 use crate::policy::Policy;
@@ -14,8 +14,8 @@ use crate::state::cluster::timeouts;
 
 const PULL_SECRET: &str = r#"{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}"#;
 
-pub(super) fn new() -> New<ClusterId> {
-    New {
+pub(super) fn new() -> NewObject<ClusterId> {
+    NewObject {
         id: ClusterId(Uuid::from_u128(7)),
         now: "2026-08-21T01:54:08.5Z".parse::<Timestamp>().unwrap(),
         owner: Owner {

@@ -7,7 +7,7 @@ use assisted_wire::id::ClusterId;
 use assisted_wire::platform::PlatformType;
 
 use super::{Created, blank, refuse};
-use crate::admission::New;
+use crate::admission::NewObject;
 use crate::admission::field::{cluster_name, dns};
 use crate::catalogue::platform::resolution::plain;
 use crate::model::event::catalogue;
@@ -15,7 +15,7 @@ use crate::model::refusal::Refusal;
 use crate::state::cluster::status_info::ADDING_HOSTS;
 
 /// Registers an existing cluster, so that hosts can be added to it.
-pub fn import(params: &ImportClusterParams, new: &New<ClusterId>) -> Result<Created, Refusal> {
+pub fn import(params: &ImportClusterParams, new: &NewObject<ClusterId>) -> Result<Created, Refusal> {
     let split = dns::split_api_name(&params.api_vip_dnsname);
     let (name, domain) = split.unwrap_or((&params.name, ""));
     cluster_name::check(name, Some(PlatformType::Baremetal)).map_err(refuse)?;
@@ -38,7 +38,7 @@ pub fn import(params: &ImportClusterParams, new: &New<ClusterId>) -> Result<Crea
 /// Registers a cluster that is installed without a connection; nothing but its name and version is known.
 pub fn disconnected(
     params: &DisconnectedClusterCreateParams,
-    new: &New<ClusterId>,
+    new: &NewObject<ClusterId>,
 ) -> Result<Created, Refusal> {
     if params.name.is_empty() {
         return Err(refuse("cluster name is required"));

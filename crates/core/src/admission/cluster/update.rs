@@ -19,7 +19,7 @@ use crate::admission::network::{cidr, dual_stack, primary_stack};
 use crate::admission::precondition::{self, Operation};
 use crate::admission::topology;
 use crate::catalogue::feature::usage::Usages;
-use crate::catalogue::operators::selection::{self, Selecting};
+use crate::catalogue::operators::selection::{self, SelectionContext};
 use crate::catalogue::platform::{Resolved, on_update};
 use crate::catalogue::release::architecture::of_image;
 use crate::model::cluster::ClusterRecord;
@@ -282,7 +282,7 @@ fn replace_operators(
     policy: &Operators,
 ) -> Result<(), Refusal> {
     let selected = selection::select(
-        Selecting::of(cluster, policy),
+        SelectionContext::of(cluster, policy),
         params.olm_operators.as_deref().unwrap_or_default(),
         params.operator_bundles.as_deref().unwrap_or_default(),
     )?;

@@ -6,9 +6,9 @@ use assisted_wire::network::{LoadBalancerType, MachineNetwork, Subnet};
 use assisted_wire::support_level::FeatureSupportLevelId;
 
 use super::refuse;
-use crate::admission::network::cidr::{self, Room};
+use crate::admission::network::cidr::{self, MinHostBits};
 use crate::admission::network::lists::{self, Lists};
-use crate::admission::network::vips::{self, Hosts, Wanted};
+use crate::admission::network::vips::{self, Hosts, VipConfiguration};
 use crate::admission::network::{dual_stack, family};
 use crate::catalogue::feature::rule::{Target, is_available};
 use crate::catalogue::release::architecture::normal;
@@ -56,7 +56,7 @@ pub(super) fn check_vips(
         merged.ingress_vips = given.ingress_vips;
     }
     let free = FreeAddresses::of_hosts(&facts.hosts);
-    vips::check(&Wanted {
+    vips::check(&VipConfiguration {
         lists: merged,
         version: &cluster.openshift_version,
         architecture: cluster.cpu_architecture.unwrap_or(CpuArchitecture::X8664),
@@ -208,7 +208,7 @@ fn without_dhcp(cluster: &mut Cluster, facts: &Facts, params: &ClusterUpdatePara
 /// Judges the VIPs again, now that their network is known.
 fn check_calculated(cluster: &Cluster, facts: &Facts) -> Result<(), Refusal> {
     let free = FreeAddresses::of_hosts(&facts.hosts);
-    vips::check(&Wanted {
+    vips::check(&VipConfiguration {
         lists: cluster.into(),
         version: &cluster.openshift_version,
         architecture: cluster.cpu_architecture.unwrap_or(CpuArchitecture::X8664),
@@ -227,24 +227,24 @@ fn check_sizes(cluster: &Cluster, facts: &Facts, params: &ClusterUpdateParams) -
     if given.cluster() != stored.cluster() || given.cluster_networks != stored.cluster_networks {
         for network in given.cluster_networks.unwrap_or_default() {
             let text = &network.cidr.0;
-            cidr::check_size(text, Room::ClusterOrService)
+            cidr::check_size(text, MinHostBits::ClusterOrService)
                 .map_err(|problem| refuse(format!("Cluster network CIDR {text}: {problem}")))?;
             cidr::check_host_prefix(network, facts.hosts.len()).map_err(refuse)?;
         }
     }
     if given.service() != stored.service() {
         for text in given.service() {
-            cidr::check_size(text, Room::ClusterOrService)
+            cidr::check_size(text, MinHostBits::ClusterOrService)
                 .map_err(|problem| refuse(format!("Service network CIDR {text}: {problem}")))?;
         }
     }
     if given.machine() != stored.machine() {
         let room = if is_user_balanced(cluster, params) {
-            Room::MachineOfUserManagedLoadBalancer
+            MinHostBits::MachineOfUserManagedLoadBalancer
         } else if cluster.control_plane_count == 1 {
-            Room::MachineOfSingleNode
+            MinHostBits::MachineOfSingleNode
         } else {
-            Room::Machine
+            MinHostBits::Machine
         };
         for text in given.machine() {
             cidr::check_size(text, room)

@@ -5,7 +5,7 @@ use assisted_wire::cluster_params::RoleSet;
 use serde_json::{Map, Value};
 
 use super::Problem;
-use super::web::{self, Wrong};
+use super::web::{self, UrlError};
 
 /// Checks what is asked for. `supported`: whether disks can be encrypted at all.
 pub fn check(encryption: &DiskEncryption, supported: bool) -> Result<(), Problem> {
@@ -38,8 +38,8 @@ pub fn tang_servers(text: &str) -> Result<Vec<TangServer>, Problem> {
     let read = |server: &Map<String, Value>| {
         let url = member(server, "url")?;
         web::check(url, &["http", "https"]).map_err(|wrong| match wrong {
-            Wrong::Format(why) => format!("Tang URL isn't valid: {why}: '{url}'"),
-            Wrong::Scheme => {
+            UrlError::Format(why) => format!("Tang URL isn't valid: {why}: '{url}'"),
+            UrlError::Scheme => {
                 format!(
                     "Tang URL isn't valid: The URL scheme must be http(s) and specified in the URL: '{url}'"
                 )

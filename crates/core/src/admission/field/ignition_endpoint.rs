@@ -2,15 +2,15 @@
 
 use assisted_wire::cluster::IgnitionEndpoint;
 
-use super::web::{self, Wrong};
+use super::web::{self, UrlError};
 use super::{Problem, certificate};
 
 /// Checks the endpoint; the certificate only matters with a URL.
 pub fn check(endpoint: &IgnitionEndpoint) -> Result<(), Problem> {
     let Some(url) = endpoint.url.as_deref().filter(|url| !url.is_empty()) else { return Ok(()) };
     web::check(url, &["http", "https"]).map_err(|wrong| match wrong {
-        Wrong::Format(why) => format!("URL '{url}' format is not valid: {why}"),
-        Wrong::Scheme => format!("The URL scheme must be http(s) and specified in the URL: '{url}'"),
+        UrlError::Format(why) => format!("URL '{url}' format is not valid: {why}"),
+        UrlError::Scheme => format!("The URL scheme must be http(s) and specified in the URL: '{url}'"),
     })?;
     match endpoint.ca_certificate.as_deref() {
         Some(text) if !text.is_empty() => certificate::encoded(text),

@@ -7,7 +7,7 @@ use assisted_base::version::{Base, Version};
 use ipnet::IpNet;
 
 use super::Problem;
-use super::web::{self, Wrong};
+use super::web::{self, UrlError};
 
 /// Checks the proxies that are given and not empty, and what bypasses them, as [`http`], [`https`] and [`no_proxy`] do.
 pub fn check(
@@ -27,8 +27,10 @@ pub fn check(
 /// Checks a proxy for plain requests.
 pub fn http(url: &str) -> Result<(), Problem> {
     web::check(url, &["http"]).map_err(|wrong| match wrong {
-        Wrong::Format(_) => format!("Failed to validate HTTP Proxy: Proxy URL format is not valid: '{url}'"),
-        Wrong::Scheme => {
+        UrlError::Format(_) => {
+            format!("Failed to validate HTTP Proxy: Proxy URL format is not valid: '{url}'")
+        }
+        UrlError::Scheme => {
             format!(
                 "Failed to validate HTTP Proxy: The URL scheme must be http and specified in the URL: '{url}'"
             )
@@ -39,8 +41,8 @@ pub fn http(url: &str) -> Result<(), Problem> {
 /// Checks a proxy for encrypted requests.
 pub fn https(url: &str) -> Result<(), Problem> {
     web::check(url, &["http", "https"]).map_err(|wrong| match wrong {
-        Wrong::Format(_) => format!("Failed to validate HTTPS Proxy: Proxy URL format is not valid: '{url}'"),
-        Wrong::Scheme => format!(
+        UrlError::Format(_) => format!("Failed to validate HTTPS Proxy: Proxy URL format is not valid: '{url}'"),
+        UrlError::Scheme => format!(
             "Failed to validate HTTPS Proxy: The URL scheme must be http or https and specified in the URL: '{url}'"
         ),
     })

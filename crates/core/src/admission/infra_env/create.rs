@@ -10,7 +10,7 @@ use assisted_wire::version::ImageCpuArchitecture;
 use super::{
     check_architecture, check_ntp_exclusion, check_proxy, check_rendezvous_ip, image_event, refuse, usage,
 };
-use crate::admission::New;
+use crate::admission::NewObject;
 use crate::admission::feature::{Configuration, compatibility};
 use crate::admission::field::{
     certificate, ignition_config, kernel_arguments, ntp, pull_secret, ssh_key, static_network,
@@ -27,7 +27,7 @@ use crate::policy::Policy;
 /// What a new infra-env gets from outside.
 #[derive(Clone, Debug)]
 pub struct NewInfraEnv {
-    pub new: New<InfraEnvId>,
+    pub new: NewObject<InfraEnvId>,
     /// Key that signs the URLs of its images: 32 random bytes as hexadecimal.
     pub image_token_key: Secret,
 }
@@ -166,7 +166,7 @@ fn build(
     kind: ImageType,
     openshift_version: String,
     policy: &Policy,
-    new: &New<InfraEnvId>,
+    new: &NewObject<InfraEnvId>,
 ) -> InfraEnv {
     let now = DateTime(new.now);
     let owner = new.owner.clone();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{Created, NewInfraEnv, Updated, create, update};
-use crate::admission::{New, Owner};
+use crate::admission::{NewObject, Owner};
 use crate::model::cluster::ClusterRecord;
 use crate::model::refusal::{Refusal, RefusalKind};
 use crate::policy::Policy;
@@ -16,7 +16,7 @@ const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAILM+rvN+ot98qgEN796jTiQfZ
 
 fn new() -> NewInfraEnv {
     NewInfraEnv {
-        new: New {
+        new: NewObject {
             id: InfraEnvId(Uuid::from_u128(9)),
             now: testing::now(),
             owner: Owner {

@@ -28,14 +28,14 @@ pub fn check_syntax(lists: Lists<'_>) -> Result<(), String> {
 
 /// How much of the address a network must leave to its hosts: 7 bits are 128 addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+pub enum MinHostBits {
     ClusterOrService,
     Machine,
     MachineOfSingleNode,
     MachineOfUserManagedLoadBalancer,
 }
 
-impl Room {
+impl MinHostBits {
     const fn bits(self) -> u8 {
         match self {
             Self::ClusterOrService => 7,
@@ -47,7 +47,7 @@ impl Room {
 }
 
 /// Checks the size of a network.
-pub fn check_size(text: &str, room: Room) -> Result<(), String> {
+pub fn check_size(text: &str, room: MinHostBits) -> Result<(), String> {
     let net = parse_net(text)
         .ok_or_else(|| format!("Failed to parse CIDR '{text}': invalid CIDR address: {text}"))?;
     let most = net.max_prefix_len() - room.bits();
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn sizes() {
-        let check = |text| check_size(text, Room::ClusterOrService);
+        let check = |text| check_size(text, MinHostBits::ClusterOrService);
         assert_eq!(check("10.128.0.0/14"), Ok(()));
         assert_eq!(check("fd01::/48"), Ok(()));
         let size = "Address mask size must be between 1 to 25 and must include at least 128 addresses";
@@ -138,9 +138,9 @@ mod tests {
         ] {
             assert_eq!(check(text), Err(problem.to_owned()));
         }
-        assert_eq!(check_size("10.0.0.0/31", Room::MachineOfSingleNode), Ok(()));
+        assert_eq!(check_size("10.0.0.0/31", MinHostBits::MachineOfSingleNode), Ok(()));
         assert_eq!(
-            check_size("10.0.0.0/31", Room::Machine),
+            check_size("10.0.0.0/31", MinHostBits::Machine),
             Err("Address mask size must be between 1 to 28 and must include at least 16 addresses".to_owned())
         );
     }

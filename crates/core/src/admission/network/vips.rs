@@ -17,7 +17,7 @@ use crate::network::vip::{FreeCheck, verify, verify_any};
 
 /// A configuration whose VIPs and networks are judged, as it would be.
 #[derive(Clone, Debug)]
-pub struct Wanted<'a> {
+pub struct VipConfiguration<'a> {
     pub lists: Lists<'a>,
     pub version: &'a str,
     pub architecture: CpuArchitecture,
@@ -40,11 +40,11 @@ pub struct Hosts<'a> {
 }
 
 /// Checks VIPs and networks together.
-pub fn check(wanted: &Wanted<'_>) -> Result<(), Refusal> {
-    judge(wanted).map_err(Refusal::invalid)
+pub fn check(wanted: &VipConfiguration<'_>) -> Result<(), Refusal> {
+    validate(wanted).map_err(Refusal::invalid)
 }
 
-fn judge(wanted: &Wanted<'_>) -> Result<(), String> {
+fn validate(wanted: &VipConfiguration<'_>) -> Result<(), String> {
     let (api, ingress) = (wanted.lists.api(), wanted.lists.ingress());
     let target = Target::new(wanted.version, wanted.architecture);
     if (api.len() > 1 || ingress.len() > 1) && !is_available(FeatureSupportLevelId::DualStackVips, &target) {
@@ -113,7 +113,7 @@ fn check_lists(api: &[&str], ingress: &[&str], may_coincide: bool) -> Result<(),
     collected(&problems).map_or(Ok(()), Err)
 }
 
-fn check_user_managed(wanted: &Wanted<'_>, api: &[&str], ingress: &[&str]) -> Result<(), String> {
+fn check_user_managed(wanted: &VipConfiguration<'_>, api: &[&str], ingress: &[&str]) -> Result<(), String> {
     let contradictions = [
         (wanted.vip_dhcp_allocation, "VIP DHCP Allocation"),
         (!api.is_empty(), "API VIPs"),
@@ -146,7 +146,7 @@ fn check_ipv6(lists: Lists<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn check_networks(wanted: &Wanted<'_>, api: &[&str], ingress: &[&str]) -> Result<(), String> {
+fn check_networks(wanted: &VipConfiguration<'_>, api: &[&str], ingress: &[&str]) -> Result<(), String> {
     let machine = wanted.lists.machine();
     let is_dual = dual_stack::in_lists(wanted.lists);
     if is_dual {

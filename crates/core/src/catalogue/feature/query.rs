@@ -7,9 +7,10 @@ use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::operator::Operator;
 use assisted_wire::platform::PlatformType;
 use assisted_wire::support_level::{
-    ArchitectureSupportLevelId, DetailedSupportedFeatures, Feature, FeatureSupportLevelId as Id,
-    SupportLevel, SupportLevels, SupportedArchitectures, SupportedFeatures,
+    ArchitectureSupportLevelId, Feature, FeatureSupportLevelId as Id, SupportLevel, SupportLevels,
+    SupportedArchitectures, SupportedFeatures,
 };
+use assisted_wire::supported_features::DetailedSupportedFeatures;
 
 use super::rule::{self, Target};
 use crate::catalogue::operators::{self, OPERATORS};

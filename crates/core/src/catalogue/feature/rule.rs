@@ -53,7 +53,7 @@ impl Support {
 
 /// Platforms that a feature is not available on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Not {
+pub(crate) enum PlatformExclusion {
     On(PlatformType),
     OnOci,
     /// Available only on these.
@@ -70,7 +70,7 @@ pub(crate) struct Rule {
     pub(crate) levels: &'static [(Base, SupportLevel)],
     /// From which version on it is gone.
     pub(crate) until: Option<Base>,
-    pub(crate) platforms: &'static [Not],
+    pub(crate) platforms: &'static [PlatformExclusion],
     pub(crate) architectures: &'static [CpuArchitecture],
     /// Further architectures, below a version.
     pub(crate) architectures_below: Option<(Base, &'static [CpuArchitecture])>,
@@ -130,9 +130,9 @@ impl Rule {
     fn excludes_platform(&self, target: &Target<'_>) -> bool {
         let Some(platform) = target.platform else { return false };
         self.platforms.iter().any(|not| match not {
-            Not::On(excluded) => *excluded == platform,
-            Not::OnOci => target.is_oci(),
-            Not::Except(allowed) => !allowed.contains(&platform),
+            PlatformExclusion::On(excluded) => *excluded == platform,
+            PlatformExclusion::OnOci => target.is_oci(),
+            PlatformExclusion::Except(allowed) => !allowed.contains(&platform),
         })
     }
 }

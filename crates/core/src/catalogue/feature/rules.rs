@@ -7,7 +7,7 @@ use assisted_wire::support_level::FeatureSupportLevelId as Id;
 use assisted_wire::support_level::IncompatibilityReason;
 use assisted_wire::support_level::SupportLevel::{DevPreview, Supported, TechPreview, Unsupported};
 
-use super::rule::{Not, Rule, Support, Target};
+use super::rule::{PlatformExclusion, Rule, Support, Target};
 
 const IBM: &[Cpu] = &[Cpu::S390x, Cpu::Ppc64le];
 const NOT_X86: &[Cpu] = &[Cpu::Arm64, Cpu::S390x, Cpu::Ppc64le];
@@ -45,7 +45,7 @@ pub(super) fn special(id: Id, target: &Target<'_>) -> Option<Support> {
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
-        platforms: &[Not::On(Platform::Nutanix), Not::On(Platform::Vsphere)],
+        platforms: &[PlatformExclusion::On(Platform::Nutanix), PlatformExclusion::On(Platform::Vsphere)],
         architectures_below: Some((Base(4, 13), IBM)),
         features: &[
             Id::Odf,
@@ -65,21 +65,21 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         levels: &[(Base(4, 19), TechPreview), (Base(4, 20), Supported)],
-        platforms: &[Not::Except(&[Platform::Baremetal, Platform::None])],
+        platforms: &[PlatformExclusion::Except(&[Platform::Baremetal, Platform::None])],
         features: TWO_NODES,
         features_below: &[(Base(4, 22), Id::NonePlatform)],
         ..Rule::new(Id::Tna, "TNA Clusters")
     },
     Rule {
         levels: &[(Base(4, 20), TechPreview), (Base(4, 22), Supported)],
-        platforms: &[Not::Except(&[Platform::Baremetal, Platform::None])],
+        platforms: &[PlatformExclusion::Except(&[Platform::Baremetal, Platform::None])],
         features: TWO_NODES,
         ..Rule::new(Id::Tnf, "TNF Clusters")
     },
     Rule::new(Id::CustomManifest, "Custom Manifest"),
     Rule {
         levels: &[(Base(4, 11), Supported)],
-        platforms: &[Not::On(Platform::Nutanix), Not::On(Platform::Vsphere)],
+        platforms: &[PlatformExclusion::On(Platform::Nutanix), PlatformExclusion::On(Platform::Vsphere)],
         architectures_below: Some((Base(4, 13), IBM)),
         ..Rule::new(Id::SingleNodeExpansion, "Single Node Expansion")
     },
@@ -87,7 +87,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { features: &[Id::ExternalPlatformOci], ..Rule::new(Id::FullIso, "Full ISO") },
     Rule {
         levels: &[(Base(4, 18), Supported)],
-        platforms: &[Not::Except(&[Platform::Baremetal, Platform::None, Platform::External])],
+        platforms: &[PlatformExclusion::Except(&[Platform::Baremetal, Platform::None, Platform::External])],
         architectures: &[Cpu::Arm64, Cpu::S390x, Cpu::Ppc64le, Cpu::Multi],
         features: &CLOUD,
         ..Rule::new(Id::NonStandardHaControlPlane, "Non-standard HA OCP Control Plane")
@@ -95,7 +95,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         levels: &[(Base(0, 0), DevPreview)],
         until: Some(Base(4, 15)),
-        platforms: &[Not::On(Platform::External)],
+        platforms: &[PlatformExclusion::On(Platform::External)],
         features: &[
             Id::Sno,
             Id::ExternalPlatformOci,
@@ -106,7 +106,7 @@ pub(super) const RULES: &[Rule] = &[
         ..Rule::new(Id::VipAutoAlloc, "VIP Automatic Allocation")
     },
     Rule {
-        platforms: &[Not::On(Platform::External)],
+        platforms: &[PlatformExclusion::On(Platform::External)],
         architectures: IBM,
         architectures_below: Some((Base(4, 11), &[Cpu::Arm64])),
         features: &[
@@ -119,7 +119,7 @@ pub(super) const RULES: &[Rule] = &[
         ..Rule::new(Id::ClusterManagedNetworking, "Cluster Managed Networking")
     },
     Rule {
-        platforms: &[Not::On(Platform::Nutanix)],
+        platforms: &[PlatformExclusion::On(Platform::Nutanix)],
         features: &[
             Id::ClusterManagedNetworking,
             Id::NutanixIntegration,
@@ -139,13 +139,17 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         levels: &[(Base(4, 12), Supported)],
-        platforms: &[Not::OnOci],
+        platforms: &[PlatformExclusion::OnOci],
         features: &[Id::ExternalPlatformOci, Id::UserManagedLoadBalancer],
         ..Rule::new(Id::DualStackVips, "Dual-Stack VIPs")
     },
     Rule {
         levels: &[(Base(4, 12), TechPreview)],
-        platforms: &[Not::On(Platform::Nutanix), Not::On(Platform::Vsphere), Not::On(Platform::External)],
+        platforms: &[
+            PlatformExclusion::On(Platform::Nutanix),
+            PlatformExclusion::On(Platform::Vsphere),
+            PlatformExclusion::On(Platform::External),
+        ],
         features: &[
             Id::UserManagedLoadBalancer,
             Id::ExternalPlatform,

@@ -6,7 +6,7 @@ use assisted_wire::requirements::{
 };
 
 use super::selection::SelectionInput;
-use crate::catalogue::operators::{self, HostView, Operator, OperatorRequirements, Planned};
+use crate::catalogue::operators::{self, HostView, Operator, OperatorRequirements, PlannedCluster};
 use crate::model::topology;
 use crate::policy::Operators;
 
@@ -36,6 +36,6 @@ fn of_operator(operator: &Operator, cluster: &Cluster, policy: &Operators) -> Op
         dependencies: Some(
             operator.dependencies(topology::is_single_node(cluster)).map(str::to_owned).collect(),
         ),
-        requirements: Some(operator.behaviour.preflight(Planned::of(cluster), policy).listed()),
+        requirements: Some(operator.behaviour.preflight(PlannedCluster::of(cluster), policy).listed()),
     }
 }

@@ -2,6 +2,7 @@
 
 use assisted_wire::cluster::{Cluster, ClusterValidationId as C};
 use assisted_wire::host::HostValidationId as H;
+use assisted_wire::own_operators::OWN_OPERATORS;
 use assisted_wire::support_level::FeatureSupportLevelId as Id;
 use serde_json::Value;
 
@@ -42,6 +43,11 @@ impl Operator {
     /// The feature that it is.
     pub fn feature(&self) -> Id {
         self.rule.id
+    }
+
+    /// Whether the published contract has it; else it is one of ours ([`OWN_OPERATORS`]).
+    pub fn is_published(&self) -> bool {
+        OWN_OPERATORS.iter().all(|own| own.name != self.name)
     }
 
     /// How a cluster of a version subscribes to it.
@@ -191,12 +197,12 @@ impl FileNames {
 
 /// The cluster that hosts are looked for, as far as it matters to operators.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Planned<'a> {
+pub(crate) struct PlannedCluster<'a> {
     pub version: &'a str,
     pub single_node: bool,
 }
 
-impl<'a> Planned<'a> {
+impl<'a> PlannedCluster<'a> {
     pub fn of(cluster: &'a Cluster) -> Self {
         Self { version: &cluster.openshift_version, single_node: topology::is_single_node(cluster) }
     }
@@ -210,7 +216,7 @@ pub(crate) trait Behaviour: Sync {
     }
 
     /// What it would take of hosts that are not there yet.
-    fn preflight(&self, _planned: Planned<'_>, _policy: &policy::Operators) -> Preflight {
+    fn preflight(&self, _planned: PlannedCluster<'_>, _policy: &policy::Operators) -> Preflight {
         Preflight::default()
     }
 

@@ -8,7 +8,7 @@ use assisted_wire::requirements::{
 };
 
 use super::bundle::BUNDLES;
-use super::definition::{Operator, Planned, Preflight, RolePreflight};
+use super::definition::{Operator, PlannedCluster, Preflight, RolePreflight};
 use crate::catalogue::feature::rule::ALWAYS;
 use crate::policy;
 
@@ -55,7 +55,10 @@ impl Operator {
             levels: levels.collect(),
             excluded_architectures: self.rule.architectures.to_vec(),
             incompatibilities: self.rule.features.to_vec(),
-            requirements: self.behaviour.preflight(Planned { version, single_node: false }, policy).listed(),
+            requirements: self
+                .behaviour
+                .preflight(PlannedCluster { version, single_node: false }, policy)
+                .listed(),
         }
     }
 }

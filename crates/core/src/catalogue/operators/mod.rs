@@ -1,7 +1,8 @@
 //! Operators that come with a cluster: what each asks of the cluster and of its hosts, and what it brings (validations §8,
 //! operators §2–§7).
 //!
-//! An operator is a file in [`olm`], and a line in [`OPERATORS`]. The file says what it is called, what it depends on, which
+//! An operator is a file in [`olm`], and a line in [`OPERATORS`]; one that the published contract does not have gets a line in
+//! [`assisted_wire::own_operators`] besides. The file says what it is called, what it depends on, which
 //! bundle it is part of, where it can be had, how it is subscribed to, what it takes of hosts, what it checks, and which objects
 //! it is installed with; what it doesn't say is empty, or usual ([`definition`]).
 
@@ -21,42 +22,11 @@ use assisted_wire::cluster::Cluster;
 use assisted_wire::operator::OperatorType;
 
 pub use self::definition::Operator;
-pub(crate) use self::definition::{Behaviour, OperatorRequirements, Planned};
+pub(crate) use self::definition::{Behaviour, OperatorRequirements, PlannedCluster};
+pub use self::olm::OPERATORS;
 pub(crate) use self::olm::openshift_ai::gpu_support;
 pub use self::view::ClusterView;
 pub(crate) use self::view::HostView;
-
-/// Every operator that a subscription brings, in the order of their validations.
-pub const OPERATORS: &[Operator] = &[
-    olm::lso::OPERATOR,
-    olm::odf::OPERATOR,
-    olm::cnv::OPERATOR,
-    olm::lvm::OPERATOR,
-    olm::mce::OPERATOR,
-    olm::mtv::OPERATOR,
-    olm::osc::OPERATOR,
-    olm::node_feature_discovery::OPERATOR,
-    olm::nvidia_gpu::OPERATOR,
-    olm::amd_gpu::OPERATOR,
-    olm::kmm::OPERATOR,
-    olm::pipelines::OPERATOR,
-    olm::servicemesh::OPERATOR,
-    olm::serverless::OPERATOR,
-    olm::authorino::OPERATOR,
-    olm::openshift_ai::OPERATOR,
-    olm::nmstate::OPERATOR,
-    olm::node_healthcheck::OPERATOR,
-    olm::self_node_remediation::OPERATOR,
-    olm::fence_agents_remediation::OPERATOR,
-    olm::node_maintenance::OPERATOR,
-    olm::kube_descheduler::OPERATOR,
-    olm::loki::OPERATOR,
-    olm::openshift_logging::OPERATOR,
-    olm::cluster_observability::OPERATOR,
-    olm::numaresources::OPERATOR,
-    olm::oadp::OPERATOR,
-    olm::metallb::OPERATOR,
-];
 
 /// Time limit of built-in operators, seconds.
 pub const BUILTIN_TIMEOUT_SECONDS: i64 = 3600;

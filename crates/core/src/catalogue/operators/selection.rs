@@ -15,7 +15,7 @@ use crate::policy;
 
 /// The cluster that operators are selected for.
 #[derive(Clone, Copy, Debug)]
-pub struct Selecting<'a> {
+pub struct SelectionContext<'a> {
     pub cluster_id: ClusterId,
     pub version: &'a str,
     pub architecture: CpuArchitecture,
@@ -23,7 +23,7 @@ pub struct Selecting<'a> {
     pub policy: &'a policy::Operators,
 }
 
-impl<'a> Selecting<'a> {
+impl<'a> SelectionContext<'a> {
     /// A cluster as it is.
     pub fn of(cluster: &'a Cluster, policy: &'a policy::Operators) -> Self {
         Self {
@@ -55,7 +55,7 @@ pub fn builtin(cluster_id: ClusterId, check_cluster_version: bool) -> Vec<Monito
 ///
 /// `Invalid` for a name that is not known, or for operators that don't go together or not with the cluster.
 pub fn select(
-    cluster: Selecting<'_>,
+    cluster: SelectionContext<'_>,
     operators: &[OperatorCreateParams],
     bundles: &[BundleCreateParams],
 ) -> Result<Vec<MonitoredOperator>, Refusal> {
@@ -105,7 +105,7 @@ fn check_properties(operator: &str, properties: &str) -> Result<(), Refusal> {
 }
 
 fn find_or_add<'s>(
-    cluster: Selecting<'_>,
+    cluster: SelectionContext<'_>,
     selected: &'s mut Vec<MonitoredOperator>,
     name: &str,
 ) -> Result<&'s mut MonitoredOperator, Refusal> {
@@ -130,7 +130,10 @@ fn find_or_add<'s>(
     Ok(&mut selected[index])
 }
 
-fn add_dependencies(cluster: Selecting<'_>, selected: &mut Vec<MonitoredOperator>) -> Result<(), Refusal> {
+fn add_dependencies(
+    cluster: SelectionContext<'_>,
+    selected: &mut Vec<MonitoredOperator>,
+) -> Result<(), Refusal> {
     // The list grows while it is walked, so dependencies of dependencies are found too; each is added once.
     let mut index = 0;
     while let Some(row) = selected.get(index) {
@@ -146,7 +149,7 @@ fn add_dependencies(cluster: Selecting<'_>, selected: &mut Vec<MonitoredOperator
     Ok(())
 }
 
-fn check(cluster: Selecting<'_>, selected: &[MonitoredOperator]) -> Result<(), Refusal> {
+fn check(cluster: SelectionContext<'_>, selected: &[MonitoredOperator]) -> Result<(), Refusal> {
     let has = |name: &str| selected.iter().any(|row| row.name == name);
     if has("lvm") && has("cnv") && !at_least(cluster.version, 4, 15) {
         if below(cluster.version, 4, 12) {
@@ -204,8 +207,8 @@ mod tests {
 
     static POLICY: LazyLock<policy::Operators> = LazyLock::new(policy::Operators::default);
 
-    fn cluster(version: &str) -> Selecting<'_> {
-        Selecting {
+    fn cluster(version: &str) -> SelectionContext<'_> {
+        SelectionContext {
             cluster_id: ClusterId::default(),
             version,
             architecture: CpuArchitecture::X8664,
@@ -252,7 +255,7 @@ mod tests {
 
     #[test]
     fn a_single_node_needs_other_storage() {
-        let cluster = Selecting { single_node: true, ..cluster("4.22.9") };
+        let cluster = SelectionContext { single_node: true, ..cluster("4.22.9") };
         let rows = select(cluster, &named(&["openshift-ai"]), &[]).unwrap();
         assert_eq!(names(&rows), [("openshift-ai", false), ("lvm", true)]);
     }
@@ -285,7 +288,7 @@ mod tests {
 
     #[test]
     fn subscriptions_depend_on_version_and_policy() {
-        let row = |cluster: Selecting<'_>, name: &str| {
+        let row = |cluster: SelectionContext<'_>, name: &str| {
             let row = select(cluster, &named(&[name]), &[]).unwrap().swap_remove(0);
             (row.namespace, row.subscription_name)
         };
@@ -295,7 +298,7 @@ mod tests {
         assert_eq!(row(cluster("4.11.3"), "lvm"), pair("openshift-storage", "odf-lvm-operator"));
         assert_eq!(row(cluster("4.12.0"), "lvm"), pair("openshift-storage", "lvms-operator"));
         let community = policy::Operators { cnv_mode: false, ..policy::Operators::default() };
-        let cluster = Selecting { policy: &community, ..cluster("4.22.9") };
+        let cluster = SelectionContext { policy: &community, ..cluster("4.22.9") };
         assert_eq!(row(cluster, "cnv"), pair("kubevirt-hyperconverged", "hco-operatorhub"));
     }
 
@@ -304,7 +307,7 @@ mod tests {
         let text = |cluster, operators: &[&str], bundles: &[BundleCreateParams]| {
             select(cluster, &named(operators), bundles).unwrap_err().reason
         };
-        let arm = Selecting { architecture: CpuArchitecture::Aarch64, ..cluster("4.22.9") };
+        let arm = SelectionContext { architecture: CpuArchitecture::Aarch64, ..cluster("4.22.9") };
         for (found, expected) in [
             (text(cluster("4.22.9"), &[], &bundle("x", &[])), "bundle 'x' is not supported"),
             (

@@ -42,7 +42,7 @@ pub fn openshift_versions(policy: &Policy, query: &VersionQuery) -> OpenshiftVer
         if latest.as_ref().is_some_and(|latest| !latest.contains(plain(&image.version))) {
             continue;
         }
-        let name = shown(image);
+        let name = display_name(image);
         for text in release_image::architectures(image) {
             let Ok(architecture) = text.parse::<CpuArchitecture>() else { continue };
             let has_os_image = for_image(architecture)
@@ -72,7 +72,7 @@ fn plain(version: &str) -> &str {
     version.strip_suffix(MULTI).unwrap_or(version)
 }
 
-fn shown(image: &ReleaseImage) -> String {
+fn display_name(image: &ReleaseImage) -> String {
     if release_image::is_multi(image) && !image.version.ends_with(MULTI) {
         format!("{}{MULTI}", image.version)
     } else {

@@ -48,7 +48,7 @@ pub(crate) fn suggest(facts: &mut Facts, order: &[usize], events: &mut Vec<NewEv
         return false;
     }
     let Some(suggestions) = suggestions(facts, order) else { return false };
-    take(facts, suggestions, events)
+    apply(facts, suggestions, events)
 }
 
 /// Gives each host the role that suits it, if it was left to the service; whether any role was given.
@@ -60,7 +60,7 @@ pub fn fix(facts: &mut Facts, events: &mut Vec<NewEvent>) -> bool {
     }
     let order = weakest_first(&facts.hosts);
     let Some(suggestions) = suggestions(facts, &order) else { return false };
-    take(facts, suggestions, events);
+    apply(facts, suggestions, events);
     let mut given = false;
     for host in facts.hosts.iter_mut().filter(|host| is_auto(host)) {
         let role = host.record.host.suggested_role.filter(|role| *role != HostRole::AutoAssign);
@@ -73,7 +73,7 @@ pub fn fix(facts: &mut Facts, events: &mut Vec<NewEvent>) -> bool {
 }
 
 /// Takes suggestions over, in the order of the hosts; whether any changed.
-fn take(facts: &mut Facts, suggestions: Vec<Option<HostRole>>, events: &mut Vec<NewEvent>) -> bool {
+fn apply(facts: &mut Facts, suggestions: Vec<Option<HostRole>>, events: &mut Vec<NewEvent>) -> bool {
     let mut changed = false;
     for (host, new) in facts.hosts.iter_mut().zip(suggestions) {
         let old = host.record.host.suggested_role;

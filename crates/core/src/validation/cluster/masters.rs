@@ -8,7 +8,7 @@ use crate::validation::host::fits_role;
 
 /// How many hosts play, or will play, each role.
 #[derive(Default)]
-struct Count {
+struct RoleCounts {
     masters: i64,
     arbiters: i64,
     workers: i64,
@@ -16,7 +16,7 @@ struct Count {
 
 pub(super) fn check(view: &View<'_>) -> Outcome {
     let wanted = view.cluster.control_plane_count;
-    let Count { masters, arbiters, workers } = count(view, wanted);
+    let RoleCounts { masters, arbiters, workers } = count(view, wanted);
     let measured = format!("{masters} control plane nodes, {arbiters} arbiters, {workers} workers");
     let alone = wanted == 2 && arbiters == 0 && !view.scope.two_nodes_with_fencing;
     if masters == wanted && !alone && !(view.single_node && workers > 0) {
@@ -43,8 +43,8 @@ pub(super) fn check(view: &View<'_>) -> Outcome {
 }
 
 /// Hosts whose role nobody decided upon yet fill the places that are left, in order.
-fn count(view: &View<'_>, wanted: i64) -> Count {
-    let mut count = Count::default();
+fn count(view: &View<'_>, wanted: i64) -> RoleCounts {
+    let mut count = RoleCounts::default();
     let mut open = Vec::new();
     for host in &view.facts.hosts {
         match host.effective_role() {

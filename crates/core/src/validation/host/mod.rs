@@ -58,7 +58,7 @@ pub enum EvaluationError {
 
 /// When the outcome of a validation is left out of what the API shows.
 #[derive(Clone, Copy)]
-enum Omit {
+enum OmittedWhen {
     Never,
     /// Once the host rebooted into what was installed.
     AfterReboot,
@@ -70,21 +70,21 @@ enum Omit {
 struct Check {
     id: Id,
     category: Category,
-    omit: Omit,
+    omit: OmittedWhen,
     run: fn(&View<'_>) -> Outcome,
 }
 
 const fn check(id: Id, category: Category, run: fn(&View<'_>) -> Outcome) -> Check {
-    Check { id, category, omit: Omit::Never, run }
+    Check { id, category, omit: OmittedWhen::Never, run }
 }
 
-const fn omitted(omit: Omit, check: Check) -> Check {
+const fn omitted(omit: OmittedWhen, check: Check) -> Check {
     Check { omit, ..check }
 }
 
 const CHECKS: &[Check] = &[
-    omitted(Omit::AfterReboot, check(Connected, Network, connected::check)),
-    omitted(Omit::AfterReboot, check(MediaConnected, Network, connected::check_media)),
+    omitted(OmittedWhen::AfterReboot, check(Connected, Network, connected::check)),
+    omitted(OmittedWhen::AfterReboot, check(MediaConnected, Network, connected::check_media)),
     check(HasInventory, Hardware, inventory::check),
     check(InventoryNotPartiallyTruncated, Hardware, inventory::check_partially_truncated),
     check(InventoryNotFullyTruncated, Hardware, inventory::check_fully_truncated),
@@ -101,8 +101,8 @@ const CHECKS: &[Check] = &[
     check(BelongsToMajorityGroup, Network, majority_group::check),
     check(MtuValid, Network, mtu::check),
     check(ValidPlatformNetworkSettings, Network, platform::check_network_settings),
-    omitted(Omit::AfterReboot, check(NtpSynced, Network, ntp_synced::check)),
-    omitted(Omit::AfterReboot, check(TimeSyncedBetweenHostAndService, Network, time_synced::check)),
+    omitted(OmittedWhen::AfterReboot, check(NtpSynced, Network, ntp_synced::check)),
+    omitted(OmittedWhen::AfterReboot, check(TimeSyncedBetweenHostAndService, Network, time_synced::check)),
     check(ContainerImagesAvailable, Network, container_images::check),
     check(SufficientInstallationDiskSpeed, Hardware, disk_speed::check),
     check(SufficientNetworkLatencyRequirementForRole, Network, link_quality::check_latency),
@@ -116,7 +116,7 @@ const CHECKS: &[Check] = &[
     check(DiskEncryptionRequirementsSatisfied, Hardware, disk_encryption::check),
     check(NonOverlappingSubnets, Network, overlapping_subnets::check),
     check(VsphereDiskUuidEnabled, Hardware, vsphere_disk_uuid::check),
-    omitted(Omit::InAnyStage, check(CompatibleAgent, Hardware, compatible_agent::check)),
+    omitted(OmittedWhen::InAnyStage, check(CompatibleAgent, Hardware, compatible_agent::check)),
     check(NoSkipInstallationDisk, Hardware, skip_disks::check_installation_disk),
     check(NoSkipMissingDisk, Hardware, skip_disks::check_missing),
     check(NoIpCollisionsInNetwork, Network, ip_collisions::check),
@@ -198,9 +198,9 @@ impl View<'_> {
     fn run(&self, check: &Check, results: &mut Results<Id>) {
         let stage = self.stage();
         let omitted = match check.omit {
-            Omit::Never => false,
-            Omit::InAnyStage => stage.is_some(),
-            Omit::AfterReboot => matches!(
+            OmittedWhen::Never => false,
+            OmittedWhen::InAnyStage => stage.is_some(),
+            OmittedWhen::AfterReboot => matches!(
                 stage,
                 Some(
                     HostStage::Rebooting

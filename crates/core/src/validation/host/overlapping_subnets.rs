@@ -71,7 +71,7 @@ struct Pairs<'a> {
 }
 
 fn pairs<'a>(all: &'a [InterfaceAddress<'a>]) -> Pairs<'a> {
-    let mut seen = Seen::default();
+    let mut seen = SeenNetworks::default();
     let mut found = Pairs { same: None, overlapping: None };
     for (place, own) in all.iter().enumerate() {
         let pair = |earlier: usize| Some((all.get(earlier)?, own));
@@ -88,7 +88,7 @@ fn pairs<'a>(all: &'a [InterfaceAddress<'a>]) -> Pairs<'a> {
 
 /// Networks that were seen, so that each one is compared with all before it in as many steps as an address has bits.
 #[derive(Default)]
-struct Seen<'a> {
+struct SeenNetworks<'a> {
     /// By network: the addresses in it.
     networks: HashMap<IpNet, Earliest<'a>>,
     /// By network: the addresses whose networks lie within it.
@@ -98,7 +98,7 @@ struct Seen<'a> {
 /// The earliest address, and the earliest one of another interface: one of the two is of another interface than any third.
 type Earliest<'a> = Vec<(usize, &'a str)>;
 
-impl<'a> Seen<'a> {
+impl<'a> SeenNetworks<'a> {
     fn add(&mut self, place: usize, address: &InterfaceAddress<'a>) {
         let add = |earliest: &mut Earliest<'a>| {
             if earliest.len() < 2 && earliest.iter().all(|(_, interface)| *interface != address.interface) {

@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 use super::Change;
 use crate::Error;
 use crate::event::Events;
-use crate::view::cluster::shown_alone;
-use crate::view::event::shown_event;
-use crate::view::host::shown_host;
+use crate::view::cluster::render_without_hosts;
+use crate::view::event::render_event;
+use crate::view::host::render_host;
 
 /// How often it is seen whether anybody still watches.
 const SWEEP: Duration = Duration::from_secs(5);
@@ -198,7 +198,7 @@ impl Publisher {
         for (number, event) in found.events {
             let clusters = Vec::from_iter(event.cluster_id);
             if published.recent.insert(number) && self.0.live.is_wanted(&clusters) {
-                let event = Change::Event(Box::new(shown_event(event)));
+                let event = Change::Event(Box::new(render_event(event)));
                 self.0.live.push(event, clusters, Some(number));
             }
         }
@@ -216,7 +216,7 @@ impl Events {
             .reader()
             .cluster(id, Deleted::Shown)
             .await?
-            .map(|stored| shown_alone(&stored.record)))
+            .map(|stored| render_without_hosts(&stored.record)))
     }
 
     /// A host as watchers see it: with its name and its stages, without its reports and the password of its board.
@@ -230,7 +230,7 @@ impl Events {
             None => None,
         };
         let facts = self.database.host_facts(row);
-        let mut host = shown_host(&facts, cluster.as_ref().map(|stored| &stored.record), true);
+        let mut host = render_host(&facts, cluster.as_ref().map(|stored| &stored.record), true);
         host.inventory.clear();
         // One text is made for all who watch, also for those who may not see passwords.
         host.fencing_credentials.clear();

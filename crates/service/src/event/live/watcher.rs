@@ -14,7 +14,7 @@ use super::{Change, Cursor, Message};
 use crate::Error;
 use crate::event::Events;
 use crate::not_found::no_cluster;
-use crate::view::event::shown_event;
+use crate::view::event::render_event;
 
 /// Events that a watcher gets first of a cluster that it did not watch before.
 const LATEST: u32 = 20;
@@ -133,7 +133,7 @@ impl Watcher {
             let (after, limit) = self.cursor.map_or((0, LATEST), |cursor| (cursor.event, MISSED));
             for (number, found) in store.events_after(after, Some(id), limit).await?.events {
                 seen.insert(number);
-                waiting.push_back(Message::new(Change::Event(Box::new(shown_event(found))), None));
+                waiting.push_back(Message::new(Change::Event(Box::new(render_event(found))), None));
             }
             hosts = self.settle_hosts(id).await?;
         }

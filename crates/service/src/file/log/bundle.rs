@@ -21,7 +21,7 @@ use crate::not_found::no_cluster;
 use crate::stored_file::manifest;
 use crate::stored_file::{File, key};
 use crate::unit_of_work::UnitOfWork;
-use crate::view::cluster::shown_record;
+use crate::view::cluster::render_record;
 use crate::view::host::raw_host;
 
 /// Stands in place of what an archive that is passed around must not hold.
@@ -118,7 +118,7 @@ impl Files {
 
 /// The cluster with its hosts, without its secrets.
 fn metadata(work: &UnitOfWork) -> Result<Value, Error> {
-    let mut cluster = shown_record(work.cluster().ok_or_else(no_cluster)?);
+    let mut cluster = render_record(work.cluster().ok_or_else(no_cluster)?);
     let hosts = work.facts.hosts.iter().map(|host| {
         let mut host = raw_host(host);
         if !host.fencing_credentials.is_empty() {

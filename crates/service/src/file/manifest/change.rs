@@ -43,7 +43,7 @@ impl Files {
         let _turn = self.manifests.lock(cluster_id).await;
         self.check_distinct(file.place()).await?;
         self.keep_manifest(caller, &file, content).await?;
-        Ok(shown(file))
+        Ok(response(file))
     }
 
     /// Changes a manifest's content, name or folder; whoever made it, it is a user's from now on.
@@ -87,7 +87,7 @@ impl Files {
         if new != old {
             source.delete(&self.blob).await?;
         }
-        Ok(shown(new))
+        Ok(response(new))
     }
 
     /// Deletes a manifest that may be there.
@@ -159,7 +159,7 @@ async fn judged(file: ManifestFile, encoded: String) -> Result<Bytes, Error> {
     Ok(tokio::task::spawn_blocking(judge).await.map_err(Error::internal)??.into())
 }
 
-fn shown(file: ManifestFile) -> Manifest {
+fn response(file: ManifestFile) -> Manifest {
     Manifest {
         folder: Some(file.folder),
         file_name: file.file_name,

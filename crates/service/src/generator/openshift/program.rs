@@ -107,13 +107,13 @@ impl Run<'_> {
         }
         Err(ProgramError::Failed {
             command,
-            output: shown(&text),
+            output: truncated(&text),
             end: done.status.to_string().replace("status: ", "status "),
         })
     }
 }
 
-fn shown(text: &str) -> String {
+fn truncated(text: &str) -> String {
     let [longest, mut cut] = SHOWN;
     if text.len() <= longest {
         return text.to_owned();

@@ -8,11 +8,11 @@ use assisted_wire::platform::PlatformType as Platform;
 use assisted_wire::support_level::FeatureSupportLevelId as Id;
 use serde_json::{Value, json};
 
-use crate::catalogue::feature::rule::{Not, Rule};
+use crate::catalogue::feature::rule::{PlatformExclusion, Rule};
 use crate::catalogue::operators::checks::{architecture, lacking, machine_config, resources, too_small};
 use crate::catalogue::operators::definition::{
-    Behaviour, COMMUNITY, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, Planned,
-    Preflight, RolePreflight, Subscribed, operator,
+    Behaviour, COMMUNITY, FileNames, Group, Membership, Namespace, OperatorRequirements, Package,
+    PlannedCluster, Preflight, RolePreflight, Subscribed, operator,
 };
 use crate::catalogue::operators::view::{ClusterView, HostView};
 use crate::model::outcome::Outcome;
@@ -30,7 +30,7 @@ operator! {
     timeout_seconds: 3600,
     bundle: Membership::Required("virtualization"),
     rule: Rule {
-        platforms: &[Not::On(Platform::Nutanix), Not::On(Platform::Vsphere)],
+        platforms: &[PlatformExclusion::On(Platform::Nutanix), PlatformExclusion::On(Platform::Vsphere)],
         architectures: &[Cpu::S390x, Cpu::Ppc64le],
         architectures_below: Some((Base(4, 14), &[Cpu::Arm64])),
         features: &[Id::NutanixIntegration, Id::VsphereIntegration],
@@ -57,7 +57,7 @@ const GB: i64 = 1_000_000_000;
 const MIB_PER_DEVICE: i64 = 1024;
 
 /// Whether a single node brings storage of its own: its version must be in a window, of which beta versions count as such.
-fn has_hostpath(planned: Planned<'_>, policy: &policy::Operators) -> bool {
+fn has_hostpath(planned: PlannedCluster<'_>, policy: &policy::Operators) -> bool {
     let in_window = Version::parse(planned.version)
         .is_some_and(|version| version.base >= Base(4, 10) && version.base < Base(4, 12));
     planned.single_node && policy.cnv_sno_install_hpp && in_window
@@ -105,7 +105,7 @@ impl Behaviour for Cnv {
         }
     }
 
-    fn preflight(&self, planned: Planned<'_>, policy: &policy::Operators) -> Preflight {
+    fn preflight(&self, planned: PlannedCluster<'_>, policy: &policy::Operators) -> Preflight {
         let of = |role| {
             let mut role = RolePreflight::new(
                 role,
@@ -138,7 +138,7 @@ impl Behaviour for Cnv {
                 .required("vmx or svm")
                 .remedy("Enable virtualization in the machine's firmware.");
         }
-        if has_hostpath(Planned::of(host.cluster), host.policy()) {
+        if has_hostpath(PlannedCluster::of(host.cluster), host.policy()) {
             let gib = host.policy().cnv_sno_pool_size_request_hpp_gib;
             let least = gib.saturating_mul(GIB);
             let chosen = disk::chosen(&host.host.record.host);
@@ -187,7 +187,7 @@ impl Behaviour for Cnv {
             ("workers_schedstats", machine_config("50-workers-enable-schedstats", "worker", &spec)),
             ("masters_schedstats", machine_config("50-masters-enable-schedstats", "master", &spec)),
         ];
-        if has_hostpath(Planned::of(view.cluster), view.policy()) {
+        if has_hostpath(PlannedCluster::of(view.cluster), view.policy()) {
             all.push((
                 "hpp_sc",
                 json!({
@@ -211,7 +211,7 @@ impl Behaviour for Cnv {
             "metadata": {"name": "kubevirt-hyperconverged", "namespace": namespace},
             "spec": {"BareMetalPlatform": true},
         })];
-        if has_hostpath(Planned::of(view.cluster), view.policy()) {
+        if has_hostpath(PlannedCluster::of(view.cluster), view.policy()) {
             let size = format!("{}Gi", view.policy().cnv_sno_pool_size_request_hpp_gib);
             all.push(json!({
                 "apiVersion": "hostpathprovisioner.kubevirt.io/v1beta1", "kind": "HostPathProvisioner",

@@ -8,10 +8,10 @@ use assisted_wire::support_level::FeatureSupportLevelId as Id;
 use assisted_wire::support_level::SupportLevel::{DevPreview, Supported};
 use serde_json::{Value, json};
 
-use crate::catalogue::feature::rule::{Not, Rule};
+use crate::catalogue::feature::rule::{PlatformExclusion, Rule};
 use crate::catalogue::operators::definition::{
-    Behaviour, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, Planned, Preflight,
-    RolePreflight, Subscribed, operator,
+    Behaviour, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, PlannedCluster,
+    Preflight, RolePreflight, Subscribed, operator,
 };
 use crate::catalogue::operators::disks::{Candidates, engine_gb};
 use crate::catalogue::operators::view::{ClusterView, HostView};
@@ -28,7 +28,7 @@ operator! {
     bundle: Membership::RequiredOfSingleNode("openshift-ai"),
     rule: Rule {
         levels: &[(Base(4, 11), DevPreview), (Base(4, 12), Supported)],
-        platforms: &[Not::On(Platform::Nutanix), Not::On(Platform::Vsphere)],
+        platforms: &[PlatformExclusion::On(Platform::Nutanix), PlatformExclusion::On(Platform::Vsphere)],
         architectures: &[Cpu::S390x, Cpu::Ppc64le],
         features: &[Id::NutanixIntegration, Id::VsphereIntegration, Id::Odf],
         features_below: &[(Base(4, 15), Id::VipAutoAlloc), (Base(4, 15), Id::ClusterManagedNetworking)],
@@ -60,7 +60,7 @@ impl Behaviour for Lvm {
         }
     }
 
-    fn preflight(&self, planned: Planned<'_>, policy: &policy::Operators) -> Preflight {
+    fn preflight(&self, planned: PlannedCluster<'_>, policy: &policy::Operators) -> Preflight {
         let extra = extra(planned.version, policy);
         Preflight::of_both(RolePreflight::new(
             extra,

@@ -7,11 +7,11 @@ use assisted_wire::support_level::FeatureSupportLevelId as Id;
 use assisted_wire::support_level::SupportLevel::Supported;
 use serde_json::{Value, json};
 
-use crate::catalogue::feature::rule::{Not, Rule};
+use crate::catalogue::feature::rule::{PlatformExclusion, Rule};
 use crate::catalogue::operators::checks::{has_resources, too_old};
 use crate::catalogue::operators::definition::{
-    Behaviour, FileNames, Group, Namespace, OperatorRequirements, Package, Planned, Preflight, RolePreflight,
-    operator,
+    Behaviour, FileNames, Group, Namespace, OperatorRequirements, Package, PlannedCluster, Preflight,
+    RolePreflight, operator,
 };
 use crate::catalogue::operators::view::{ClusterView, HostView};
 use crate::model::outcome::Outcome;
@@ -27,7 +27,7 @@ operator! {
     timeout_seconds: 3600,
     rule: Rule {
         levels: &[(Base(4, 10), Supported)],
-        platforms: &[Not::On(Platform::Nutanix)],
+        platforms: &[PlatformExclusion::On(Platform::Nutanix)],
         features: &[Id::NutanixIntegration],
         ..Rule::new(Id::Mce, "multicluster engine")
     },
@@ -52,7 +52,7 @@ impl Behaviour for Mce {
         }
     }
 
-    fn preflight(&self, _: Planned<'_>, _: &policy::Operators) -> Preflight {
+    fn preflight(&self, _: PlannedCluster<'_>, _: &policy::Operators) -> Preflight {
         // Told so of a single node, too, whatever is then required of its host (operators §1, trap 19).
         Preflight::of_both(RolePreflight::new(OperatorRequirements::with_gib(4, 16), &[]))
     }

@@ -28,3 +28,37 @@ pub(super) mod pipelines;
 pub(super) mod self_node_remediation;
 pub(super) mod serverless;
 pub(super) mod servicemesh;
+
+use super::Operator;
+
+/// Every operator that a subscription brings, in the order of their validations.
+pub const OPERATORS: &[Operator] = &[
+    lso::OPERATOR,
+    odf::OPERATOR,
+    cnv::OPERATOR,
+    lvm::OPERATOR,
+    mce::OPERATOR,
+    mtv::OPERATOR,
+    osc::OPERATOR,
+    node_feature_discovery::OPERATOR,
+    nvidia_gpu::OPERATOR,
+    amd_gpu::OPERATOR,
+    kmm::OPERATOR,
+    pipelines::OPERATOR,
+    servicemesh::OPERATOR,
+    serverless::OPERATOR,
+    authorino::OPERATOR,
+    openshift_ai::OPERATOR,
+    nmstate::OPERATOR,
+    node_healthcheck::OPERATOR,
+    self_node_remediation::OPERATOR,
+    fence_agents_remediation::OPERATOR,
+    node_maintenance::OPERATOR,
+    kube_descheduler::OPERATOR,
+    loki::OPERATOR,
+    openshift_logging::OPERATOR,
+    cluster_observability::OPERATOR,
+    numaresources::OPERATOR,
+    oadp::OPERATOR,
+    metallb::OPERATOR,
+];

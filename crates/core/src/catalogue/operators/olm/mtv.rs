@@ -8,11 +8,11 @@ use assisted_wire::support_level::FeatureSupportLevelId as Id;
 use assisted_wire::support_level::SupportLevel::Supported;
 use serde_json::{Value, json};
 
-use crate::catalogue::feature::rule::{Not, Rule};
+use crate::catalogue::feature::rule::{PlatformExclusion, Rule};
 use crate::catalogue::operators::checks::{architecture_and_version, has_resources};
 use crate::catalogue::operators::definition::{
-    Behaviour, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, Planned, Preflight,
-    operator,
+    Behaviour, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, PlannedCluster,
+    Preflight, operator,
 };
 use crate::catalogue::operators::view::{ClusterView, HostView};
 use crate::model::outcome::Outcome;
@@ -29,7 +29,7 @@ operator! {
     bundle: Membership::Required("virtualization"),
     rule: Rule {
         levels: &[(Base(4, 14), Supported)],
-        platforms: &[Not::On(Platform::Nutanix), Not::On(Platform::Vsphere)],
+        platforms: &[PlatformExclusion::On(Platform::Nutanix), PlatformExclusion::On(Platform::Vsphere)],
         architectures: &[Cpu::Arm64, Cpu::S390x, Cpu::Ppc64le],
         features: &[Id::NutanixIntegration, Id::VsphereIntegration],
         ..Rule::new(Id::Mtv, "OpenShift Migration Toolkit for Virtualization")
@@ -59,7 +59,7 @@ impl Behaviour for Mtv {
         }
     }
 
-    fn preflight(&self, _: Planned<'_>, policy: &policy::Operators) -> Preflight {
+    fn preflight(&self, _: PlannedCluster<'_>, policy: &policy::Operators) -> Preflight {
         Preflight::of_resources(extra(policy))
     }
 

@@ -7,7 +7,7 @@ use assisted_wire::support_level::FeatureSupportLevelId as Id;
 use assisted_wire::support_level::SupportLevel::Supported;
 use serde_json::{Value, json};
 
-use crate::catalogue::feature::rule::{Not, Rule};
+use crate::catalogue::feature::rule::{PlatformExclusion, Rule};
 use crate::catalogue::operators::checks::architecture_and_version;
 use crate::catalogue::operators::definition::{
     Behaviour, FileNames, Group, Membership, Namespace, Package, operator,
@@ -23,7 +23,7 @@ operator! {
     bundle: Membership::Required("virtualization"),
     rule: Rule {
         levels: &[(Base(4, 12), Supported)],
-        platforms: &[Not::On(Platform::Nutanix), Not::On(Platform::External)],
+        platforms: &[PlatformExclusion::On(Platform::Nutanix), PlatformExclusion::On(Platform::External)],
         architectures: &[Cpu::Arm64, Cpu::S390x, Cpu::Ppc64le],
         features: &[Id::NutanixIntegration, Id::ExternalPlatform, Id::ExternalPlatformOci],
         ..Rule::new(Id::Nmstate, "Nmstate node network configuration")

@@ -6,10 +6,10 @@ use assisted_wire::host::HostRole;
 use assisted_wire::support_level::FeatureSupportLevelId as Id;
 use serde_json::{Value, json};
 
-use crate::catalogue::feature::rule::{Not, Rule};
+use crate::catalogue::feature::rule::{PlatformExclusion, Rule};
 use crate::catalogue::operators::definition::{
-    Behaviour, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, Planned, Preflight,
-    RolePreflight, Subscribed, operator,
+    Behaviour, FileNames, Group, Membership, Namespace, OperatorRequirements, Package, PlannedCluster,
+    Preflight, RolePreflight, Subscribed, operator,
 };
 use crate::catalogue::operators::disks::{Candidates, engine_gb};
 use crate::catalogue::operators::view::{ClusterView, HostView, RoleCount};
@@ -26,7 +26,7 @@ operator! {
     depends_on: &["lso"],
     bundle: Membership::RequiredOfSeveralNodes("openshift-ai"),
     rule: Rule {
-        platforms: &[Not::OnOci],
+        platforms: &[PlatformExclusion::OnOci],
         architectures: &[Cpu::Arm64],
         features: &[Id::Sno, Id::Lvm, Id::ExternalPlatformOci],
         ..Rule::new(Id::Odf, "OpenShift Data Foundation")
@@ -124,7 +124,7 @@ impl Behaviour for Odf {
         }
     }
 
-    fn preflight(&self, _: Planned<'_>, policy: &policy::Operators) -> Preflight {
+    fn preflight(&self, _: PlannedCluster<'_>, policy: &policy::Operators) -> Preflight {
         let hosts = policy.odf_num_minimum_host;
         let master = RolePreflight::new(
             Mode::Compact.base(policy),

@@ -8,10 +8,10 @@ use assisted_wire::support_level::FeatureSupportLevelId as Id;
 use assisted_wire::support_level::SupportLevel::DevPreview;
 use serde_json::{Value, json};
 
-use crate::catalogue::feature::rule::{Not, Rule};
+use crate::catalogue::feature::rule::{PlatformExclusion, Rule};
 use crate::catalogue::operators::checks::{resources, too_small};
 use crate::catalogue::operators::definition::{
-    Behaviour, Group, Membership, Namespace, OperatorRequirements, Package, Planned, Preflight,
+    Behaviour, Group, Membership, Namespace, OperatorRequirements, Package, PlannedCluster, Preflight,
     RolePreflight, operator,
 };
 use crate::catalogue::operators::is_selected;
@@ -29,7 +29,7 @@ operator! {
     bundle: Membership::Required("openshift-ai"),
     rule: Rule {
         levels: &[(Base(4, 12), DevPreview)],
-        platforms: &[Not::OnOci],
+        platforms: &[PlatformExclusion::OnOci],
         architectures: &[Cpu::Arm64, Cpu::S390x, Cpu::Ppc64le],
         features: &[Id::ExternalPlatformOci],
         ..Rule::new(Id::OpenshiftAi, "OpenShift AI")
@@ -70,7 +70,7 @@ impl Behaviour for OpenshiftAi {
         if host.role == HostRole::Worker { extra(host.policy()) } else { OperatorRequirements::default() }
     }
 
-    fn preflight(&self, _: Planned<'_>, policy: &policy::Operators) -> Preflight {
+    fn preflight(&self, _: PlannedCluster<'_>, policy: &policy::Operators) -> Preflight {
         Preflight { worker: RolePreflight::new(extra(policy), &[]), ..Preflight::default() }
     }
 

@@ -40,7 +40,7 @@ pub struct HostView {
     /// Polls come sooner than `seconds` for a while.
     prompt: Option<Prompt>,
     then: PostStepAction,
-    steps: Vec<Planned>,
+    steps: Vec<PlannedStep>,
 }
 
 impl HostView {
@@ -51,7 +51,7 @@ impl HostView {
 }
 
 #[derive(Clone)]
-struct Planned {
+struct PlannedStep {
     step: StepType,
     arguments: Arguments,
 }
@@ -62,7 +62,7 @@ enum Arguments {
     Peers(Peers),
 }
 
-impl fmt::Debug for Planned {
+impl fmt::Debug for PlannedStep {
     // Arguments may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.step.fmt(f)
@@ -99,7 +99,7 @@ fn make(facts: &Facts, host: &HostFacts, peers: &Peers) -> HostView {
             }
             step => Arguments::Ready(arguments::of(*step, facts, host)?),
         };
-        Some(Planned { step: *step, arguments })
+        Some(PlannedStep { step: *step, arguments })
     };
     let mut view = HostView {
         key: host.key(),
@@ -125,7 +125,7 @@ fn make(facts: &Facts, host: &HostFacts, peers: &Peers) -> HostView {
         let argument = serde_json::to_string(&request).unwrap_or_default();
         (view.seconds, view.prompt, view.then) = (60, None, PostStepAction::Continue);
         view.steps =
-            vec![Planned { step: StepType::UpgradeAgent, arguments: Arguments::Ready(vec![argument]) }];
+            vec![PlannedStep { step: StepType::UpgradeAgent, arguments: Arguments::Ready(vec![argument]) }];
         view.event = Some(catalogue::UPGRADE_AGENT_STARTED.of_host(host, &[("agent_image", &images.agent)]));
     }
     view
@@ -141,7 +141,7 @@ fn is_its_turn(peers: &Peers, tag: u32) -> bool {
 
 /// The answer to a poll. `tag` is random: it makes the steps' ids, and lets hosts of a large cluster take turns.
 pub fn steps(view: &HostView, tag: u32) -> Steps {
-    let step = |planned: &Planned| Step {
+    let step = |planned: &PlannedStep| Step {
         step_type: Some(planned.step),
         // The one step without an id (agent-protocol §2.2).
         step_id: match planned.step {
@@ -153,7 +153,7 @@ pub fn steps(view: &HostView, tag: u32) -> Steps {
             Arguments::Peers(peers) => vec![others(peers, view.key.host_id)],
         }),
     };
-    let is_due = |planned: &Planned| match &planned.arguments {
+    let is_due = |planned: &PlannedStep| match &planned.arguments {
         Arguments::Ready(_) => true,
         Arguments::Peers(peers) => is_its_turn(peers, tag),
     };

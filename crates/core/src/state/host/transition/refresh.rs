@@ -21,11 +21,11 @@ use crate::state::host::state::{DISCOVERY, POOL};
 use crate::state::host::status_info as info;
 use crate::state::machine::When::{self, All, Any, Is, Not};
 
-type Asked = When<Condition>;
+type HostWhen = When<Condition>;
 
 const fn rule(
     from: &'static [HostStatus],
-    when: Asked,
+    when: HostWhen,
     next: HostStatus,
     info: &'static str,
     effects: &'static [Effect],
@@ -33,39 +33,39 @@ const fn rule(
     HostRule { when, ..to(from, next, info, effects) }
 }
 
-const fn stay_if(from: &'static [HostStatus], when: Asked, effects: &'static [Effect]) -> HostRule {
+const fn stay_if(from: &'static [HostStatus], when: HostWhen, effects: &'static [Effect]) -> HostRule {
     HostRule { when, effects, ..stay(from) }
 }
 
-const HEARD: Asked = Is(Passes(Connected));
+const HEARD: HostWhen = Is(Passes(Connected));
 /// The agent is heard, and can read what it was booted from.
-const THERE: Asked = All(&[Is(Passes(Connected)), Is(Passes(MediaConnected))]);
-const CLUSTER_PREPARES: Asked = Is(Cluster(ClusterStatus::PreparingForInstallation));
-const CLUSTER_INSTALLS: Asked = Is(Cluster(ClusterStatus::Installing));
-const CLUSTER_FAILED: Asked = Is(Cluster(ClusterStatus::Error));
+const THERE: HostWhen = All(&[Is(Passes(Connected)), Is(Passes(MediaConnected))]);
+const CLUSTER_PREPARES: HostWhen = Is(Cluster(ClusterStatus::PreparingForInstallation));
+const CLUSTER_INSTALLS: HostWhen = Is(Cluster(ClusterStatus::Installing));
+const CLUSTER_FAILED: HostWhen = Is(Cluster(ClusterStatus::Error));
 /// The disk was not found wanting, if it was measured at all.
-const DISK_FINE: Asked = Is(Passes(SufficientInstallationDiskSpeed));
+const DISK_FINE: HostWhen = Is(Passes(SufficientInstallationDiskSpeed));
 /// No image was found missing, if any was pulled at all.
-const IMAGES_FINE: Asked = Is(Passes(ContainerImagesAvailable));
-const NONE_FAILED: Asked = All(&[DISK_FINE, IMAGES_FINE]);
+const IMAGES_FINE: HostWhen = Is(Passes(ContainerImagesAvailable));
+const NONE_FAILED: HostWhen = All(&[DISK_FINE, IMAGES_FINE]);
 /// A check before the installation has no outcome yet, and none has failed.
-const UNFINISHED: Asked = All(&[
+const UNFINISHED: HostWhen = All(&[
     Any(&[All(&[Not(&Is(DiskTested)), DISK_FINE]), All(&[Not(&Is(ImagesPulled)), IMAGES_FINE])]),
     NONE_FAILED,
 ]);
-const HARD: Asked = Not(&Is(SoftTimeouts));
+const HARD: HostWhen = Not(&Is(SoftTimeouts));
 /// A stage is overdue whose end only a warning tells, and that was not told yet.
-const SOFT_OVERDUE: Asked = All(&[Is(SoftTimeouts), Is(StageOverdue), Not(&Is(StageOverdueReported))]);
-const WRITING: Asked = Is(Stage(HostStage::WritingImageToDisk));
-const COPYING: Asked = Is(Stage(HostStage::CopyingRegistryDataToDisk));
-const REBOOTING: Asked = Is(Stage(HostStage::Rebooting));
-const PLAIN_STAGE: Asked = Not(&Any(&[WRITING, COPYING, REBOOTING]));
-const VALID: Asked = Is(Group(ValidInventory));
-const STRONG: Asked = Is(Group(MinimalHardware));
-const DEFINED: Asked = Is(Group(InputDefined));
-const SUFFICIENT: Asked = Is(Group(Sufficient));
-const UUID: Asked = Is(Passes(VsphereDiskUuidEnabled));
-const READY: Asked = All(&[THERE, VALID, STRONG, DEFINED, SUFFICIENT, UUID]);
+const SOFT_OVERDUE: HostWhen = All(&[Is(SoftTimeouts), Is(StageOverdue), Not(&Is(StageOverdueReported))]);
+const WRITING: HostWhen = Is(Stage(HostStage::WritingImageToDisk));
+const COPYING: HostWhen = Is(Stage(HostStage::CopyingRegistryDataToDisk));
+const REBOOTING: HostWhen = Is(Stage(HostStage::Rebooting));
+const PLAIN_STAGE: HostWhen = Not(&Any(&[WRITING, COPYING, REBOOTING]));
+const VALID: HostWhen = Is(Group(ValidInventory));
+const STRONG: HostWhen = Is(Group(MinimalHardware));
+const DEFINED: HostWhen = Is(Group(InputDefined));
+const SUFFICIENT: HostWhen = Is(Group(Sufficient));
+const UUID: HostWhen = Is(Passes(VsphereDiskUuidEnabled));
+const READY: HostWhen = All(&[THERE, VALID, STRONG, DEFINED, SUFFICIENT, UUID]);
 
 /// A cluster's host is looked at again.
 pub const REFRESH: &[HostRule] = &[
@@ -255,7 +255,7 @@ const fn soft_voice(from: &'static [HostStatus], same: HostStatus) -> HostRule {
     rule(from, when, same, info::CONNECTION_RECOVERED, &[Effect::NoteVoice])
 }
 
-const fn soft_stage(when: Asked, info: &'static str) -> HostRule {
+const fn soft_stage(when: HostWhen, info: &'static str) -> HostRule {
     rule(&[InstallingInProgress], when, InstallingInProgress, info, &[Effect::NoteStageOverdue])
 }
 

@@ -1,5 +1,7 @@
 //! Listeners: connections are accepted within a bound, and end gracefully.
 
+mod connection;
+
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
@@ -13,10 +15,11 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub use super::connection::Timeouts;
-use super::connection::serve as serve_connection;
-use super::transport::{Stream, Transport};
+use self::connection::serve as serve_connection;
 use crate::Images;
+use crate::http::transport::{Stream, Transport};
+
+pub use self::connection::Timeouts;
 
 /// Connections at a time; further ones wait in the queue of the system.
 const MOST_CONNECTIONS: usize = 16 * 1024;

@@ -11,9 +11,9 @@ use http::{Method, StatusCode};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::transport::Transport;
-use super::{Answer, Arrival, Head, head};
 use crate::Images;
+use crate::http::transport::Transport;
+use crate::http::{Answer, Arrival, Head, head};
 
 /// How long clients may take; who takes longer is cut off.
 #[derive(Clone, Copy, Debug)]
