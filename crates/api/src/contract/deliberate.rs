@@ -1,5 +1,9 @@
 //! The differences from the contract that are meant, each with its reason.
 
+use assisted_wire::cluster::ClusterValidationId;
+use assisted_wire::host::HostValidationId;
+use assisted_wire::operator::SupportedOperator;
+use assisted_wire::support_level::FeatureSupportLevelId;
 use serde_json::Value;
 
 /// A reviewed difference.
@@ -34,6 +38,27 @@ impl Addition {
         let rest = place.strip_prefix(self.what);
         theirs.is_none() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '.', '[']))
     }
+}
+
+/// Whether a place is a value of an enumeration that says itself that the contract does not have it.
+pub(super) fn is_added_value(place: &str) -> bool {
+    added_values().any(|value| is_value(place, value))
+}
+
+fn is_value(place: &str, value: &str) -> bool {
+    place
+        .strip_suffix(']')
+        .and_then(|place| place.strip_suffix(value))
+        .is_some_and(|rest| rest.ends_with(" enum["))
+}
+
+/// The values that enumerations have beside those of the contract; each has its reason where it stands.
+fn added_values() -> impl Iterator<Item = &'static str> {
+    let hosts = HostValidationId::ADDED.iter().map(|(value, _)| value.as_str());
+    let clusters = ClusterValidationId::ADDED.iter().map(|(value, _)| value.as_str());
+    let features = FeatureSupportLevelId::ADDED.iter().map(|(value, _)| value.as_str());
+    let operators = SupportedOperator::ADDED.iter().map(|(value, _)| value.as_str());
+    hosts.chain(clusters).chain(features).chain(operators)
 }
 
 pub(super) const ADDITIONS: &[Addition] = &[
@@ -142,3 +167,16 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         reason: "the type of host_role stands with its name",
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::is_value;
+
+    #[test]
+    fn a_value_is_found_at_the_end_of_a_place() {
+        assert!(is_value("definition host-validation-id enum[trial]", "trial"));
+        for place in ["definition trial", "definition a enum[no-trial]", "definition a enum[trial] more"] {
+            assert!(!is_value(place, "trial"), "{place}");
+        }
+    }
+}
