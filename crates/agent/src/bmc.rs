@@ -21,7 +21,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// Limit for all questions: a controller that is busy with itself must not hold the inventory back.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What the controller tells; `None` where it has no address, or none is to be had.
+/// What the management controller reports; `None` where it has no address, or none is to be had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Addresses {
     pub(crate) v4: Option<Ipv4Addr>,

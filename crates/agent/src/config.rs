@@ -16,7 +16,7 @@ pub struct Config {
     /// Address of the service.
     pub url: String,
     pub infra_env_id: InfraEnvId,
-    /// Image reference of the agent, told to the service.
+    /// Image reference of the agent, reported to the service.
     pub agent_version: String,
     /// Pause between attempts to register.
     pub interval: Duration,

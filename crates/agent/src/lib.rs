@@ -30,5 +30,5 @@ pub use reply::Outcome;
 pub use step::{HostSteps, Installer, LogDirs, LogsRequest, Steps, gather_logs, inventory};
 pub use upgrade::{UpgradeError, program_of};
 
-/// What servers are told about who asks.
+/// The user agent of requests.
 pub(crate) const USER_AGENT: &str = concat!("assisted-agent/", env!("CARGO_PKG_VERSION"));

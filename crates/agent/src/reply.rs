@@ -70,7 +70,7 @@ fn is_zero(code: &i64) -> bool {
 pub(crate) struct SentReplies(HashMap<String, (Instant, String)>);
 
 impl SentReplies {
-    /// Whether sending this would tell nothing new. A failure always does.
+    /// Whether sending this would report nothing new. A failure always does.
     pub(crate) fn has(&self, step_type: &str, outcome: &Outcome, now: Instant) -> bool {
         outcome.exit_code == 0
             && self.0.get(step_type).is_some_and(|(at, output)| {

@@ -1,4 +1,4 @@
-//! Errors and their causes, told and searched in one way.
+//! Errors and their causes, written and searched in one way.
 
 use std::error::Error;
 use std::io;

@@ -2,7 +2,7 @@
 //!
 //! [`passed`] is called whenever something has come to last: a file, a transaction. In builds for development two environment
 //! variables speak of these steps: [`KINDS`] writes down which kinds of them there are, and [`DIE_AFTER`] ends the process right
-//! after one of them, before anybody is told. Other builds know nothing of it.
+//! after one of them, before anybody is answered. Other builds know nothing of it.
 
 /// `N` or `N KIND|KIND…`: the process ends after so many steps, all of them counted or those of these kinds. Unset: it never
 /// does.
@@ -14,7 +14,7 @@ pub const KINDS: &str = "ASSISTED_STEP_KINDS";
 /// What the last line begins with that a process prints which ends so; the kind of the step follows.
 pub const DIED: &str = "died after: ";
 
-/// A step has come to last; `describe` tells what was done in it, from which ids and numbers are taken to get its kinds:
+/// A step has come to last; `describe` says what was done in it, from which ids and numbers are taken to get its kinds:
 /// `put 5f0c…/host-12.log` is of the kind `put */host-#.log`.
 #[cfg(debug_assertions)]
 pub fn passed(describe: impl FnOnce() -> Vec<String>) {

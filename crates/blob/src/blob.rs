@@ -170,13 +170,13 @@ impl Blob {
         .await
     }
 
-    /// Deletes a file; tells whether it was there.
+    /// Deletes a file; returns whether it was there.
     pub async fn delete(&self, key: &Key) -> Result<bool, Error> {
         let (root, key) = (Arc::clone(&self.root), key.clone());
         blocking(move || remove(&root, &key)).await
     }
 
-    /// Deletes all files below a folder, or the file of this key; tells how many there were.
+    /// Deletes all files below a folder, or the file of this key; returns how many there were.
     pub async fn delete_all(&self, folder: &Key) -> Result<u64, Error> {
         let keys = self.list(folder).await?;
         let root = Arc::clone(&self.root);

@@ -26,7 +26,7 @@ const LONGEST: usize = 16 << 20;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
-    /// What was told before is void. The present state follows if one cluster is followed; who follows all of them lists
+    /// What was sent before is void. The present state follows if one cluster is followed; who follows all of them lists
     /// what it wants to know.
     Reset {},
     /// A cluster without its hosts; one that has `deleted_at` is gone.
@@ -66,7 +66,7 @@ impl Changes {
     ///
     /// # Errors
     ///
-    /// The connection broke, or what came is not what the service tells. It is best to follow anew from
+    /// The connection broke, or what came is not a message of the service. It is best to follow anew from
     /// [`Changes::cursor`].
     pub async fn next(&mut self) -> Result<Option<Change>, Error> {
         loop {

@@ -1,6 +1,6 @@
 //! Variables of the service that this one replaces and that nothing reads here: what becomes of each.
 //!
-//! One whose value asks for what this version can't do stops the start. One that can't matter here is told at start, and
+//! One whose value asks for what this version can't do stops the start. One that can't matter here is logged at the start, and
 //! changes nothing. An operator's template may set all of them: a value that asks for nothing never stops the start.
 
 use crate::topic::{Env, SettingsError};

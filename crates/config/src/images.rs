@@ -72,7 +72,7 @@ topic! {
         release_images: Option<ReleaseImages> = None, "RELEASE_IMAGES";
         /// Channels that further release images are found in.
         release_sources: Option<ReleaseSources> = None, "RELEASE_SOURCES";
-        /// The update service that tells the releases in these channels, such as https://api.openshift.com; empty: only the release images are offered.
+        /// The update service that lists the releases in these channels, such as https://api.openshift.com; empty: only the release images are offered.
         updates_url: String = String::new(), "OCM_BASE_URL";
         /// Where it stands how long each version is supported.
         life_cycles_url: String =

@@ -29,7 +29,7 @@ topic! {
         write_timeout: Duration = Duration::from_secs(60), "WRITE_TIMEOUT";
         /// Most watches of one caller at a time.
         watches_per_caller: NonZeroUsize = count(250), "MAX_WATCHES_PER_CALLER";
-        /// Most events that one caller tells in a minute.
+        /// Most events that one caller may add in a minute.
         events_per_minute: NonZeroUsize = count(600), "MAX_EVENTS_PER_MINUTE";
         /// Most hosts of an infra-env; further ones don't register.
         hosts_per_infra_env: NonZeroUsize = count(5000), "MAX_HOSTS_PER_INFRA_ENV";

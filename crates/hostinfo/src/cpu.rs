@@ -5,7 +5,7 @@ use assisted_wire::inventory::Cpu;
 use crate::Root;
 use crate::root::lossy;
 
-/// One processor's block is a few kilobytes and the first one tells all; a big machine has hundreds.
+/// One processor's block is a few kilobytes and the first one says all; a big machine has hundreds.
 const INFO_HEAD: u64 = 64 << 10;
 const SYS: &str = "/sys/devices/system/cpu";
 
@@ -41,7 +41,7 @@ pub(crate) fn cpu(root: &Root) -> Cpu {
     }
 }
 
-/// The beginning of `/proc/cpuinfo`: the machine, where it is told there, and the first processors.
+/// The beginning of `/proc/cpuinfo`: the machine, where it stands there, and the first processors.
 pub(crate) fn info(root: &Root) -> String {
     root.head("/proc/cpuinfo", INFO_HEAD).map(lossy).unwrap_or_default()
 }

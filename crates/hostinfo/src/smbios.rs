@@ -31,7 +31,7 @@ impl Structure<'_> {
     }
 }
 
-/// What the firmware tells.
+/// What the firmware says of the machine.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Smbios {
     /// Installed memory, in bytes.

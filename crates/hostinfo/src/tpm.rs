@@ -6,7 +6,7 @@ use assisted_wire::inventory::TpmVersion;
 
 use crate::Root;
 
-/// `None` where it can't be told.
+/// `None` where it can't be known.
 pub(crate) fn version(root: &Root) -> Option<TpmVersion> {
     match root.raw_text("/sys/class/tpm/tpm0/tpm_version_major") {
         Ok(major) => match major.trim() {

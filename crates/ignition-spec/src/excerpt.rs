@@ -1,4 +1,4 @@
-//! As much of a config as others ask about.
+//! The part of an Ignition config that validations read.
 //!
 //! Whoever asks only what a config lays on a host reads this and not a whole [`Config`](crate::Config): whatever else is in
 //! it doesn't matter, so that configs of versions that nobody knows yet are read too.

@@ -47,7 +47,7 @@ pub(crate) struct ErrorAnswer {
 #[derive(Clone, Debug)]
 pub(crate) struct Ignition {
     pub config: Bytes,
-    /// When the infra-env changed last, as the API service told it.
+    /// When the infra-env changed last, as the API service reported it.
     pub modified: Option<HeaderValue>,
 }
 

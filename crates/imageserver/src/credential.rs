@@ -50,7 +50,7 @@ impl Credential {
         }
     }
 
-    /// What tells one credential from another without telling it.
+    /// A hash that differs between credentials and does not show them.
     pub fn digest(&self) -> [u8; 32] {
         let (kind, value) = match self {
             Self::None => (0, [].as_slice()),

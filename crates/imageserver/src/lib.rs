@@ -21,5 +21,5 @@ pub use base::{FetchOptions, StoreError};
 pub use catalog::{Catalog, CatalogError, OsImage};
 pub use images::{Background, Images, Options, StartError};
 
-/// What other servers are told about who asks.
+/// The user agent of requests.
 const USER_AGENT: &str = concat!("assisted-image-service/", env!("CARGO_PKG_VERSION"));

@@ -87,7 +87,7 @@ impl FromStr for Digest {
 /// A repository in a registry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Repository {
-    /// Host and, if it is told, port; an IPv6 address stands in brackets.
+    /// Host and, if it is given, port; an IPv6 address stands in brackets.
     pub registry: String,
     /// Path in the registry.
     pub name: String,

@@ -24,7 +24,7 @@ pub struct Access {
     signer: Signer,
 }
 
-/// Whose a resource is.
+/// The owner of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceOwner {
     pub user_name: String,

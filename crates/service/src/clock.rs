@@ -14,7 +14,7 @@ const SLOWNESS: i32 = 20;
 /// A difference from the reference that is worth a word in the log.
 const JUMP: SignedDuration = SignedDuration::from_secs(5);
 
-/// Tells the time. Clones tell the same time.
+/// The clock that use cases read; clones show the same time.
 #[derive(Clone)]
 pub struct Clock(Kind);
 

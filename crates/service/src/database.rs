@@ -1,7 +1,7 @@
 //! The database and what is cached of it, behind one handle.
 //!
 //! Everybody may read: [`Database::reader`] gives out what can do nothing else. The store is a private field, so that
-//! [`Database::commit`] is the only way to write. The store tells the cache what a batch has touched before the writer hears of the
+//! [`Database::commit`] is the only way to write. The store invalidates the cache by what a batch has touched before the writer hears of the
 //! end of its batch, so no use case has to know what is cached.
 
 use std::sync::Arc;

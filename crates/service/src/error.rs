@@ -1,4 +1,4 @@
-//! Why a use case fails.
+//! The error of a use case.
 
 use std::error::Error as StdError;
 
@@ -39,7 +39,7 @@ impl Error {
         Self::Internal { id, source }
     }
 
-    /// What keeps records or files fails for now, for a reason that its keeper can mend: tells it, and logs the cause.
+    /// What keeps records or files fails for now, for a reason that an administrator can mend: it is shown, and the cause is logged.
     fn passing(kind: RefusalKind, reason: &str, source: &(dyn StdError + 'static)) -> Self {
         let id = Uuid::new_v4();
         tracing::error!(error_id = %id, error = %chain(source), reason, "a use case can't be served now");

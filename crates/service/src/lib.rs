@@ -3,7 +3,7 @@
 //! [`Service`] has a room for each kind of resource, such as [`Clusters`], with one method for each operation of the REST
 //! contract. All rooms share one handle on the store and on the cache from which polls are answered. Background tasks, which
 //! [`Builder::start`] starts, stand apart: the scheduler refreshes what is due, the worker does what the domain asks for
-//! outside, and the publisher tells who watches what changed.
+//! outside, and the publisher sends changes to watchers.
 
 pub mod access;
 mod action;

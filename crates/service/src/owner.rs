@@ -1,4 +1,4 @@
-//! Whose objects are.
+//! Owners of objects.
 
 use assisted_core::admission::Owner;
 

@@ -50,7 +50,7 @@ impl Signature {
         }
     }
 
-    /// When it ends; zero: that is not told.
+    /// When it ends; zero: that is not known.
     pub(crate) fn expires_at(&self) -> DateTime {
         match self {
             Self::Signed { until, .. } => DateTime(*until),

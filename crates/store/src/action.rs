@@ -183,7 +183,7 @@ impl Reader {
 }
 
 impl QueuedAction {
-    /// Tells it from all other actions.
+    /// The id of the action.
     pub fn id(&self) -> i64 {
         self.id
     }

@@ -1,4 +1,4 @@
-//! Tells who listens in this process what was written, here or by another replica.
+//! Publishes commits, of this process and of other replicas, to the listeners in this process.
 
 use std::sync::{Arc, Weak};
 
@@ -8,7 +8,7 @@ use tokio::sync::{broadcast, watch};
 use crate::observer::Observer;
 use crate::subject::{Change, Subject, UnkeyedMarks};
 
-/// News that a receiver may lag behind before it misses some.
+/// Changes that a receiver may lag behind before it misses some.
 const BACKLOG: usize = 16_384;
 
 #[derive(Debug)]
@@ -49,14 +49,14 @@ impl ChangeFeed {
         self.events.subscribe()
     }
 
-    /// Tells an observer of every commit from now on, for as long as it lives.
+    /// Calls an observer with every commit from now on, for as long as it lives.
     pub(crate) fn observe(&self, observer: &Arc<dyn Observer>) {
         let mut observers = self.observers.write();
         observers.retain(|known| known.strong_count() > 0);
         observers.push(Arc::downgrade(observer));
     }
 
-    /// Tells of the end of a batch of this process.
+    /// Publishes what a batch of this process has written.
     pub(crate) fn ended(&self, subjects: &[Subject], committed: bool) {
         self.each_observer(|observer| observer.ended(subjects, committed));
         if !committed {
@@ -72,7 +72,7 @@ impl ChangeFeed {
         self.mark(marks);
     }
 
-    /// Tells of another replica's commit.
+    /// Publishes another replica's commit.
     pub(crate) fn elsewhere(&self, subjects: &[Subject], marks: UnkeyedMarks) {
         self.each_observer(|observer| observer.elsewhere(subjects));
         for subject in subjects.iter().filter(|subject| subject.is_object()) {
@@ -81,7 +81,7 @@ impl ChangeFeed {
         self.mark(marks);
     }
 
-    /// Tells that news from other replicas may have been missed.
+    /// Publishes that notifications of other replicas may have been missed.
     pub(crate) fn everything(&self) {
         self.each_observer(|observer| observer.missed());
         self.publish(Change::Everything);

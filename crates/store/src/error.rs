@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! The errors of this crate.
 
 use std::error::Error as StdError;
 use std::sync::Arc;

@@ -106,12 +106,12 @@ impl Batch {
         self
     }
 
-    /// Notes that a host is no longer one of a cluster, for those who cache what its other hosts are told.
+    /// Notes that a host is no longer one of a cluster, for those who cache the steps of its other hosts.
     pub fn leave_cluster(&mut self, key: HostKey, id: ClusterId) -> &mut Self {
         self.touch(Subject::Left(key, id)).touch(Subject::Members(id))
     }
 
-    /// Notes that the hosts of a cluster are to be told otherwise about each other.
+    /// Records that the steps of a cluster's hosts that depend on each other have changed.
     pub fn touch_members(&mut self, id: ClusterId) -> &mut Self {
         self.touch(Subject::Members(id))
     }

@@ -1,4 +1,4 @@
-//! How a database is used.
+//! Options of a connection to a database.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What was wanted lately, within a bound.
+//! A cache of values that were used lately, within a bound.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -52,7 +52,7 @@ impl Batch {
 impl Reader {
     /// Up to `limit` clusters that were last changed before, those longest untouched first.
     ///
-    /// Exact to the hour: the record tells whether it is time.
+    /// Exact to the hour: the record says whether it is time.
     pub async fn inactive_clusters(&self, before: Timestamp, limit: u32) -> Result<Vec<ClusterId>, Error> {
         self.kept_long(INACTIVE_CLUSTERS, before, limit, |row| row.uuid(0).map(ClusterId)).await
     }

@@ -1,4 +1,4 @@
-//! The store itself: opening, writing, reading, news.
+//! The store itself: opening, writing, reading, changes.
 //!
 //! [`Reader`] can only read. Whoever is given a [`Store`] can write as well.
 
@@ -75,7 +75,7 @@ impl Store {
         Ok(Self(Reader(Arc::new(inner))))
     }
 
-    /// Tells an observer of every commit from now on, for as long as it lives.
+    /// Calls an observer with every commit from now on, for as long as it lives.
     pub fn observe(&self, observer: &Arc<dyn Observer>) {
         self.inner().feed.observe(observer);
     }
@@ -128,7 +128,7 @@ impl Store {
 }
 
 impl Reader {
-    /// News of what is written from now on. A receiver that lags must act as on [`Change::Everything`].
+    /// Changes that are written from now on. A receiver that lags must act as on [`Change::Everything`].
     pub fn changes(&self) -> broadcast::Receiver<Change> {
         self.0.feed.changes()
     }

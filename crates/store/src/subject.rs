@@ -1,4 +1,4 @@
-//! What a write is about, and the news of it.
+//! The subject of a write, and the notifications about it between replicas.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub enum Subject {
     Cluster(ClusterId),
     InfraEnv(InfraEnvId),
     Host(HostKey),
-    /// What the hosts of a cluster are told about each other.
+    /// The steps of a cluster's hosts that depend on each other.
     Members(ClusterId),
     /// A host was added, as one of a cluster.
     Joined(HostKey, ClusterId),
@@ -30,7 +30,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Whether it is an object that clients see: what [`Change`] tells of.
+    /// Whether it is an object that clients see: what a [`Change`] is published for.
     pub(crate) fn is_object(&self) -> bool {
         matches!(self, Self::Cluster(_) | Self::InfraEnv(_) | Self::Host(_))
     }
@@ -52,14 +52,14 @@ impl fmt::Display for Subject {
     }
 }
 
-/// News of a committed write: what is remembered of it is stale.
+/// A committed write: what is cached of its subject is stale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Written through this store.
     Here(Subject),
     /// Written by another replica.
     Elsewhere(Subject),
-    /// News from other replicas may have been missed: everything may have changed.
+    /// Notifications of other replicas may have been missed: everything may have changed.
     Everything,
 }
 
@@ -73,7 +73,7 @@ const DUE: char = 'd';
 const ACTIONS: char = 'a';
 const EVENTS: char = 'e';
 
-/// What is told without keys: whoever hears of it asks the database anyway.
+/// Tables that changed, without keys: whoever is notified reads the database anyway.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UnkeyedMarks {
     pub(crate) due: bool,
@@ -82,7 +82,7 @@ pub(crate) struct UnkeyedMarks {
 }
 
 impl UnkeyedMarks {
-    /// Notes a subject; false when it is one that is told with its key.
+    /// Marks a subject; false when it is one that is published with its key.
     pub(crate) fn note(&mut self, subject: Subject) -> bool {
         match subject {
             Subject::Due(_) => self.due = true,
@@ -127,7 +127,7 @@ pub(crate) fn encode(sender: Uuid, subjects: impl IntoIterator<Item = Subject>) 
     payloads
 }
 
-/// What a notification tells.
+/// The content of a notification between replicas.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Notification {
     pub(crate) sender: Uuid,

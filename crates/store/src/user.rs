@@ -1,4 +1,4 @@
-//! People and their tokens. Nothing here is told as news: who asks is looked up at each request.
+//! People and their tokens. Nothing here is published as a change: callers are looked up at each request.
 
 use jiff::Timestamp;
 use uuid::Uuid;

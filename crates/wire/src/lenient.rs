@@ -1,8 +1,8 @@
 //! How a host's reports are read: what is odd but harmless is set aside, and the rest of the report is taken.
 //!
 //! The types of JSON must fit: a number where a list belongs is refused with the whole report. Values may be odd: an address
-//! with a prefix length is read without it, a word that nobody knows and what is no address count as not told, `null` is
-//! what it is everywhere, nothing. [`read`] tells what was set aside.
+//! with a prefix length is read without it, a word that nobody knows and what is no address count as not reported, `null` is
+//! what it is everywhere, nothing. [`read`] returns what was set aside.
 
 use std::any::type_name;
 use std::cell::RefCell;
@@ -15,15 +15,15 @@ use serde_json::{Number, Value};
 
 /// Notes that are kept of one report.
 const MOST_NOTES: usize = 8;
-/// Letters of an odd value that are told.
+/// Letters of an odd value that are quoted.
 const TOLD: usize = 64;
 
 thread_local! {
-    // What reads a field is told nothing but the field: this is the only way out for a note.
+    // A deserializer gets nothing but the field: this is the only way out for a note.
     static NOTES: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
-/// Reads a report, and tells what was set aside: the first few parts, each in short.
+/// Reads a report, and returns what was set aside: the first few parts, each in short.
 pub fn read<T: DeserializeOwned>(text: &str) -> (serde_json::Result<T>, Vec<String>) {
     let begin = || NOTES.set(Some(Vec::new()));
     begin();
@@ -31,7 +31,7 @@ pub fn read<T: DeserializeOwned>(text: &str) -> (serde_json::Result<T>, Vec<Stri
         // Hardly any report says `null` where it could leave something out: those that do pay for it.
         begin();
         let read = serde_json::from_str(text).and_then(|report| T::deserialize(without_nulls(report)));
-        // The first error tells the place.
+        // The first error names the place.
         read.map_err(|_| error)
     });
     (read, NOTES.take().unwrap_or_default())
@@ -59,7 +59,7 @@ fn note<T>(value: &dyn Display) {
     });
 }
 
-/// One of some words, or what is written in a form of its own, as ids are. Empty: not told.
+/// One of some words, or what is written in a form of its own, as ids are. Empty: not reported.
 pub(crate) fn parsed<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,

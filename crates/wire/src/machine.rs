@@ -1,11 +1,11 @@
-//! What an agent tells of its machine when it registers, beside the contract: a header that other services pass over.
+//! What an agent reports of its machine when it registers, beside the contract: a header that other services pass over.
 
 use serde::{Deserialize, Serialize};
 
 /// The header that carries it, as JSON.
 pub const HEADER: &str = "discovery_machine";
 
-/// Longer values, in bytes, tell of no machine.
+/// Longer values, in bytes, identify no machine.
 const LONGEST: usize = 4096;
 
 /// By what a machine is known again.
@@ -20,7 +20,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The most addresses that are told: one that stays is enough to be known by.
+    /// The most addresses that are sent: one that stays is enough to be known by.
     pub const MOST_MACS: usize = 64;
 
     /// The text for the header; `None` when nothing is known, or it can't stand in a header.
@@ -31,7 +31,7 @@ impl Machine {
             .then_some(text)
     }
 
-    /// What a header tells; `None` when it tells of no machine.
+    /// What a header says; `None` when it identifies no machine.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > LONGEST {
             return None;

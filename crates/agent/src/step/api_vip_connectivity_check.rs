@@ -17,9 +17,9 @@ const MEDIA_TYPE: &str = "application/vnd.coreos.ignition+json; version=3.2.0";
 const LONGEST: usize = 16 << 20;
 /// What an error quotes of a body that is no Ignition, in bytes.
 const EXCERPT: usize = 512;
-/// Longest error that is told: a bad status quotes its whole body.
+/// Longest error that is reported: a bad status quotes its whole body.
 const LONGEST_ERROR: usize = 64 << 10;
-/// The files that tell something about the cluster; all others are left out.
+/// The files that say something about the cluster; all others are left out.
 const KEPT: [&str; 4] = [
     "/etc/kubernetes/manifests/coredns.yaml",
     "/etc/kubernetes/manifests/keepalived.yaml",

@@ -122,7 +122,7 @@ async fn place_files(
     }
     let boot = node.boot();
     if let Err(error) = rustix::mount::mount_remount(&boot, rustix::mount::MountFlags::empty(), "") {
-        // It may be writable already, or no mount of its own; the writes below tell.
+        // It may be writable already, or no mount of its own; the writes below show it.
         warn!(%error, path = %boot.display(), "not remounted");
     }
     let work = tempfile::tempdir()

@@ -150,7 +150,7 @@ fn l3(ip: IpAddr, answers: Option<&Answers>) -> L3Connectivity {
 /// Whoever answered for an address on the link of an interface.
 struct Neighbour {
     nic: String,
-    /// Our address in that network; told for IPv4 alone.
+    /// Our address in that network; reported for IPv4 alone.
     sender: Option<IpAddr>,
     ip: IpAddr,
     mac: Mac,

@@ -1,4 +1,4 @@
-//! Step `container-image-availability`: pulls images, and tells how fast that went (agent-protocol §2.4.10).
+//! Step `container-image-availability`: pulls images, and reports how fast that went (agent-protocol §2.4.10).
 
 use std::time::{Duration, Instant};
 

@@ -71,7 +71,7 @@ async fn free(network: Ipv4Net, nics: &[Nic], end: Instant) -> std::io::Result<V
             break;
         }
         let occupied = occupied(piece, nics).await?;
-        // Not `hosts`: the address of the network and the one for all are told too (agent-protocol §2.4.3).
+        // Not `hosts`: the address of the network and the broadcast address are reported too (agent-protocol §2.4.3).
         let all = u32::from(piece.network())..=u32::from(piece.broadcast());
         free.extend(all.map(Ipv4Addr::from).filter(|ip| !occupied.contains(ip)));
     }

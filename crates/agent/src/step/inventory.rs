@@ -74,8 +74,8 @@ pub(super) async fn run(
     output(&fit(inventory, &request))
 }
 
-/// The whole inventory: what the machine's files tell, and on the running machine the addresses that its management
-/// controller tells by IPMI.
+/// The whole inventory: what the machine's files say, and on the running machine the addresses that its management
+/// controller reports by IPMI.
 pub async fn inventory(root: &Arc<Root>) -> Inventory {
     with_controller(root, ()).await
 }
@@ -106,7 +106,7 @@ async fn with_controller(root: &Arc<Root>, held: impl Send + 'static) -> Invento
     inventory
 }
 
-/// What the files tell; `held` lives until the last of them is read, even when nobody waits any more.
+/// What the files say; `held` lives until the last of them is read, even when nobody waits any more.
 async fn collect(root: &Arc<Root>, held: impl Send + 'static) -> Inventory {
     let root = Arc::clone(root);
     blocking(move || {

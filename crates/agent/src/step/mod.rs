@@ -53,7 +53,7 @@ pub trait Steps: Send + Sync + 'static {
     /// Who the host is; asked for at each registration, since hardware may have been swapped.
     fn host_id(&self) -> impl Future<Output = HostId> + Send;
 
-    /// By what the machine is known again; `None`: it tells nothing of itself.
+    /// What the machine is recognised by; `None`: it has nothing of the kind.
     fn machine(&self) -> impl Future<Output = Option<Machine>> + Send {
         async { None }
     }

@@ -1,4 +1,4 @@
-//! Step `ntp-synchronizer`: adds time sources and tells the state of all (agent-protocol §2.4.7).
+//! Step `ntp-synchronizer`: adds time sources and reports the state of all (agent-protocol §2.4.7).
 
 use std::net::IpAddr;
 use std::path::PathBuf;

@@ -14,7 +14,7 @@ pub(super) async fn caller(check: &CredentialCheck<'_>) -> Result<Caller, Failur
     let resource = TokenResource::InfraEnv(id);
     let key =
         check.service.access().image_token_key(id).await.map_err(|error| Failure::Unknown(error.into()))?;
-    // Whether there is such an infra-env is told to those alone who have a good token of it.
+    // Whether there is such an infra-env is shown only to callers with a good token of it.
     if !key.is_some_and(|key| image_token::is_good(&key, token, Timestamp::now())) {
         return Err(bad());
     }

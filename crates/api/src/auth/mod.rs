@@ -143,7 +143,7 @@ impl Auth {
     }
 
     /// Finds out who asks, and whether they may. The schemes of the operation are tried in their order; one whose credential is
-    /// absent is passed over, the first that succeeds wins, and of several failures the last is told (service-api §14.1).
+    /// absent is passed over, the first that succeeds wins, and of several failures the last is answered (service-api §14.1).
     pub(crate) async fn caller(
         &self,
         service: &Service,
@@ -267,7 +267,7 @@ impl Tokens {
         Ok(caller)
     }
 
-    /// What is told to those whose scheme nobody is let in by (service-api §14.2).
+    /// The refusal where nobody is let in by the scheme (service-api §14.2).
     fn not_allowed(&self, scheme: Scheme) -> ApiError {
         not_allowed(scheme, if self.users.is_some() { "users" } else { "local" })
     }
@@ -303,12 +303,12 @@ fn provider(all: &Settings) -> Result<Option<Provider>, AuthError> {
     Ok(Some(Provider::new(&all.oidc, redirect)?))
 }
 
-/// What those are told who show nothing.
+/// The refusal of a request without credentials.
 pub(crate) fn unauthenticated() -> ApiError {
     ApiError::framework(401, "unauthenticated for invalid credentials")
 }
 
-/// What those are told who must not know whether there is anything.
+/// The refusal of a request whose caller must not learn whether the object exists.
 pub(crate) fn not_found() -> ApiError {
     ApiError::application(404, "Object Not Found")
 }

@@ -51,7 +51,7 @@ pub(super) fn resources(path: &PathParams<'_>) -> impl Iterator<Item = Option<To
     })
 }
 
-/// What those are told whose token is for something that there is not.
+/// The refusal of a token whose object does not exist.
 pub(super) fn missing(resource: TokenResource) -> String {
     match resource {
         TokenResource::InfraEnv(id) => format!("infraEnv {id} does not exist"),

@@ -104,7 +104,7 @@ impl Budget {
         })
     }
 
-    /// Lets a caller tell an event.
+    /// Lets a caller add an event.
     pub(crate) fn event(&self, caller: &Caller, peer: Option<IpAddr>) -> Result<(), ApiError> {
         let of = caller.resource.map_or_else(|| caller.user_name.clone(), |resource| format!("{resource:?}"));
         self.events.pass((whose(peer), of), self.limits.events_per_minute).map_err(|wait| ApiError::Busy {

@@ -1,4 +1,4 @@
-//! How much each of many holds at a time.
+//! Shares: how much of a budget each holder has.
 
 use std::collections::HashMap;
 use std::hash::Hash;

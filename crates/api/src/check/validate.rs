@@ -1,6 +1,6 @@
 //! Judges a body that has been read: what is required is there, and each value keeps to its bounds.
 //!
-//! Only the first breach is told, in order of the members' names (service-api §1.3).
+//! Only the first breach is reported, in order of the members' names (service-api §1.3).
 
 use std::fmt::{self, Display};
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-/// Compares our document with the contract (its JSON text); each line tells one difference that is not reviewed, or one
+/// Compares our document with the contract (its JSON text); each line names one difference that is not reviewed, or one
 /// review that meets no difference.
 ///
 /// # Errors

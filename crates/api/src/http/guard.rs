@@ -21,7 +21,7 @@ const PRIVATE: [&str; 6] = ["localhost", "local", "internal", "svc", "svc.cluste
 pub(crate) struct Guard(Vec<String>);
 
 impl Guard {
-    /// The names that the settings tell, and the machine's own.
+    /// The names of the settings, and the machine's own.
     pub(crate) fn new(settings: &Http) -> Self {
         let urls = [&settings.service_base_url, &settings.image_service_base_url];
         let of_urls = urls.into_iter().filter_map(|url| url.split_once("://").map(|(_, rest)| rest));

@@ -40,7 +40,7 @@ pub(crate) fn live_answer<S: Send + 'static>(
     // Whoever watches has its place as long as the answer.
     let frames = stream::unfold((watcher, seat), |(mut watcher, seat)| async {
         let piece = match timeout(Duration::from_secs(HEARTBEAT_SECONDS), watcher.next()).await {
-            // What can't be written as JSON is a defect; the stream ends, and who comes back is told the present state.
+            // What can't be written as JSON is a defect; the stream ends, and a client that comes back gets the present state.
             Ok(Some(message)) => text(&message)
                 .inspect_err(|error| tracing::error!(error = %chain(error), "a change can't be written"))
                 .ok()?,

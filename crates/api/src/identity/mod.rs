@@ -27,7 +27,7 @@ use crate::http::response::Answer;
 /// Largest body, in bytes.
 const LARGEST: usize = 16 << 10;
 
-/// Who may ask.
+/// Who may send a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// Everybody: here it is found out who it is.
@@ -38,7 +38,7 @@ pub enum Who {
     Admin,
 }
 
-/// What can be asked.
+/// The requests about identities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     Login,
@@ -160,7 +160,7 @@ fn find<'p>(method: &Method, path: &'p str) -> Result<(Route, Who, &'p str), Api
 }
 
 impl Call<'_> {
-    /// The body, which has to be JSON of this form. Its values are not told: there are passwords among them.
+    /// The body, which has to be JSON of this form. Its values are not quoted: there are passwords among them.
     fn read<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         let json = self.asked.headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let json = json.map(|kind| kind.split(';').next().unwrap_or_default().trim());

@@ -85,7 +85,7 @@ impl Call<'_> {
         self.bodies.decode(self.operation.id, &self.body)
     }
 
-    /// An outcome that is told as JSON. The futures of use cases are large, and that of the caller has room for one of each: they are put
+    /// An outcome as JSON. The futures of use cases are large, and that of the caller has room for one of each: they are put
     /// on the heap before it waits.
     pub(super) fn json<'a, T: Serialize>(
         &'a self,
@@ -95,7 +95,7 @@ impl Call<'_> {
         async move { Ok(json_answer(self.status(), &outcome.await?)) }
     }
 
-    /// An outcome that is told as JSON, without the secrets that the caller may not see.
+    /// An outcome as JSON, without the secrets that the caller may not see.
     pub(super) fn respond<'a, T: Serialize + Redact>(
         &'a self,
         outcome: impl Future<Output = Result<T, assisted_service::Error>> + 'a,

@@ -348,7 +348,7 @@ fn request_id(headers: &HeaderMap) -> Uuid {
         .unwrap_or_else(Uuid::new_v4)
 }
 
-/// One line per request. Polls that go well are the bulk of all requests and tell nothing.
+/// One line per request. Polls that go well are the bulk of all requests and of no interest.
 fn log(method: &Method, path: &str, name: &str, status: StatusCode, started: Instant, request_id: Uuid) {
     let micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
     let status = status.as_u16();

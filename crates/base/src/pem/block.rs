@@ -19,7 +19,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// Letters in a line that is written.
 const COLUMNS: usize = 64;
 
-/// Letters of a label that are told in an error.
+/// Letters of a label that an error quotes.
 const TOLD: usize = 40;
 
 /// One block of a text.

@@ -26,9 +26,9 @@ pub enum Operation {
     KubeconfigNoIngress(Invoker),
     /// Ignition configs and other generated files are read.
     Files,
-    /// The certificate of the cluster's own ingress is told.
+    /// The certificate of the cluster's own ingress is uploaded.
     IngressCertificate,
-    /// The finalizing stage is told.
+    /// The finalizing stage is reported.
     FinalizingStage,
     /// It is removed.
     Deregister,

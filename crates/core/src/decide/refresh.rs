@@ -1,4 +1,4 @@
-//! The decision: looks at a cluster with its hosts, or at a host of a pool, and says what to write, what to tell, what to
+//! The decision: evaluates a cluster with its hosts, or a host of a pool, and says what to write, which events to emit, what to
 //! do, and when to look again.
 
 use assisted_wire::host::HostValidationId;

@@ -66,7 +66,7 @@ fn drive_type(disk: &Disk) -> DriveType {
 ///
 /// # Errors
 ///
-/// The host's requirements can't be told.
+/// The host's requirements can't be determined.
 pub fn annotate(facts: &Facts, host: &HostFacts, inventory: &mut Inventory) -> Result<(), HardwareError> {
     let input = SelectionInput { inventory: Some(inventory), ..SelectionInput::of(facts, host) };
     let size = hardware::total(&facts.policy.hardware.requirements, &input)?.disk_size_gb;

@@ -1,6 +1,6 @@
 //! What takes long or leaves the process: asked for by the domain as a value, done by a worker.
 //!
-//! Each is idempotent, and is done again until it succeeds or tells its failure. Actions of one cluster are done in the
+//! Each is idempotent, and is done again until it succeeds or reports its failure. Actions of one cluster are done in the
 //! order in which they were asked for: what a reset deletes must not be what the next installation generated.
 
 use assisted_wire::id::ClusterId;
@@ -14,7 +14,7 @@ pub enum Action {
     /// Generate what the hosts of a cluster are installed with: additional manifests, install config, Ignition configs,
     /// kubeconfig.
     ///
-    /// Its outcome comes back through [`crate::decide::install::generated`], with the attempt that is told here.
+    /// Its outcome comes back through [`crate::decide::install::generated`], with the attempt that is named here.
     Generate { cluster_id: ClusterId, attempt: Attempt },
     /// Delete all that was generated for a cluster: everything stored for it but users' manifests, their marks, and
     /// logs.

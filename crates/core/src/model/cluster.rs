@@ -1,4 +1,4 @@
-//! What is kept of a cluster.
+//! The stored record of a cluster.
 
 use assisted_wire::cluster::Cluster;
 use assisted_wire::secret::Secret;
@@ -12,7 +12,7 @@ use crate::model::action::Attempt;
 pub struct ClusterRecord {
     /// What the API shows. Never filled here, but when it is read: hosts, host counts, host networks, image info.
     pub cluster: Cluster,
-    /// The pull secret; the API only tells whether there is one.
+    /// The pull secret; the API only shows whether there is one.
     #[serde(default)]
     pub pull_secret: Secret,
     /// Address family that comes first in every network list, once it is known.
@@ -36,7 +36,7 @@ pub struct ClusterRecord {
     /// Lease of the ingress VIP as the DHCP client wrote it; empty: none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub ingress_vip_lease: String,
-    /// The change of the machine networks for which it was told that no leases came; `None`: not told.
+    /// The change of the machine networks for which an event said that no leases came; `None`: no event said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_timeout_told_for: Option<Timestamp>,
     /// Images out of the release payload that hosts need to know.

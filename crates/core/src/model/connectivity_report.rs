@@ -1,6 +1,6 @@
 //! A connectivity report, read once: what decisions need of it, without all that they don't.
 //!
-//! In a cluster of 500 hosts each report tells of 499 others in a hundred kilobytes; every look at the cluster needs all
+//! In a cluster of 500 hosts each report describes 499 others in a hundred kilobytes; every look at the cluster needs all
 //! of them, though mostly none has changed. Whoever loads hosts keeps what was read as long as the text is the same.
 //! What only a bad network calls for, the quality of each link, is read when it is first asked for.
 
@@ -96,7 +96,7 @@ impl ParsedConnectivity {
 /// Addresses that are kept of one host, of each kind: no host has as many.
 const ADDRESSES: usize = 1_024;
 
-/// What is told of each host, whether at once or in several entries, by id.
+/// What the report says of each host, whether at once or in several entries, by id.
 fn by_id(entries: &[ConnectivityRemoteHost]) -> Vec<Remote> {
     let mut places: HashMap<HostId, usize> = HashMap::with_capacity(entries.len());
     let mut remotes: Vec<Remote> = Vec::with_capacity(entries.len());

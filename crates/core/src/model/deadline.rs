@@ -1,4 +1,4 @@
-//! Moments at which a time is over.
+//! Deadlines: the moments at which a time limit is over.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Everything that a decision may look at.
+//! The facts that a decision is made from: records, reports, policy and the time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What is kept of a host.
+//! The stored record of a host.
 
 use std::net::IpAddr;
 
@@ -25,19 +25,19 @@ pub struct HostKey {
 pub struct HostRecord {
     /// What the API shows, without the reports.
     pub host: Host,
-    /// Token for the Ignition endpoint; the API only tells whether there is one.
+    /// Token for the Ignition endpoint; the API only shows whether there is one.
     #[serde(default)]
     pub ignition_endpoint_token: Secret,
     /// JSON map of headers for the Ignition endpoint; never shown.
     #[serde(default)]
     pub ignition_endpoint_http_headers: String,
-    /// Seconds by which the host's clock was ahead of the service's when that last changed; `None`: never told.
+    /// Seconds by which the host's clock was ahead of the service's when that last changed; `None`: never reported.
     ///
     /// `host.timestamp` is made from it and the time of the last check-in when the host is read, so that a poll that
-    /// tells nothing new writes nothing.
+    /// reports nothing new writes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_ahead_seconds: Option<i64>,
-    /// The machine that its agent has told of at its last registration; `None`: it tells nothing.
+    /// The machine that its agent reported at its last registration; `None`: the agent reported none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
     /// Where its last registration came from.

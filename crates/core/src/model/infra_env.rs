@@ -1,4 +1,4 @@
-//! What is kept of an infra-env.
+//! The stored record of an infra-env.
 
 use assisted_wire::infra_env::InfraEnv;
 use assisted_wire::secret::Secret;
@@ -17,7 +17,7 @@ fn is_zero(number: &u32) -> bool {
 pub struct InfraEnvRecord {
     /// What the API shows.
     pub infra_env: InfraEnv,
-    /// The pull secret; the API only tells whether there is one.
+    /// The pull secret; the API only shows whether there is one.
     #[serde(default)]
     pub pull_secret: Secret,
     /// Key that signs the URLs of its images; hexadecimal.

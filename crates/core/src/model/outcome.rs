@@ -26,7 +26,7 @@ pub struct Outcome {
     pub message: Text,
     /// The facts behind it.
     pub facts: Explanation,
-    /// A success that is not worth telling: the condition holds, the API does not show it.
+    /// A success that is not worth showing: the condition holds, the API does not show it.
     pub suppressed: bool,
 }
 
@@ -50,7 +50,7 @@ impl Outcome {
         Self::new(Status::Pending, message)
     }
 
-    /// Too little is known yet: a host has not told what it is.
+    /// Too little is known yet: a host has not reported its inventory.
     pub fn awaits_inventory(message: impl Into<Text>) -> Self {
         Self::pending(message).measured("no inventory").required("an inventory").remedy(
             "Wait: a host sends its inventory within a minute after it registered. If it does not, see the agent's log \

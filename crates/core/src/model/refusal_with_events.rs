@@ -3,7 +3,7 @@
 use crate::model::event::NewEvent;
 use crate::model::refusal::Refusal;
 
-/// Why a request on a host is refused, and the events that tell of it.
+/// Why a request on a host is refused, and the events that are emitted for it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{refusal}")]
 pub struct RefusalWithEvents {
@@ -13,7 +13,7 @@ pub struct RefusalWithEvents {
 }
 
 impl RefusalWithEvents {
-    /// A refusal that is told.
+    /// A refusal for which an event is emitted.
     pub fn with_event(refusal: Refusal, event: NewEvent) -> Self {
         Self { refusal, events: vec![event] }
     }

@@ -179,7 +179,7 @@ fn route_graph(links: &[Vec<Link<'_>>], own: &[Vec<IpAddr>], stack: IpStack) -> 
 
 /// Addresses that all others reach.
 fn connected_addresses(links: &[Vec<Link<'_>>], ids: &[HostId]) -> BTreeMap<HostId, Vec<String>> {
-    /// What of a host all that told of it so far reach.
+    /// The addresses of a host that all who reported on it so far reach.
     #[derive(Clone, Default)]
     struct ReachedAddresses {
         by: usize,

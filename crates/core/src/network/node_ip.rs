@@ -1,4 +1,4 @@
-//! Which address each node goes by, where nothing but the hosts themselves tells: clusters of several nodes whose user
+//! Which address each node goes by, where only the hosts themselves say so: clusters of several nodes whose user
 //! provides the networking or the load balancer (install-generation §7.5).
 
 use std::collections::BTreeMap;

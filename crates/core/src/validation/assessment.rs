@@ -210,7 +210,7 @@ mod tests {
         let odf = one(&arm, "odf");
         assert_eq!(odf.support_level, SupportLevel::Unavailable);
         assert!(odf.refusal.contains("is not available when arm64 CPU architecture is selected"), "{odf:?}");
-        // A host that has told too little is no reason to tell nothing of the others.
+        // A host that has reported too little is no reason to say nothing of the others.
         let odd = cluster(&[]).with_host(|host| {
             host.inventory =
                 Some(std::sync::Arc::new(inventory().with(|inventory| inventory.memory = None).build()));

@@ -1,6 +1,6 @@
 //! Holds that every outcome of every validation is hit by a test.
 //!
-//! The outcomes are listed in `tests/data/outcomes`. Each test of a table tells what it saw; one more test runs them all
+//! The outcomes are listed in `tests/data/outcomes`. Each test of a table records what it saw; one more test runs them all
 //! and compares.
 
 use std::cell::RefCell;

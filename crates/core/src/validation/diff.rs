@@ -18,7 +18,7 @@ pub enum ChangeKind {
     },
     /// It failed before, and succeeds now.
     Fixed,
-    /// Any other change; told to nobody but the service's own log.
+    /// Any other change; only the service's own log has it.
     Other,
 }
 

@@ -41,7 +41,7 @@ fn by_name(root: &Root, device: &Device) -> DriveType {
     }
 }
 
-/// Whether the driver tells how the device is attached.
+/// Whether the driver says how the device is attached.
 pub(super) fn has_known_controller(device: &Device) -> bool {
     ["sd", "xvd", "hd", "vd", "nvme", "mmc", "sr"].iter().any(|prefix| device.name.starts_with(prefix))
 }

@@ -5,7 +5,7 @@ use crate::Root;
 
 const FIRMWARE: &str = "/sys/firmware/ibft";
 
-/// The initiator's host and session, such as `host2` and `session1`, where they can be told.
+/// The initiator's host and session, such as `host2` and `session1`, where they are known.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     host: Option<String>,

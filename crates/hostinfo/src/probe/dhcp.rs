@@ -44,7 +44,7 @@ pub struct DhcpAsk<'a> {
     /// Name of the link, and of the interface in the lease.
     pub name: &'a str,
     pub mac: Mac,
-    /// Host name told to the server.
+    /// Host name sent to the server.
     pub host_name: &'a str,
     /// An address leased before, to be confirmed rather than looked for.
     pub known: Option<Ipv4Addr>,

@@ -52,7 +52,7 @@ impl Answers {
     }
 }
 
-/// Asks each address in each round, and tells what came back, in the order of `targets`.
+/// Asks each address in each round, and returns what came back, in the order of `targets`.
 ///
 /// # Errors
 /// When there is no raw socket to be had, or not on that interface.

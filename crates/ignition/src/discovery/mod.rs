@@ -49,7 +49,7 @@ pub struct Discovery<'a> {
 pub struct Agent<'a> {
     /// Address of the service that the agent reports to.
     pub service_url: &'a str,
-    /// The version that the agent tells the service: a reference of its image.
+    /// The version that the agent reports to the service: a reference of its image.
     pub version: &'a str,
     pub delivery: Delivery<'a>,
     /// How long the agent may take to start.

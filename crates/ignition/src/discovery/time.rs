@@ -1,4 +1,4 @@
-//! Time sources.
+//! Sources of time (NTP).
 
 use super::TimeSources;
 use super::os::shell_word;

@@ -15,12 +15,12 @@ const STATUS: &str = "baremetalhost.metal3.io/status";
 pub struct Machine {
     pub name: String,
     pub role: HostRole,
-    /// What the manifest tells of it.
+    /// What the manifest says of it.
     pub status: Value,
 }
 
 impl Machine {
-    /// A host as its manifest tells of it. `networks`: the machine networks; `dual`: whether addresses of both families count.
+    /// A host as its manifest describes it. `networks`: the machine networks; `dual`: whether addresses of both families count.
     pub fn of(host: &HostFacts, networks: &[IpNet], dual: bool) -> Self {
         let hardware = hardware(host, networks, dual);
         let status = json!({

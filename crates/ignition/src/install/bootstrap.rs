@@ -73,7 +73,7 @@ fn contents_of_append(file: &mut Value) {
 ///
 /// # Errors
 ///
-/// [`EditError::NoClusterId`] when the config tells none.
+/// [`EditError::NoClusterId`] when the config has none.
 pub fn cluster_id(tree: &Tree) -> Result<Uuid, EditError> {
     let text = tree.content(OVERRIDES).ok_or(EditError::NoClusterId)?;
     let manifest: Value = serde_yaml_ng::from_slice(&text).map_err(|_| EditError::NoClusterId)?;

@@ -95,7 +95,7 @@ pub(crate) struct Bases(Arc<BTreeMap<BaseKey, Arc<Base>>>);
 pub(crate) enum NotReady {
     /// There is none.
     Unknown,
-    /// It is not here yet, for the reason that is told; it may be after some seconds.
+    /// It is not here yet, for the reason that is given; it may be after some seconds.
     Later { seconds: u32, why: String },
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct Arrival {
     arrived: watch::Receiver<ArrivedBytes>,
 }
 
-/// A file that arrives: who writes it tells how far it is.
+/// A file that arrives: its writer publishes how far it is.
 pub(crate) fn arrival(file: Arc<File>) -> (watch::Sender<ArrivedBytes>, Arrival) {
     let (written, arrived) = watch::channel(Some(0));
     (written, Arrival { file, arrived })
@@ -64,7 +64,7 @@ mod tests {
         let waiter = tokio::spawn(async move { waiting.reach(&same, 70, 80).await });
         written.send_replace(None);
         assert!(waiter.await.unwrap().is_err());
-        // What was told last is known when nobody tells any more.
+        // The last value stays known when the writer is gone.
         written.send_replace(Some(80));
         drop(written);
         assert_eq!(arrival.reach(&file, 70, 80).await.unwrap(), 80);

@@ -7,7 +7,7 @@ use http::{HeaderName, Method};
 
 use super::Head;
 
-/// What tells one state of a file from another.
+/// What differs between two states of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Validators {
     /// Strong, with its quotes.
@@ -79,7 +79,7 @@ fn date(head: &Head, name: &HeaderName) -> Option<SystemTime> {
     httpdate::parse_http_date(head.text(name)?).ok()
 }
 
-/// Headers tell whole seconds.
+/// Headers have whole seconds.
 fn seconds(time: SystemTime) -> u64 {
     time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs()
 }
@@ -99,7 +99,7 @@ mod tests {
             text += &format!("{name}: {value}\r\n");
         }
         let (head, _) = parse(format!("{text}\r\n").as_bytes()).unwrap().unwrap();
-        // Half a second that no header can tell.
+        // Half a second, which no header can express.
         let modified = httpdate::parse_http_date(THEN).unwrap() + Duration::from_millis(500);
         check(&head, &Validators { etag: "\"abc\"".to_owned(), modified })
     }

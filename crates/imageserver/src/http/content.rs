@@ -24,7 +24,7 @@ const BOUNDARY: &str = "4f0b6d1ae2c94875a3d05e8b7196c2fd3ea841";
 pub(crate) struct Content {
     pub layout: Layout,
     pub validators: Validators,
-    /// `Last-Modified` as it was told by whoever knows; none: made from the validators.
+    /// `Last-Modified` as the origin gave it; none: made from the validators.
     pub last_modified: Option<HeaderValue>,
     /// What the file is called.
     pub name: String,

@@ -9,7 +9,7 @@ pub(crate) const LONGEST: usize = 16 * 1024;
 /// Header lines that a head may have.
 const MOST_LINES: usize = 100;
 
-/// What is asked.
+/// The request line and the headers that are used.
 #[derive(Debug)]
 pub(crate) struct Head {
     pub method: Method,

@@ -230,7 +230,7 @@ async fn seal(
     .await
 }
 
-/// Reads without waiting for a disk, where the file system can tell.
+/// Reads without waiting for a disk, where the file system knows.
 fn read_now(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
     match preadv2(file, &mut [IoSliceMut::new(into)], at, ReadWriteFlags::NOWAIT) {
         Err(Errno::OPNOTSUPP) => file.read_at(into, at),
@@ -238,7 +238,7 @@ fn read_now(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
     }
 }
 
-/// Whether a byte's page is in memory; taken as given where the file system can't tell.
+/// Whether a byte's page is in memory; taken as given where the file system doesn't know.
 fn is_in_memory(file: &File, at: u64) -> io::Result<bool> {
     match preadv2(file, &mut [IoSliceMut::new(&mut [0])], at, ReadWriteFlags::NOWAIT) {
         Ok(_) | Err(Errno::OPNOTSUPP) => Ok(true),

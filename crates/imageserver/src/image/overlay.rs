@@ -5,7 +5,7 @@
 //!
 //! * For seconds, nothing is asked again for the same infra-env, kind of image *and credential*: the API service has accepted
 //!   exactly that credential for exactly this. Many requests at the same time ask once.
-//! * After that everything is asked again, and so authorised again. But as long as the API service tells the same time of
+//! * After that everything is asked again, and so authorised again. But as long as the API service reports the same time of
 //!   the last change, the earlier rendering is served: a service that signs a new token into each config would otherwise
 //!   change an image in the middle of its download.
 
@@ -33,7 +33,7 @@ const KEPT: Duration = Duration::from_secs(3600);
 /// Bytes of all renderings that are kept.
 const MOST: u64 = 64 << 20;
 
-/// A time of change that is as young as this may be told of two changes: times are told in whole seconds.
+/// A time of change that is as young as this may belong to two changes: times come in whole seconds.
 const SETTLING: Duration = Duration::from_secs(2);
 
 /// The kinds of image that are made of a base image.
@@ -66,7 +66,7 @@ pub(crate) struct Overlay {
     pub kargs: Option<Vec<String>>,
     /// When the infra-env changed last.
     pub modified: SystemTime,
-    /// The same as the API service told it.
+    /// The same as the API service wrote it.
     pub last_modified: Option<HeaderValue>,
     /// Digest of all its parts.
     pub digest: [u8; 32],

@@ -112,7 +112,7 @@ pub struct Kargs {
 /// An area as bytes of the image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Area {
-    /// The file that it is in; empty where the image tells only offsets.
+    /// The file that it is in; empty where the image has only offsets.
     pub path: String,
     pub offset: u64,
     pub length: u64,

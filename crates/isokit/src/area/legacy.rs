@@ -1,4 +1,4 @@
-//! The headers at the end of the system area with which images before 2022 tell their areas (image-service §2.2).
+//! The headers at the end of the system area with which images before 2022 mark their areas (image-service §2.2).
 
 use std::ops::Range;
 

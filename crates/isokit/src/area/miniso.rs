@@ -38,7 +38,7 @@ fn parse(mut bytes: &[u8]) -> Option<Recipe> {
     Some(Recipe { version, creator, files: varint(&mut bytes)? })
 }
 
-/// A number of bincode's variable length: one byte, or a byte that tells how many follow.
+/// A number of bincode's variable length: one byte, or a byte that says how many follow.
 fn varint(bytes: &mut &[u8]) -> Option<u64> {
     let (first, rest) = bytes.split_first()?;
     let len = match first {

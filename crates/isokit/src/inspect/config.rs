@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// Flags of the agent that tell where it belongs.
+/// Flags of the agent that say where it belongs.
 const URL_FLAG: &str = "--url";
 const INFRA_ENV_FLAG: &str = "--infra-env-id";
 

@@ -89,7 +89,7 @@ pub struct Ramdisk {
     pub files: Vec<String>,
 }
 
-/// All that an image tells.
+/// All that can be read from an image.
 #[derive(Clone, Serialize)]
 pub struct Inspection {
     pub volume_id: String,

@@ -1,6 +1,6 @@
 //! The edits that make a boot configuration fetch the root file system (image-service §2.9).
 //!
-//! A configuration holds the area of its kernel arguments at an offset that `kargs.json` tells; an edit before it moves it.
+//! A configuration holds the area of its kernel arguments at an offset that `kargs.json` gives; an edit before it moves it.
 
 use std::ops::Range;
 

@@ -10,7 +10,7 @@ use crate::image::Image;
 use crate::iso::lookup::short_name;
 use crate::iso::{Index, Iso, Node, susp};
 
-/// What a record tells besides places.
+/// What a record says besides places.
 #[derive(Debug, Clone)]
 pub struct Meta {
     /// Without a name: the root, and the entries of a directory for itself and its parent.

@@ -173,7 +173,7 @@ impl Cache {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// A program, fetched if it is not there. `fetch` writes it to a path, and is told how many bytes it may have; it is asked
+    /// A program, fetched if it is not there. `fetch` writes it to a path, and gets the number of bytes that it may write; it is asked
     /// by one at a time for each program. Waits while all room is in use.
     ///
     /// # Errors

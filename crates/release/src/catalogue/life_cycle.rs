@@ -22,7 +22,7 @@ struct Version {
 }
 
 impl LifeCycle {
-    /// The level of a version, told by major and minor; `None` when none is told.
+    /// The level of a version, by major and minor; `None` when there is none.
     pub(super) fn level(&self, base: &str) -> Option<VersionSupportLevel> {
         let mut versions = self.data.iter().flat_map(|product| &product.versions);
         match versions.find(|version| version.name == base)?.r#type.as_str() {

@@ -260,7 +260,7 @@ fn plain(path: &[u8]) -> Option<String> {
     resolve("", path).filter(|path| !path.is_empty())
 }
 
-/// Where a path leads that is told in a folder. No way leads out of the root.
+/// Where a path leads that stands in a folder. No way leads out of the root.
 fn resolve(folder: &str, path: &[u8]) -> Option<String> {
     let path = std::str::from_utf8(path).ok()?;
     let folder = if path.starts_with('/') { "" } else { folder };

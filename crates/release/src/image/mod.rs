@@ -39,7 +39,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// See [`RegistryError`]; [`RegistryError::Everywhere`] tells of each mirror that was asked.
+    /// See [`RegistryError`]; [`RegistryError::Everywhere`] names each mirror that was asked.
     pub async fn image(&self, wanted: &Reference, architecture: CpuArchitecture) -> Result<Image, PullError> {
         let mut sources = self.sources(None, wanted);
         loop {

@@ -1,4 +1,4 @@
-//! Where files of an image go.
+//! Sinks for files that are read from an image.
 
 use std::io::Read;
 

@@ -1,8 +1,8 @@
-//! What an installer program is told of the release that it came from: three places in it are kept free for that.
+//! What an installer program knows of the release that it came from: three places in it are kept free for that.
 
 use std::io;
 
-/// What the program is told.
+/// What is written into the program.
 #[derive(Clone, Debug)]
 pub(super) struct Markers {
     /// The release image by digest.
@@ -38,7 +38,7 @@ impl Markers {
         let place = |((name, length), value): ((&str, usize), &String)| {
             let mut value = value.clone().into_bytes();
             value.push(0);
-            // What does not fit is not told: the place stays as it is.
+            // What does not fit is left out: the placeholder stays as it is.
             (value.len() <= length).then(|| Placeholder { pattern: pattern(name, length), value })
         };
         Filter { open: all.into_iter().filter_map(place).collect(), held: Vec::new() }

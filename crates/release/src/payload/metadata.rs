@@ -13,7 +13,7 @@ pub struct Metadata {
     pub version: String,
     /// Versions from which one can upgrade to it.
     pub previous: Vec<String>,
-    /// Where its errata are told of; empty when it does not say.
+    /// Where its errata are published; empty when it does not say.
     pub url: String,
 }
 

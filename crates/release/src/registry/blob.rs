@@ -17,7 +17,7 @@ const PROGRESS: u64 = 4 << 20;
 pub(crate) type LayerSink = Sender<Bytes>;
 
 impl Session {
-    /// Sends the bytes of a layer on, and tells at their end whether they were the right ones.
+    /// Sends the bytes of a layer on, and checks at their end whether they were the right ones.
     pub(crate) async fn download(
         &self,
         source: &Source,

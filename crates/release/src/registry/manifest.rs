@@ -84,7 +84,7 @@ fn digest<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Digest, D
 }
 
 impl Index {
-    /// The images for Linux; some lists don't tell the system.
+    /// The images for Linux; some lists don't name the system.
     fn linux(&self) -> impl Iterator<Item = &Listed> {
         self.manifests.iter().filter(|listed| matches!(listed.platform.os.as_str(), "linux" | ""))
     }

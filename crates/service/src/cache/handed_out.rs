@@ -23,7 +23,7 @@ struct State {
 }
 
 impl IssuedSteps {
-    /// Whether everything that a memo, known by its number, tells was handed out a moment ago.
+    /// Whether everything that a memo, known by its number, has was handed out a moment ago.
     pub(crate) fn nothing_is_due(&self, memo: u64, now: Timestamp) -> bool {
         self.0.lock().nothing_due.is_some_and(|(known, until)| known == memo && now < until)
     }

@@ -26,7 +26,7 @@ pub(crate) enum Group {
     InfraEnv(InfraEnvId),
 }
 
-/// Everything that is cached. The store tells it of each commit ([`Observer`]).
+/// Everything that is cached. The store calls it with each commit ([`Observer`]).
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     pub(crate) check_ins: CheckIns,

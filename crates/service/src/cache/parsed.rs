@@ -12,7 +12,7 @@ use assisted_wire::inventory::Inventory;
 
 /// Bytes of inventories that a generation holds; there are two.
 const INVENTORIES: usize = 8 << 20;
-/// Bytes of connectivity reports that a generation holds: those of 500 hosts that tell of each other fit.
+/// Bytes of connectivity reports that a generation holds: those of 500 hosts that report each other fit.
 const CONNECTIVITY: usize = 24 << 20;
 
 /// What was parsed, by the hash of its text.

@@ -16,7 +16,7 @@ use crate::unit_of_work::UnitOfWork;
 use crate::{Caller, Error};
 
 impl Clusters {
-    /// Notes the finalizing stage that the controller tells.
+    /// Records the finalizing stage that the controller reports.
     ///
     /// # Errors
     ///

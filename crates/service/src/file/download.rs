@@ -14,7 +14,7 @@ use crate::not_found::no_cluster;
 use crate::stored_file::{File, generated_key};
 use crate::{Caller, Error};
 
-/// Bytes of a host's Ignition config at most, when it is told inside JSON.
+/// Bytes of a host's Ignition config at most, when it stands inside JSON.
 const LARGEST_IGNITION: u64 = 16 << 20;
 
 impl Files {

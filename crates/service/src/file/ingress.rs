@@ -1,4 +1,4 @@
-//! The controller tells which authority signs the cluster's ingress (service-api §4.12).
+//! The controller reports which authority signs the cluster's ingress (service-api §4.12).
 
 use assisted_core::admission::credentials::{KUBECONFIG, KUBECONFIG_NOINGRESS, with_ingress_ca};
 use assisted_core::admission::precondition::{Operation, check};

@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::{Files, GenerateError, Generator, Payload, cluster, host, ignition_name};
 use crate::Error;
 
-/// Plays a generator.
+/// A generator for simulated hosts: it makes files that no cluster comes of.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Simulation;
 

@@ -1,4 +1,4 @@
-//! A host is installed into a cluster that runs already, and hosts tell how far their installation is (service-api §6.5, §6.8).
+//! A host is installed into a cluster that runs already, and hosts report how far their installation is (service-api §6.5, §6.8).
 
 use assisted_core::decide::host::install::may_install;
 use assisted_core::decide::host::progress::{Progressed, update};
@@ -55,7 +55,7 @@ impl Hosts {
     ///
     /// # Errors
     ///
-    /// 404 without the host, 400 when it is not bound or no stage is told, 409 when it can't be in that stage.
+    /// 404 without the host, 400 when it is not bound or no stage is given, 409 when it can't be in that stage.
     pub async fn update_install_progress(
         &self,
         caller: &Caller,

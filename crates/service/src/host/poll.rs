@@ -18,9 +18,9 @@ use crate::{Caller, Error};
 #[derive(Clone, Copy, Debug)]
 pub struct Poll<'a> {
     pub host: HostKey,
-    /// The host's clock, seconds since the Unix epoch; 0: not told.
+    /// The host's clock, seconds since the Unix epoch; 0: not reported.
     pub timestamp: i64,
-    /// Version of the agent that polls, if it tells.
+    /// Version of the agent that polls, if it reports one.
     pub agent_version: Option<&'a str>,
 }
 

@@ -26,7 +26,7 @@ pub const PATH: &str = "/assisted-host/";
 #[derive(Default)]
 pub(super) struct HostPrograms(Arc<Mutex<HashMap<PathBuf, (FileState, String)>>>);
 
-/// What tells one state of a file from another.
+/// What differs between two states of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct FileState {
     len: u64,

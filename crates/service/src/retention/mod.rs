@@ -77,7 +77,7 @@ impl Rule {
     }
 }
 
-/// Sweeps.
+/// Runs the sweeps.
 pub(crate) struct Sweeper {
     database: Arc<Database>,
     settings: Arc<Settings>,

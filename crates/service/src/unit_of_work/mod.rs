@@ -132,7 +132,7 @@ impl UnitOfWork {
     pub(crate) fn change_host(&mut self, change: HostChange) {
         let Some(host) = self.facts.hosts.iter_mut().find(|host| host.key() == change.key) else { return };
         if let Some(mut record) = change.record {
-            // Only hosts in some states are told to the others.
+            // Only hosts in some states are named to the others.
             self.mates_changed |= record.host.status != host.record.host.status;
             record.host.updated_at = self.facts.now.into();
             host.record = record;
@@ -214,7 +214,7 @@ impl UnitOfWork {
         self.mates_changed = true;
     }
 
-    /// How much the hosts told, in bytes: what it takes to decide grows with it.
+    /// The size of what the hosts reported, in bytes: what it takes to decide grows with it.
     pub(crate) fn snapshot_bytes(&self) -> usize {
         self.facts.hosts.iter().flat_map(|host| host.reports.values()).map(|report| report.len()).sum()
     }
@@ -325,7 +325,7 @@ impl UnitOfWork {
     }
 }
 
-/// A host's key, as its record tells it.
+/// A host's key, as its record has it.
 pub(crate) fn key_of(record: &HostRecord) -> HostKey {
     HostKey { infra_env_id: record.host.infra_env_id.unwrap_or_default(), host_id: record.host.id }
 }

@@ -64,7 +64,7 @@ pub(crate) fn count_hosts(cluster: &mut Cluster, states: impl IntoIterator<Item 
         (total, enabled, ready);
 }
 
-/// The networks in which every host has an address that told its addresses.
+/// The networks in which every host that reported its addresses has one.
 fn shared_networks(hosts: &[HostFacts]) -> Vec<HostNetwork> {
     let known = || hosts.iter().filter_map(|host| Some((host.record.host.id, host.inventory.as_deref()?)));
     let all = known().count();

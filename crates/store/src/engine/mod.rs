@@ -1,4 +1,4 @@
-//! The two engines behind one face.
+//! SQLite and PostgreSQL behind one interface.
 
 mod pipeline;
 mod postgres;

@@ -1,4 +1,4 @@
-//! News between replicas: `NOTIFY` in the writing transaction, `LISTEN` on a connection of its own.
+//! Notifications between replicas: `NOTIFY` in the writing transaction, `LISTEN` on a connection of its own.
 
 use std::future::poll_fn;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The one thread that writes to SQLite.
 //!
 //! It commits whatever has queued in one transaction, so that many small batches share one flush to disk. Each batch is a
-//! savepoint: one that fails leaves the others alone. Nobody is told of success before the commit.
+//! savepoint: one that fails leaves the others alone. No write is acknowledged before the commit.
 
 use std::sync::Arc;
 use std::thread;

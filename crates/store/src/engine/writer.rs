@@ -1,6 +1,6 @@
-//! The queue before the one who writes, and the way back of what became of each batch.
+//! The queue of batches for the writer, and the outcome of each on its way back.
 //!
-//! Whoever writes takes all that has queued at once, so that many small batches share one transaction.
+//! The writer takes all that has queued at once, so that many small batches share one transaction.
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -14,7 +14,7 @@ const QUEUE: usize = 1024;
 
 pub(super) type Reply = Result<Vec<Output>, WriteError>;
 
-/// A batch, and who waits for its fate.
+/// A batch, and the channel for its outcome.
 #[derive(Debug)]
 pub(super) struct Job {
     batch: Batch,

@@ -1,4 +1,4 @@
-//! The environment of the installer's unit, as a file that only root reads. What stands in a unit itself is told to every
+//! The environment of the installer's unit, as a file that only root reads. What stands in a unit itself is shown to every
 //! user who asks systemd for it; and only newer ones than RHEL 8's take a variable by its name alone.
 
 use std::io::{self, Write};

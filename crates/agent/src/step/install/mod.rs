@@ -31,7 +31,7 @@ const NAME_TAKEN: &str = "the container name \"assisted-installer\" is already i
 const NO_IMAGE: i64 = 2;
 const PULLS: usize = 3;
 const PULL_LIMIT: Duration = Duration::from_secs(600);
-/// An installer writes for hours; how much of it is told, in bytes. Its log goes to the service by itself.
+/// An installer writes for hours; how much of its output is reported, in bytes. Its log goes to the service by itself.
 const LONGEST_OUTPUT: usize = 64 << 10;
 /// The installer has its own limits for what it waits for.
 pub(crate) const LIMIT: Duration = Duration::from_secs(7 * 24 * 3_600);
@@ -140,7 +140,7 @@ fn container(image: &str, tools: &Tools, service: &Config) -> Cmd {
 }
 
 /// `--wait` makes the step last as long as the unit, and end with its status; `--collect` forgets a failed one. An installer
-/// that was killed is started again, and goes on; one that has told why it failed isn't. A unit has nothing of this
+/// that was killed is started again, and goes on; one that has reported why it failed isn't. A unit has nothing of this
 /// process's environment but what it is given.
 fn unit(program: &Path, environment: &Path, tools: &Tools) -> Cmd {
     let cmd = tools.cmd("systemd-run").arg(format!("--unit={UNIT}"));

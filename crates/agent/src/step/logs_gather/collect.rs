@@ -70,7 +70,7 @@ impl<'a> Collection<'a> {
         }
     }
 
-    /// What tells why an installation failed.
+    /// Files that say why an installation failed.
     pub(super) async fn installer(&mut self) {
         self.file_of("dmesg.logs", self.tools.own("dmesg").arg("-T")).await;
         self.core_dumps().await;

@@ -1,6 +1,6 @@
 //! Step `logs-gather`: collects the host's logs and sends them to the service (agent-protocol §2.4.15, §4).
 //!
-//! What can't be collected is told in a report among the logs; what can be is sent nevertheless.
+//! What can't be collected is named in a report among the logs; what can be is sent nevertheless.
 
 mod archive;
 mod collect;

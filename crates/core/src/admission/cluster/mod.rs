@@ -23,7 +23,7 @@ pub use create::create;
 pub use import::{disconnected, import};
 pub use update::{Updated, update};
 
-/// A new cluster, and what is told about it.
+/// A new cluster, and its events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Created {
     pub record: ClusterRecord,

@@ -140,7 +140,7 @@ fn check_params(
     Ok(())
 }
 
-/// What is judged only when it is applied, so that a wrong state is told first.
+/// What is judged only when it is applied, so that a wrong state is reported first.
 fn check_sources_and_tags(cluster: &Cluster, params: &ClusterUpdateParams) -> Result<(), Refusal> {
     for sources in [&params.additional_ntp_source, &params.ntp_sources].into_iter().flatten() {
         if !sources.is_empty() {
@@ -158,7 +158,7 @@ fn check_dual_stack(cluster: &Cluster, given: Lists<'_>) -> Result<(), Refusal> 
         || given.service_networks.is_some()
         || given.cluster_networks.is_some();
     let others = given.service_networks.is_some() || given.cluster_networks.is_some();
-    // Machine networks alone don't tell: what the cluster already is decides.
+    // Machine networks alone don't decide it: what the cluster already is decides.
     let is_dual = dual_stack::in_lists(given) || (!others && dual_stack::is_dual(cluster));
     if has_networks && is_dual {
         dual_stack::check_networks(given, &cluster.openshift_version).map_err(refuse)?;

@@ -69,7 +69,7 @@ pub(super) fn check_vips(
     })
 }
 
-/// Applies the networks and VIPs of a request; tells whether the clock of the machine networks starts anew: they, or the
+/// Applies the networks and VIPs of a request; returns whether the clock of the machine networks starts anew: they, or the
 /// way in which VIPs come about, changed.
 ///
 /// `cluster` already has the platform, the networking mode and the load balancer of the request.

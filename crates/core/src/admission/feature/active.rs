@@ -11,7 +11,7 @@ use crate::catalogue::operators::{OPERATORS, is_selected};
 use crate::model::cluster::{ClusterRecord, IpStack};
 use crate::model::topology;
 
-/// What is looked at to tell which features are in use: a cluster, an infra-env, or both together.
+/// What decides which features are in use: a cluster, an infra-env, or both together.
 #[derive(Clone, Debug, Default)]
 pub struct Configuration<'a> {
     /// The cluster as it would be.

@@ -1,4 +1,4 @@
-//! Time sources.
+//! Sources of time (NTP).
 
 use std::net::IpAddr;
 

@@ -80,7 +80,7 @@ pub fn no_proxy(list: &str, version: Option<&str>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A proxy's URL as it may be told to others: user and password are nobody's business.
+/// A proxy's URL without user and password, as others may see it.
 pub fn without_credentials(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return String::new() };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());

@@ -20,7 +20,7 @@ pub(super) fn check(text: &str, schemes: &[&str]) -> Result<(), UrlError> {
         return Err(UrlError::Format("not a URL".to_owned()));
     }
     let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
-    // What has no scheme is first judged as if it had one: a bad host is told before a missing scheme.
+    // What has no scheme is first judged as if it had one: a bad host is reported before a missing scheme.
     let parsed =
         Url::parse(&format!("http://{rest}")).map_err(|error| UrlError::Format(error.to_string()))?;
     let is_host = match parsed.host() {

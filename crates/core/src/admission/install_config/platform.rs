@@ -49,7 +49,7 @@ fn bootstrap(facts: &Facts) -> Option<&HostFacts> {
     facts.hosts.iter().find(|host| host.record.host.bootstrap)
 }
 
-/// Networking that the user provides: the machine networks are where the bootstrap host is, unless they are told; and where
+/// Networking that the user provides: the machine networks are where the bootstrap host is, unless they are given; and where
 /// nodes choose their addresses, the network of the chosen one.
 fn unmanaged(document: &mut Document, facts: &Facts, cluster: &Cluster) {
     let networking = &mut document.networking;

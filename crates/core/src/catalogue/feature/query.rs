@@ -17,7 +17,7 @@ use crate::catalogue::operators::{self, OPERATORS};
 use crate::catalogue::release::architecture::normal;
 use crate::model::topology::OCI;
 
-/// What to tell the support levels for.
+/// What the support levels are asked for.
 #[derive(Clone, Debug)]
 pub struct FeatureQuery {
     pub openshift_version: String,

@@ -12,7 +12,7 @@ use crate::policy::{Requirements, RoleRequirements};
 /// How much less memory than required a host may have, MiB: firmware keeps some to itself.
 pub const MEMORY_TOLERANCE_MIB: i64 = 100;
 
-/// Why the requirements of a host can't be told.
+/// Why the requirements of a host can't be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum HardwareError {
     #[error("requirements for version {0} not found")]

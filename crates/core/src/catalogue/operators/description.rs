@@ -1,4 +1,4 @@
-//! An operator as it is told to users who choose one.
+//! An operator as it is described to users who choose one.
 
 use assisted_base::version::Base;
 use assisted_wire::operator_assessment::{OperatorDescription, OperatorLevel};
@@ -13,7 +13,7 @@ use crate::catalogue::feature::rule::ALWAYS;
 use crate::policy;
 
 impl Preflight {
-    /// As the API tells it.
+    /// As the API shows it.
     pub(crate) fn listed(self) -> HostTypeHardwareRequirementsWrapper {
         let role = |RolePreflight { extra, qualitative }: RolePreflight| HostTypeHardwareRequirements {
             quantitative: Some(Details {

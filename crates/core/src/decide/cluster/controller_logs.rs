@@ -7,7 +7,7 @@ use crate::model::decision::Decision;
 use crate::model::event::catalogue;
 use crate::model::facts::Facts;
 
-/// The controller tells how far the collection of logs is.
+/// The controller reports how far the collection of logs is.
 pub fn progress(facts: &Facts, state: LogsState) -> Decision {
     let mut draft = WorkingCopy::new(facts);
     if let Some(record) = &mut draft.facts.cluster {

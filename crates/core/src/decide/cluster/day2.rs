@@ -8,7 +8,7 @@ use crate::model::facts::Facts;
 use crate::model::refusal::Refusal;
 use crate::model::topology;
 
-/// Transforms the cluster. Its hosts stay as they are, as does what is told of its state.
+/// Transforms the cluster. Its hosts stay as they are, as does the text about its state.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The controller tells the finalizing stage (state-machines §3.9).
+//! The controller reports the finalizing stage (state-machines §3.9).
 
 use assisted_wire::cluster::FinalizingStage;
 

@@ -1,4 +1,4 @@
-//! The controller tells how an operator of the new cluster is (service-api §9).
+//! The controller reports how an operator of the new cluster is (service-api §9).
 
 use std::fmt::Display;
 
@@ -11,7 +11,7 @@ use crate::model::facts::Facts;
 use crate::model::refusal::Refusal;
 use crate::state::cluster::progress;
 
-/// Notes what is told of an operator: what is not told stays. The cluster's progress follows.
+/// Records what is reported of an operator: what is not reported stays. The cluster's progress follows.
 ///
 /// # Errors
 ///

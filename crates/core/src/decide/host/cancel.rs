@@ -8,7 +8,7 @@ use crate::model::refusal::{Refusal, RefusalKind};
 use crate::state::host::state;
 use crate::state::host::transition::{CANCEL, follow, rule_of};
 
-/// Cancels the installation of a host. A refusal is told, too.
+/// Cancels the installation of a host. A refusal emits an event, too.
 ///
 /// # Errors
 ///

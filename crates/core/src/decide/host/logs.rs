@@ -7,7 +7,7 @@ use crate::model::decision::Decision;
 use crate::model::event::catalogue;
 use crate::model::facts::HostFacts;
 
-/// Whoever collects the logs of a host tells how far that is.
+/// The progress that whoever collects the logs of a host reports.
 pub fn progress(host: &HostFacts, state: LogsState, now: Timestamp) -> Decision {
     let mut after = host.clone();
     let fields = &mut after.record.host;

@@ -13,7 +13,7 @@ use crate::model::refusal_with_events::RefusalWithEvents;
 /// Where a registration comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// What the agent tells of its machine; agents of the replaced service tell nothing.
+    /// What the agent reports of its machine; agents of the replaced service report nothing.
     pub machine: Option<Machine>,
     /// The other side of the connection.
     pub peer: Option<IpAddr>,
@@ -23,10 +23,10 @@ pub struct Origin {
 const NO_SERIAL: &[&str] =
     &["", "unknown", "none", "(none)", "-", "0", "default string", "not specified", "to be filled by o.e.m."];
 
-/// Why a registration under a known id is not that host's; `None`: it is, as far as can be told.
+/// Why a registration under a known id is not that host's; `None`: it is, as far as can be known.
 ///
-/// An agent that tells of its machine is held to it: to the serial number or one of the addresses that the host has registered
-/// or reported with. A host that has told once is not taken over by an agent that keeps silent. Of agents that always kept
+/// An agent that reports its machine is held to it: to the serial number or one of the addresses that the host has registered
+/// or reported with. A host whose agent reported once is not taken over by an agent that keeps silent. Of agents that always kept
 /// silent only the connection is known: a host that registered from an address of its own, and is being installed, does not
 /// register from elsewhere.
 pub fn stranger(host: &HostFacts, origin: &Origin) -> Option<&'static str> {
@@ -176,7 +176,7 @@ mod tests {
             assert_eq!(stranger(&direct(status), &from("10.0.0.5")), None, "{status}");
         }
         assert_eq!(stranger(&direct("known"), &from("10.0.0.66")), None);
-        // Behind a proxy, addresses tell nothing.
+        // Behind a proxy, addresses prove nothing.
         let proxied = host("installing", &json!({"registered_from": "192.168.1.1"}));
         assert_eq!(stranger(&proxied, &from("192.168.1.2")), None);
     }

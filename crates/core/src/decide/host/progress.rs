@@ -1,4 +1,4 @@
-//! The installer, or the new cluster's controller, tells how far a host is (state-machines §4.5).
+//! The installer, or the new cluster's controller, reports how far a host is (state-machines §4.5).
 
 use assisted_wire::host::{HostProgress, HostProgressInfo, HostRole, HostStage, HostStatus};
 use assisted_wire::time::DateTime;
@@ -18,7 +18,7 @@ use crate::state::machine::choose;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progressed {
     pub decision: Decision,
-    /// Whether the stage that was told is another one, so that the cluster is further, too.
+    /// Whether the reported stage is another one, so that the cluster is further, too.
     pub stage_changed: bool,
 }
 
@@ -30,7 +30,7 @@ const INSTALLED_NOW: &[HostStatus] =
 ///
 /// # Errors
 ///
-/// `NotFound` without the host, `Invalid` when it is not bound or no stage is told, `Conflict` when it can't be in that stage.
+/// `NotFound` without the host, `Invalid` when it is not bound or no stage is given, `Conflict` when it can't be in that stage.
 pub fn update(facts: &Facts, key: HostKey, told: &HostProgress) -> Result<Progressed, Refusal> {
     let before = facts.host(key)?;
     if before.record.host.cluster_id.is_none() {

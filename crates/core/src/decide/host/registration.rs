@@ -195,7 +195,7 @@ fn restart_preparation(cluster: &ClusterRecord) -> Option<ClusterRecord> {
     (after != *cluster).then_some(after)
 }
 
-/// The text that names the disk to boot from. A host that was told so already is refused: `Forbidden` that surfaces as `Invalid`
+/// The text that names the disk to boot from. A host that was asked for it already is refused: `Forbidden` that surfaces as `Invalid`
 /// (service-api §20.5).
 fn demand_disk_boot(host: &HostFacts) -> Result<String, Refusal> {
     let fields = &host.record.host;

@@ -14,7 +14,7 @@ use crate::model::report::ReportKind;
 use crate::state::host::state;
 use crate::state::host::transition::{RESET, follow, rule_of};
 
-/// Resets the installation of a host: it must boot the discovery image again. A refusal is told, too.
+/// Resets the installation of a host: it must boot the discovery image again. A refusal emits an event, too.
 ///
 /// # Errors
 ///

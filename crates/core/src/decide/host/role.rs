@@ -42,7 +42,7 @@ fn is_auto(host: &HostFacts) -> bool {
 /// Suggests roles to the hosts whose role is left to the service; whether any suggestion changed.
 ///
 /// As soon as one host has no suggestion, all are made anew, in order of strength; and none is made before every host
-/// has told its inventory.
+/// has reported its inventory.
 pub(crate) fn suggest(facts: &mut Facts, order: &[usize], events: &mut Vec<NewEvent>) -> bool {
     if !facts.policy.hosts.enable_auto_assign {
         return false;
@@ -53,7 +53,7 @@ pub(crate) fn suggest(facts: &mut Facts, order: &[usize], events: &mut Vec<NewEv
 
 /// Gives each host the role that suits it, if it was left to the service; whether any role was given.
 ///
-/// None is before every host has told its inventory. Suggestions are made even where they are switched off otherwise.
+/// None is before every host has reported its inventory. Suggestions are made even where they are switched off otherwise.
 pub fn fix(facts: &mut Facts, events: &mut Vec<NewEvent>) -> bool {
     if facts.hosts.iter().any(|host| host.inventory.is_none()) {
         return false;

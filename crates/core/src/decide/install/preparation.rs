@@ -11,7 +11,7 @@ use crate::model::event::catalogue;
 use crate::model::facts::Facts;
 use crate::state::cluster::preparation;
 
-/// What the generated files tell.
+/// What the service reads from the generated files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Generated {
     /// The id that the new cluster will have.
@@ -39,9 +39,9 @@ pub fn awaits(record: &ClusterRecord, attempt: Attempt) -> bool {
         && last != Some(Status::Failed)
 }
 
-/// An attempt's files were generated, or could not be: `outcome` tells why.
+/// An attempt's files were generated, or could not be: `outcome` says why.
 ///
-/// Harmless when it is told twice, when the user has given the attempt up meanwhile, or begun another.
+/// Harmless when it is reported twice, when the user has given the attempt up meanwhile, or begun another.
 pub fn generated(facts: &Facts, attempt: Attempt, outcome: Result<Generated, String>) -> Decision {
     let mut draft = WorkingCopy::new(facts);
     if let Some(record) = draft.facts.cluster.as_mut().filter(|record| awaits(record, attempt)) {

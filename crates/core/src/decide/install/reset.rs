@@ -17,7 +17,7 @@ use super::wrong_state;
 ///
 /// # Errors
 ///
-/// `Conflict` when cluster or any host is in another state. Nothing is changed then, but what was tried is told
+/// `Conflict` when cluster or any host is in another state. Nothing is changed then, but an event says what was tried
 /// (state-machines §11).
 pub fn reset(facts: &Facts) -> Result<Decision, RefusalWithEvents> {
     let mut draft = WorkingCopy::new(facts);

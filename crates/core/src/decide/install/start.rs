@@ -61,7 +61,7 @@ pub fn install(facts: &Facts) -> Result<Decision, Refusal> {
     Ok(draft.reconciled())
 }
 
-/// Notes which features an installation uses, and tells if the user does without some validations.
+/// Notes which features an installation uses, and emits an event if the user does without some validations.
 fn note(record: &mut ClusterRecord, roles_assigned: bool) -> Option<NewEvent> {
     let ignored = !embedded::ignored_host_validations(record).is_empty()
         || !embedded::ignored_cluster_validations(record).is_empty();

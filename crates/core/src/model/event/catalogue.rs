@@ -1,4 +1,4 @@
-//! The catalogue: every event that users may see, with what it is about, its severity, what it tells, and its text.
+//! The catalogue: every event that users may see, with what it is about, its severity, its values, and its text.
 //!
 //! Names and texts are part of the interface: clients filter on the former and show the latter (service-api Appendix A).
 //! Those that no code raises belong to parts that are not there yet, or to failures that can't happen here.
@@ -182,7 +182,7 @@ catalogue! {
     }
 }
 
-/// Events that are told of the same object at most once in a while, unless the settings say otherwise (service-api §11.4).
+/// Events that are emitted for the same object at most once in a while, unless the settings say otherwise (service-api §11.4).
 pub const PAUSES: &[(Spec, Duration)] =
     &[(UPGRADE_AGENT_STARTED, HOUR), (UPGRADE_AGENT_FINISHED, HOUR), (UPGRADE_AGENT_FAILED, HOUR)];
 

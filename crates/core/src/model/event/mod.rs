@@ -34,7 +34,7 @@ pub struct Spec {
     pub name: &'static str,
     pub subject: Subject,
     pub severity: EventSeverity,
-    /// What it tells besides the ids of its subject, and a host's name.
+    /// The values that the event has besides the ids of its subject, and a host's name.
     pub tells: &'static [&'static str],
     /// Text with `{name}` where a value goes.
     pub text: &'static str,

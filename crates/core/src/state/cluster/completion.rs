@@ -15,7 +15,7 @@ use crate::model::facts::HostFacts;
 /// Member of a completion report that holds the operators.
 const OPERATORS: &str = "CLUSTER_OPERATORS_REPORT";
 
-/// What is told of a cluster that is installed.
+/// The event of a cluster that is installed.
 pub(crate) fn text(cluster: &Cluster, hosts: &[HostFacts]) -> Cow<'static, str> {
     let workers = || hosts.iter().filter(|host| host.effective_role() == HostRole::Worker);
     if let Some(failed) = failed(cluster) {
@@ -43,7 +43,7 @@ fn failed(cluster: &Cluster) -> Option<String> {
     (!names.is_empty()).then(|| format!(". Failed OLM operators: {}", names.join(", ")))
 }
 
-/// A controller of old tells that the installation is complete. That decides nothing; operators with problems are told.
+/// An old controller reports that the installation is complete. That decides nothing; operators with problems get an event.
 pub fn reported(record: &ClusterRecord, params: &CompletionParams) -> Option<NewEvent> {
     if params.is_success {
         return None;

@@ -1,6 +1,6 @@
 //! What the rules of the cluster's machine ask: named groups of validations, and predicates (state-machines §3.7).
 //!
-//! A predicate about time tells the last moment at which it does not hold: from that follows both whether it holds now,
+//! A predicate about time gives the last moment at which it does not hold: from that follows both whether it holds now,
 //! and when to look again.
 
 use std::fmt;
@@ -64,7 +64,7 @@ pub enum Condition {
     StageTimedOut,
     /// The cluster is of use without what the finalizing stage waits for.
     StageTolerant,
-    /// It was told already that the finalizing stage takes too long.
+    /// An event has said already that the finalizing stage takes too long.
     StageTimeoutTold,
     /// The logs do not come.
     LogsTimedOut,

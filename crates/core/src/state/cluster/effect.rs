@@ -26,15 +26,15 @@ pub enum Effect {
     SetNodeVips,
     /// The finalizing stage has all its time again.
     RestartStage,
-    /// It is told that the finalizing stage takes too long.
+    /// An event says that the finalizing stage takes too long.
     TellStageTimeout,
-    /// It is told that the installation failed.
+    /// An event says that the installation failed.
     TellFailure,
     /// The installation is complete.
     Complete,
     /// The logs are given up.
     GiveUpLogs,
-    /// It is told that the installation was cancelled.
+    /// An event says that the installation was cancelled.
     TellCancelled,
     /// What the installation left is forgotten.
     Forget,

@@ -11,7 +11,7 @@ const PREPARING: i64 = 10;
 const INSTALLING: i64 = 70;
 const FINALIZING: i64 = 15;
 
-/// The finalizing stage that the controller told.
+/// The finalizing stage that the controller reported.
 pub(crate) fn stage(cluster: &Cluster) -> Option<FinalizingStage> {
     cluster.progress.as_ref().and_then(|progress| progress.finalizing_stage)
 }
@@ -20,7 +20,7 @@ pub(crate) fn stage(cluster: &Cluster) -> Option<FinalizingStage> {
 pub(crate) fn prepared(cluster: &mut Cluster) {
     let progress = cluster.progress.get_or_insert_default();
     progress.preparing_for_installation_stage_percentage = 100;
-    // Operators may have been told of before.
+    // Operators may have been reported before.
     progress.total_percentage = PREPARING + FINALIZING * progress.finalizing_stage_percentage / 100;
 }
 

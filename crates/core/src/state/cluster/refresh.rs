@@ -145,7 +145,7 @@ pub(crate) fn next_check(facts: &Facts) -> Option<Timestamp> {
     next?.checked_add(SignedDuration::from_millis(1)).ok()
 }
 
-/// Stores new results and tells what changed.
+/// Stores new results and emits events for what changed.
 fn note(record: &mut ClusterRecord, results: &Results<ClusterValidationId>, events: &mut Vec<NewEvent>) {
     if results.is_empty() || results.is_stored_as(&record.cluster.validations_info) {
         return;

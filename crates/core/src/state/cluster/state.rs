@@ -18,7 +18,7 @@ pub fn list(states: &[ClusterStatus]) -> String {
     format!("[{}]", texts.join(" "))
 }
 
-/// Puts a cluster into a state, with a text; tells of it only when the state is another one.
+/// Puts a cluster into a state, with a text; emits an event only when the state is another one.
 pub(crate) fn enter(
     record: &mut ClusterRecord,
     to: ClusterStatus,

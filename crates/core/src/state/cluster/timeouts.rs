@@ -49,7 +49,7 @@ pub(crate) fn of_stage(stage: FinalizingStage, cluster: &Cluster, policy: &Polic
     }
 }
 
-/// Whether a stage that takes too long is only told of: what it waits for does not make the cluster unusable.
+/// Whether a stage that takes too long only gets an event: what it waits for does not make the cluster unusable.
 pub(crate) const fn is_tolerant(stage: FinalizingStage) -> bool {
     matches!(
         stage,
@@ -64,7 +64,7 @@ pub(crate) fn end(began: DateTime, limit: Duration) -> Timestamp {
     deadline::after(began.0, limit)
 }
 
-/// A limit in whole minutes, as texts tell it.
+/// A limit in whole minutes, as texts show it.
 pub(crate) const fn minutes(limit: Duration) -> u64 {
     limit.as_secs() / 60
 }

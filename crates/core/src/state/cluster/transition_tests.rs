@@ -319,7 +319,7 @@ fn every_row_of_the_refresh() {
         let ended = changed && matches!(status, Installed | Error | Cancelled);
         let completed = if ended { now.into() } else { before.install_completed_at };
         assert_eq!(cluster.install_completed_at, completed, "case {number}");
-        // Looking on at the same moment comes to an end, and tells of a failure once.
+        // Looking on at the same moment comes to an end, and reports a failure once.
         (0..3).for_each(|_| {
             refresh(&mut facts, &mut told);
         });

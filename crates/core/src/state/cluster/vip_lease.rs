@@ -10,7 +10,7 @@ use crate::model::{deadline, topology};
 use crate::network::family;
 use crate::validation::cluster::vips;
 
-/// The last moment at which the leases are in time; `None`: none are awaited, or it was told that they did not come.
+/// The last moment at which the leases are in time; `None`: none are awaited, or an event said that they did not come.
 pub(crate) fn deadline(record: &ClusterRecord) -> Option<Timestamp> {
     let cluster = &record.cluster;
     let since = record.machine_network_cidr_updated_at?;

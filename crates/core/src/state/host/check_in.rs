@@ -42,19 +42,19 @@ pub fn wakes_on_check_in(host: &HostFacts) -> bool {
     }
 }
 
-/// What a poll tells besides being a sign of life.
+/// What a poll reports besides that the agent is alive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckInReport<'a> {
-    /// Version of the agent, if it tells.
+    /// Version of the agent, if it reports one.
     pub agent_version: Option<&'a str>,
-    /// The host's clock, seconds since 1970; 0: it does not tell.
+    /// The host's clock, seconds since 1970; 0: it does not report one.
     pub clock: i64,
 }
 
 /// A difference between two measured offsets that is mere jitter of the network, seconds.
 const JITTER: i64 = 5;
 
-/// The host's record after a poll, if the poll told anything new.
+/// The host's record after a poll, if the poll reported anything new.
 pub fn check_in(host: &HostFacts, report: &CheckInReport<'_>, now: Timestamp) -> Option<HostRecord> {
     let mut record = host.record.clone();
     if let Some(version) = report.agent_version.filter(|version| !version.is_empty()) {

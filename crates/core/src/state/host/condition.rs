@@ -30,11 +30,11 @@ pub enum Condition {
     Stage(HostStage),
     /// The stage takes longer than its limit.
     StageOverdue,
-    /// That the stage takes too long was told.
+    /// An event said that the stage takes too long.
     StageOverdueReported,
     /// The host waits only because a person must help another one.
     StageHeldBack,
-    /// That the host is silent was told.
+    /// An event said that the host is silent.
     SilenceReported,
     /// Time limits only warn.
     SoftTimeouts,

@@ -6,7 +6,7 @@ use assisted_wire::time::DateTime;
 use crate::model::facts::HostFacts;
 use crate::model::report::ReportKind;
 
-/// Forgets what the last boot told.
+/// Forgets what the last boot reported.
 pub(crate) fn forget(host: &mut HostFacts, keep_inventory: bool) {
     let fields = &mut host.record.host;
     fields.progress = Some(HostProgressInfo::default());

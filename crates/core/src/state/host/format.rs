@@ -7,7 +7,7 @@ use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
 use crate::policy::Policy;
 
-/// Notes which installer is used, and tells what becomes of the disks that the machine might boot from instead.
+/// Notes which installer is used, and emits an event for what becomes of the disks that the machine might boot from instead.
 pub(crate) fn begin(host: &mut HostFacts, policy: &Policy, events: &mut Vec<NewEvent>) {
     policy.images.installer.clone_into(&mut host.record.host.installer_version);
     let skipped = disks_left(host);

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::model::deadline::after;
 use crate::policy::{HostStageTimeouts, Policy};
 
-/// From being told to install until the installer is heard of.
+/// From the order to install until the installer is heard of.
 pub const START: Duration = Duration::from_secs(20 * 60);
 
 /// For an installed machine to go back into the pool.
@@ -35,7 +35,7 @@ pub fn preparation(policy: &Policy) -> Duration {
     policy.timeouts.prepare_for_installation_host.max(checks)
 }
 
-/// For a stage. The limit that is told is that of the settings, even where a longer one is kept.
+/// For a stage. The limit in the text is that of the settings, even where a longer one is kept.
 pub fn of_stage(policy: &HostStageTimeouts, stage: Option<HostStage>, is_single_node: bool) -> Duration {
     if is_single_node && stage == Some(HostStage::Rebooting) {
         return SINGLE_NODE_REBOOT;

@@ -131,7 +131,7 @@ fn note_stage_overdue(host: &mut HostFacts, context: &ClusterContext, events: &m
     events.push(catalogue::HOST_STAGE_TIMED_OUT.of_host(host, &[("stage", &stage), ("minutes", &minutes)]));
 }
 
-/// Stores new results and tells what changed.
+/// Stores new results and emits events for what changed.
 pub fn note(host: &mut HostFacts, results: &Results<HostValidationId>, events: &mut Vec<NewEvent>) {
     let old = host.report(ReportKind::ValidationsInfo);
     if results.is_empty() || results.is_stored_as(old) {

@@ -36,7 +36,7 @@ impl<'a> RuleContext<'a> {
         &self.host.record.host
     }
 
-    /// The time limit of the stage, as it is told.
+    /// The time limit of the stage, as texts show it.
     pub fn stage_limit(&self) -> Duration {
         self.context.map_or(Duration::ZERO, |context| context.policy.host_stages.of(self.stage()))
     }
@@ -92,7 +92,7 @@ impl<'a> RuleContext<'a> {
     }
 }
 
-/// Whether arguments of the installer tell to keep partitions: the disk is not to be written to before.
+/// Whether arguments of the installer ask to keep partitions: the disk is not to be written to before.
 pub(crate) fn keeps_partitions(installer_args: &[String]) -> bool {
     installer_args.iter().any(|argument| {
         let flag = argument.split('=').next().unwrap_or_default();

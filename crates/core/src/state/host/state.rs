@@ -67,7 +67,7 @@ pub(crate) fn no_rule(kind: RefusalKind, host: &HostFacts) -> Refusal {
 /// Longest text of a state, in bytes.
 pub(crate) const LONGEST_INFO: usize = 2040;
 
-/// Puts a host into a state, with a text; tells of it only when the state is another one.
+/// Puts a host into a state, with a text; emits an event only when the state is another one.
 pub(crate) fn enter(
     host: &mut HostFacts,
     to: HostStatus,

@@ -82,7 +82,7 @@ pub(crate) fn fill<'t>(text: &'t str, rule_context: &RuleContext<'_>) -> Cow<'t,
         (FAILING_VALIDATIONS, &|| rule_context.results.map(Results::failing).unwrap_or_default()),
         (FAILING_CONDITIONS, &|| unfinished(rule_context)),
         (STAGE, &|| stage.map(HostStage::as_str).unwrap_or_default().to_owned()),
-        // The limit that is told is that of all topologies, even where a longer one is kept.
+        // The limit in the text is that of all topologies, even where a longer one is kept.
         (MAX_TIME, &|| limits::text(rule_context.stage_limit())),
         (INSTALLATION_DISK, &|| installation_disk(rule_context.host)),
     ];

@@ -9,7 +9,7 @@ use crate::network::{address, family, machine};
 const SET_VIPS: &str = "Set the API and Ingress virtual IPs of the cluster.";
 const SET_NETWORK: &str = "Set the cluster's machine network.";
 
-/// What is said while no host told what it is.
+/// What is said while no host has reported its inventory.
 pub(super) fn undiscovered() -> Outcome {
     Outcome::pending("Hosts have not been discovered yet")
         .measured("no host")

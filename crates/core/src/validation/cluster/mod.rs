@@ -53,7 +53,7 @@ impl<'a> View<'a> {
         self.facts.hosts.iter().filter_map(|host| host.inventory.as_deref())
     }
 
-    /// Whether any host told what it is.
+    /// Whether any host has reported its inventory.
     fn has_inventories(&self) -> bool {
         self.inventories().next().is_some()
     }

@@ -114,7 +114,7 @@ fn check(view: &View<'_>, domain: &Domain) -> Outcome {
     satisfied().measured(resolved.join(", "))
 }
 
-/// Whether the cluster resolves its names by itself; `None`: nobody can tell yet.
+/// Whether the cluster resolves its names by itself; `None`: nobody can know yet.
 fn is_managed(scope: &Scope<'_>, cluster: &Cluster) -> Option<bool> {
     if !cluster.imported {
         return Some(!topology::is_user_managed_networking(cluster));

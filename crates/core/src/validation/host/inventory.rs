@@ -1,4 +1,4 @@
-//! `has-inventory`, `inventory-not-partially-truncated`, `inventory-not-fully-truncated`: the host told what it is.
+//! `has-inventory`, `inventory-not-partially-truncated`, `inventory-not-fully-truncated`: the host reported its inventory.
 
 use assisted_wire::inventory::{InventoryTruncation, InventoryTruncationType as Type};
 

@@ -1,4 +1,4 @@
-//! What changed, as front ends see it.
+//! Changes of objects, as front ends see them.
 
 use std::mem::size_of;
 use std::sync::{Arc, OnceLock};

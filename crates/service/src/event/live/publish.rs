@@ -146,8 +146,8 @@ impl Publisher {
         }
     }
 
-    /// Events first: they say what led to the rest. What is read of an object may be newer than the change that is told;
-    /// then it is told before what else belongs to the newer one.
+    /// Events first: they say what led to the rest. What is read of an object may be newer than the change that is published;
+    /// then it is published before what else belongs to the newer one.
     async fn publish(&self, changed: &ChangedObjects, published: &mut PublishedEvents) -> Result<(), Error> {
         self.publish_events(published).await?;
         if changed.missed {

@@ -1,4 +1,4 @@
-//! The end of the stream that one reader has.
+//! A subscription to the stream of changes.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;

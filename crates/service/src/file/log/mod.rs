@@ -24,7 +24,7 @@ const ARCHIVE: &str = "logs.tar.gz";
 #[derive(Clone, Copy, Debug)]
 pub struct UploadLogs {
     pub cluster_id: ClusterId,
-    /// `host` or `controller`; others are kept by their type, and nobody is told.
+    /// `host` or `controller`; others are kept by their type, and no event is emitted.
     pub logs_type: LogsType,
     /// Tells hosts of equal ids apart.
     pub infra_env_id: Option<InfraEnvId>,

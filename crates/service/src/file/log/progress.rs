@@ -1,4 +1,4 @@
-//! How the collection of logs goes, as agents and controllers tell (state-machines §3.11, §4.10).
+//! How the collection of logs goes, as agents and controllers report (state-machines §3.11, §4.10).
 
 use assisted_core::decide::cluster::controller_logs as cluster_logs;
 use assisted_core::decide::host::logs as host_logs;

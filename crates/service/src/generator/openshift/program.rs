@@ -1,6 +1,6 @@
 //! The installer program, run under limits: time, memory, output, environment.
 //!
-//! It gets no shell, nothing to read, and only the environment that it is told here. Whoever stops waiting for it kills it,
+//! It gets no shell, nothing to read, and only the environment that it is given here. Whoever stops waiting for it kills it,
 //! children included.
 
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use super::scrub::Redactor;
 
 /// How much of its output is kept, in bytes; it writes a few lines.
 const LONGEST: usize = 1 << 20;
-/// Output that is longer than the first is told up to the second, in bytes (install-generation §4.3).
+/// Output that is longer than the first is cut to the second, in bytes (install-generation §4.3).
 const SHOWN: [usize; 2] = [524, 500];
 /// What the installer is asked to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

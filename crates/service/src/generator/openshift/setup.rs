@@ -1,4 +1,4 @@
-//! The generator as the settings want it.
+//! Building the generator from the settings.
 
 use std::io;
 use std::path::{Path, PathBuf};

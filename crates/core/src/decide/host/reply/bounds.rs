@@ -1,4 +1,4 @@
-//! How much a host may tell: machines have far less, and everything that is worked out from a report grows with it.
+//! How much a host may report: machines have far less, and everything that is worked out from a report grows with it.
 
 use assisted_wire::inventory::{Inventory, InventoryTruncation, InventoryTruncationType};
 
@@ -54,7 +54,7 @@ pub(super) fn too_large(json: &str, brings_files: bool) -> Option<String> {
         })
 }
 
-/// Leaves out of an inventory what is beyond each limit, and notes it there, so that validations tell of it.
+/// Leaves out of an inventory what is beyond each limit, and notes it there, so that validations report it.
 pub(super) fn cut(inventory: &mut Inventory) {
     let mut reasons = Vec::new();
     let mut keep = |count: Option<usize>, most: usize, what: &str| {

@@ -17,7 +17,7 @@ use crate::model::report::ReportKind;
 /// Most disks whose speed is kept: far more than a machine has.
 const MOST_DISKS: usize = 256;
 
-/// Notes the outcome. A disk that is slow is told of, and used all the same; one that can't be measured is not.
+/// Notes the outcome. A slow disk gets an event, and is used all the same; one that can't be measured is not.
 pub(super) fn measured(draft: &mut WorkingCopy<'_>, exit_code: i64, output: &str) -> Result<(), Refusal> {
     if output.is_empty() {
         // Another check runs already.

@@ -1,4 +1,4 @@
-//! A host told its inventory: disks are judged, and one is chosen to install on (state-machines §4.15).
+//! A host reported its inventory: disks are evaluated, and one is chosen to install on (state-machines §4.15).
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::model::refusal::Refusal;
 use crate::model::report::ReportKind;
 use crate::state::host::state::{self, UPDATABLE};
 
-/// Types of interfaces that are kept; agents that tell no type tell only physical ones.
+/// Types of interfaces that are kept; agents that report no type report only physical ones.
 const REAL: [&str; 4] = ["", "physical", "vlan", "bond"];
 
 pub(super) fn received(draft: &mut WorkingCopy<'_>, output: &str) -> Result<(), Refusal> {

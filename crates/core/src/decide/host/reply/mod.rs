@@ -131,7 +131,7 @@ impl WorkingCopy<'_> {
                 artifacts::downloaded(self, true);
                 Ok(())
             }
-            // Their end is all there is to know, or is told elsewhere.
+            // Their end is all there is to know, or is reported elsewhere.
             StepType::Execute
             | StepType::Install
             | StepType::StopInstallation

@@ -1,4 +1,4 @@
-//! A host tells whether somebody answers at the VIPs already.
+//! A host reports whether somebody answers at the VIPs already.
 
 use assisted_wire::probe_requests::VipType;
 use assisted_wire::probe_responses::VerifyVipsResponse;

@@ -17,7 +17,7 @@ use crate::network::{address, family};
 const COPY_NETWORK: &str = "--copy-network";
 const APPEND: &str = "--append-karg";
 
-/// Mainframes tell their vendor so.
+/// Mainframes name their vendor so.
 const MAINFRAME: &str = "IBM/S390";
 /// Kernel arguments that a mainframe was booted with and can't do without.
 const MAINFRAME_KARGS: [&str; 5] = ["rd.neednet", "zfcp.allow_lun_scan", "rd.znet", "rd.dasd", "rd.zfcp"];
@@ -25,7 +25,7 @@ const MAINFRAME_NETWORK_KARGS: [&str; 2] = ["ip", "nameserver"];
 /// Tells that the network of a mainframe is set by its kernel arguments.
 const OVERRIDE: &str = "ai.ip_cfg_override=1";
 
-/// The arguments as a JSON list; empty when there are none. `None` when the network can't be told.
+/// The arguments as a JSON list; empty when there are none. `None` when the network can't be determined.
 pub(super) fn of(facts: &Facts, record: &ClusterRecord, host: &HostFacts) -> Option<String> {
     let inventory = host.inventory.as_deref()?;
     let given = embedded::installer_args(&host.record.host);

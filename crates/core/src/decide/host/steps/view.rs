@@ -28,7 +28,7 @@ pub struct HostView {
     pub status: HostStatus,
     /// Since when the host has been in its state.
     pub since: DateTime,
-    /// Version of the agent as it is stored: a poll that tells another one changes the host.
+    /// Version of the agent as it is stored: a poll that reports another one changes the host.
     pub discovery_agent_version: String,
     /// Offset of the host's clock as it is stored, seconds.
     pub clock_ahead_seconds: Option<i64>,

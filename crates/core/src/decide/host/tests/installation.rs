@@ -70,7 +70,7 @@ fn soft_limits_only_tell_of_silence() {
     }
 }
 
-/// The stages with their limits in minutes, and how their end is told.
+/// The stages with their limits in minutes, and which event their end has.
 const STAGES: [(Stage, i64, &str); 11] = [
     (Stage::StartingInstallation, 30, "took longer than expected 30m0s"),
     (Stage::Installing, 60, "took longer than expected 1h0m0s"),

@@ -14,7 +14,7 @@ const SPEED: &str = r#"{"io_sync_duration": 4, "path": "/dev/disk/by-id/sda"}"#;
 const PULLED: &str = r#"{"images": [{"name": "a/b:1", "result": "success"}]}"#;
 const MISSING: &str = r#"{"images": [{"name": "a/b:1", "result": "failure"}]}"#;
 
-/// What it takes to be ready, as far as it is told and not judged here.
+/// What it takes to be ready, as far as it is given and not evaluated here.
 fn ready(cluster: C) -> Facts {
     let ignored = r#"["all"]"#;
     let mut facts = host_in(S::Known, cluster);

@@ -4,7 +4,7 @@ use std::fmt;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Forget what the last boot told: progress, inventory, bootstrap, images, NTP sources, logs.
+    /// Forget what the last boot reported: progress, inventory, bootstrap, images, NTP sources, logs.
     Forget,
     /// The same, but keep inventory and bootstrap.
     ForgetButInventory,
@@ -14,11 +14,11 @@ pub enum Effect {
     RestartPreparation,
     /// Leave the cluster: forget all that belonged to it.
     LeaveCluster,
-    /// The text names the disk to boot from; refused when the host was told so already.
+    /// The text names the disk to boot from; refused when the host was asked for it already.
     DemandDiskBoot,
     /// The discovery media can't be read.
     LoseMedia,
-    /// The text tells of the media and keeps what it told before.
+    /// The text names the media and keeps what it said before.
     FailWithMedia,
     /// The request is refused.
     RefuseInstalled,
@@ -26,15 +26,15 @@ pub enum Effect {
     ForgetLogs,
     /// Forget which images could be pulled, if some could not.
     ForgetFailedImages,
-    /// Note which installer is used, and tell which disks it wipes.
+    /// Record which installer is used, and emit an event for the disks that it wipes.
     BeginInstallation,
-    /// Note that the silence of the host was told.
+    /// Record that an event reported the silence of the host.
     NoteSilence,
     /// Note that the host is heard again.
     NoteVoice,
     /// The clock of the stage starts anew, if it is older than a minute.
     HoldStageBack,
-    /// Note, and tell, that the stage takes too long.
+    /// Record that the stage takes too long, and emit an event.
     NoteStageOverdue,
     /// Logs are awaited no longer.
     GiveUpLogs,

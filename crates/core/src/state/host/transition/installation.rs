@@ -13,7 +13,7 @@ use crate::state::machine::When::{All, Is};
 pub const INSTALL: &[HostRule] =
     &[Rule { when: Is(Day2), ..to(&[Known], Installing, info::INSTALLING, &[Effect::BeginInstallation]) }];
 
-/// The installer, or the new cluster's controller, tells that the host reached a stage.
+/// The installer, or the new cluster's controller, reports that the host reached a stage.
 pub const PROGRESS: &[HostRule] = &[
     Rule {
         when: All(&[Is(Stage(HostStage::Rebooting)), Is(Day2)]),

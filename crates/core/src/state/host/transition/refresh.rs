@@ -54,7 +54,7 @@ const UNFINISHED: HostWhen = All(&[
     NONE_FAILED,
 ]);
 const HARD: HostWhen = Not(&Is(SoftTimeouts));
-/// A stage is overdue whose end only a warning tells, and that was not told yet.
+/// A stage is overdue whose end only a warning reports, and the warning was not given yet.
 const SOFT_OVERDUE: HostWhen = All(&[Is(SoftTimeouts), Is(StageOverdue), Not(&Is(StageOverdueReported))]);
 const WRITING: HostWhen = Is(Stage(HostStage::WritingImageToDisk));
 const COPYING: HostWhen = Is(Stage(HostStage::CopyingRegistryDataToDisk));
