@@ -23,21 +23,7 @@ use crate::value::Row;
 #[derive(Clone, Debug)]
 pub struct Store(Reader);
 
-/// A database, to be read. It has no way to write:
-///
-/// ```compile_fail,E0599
-/// async fn write(reader: &assisted_store::Reader, batch: assisted_store::Batch) {
-///     reader.write(batch).await;
-/// }
-/// ```
-///
-/// Reading works:
-///
-/// ```
-/// async fn read(reader: &assisted_store::Reader) -> bool {
-///     reader.ping().await.is_ok()
-/// }
-/// ```
+/// A database, to be read. It has no way to write.
 #[derive(Clone, Debug)]
 pub struct Reader(Arc<Inner>);
 

@@ -148,7 +148,6 @@ impl Run {
         });
         if whole && !only_tests {
             stages.push(self.stage("lint", &["tests are compiled"], Kind::Cargo, lint));
-            stages.push(self.stage("what must not compile", &["lint"], Kind::Cargo, must_not_compile));
             stages.push(self.stage("contract and documents", &[PROGRAMS], Kind::Other, move || {
                 contract::run(&papers, false)?;
                 docs::run(&papers, true)
@@ -284,11 +283,6 @@ fn checks() -> Result<()> {
 
 fn lint() -> Result<()> {
     step("lint", &mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))
-}
-
-/// The examples in documentation that show what the compiler refuses: that a reader of the store can't write to it.
-fn must_not_compile() -> Result<()> {
-    step("what must not compile", &mut cargo(&["test", "--doc", "--quiet", "--package", "assisted-store"]))
 }
 
 #[cfg(test)]

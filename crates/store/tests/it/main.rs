@@ -8,6 +8,7 @@ mod crash;
 mod due;
 mod events;
 mod postgres;
+mod reader;
 mod records;
 mod reports;
 mod retention;
