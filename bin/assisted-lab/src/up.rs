@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assisted_console::output::{line_if_read, show, table};
 use assisted_console::{Failure, Global};
-use assisted_lab_machines::up::{Fault, Lab, LabError, Plan, Record, Room, Topology, Until};
+use assisted_lab_machines::up::{Fault, Lab, LabError, Operator, Plan, Record, Room, Topology, Until};
 use clap::{Args, ValueEnum};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -46,6 +46,9 @@ pub struct Up {
     /// Let something go wrong; several times, each with a machine of its own
     #[arg(long = "fault", value_enum)]
     faults: Vec<Fault>,
+    /// Operator to install with the cluster, as the service calls it; it fails with =fails, and no catalogue has it with =missing
+    #[arg(long = "operator", value_name = "NAME[=fails|=missing]")]
+    operators: Vec<Operator>,
     /// How far to go
     #[arg(long, value_enum, default_value = "installed", value_name = "STATUS")]
     until: Until,
@@ -140,6 +143,7 @@ impl Up {
             program: beside.join("assisted"),
             host_programs: self.host_programs.unwrap_or(beside),
             faults: self.faults,
+            operators: self.operators,
             until: self.until,
             limit: Duration::from_secs(self.limit * 60),
             stop,

@@ -10,6 +10,7 @@ mod define;
 mod error;
 mod fault;
 mod minutes;
+mod operators;
 mod payload;
 mod powered;
 mod record;
@@ -42,6 +43,7 @@ use controlled::Controlled;
 pub use error::LabError;
 pub use fault::Fault;
 use fault::Happening;
+pub use operators::Operator;
 use powered::{Life, Powered};
 pub use record::Record;
 pub use room::Room;
@@ -83,6 +85,8 @@ pub struct Plan {
     /// A folder with the program for hosts, `assisted-host-x86_64`, or `assisted-host` as it was built.
     pub host_programs: PathBuf,
     pub faults: Vec<Fault>,
+    /// Operators that are installed with the cluster.
+    pub operators: Vec<Operator>,
     /// End once the cluster has this status.
     pub until: Until,
     /// How long all of that may take.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::payload::{self, VERSION};
 use super::tls::Certificate;
-use super::{Fault, LabError, Plan};
+use super::{Fault, LabError, Plan, operators};
 use crate::image::{self, Image};
 use crate::network::{GATEWAY, Network, REGISTRY, Running};
 use crate::release::Pushed;
@@ -152,6 +152,7 @@ fn api(
         // It need not be long until it is asked for; the others need their time to start.
         command.env("HOST_STAGE_REBOOTING_TIMEOUT", if plan.namespaces { "1m" } else { "10m" });
     }
+    command.envs(operators::limits(&plan.operators));
     Ok(Running::start("the service", &mut command, &dir.join(LOG))?)
 }
 

@@ -210,6 +210,7 @@ pub(super) mod tests {
             program: "/x".into(),
             host_programs: "/x".into(),
             faults: Vec::new(),
+            operators: Vec::new(),
             room: None,
             until: super::super::Until::Installed,
             limit: std::time::Duration::ZERO,

@@ -8,6 +8,7 @@ use assisted_console::{Failure, file};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::{ClusterCreateParams, ClusterUpdateParams};
 use assisted_wire::network::{ApiVip, IngressVip, Ip, MachineNetwork, Subnet};
+use assisted_wire::operator::OperatorCreateParams;
 use assisted_wire::platform::{Platform, PlatformType};
 use clap::{Args, Subcommand};
 
@@ -136,6 +137,9 @@ pub struct Create {
     /// OpenShift version; the service's default unless given
     #[arg(long, value_name = "VERSION")]
     openshift_version: Option<String>,
+    /// Operator to install with the cluster, by its name in `assisted operator list`; several times for several
+    #[arg(long = "operator", value_name = "NAME")]
+    operators: Vec<String>,
     #[command(flatten)]
     settings: Settings,
 }
@@ -205,7 +209,10 @@ impl Command {
 
 impl Create {
     async fn run(self, context: &Context) -> Result<(), Failure> {
+        let operator = |name| OperatorCreateParams { name, ..OperatorCreateParams::default() };
         let params = ClusterCreateParams {
+            olm_operators: (!self.operators.is_empty())
+                .then(|| self.operators.into_iter().map(operator).collect()),
             openshift_version: match self.openshift_version {
                 Some(version) => version,
                 None => default_version(context).await?,

@@ -55,7 +55,7 @@ async fn pass(
     let nodes: Vec<Seen> = nodes.iter().map(Seen::of).collect();
     pods::schedule(kube, &nodes).await?;
     // An operator that can't come keeps none of the cluster's own from saying how far it is.
-    if let Err(error) = olm::bring(kube, applier, brought).await {
+    if let Err(error) = olm::bring(&node.cluster, kube, applier, brought).await {
         warn!(error = format!("{error:#}"), "operators of subscriptions have to wait");
     }
     objects::tell(&node.cluster, &nodes, kube, applier, told).await
