@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use assisted_base::process::{Cmd, TOKEN_VARIABLE};
-use assisted_installer::{Config, DryRun, Host, Installer, Pace};
+use assisted_installer::{Config, DryRun, Host, Installer, Intervals};
 use assisted_wire::host::HostRole;
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use assisted_wire::secret::Secret;
@@ -211,7 +211,7 @@ impl Args {
             installer_args: self.installer_args,
             token,
             dry_run,
-            pace: Pace::default(),
+            intervals: Intervals::default(),
         }
     }
 }

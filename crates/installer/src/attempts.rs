@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assisted_base::retry::{Attempts, Backoff};
 
-use crate::config::Pace;
+use crate::config::Intervals;
 
 /// Every attempt failed.
 #[derive(Debug, thiserror::Error)]
@@ -22,10 +22,10 @@ pub struct Exhausted<E: std::error::Error> {
 pub(crate) async fn attempts<T, E: std::error::Error + Display>(
     attempts: u32,
     pause: u64,
-    pace: Pace,
+    intervals: Intervals,
     mut work: impl AsyncFnMut() -> Result<T, E>,
 ) -> Result<T, Exhausted<E>> {
-    let backoff = Backoff::constant(pace.of(Duration::from_secs(pause)));
+    let backoff = Backoff::constant(intervals.of(Duration::from_secs(pause)));
     let mut left = Attempts::new(attempts, backoff);
     loop {
         match work().await {
@@ -49,7 +49,7 @@ mod tests {
             let [program, args, output] = ["x", "", ""].map(str::to_owned);
             Err::<(), _>(RunError { program, args, cause, output })
         };
-        let error = attempts(3, 1, Pace::faster(1_000), work).await.unwrap_err().to_string();
+        let error = attempts(3, 1, Intervals::faster(1_000), work).await.unwrap_err().to_string();
         assert!(error.starts_with("failed after 3 attempts, last error: failed executing x"), "{error}");
         assert_eq!(tried, 3);
     }

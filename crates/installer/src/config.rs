@@ -51,7 +51,7 @@ pub struct Config {
     pub token: Secret,
     /// Set where the host is pretended.
     pub dry_run: Option<DryRun>,
-    pub pace: Pace,
+    pub intervals: Intervals,
 }
 
 /// A pretended installation (installer-and-controller §A21).
@@ -86,11 +86,11 @@ impl Config {
 /// How long is waited between two looks. Nothing that is waited for has a limit here: how long a stage may take is the
 /// service's to say.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct Intervals {
     divisor: u32,
 }
 
-impl Pace {
+impl Intervals {
     /// So many times as fast; for tests.
     pub fn faster(divisor: u32) -> Self {
         Self { divisor: divisor.max(1) }
@@ -105,7 +105,7 @@ impl Pace {
     }
 }
 
-impl Default for Pace {
+impl Default for Intervals {
     fn default() -> Self {
         Self::faster(1)
     }

@@ -17,12 +17,12 @@ use crate::host::{Attempt, AttemptError, Host, INSTALL_DIR};
 use crate::ignition;
 use crate::service::Service;
 
-const LOOK: u64 = 5;
+const POLL_INTERVAL: u64 = 5;
 /// Control-plane hosts that must be done before a worker restarts: they serve its config.
 const DONE_FOR_WORKERS: usize = 2;
 const WRITES: u32 = 3;
 /// Looks for the machine config: for twenty minutes.
-const MACHINE_CONFIG_LOOKS: u32 = 240;
+const MACHINE_CONFIG_ATTEMPTS: u32 = 240;
 
 /// An installation of one host.
 #[derive(Debug)]
@@ -173,20 +173,20 @@ impl Installer {
         self.service.report(HostStage::WritingImageToDisk, "").await;
         if config.keeps_disk() {
             let lay = async || disk::lay_beside(&config.coreos_image, ignition, args, &self.host).await;
-            return Ok(attempts(WRITES, 1, config.pace, lay).await?);
+            return Ok(attempts(WRITES, 1, config.intervals, lay).await?);
         }
         let dry = config.dry_run.is_some();
         let write = async || {
-            self.telling(HostStage::WritingImageToDisk, async |told| {
+            self.reporting_progress(HostStage::WritingImageToDisk, async |told| {
                 disk::write(device, ignition, args, dry, &self.host, &told).await
             })
             .await
         };
-        Ok(attempts(WRITES, 1, config.pace, write).await?)
+        Ok(attempts(WRITES, 1, config.intervals, write).await?)
     }
 
     /// Does something that tells how far it is, and reports that.
-    async fn telling<T>(
+    async fn reporting_progress<T>(
         &self,
         stage: HostStage,
         work: impl AsyncFnOnce(mpsc::UnboundedSender<disk::Percent>) -> T,
@@ -206,37 +206,37 @@ impl Installer {
 
     /// What remains to be done on the disk when the image is on it.
     async fn finish_disk(&self, device: &Path, ignition: &str, args: &[String]) -> Result<(), InstallError> {
-        let (host, pace) = (&self.host, self.config.pace);
+        let (host, intervals) = (&self.host, self.config.intervals);
         let dry = self.config.dry_run.is_some();
         if self.config.skip_mco_reboot && !dry {
             self.overwrite(device, ignition, args).await;
         }
-        if !dry && let Err(error) = disk::set_boot_order(device, host, pace).await {
+        if !dry && let Err(error) = disk::set_boot_order(device, host, intervals).await {
             warn!(%error, "the boot order stays");
         }
         let master = matches!(self.role(), HostRole::Master | HostRole::Bootstrap);
         if master && host.exists(disk::REGISTRY) {
             let stage = HostStage::CopyingRegistryDataToDisk;
             self.service.report(stage, "").await;
-            let copy = async |told| disk::copy_registry(device, host, pace, &told).await;
-            self.telling(stage, copy).await?;
+            let copy = async |told| disk::copy_registry(device, host, intervals, &told).await;
+            self.reporting_progress(stage, copy).await?;
         }
         Ok(())
     }
 
     /// Puts the release's own system in place of that of the image. It saves a restart; without it there is one more.
     async fn overwrite(&self, device: &Path, ignition: &str, args: &[String]) {
-        let (host, pace) = (&self.host, self.config.pace);
+        let (host, intervals) = (&self.host, self.config.intervals);
         let config = match host.read(ignition) {
             Ok(config) => config,
             Err(error) => return warn!(%error, "the system of the image stays"),
         };
         let look = async || ignition::find(&config).await;
-        let image = match attempts(MACHINE_CONFIG_LOOKS, LOOK, pace, look).await {
+        let image = match attempts(MACHINE_CONFIG_ATTEMPTS, POLL_INTERVAL, intervals, look).await {
             Ok(image) => image,
             Err(error) => return warn!(%error, "the system of the image stays"),
         };
-        match disk::overwrite(device, &image, args, host, pace).await {
+        match disk::overwrite(device, &image, args, host, intervals).await {
             Ok(()) => info!(image = image.url, "the release's system is on the disk"),
             Err(error) => warn!(%error, "the system of the image stays"),
         }
@@ -250,10 +250,10 @@ impl Installer {
                 Ok(cluster) => break cluster.kind == ClusterKind::AddHostsCluster,
                 Err(error) => warn!(%error, "the cluster isn't known"),
             }
-            self.config.pace.pause(LOOK).await;
+            self.config.intervals.pause(POLL_INTERVAL).await;
         };
         while !day_two && self.done().await < DONE_FOR_WORKERS {
-            self.config.pace.pause(LOOK).await;
+            self.config.intervals.pause(POLL_INTERVAL).await;
         }
     }
 

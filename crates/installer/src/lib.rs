@@ -21,7 +21,7 @@ pub mod service;
 
 pub use attempts::Exhausted;
 pub use bootstrap::{AwaitNodesError, ControllerLogError, HostnameError, ManifestError, UnitError};
-pub use config::{Config, DryRun, Pace};
+pub use config::{Config, DryRun, Intervals};
 pub use error::InstallError;
 pub use flow::Installer;
 pub use host::Host;

@@ -11,7 +11,7 @@ use super::taint::{UNINITIALIZED, has_credentials, is_removed};
 use super::{Bootstrap, KUBECONFIG};
 use crate::error::InstallError;
 use crate::host::FileError;
-use crate::kube::{Api, Kube, KubeError, Kubeconfig, Node, Pretended};
+use crate::kube::{Api, DryRunCluster, Kube, KubeError, Kubeconfig, Node};
 use crate::service::{Peer, ServiceError};
 
 /// Between two polls of the nodes, in seconds.
@@ -64,7 +64,7 @@ impl Bootstrap<'_> {
     /// The cluster's API, by the kubeconfig that the bootstrap laid. It leads to whichever control plane serves.
     pub(super) fn kube(&self) -> Result<Kube, InstallError> {
         if let Some(dry) = &self.config.dry_run {
-            return Ok(Kube::Pretended(Pretended::new(&dry.cluster_hosts)));
+            return Ok(Kube::DryRun(DryRunCluster::new(&dry.cluster_hosts)));
         }
         let text = self.host.read(KUBECONFIG)?;
         let config = Kubeconfig::read(&text).map_err(KubeError::from)?;
@@ -82,7 +82,7 @@ impl Bootstrap<'_> {
         let mut peers = None;
         for (label, most) in [(MASTERS, MOST_MASTERS), (ARBITERS, 1)] {
             let mut awaited = loop {
-                self.config.pace.pause(INTERVAL).await;
+                self.config.intervals.pause(INTERVAL).await;
                 match needed(kube, label, most).await {
                     Ok(0) => break None,
                     Ok(needed) => break Some(Awaited { label, needed, ready: BTreeSet::new() }),
@@ -104,7 +104,7 @@ impl Bootstrap<'_> {
                         }
                     }
                 }
-                self.config.pace.pause(INTERVAL).await;
+                self.config.intervals.pause(INTERVAL).await;
             }
         }
         Ok(())
@@ -162,7 +162,7 @@ impl Bootstrap<'_> {
     }
 
     /// The bootstrap's resolver configuration changed, and with it the way to the API.
-    pub(super) fn learn_names(&self) -> Result<(), FileError> {
+    pub(super) fn reload_resolver(&self) -> Result<(), FileError> {
         self.refresh_resolver()
     }
 }

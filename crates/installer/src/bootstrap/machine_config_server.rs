@@ -7,7 +7,7 @@ use assisted_wire::host::{HostRole, HostStage};
 use tracing::warn;
 
 use super::Bootstrap;
-use crate::kube::Pretended;
+use crate::kube::DryRunCluster;
 use crate::service::Peer;
 
 const DIR: &str = "/var/log/containers";
@@ -19,7 +19,7 @@ impl Bootstrap<'_> {
     pub(crate) async fn watch_machine_config_server(&self) {
         let mut waited: Option<Vec<Peer>> = None;
         loop {
-            self.config.pace.pause(SCAN).await;
+            self.config.intervals.pause(SCAN).await;
             let mut hosts = match waited.take() {
                 Some(hosts) => hosts,
                 None => match self.service.peers().await {
@@ -53,7 +53,7 @@ impl Bootstrap<'_> {
 
     fn machine_config_log(&self) -> String {
         if let Some(dry) = &self.config.dry_run {
-            return Pretended::new(&dry.cluster_hosts).machine_config_log();
+            return DryRunCluster::new(&dry.cluster_hosts).machine_config_log();
         }
         let Ok(entries) = std::fs::read_dir(self.host.path(DIR)) else { return String::new() };
         let name = |entry: std::fs::DirEntry| entry.file_name().into_string().ok();

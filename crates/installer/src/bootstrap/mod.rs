@@ -69,7 +69,7 @@ impl Bootstrap<'_> {
             self.host.run_for(RESTART, "systemctl", &["restart", "NetworkManager.service"]).await?;
         }
         manifests::write(self.config, self.host)?;
-        units::start(self.host, self.config.pace).await?;
+        units::start(self.host, self.config.intervals).await?;
         Ok(())
     }
 

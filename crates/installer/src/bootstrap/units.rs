@@ -2,14 +2,14 @@
 
 use tracing::{info, warn};
 
-use crate::config::Pace;
+use crate::config::Intervals;
 use crate::host::{Host, RunError};
 
 const CLIENT: &str = "/usr/bin/oc";
 /// Lay the release's system over one that has no client of its own.
 const NODE_IMAGE: [&str; 2] = ["node-image-pull.service", "node-image-overlay.service"];
 const CONTROL_PLANE: [&str; 3] = ["bootkube.service", "approve-csr.service", "progress.service"];
-const LOOK: u64 = 2;
+const POLL_INTERVAL: u64 = 2;
 
 /// Why the temporary control plane doesn't start.
 #[derive(Debug, thiserror::Error)]
@@ -22,11 +22,11 @@ pub enum UnitError {
     NoClient,
 }
 
-pub(super) async fn start(host: &Host, pace: Pace) -> Result<(), UnitError> {
+pub(super) async fn start(host: &Host, intervals: Intervals) -> Result<(), UnitError> {
     if !host.exists(CLIENT) {
         host.run("systemctl", &[&["start", "--no-block"][..], &NODE_IMAGE].concat()).await?;
         for unit in NODE_IMAGE {
-            await_active(unit, host, pace).await?;
+            await_active(unit, host, intervals).await?;
         }
         if !host.exists(CLIENT) {
             return Err(UnitError::NoClient);
@@ -39,7 +39,7 @@ pub(super) async fn start(host: &Host, pace: Pace) -> Result<(), UnitError> {
 }
 
 /// Waits until a unit is active. How long it may take is the service's to say.
-async fn await_active(unit: &'static str, host: &Host, pace: Pace) -> Result<(), UnitError> {
+async fn await_active(unit: &'static str, host: &Host, intervals: Intervals) -> Result<(), UnitError> {
     loop {
         match host.run("systemctl", &["show", "-P", "ActiveState", unit]).await.as_deref() {
             Ok("active") => return Ok(()),
@@ -50,7 +50,7 @@ async fn await_active(unit: &'static str, host: &Host, pace: Pace) -> Result<(),
             Ok(state) => info!(unit, state, "waiting"),
             Err(error) => warn!(unit, %error, "waiting"),
         }
-        pace.pause(LOOK).await;
+        intervals.pause(POLL_INTERVAL).await;
     }
 }
 

@@ -27,7 +27,7 @@ impl Bootstrap<'_> {
     pub(crate) async fn hand_over(&self) -> Result<Instant, InstallError> {
         let report = async |stage, info| self.service.report(stage, info).await;
         report(HostStage::WaitingForControlPlane, "Waiting for bootstrap node preparation").await;
-        self.learn_names()?;
+        self.reload_resolver()?;
         let kube = self.kube()?;
         report(HostStage::WaitingForControlPlane, "Waiting for masters to join bootstrap control plane")
             .await;
@@ -50,7 +50,7 @@ impl Bootstrap<'_> {
     pub(super) async fn await_bootkube(&self) {
         self.service.report(HostStage::WaitingForBootkube, "").await;
         while self.config.dry_run.is_none() && !self.host.exists(DONE) {
-            self.config.pace.pause(INTERVAL).await;
+            self.config.intervals.pause(INTERVAL).await;
         }
     }
 
@@ -62,7 +62,7 @@ impl Bootstrap<'_> {
                 Ok(state) => info!(state, "waiting for etcd"),
                 Err(error) => warn!(%error, "waiting for etcd"),
             }
-            self.config.pace.pause(INTERVAL).await;
+            self.config.intervals.pause(INTERVAL).await;
         }
     }
 
@@ -78,7 +78,7 @@ impl Bootstrap<'_> {
             if polls % POLLS_PER_UPLOAD == 0 {
                 self.upload_controller_logs(kube).await;
             }
-            self.config.pace.pause(INTERVAL).await;
+            self.config.intervals.pause(INTERVAL).await;
         }
         self.service.expect_cluster_logs().await;
         self.upload_controller_logs(kube).await;
@@ -92,7 +92,7 @@ impl Bootstrap<'_> {
                 Ok(_) => info!("waiting for workers"),
                 Err(error) => warn!(%error, "waiting for workers"),
             }
-            self.config.pace.pause(WORKER_INTERVAL).await;
+            self.config.intervals.pause(WORKER_INTERVAL).await;
         }
     }
 
@@ -104,7 +104,7 @@ impl Bootstrap<'_> {
                 Ok(false) => info!("waiting for machine configs"),
                 Err(error) => warn!(%error, "waiting for machine configs"),
             }
-            self.config.pace.pause(INTERVAL).await;
+            self.config.intervals.pause(INTERVAL).await;
         }
     }
 }

@@ -6,7 +6,7 @@ use tracing::warn;
 
 use super::partition::{EFI, PartitionError, Partitions};
 use crate::attempts::{Exhausted, attempts};
-use crate::config::Pace;
+use crate::config::Intervals;
 use crate::host::{Host, RunError};
 
 const LABEL: &str = "Red Hat Enterprise Linux";
@@ -33,7 +33,7 @@ pub enum BootOrderError {
 ///
 /// # Errors
 /// When the disk has no known boot loader, or the firmware can't be told.
-pub async fn set_boot_order(device: &Path, host: &Host, pace: Pace) -> Result<(), BootOrderError> {
+pub async fn set_boot_order(device: &Path, host: &Host, intervals: Intervals) -> Result<(), BootOrderError> {
     let disk = device.display().to_string();
     if host.exists("/usr/sbin/bootlist") {
         if let Err(error) = host.run("bootlist", &["-m", "normal", "-o", &disk]).await {
@@ -46,13 +46,13 @@ pub async fn set_boot_order(device: &Path, host: &Host, pace: Pace) -> Result<()
     }
     let mut looks = 1;
     let vendor = loop {
-        match vendor(device, host, pace).await {
+        match vendor(device, host, intervals).await {
             Ok(vendor) => break vendor,
             Err(error) if looks >= LOOKS => return Err(error),
             Err(error) => warn!(%error, "looking again for the boot loader"),
         }
         looks += 1;
-        pace.pause(PAUSE).await;
+        intervals.pause(PAUSE).await;
     };
     let loader = if cfg!(target_arch = "aarch64") { "shimaa64.efi" } else { "shimx64.efi" };
     let loader = format!("\\EFI\\{vendor}\\{loader}");
@@ -71,10 +71,10 @@ pub async fn set_boot_order(device: &Path, host: &Host, pace: Pace) -> Result<()
 }
 
 /// The folder of the boot loader on the disk's EFI system partition.
-async fn vendor(device: &Path, host: &Host, pace: Pace) -> Result<&'static str, BootOrderError> {
+async fn vendor(device: &Path, host: &Host, intervals: Intervals) -> Result<&'static str, BootOrderError> {
     let partition = Partitions::of(device, host).await?.path(EFI)?;
     let args = [partition.as_os_str(), "/mnt".as_ref()];
-    attempts(MOUNTS, PAUSE, pace, async || host.run("mount", &args).await).await?;
+    attempts(MOUNTS, PAUSE, intervals, async || host.run("mount", &args).await).await?;
     let listed = host.run("ls", &["-1", "/mnt/EFI"]).await;
     if let Err(error) = host.run("umount", &["/mnt"]).await {
         warn!(%error, "stays mounted");

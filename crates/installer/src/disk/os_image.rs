@@ -10,7 +10,7 @@ use tracing::warn;
 use super::existing_root::appended;
 use super::partition::{BOOT, PartitionError, Partitions, ROOT};
 use crate::attempts::{Exhausted, attempts};
-use crate::config::Pace;
+use crate::config::Intervals;
 use crate::host::{Host, RunError};
 
 /// A system's image is pulled and unpacked.
@@ -51,7 +51,7 @@ pub async fn overwrite(
     image: &OsImage,
     args: &[String],
     host: &Host,
-    pace: Pace,
+    intervals: Intervals,
 ) -> Result<(), OverwriteError> {
     let disk = Partitions::of(device, host).await?;
     let layout = |_| OverwriteError::Layout(device.display().to_string());
@@ -59,7 +59,7 @@ pub async fn overwrite(
     if host.run("uname", &["-m"]).await? == "s390x" {
         return Ok(());
     }
-    let work = Overwriting { host, pace };
+    let work = Overwriting { host, intervals };
     let (root, boot) = (disk.path(ROOT)?, disk.path(BOOT)?);
     let done = work.put(device, &root, &boot, free, image, args).await;
     if done.is_err() {
@@ -74,7 +74,7 @@ pub async fn overwrite(
 
 struct Overwriting<'a> {
     host: &'a Host,
-    pace: Pace,
+    intervals: Intervals,
 }
 
 impl Overwriting<'_> {
@@ -117,7 +117,7 @@ impl Overwriting<'_> {
         args: &[A],
     ) -> Result<(), Exhausted<RunError>> {
         let run = async || self.host.run_for(limit, program, args).await;
-        attempts(ATTEMPTS, PAUSE, self.pace, run).await.map(drop)
+        attempts(ATTEMPTS, PAUSE, self.intervals, run).await.map(drop)
     }
 
     /// What the machine's firmware and hypervisor are called: as the running system was told.

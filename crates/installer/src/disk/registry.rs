@@ -11,7 +11,7 @@ use super::os_image::grow;
 use super::partition::{PartitionError, Partitions, ROOT};
 use super::progress::{Percent, STEP};
 use crate::attempts::{Exhausted, attempts};
-use crate::config::Pace;
+use crate::config::Intervals;
 use crate::host::{FileError, Host, INSTALL_DIR, RunError};
 
 /// Where such a medium has its registry.
@@ -52,7 +52,7 @@ pub enum RegistryError {
 pub async fn copy_registry(
     device: &Path,
     host: &Host,
-    pace: Pace,
+    intervals: Intervals,
     told: &mpsc::UnboundedSender<Percent>,
 ) -> Result<(), RegistryError> {
     let size = host.run_for(LIMIT, "du", &["-sb", DATA]).await?;
@@ -66,7 +66,7 @@ pub async fn copy_registry(
         return Err(RegistryError::TooSmall { device: device.display().to_string(), needed });
     }
     let root = disk.path(ROOT)?;
-    let work = Copying { host, pace };
+    let work = Copying { host, intervals };
     let mount = [root.as_os_str(), "/mnt/root".as_ref()];
     work.run("mkdir", &["-p", "/mnt/root"]).await?;
     work.run("mount", &mount).await?;
@@ -81,7 +81,7 @@ pub async fn copy_registry(
     work.run("mount", &mount).await?;
     work.run("xfs_growfs", &["/mnt/root"]).await?;
     work.run("mkdir", &["-p", TARGET]).await?;
-    attempts(ATTEMPTS, PAUSE, pace, async || work.copy(told).await).await?;
+    attempts(ATTEMPTS, PAUSE, intervals, async || work.copy(told).await).await?;
     work.run("fsfreeze", &["--freeze", "/mnt/root"]).await?;
     work.run("umount", &["/mnt/root"]).await?;
     Ok(())
@@ -89,13 +89,13 @@ pub async fn copy_registry(
 
 struct Copying<'a> {
     host: &'a Host,
-    pace: Pace,
+    intervals: Intervals,
 }
 
 impl Copying<'_> {
     async fn run<A: AsRef<OsStr>>(&self, program: &str, args: &[A]) -> Result<(), Exhausted<RunError>> {
         let run = async || self.host.run_for(LIMIT, program, args).await;
-        attempts(ATTEMPTS, PAUSE, self.pace, run).await.map(drop)
+        attempts(ATTEMPTS, PAUSE, self.intervals, run).await.map(drop)
     }
 
     async fn grow(&self, device: &Path, free: u64) -> Result<(), Exhausted<RunError>> {
@@ -104,7 +104,7 @@ impl Copying<'_> {
             Err(error) if error.output.contains(NO_CHANGE) => Ok(()),
             done => done.map(drop),
         };
-        attempts(ATTEMPTS, PAUSE, self.pace, run).await
+        attempts(ATTEMPTS, PAUSE, self.intervals, run).await
     }
 
     /// The system's own script with a threshold of nothing, so that it always takes the file system off.

@@ -12,8 +12,8 @@ use super::{Host, INSTALL_DIR};
 /// The program that writes the image.
 pub(crate) const WRITER: &str = "coreos-installer";
 /// A process that waits for a disk dies when the disk has answered.
-const PATIENCE: Duration = Duration::from_secs(60);
-const LOOK: Duration = Duration::from_millis(50);
+const TIMEOUT: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Host {
     /// Ends writers of earlier attempts. Called only by an attempt that holds the machine's lock: there are no others.
@@ -24,10 +24,10 @@ impl Host {
             let _ = kill_process(writer.pid, Signal::KILL);
             let gone = async {
                 while writer.runs() {
-                    tokio::time::sleep(LOOK).await;
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
             };
-            if tokio::time::timeout(PATIENCE, gone).await.is_err() {
+            if tokio::time::timeout(TIMEOUT, gone).await.is_err() {
                 warn!(pid = writer.pid.as_raw_pid(), "it doesn't end: the disk may be busy");
             }
         }

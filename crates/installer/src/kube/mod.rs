@@ -3,16 +3,16 @@
 //! No library for Kubernetes: the installer needs eight calls of it, and must stay small.
 
 mod api;
+mod dry_run;
 mod kubeconfig;
 mod object;
-mod pretended;
 
 use std::collections::BTreeMap;
 
 pub use api::{Api, KubeError};
+pub use dry_run::DryRunCluster;
 pub use kubeconfig::{Kubeconfig, KubeconfigError};
 pub use object::{Condition, Node, Taint};
-pub use pretended::Pretended;
 
 /// Namespace of the controller.
 pub const NAMESPACE: &str = "assisted-installer";
@@ -21,7 +21,7 @@ pub const NAMESPACE: &str = "assisted-installer";
 #[derive(Clone, Debug)]
 pub enum Kube {
     Api(Box<Api>),
-    Pretended(Pretended),
+    DryRun(DryRunCluster),
 }
 
 impl Kube {
@@ -32,7 +32,7 @@ impl Kube {
     pub async fn nodes(&self, label: &str) -> Result<Vec<Node>, KubeError> {
         match self {
             Self::Api(api) => api.nodes(label).await,
-            Self::Pretended(cluster) => Ok(cluster.nodes(label)),
+            Self::DryRun(cluster) => Ok(cluster.nodes(label)),
         }
     }
 
@@ -47,7 +47,7 @@ impl Kube {
     ) -> Result<Option<BTreeMap<String, String>>, KubeError> {
         match self {
             Self::Api(api) => api.config_map(namespace, name).await,
-            Self::Pretended(cluster) => Ok(cluster.config_map(name)),
+            Self::DryRun(cluster) => Ok(cluster.config_map(name)),
         }
     }
 
@@ -58,7 +58,7 @@ impl Kube {
     pub async fn has_event(&self, name: &str) -> Result<bool, KubeError> {
         match self {
             Self::Api(api) => api.has_event(NAMESPACE, name).await,
-            Self::Pretended(_) => Ok(true),
+            Self::DryRun(_) => Ok(true),
         }
     }
 
@@ -69,7 +69,7 @@ impl Kube {
     pub async fn has_machine_config(&self, name: &str) -> Result<bool, KubeError> {
         match self {
             Self::Api(api) => api.has_machine_config(name).await,
-            Self::Pretended(_) => Ok(true),
+            Self::DryRun(_) => Ok(true),
         }
     }
 
@@ -80,7 +80,7 @@ impl Kube {
     pub async fn remove_taint(&self, node: &Node, key: &str) -> Result<(), KubeError> {
         match self {
             Self::Api(api) => api.remove_taint(node, key).await,
-            Self::Pretended(_) => Ok(()),
+            Self::DryRun(_) => Ok(()),
         }
     }
 
@@ -91,7 +91,7 @@ impl Kube {
     pub async fn controller_log(&self, seconds: u32) -> Result<Option<Vec<u8>>, KubeError> {
         match self {
             Self::Api(api) => api.controller_log(seconds).await,
-            Self::Pretended(_) => Ok(Some(b"a pretended controller\n".to_vec())),
+            Self::DryRun(_) => Ok(Some(b"a pretended controller\n".to_vec())),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::Stdio;
 use std::time::Duration;
 
-use assisted_installer::Pace;
+use assisted_installer::Intervals;
 use assisted_installer::kube::{Api, Kube as Cluster, Kubeconfig};
 use assisted_testkit::kube::Kube;
 use assisted_wire::host::HostRole;
@@ -15,7 +15,7 @@ use crate::machine::{Machine, config};
 use crate::service::{Service, Site};
 
 /// Far longer than anything here takes: a test that waits for what never comes ends.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 const MASTER: &str = "node-role.kubernetes.io/master";
 
 /// Runs `kubectl` with an object as its input.
@@ -92,7 +92,7 @@ pub(crate) fn stand(kube: &Kube) {
 }
 
 async fn until(what: &str, come: impl Fn() -> bool) {
-    let seen = tokio::time::timeout(PATIENCE, async {
+    let seen = tokio::time::timeout(TIMEOUT, async {
         while !come() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -109,8 +109,8 @@ async fn a_bootstrap_hands_over_to_the_cluster_that_forms() {
     let machine = Machine::new();
     std::fs::write(machine.path("kubeconfig"), &kubeconfig).unwrap();
     let mut config = config(&service.url, HostRole::Bootstrap, 3);
-    config.pace = Pace::faster(50);
-    let installer = machine.installer(config, PATIENCE);
+    config.intervals = Intervals::faster(50);
+    let installer = machine.installer(config, TIMEOUT);
     let told = |text: &str| service.reports().iter().any(|report| report.contains(text));
     let joined = |text: &str| service.told.lock().unwrap().peers.iter().any(|peer| peer == text);
     let story = async {
@@ -144,7 +144,7 @@ async fn a_bootstrap_hands_over_to_the_cluster_that_forms() {
         kubectl_beside(&["apply", "-f", "-"], rendered().to_string()).await;
     };
     let (done, ()) =
-        tokio::time::timeout(2 * PATIENCE, async { tokio::join!(installer.run(), story) }).await.unwrap();
+        tokio::time::timeout(2 * TIMEOUT, async { tokio::join!(installer.run(), story) }).await.unwrap();
     done.unwrap();
     assert_eq!(
         service.stages(),

@@ -18,7 +18,7 @@ const DOCS: &str = include_str!("../../../../docs/installer.md");
 /// Installations at the same time.
 const AT_ONCE: usize = 8;
 /// Far longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A host that is installed.
 #[derive(Clone, Copy)]
@@ -115,7 +115,7 @@ async fn end(what: &str, mut child: Child) -> ExitStatus {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    match tokio::time::timeout(PATIENCE, ended).await {
+    match tokio::time::timeout(TIMEOUT, ended).await {
         Ok(status) => status,
         Err(_) => {
             child.kill().unwrap();
@@ -135,7 +135,7 @@ async fn killed(what: &str, kind: &Kind, when: When, machine: &Machine, service:
             // The service takes the stage, and doesn't answer.
             let held = service.hold(stage);
             let mut child = begin(kind, machine, &service.url);
-            if tokio::time::timeout(PATIENCE, held).await.is_err() {
+            if tokio::time::timeout(TIMEOUT, held).await.is_err() {
                 child.kill().unwrap();
                 panic!("{what}: it told {:?}", service.reports());
             }

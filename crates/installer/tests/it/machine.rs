@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assisted_base::process::Tools;
-use assisted_installer::{Config, Host, Installer, Pace};
+use assisted_installer::{Config, Host, Installer, Intervals};
 use assisted_wire::host::HostRole;
 use assisted_wire::secret::Secret;
 use tempfile::TempDir;
@@ -180,6 +180,6 @@ pub(crate) fn config(url: &str, role: HostRole, masters: u32) -> Config {
         installer_args: r#"["--append-karg","ip=dhcp"]"#.to_owned(),
         token: Secret::from("token"),
         dry_run: None,
-        pace: Pace::faster(1_000),
+        intervals: Intervals::faster(1_000),
     }
 }

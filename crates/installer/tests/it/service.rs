@@ -27,7 +27,7 @@ pub(crate) struct Site {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Received {
     /// Stages of this host with their texts, as they came; refused ones end in the status.
     pub(crate) reports: Vec<String>,
     /// Method and path of everything else.
@@ -42,18 +42,18 @@ pub(crate) struct Told {
 #[derive(Clone)]
 pub(crate) struct Service {
     pub(crate) url: String,
-    pub(crate) told: Arc<Mutex<Told>>,
+    pub(crate) told: Arc<Mutex<Received>>,
 }
 
 #[derive(Clone)]
 struct Shared {
     site: Site,
-    told: Arc<Mutex<Told>>,
+    told: Arc<Mutex<Received>>,
 }
 
 impl Service {
     pub(crate) async fn start(site: Site) -> Self {
-        let told = Arc::new(Mutex::new(Told::default()));
+        let told = Arc::new(Mutex::new(Received::default()));
         let shared = Shared { site, told: Arc::clone(&told) };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

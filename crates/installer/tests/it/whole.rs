@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use crate::machine::{Machine, config};
 
 /// Far longer than anything here takes: a test that waits for what never comes ends.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A cluster whose hosts are switched on.
 struct Cluster {
@@ -114,7 +114,7 @@ impl Cluster {
             }
             asked
         };
-        let begun = tokio::time::timeout(PATIENCE, begin).await;
+        let begun = tokio::time::timeout(TIMEOUT, begin).await;
         let mut asked = match begun {
             Ok(asked) => asked,
             Err(_) => {
@@ -196,13 +196,13 @@ async fn three_hosts_are_installed() {
     let run = async |request: &InstallCmdRequest, machine: &Machine, marker: &PathBuf| {
         let dry_run = DryRun { reboot_marker: "/rebooted".into(), cluster_hosts: known.clone() };
         let dry_run = (request.role == HostRole::Bootstrap).then_some(dry_run);
-        let done = machine.installer(Config { dry_run, ..told(request, &url) }, PATIENCE).run().await;
+        let done = machine.installer(Config { dry_run, ..told(request, &url) }, TIMEOUT).run().await;
         std::fs::write(marker, "").unwrap();
         done
     };
     let each = asked.iter().zip(&machines).zip(&markers);
     let all = join_all(each.map(|((request, machine), marker)| run(request, machine, marker)));
-    let all = tokio::time::timeout(PATIENCE, all).await.unwrap();
+    let all = tokio::time::timeout(TIMEOUT, all).await.unwrap();
     assert!(all.iter().all(Result::is_ok), "{all:?}\n{}", cluster.server.log());
     for (request, machine) in asked.iter().zip(&machines).skip(1) {
         let disk = machine.path(request.boot_device.trim_start_matches('/'));

@@ -12,7 +12,7 @@ const CONFIG: &str = "rendered-master-pretended";
 
 /// The file with the cluster's hosts.
 #[derive(Clone, Debug)]
-pub struct Pretended {
+pub struct DryRunCluster {
     hosts: PathBuf,
 }
 
@@ -24,7 +24,7 @@ struct Entry {
     reboot_marker_path: PathBuf,
 }
 
-impl Pretended {
+impl DryRunCluster {
     pub fn new(hosts: impl Into<PathBuf>) -> Self {
         Self { hosts: hosts.into() }
     }
