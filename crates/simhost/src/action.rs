@@ -71,12 +71,12 @@ impl Call {
 
 /// What the service answered.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub body: Bytes,
 }
 
-impl Answer {
+impl Response {
     /// Whether the request was carried out.
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::action::{Answer, BOUNDARY, Call, Content, Process};
+use crate::action::{BOUNDARY, Call, Content, Process, Response};
 use crate::tls::Tls;
 
 const JSON: &str = "application/json";
@@ -66,7 +66,7 @@ impl Connection {
     }
 
     /// One request of a simulated machine, and its answer, whatever that is.
-    pub async fn call(&mut self, call: &Call) -> Result<Answer> {
+    pub async fn call(&mut self, call: &Call) -> Result<Response> {
         let form;
         let content = match call.content {
             Content::Json => JSON,
@@ -79,7 +79,7 @@ impl Connection {
         let response =
             self.request(call.method.clone(), &call.path, content, call.body.clone(), is_person).await?;
         let status = response.status().as_u16();
-        Ok(Answer { status, body: response.into_body().collect().await?.to_bytes() })
+        Ok(Response { status, body: response.into_body().collect().await?.to_bytes() })
     }
 
     /// One request; the answer is read to its end, and its body is dropped.

@@ -13,7 +13,7 @@ use assisted_wire::operator::{
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 
-use crate::action::{ActionSink, Answer, Call, Process, Timer, patience};
+use crate::action::{ActionSink, Call, Process, Response, Timer, patience};
 use crate::fault::FaultKind;
 use crate::host;
 use crate::installer::progress;
@@ -21,7 +21,7 @@ use crate::kube::Kube;
 use crate::logs;
 
 /// Between two looks.
-const LOOK: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_secs(30);
 /// How long cluster operators take until they are available.
 const OPERATORS: Duration = Duration::from_secs(5 * 60);
 /// The certificate authority of the cluster's router; its key is nowhere.
@@ -51,7 +51,7 @@ enum Phase {
 
 /// What a request that is under way was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+enum Pending {
     Nothing,
     Report,
     Cluster,
@@ -63,13 +63,13 @@ enum Asked {
 pub struct Controller {
     index: u32,
     phase: Phase,
-    asked: Asked,
+    pending: Pending,
     /// What is sent next, one after the other.
     queue: VecDeque<Call>,
     /// The cluster is looked at when everything is sent.
     looks: bool,
     /// When it last told anything.
-    told_at: Duration,
+    reported_at: Duration,
     timer: Timer,
 }
 
@@ -85,7 +85,7 @@ pub struct Context<'a> {
 }
 
 #[derive(Deserialize)]
-struct Seen {
+struct ClusterReply {
     status: ClusterStatus,
     #[serde(default)]
     progress: Option<ClusterProgressInfo>,
@@ -97,10 +97,10 @@ impl Controller {
         Self {
             index,
             phase: Phase::Absent,
-            asked: Asked::Nothing,
+            pending: Pending::Nothing,
             queue: VecDeque::new(),
             looks: false,
-            told_at: Duration::ZERO,
+            reported_at: Duration::ZERO,
             timer: Timer::default(),
         }
     }
@@ -112,12 +112,12 @@ impl Controller {
     /// Its cluster is being installed, perhaps not for the first time.
     pub fn start(&mut self, out: &mut ActionSink) {
         // What an earlier installation's controller has under way is answered to nobody.
-        *self = Self { told_at: out.now, ..Self::new(self.index) };
+        *self = Self { reported_at: out.now, ..Self::new(self.index) };
         self.sleep(out);
     }
 
     fn sleep(&mut self, out: &mut ActionSink) {
-        let pause = patience(LOOK, out.now.saturating_sub(self.told_at));
+        let pause = patience(POLL_INTERVAL, out.now.saturating_sub(self.reported_at));
         self.timer.set(pause, self.process(), out);
     }
 
@@ -143,13 +143,13 @@ impl Controller {
     /// Sends what is next; then looks at the cluster, or rests.
     fn go_on(&mut self, context: &Context<'_>, out: &mut ActionSink) {
         if let Some(call) = self.queue.pop_front() {
-            (self.asked, self.told_at) = (Asked::Report, out.now);
+            (self.pending, self.reported_at) = (Pending::Report, out.now);
             out.send(call);
         } else if std::mem::take(&mut self.looks) {
-            self.asked = Asked::Cluster;
+            self.pending = Pending::Cluster;
             out.send(Call::get(self.process(), path(context, "?exclude-hosts=true")));
         } else {
-            self.asked = Asked::Nothing;
+            self.pending = Pending::Nothing;
             if self.phase != Phase::Gone {
                 self.sleep(out);
             }
@@ -157,29 +157,31 @@ impl Controller {
     }
 
     /// The service has answered.
-    pub fn answered(&mut self, answer: &Answer, context: &mut Context<'_>, out: &mut ActionSink) {
-        match std::mem::replace(&mut self.asked, Asked::Nothing) {
-            Asked::Nothing => return,
-            Asked::Report => {}
-            Asked::Cluster => {
-                if self.look(answer, context, out) {
-                    self.asked = Asked::Operators;
+    pub fn answered(&mut self, answer: &Response, context: &mut Context<'_>, out: &mut ActionSink) {
+        match std::mem::replace(&mut self.pending, Pending::Nothing) {
+            Pending::Nothing => return,
+            Pending::Report => {}
+            Pending::Cluster => {
+                if self.reconcile(answer, context, out) {
+                    self.pending = Pending::Operators;
                     out.send(Call::get(self.process(), path(context, "/monitored-operators")));
                     return;
                 }
             }
-            Asked::Operators => self.operators(answer, context, out),
+            Pending::Operators => self.operators(answer, context, out),
         }
         self.go_on(context, out);
     }
 
     /// Looks at the cluster; true if the operators are to be looked at too.
-    fn look(&mut self, answer: &Answer, context: &mut Context<'_>, out: &ActionSink) -> bool {
+    fn reconcile(&mut self, answer: &Response, context: &mut Context<'_>, out: &ActionSink) -> bool {
         if answer.status == 404 {
             self.phase = Phase::Gone;
             return false;
         }
-        let Ok(Seen { status, progress }) = serde_json::from_slice(&answer.body) else { return false };
+        let Ok(ClusterReply { status, progress }) = serde_json::from_slice(&answer.body) else {
+            return false;
+        };
         use ClusterStatus::{AddingHosts, Cancelled, Error, Installed};
         // The event that it is ready comes after the first answer of the service.
         context.kube.announced = true;
@@ -193,7 +195,7 @@ impl Controller {
                 false
             }
             (ClusterStatus::Finalizing, Phase::Nodes) => {
-                self.tell_stage(context, FinalizingStage::WaitingForClusterOperators);
+                self.report_stage(context, FinalizingStage::WaitingForClusterOperators);
                 self.phase = Phase::Operators(out.now);
                 false
             }
@@ -203,7 +205,7 @@ impl Controller {
             }
             (ClusterStatus::Finalizing, Phase::Operators(_) | Phase::Olm) => true,
             (ClusterStatus::Finalizing, Phase::Settled) => {
-                self.tell_stage(context, FinalizingStage::Done);
+                self.report_stage(context, FinalizingStage::Done);
                 self.complete(context);
                 self.phase = Phase::Finished;
                 false
@@ -213,7 +215,7 @@ impl Controller {
     }
 
     /// Cluster operators first, then the router's certificates, then the operators of OLM.
-    fn operators(&mut self, answer: &Answer, context: &Context<'_>, out: &ActionSink) {
+    fn operators(&mut self, answer: &Response, context: &Context<'_>, out: &ActionSink) {
         let Ok(MonitoredOperatorsList(operators)) = serde_json::from_slice(&answer.body) else { return };
         let of = |kind| operators.iter().filter(move |operator| operator.operator_type == Some(kind));
         match self.phase {
@@ -222,24 +224,24 @@ impl Controller {
                     && !context.fault_kinds.contains(&FaultKind::ClusterOperator);
                 let status = if started { OperatorStatus::Available } else { OperatorStatus::Progressing };
                 for operator in of(OperatorType::Builtin).filter(|operator| operator.status != Some(status)) {
-                    self.tell_operator(context, operator, status);
+                    self.report_operator(context, operator, status);
                 }
                 if started {
-                    self.tell_stage(context, FinalizingStage::AddingRouterCa);
+                    self.report_stage(context, FinalizingStage::AddingRouterCa);
                     self.post(context, "/uploads/ingress-cert", &IngressCertParams(INGRESS_CA.to_owned()));
                     self.phase = Phase::Olm;
                 }
             }
             Phase::Olm => {
-                self.tell_stage(context, FinalizingStage::WaitingForOlmOperatorsCsvInitialization);
+                self.report_stage(context, FinalizingStage::WaitingForOlmOperatorsCsvInitialization);
                 if of(OperatorType::Olm).next().is_none() {
                     self.phase = Phase::Settled;
                     return;
                 }
-                self.tell_stage(context, FinalizingStage::ApplyingOlmManifests);
-                self.tell_stage(context, FinalizingStage::WaitingForOlmOperatorsCsv);
+                self.report_stage(context, FinalizingStage::ApplyingOlmManifests);
+                self.report_stage(context, FinalizingStage::WaitingForOlmOperatorsCsv);
                 for operator in of(OperatorType::Olm) {
-                    self.tell_operator(context, operator, OperatorStatus::Progressing);
+                    self.report_operator(context, operator, OperatorStatus::Progressing);
                 }
                 self.phase = Phase::OlmOperators;
             }
@@ -247,7 +249,7 @@ impl Controller {
                 let failed = context.fault_kinds.contains(&FaultKind::OlmOperator);
                 let status = if failed { OperatorStatus::Failed } else { OperatorStatus::Available };
                 for operator in of(OperatorType::Olm) {
-                    self.tell_operator(context, operator, status);
+                    self.report_operator(context, operator, status);
                 }
                 self.phase = Phase::Settled;
             }
@@ -260,12 +262,17 @@ impl Controller {
         self.post(context, "/actions/complete-installation", &completion);
     }
 
-    fn tell_stage(&mut self, context: &Context<'_>, stage: FinalizingStage) {
+    fn report_stage(&mut self, context: &Context<'_>, stage: FinalizingStage) {
         let body = ClusterFinalizingProgress { finalizing_stage: Some(stage) };
         self.put(context, "/progress", &body);
     }
 
-    fn tell_operator(&mut self, context: &Context<'_>, operator: &MonitoredOperator, status: OperatorStatus) {
+    fn report_operator(
+        &mut self,
+        context: &Context<'_>,
+        operator: &MonitoredOperator,
+        status: OperatorStatus,
+    ) {
         let status_info = match status {
             OperatorStatus::Available => "All is well",
             OperatorStatus::Progressing => "Working towards the desired state",
@@ -314,7 +321,7 @@ mod tests {
         }
         let mut controller = Controller::new(0);
         let mut requests = Vec::new();
-        let (mut now, mut answer, mut done, mut status) = (Duration::ZERO, None::<Answer>, 0, "installing");
+        let (mut now, mut answer, mut done, mut status) = (Duration::ZERO, None::<Response>, 0, "installing");
         let mut stage_since = now;
         let mut out = ActionSink::new(now, 0);
         controller.start(&mut out);
@@ -365,7 +372,7 @@ mod tests {
                     true => operators.clone(),
                     false => json!({"status": status, "progress": {"finalizing_stage_timed_out": timed_out}}),
                 };
-                answer = Some(Answer { status: 200, body: answered.to_string().into() });
+                answer = Some(Response { status: 200, body: answered.to_string().into() });
             }
         }
         panic!("it does not end: {requests:?}");

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use crate::action::{ActionSink, Answer, Call, Effect, Process};
+use crate::action::{ActionSink, Call, Effect, Process, Response};
 use crate::connection::{Access, Connection};
 use crate::load::Meter;
 use crate::simulation::Simulation;
@@ -99,7 +99,7 @@ impl Target {
 async fn lane(
     target: Target,
     mut calls: mpsc::UnboundedReceiver<Call>,
-    answers: mpsc::UnboundedSender<(Process, Answer)>,
+    answers: mpsc::UnboundedSender<(Process, Response)>,
 ) -> Result<(), DriveError> {
     let mut connection = None;
     while let Some(call) = calls.recv().await {
@@ -242,7 +242,7 @@ impl Driver {
     }
 
     /// Gives a machine the answer that it waits for.
-    fn answer(&mut self, simulation: &mut Simulation, process: Process, answer: &Answer) {
+    fn answer(&mut self, simulation: &mut Simulation, process: Process, answer: &Response) {
         self.under_way = self.under_way.saturating_sub(1);
         let mut out = self.outbox();
         simulation.answered(process, answer, &mut out);

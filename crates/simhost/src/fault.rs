@@ -231,7 +231,7 @@ pub enum FaultTarget {
     /// One that is drawn.
     Drawn,
     /// The one at this place in its cluster.
-    Place(u32),
+    NetworkAddress(u32),
     /// The bootstrap, or the first of those of another role that gets so far. A master is not the bootstrap, unless it is
     /// struck before the service has chosen that.
     Role(HostRole),
@@ -328,7 +328,7 @@ impl FromStr for FaultTarget {
         if let Some(role) = ROLES.iter().find(|role| role.as_str() == text) {
             return Ok(Self::Role(*role));
         }
-        text.parse().map(Self::Place).map_err(|_| {
+        text.parse().map(Self::NetworkAddress).map_err(|_| {
             let roles = ROLES.map(HostRole::as_str).join(", ");
             format!("{text:?} is neither a host's number, the first being 0, nor one of {roles}")
         })
@@ -344,7 +344,7 @@ impl fmt::Display for Fault {
         }
         match self.target {
             FaultTarget::Drawn => Ok(()),
-            FaultTarget::Place(place) => write!(f, ":{place}"),
+            FaultTarget::NetworkAddress(place) => write!(f, ":{place}"),
             FaultTarget::Role(role) => write!(f, ":{}", role.as_str()),
         }
     }
@@ -401,7 +401,7 @@ mod tests {
         assert_eq!(fault, Fault { kind: FaultKind::Die, trigger, target: FaultTarget::Drawn });
         assert_eq!("die@Waiting for bootkube".parse(), Ok(fault));
         let placed: Fault = "cancel@finalizing:4".parse().unwrap();
-        assert_eq!((placed.trigger, placed.target), (Trigger::Finalizing, FaultTarget::Place(4)));
+        assert_eq!((placed.trigger, placed.target), (Trigger::Finalizing, FaultTarget::NetworkAddress(4)));
         for text in [
             "die@waiting-for-bootkube:bootstrap",
             "cancel@finalizing:4",

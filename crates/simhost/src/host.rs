@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::network::Platform;
 use crate::topology::Build;
-use crate::world::Place;
+use crate::world::NetworkAddress;
 
 /// A host of an infra-env; `index` makes it unlike the others (ids, hardware addresses, serial numbers).
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct SimHost {
     pub infra_env_id: InfraEnvId,
     pub id: HostId,
     pub index: u32,
-    pub place: Place,
+    pub place: NetworkAddress,
     pub build: Build,
     pub platform: Platform,
 }
@@ -41,12 +41,12 @@ impl SimHost {
     /// the same host.
     pub fn new(infra_env_id: InfraEnvId, index: u32) -> Self {
         let [_, b, c, d] = index.to_be_bytes();
-        let place = Place { address: [10, b, c, d].into(), prefix: 8, dual: false };
+        let place = NetworkAddress { address: [10, b, c, d].into(), prefix: 8, dual: false };
         Self::at(infra_env_id, index, place, Build::ControlPlane)
     }
 
     /// The same somewhere else.
-    pub fn at(infra_env_id: InfraEnvId, index: u32, place: Place, build: Build) -> Self {
+    pub fn at(infra_env_id: InfraEnvId, index: u32, place: NetworkAddress, build: Build) -> Self {
         let id = id(infra_env_id, index);
         Self { infra_env_id, id, index, place, build, platform: Platform::default() }
     }

@@ -11,7 +11,7 @@ use assisted_wire::step::StepType;
 use hyper::Method;
 use serde::Deserialize;
 
-use crate::action::{ActionSink, Answer, Call, Process, Timer};
+use crate::action::{ActionSink, Call, Process, Response, Timer};
 use crate::fault::{Fault, FaultKind, Trigger};
 use crate::host::{self, SimHost};
 use crate::kube::Kube;
@@ -19,7 +19,7 @@ use crate::logs;
 use crate::random::Random;
 
 /// Between two looks at what is waited for.
-const LOOK: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// Between two reports of how much is written.
 const WRITE: Duration = Duration::from_secs(18);
 const WRITE_PERCENT: u8 = 5;
@@ -259,7 +259,7 @@ impl Installer {
                         self.place += 1;
                         continue;
                     } else {
-                        self.pause(LOOK, context.host, out);
+                        self.pause(POLL_INTERVAL, context.host, out);
                     }
                 }
                 Some(LearnKind) => {
@@ -289,7 +289,12 @@ impl Installer {
     }
 
     /// The service has answered. A refused report stops no installer; it is counted by whoever runs the simulation.
-    pub fn answered(&mut self, answer: &Answer, context: &mut Context<'_>, out: &mut ActionSink) -> Outcome {
+    pub fn answered(
+        &mut self,
+        answer: &Response,
+        context: &mut Context<'_>,
+        out: &mut ActionSink,
+    ) -> Outcome {
         if self.failing {
             return Outcome::Failed;
         }
@@ -327,13 +332,13 @@ impl Installer {
                 Some(ClusterKind::AddHostsCluster) => self.place += 2,
                 Some(_) => self.place += 1,
                 None => {
-                    self.pause(LOOK, context.host, out);
+                    self.pause(POLL_INTERVAL, context.host, out);
                     return Outcome::Going;
                 }
             },
             Some(AwaitMasters) => {
                 if done(answer) < DONE_FOR_WORKERS {
-                    self.pause(LOOK, context.host, out);
+                    self.pause(POLL_INTERVAL, context.host, out);
                     return Outcome::Going;
                 }
                 self.place += 1;
@@ -370,16 +375,16 @@ fn mistake(host: &SimHost, role: HostRole, stage: HostStage, out: &mut ActionSin
 }
 
 /// The kind of the cluster in an answer.
-fn kind(answer: &Answer) -> Option<ClusterKind> {
+fn kind(answer: &Response) -> Option<ClusterKind> {
     #[derive(Deserialize)]
-    struct Seen {
+    struct ClusterReply {
         kind: Option<ClusterKind>,
     }
-    serde_json::from_slice::<Seen>(&answer.body).ok()?.kind
+    serde_json::from_slice::<ClusterReply>(&answer.body).ok()?.kind
 }
 
 /// How many of the hosts in an answer are done.
-fn done(answer: &Answer) -> usize {
+fn done(answer: &Response) -> usize {
     #[derive(Deserialize)]
     struct Listed {
         progress: Option<Stage>,
@@ -474,7 +479,8 @@ mod tests {
                                 path if path.contains("exclude-hosts") => kind,
                                 _ => "",
                             };
-                            answer = Some(Answer { status: 200, body: Bytes::from_static(body.as_bytes()) });
+                            answer =
+                                Some(Response { status: 200, body: Bytes::from_static(body.as_bytes()) });
                         }
                     }
                 }

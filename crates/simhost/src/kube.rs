@@ -24,7 +24,7 @@ struct Node {
     joins_after: Duration,
     ready_after: Duration,
     /// The stage that someone reported for it last.
-    told: HostStage,
+    reported: HostStage,
     /// The stage at which it stays for good.
     stuck: Option<HostStage>,
 }
@@ -65,7 +65,7 @@ impl Kube {
             booted: now,
             joins_after: random.about(JOIN),
             ready_after: random.about(READY),
-            told: HostStage::Rebooting,
+            reported: HostStage::Rebooting,
             stuck,
         };
         if let Some(known) = self.nodes.get_mut(place as usize) {
@@ -117,7 +117,7 @@ impl Kube {
     /// A host and the stage that the bootstrap host would tell of it next, as it sees ready nodes, and requests in the
     /// log of the server of machine configs.
     pub fn seen_by_bootstrap(&mut self, now: Duration) -> Option<(u32, HostStage)> {
-        self.tell(now, |node, reached| match reached {
+        self.next_transition(now, |node, reached| match reached {
             HostStage::Configuring if node.role == HostRole::Worker => HostStage::WaitingForIgnition,
             HostStage::Done => HostStage::Joined,
             // A node that is not ready yet is not looked at.
@@ -129,15 +129,15 @@ impl Kube {
     /// A host and the stage that the controller would tell of it next.
     pub fn seen_by_controller(&mut self, now: Duration) -> Option<(u32, HostStage)> {
         let single = self.single;
-        self.tell(now, |node, reached| match reached {
+        self.next_transition(now, |node, reached| match reached {
             // A single node gets its configuration from its own disk: nobody sees it ask.
             HostStage::Configuring if single => HostStage::Rebooting,
-            HostStage::Done if order(node.told) < order(HostStage::Joined) => HostStage::Joined,
+            HostStage::Done if order(node.reported) < order(HostStage::Joined) => HostStage::Joined,
             other => other,
         })
     }
 
-    fn tell(
+    fn next_transition(
         &mut self,
         now: Duration,
         told: impl Fn(&Node, HostStage) -> HostStage,
@@ -145,11 +145,11 @@ impl Kube {
         let transition = self.nodes.iter().enumerate().find_map(|(place, node)| {
             let node = node.as_ref()?;
             let stage = told(node, self.stage(node, now));
-            (order(stage) > order(node.told)).then_some((place, stage))
+            (order(stage) > order(node.reported)).then_some((place, stage))
         });
         let (place, stage) = transition?;
         if let Some(node) = self.nodes.get_mut(place)?.as_mut() {
-            node.told = stage;
+            node.reported = stage;
         }
         Some((u32::try_from(place).ok()?, stage))
     }
@@ -174,7 +174,7 @@ mod tests {
         Duration::from_secs(60 * minutes)
     }
 
-    fn told(
+    fn transitions(
         kube: &mut Kube,
         now: Duration,
         look: fn(&mut Kube, Duration) -> Option<(u32, HostStage)>,
@@ -187,15 +187,18 @@ mod tests {
         let mut kube = Kube::new(3);
         let mut random = Random::new(1);
         kube.booted(1, HostRole::Master, minutes(1), None, &mut random);
-        assert_eq!(told(&mut kube, minutes(60), Kube::seen_by_bootstrap), []);
+        assert_eq!(transitions(&mut kube, minutes(60), Kube::seen_by_bootstrap), []);
         kube.bootstrap_started(minutes(60));
-        assert_eq!(told(&mut kube, minutes(66), Kube::seen_by_bootstrap), [(1, HostStage::Configuring)]);
-        assert_eq!(told(&mut kube, minutes(66), Kube::seen_by_bootstrap), []);
+        assert_eq!(
+            transitions(&mut kube, minutes(66), Kube::seen_by_bootstrap),
+            [(1, HostStage::Configuring)]
+        );
+        assert_eq!(transitions(&mut kube, minutes(66), Kube::seen_by_bootstrap), []);
         assert!(!kube.control_plane_ready(3, 0, minutes(90)), "two masters are waited for");
         assert!(kube.control_plane_ready(2, 0, minutes(90)));
-        assert_eq!(told(&mut kube, minutes(90), Kube::seen_by_bootstrap), [(1, HostStage::Joined)]);
+        assert_eq!(transitions(&mut kube, minutes(90), Kube::seen_by_bootstrap), [(1, HostStage::Joined)]);
         assert!(kube.has_controller(minutes(90)));
-        assert_eq!(told(&mut kube, minutes(90), Kube::seen_by_controller), [(1, HostStage::Done)]);
+        assert_eq!(transitions(&mut kube, minutes(90), Kube::seen_by_controller), [(1, HostStage::Done)]);
     }
 
     #[test]
@@ -203,9 +206,9 @@ mod tests {
         let mut kube = Kube::new(1);
         kube.bootstrap_started(minutes(0));
         kube.booted(0, HostRole::Master, minutes(10), None, &mut Random::new(1));
-        assert_eq!(told(&mut kube, minutes(11), Kube::seen_by_controller), []);
+        assert_eq!(transitions(&mut kube, minutes(11), Kube::seen_by_controller), []);
         assert_eq!(
-            told(&mut kube, minutes(40), Kube::seen_by_controller),
+            transitions(&mut kube, minutes(40), Kube::seen_by_controller),
             [(0, HostStage::Joined), (0, HostStage::Done)]
         );
     }
@@ -215,7 +218,7 @@ mod tests {
         let mut kube = Kube::new(3);
         kube.bootstrap_started(minutes(0));
         kube.booted(0, HostRole::Master, minutes(10), Some(HostStage::Joined), &mut Random::new(1));
-        assert_eq!(told(&mut kube, minutes(90), Kube::seen_by_controller), [(0, HostStage::Joined)]);
+        assert_eq!(transitions(&mut kube, minutes(90), Kube::seen_by_controller), [(0, HostStage::Joined)]);
         assert!(!kube.has_controller(minutes(90)));
     }
 }

@@ -11,7 +11,7 @@ use assisted_wire::probe_requests::{InstallCmdRequest, LogsGatherCmdRequest, Upg
 use assisted_wire::step::{PostStepAction, Step, StepReply, StepType, Steps};
 use hyper::Method;
 
-use crate::action::{ActionSink, Answer, Call, Process, Timer};
+use crate::action::{ActionSink, Call, Process, Response, Timer};
 use crate::fault::{
     BOOT_REPAIR, CLOCK_OFF, Fault, FaultKind, FaultTarget, LATENESS, SILENCE, Trigger, is_of_node,
 };
@@ -79,7 +79,7 @@ pub struct Machine {
     timer: Timer,
     failures: u8,
     /// What was told last in a step of each type, as a hash: the same is not told twice.
-    told: [u32; StepType::ALL.len()],
+    reported: [u32; StepType::ALL.len()],
     /// Types of steps, as bits, whose reply went out under a wrong name.
     mistaken: u32,
     /// Until when the discovery image boots although the disk should.
@@ -106,7 +106,7 @@ impl Machine {
             phase: Phase::Off,
             timer: Timer::default(),
             failures: 0,
-            told: [0; _],
+            reported: [0; _],
             mistaken: 0,
             stray_until: None,
             silent_until: None,
@@ -234,10 +234,10 @@ impl Machine {
     }
 
     /// The service has answered the agent's registration or poll.
-    pub fn answered(&mut self, answer: &Answer, context: &mut ClusterContext<'_>, out: &mut ActionSink) {
+    pub fn answered(&mut self, answer: &Response, context: &mut ClusterContext<'_>, out: &mut ActionSink) {
         match (self.phase, answer.status) {
             (Phase::Registering, 201) => {
-                self.told = [0; _];
+                self.reported = [0; _];
                 self.poll(context, out);
             }
             (Phase::Registering, 401 | 403 | 404 | 409) | (Phase::Polling, 404) => {
@@ -271,7 +271,7 @@ impl Machine {
     }
 
     fn poll_again(&mut self, out: &mut ActionSink) {
-        self.told = [0; _];
+        self.reported = [0; _];
         self.phase = Phase::Pausing;
         let pause = POLL_AGAIN.mul_f64(1.5_f64.powi(i32::from(self.failures))).min(POLL_AGAIN_LAST);
         self.failures = (self.failures + 1).min(20);
@@ -334,7 +334,7 @@ impl Machine {
         if fault_kind == Some(FaultKind::WrongHost) && kind == StepType::ConnectivityCheck {
             self.pose(argument, context, out);
         }
-        self.tell(kind, reply, fault_kind, out);
+        self.send_reply(kind, reply, fault_kind, out);
         true
     }
 
@@ -354,7 +354,7 @@ impl Machine {
     }
 
     /// Sends a reply, unless the last one of its type said the same.
-    fn tell(
+    fn send_reply(
         &mut self,
         kind: StepType,
         mut reply: StepReply,
@@ -371,12 +371,12 @@ impl Machine {
         }
         let mut hasher = DefaultHasher::new();
         reply.output.hash(&mut hasher);
-        let told = u32::try_from(hasher.finish() >> 32).unwrap_or_default() | 1;
-        let Some(known) = self.told.get_mut(kind as usize) else { return };
-        if reply.exit_code == 0 && *known == told {
+        let hash = u32::try_from(hasher.finish() >> 32).unwrap_or_default() | 1;
+        let Some(known) = self.reported.get_mut(kind as usize) else { return };
+        if reply.exit_code == 0 && *known == hash {
             return;
         }
-        *known = if reply.exit_code == 0 { told } else { 0 };
+        *known = if reply.exit_code == 0 { hash } else { 0 };
         let mut delay = step::duration(kind, &mut self.random);
         let bit = 1 << kind as u32;
         match fault_kind {
@@ -398,15 +398,15 @@ impl Machine {
     }
 
     /// The service has answered a step's reply.
-    pub fn told(
+    pub fn reply_answered(
         &mut self,
         kind: StepType,
-        answer: &Answer,
+        answer: &Response,
         context: &ClusterContext<'_>,
         out: &mut ActionSink,
     ) {
         if !answer.is_success()
-            && let Some(known) = self.told.get_mut(kind as usize)
+            && let Some(known) = self.reported.get_mut(kind as usize)
         {
             *known = 0;
         }
@@ -419,7 +419,7 @@ impl Machine {
     /// The installer's time has come, or the service has answered it.
     pub fn install(
         &mut self,
-        answer: Option<&Answer>,
+        answer: Option<&Response>,
         context: &mut ClusterContext<'_>,
         out: &mut ActionSink,
     ) {
@@ -532,7 +532,7 @@ mod tests {
         }
 
         fn answer(&mut self, status: u16, body: &Value) -> Vec<(Duration, Effect)> {
-            let answer = Answer { status, body: Bytes::from(body.to_string()) };
+            let answer = Response { status, body: Bytes::from(body.to_string()) };
             self.act(|machine, context, out| machine.answered(&answer, context, out))
         }
 
@@ -588,8 +588,9 @@ mod tests {
         bench.now += Duration::from_secs(60);
         assert_eq!(calls(&bench.wake()).len(), 1);
         assert!(calls(&bench.answer(200, &steps())).is_empty());
-        let refused = Answer { status: 400, body: Bytes::new() };
-        bench.act(|machine, context, out| machine.told(StepType::Inventory, &refused, context, out));
+        let refused = Response { status: 400, body: Bytes::new() };
+        bench
+            .act(|machine, context, out| machine.reply_answered(StepType::Inventory, &refused, context, out));
         bench.now += Duration::from_secs(60);
         bench.wake();
         assert_eq!(calls(&bench.answer(200, &steps()))[0].2["step_type"], "inventory");
@@ -662,9 +663,9 @@ mod tests {
             {"step_type": "upgrade-agent", "args": ["{\"agent_image\":\"quay.io/a/agent:2\"}"]}
         ]}));
         assert_eq!(calls(&told)[0].2["step_id"], Value::Null);
-        let done = Answer { status: 204, body: Bytes::new() };
-        let effects =
-            bench.act(|machine, context, out| machine.told(StepType::UpgradeAgent, &done, context, out));
+        let done = Response { status: 204, body: Bytes::new() };
+        let effects = bench
+            .act(|machine, context, out| machine.reply_answered(StepType::UpgradeAgent, &done, context, out));
         assert_eq!(calls(&effects)[0].2["discovery_agent_version"], "quay.io/a/agent:2");
     }
 
@@ -686,7 +687,7 @@ mod tests {
             let own = effects
                 .iter()
                 .any(|(_, effect)| matches!(effect, Effect::Send(Call { from: Process::Installer(_), .. })));
-            answer = own.then(|| Answer { status: 200, body: Bytes::new() });
+            answer = own.then(|| Response { status: 200, body: Bytes::new() });
             bench.now += effects.iter().map(|(delay, _)| *delay).max().unwrap_or_default();
             if bench.machine.phase == Phase::Node || bench.machine.stray_until.is_some() {
                 return;
@@ -701,7 +702,7 @@ mod tests {
         assert!(calls(&bench.polled(&install())).is_empty());
         let again = calls(&bench.act(|machine, context, out| {
             machine.phase = Phase::Polling;
-            machine.answered(&Answer { status: 200, body: install().to_string().into() }, context, out);
+            machine.answered(&Response { status: 200, body: install().to_string().into() }, context, out);
         }));
         assert_eq!(again[0].2["exit_code"], 125);
         installed(&mut bench);

@@ -23,7 +23,7 @@ const SETTLE_REAL: Duration = Duration::from_secs(15);
 /// And no fewer looks.
 const SETTLE_LOOKS: u32 = 20;
 /// Simulated time between two looks at a cluster.
-const LOOK: Duration = Duration::from_secs(15);
+const POLL_INTERVAL: Duration = Duration::from_secs(15);
 /// Real time between two looks at clusters, shared by all of them.
 const LOOK_REAL: Duration = Duration::from_millis(4);
 const LEAST_LOOK_REAL: Duration = Duration::from_millis(250);
@@ -44,7 +44,7 @@ pub enum PlanError {
     #[error("a cluster of topology {topology} has no network of the kind {network}")]
     Network { topology: Topology, network: Network },
     #[error("{fault} strikes host {place}, but the hosts are numbered from 0 to {last}")]
-    Place { fault: Fault, place: u32, last: u32 },
+    NetworkAddress { fault: Fault, place: u32, last: u32 },
     #[error("{fault} strikes a host of a role that clusters of topology {topology} do not have")]
     Role { fault: Fault, topology: Topology },
     #[error("{0} strikes before the service has chosen the bootstrap host")]
@@ -182,7 +182,7 @@ impl Plan {
         let Some(all_hosts) = all_hosts.filter(fits) else {
             return Err(PlanError::Addresses { clusters, hosts: shape.all_hosts().unwrap_or(u32::MAX) });
         };
-        let look = LOOK.max(LEAST_LOOK_REAL.max(LOOK_REAL * clusters).mul_f64(speed));
+        let look = POLL_INTERVAL.max(LEAST_LOOK_REAL.max(LOOK_REAL * clusters).mul_f64(speed));
         Ok(Self {
             clusters,
             shape,
@@ -216,8 +216,8 @@ impl Plan {
         let last = self.all_hosts - 1;
         for fault in faults.iter().flat_map(|faults| &faults.0) {
             match fault.target {
-                FaultTarget::Place(place) if place > last => {
-                    return Err(PlanError::Place { fault: *fault, place, last });
+                FaultTarget::NetworkAddress(place) if place > last => {
+                    return Err(PlanError::NetworkAddress { fault: *fault, place, last });
                 }
                 FaultTarget::Role(HostRole::Bootstrap) if fault.is_early() && self.shape.hosts > 1 => {
                     return Err(PlanError::Early(*fault));
@@ -261,7 +261,7 @@ impl Plan {
     pub fn may_strike(&self, cluster: u32, fault: Fault, place: u32) -> bool {
         match fault.target {
             FaultTarget::Drawn => place == Random::of(self.seed ^ 0xfa17, cluster).below(self.shape.hosts),
-            FaultTarget::Place(wanted) => place == wanted,
+            FaultTarget::NetworkAddress(wanted) => place == wanted,
             FaultTarget::Role(role) => self.shape.may_be(place, role),
         }
     }

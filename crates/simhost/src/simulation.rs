@@ -9,7 +9,7 @@ use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 use serde::Serialize;
 
-use crate::action::{ActionSink, Answer, Process};
+use crate::action::{ActionSink, Process, Response};
 use crate::controller::{self, Controller};
 use crate::fault::{Fault, FaultKind, FaultTarget};
 use crate::host::SimHost;
@@ -144,7 +144,7 @@ impl Simulation {
     }
 
     /// The service has answered a process.
-    pub fn answered(&mut self, process: Process, answer: &Answer, out: &mut ActionSink) {
+    pub fn answered(&mut self, process: Process, answer: &Response, out: &mut ActionSink) {
         if !answer.is_success() {
             self.note(process, answer);
         }
@@ -164,7 +164,7 @@ impl Simulation {
             }
             Process::Step(host, kind) => {
                 self.with_machine(host, out, |machine, context, out| {
-                    machine.told(kind, answer, context, out);
+                    machine.reply_answered(kind, answer, context, out);
                 });
             }
             Process::Installer(host) => {
@@ -175,7 +175,7 @@ impl Simulation {
         }
     }
 
-    fn note(&mut self, process: Process, answer: &Answer) {
+    fn note(&mut self, process: Process, answer: &Response) {
         let who = match process {
             Process::User(_) => "user".to_owned(),
             Process::Agent(_) => "agent".to_owned(),
@@ -349,7 +349,7 @@ impl Simulation {
         let told = self.plan.strikes(cluster).map(|fault| {
             let place = match fault.target {
                 FaultTarget::Role(_) => self.target(cluster),
-                FaultTarget::Drawn | FaultTarget::Place(_) => {
+                FaultTarget::Drawn | FaultTarget::NetworkAddress(_) => {
                     (0..self.plan.all_hosts()).find(|place| self.plan.may_strike(cluster, fault, *place))
                 }
             };

@@ -21,7 +21,7 @@ fn to_v6(address: Ipv4Addr) -> Ipv6Addr {
 
 /// An address in its network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct NetworkAddress {
     pub address: Ipv4Addr,
     /// Bits of the network part.
     pub prefix: u8,
@@ -29,7 +29,7 @@ pub struct Place {
     pub dual: bool,
 }
 
-impl Place {
+impl NetworkAddress {
     fn mask(self) -> u32 {
         u32::MAX.checked_shl(32 - u32::from(self.prefix)).unwrap_or(0)
     }
@@ -69,7 +69,7 @@ impl Place {
 /// The network of one cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site {
-    network: Place,
+    network: NetworkAddress,
     hosts: u32,
     /// Whether names lead to addresses that are no host's; else they lead to the first host.
     vips: bool,
@@ -93,7 +93,8 @@ impl Site {
         let bits = hosts.checked_add(RESERVED + 2)?.checked_next_power_of_two()?.ilog2().max(LEAST_BITS);
         let offset = index.checked_mul(1_u32.checked_shl(bits)?)?;
         let end = offset.checked_add(1 << bits)?;
-        let network = Place { address: (FIRST + offset).into(), prefix: u8::try_from(32 - bits).ok()?, dual };
+        let network =
+            NetworkAddress { address: (FIRST + offset).into(), prefix: u8::try_from(32 - bits).ok()?, dual };
         (end <= ADDRESSES).then_some(Self { network, hosts, vips })
     }
 
@@ -119,8 +120,8 @@ impl Site {
     }
 
     /// Where the host at `place` stands.
-    pub fn host(self, place: u32) -> Place {
-        Place { address: self.at(RESERVED + place), ..self.network }
+    pub fn host(self, place: u32) -> NetworkAddress {
+        NetworkAddress { address: self.at(RESERVED + place), ..self.network }
     }
 
     /// Where the API is reached.

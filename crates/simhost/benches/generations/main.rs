@@ -34,7 +34,7 @@ const RELEASES: &str = "quay.io/openshift-release-dev/ocp-release";
 /// Simulated seconds per second, while the clusters get ready.
 const SPEED: f64 = 60.0;
 const LIMIT: Duration = Duration::from_secs(600);
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Notes that it begins and that it ends.
 const NOTING: &str = "#!/bin/sh\necho + >> PLACE/runs\n\"PLACE/installer\" \"$@\"\ncode=$?\necho - >> PLACE/runs\nexit $code\n";
@@ -91,7 +91,7 @@ async fn measure(clusters: u32, at_once: u32) {
             match last.status {
                 Some(Status::Success) => break,
                 Some(Status::Failed) => panic!("{}", last.reason),
-                _ => tokio::time::sleep(LOOK).await,
+                _ => tokio::time::sleep(POLL_INTERVAL).await,
             }
         }
     }

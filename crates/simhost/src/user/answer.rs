@@ -8,15 +8,15 @@ use hyper::Method;
 use serde_json::json;
 
 use super::request::merge;
-use super::view::{ClusterView, Seen, SeenHost, id, reason, roles};
+use super::view::{ClusterReply, ClusterView, HostView, id, reason, roles};
 use super::{ATTEMPTS, Context, Phase, Transition, User};
-use crate::action::{ActionSink, Answer, Call};
+use crate::action::{ActionSink, Call, Response};
 use crate::fault::{Fault, FaultTarget, Trigger};
 use crate::plan::Goal;
 
 impl User {
     /// The service has answered.
-    pub fn answered(&mut self, answer: &Answer, context: &Context<'_>, out: &mut ActionSink) -> Transition {
+    pub fn answered(&mut self, answer: &Response, context: &Context<'_>, out: &mut ActionSink) -> Transition {
         match self.phase {
             Phase::CreatesCluster => self.cluster_created(answer, context, out),
             Phase::CreatesInfraEnv => match id(answer) {
@@ -82,11 +82,11 @@ impl User {
         Transition::None
     }
 
-    fn seen(&mut self, answer: &Answer, context: &Context<'_>, out: &mut ActionSink) {
+    fn seen(&mut self, answer: &Response, context: &Context<'_>, out: &mut ActionSink) {
         if answer.status == 404 {
             return self.end(Some("the cluster was deleted".to_owned()), out);
         }
-        let Ok(seen) = serde_json::from_slice::<Seen>(&answer.body) else {
+        let Ok(seen) = serde_json::from_slice::<ClusterReply>(&answer.body) else {
             return self.poll_later(context, out);
         };
         let interferes = self.is_to_interfere(context, &seen);
@@ -147,7 +147,7 @@ impl User {
     }
 
     /// The cluster is there, and gets its infra-env.
-    fn cluster_created(&mut self, answer: &Answer, context: &Context<'_>, out: &mut ActionSink) {
+    fn cluster_created(&mut self, answer: &Response, context: &Context<'_>, out: &mut ActionSink) {
         let id = match id(answer) {
             Ok(id) => id,
             Err(trouble) => return self.end(Some(format!("no cluster: {trouble}")), out),
@@ -166,7 +166,7 @@ impl User {
     /// The installation begins, or is asked for again later.
     fn installation_answered(
         &mut self,
-        answer: &Answer,
+        answer: &Response,
         context: &Context<'_>,
         out: &mut ActionSink,
     ) -> Transition {
@@ -185,11 +185,11 @@ impl User {
     }
 
     /// Whether it is time to cancel or reset the installation, as far as the cluster shows it.
-    fn is_to_interfere(&self, context: &Context<'_>, seen: &Seen) -> bool {
+    fn is_to_interfere(&self, context: &Context<'_>, seen: &ClusterReply) -> bool {
         let Some(Fault { trigger, target, .. }) = context.fault(self.index) else { return false };
-        let waited_for = |host: &SeenHost| match target {
+        let waited_for = |host: &HostView| match target {
             FaultTarget::Role(role) => host.role() == Some(role),
-            FaultTarget::Drawn | FaultTarget::Place(_) => true,
+            FaultTarget::Drawn | FaultTarget::NetworkAddress(_) => true,
         };
         let comes = match trigger {
             Trigger::Discovery => false,

@@ -5,7 +5,7 @@ use assisted_wire::operation::BASE_PATH;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::action::{Answer, Effect};
+use crate::action::{Effect, Response};
 use crate::plan::Shape;
 use crate::topology::Topology;
 
@@ -32,7 +32,7 @@ impl Bench {
         let context = Context { plan: &self.plan, site };
         match answer {
             Some((status, body)) => {
-                let answer = Answer { status, body: body.to_string().into() };
+                let answer = Response { status, body: body.to_string().into() };
                 self.user.answered(&answer, &context, &mut out);
             }
             None if self.user.cluster_id.is_none() => {

@@ -7,7 +7,7 @@ use assisted_wire::host::{HostRole, HostStage, HostStatus};
 use assisted_wire::id::HostId;
 use serde::{Deserialize, Serialize};
 
-use crate::action::Answer;
+use crate::action::Response;
 
 /// A cluster as the service showed it last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -23,18 +23,18 @@ pub struct ClusterView {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Seen {
+pub(super) struct ClusterReply {
     pub(super) status: ClusterStatus,
     #[serde(default)]
     pub(super) status_info: String,
     #[serde(default)]
     pub(super) progress: Option<ClusterProgressInfo>,
     #[serde(default)]
-    pub(super) hosts: Option<Vec<SeenHost>>,
+    pub(super) hosts: Option<Vec<HostView>>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct SeenHost {
+pub(super) struct HostView {
     pub(super) id: HostId,
     pub(super) status: HostStatus,
     #[serde(default)]
@@ -42,10 +42,10 @@ pub(super) struct SeenHost {
     #[serde(default)]
     bootstrap: bool,
     #[serde(default)]
-    progress: Option<SeenProgress>,
+    progress: Option<ProgressView>,
 }
 
-impl SeenHost {
+impl HostView {
     pub(super) fn role(&self) -> Option<HostRole> {
         if self.bootstrap { Some(HostRole::Bootstrap) } else { self.role }
     }
@@ -56,13 +56,13 @@ impl SeenHost {
 }
 
 #[derive(Deserialize)]
-struct SeenProgress {
+struct ProgressView {
     #[serde(default)]
     current_stage: Option<HostStage>,
 }
 
-impl From<Seen> for ClusterView {
-    fn from(seen: Seen) -> Self {
+impl From<ClusterReply> for ClusterView {
+    fn from(seen: ClusterReply) -> Self {
         let (mut hosts, mut stages) = (BTreeMap::new(), BTreeMap::new());
         for host in seen.hosts.into_iter().flatten() {
             *hosts.entry(host.status).or_default() += 1;
@@ -81,14 +81,14 @@ impl From<Seen> for ClusterView {
 }
 
 /// The roles of the hosts of the cluster in an answer.
-pub(super) fn roles(answer: &Answer) -> Vec<(HostId, HostRole)> {
-    let seen = serde_json::from_slice::<Seen>(&answer.body).ok();
+pub(super) fn roles(answer: &Response) -> Vec<(HostId, HostRole)> {
+    let seen = serde_json::from_slice::<ClusterReply>(&answer.body).ok();
     let hosts = seen.into_iter().flat_map(|seen| seen.hosts.unwrap_or_default());
     hosts.filter_map(|host| Some((host.id, host.role()?))).collect()
 }
 
 /// The id of what was created.
-pub(super) fn id(answer: &Answer) -> Result<uuid::Uuid, String> {
+pub(super) fn id(answer: &Response) -> Result<uuid::Uuid, String> {
     #[derive(Deserialize)]
     struct Created {
         id: uuid::Uuid,
@@ -102,7 +102,7 @@ pub(super) fn id(answer: &Answer) -> Result<uuid::Uuid, String> {
 }
 
 /// Why the service refused.
-pub fn reason(answer: &Answer) -> String {
+pub fn reason(answer: &Response) -> String {
     #[derive(Deserialize)]
     struct ErrorResponse {
         #[serde(default)]

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
-use assisted_simhost::action::{ActionSink, Answer, Call, Effect};
+use assisted_simhost::action::{ActionSink, Call, Effect, Response};
 use assisted_simhost::simulation::Simulation;
 use assisted_wire::host::HostStage;
 use serde_json::{Value, json};
@@ -124,7 +124,7 @@ impl Model {
                         self.refused.push(format!("{status} {line} {}", String::from_utf8_lossy(&call.body)));
                     }
                     self.log.push((now, line));
-                    let answer = Answer { status, body: body.to_string().into() };
+                    let answer = Response { status, body: body.to_string().into() };
                     simulation.answered(call.from, &answer, &mut out);
                 }
             }

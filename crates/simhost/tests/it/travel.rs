@@ -26,7 +26,7 @@ const LONGEST: Duration = Duration::from_secs(30 * 3600);
 /// How long it goes on when all users are content: logs are sent, other hosts notice.
 const LINGER: Duration = Duration::from_secs(15 * 60);
 /// How long the service may work on one thing, in real time, before it is taken to hang.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Simulated time as the service sees it.
 #[derive(Clone)]
@@ -162,7 +162,7 @@ impl Travel {
         let since = Instant::now();
         self.marks.iter_mut().for_each(watch::Receiver::mark_unchanged);
         while !self.server.store.is_idle(self.time.now()).await.unwrap() {
-            assert!(since.elapsed() < PATIENCE, "the service does not come to rest: {}", self.warnings());
+            assert!(since.elapsed() < TIMEOUT, "the service does not come to rest: {}", self.warnings());
             tokio::time::sleep(Duration::from_micros(200)).await;
         }
         let store = &self.server.store;
