@@ -45,6 +45,8 @@ pub enum CredentialsError {
     Kubeconfig(#[from] Box<KubeconfigError>),
     #[error("the pod's account can't be used")]
     InCluster(#[from] Box<InClusterError>),
+    #[error("its proxy-url is none that is supported: http:// with host and port, and without a user")]
+    Proxy,
     #[error("no client can be made of it")]
     Client(#[source] Box<kube::Error>),
 }
