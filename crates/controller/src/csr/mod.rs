@@ -35,8 +35,8 @@ use crate::run::Context;
 use crate::work;
 
 use inventory::Inventories;
-use refused::Refused;
-use rules::{Known, Refusal};
+use refused::RejectedRequests;
+use rules::{Known, Rejection};
 
 /// A request, by its name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -55,7 +55,7 @@ struct Approver {
     /// The requests as the watch has shown them: their names may be nothing that can be asked for.
     store: Store<CertificateSigningRequest>,
     inventories: Inventories,
-    refused: Mutex<Refused>,
+    refused: Mutex<RejectedRequests>,
     /// Held by the one who reports refusals.
     reporting: tokio::sync::Mutex<()>,
 }
@@ -140,7 +140,7 @@ impl Approver {
         let (now, intervals) = (Instant::now(), &self.context.config.intervals);
         let recently = now.checked_sub(intervals.min_interval).unwrap_or(now);
         let mut checked = self.check(&request, recently).await?;
-        if checked.is_err() && !self.refused.lock().knows(&request) {
+        if checked.is_err() && !self.refused.lock().has_rejected(&request) {
             // It may have come a moment after the inventory was read.
             checked = self.check(&request, now).await?;
         }
@@ -148,7 +148,7 @@ impl Approver {
             self.put_approval(&request).await?;
             return Ok(Outcome::Done);
         };
-        self.refused.lock().note(&request, &why, now);
+        self.refused.lock().record(&request, &why, now);
         self.report_refused().await;
         Ok(work::after(intervals.resync))
     }
@@ -158,7 +158,7 @@ impl Approver {
         &self,
         request: &CertificateSigningRequest,
         since: Instant,
-    ) -> Result<Result<(), Refusal>, ReconcileError> {
+    ) -> Result<Result<(), Rejection>, ReconcileError> {
         let inventory = self.inventories.read(&self.context, since).await?;
         let known = Known::new(&inventory.cluster, &inventory.hosts, &inventory.nodes);
         Ok(rules::check(&request.name_any(), &request.spec, &known))

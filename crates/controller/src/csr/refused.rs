@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::rules::{self, Refusal};
+use super::rules::{self, Rejection};
 
 /// Requests that are remembered.
 const REMEMBERED: usize = 1000;
@@ -30,14 +30,14 @@ const SHOWN: usize = 200;
 struct Entry {
     name: String,
     node: Option<String>,
-    why: Refusal,
+    why: Rejection,
     since: Instant,
     told: bool,
 }
 
 /// The requests that wait for somebody else.
 #[derive(Default)]
-pub(super) struct Refused {
+pub(super) struct RejectedRequests {
     /// By their unique ids: a name may be used again.
     requests: BTreeMap<String, Entry>,
     /// When the period began, and the events that were told in it.
@@ -53,7 +53,7 @@ pub(super) enum Notice {
     More,
 }
 
-impl Refused {
+impl RejectedRequests {
     /// Forgets a request that is gone or decided, by its name, which another may have by now: that one is kept.
     pub(super) fn forget(&mut self, name: &str, but: Option<&str>) {
         self.requests.retain(|uid, entry| entry.name != name || Some(uid.as_str()) == but);
@@ -61,12 +61,12 @@ impl Refused {
     }
 
     /// Whether a request has been refused before.
-    pub(super) fn knows(&self, request: &CertificateSigningRequest) -> bool {
+    pub(super) fn has_rejected(&self, request: &CertificateSigningRequest) -> bool {
         request.uid().is_some_and(|uid| self.requests.contains_key(&uid))
     }
 
     /// Notes that a request is refused. One that is for no kubelet is nobody's business here.
-    pub(super) fn note(&mut self, request: &CertificateSigningRequest, why: &Refusal, now: Instant) {
+    pub(super) fn record(&mut self, request: &CertificateSigningRequest, why: &Rejection, now: Instant) {
         let (name, uid) = (request.name_any(), request.uid().unwrap_or_default());
         if !rules::is_of_kubelets(&request.spec)
             || self.requests.get(&uid).is_some_and(|entry| entry.why == *why)
@@ -201,12 +201,12 @@ mod tests {
         request(uid, name, "kubernetes.io/kubelet-serving")
     }
 
-    fn unknown(name: &str) -> Refusal {
-        Refusal::UnknownHost { name: name.to_owned() }
+    fn unknown(name: &str) -> Rejection {
+        Rejection::UnknownHost { name: name.to_owned() }
     }
 
     /// Everything that is due, as it is told.
-    fn all(refused: &mut Refused, now: Instant) -> Vec<Event> {
+    fn all(refused: &mut RejectedRequests, now: Instant) -> Vec<Event> {
         let mut told = Vec::new();
         while let Some(notice) = refused.due(now, GRACE) {
             refused.reported(&notice);
@@ -217,11 +217,11 @@ mod tests {
 
     #[test]
     fn a_refused_request_is_told_once() {
-        let (mut refused, start) = (Refused::default(), Instant::now());
+        let (mut refused, start) = (RejectedRequests::default(), Instant::now());
         let request = kubelets("1", "csr-x7k2p");
-        refused.note(&request, &Refusal::NoNode { name: "w".to_owned() }, start);
+        refused.record(&request, &Rejection::NoNode { name: "w".to_owned() }, start);
         assert!(all(&mut refused, start + GRACE / 2).is_empty(), "it may resolve itself");
-        refused.note(&request, &unknown("w"), start + GRACE / 2);
+        refused.record(&request, &unknown("w"), start + GRACE / 2);
         let told = all(&mut refused, start + GRACE);
         let texts: Vec<_> = told.iter().map(|event| event.message.as_str()).collect();
         assert_eq!(
@@ -233,31 +233,31 @@ mod tests {
         );
         let props: Value = serde_json::from_str(&told[0].props).unwrap();
         assert_eq!(props["command"], "oc adm certificate approve csr-x7k2p");
-        refused.note(&request, &Refusal::NoNames, start + GRACE);
+        refused.record(&request, &Rejection::NoNames, start + GRACE);
         assert!(all(&mut refused, start + GRACE * 9).is_empty(), "it was told");
 
         // Decided, and asked again under the same name.
         refused.forget("csr-x7k2p", Some("2"));
-        refused.note(&kubelets("2", "csr-x7k2p"), &unknown("w"), start + GRACE * 9);
+        refused.record(&kubelets("2", "csr-x7k2p"), &unknown("w"), start + GRACE * 9);
         assert_eq!(all(&mut refused, start + GRACE * 10).len(), 1);
     }
 
     #[test]
     fn requests_for_others_are_not_told() {
-        let (mut refused, start) = (Refused::default(), Instant::now());
+        let (mut refused, start) = (RejectedRequests::default(), Instant::now());
         for signer in ["kubernetes.io/kube-apiserver-client", "network.openshift.io/signer"] {
-            refused.note(&request(signer, "ovn", signer), &Refusal::Organizations, start);
+            refused.record(&request(signer, "ovn", signer), &Rejection::Organizations, start);
         }
         assert!(all(&mut refused, start + GRACE).is_empty());
     }
 
     #[test]
     fn many_requests_are_few_events() {
-        let (mut refused, start) = (Refused::default(), Instant::now());
+        let (mut refused, start) = (RejectedRequests::default(), Instant::now());
         let pending: Vec<_> =
             (0..2000).map(|number| kubelets(&number.to_string(), &format!("csr-{number}"))).collect();
         for request in &pending {
-            refused.note(request, &unknown("w"), start);
+            refused.record(request, &unknown("w"), start);
         }
         assert_eq!(refused.requests.len(), REMEMBERED);
         let told = all(&mut refused, start + GRACE);
@@ -277,8 +277,8 @@ mod tests {
         for name in
             ["$(reboot)", "--all", "a b", "a;reboot", "a\nb", "a\u{202e}b", "\u{1b}[2J", "?dryRun=All", &long]
         {
-            let (mut refused, start) = (Refused::default(), Instant::now());
-            refused.note(&kubelets("1", name), &unknown(&long), start);
+            let (mut refused, start) = (RejectedRequests::default(), Instant::now());
+            refused.record(&kubelets("1", name), &unknown(&long), start);
             let told = all(&mut refused, start + GRACE);
             let event = &told[0];
             assert!(!event.message.contains("oc adm"), "{}", event.message);

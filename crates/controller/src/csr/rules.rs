@@ -29,7 +29,7 @@ const AUTHENTICATED: &str = "system:authenticated";
 
 /// Why a request is not approved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Refusal {
+pub(super) enum Rejection {
     #[error("its own name is none that a kubelet's request has")]
     RequestName,
     #[error("{0}")]
@@ -83,7 +83,7 @@ impl<'a> Known<'a> {
     }
 
     /// The one host that a node of this name is.
-    fn host(&self, name: &str) -> Result<&'a KnownHost, Refusal> {
+    fn host(&self, name: &str) -> Result<&'a KnownHost, Rejection> {
         let named = of_name(self.hosts, name);
         if let Ok(Some(host)) = named {
             return Ok(host);
@@ -94,8 +94,8 @@ impl<'a> Known<'a> {
         let mut addressed = self.hosts.iter().filter(has_one);
         match (addressed.next(), addressed.next()) {
             (Some(host), None) if named.is_ok() || host.has_name(&name.to_lowercase()) => Ok(host),
-            (None, _) if named.is_ok() => Err(Refusal::UnknownHost { name: name.to_owned() }),
-            _ => Err(Refusal::Ambiguous { name: name.to_owned() }),
+            (None, _) if named.is_ok() => Err(Rejection::UnknownHost { name: name.to_owned() }),
+            _ => Err(Rejection::Ambiguous { name: name.to_owned() }),
         }
     }
 
@@ -149,23 +149,23 @@ pub(super) fn check(
     name: &str,
     spec: &CertificateSigningRequestSpec,
     known: &Known<'_>,
-) -> Result<(), Refusal> {
+) -> Result<(), Rejection> {
     if !is_plain(name) {
-        return Err(Refusal::RequestName);
+        return Err(Rejection::RequestName);
     }
     let request = Request::read(&spec.request.0)?;
     let node = request
         .common_name
         .strip_prefix(NODE_PREFIX)
         .filter(|name| !name.is_empty())
-        .ok_or_else(|| Refusal::CommonName { name: request.common_name.clone() })?;
+        .ok_or_else(|| Rejection::CommonName { name: request.common_name.clone() })?;
     if request.organizations != [NODES] {
-        return Err(Refusal::Organizations);
+        return Err(Rejection::Organizations);
     }
     match spec.signer_name.as_str() {
         CLIENT => check_client(spec, &request, node, known),
         SERVING => check_serving(spec, &request, node, known),
-        _ => Err(Refusal::Signer),
+        _ => Err(Rejection::Signer),
     }
 }
 
@@ -174,22 +174,22 @@ fn check_client(
     request: &Request,
     node: &str,
     known: &Known<'_>,
-) -> Result<(), Refusal> {
+) -> Result<(), Rejection> {
     usages(spec, "client auth")?;
     let user = spec.username.as_deref().unwrap_or_default();
     let renews = user == request.common_name && groups(spec).is_superset(&[NODES, AUTHENTICATED].into());
     let bootstraps = user == BOOTSTRAPPER && groups(spec) == BOOTSTRAPPER_GROUPS.iter().copied().collect();
     if !renews && !bootstraps {
-        return Err(Refusal::Requestor { user: user.to_owned() });
+        return Err(Rejection::Requestor { user: user.to_owned() });
     }
     if !request.dns_names.is_empty() || !request.addresses.is_empty() {
-        return Err(Refusal::ClientNames);
+        return Err(Rejection::ClientNames);
     }
     let host = known.host(node)?;
     // Every host has the bootstrapper's credentials: none may take the place of a node that runs, nor stand beside it
     // under another form of its name.
     match known.ready_node(host, node) {
-        Some(ready) if bootstraps => Err(Refusal::ReadyNode { name: ready.name.clone() }),
+        Some(ready) if bootstraps => Err(Rejection::ReadyNode { name: ready.name.clone() }),
         _ => Ok(()),
     }
 }
@@ -199,16 +199,16 @@ fn check_serving(
     request: &Request,
     name: &str,
     known: &Known<'_>,
-) -> Result<(), Refusal> {
+) -> Result<(), Rejection> {
     usages(spec, "server auth")?;
     let user = spec.username.as_deref().unwrap_or_default();
     if user != request.common_name || !groups(spec).is_superset(&[NODES, AUTHENTICATED].into()) {
-        return Err(Refusal::Requestor { user: user.to_owned() });
+        return Err(Rejection::Requestor { user: user.to_owned() });
     }
     if request.dns_names.is_empty() && request.addresses.is_empty() {
-        return Err(Refusal::NoNames);
+        return Err(Rejection::NoNames);
     }
-    let node = known.node(name).ok_or_else(|| Refusal::NoNode { name: name.to_owned() })?;
+    let node = known.node(name).ok_or_else(|| Rejection::NoNode { name: name.to_owned() })?;
     let host = known.host(name)?;
     let own = name.to_lowercase();
     for dns in &request.dns_names {
@@ -218,11 +218,11 @@ fn check_serving(
                 || known.nodes.iter().any(|other| other.name != name && other.name.eq_ignore_ascii_case(dns))
         };
         if *dns != own && (of_another() || !(told() && known.is_named(host, dns))) {
-            return Err(Refusal::Name { name: dns.clone() });
+            return Err(Rejection::Name { name: dns.clone() });
         }
     }
     match request.addresses.iter().find(|address| !known.may_have(host, node, **address)) {
-        Some(address) => Err(Refusal::Address { address: *address }),
+        Some(address) => Err(Rejection::Address { address: *address }),
         None => Ok(()),
     }
 }
@@ -232,10 +232,10 @@ fn groups(spec: &CertificateSigningRequestSpec) -> BTreeSet<&str> {
 }
 
 /// Exactly those of a kubelet: newer ones leave out what their key can't do.
-fn usages(spec: &CertificateSigningRequestSpec, purpose: &str) -> Result<(), Refusal> {
+fn usages(spec: &CertificateSigningRequestSpec, purpose: &str) -> Result<(), Rejection> {
     let mut usages: BTreeSet<_> = spec.usages.iter().flatten().map(String::as_str).collect();
     usages.remove("key encipherment");
-    if usages == [purpose, "digital signature"].into() { Ok(()) } else { Err(Refusal::Usages) }
+    if usages == [purpose, "digital signature"].into() { Ok(()) } else { Err(Rejection::Usages) }
 }
 
 #[cfg(test)]

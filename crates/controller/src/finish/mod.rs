@@ -70,7 +70,7 @@ pub(crate) async fn finish(context: &Context, stop: &CancellationToken) {
     olm::follow(&stages).await;
     let completion = match outcome {
         Ok(()) => {
-            stages.tell(FinalizingStage::Done).await;
+            stages.report(FinalizingStage::Done).await;
             CompletionParams { is_success: true, ..CompletionParams::default() }
         }
         Err(error) => {
@@ -104,7 +104,7 @@ pub(super) struct Stages<'a> {
 
 impl Stages<'_> {
     /// Tells a stage until the service takes it, unless it has come further already.
-    async fn tell(&self, stage: FinalizingStage) {
+    async fn report(&self, stage: FinalizingStage) {
         let place = |stage| STAGES.iter().position(|known| *known == stage);
         if self.reached.is_some_and(|reached| place(reached) >= place(stage)) {
             return;
@@ -119,7 +119,7 @@ impl Stages<'_> {
     }
 
     async fn operators(&self) -> Result<(), FinishError> {
-        self.tell(FinalizingStage::WaitingForClusterOperators).await;
+        self.report(FinalizingStage::WaitingForClusterOperators).await;
         let intervals = &self.context.config.intervals;
         let operators = CLUSTER_OPERATOR.all(&self.context.kube);
         let mut changes = Ticker::watching(operators, intervals.operators, intervals.min_interval);
@@ -130,7 +130,7 @@ impl Stages<'_> {
     }
 
     async fn router_ca(&self) -> Result<(), FinishError> {
-        self.tell(FinalizingStage::AddingRouterCa).await;
+        self.report(FinalizingStage::AddingRouterCa).await;
         let intervals = &self.context.config.intervals;
         let mut changes = Ticker::watching(
             ingress_ca::maps(&self.context.kube),

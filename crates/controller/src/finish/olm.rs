@@ -14,7 +14,7 @@ use tracing::{info, warn};
 
 use super::Stages;
 use super::manifests::{Left, Manifests};
-use super::operators::{is_available, tell};
+use super::operators::{is_available, report};
 use super::setup_job::{self, SetupJob};
 use crate::cluster::{CLUSTER_SERVICE_VERSION, INSTALL_PLAN, OperatorState, SUBSCRIPTION, text};
 use crate::error::ReconcileError;
@@ -23,7 +23,7 @@ use crate::wait::poll_until;
 
 /// Where OLM unpacks bundles.
 const MARKETPLACE: &str = "openshift-marketplace";
-/// Attempts to tell which operators never came.
+/// Attempts to report which operators never came.
 const SWEEPS: usize = 10;
 const TIMED_OUT: &str = "Waiting for operator timed out";
 
@@ -31,7 +31,7 @@ const TIMED_OUT: &str = "Waiting for operator timed out";
 pub(super) async fn follow(stages: &Stages<'_>) {
     let (context, stop) = (stages.context, stages.stop);
     let first = FinalizingStage::WaitingForOlmOperatorsCsvInitialization;
-    stages.tell(first).await;
+    stages.report(first).await;
     let listed =
         poll_until(stop, context.config.intervals.router_ca, None, async || match operators(context).await {
             Ok(operators) => Some(Some(operators)),
@@ -45,20 +45,22 @@ pub(super) async fn follow(stages: &Stages<'_>) {
         return;
     }
     let mut done = stages.wait(first, async || all_initialised(context).await).await;
-    stages.tell(FinalizingStage::ApplyingOlmManifests).await;
+    stages.report(FinalizingStage::ApplyingOlmManifests).await;
     let mut manifests = None;
     let applying = FinalizingStage::ApplyingOlmManifests;
     done &= stages.wait(applying, async || apply(context, &mut manifests).await).await;
-    stages.tell(FinalizingStage::WaitingForOlmOperatorsCsv).await;
+    stages.report(FinalizingStage::WaitingForOlmOperatorsCsv).await;
     let waiting = FinalizingStage::WaitingForOlmOperatorsCsv;
-    done &= stages.wait(waiting, async || Ok(look(context, &mut manifests).await?.waiting == 0)).await;
-    let in_setup = look(context, &mut manifests).await.is_ok_and(|seen| seen.in_setup > 0);
+    done &= stages.wait(waiting, async || Ok(reconcile(context, &mut manifests).await?.waiting == 0)).await;
+    let in_setup = reconcile(context, &mut manifests).await.is_ok_and(|seen| seen.in_setup > 0);
     if in_setup {
         let setup = FinalizingStage::WaitingForOLMOperatorSetupJobs;
-        stages.tell(setup).await;
+        stages.report(setup).await;
         let limit = setup_limit(&listed).min(context.config.intervals.setup_jobs_limit);
         done &= stages
-            .wait_within(setup, Some(limit), async || Ok(look(context, &mut manifests).await?.in_setup == 0))
+            .wait_within(setup, Some(limit), async || {
+                Ok(reconcile(context, &mut manifests).await?.in_setup == 0)
+            })
             .await;
     }
     if !done {
@@ -208,7 +210,7 @@ fn has_failed(job: &Job) -> bool {
 
 /// How many operators are not done.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct Unfinished {
     /// Those that are waited for.
     waiting: usize,
     /// Those that are done but for their setup job.
@@ -216,11 +218,14 @@ struct Seen {
 }
 
 /// Tells the service of each operator that is not done there, and applies what is left of its objects.
-async fn look(context: &Context, manifests: &mut Option<Manifests>) -> Result<Seen, ReconcileError> {
+async fn reconcile(
+    context: &Context,
+    manifests: &mut Option<Manifests>,
+) -> Result<Unfinished, ReconcileError> {
     if let Err(error) = apply(context, manifests).await {
         warn!(error = chain(&error), "objects are not applied");
     }
-    let mut seen = Seen::default();
+    let mut seen = Unfinished::default();
     for operator in operators(context).await?.iter().filter(|operator| is_pending(operator)) {
         match readiness(context, operator, manifests.as_ref()).await {
             // A failure of OLM is not told before its time is up: many recover.
@@ -242,7 +247,7 @@ async fn look(context: &Context, manifests: &mut Option<Manifests>) -> Result<Se
             }
             Ok(Readiness::Failed(state)) => {
                 context.degraded.add_operator(&operator.name);
-                seen.waiting += usize::from(!tell(context, &operator.name, &state).await);
+                seen.waiting += usize::from(!report(context, &operator.name, &state).await);
             }
             Err(error) => {
                 warn!(operator = operator.name, error = chain(&error), "its state is not known");
@@ -315,14 +320,14 @@ async fn sweep(stages: &Stages<'_>, manifests: Option<&Manifests>) {
     let mut attempts = 0;
     let swept = poll_until(stages.stop, context.config.intervals.resync, None, async || {
         attempts += 1;
-        let told = tell_failed(context, manifests).await;
+        let told = report_failed(context, manifests).await;
         told.then_some(()).or_else(|| (attempts >= SWEEPS).then_some(()))
     });
     // Once is enough for whoever is stopped.
     let _ = swept.await;
 }
 
-async fn tell_failed(context: &Context, manifests: Option<&Manifests>) -> bool {
+async fn report_failed(context: &Context, manifests: Option<&Manifests>) -> bool {
     let operators = match operators(context).await {
         Ok(operators) => operators,
         Err(error) => {
@@ -338,7 +343,7 @@ async fn tell_failed(context: &Context, manifests: Option<&Manifests>) -> bool {
             version: operator.version.clone(),
         };
         context.degraded.add_operator(&operator.name);
-        all &= tell(context, &operator.name, &state).await;
+        all &= report(context, &operator.name, &state).await;
     }
     all
 }

@@ -71,11 +71,11 @@ pub(super) async fn is_available(
     if known.status == Some(state.status) && !says_more {
         return false;
     }
-    tell(context, &known.name, &state).await && state.status == OperatorStatus::Available
+    report(context, &known.name, &state).await && state.status == OperatorStatus::Available
 }
 
 /// Tells the service the state of an operator; true when it has taken it.
-pub(super) async fn tell(context: &Context, name: &str, state: &OperatorState) -> bool {
+pub(super) async fn report(context: &Context, name: &str, state: &OperatorState) -> bool {
     let report = OperatorMonitorReport {
         name: name.to_owned(),
         version: state.version.clone(),

@@ -66,7 +66,7 @@ pub(crate) async fn upload(context: &Context, agent_based: bool, stop: &Cancella
         // Nobody is there any more to take them.
         return;
     }
-    logs.tell(LogsState::Requested).await;
+    logs.report(LogsState::Requested).await;
     let intervals = &context.config.intervals;
     let unstopped = CancellationToken::new();
     let uploaded = poll_until(&unstopped, intervals.resync, Some(intervals.summary_limit), async || {
@@ -88,7 +88,7 @@ pub(crate) async fn upload(context: &Context, agent_based: bool, stop: &Cancella
         },
         () = diagnosis => {}
     }
-    logs.tell(LogsState::Completed).await;
+    logs.report(LogsState::Completed).await;
 }
 
 struct Logs<'a> {
@@ -98,7 +98,7 @@ struct Logs<'a> {
 }
 
 impl Logs<'_> {
-    async fn tell(&self, state: LogsState) {
+    async fn report(&self, state: LogsState) {
         if let Err(error) = self.context.service.logs_progress(state).await {
             warn!(%state, error = chain(&error), "progress of logs not taken");
         }

@@ -22,7 +22,7 @@ const LONGEST: i64 = 8 << 20;
 const AGENT: &str = "User-Agent:\"Ignition";
 
 /// Looks for hosts that have asked for their config, and tells the service.
-pub(crate) async fn look(context: &Context) {
+pub(crate) async fn report_configuring(context: &Context) {
     let told = |stage| matches!(stage, Some(HostStage::Configuring | HostStage::Joined | HostStage::Done));
     // Stages as they are after this pass has told of nodes.
     let hosts = match context.service.hosts(&[HostStatus::Disabled]).await {

@@ -50,7 +50,7 @@ impl Counter {
         loop {
             tokio::select! {
                 asked = self.0.recv() => match asked {
-                    Some((node, host)) => running.push(async move { tell(context, &node, &host, stop).await }),
+                    Some((node, host)) => running.push(async move { report(context, &node, &host, stop).await }),
                     None => break,
                 },
                 Some(()) = running.next() => {}
@@ -60,7 +60,7 @@ impl Counter {
     }
 }
 
-async fn tell(context: &Context, node: &str, host: &Host, stop: &CancellationToken) {
+async fn report(context: &Context, node: &str, host: &Host, stop: &CancellationToken) {
     let intervals = &context.config.intervals;
     let mut attempts = 0;
     let counted = poll_until(stop, intervals.reboots, Some(intervals.reboots_limit), async || {

@@ -55,15 +55,21 @@ async fn reconcile(context: &Context, remove_taints: bool, reboots: &Reboots) ->
     };
     for node in &nodes {
         match of_node(&hosts, node, |host| in_progress(&host)) {
-            Some(host) => look_at(context, node, host, remove_taints, reboots).await,
+            Some(host) => reconcile_node(context, node, host, remove_taints, reboots).await,
             None => warn!(node = node.name, "no host is known by this name or address"),
         }
     }
-    config_server::look(context).await;
+    config_server::report_configuring(context).await;
     false
 }
 
-async fn look_at(context: &Context, node: &Node, host: &KnownHost, remove_taints: bool, reboots: &Reboots) {
+async fn reconcile_node(
+    context: &Context,
+    node: &Node,
+    host: &KnownHost,
+    remove_taints: bool,
+    reboots: &Reboots,
+) {
     if let Some(address) = node.internal.first().filter(|address| !host.has_address(**address)) {
         warn!(node = node.name, %address, "the inventory does not know this address of the node");
     }

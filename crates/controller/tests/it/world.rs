@@ -75,7 +75,7 @@ const RULES: &[(&[&str], &[&str], &[&str])] = &[
 const ACCOUNT: &str = "system:serviceaccount:assisted-installer:assisted-installer-controller";
 
 /// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 pub(crate) struct World {
     pub(crate) kube: Kube,
@@ -103,7 +103,7 @@ pub(crate) async fn found<T>(mut look: impl AsyncFnMut() -> Option<T>) -> Option
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, looking).await.ok()
+    tokio::time::timeout(TIMEOUT, looking).await.ok()
 }
 
 /// A condition that holds.

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::host::tests::host;
 
-struct Asked {
+struct TestRequest {
     signer: &'static str,
     user: &'static str,
     groups: &'static [&'static str],
@@ -18,7 +18,7 @@ struct Asked {
     addresses: &'static [&'static str],
 }
 
-const CLIENT_REQUEST: Asked = Asked {
+const CLIENT_REQUEST: TestRequest = TestRequest {
     signer: CLIENT,
     user: BOOTSTRAPPER,
     groups: BOOTSTRAPPER_GROUPS,
@@ -29,7 +29,7 @@ const CLIENT_REQUEST: Asked = Asked {
     addresses: &[],
 };
 
-const SERVING_REQUEST: Asked = Asked {
+const SERVING_REQUEST: TestRequest = TestRequest {
     signer: SERVING,
     user: "system:node:master-0",
     groups: &[NODES, AUTHENTICATED],
@@ -40,7 +40,7 @@ const SERVING_REQUEST: Asked = Asked {
     addresses: &["192.168.1.10", "fd00::10"],
 };
 
-impl Asked {
+impl TestRequest {
     fn params(&self) -> CertificateParams {
         let mut params = CertificateParams::default();
         params.distinguished_name = rcgen::DistinguishedName::new();
@@ -92,7 +92,7 @@ fn node(name: &str, ready: bool, names: &[&str], addresses: &[&str]) -> Node {
     }
 }
 
-fn verdict(spec: &CertificateSigningRequestSpec) -> Result<(), Refusal> {
+fn verdict(spec: &CertificateSigningRequestSpec) -> Result<(), Rejection> {
     let hosts = [
         host("master-0", "", &["192.168.1.10/24", "fd00::10/64"]),
         host("master-1", "", &["192.168.1.11/24"]),
@@ -127,7 +127,7 @@ fn verdict(spec: &CertificateSigningRequestSpec) -> Result<(), Refusal> {
     check("csr-x7k2p", spec, &Known::new(&cluster(), &hosts, &nodes))
 }
 
-fn of(asked: &Asked) -> Result<(), Refusal> {
+fn of(asked: &TestRequest) -> Result<(), Rejection> {
     verdict(&asked.spec(&asked.params()))
 }
 
@@ -142,11 +142,11 @@ fn what_hosts_ask_for_is_approved() {
         "system:node:worker-1",
         "system:node:infra-0.a.example.com",
     ] {
-        assert_eq!(of(&Asked { common_name, ..CLIENT_REQUEST }), Ok(()), "{common_name}");
+        assert_eq!(of(&TestRequest { common_name, ..CLIENT_REQUEST }), Ok(()), "{common_name}");
     }
     let usages = &["digital signature", "key encipherment", "client auth"];
-    assert_eq!(of(&Asked { usages, ..CLIENT_REQUEST }), Ok(()));
-    let renewed = Asked {
+    assert_eq!(of(&TestRequest { usages, ..CLIENT_REQUEST }), Ok(()));
+    let renewed = TestRequest {
         user: "system:node:master-0",
         groups: &[NODES, AUTHENTICATED],
         common_name: "system:node:master-0",
@@ -161,7 +161,11 @@ fn what_hosts_ask_for_is_approved() {
         // A lease that has changed.
         (&[], &["192.168.1.77"]),
     ] {
-        assert_eq!(of(&Asked { names, addresses, ..SERVING_REQUEST }), Ok(()), "{names:?} {addresses:?}");
+        assert_eq!(
+            of(&TestRequest { names, addresses, ..SERVING_REQUEST }),
+            Ok(()),
+            "{names:?} {addresses:?}"
+        );
     }
     for (user, names, addresses) in [
         // The node has the full form of the host's name, or the short form of it.
@@ -170,7 +174,7 @@ fn what_hosts_ask_for_is_approved() {
         // Two hosts have this short form, and one of them this node's address.
         ("system:node:infra-0", &["infra-0"], &["192.168.1.31"]),
     ] {
-        let renamed = Asked { user, common_name: user, names, addresses, ..SERVING_REQUEST };
+        let renamed = TestRequest { user, common_name: user, names, addresses, ..SERVING_REQUEST };
         assert_eq!(of(&renamed), Ok(()), "{user}");
     }
 }
@@ -178,13 +182,13 @@ fn what_hosts_ask_for_is_approved() {
 #[test]
 fn what_a_client_may_not_have() {
     let name = |name: &str| name.to_owned();
-    let requestor = |user: &str| Err(Refusal::Requestor { user: user.to_owned() });
+    let requestor = |user: &str| Err(Rejection::Requestor { user: user.to_owned() });
     for (asked, expected) in [
-        (Asked { user: "system:node:master-1", ..CLIENT_REQUEST }, requestor("system:node:master-1")),
-        (Asked { user: "kube:admin", ..CLIENT_REQUEST }, requestor("kube:admin")),
-        (Asked { groups: &[AUTHENTICATED], ..CLIENT_REQUEST }, requestor(BOOTSTRAPPER)),
+        (TestRequest { user: "system:node:master-1", ..CLIENT_REQUEST }, requestor("system:node:master-1")),
+        (TestRequest { user: "kube:admin", ..CLIENT_REQUEST }, requestor("kube:admin")),
+        (TestRequest { groups: &[AUTHENTICATED], ..CLIENT_REQUEST }, requestor(BOOTSTRAPPER)),
         (
-            Asked {
+            TestRequest {
                 groups: &[
                     "system:masters",
                     "system:serviceaccounts:openshift-machine-config-operator",
@@ -195,50 +199,56 @@ fn what_a_client_may_not_have() {
             },
             requestor(BOOTSTRAPPER),
         ),
-        (Asked { signer: "kubernetes.io/kube-apiserver-client", ..CLIENT_REQUEST }, Err(Refusal::Signer)),
-        (Asked { signer: "kubernetes.io/legacy-unknown", ..CLIENT_REQUEST }, Err(Refusal::Signer)),
         (
-            Asked { usages: &["digital signature", "client auth", "server auth"], ..CLIENT_REQUEST },
-            Err(Refusal::Usages),
+            TestRequest { signer: "kubernetes.io/kube-apiserver-client", ..CLIENT_REQUEST },
+            Err(Rejection::Signer),
+        ),
+        (TestRequest { signer: "kubernetes.io/legacy-unknown", ..CLIENT_REQUEST }, Err(Rejection::Signer)),
+        (
+            TestRequest { usages: &["digital signature", "client auth", "server auth"], ..CLIENT_REQUEST },
+            Err(Rejection::Usages),
         ),
         (
-            Asked { usages: &["digital signature", "cert sign", "client auth"], ..CLIENT_REQUEST },
-            Err(Refusal::Usages),
+            TestRequest { usages: &["digital signature", "cert sign", "client auth"], ..CLIENT_REQUEST },
+            Err(Rejection::Usages),
         ),
-        (Asked { usages: &["client auth"], ..CLIENT_REQUEST }, Err(Refusal::Usages)),
-        (Asked { organization: Some("system:masters"), ..CLIENT_REQUEST }, Err(Refusal::Organizations)),
-        (Asked { organization: None, ..CLIENT_REQUEST }, Err(Refusal::Organizations)),
+        (TestRequest { usages: &["client auth"], ..CLIENT_REQUEST }, Err(Rejection::Usages)),
         (
-            Asked { common_name: "system:admin", ..CLIENT_REQUEST },
-            Err(Refusal::CommonName { name: name("system:admin") }),
+            TestRequest { organization: Some("system:masters"), ..CLIENT_REQUEST },
+            Err(Rejection::Organizations),
         ),
+        (TestRequest { organization: None, ..CLIENT_REQUEST }, Err(Rejection::Organizations)),
         (
-            Asked { common_name: "system:node:", ..CLIENT_REQUEST },
-            Err(Refusal::CommonName { name: name("system:node:") }),
-        ),
-        (
-            Asked { common_name: "system:node:stranger", ..CLIENT_REQUEST },
-            Err(Refusal::UnknownHost { name: name("stranger") }),
+            TestRequest { common_name: "system:admin", ..CLIENT_REQUEST },
+            Err(Rejection::CommonName { name: name("system:admin") }),
         ),
         (
-            Asked { common_name: "system:node:master-0", ..CLIENT_REQUEST },
-            Err(Refusal::ReadyNode { name: name("master-0") }),
+            TestRequest { common_name: "system:node:", ..CLIENT_REQUEST },
+            Err(Rejection::CommonName { name: name("system:node:") }),
+        ),
+        (
+            TestRequest { common_name: "system:node:stranger", ..CLIENT_REQUEST },
+            Err(Rejection::UnknownHost { name: name("stranger") }),
+        ),
+        (
+            TestRequest { common_name: "system:node:master-0", ..CLIENT_REQUEST },
+            Err(Rejection::ReadyNode { name: name("master-0") }),
         ),
         // The same host under another form of its name.
         (
-            Asked { common_name: "system:node:master-0.lab.example.com", ..CLIENT_REQUEST },
-            Err(Refusal::ReadyNode { name: name("master-0") }),
+            TestRequest { common_name: "system:node:master-0.lab.example.com", ..CLIENT_REQUEST },
+            Err(Rejection::ReadyNode { name: name("master-0") }),
         ),
         (
-            Asked { common_name: "system:node:worker-1.other.example.com", ..CLIENT_REQUEST },
-            Err(Refusal::UnknownHost { name: name("worker-1.other.example.com") }),
+            TestRequest { common_name: "system:node:worker-1.other.example.com", ..CLIENT_REQUEST },
+            Err(Rejection::UnknownHost { name: name("worker-1.other.example.com") }),
         ),
         (
-            Asked { common_name: "system:node:balancer", ..CLIENT_REQUEST },
-            Err(Refusal::Ambiguous { name: name("balancer") }),
+            TestRequest { common_name: "system:node:balancer", ..CLIENT_REQUEST },
+            Err(Rejection::Ambiguous { name: name("balancer") }),
         ),
-        (Asked { names: &["master-1"], ..CLIENT_REQUEST }, Err(Refusal::ClientNames)),
-        (Asked { addresses: &["192.168.1.11"], ..CLIENT_REQUEST }, Err(Refusal::ClientNames)),
+        (TestRequest { names: &["master-1"], ..CLIENT_REQUEST }, Err(Rejection::ClientNames)),
+        (TestRequest { addresses: &["192.168.1.11"], ..CLIENT_REQUEST }, Err(Rejection::ClientNames)),
     ] {
         assert_eq!(of(&asked), expected);
     }
@@ -246,41 +256,44 @@ fn what_a_client_may_not_have() {
 
 #[test]
 fn what_a_server_may_not_have() {
-    let address = |address: &str| Err(Refusal::Address { address: address.parse().unwrap() });
-    let named = |name: &str| Err(Refusal::Name { name: name.to_owned() });
+    let address = |address: &str| Err(Rejection::Address { address: address.parse().unwrap() });
+    let named = |name: &str| Err(Rejection::Name { name: name.to_owned() });
     for (asked, expected) in [
         (
-            Asked { user: "system:node:master-1", ..SERVING_REQUEST },
-            Err(Refusal::Requestor { user: "system:node:master-1".to_owned() }),
+            TestRequest { user: "system:node:master-1", ..SERVING_REQUEST },
+            Err(Rejection::Requestor { user: "system:node:master-1".to_owned() }),
         ),
         (
-            Asked { user: BOOTSTRAPPER, groups: BOOTSTRAPPER_GROUPS, ..SERVING_REQUEST },
-            Err(Refusal::Requestor { user: BOOTSTRAPPER.to_owned() }),
+            TestRequest { user: BOOTSTRAPPER, groups: BOOTSTRAPPER_GROUPS, ..SERVING_REQUEST },
+            Err(Rejection::Requestor { user: BOOTSTRAPPER.to_owned() }),
         ),
         (
-            Asked { groups: &[AUTHENTICATED], ..SERVING_REQUEST },
-            Err(Refusal::Requestor { user: "system:node:master-0".to_owned() }),
+            TestRequest { groups: &[AUTHENTICATED], ..SERVING_REQUEST },
+            Err(Rejection::Requestor { user: "system:node:master-0".to_owned() }),
         ),
-        (Asked { usages: &["digital signature", "client auth"], ..SERVING_REQUEST }, Err(Refusal::Usages)),
-        (Asked { names: &[], addresses: &[], ..SERVING_REQUEST }, Err(Refusal::NoNames)),
         (
-            Asked {
+            TestRequest { usages: &["digital signature", "client auth"], ..SERVING_REQUEST },
+            Err(Rejection::Usages),
+        ),
+        (TestRequest { names: &[], addresses: &[], ..SERVING_REQUEST }, Err(Rejection::NoNames)),
+        (
+            TestRequest {
                 user: "system:node:master-1",
                 common_name: "system:node:master-1",
                 names: &["master-1"],
                 addresses: &["192.168.1.11"],
                 ..SERVING_REQUEST
             },
-            Err(Refusal::NoNode { name: "master-1".to_owned() }),
+            Err(Rejection::NoNode { name: "master-1".to_owned() }),
         ),
         // Its own node claims them, and yet they are another's.
-        (Asked { names: &["master-0", "master-1"], ..SERVING_REQUEST }, named("master-1")),
-        (Asked { addresses: &["192.168.1.11"], ..SERVING_REQUEST }, address("192.168.1.11")),
-        (Asked { addresses: &["192.168.1.20"], ..SERVING_REQUEST }, address("192.168.1.20")),
-        (Asked { addresses: &["192.168.1.100"], ..SERVING_REQUEST }, address("192.168.1.100")),
+        (TestRequest { names: &["master-0", "master-1"], ..SERVING_REQUEST }, named("master-1")),
+        (TestRequest { addresses: &["192.168.1.11"], ..SERVING_REQUEST }, address("192.168.1.11")),
+        (TestRequest { addresses: &["192.168.1.20"], ..SERVING_REQUEST }, address("192.168.1.20")),
+        (TestRequest { addresses: &["192.168.1.100"], ..SERVING_REQUEST }, address("192.168.1.100")),
         // The short form of two hosts' names.
         (
-            Asked {
+            TestRequest {
                 user: "system:node:infra-0.b.example.com",
                 common_name: "system:node:infra-0.b.example.com",
                 names: &["infra-0"],
@@ -290,11 +303,11 @@ fn what_a_server_may_not_have() {
             named("infra-0"),
         ),
         // Nobody's, but not the host's either.
-        (Asked { names: &["api.lab.example.com"], ..SERVING_REQUEST }, named("api.lab.example.com")),
-        (Asked { names: &["*.lab.example.com"], ..SERVING_REQUEST }, named("*.lab.example.com")),
-        (Asked { addresses: &["10.9.9.9"], ..SERVING_REQUEST }, address("10.9.9.9")),
-        (Asked { addresses: &["172.30.0.1"], ..SERVING_REQUEST }, address("172.30.0.1")),
-        (Asked { addresses: &["127.0.0.1"], ..SERVING_REQUEST }, address("127.0.0.1")),
+        (TestRequest { names: &["api.lab.example.com"], ..SERVING_REQUEST }, named("api.lab.example.com")),
+        (TestRequest { names: &["*.lab.example.com"], ..SERVING_REQUEST }, named("*.lab.example.com")),
+        (TestRequest { addresses: &["10.9.9.9"], ..SERVING_REQUEST }, address("10.9.9.9")),
+        (TestRequest { addresses: &["172.30.0.1"], ..SERVING_REQUEST }, address("172.30.0.1")),
+        (TestRequest { addresses: &["127.0.0.1"], ..SERVING_REQUEST }, address("127.0.0.1")),
     ] {
         assert_eq!(of(&asked), expected);
     }
@@ -307,7 +320,7 @@ fn what_no_kubelet_writes_is_not_read() {
         change(&mut params);
         verdict(&CLIENT_REQUEST.spec(&params))
     };
-    let unreadable = |why| Err(Refusal::Unreadable(why));
+    let unreadable = |why| Err(Rejection::Unreadable(why));
     let more = with(&|params| params.distinguished_name.push(DnType::OrganizationalUnitName, "x"));
     assert_eq!(more, unreadable(Unreadable::Subject));
     let mail =
@@ -341,9 +354,9 @@ fn the_short_form_of_two_names_is_nobodys() {
         host("infra-0.a.example.com", "", &["192.168.1.30/24"]),
         host("infra-0.b.example.com", "", &["192.168.1.31/24"]),
     ];
-    let client = Asked { common_name: "system:node:infra-0", ..CLIENT_REQUEST };
+    let client = TestRequest { common_name: "system:node:infra-0", ..CLIENT_REQUEST };
     let spec = client.spec(&client.params());
-    let ambiguous = Err(Refusal::Ambiguous { name: "infra-0".to_owned() });
+    let ambiguous = Err(Rejection::Ambiguous { name: "infra-0".to_owned() });
     // No node tells an address that would decide; or it tells those of both.
     let of_both = [node("infra-0", false, &["infra-0"], &["192.168.1.30", "192.168.1.31"])];
     for nodes in [&[][..], &of_both] {
@@ -361,6 +374,6 @@ fn requests_with_odd_names_of_their_own() {
     }
     let long = "x".repeat(254);
     for name in ["", "--all", "a b", "$(reboot)", "a?dryRun=All", "a:b", "..", "a\n", &long] {
-        assert_eq!(check(name, &spec, &known), Err(Refusal::RequestName), "{name}");
+        assert_eq!(check(name, &spec, &known), Err(Rejection::RequestName), "{name}");
     }
 }
