@@ -13,7 +13,7 @@ use assisted_lab_tools::on_path;
 use serde_json::Value;
 
 /// Between two looks at a program that runs.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Root of the checkout.
 pub fn root() -> PathBuf {
@@ -177,6 +177,6 @@ pub fn finish(
             bail!("{what} did not end within {:.0} min", limit.as_secs_f64() / 60.0);
         }
         meanwhile();
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }

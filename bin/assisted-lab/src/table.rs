@@ -58,7 +58,7 @@ impl Live {
 fn picture(simulation: &Simulation, now: Duration) -> String {
     let mut looks: Vec<_> = simulation.views().collect();
     let all = looks.len();
-    // What has ended makes room for what has not.
+    // What has ended makes rack for what has not.
     looks.sort_by_key(|(_, look)| has_ended(look));
     looks.truncate(ROWS);
     let rows = looks.iter().map(|(name, look)| row(name, look));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assisted_console::output::{line_if_read, show, table};
 use assisted_console::{Failure, Global};
-use assisted_lab_machines::up::{Fault, Lab, LabError, Operator, Plan, Record, Room, Topology, Until};
+use assisted_lab_machines::up::{Fault, Lab, LabError, Operator, Plan, Rack, Record, Topology, Until};
 use clap::{Args, ValueEnum};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -62,12 +62,12 @@ pub struct Up {
     #[arg(long, value_name = "DIR")]
     host_programs: Option<PathBuf>,
     #[command(flatten)]
-    place: Place,
+    folder: LabFolder,
 }
 
 /// Which lab is meant.
 #[derive(Args, Debug)]
-pub struct Place {
+pub struct LabFolder {
     /// Folder of disks, consoles and logs [default: assisted-lab in the folder for temporary files]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -77,21 +77,21 @@ pub struct Place {
 #[derive(Args, Debug)]
 pub struct Down {
     #[command(flatten)]
-    place: Place,
+    folder: LabFolder,
 }
 
 /// Show a lab that runs: its service, its machines and their consoles
 #[derive(Args, Debug)]
 pub struct Status {
     #[command(flatten)]
-    place: Place,
+    folder: LabFolder,
 }
 
 /// Run a program in the network of a lab
 #[derive(Args, Debug)]
 pub struct Exec {
     #[command(flatten)]
-    place: Place,
+    folder: LabFolder,
     /// The program and its arguments, such as: kubectl get nodes
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -135,11 +135,11 @@ impl Up {
             workers: self.workers,
             day2_workers: self.day2_workers,
             namespaces: self.namespaces,
-            room: self.machines.as_deref().map(Room::read).transpose().map_err(Failure::refused)?,
+            rack: self.machines.as_deref().map(Rack::read).transpose().map_err(Failure::refused)?,
             static_network: self.static_network,
             // They read nothing of it but the Ignition config.
             minimal: self.namespaces || matches!(self.iso, Iso::Minimal),
-            dir: self.place.dir(),
+            dir: self.folder.dir(),
             program: beside.join("assisted"),
             host_programs: self.host_programs.unwrap_or(beside),
             faults: self.faults,
@@ -151,7 +151,7 @@ impl Up {
     }
 }
 
-impl Place {
+impl LabFolder {
     fn dir(self) -> PathBuf {
         self.dir.unwrap_or_else(|| std::env::temp_dir().join("assisted-lab"))
     }
@@ -159,13 +159,13 @@ impl Place {
 
 impl Down {
     pub fn run(self) -> Result<(), Failure> {
-        Record::find(&self.place.dir()).and_then(|record| record.end()).map_err(Failure::refused)
+        Record::find(&self.folder.dir()).and_then(|record| record.end()).map_err(Failure::refused)
     }
 }
 
 impl Status {
     pub fn run(self, global: &Global) -> Result<(), Failure> {
-        let content = Record::find(&self.place.dir()).map_err(Failure::refused)?.content();
+        let content = Record::find(&self.folder.dir()).map_err(Failure::refused)?.content();
         show(global.output, &content, |content| {
             let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
             let rows = content["machines"].as_array().into_iter().flatten().map(|machine| {
@@ -188,7 +188,7 @@ impl Status {
 
 impl Exec {
     pub fn run(self) -> Result<(), Failure> {
-        let record = Record::find(&self.place.dir()).map_err(Failure::refused)?;
+        let record = Record::find(&self.folder.dir()).map_err(Failure::refused)?;
         Err(Failure::refused(record.exec(&self.command)))
     }
 }

@@ -11,7 +11,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 use crate::files;
-use crate::program::Programs;
+use crate::program::ProgramRuntime;
 
 /// Where a control plane's certificates, keys and credentials are.
 pub const BOOTSTRAP: &str = "/opt/openshift";
@@ -144,7 +144,7 @@ pub fn hostname() -> String {
 }
 
 /// The release, as the bootstrap host finds it.
-pub async fn with_release(mut cluster: Cluster, programs: Programs) -> Result<Cluster> {
+pub async fn with_release(mut cluster: Cluster, programs: ProgramRuntime) -> Result<Cluster> {
     let release = programs.release(&cluster.release_image).await?;
     cluster.version = release.version;
     cluster.images = release.images;

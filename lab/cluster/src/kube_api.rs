@@ -18,7 +18,7 @@ use crate::files;
 /// Who the objects' fields belong to.
 pub const MANAGER: &str = "lab-cluster";
 /// Machines of a lab are slow, and busy with each other.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The API that a kubeconfig names, or the same at another address.
 pub async fn client(kubeconfig: impl AsRef<Path>, server: Option<&str>) -> Result<Client> {
@@ -35,10 +35,10 @@ pub async fn client(kubeconfig: impl AsRef<Path>, server: Option<&str>) -> Resul
 
 pub async fn of(kubeconfig: Kubeconfig) -> Result<Client> {
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-    config.connect_timeout = Some(PATIENCE);
-    config.read_timeout = Some(PATIENCE * 5);
+    config.connect_timeout = Some(TIMEOUT);
+    config.read_timeout = Some(TIMEOUT * 5);
     config.reset_reader_on_write = true;
-    config.write_timeout = Some(PATIENCE);
+    config.write_timeout = Some(TIMEOUT);
     // The cluster's own hosts are never behind a proxy.
     config.proxy_url = None;
     Ok(Client::try_from(config)?)
@@ -87,7 +87,7 @@ impl Applier {
     }
 
     /// Writes the status of an object that is there.
-    pub async fn tell(&mut self, object: &Value) -> Result<()> {
+    pub async fn apply_status(&mut self, object: &Value) -> Result<()> {
         let (_, objects) = self.objects(object).await?;
         write_status(&objects, &name(object), &object["status"], Fields::Known).await
     }

@@ -17,7 +17,7 @@ const LIFE: Duration = Duration::from_secs(75);
 /// How old a renewal is that its holder repeats, in seconds: each is a write that all members of etcd wait for.
 const RENEWAL: i64 = 5;
 /// Between two looks.
-pub const LOOK: Duration = Duration::from_secs(2);
+pub const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// A lease that this machine wants to hold.
 pub struct Lease {

@@ -29,7 +29,7 @@ use anyhow::Result;
 use assisted_lab_tools::STAND_INS;
 use clap::{Args, Parser, Subcommand};
 
-use crate::program::Programs;
+use crate::program::ProgramRuntime;
 
 #[derive(Parser)]
 #[command(name = "lab-cluster", about = "The lab's OpenShift")]
@@ -86,7 +86,7 @@ enum Daemon {
 struct How {
     /// How etcd, Kubernetes and pods are run: from images by podman, or directly from PATH
     #[arg(long, env = "LAB_PROGRAMS", default_value = "podman")]
-    programs: Programs,
+    programs: ProgramRuntime,
 }
 
 fn main() -> Result<ExitCode> {

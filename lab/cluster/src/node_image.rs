@@ -9,7 +9,7 @@ use tracing::info;
 
 use crate::cluster::{BOOTSTRAP, Cluster};
 use crate::files;
-use crate::program::{Programs, podman};
+use crate::program::{ProgramRuntime, podman};
 
 const PROGRAMS: &str = "/usr/bin";
 /// What is laid over them; gone with the running system.
@@ -27,7 +27,7 @@ pub enum Step {
 
 pub async fn run(step: Step) -> Result<()> {
     let cluster = Cluster::read(BOOTSTRAP)?;
-    let mut release = Programs::Podman.release(&cluster.release_image).await?;
+    let mut release = ProgramRuntime::Podman.release(&cluster.release_image).await?;
     let image = release.images.remove("hyperkube").context("the release has no Kubernetes")?;
     match step {
         Step::Pull => podman(&["pull", "--quiet", &image]).await.map(drop),

@@ -21,7 +21,7 @@ use crate::files;
 const PULL: Duration = Duration::from_secs(3_600);
 const FOREVER: Duration = Duration::from_secs(10 * 365 * 86_400);
 /// Between the end of a server and its next start.
-const BREATH: Duration = Duration::from_secs(1);
+const RESTART_DELAY: Duration = Duration::from_secs(1);
 /// Where the logs of containers are, as kubelets have them.
 pub const LOGS: &str = "/var/log/containers";
 /// Longest log of one program, in bytes; then it begins anew.
@@ -29,12 +29,12 @@ const LONGEST_LOG: u64 = 64 << 20;
 const LONGEST_OUTPUT: usize = 256 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Programs {
+pub enum ProgramRuntime {
     Podman,
     Direct,
 }
 
-impl FromStr for Programs {
+impl FromStr for ProgramRuntime {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -91,7 +91,7 @@ pub struct Program {
     pub is_pod: bool,
 }
 
-impl Programs {
+impl ProgramRuntime {
     /// What a release image names.
     pub async fn release(self, image: &str) -> Result<Release> {
         if self == Self::Direct {
@@ -142,7 +142,7 @@ impl Programs {
                     }
                     Err(error) => warn!(program = program.name, error = format!("{error:#}"), "can't be run"),
                 }
-                sleep(BREATH).await;
+                sleep(RESTART_DELAY).await;
             }
         });
         Running { programs: self, name, task }
@@ -160,7 +160,7 @@ impl Programs {
 
 /// A program that is kept running until this value goes.
 pub struct Running {
-    programs: Programs,
+    programs: ProgramRuntime,
     name: String,
     task: JoinHandle<()>,
 }

@@ -30,7 +30,7 @@ const CONNECTIONS: usize = 256;
 /// How long a client may take to say who it is: machines of a lab are slow.
 const GREETING: Duration = Duration::from_secs(120);
 
-/// Serves on a port of all addresses, until it is dropped. Told `clients`, an authority, it takes only whom that signed.
+/// Serves on a port of all addresses, until it is dropped. ReportedStatuses `clients`, an authority, it takes only whom that signed.
 pub async fn serve(port: u16, own: &Pair, clients: Option<&str>, routes: Router) -> Result<()> {
     let certificates = pem::certificates(own.certificate.as_bytes())?;
     let key = pem::private_key(own.key.as_bytes()).context("the server's key can't be used")?;

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tracing::{info, warn};
 
 use crate::cluster::addresses;
-use crate::lease::{LOOK, Lease};
+use crate::lease::{Lease, POLL_INTERVAL};
 
 /// How long a holder that can't renew its lease keeps the address: less than others wait.
 const GRACE: Duration = Duration::from_secs(60);
@@ -105,6 +105,6 @@ pub async fn share(client: &Client, name: &str, own: &str, addresses: Virtual) {
             Ok(()) => {}
             Err(error) => warn!(lease = name, error = format!("{error:#}"), "the address stays where it is"),
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
 }

@@ -56,7 +56,7 @@ pub(super) enum Found {
 }
 
 impl Console {
-    /// Reads a console to its end, in a thread of its own, into a file, behind what an earlier life has left in it.
+    /// Reads a console to its end, in a thread of its own, into a file, behind what an earlier process has left in it.
     pub(super) fn read(mut serial: impl Read + Send + 'static, log: &Path) -> io::Result<Self> {
         let mut log = File::options().create(true).append(true).open(log)?;
         let shared = Arc::new(Shared::default());

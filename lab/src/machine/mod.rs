@@ -4,7 +4,7 @@
 mod accelerator;
 mod console;
 mod hypervisor;
-mod life;
+mod process;
 mod monitor;
 mod spec;
 mod stop;
@@ -20,7 +20,7 @@ use std::time::Duration;
 pub use accelerator::Accelerator;
 pub use console::Console;
 pub use hypervisor::Hypervisor;
-use life::Life;
+use process::Process;
 pub use spec::{Boot, Disk, Firmware, Link, Nic, Spec};
 pub use stop::Stop;
 pub use verdict::Verdict;
@@ -123,7 +123,7 @@ pub struct Machine {
     namespace: Option<String>,
     spec: Spec,
     dir: PathBuf,
-    life: Life,
+    process: Process,
 }
 
 impl Machine {
@@ -146,33 +146,33 @@ impl Machine {
         dir: &Path,
     ) -> Result<Self, MachineError> {
         let accelerator = hypervisor.verdict(|told| tracing::info!("{told}")).accelerator;
-        let life = match Life::start(hypervisor.command(namespace)?, accelerator, spec, dir) {
+        let process = match Process::start(hypervisor.command(namespace)?, accelerator, spec, dir) {
             Err(error) if error.is_of_kvm() && hypervisor.condemn_kvm(&error.brief()) => {
-                Life::start(hypervisor.command(namespace)?, Accelerator::Tcg, spec, dir)?
+                Process::start(hypervisor.command(namespace)?, Accelerator::Tcg, spec, dir)?
             }
-            life => life?,
+            process => process?,
         };
         let (hypervisor, namespace) = (Arc::clone(hypervisor), namespace.map(str::to_owned));
-        Ok(Self { hypervisor, namespace, spec: spec.clone(), dir: dir.to_owned(), life })
+        Ok(Self { hypervisor, namespace, spec: spec.clone(), dir: dir.to_owned(), process })
     }
 
-    /// What it has written to its serial console in this life.
+    /// What its process has written to its serial console.
     pub fn console(&self) -> &Console {
-        &self.life.console
+        &self.process.console
     }
 
     /// What runs its instructions: KVM at first, perhaps, and emulation once KVM has failed.
     pub fn accelerator(&self) -> Accelerator {
-        self.life.accelerator
+        self.process.accelerator
     }
 
     /// Waits until a text stands on the console, and gives the line it stands in. Fails at once when the machine ends or stops,
     /// or when its kernel or its initramfs gives up.
     pub fn wait_for(&mut self, text: &str, limit: Duration) -> Result<String, MachineError> {
-        match self.life.wait_for(text, limit) {
+        match self.process.wait_for(text, limit) {
             Err(error) => {
                 self.start_emulated(error)?;
-                self.life.wait_for(text, limit)
+                self.process.wait_for(text, limit)
             }
             line => line,
         }
@@ -181,17 +181,17 @@ impl Machine {
     /// Fails when the machine has ended or stopped, or when its kernel or its initramfs has given up; for whoever waits
     /// elsewhere than at its console for what is `wanted`.
     pub fn must_live(&mut self, wanted: &str) -> Result<(), MachineError> {
-        self.life.must_live(wanted).or_else(|error| self.start_emulated(error))
+        self.process.must_live(wanted).or_else(|error| self.start_emulated(error))
     }
 
     /// Presses the power button and waits until the machine is off.
     pub fn power_off(&mut self, limit: Duration) -> Result<(), MachineError> {
-        self.life.power_off(limit)
+        self.process.power_off(limit)
     }
 
     /// Pulls the plug.
     pub fn kill(&mut self) -> Result<(), MachineError> {
-        self.life.kill()
+        self.process.kill()
     }
 
     /// Makes the disks of a machine that is not there empty again; its consoles and logs stay.
@@ -214,9 +214,9 @@ impl Machine {
             return Err(error);
         }
         tracing::warn!(machine = self.spec.name, error = error.brief(), "is started again, emulated");
-        self.life.kill()?;
+        self.process.kill()?;
         let command = self.hypervisor.command(self.namespace.as_deref())?;
-        self.life = Life::start(command, Accelerator::Tcg, &self.spec, &self.dir)?;
+        self.process = Process::start(command, Accelerator::Tcg, &self.spec, &self.dir)?;
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::hypervisor::Hypervisor;
-use super::life::Life;
+use super::process::Process;
 use super::{Accelerator, Boot, Firmware, MachineError, Spec};
 use crate::image::{GREETING, Image};
 
@@ -18,7 +18,7 @@ pub(super) const LIMIT: Duration = Duration::from_secs(120);
 const FIRMWARE: Duration = Duration::from_secs(40);
 
 /// How often it is looked whether the other machine has failed already.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Boots the image with each firmware, at the same time, until its system starts. The consoles stay in a folder.
 pub(super) fn kvm_runs(hypervisor: &Hypervisor, image: &Image, dir: &Path) -> Result<(), String> {
@@ -52,11 +52,11 @@ fn boots(
 ) -> Result<(), MachineError> {
     let mut spec = Spec::new(&format!("trial-{name}"), firmware, Boot::Cd(image.iso()));
     spec.nics.clear();
-    let mut life = Life::start(hypervisor.command(None)?, Accelerator::Kvm, &spec, dir)?;
+    let mut process = Process::start(hypervisor.command(None)?, Accelerator::Kvm, &spec, dir)?;
     let began = Instant::now();
     // Any line will do first: no firmware writes one before it has started the boot loader.
     for (text, what, limit) in [("\n", "the boot loader", FIRMWARE), (GREETING, "the live system", LIMIT)] {
-        while let Err(error) = life.wait_for(text, LOOK) {
+        while let Err(error) = process.wait_for(text, POLL_INTERVAL) {
             let is_late = began.elapsed() >= limit;
             if !matches!(error, MachineError::Silent { .. }) || is_late {
                 return Err(error.of(what, limit));

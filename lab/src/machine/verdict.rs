@@ -46,7 +46,7 @@ struct Kept {
 }
 
 /// Where the verdict under some conditions is kept.
-pub(super) struct Place {
+pub(super) struct VerdictFile {
     dir: PathBuf,
     key: String,
 }
@@ -74,14 +74,14 @@ impl Conditions {
         }
     }
 
-    pub(super) fn place(&self, dir: &Path) -> Place {
+    pub(super) fn place(&self, dir: &Path) -> VerdictFile {
         let mut hash = Sha256::new();
         for part in [&self.machine, &self.processor, &self.kernel, &self.qemu, &self.image] {
             hash.update(part.len().to_le_bytes());
             hash.update(part);
         }
         let key: String = hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-        Place { dir: dir.to_owned(), key }
+        VerdictFile { dir: dir.to_owned(), key }
     }
 }
 
@@ -95,7 +95,7 @@ fn processor(info: &str) -> String {
     telling.map(|(_, value)| value.trim()).collect::<Vec<_>>().join(", ")
 }
 
-impl Place {
+impl VerdictFile {
     /// The file itself.
     pub(super) fn file(&self) -> PathBuf {
         self.dir.join(format!("{}.json", self.key))

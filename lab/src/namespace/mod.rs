@@ -21,11 +21,11 @@ use uuid::Uuid;
 use crate::network::{self, GATEWAY, NetworkError, PREFIX, tap};
 use crate::wait::{Wait, child};
 use hardware::Disk;
-pub use programs::Programs;
+pub use programs::MachinePrograms;
 use system::System;
 
 /// Between two looks at a program of a machine.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a program of this computer may take that a machine needs to start.
 const COMMAND: Duration = Duration::from_secs(60);
 /// Bytes of a console that an error shows.
@@ -71,7 +71,7 @@ pub struct Spec {
     pub medium: PathBuf,
     /// Whether that is tried before the disk.
     pub medium_first: bool,
-    pub programs: Programs,
+    pub programs: MachinePrograms,
 }
 
 /// A running machine, which restarts by itself. It is killed when this is dropped.
@@ -261,7 +261,7 @@ impl Running {
                 let _ = child.wait();
                 return Ok(None);
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

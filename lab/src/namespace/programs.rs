@@ -12,7 +12,7 @@ pub(super) const COMPUTER: &str = "/opt/computer";
 pub(super) const LAB: &str = "/opt/lab";
 pub(super) const KUBERNETES: &str = "/opt/kube";
 
-/// Programs of the release.
+/// MachinePrograms of the release.
 const RELEASE: &[&str] = &["kube-apiserver", "kube-controller-manager", "kubectl"];
 
 /// Scripts: the release's client, and what the image of the controller is for.
@@ -23,7 +23,7 @@ const SCRIPTS: &[(&str, &str)] = &[
 
 /// Folders of programs, for all machines of a lab.
 #[derive(Clone, Debug)]
-pub struct Programs {
+pub struct MachinePrograms {
     /// With `lab-cluster`, `assisted`, and the links that are a machine's `/usr/bin`.
     pub(super) lab: PathBuf,
     pub(super) kubernetes: PathBuf,
@@ -31,7 +31,7 @@ pub struct Programs {
     pub(super) coreos_installer: PathBuf,
 }
 
-impl Programs {
+impl MachinePrograms {
     /// Makes the links in `lab`, a folder that has `lab-cluster` and `assisted`.
     pub fn make(lab: &Path, kubernetes: PathBuf, coreos_installer: PathBuf) -> Result<Self, NamespaceError> {
         let programs = Self { lab: lab.to_owned(), kubernetes, coreos_installer };

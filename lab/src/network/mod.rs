@@ -2,8 +2,8 @@
 //! addresses by DHCP, names, the time, images of containers. Nothing of it is visible outside the namespace, and nothing
 //! leaves it.
 
-mod doorway;
 mod names;
+mod port_forward;
 mod registry;
 mod running;
 mod time;
@@ -75,10 +75,10 @@ pub struct Member {
 
 /// How members come onto a network.
 #[derive(Clone, Copy, Debug)]
-pub enum Plugs<'a> {
+pub enum NicAttachment<'a> {
     /// A tap for each of them.
     Taps,
-    /// None: each plugs itself in, under the name that its tap would have.
+    /// None: each attachment itself in, under the name that its tap would have.
     Own,
     /// A card of this computer that nothing else uses; it belongs to the network as long as that lasts.
     Card(&'a str),
@@ -101,7 +101,7 @@ impl Network {
         name: &str,
         names: &Names,
         members: &[Member],
-        plugs: Plugs<'_>,
+        attachment: NicAttachment<'_>,
         dir: &Path,
     ) -> Result<Self, NetworkError> {
         if !rustix::process::geteuid().is_root() {
@@ -120,16 +120,16 @@ impl Network {
         inside(&["link", "add", BRIDGE, "type", "bridge"])?;
         inside(&["address", "add", &address, "dev", BRIDGE])?;
         inside(&["link", "set", BRIDGE, "up"])?;
-        match plugs {
-            Plugs::Taps => {
+        match attachment {
+            NicAttachment::Taps => {
                 for number in 0..members.len() {
                     let tap = tap(number);
                     inside(&["tuntap", "add", &tap, "mode", "tap"])?;
                     inside(&["link", "set", &tap, "master", BRIDGE, "up"])?;
                 }
             }
-            Plugs::Own => {}
-            Plugs::Card(card) => {
+            NicAttachment::Own => {}
+            NicAttachment::Card(card) => {
                 must_be_free(card)?;
                 ip(&["link", "set", card, "netns", name])?;
                 network.card = Some(card.to_owned());

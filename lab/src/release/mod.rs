@@ -34,7 +34,7 @@ pub enum ReleaseError {
 
 /// The programs that a release is made of.
 #[derive(Clone, Debug)]
-pub struct Programs {
+pub struct ReleasePrograms {
     /// `lab-cluster`: the installer, the machine-config daemon, the node.
     pub cluster: PathBuf,
     /// `assisted`, for the controller.
@@ -77,7 +77,7 @@ type Entry<'a> = (&'a str, &'a Path);
 pub async fn push_release(
     registry: &str,
     version: &str,
-    programs: &Programs,
+    programs: &ReleasePrograms,
     told: &[String],
 ) -> Result<Pushed, ReleaseError> {
     let part = async |image: Image| push(registry, PARTS, None, &image).await;
@@ -159,7 +159,7 @@ mod tests {
         let registry = DockerRegistry::start(dir.path(), &Access::default()).unwrap();
         // Any program will do: what counts is that its image brings what it is linked with.
         let program = PathBuf::from("/usr/bin/env");
-        let programs = Programs {
+        let programs = ReleasePrograms {
             cluster: program.clone(),
             assisted: program.clone(),
             etcd: program.clone(),
@@ -174,7 +174,7 @@ mod tests {
         // The daemon, the installer, etcd and Kubernetes; one for all that nobody runs.
         assert_eq!(digests.unwrap().count(), 5);
 
-        let absent = Programs { etcd: "/no/such/etcd".into(), ..programs };
+        let absent = ReleasePrograms { etcd: "/no/such/etcd".into(), ..programs };
         let told = push_release(&registry.name(), "4.20.1", &absent, &[]).await.unwrap_err().to_string();
         assert!(told.contains("/no/such/etcd") && told.contains("cargo xtask setup"), "{told}");
     }

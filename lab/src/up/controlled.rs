@@ -81,7 +81,7 @@ fn wait<T>(
         loop {
             tokio::select! {
                 done = &mut order => return Ok(done?),
-                () = tokio::time::sleep(super::LOOK) => wait.go_on()?,
+                () = tokio::time::sleep(super::POLL_INTERVAL) => wait.go_on()?,
             }
         }
     })

@@ -39,7 +39,7 @@ impl Lab {
             create.extend(["--static-network-file", "networks.yaml"]);
         }
         self.cli.show(&create)?;
-        match self.plan.room {
+        match self.plan.rack {
             // Their controllers fetch it.
             Some(_) => self.cli.show(&["iso", "url", NAME]),
             None => self.cli.show(&["iso", "download", NAME, "--to", topology::ISO]),

@@ -37,13 +37,13 @@ pub enum LabError {
     #[error(transparent)]
     Redfish(#[from] RedfishError),
     #[error("{} lists no machines for a lab: {reason}", path.display())]
-    Room { path: PathBuf, reason: String },
+    Rack { path: PathBuf, reason: String },
     #[error(
         "this can go wrong with virtual machines alone: their boot order and their network are the lab's"
     )]
     OnlyVirtual,
     #[error("this goes wrong with a machine whose role is {0}, and there is none left: add one")]
-    NoVictim(&'static str),
+    NoTarget(&'static str),
     #[error("an installation that a reset ends has to go wrong alone: nothing else would come to its end")]
     NotWithOthers,
     #[error("the lab's cluster knows no operator {0} that could fail or be missing")]

@@ -6,10 +6,10 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use super::topology::{Kind, Planned, Role};
-use super::{Lab, LabError, NAME, Powered, say};
+use super::{Lab, LabError, MachineHandle, NAME, say};
 
 /// Between two looks at the hosts.
-const LOOK: Duration = Duration::from_secs(3);
+const POLL_INTERVAL: Duration = Duration::from_secs(3);
 /// How long a network is cut: disks of virtual machines are slow, those of namespaces are written in ten seconds.
 const CUT: Duration = Duration::from_secs(120);
 const SHORT_CUT: Duration = Duration::from_secs(60);
@@ -38,87 +38,87 @@ impl Fault {
 
 /// A fault on its way.
 #[derive(Clone, Debug)]
-pub(super) struct Happening {
+pub(super) struct ScheduledFault {
     pub(super) fault: Fault,
     /// The machine that it happens to.
-    pub(super) victim: usize,
+    pub(super) target: usize,
     state: State,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    Awaited,
+    Pending,
     CutSince(Instant),
     SwitchedOff,
-    Over,
+    Done,
 }
 
 /// Chooses whom each happens to: the first machine of its role that nothing else happens to. Fails where one can't be made to
 /// happen.
-pub(super) fn all(faults: &[Fault], machines: &[Planned]) -> Result<Vec<Happening>, LabError> {
+pub(super) fn all(faults: &[Fault], machines: &[Planned]) -> Result<Vec<ScheduledFault>, LabError> {
     if faults.contains(&Fault::ResetWhileWriting) && faults.len() > 1 {
         return Err(LabError::NotWithOthers);
     }
-    let mut all: Vec<Happening> = Vec::new();
+    let mut all: Vec<ScheduledFault> = Vec::new();
     for fault in faults.iter().copied() {
-        let is_free = |number: usize| all.iter().all(|other| other.victim != number);
+        let is_free = |number: usize| all.iter().all(|other| other.target != number);
         let mut machines = machines.iter().enumerate();
-        let victim = machines
+        let target = machines
             .find(|(number, machine)| machine.role == fault.role() && !machine.is_late && is_free(*number));
         let hardware = !matches!(fault, Fault::ResetWhileWriting | Fault::ServiceRestart);
-        match victim {
-            None => return Err(LabError::NoVictim(fault.role().name())),
+        match target {
+            None => return Err(LabError::NoTarget(fault.role().name())),
             Some((_, Planned { kind: Kind::Real(_), .. })) if hardware => return Err(LabError::OnlyVirtual),
-            Some((victim, _)) => all.push(Happening { fault, victim, state: State::Awaited }),
+            Some((target, _)) => all.push(ScheduledFault { fault, target, state: State::Pending }),
         }
     }
     Ok(all)
 }
 
-impl Happening {
+impl ScheduledFault {
     /// Lets it happen when its time has come: what the hosts are now says whether it has.
-    fn look(&mut self, lab: &mut Lab, hosts: &[Value]) -> Result<(), LabError> {
-        let Some((planned, _)) = lab.machines.get(self.victim) else { return Ok(()) };
+    fn inject_if_due(&mut self, lab: &mut Lab, hosts: &[Value]) -> Result<(), LabError> {
+        let Some((planned, _)) = lab.machines.get(self.target) else { return Ok(()) };
         let name = planned.name.clone();
         let Some(host) = hosts.iter().find(|host| planned.is(host)) else { return Ok(()) };
         let cut = if lab.plan.namespaces { SHORT_CUT } else { CUT };
         let is_asked_for = host["status"] == "installing-pending-user-action";
         self.state = match (self.fault, self.state) {
-            (_, State::Over) => State::Over,
+            (_, State::Done) => State::Done,
             (Fault::ResetWhileWriting, _) if is_writing(host) => {
-                tell(&format!("{name} is reset"));
-                lab.reset(self.victim)?;
-                State::Over
+                announce(&format!("{name} is reset"));
+                lab.reset(self.target)?;
+                State::Done
             }
             (Fault::NetworkCut, State::CutSince(since)) if since.elapsed() >= cut => {
-                tell(&format!("the network of {name} is back"));
-                lab.network.connect(self.victim, true)?;
-                State::Over
+                announce(&format!("the network of {name} is back"));
+                lab.network.connect(self.target, true)?;
+                State::Done
             }
-            (Fault::NetworkCut, State::Awaited) if is_writing(host) => {
-                tell(&format!("{name} loses its network for {} s", cut.as_secs()));
-                lab.network.connect(self.victim, false)?;
+            (Fault::NetworkCut, State::Pending) if is_writing(host) => {
+                announce(&format!("{name} loses its network for {} s", cut.as_secs()));
+                lab.network.connect(self.target, false)?;
                 State::CutSince(Instant::now())
             }
             (Fault::ServiceRestart, _) if is_writing(host) => {
-                tell("the service is killed, and started again");
+                announce("the service is killed, and started again");
                 lab.restart_service()?;
-                State::Over
+                State::Done
             }
             (Fault::BootOrder, _) if is_asked_for => {
-                tell(&format!("{name} is told to boot its disk, and started again"));
-                lab.boots_medium.retain(|number| *number != self.victim);
-                lab.reset(self.victim)?;
-                State::Over
+                announce(&format!("{name} is told to boot its disk, and started again"));
+                lab.boots_medium.retain(|number| *number != self.target);
+                lab.reset(self.target)?;
+                State::Done
             }
             (Fault::MissingWorker, State::SwitchedOff) if is_asked_for => {
-                tell(&format!("{name} is switched on"));
-                lab.power_on(self.victim)?;
-                State::Over
+                announce(&format!("{name} is switched on"));
+                lab.power_on(self.target)?;
+                State::Done
             }
-            (Fault::MissingWorker, State::Awaited) if host["progress"]["current_stage"] == "Rebooting" => {
-                tell(&format!("{name} is switched off; the service waits for it a while"));
-                lab.switch_off(self.victim);
+            (Fault::MissingWorker, State::Pending) if host["progress"]["current_stage"] == "Rebooting" => {
+                announce(&format!("{name} is switched off; the service waits for it a while"));
+                lab.switch_off(self.target);
                 State::SwitchedOff
             }
             (_, state) => state,
@@ -135,34 +135,34 @@ fn is_writing(host: &Value) -> bool {
     progress["current_stage"] == "Writing image to disk" && (20..100).contains(&percent)
 }
 
-fn tell(what: &str) {
+fn announce(what: &str) {
     say(&format!("\n--- fault in cluster {NAME}: {what}"));
 }
 
 impl Lab {
     /// Lets faults happen whose time has come; looks at the hosts now and then.
-    pub(super) fn look_for_faults(&mut self) -> Result<(), LabError> {
-        let over = self.faults.iter().all(|fault| fault.state == State::Over);
-        if over || self.looked.elapsed() < LOOK {
+    pub(super) fn inject_due_faults(&mut self) -> Result<(), LabError> {
+        let over = self.faults.iter().all(|fault| fault.state == State::Done);
+        if over || self.looked.elapsed() < POLL_INTERVAL {
             return Ok(());
         }
         self.looked = Instant::now();
         let hosts = self.cli.json(&["host", "list"])?;
         let hosts = hosts.as_array().map(Vec::as_slice).unwrap_or_default();
         let mut faults = std::mem::take(&mut self.faults);
-        let looked = faults.iter_mut().try_for_each(|fault| fault.look(self, hosts));
+        let looked = faults.iter_mut().try_for_each(|fault| fault.inject_if_due(self, hosts));
         self.faults = faults;
         looked
     }
 
     /// Before another installation: what was on its way begins anew.
-    pub(super) fn await_faults(&mut self) -> Result<(), LabError> {
+    pub(super) fn rearm_faults(&mut self) -> Result<(), LabError> {
         for fault in &mut self.faults {
             if let State::CutSince(_) = fault.state {
-                self.network.connect(fault.victim, true)?;
+                self.network.connect(fault.target, true)?;
             }
-            if fault.state != State::Over {
-                fault.state = State::Awaited;
+            if fault.state != State::Done {
+                fault.state = State::Pending;
             }
         }
         Ok(())
@@ -170,7 +170,7 @@ impl Lab {
 
     /// Whether the installation is to fail, and has.
     pub(super) fn fails_by_fault(&self) -> bool {
-        self.faults.iter().any(|fault| fault.fault == Fault::ResetWhileWriting && fault.state == State::Over)
+        self.faults.iter().any(|fault| fault.fault == Fault::ResetWhileWriting && fault.state == State::Done)
     }
 
     fn restart_service(&mut self) -> Result<(), LabError> {
@@ -185,7 +185,7 @@ impl Lab {
 
     /// Starts a machine anew without having asked it.
     fn reset(&mut self, number: usize) -> Result<(), LabError> {
-        if let Some((_, Some(Powered::Real(machine)))) = self.machines.get_mut(number) {
+        if let Some((_, Some(MachineHandle::Real(machine)))) = self.machines.get_mut(number) {
             return machine.reset();
         }
         // A reset of emulated processors that run sometimes leaves them with half of it.
@@ -199,21 +199,21 @@ mod tests {
     use super::*;
     use crate::up::topology::{self, Topology};
 
-    fn victims(topology: Topology, faults: &[Fault]) -> Result<Vec<String>, String> {
+    fn targets(topology: Topology, faults: &[Fault]) -> Result<Vec<String>, String> {
         let machines = topology::machines(&topology::tests::plan(topology, 0));
         let all = all(faults, &machines).map_err(|error| error.to_string())?;
-        Ok(all.iter().map(|fault| machines[fault.victim].name.clone()).collect())
+        Ok(all.iter().map(|fault| machines[fault.target].name.clone()).collect())
     }
 
     #[test]
     fn each_fault_happens_to_a_machine_of_its_own() {
         let both = [Fault::NetworkCut, Fault::MissingWorker, Fault::BootOrder];
-        assert_eq!(victims(Topology::Ha, &both).unwrap(), ["master-0", "worker-0", "master-1"]);
-        assert!(victims(Topology::Compact, &both).unwrap_err().contains("worker"));
+        assert_eq!(targets(Topology::Ha, &both).unwrap(), ["master-0", "worker-0", "master-1"]);
+        assert!(targets(Topology::Compact, &both).unwrap_err().contains("worker"));
         assert!(
-            victims(Topology::Sno, &[Fault::NetworkCut, Fault::BootOrder]).unwrap_err().contains("master")
+            targets(Topology::Sno, &[Fault::NetworkCut, Fault::BootOrder]).unwrap_err().contains("master")
         );
         let reset = [Fault::ResetWhileWriting, Fault::NetworkCut];
-        assert!(victims(Topology::Ha, &reset).unwrap_err().contains("alone"));
+        assert!(targets(Topology::Ha, &reset).unwrap_err().contains("alone"));
     }
 }

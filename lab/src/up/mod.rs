@@ -9,12 +9,12 @@ mod day2;
 mod define;
 mod error;
 mod fault;
+mod machine_handle;
 mod minutes;
 mod operators;
 mod payload;
-mod powered;
+mod rack;
 mod record;
-mod room;
 mod service;
 mod tls;
 mod topology;
@@ -36,17 +36,17 @@ use serde_json::Value;
 use crate::image::Image;
 use crate::machine::{Hypervisor, Machine};
 use crate::namespace;
-use crate::network::{API_VIP, GATEWAY, INGRESS_VIP, Names, Network, Plugs};
+use crate::network::{API_VIP, GATEWAY, INGRESS_VIP, Names, Network, NicAttachment};
 use crate::wait::Wait;
 use command_line::CommandLine;
 use controlled::Controlled;
 pub use error::LabError;
 pub use fault::Fault;
-use fault::Happening;
+use fault::ScheduledFault;
+use machine_handle::{Liveness, MachineHandle};
 pub use operators::Operator;
-use powered::{Life, Powered};
+pub use rack::Rack;
 pub use record::Record;
-pub use room::Room;
 pub use topology::Topology;
 use topology::{Kind, Planned, Role};
 
@@ -55,7 +55,7 @@ const NAME: &str = "lab";
 const DOMAIN: &str = "example.com";
 
 /// Between two looks at machines and programs.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Without KVM a machine takes minutes to start, and several share the processors.
 const DISCOVERY: Duration = Duration::from_secs(25 * 60);
 /// From the last host's discovery until all of them can be installed.
@@ -75,7 +75,7 @@ pub struct Plan {
     /// Whether the machines of a topology are namespaces of this computer instead of virtual ones.
     pub namespaces: bool,
     /// Real machines, in place of virtual ones of a topology.
-    pub room: Option<Room>,
+    pub rack: Option<Rack>,
     pub static_network: bool,
     pub minimal: bool,
     /// Where everything is kept, and looked at.
@@ -117,13 +117,13 @@ enum Phase {
 /// A lab that runs. It goes, machines and all, when this is dropped.
 pub struct Lab {
     plan: Plan,
-    machines: Vec<(Planned, Option<Powered>)>,
+    machines: Vec<(Planned, Option<MachineHandle>)>,
     cli: CommandLine,
     service: service::Service,
     network: Network,
     /// What machines of namespaces run.
-    programs: Option<namespace::Programs>,
-    faults: Vec<Happening>,
+    programs: Option<namespace::MachinePrograms>,
+    faults: Vec<ScheduledFault>,
     /// When faults were last looked for.
     looked: Instant,
     /// Machines whose medium comes before their disk.
@@ -142,7 +142,7 @@ impl Lab {
         let mut minutes = minutes::Sampler::start().map_err(LabError::io(Path::new("/proc")))?;
         minutes.begin("network, service, image");
         let image = Image::find()?;
-        if plan.room.is_none() && !plan.namespaces {
+        if plan.rack.is_none() && !plan.namespaces {
             let verdict = Hypervisor::here()?.verdict(say);
             say(&format!("machines are run by {}: {}", verdict.accelerator, verdict.why));
         }
@@ -156,7 +156,7 @@ impl Lab {
         for name in machines.iter().map(|machine| machine.name.as_str()).chain(old) {
             forget(&plan.dir.join(name))?;
         }
-        let powered =
+        let handles =
             machines.iter().map(|planned| planned.controlled(&plan)).collect::<Result<Vec<_>, _>>()?;
         let members: Vec<_> = machines.iter().map(Planned::member).collect();
         let masters = machines.iter().filter(|machine| machine.role == Role::Master).count();
@@ -166,22 +166,22 @@ impl Lab {
             api: single.unwrap_or(API_VIP),
             apps: single.unwrap_or(INGRESS_VIP),
         };
-        let plugs = match &plan.room {
-            Some(room) => Plugs::Card(&room.interface),
-            None if plan.namespaces => Plugs::Own,
-            None => Plugs::Taps,
+        let attachment = match &plan.rack {
+            Some(rack) => NicAttachment::Card(&rack.interface),
+            None if plan.namespaces => NicAttachment::Own,
+            None => NicAttachment::Taps,
         };
-        let network = Network::start(&record.namespace, &names, &members, plugs, &plan.dir)?;
+        let network = Network::start(&record.namespace, &names, &members, attachment, &plan.dir)?;
         let record = record.write(&machines)?;
         let programs = plan.namespaces.then(|| payload::programs(&plan)).transpose()?;
-        let media = plan.room.as_ref().map(|room| room.media.ip());
+        let media = plan.rack.as_ref().map(|rack| rack.media.ip());
         let addresses: Vec<_> = std::iter::once(IpAddr::V4(GATEWAY)).chain(media).collect();
         let certificate = tls::Certificate::make(&plan.dir, &addresses)?;
         let service = service::Service::start(&plan, image, payload::names(), certificate, &network)?;
         let cli = CommandLine::new(&plan.program, &plan.dir, &network);
         let mut lab = Self {
             plan,
-            machines: machines.into_iter().zip(powered).collect(),
+            machines: machines.into_iter().zip(handles).collect(),
             cli,
             service,
             network,
@@ -189,7 +189,7 @@ impl Lab {
             boots_medium: faults
                 .iter()
                 .filter(|one| one.fault == Fault::BootOrder)
-                .map(|one| one.victim)
+                .map(|one| one.target)
                 .collect(),
             faults,
             looked: began,
@@ -200,8 +200,8 @@ impl Lab {
         };
         lab.service.await_ready()?;
         lab.log_in()?;
-        if let Some(room) = &lab.plan.room {
-            lab.network.open_door(room.media, service::IMAGES)?;
+        if let Some(rack) = &lab.plan.rack {
+            lab.network.forward_port(rack.media, service::IMAGES)?;
         }
         lab.define(masters)?;
         Ok(lab)
@@ -268,7 +268,7 @@ impl Lab {
         heading("The hosts after the failure, and the installation taken back");
         self.begins("the installation has failed, and begins again");
         self.phase = Phase::Before;
-        self.await_faults()?;
+        self.rearm_faults()?;
         self.cli.show(&["host", "list"])?;
         self.cli.show(&["cluster", "reset", NAME])?;
         heading("The machines boot the discovery image again");
@@ -291,7 +291,7 @@ impl Lab {
 
     /// Switches a virtual machine off, and empties its disks.
     fn wipe(&mut self, number: usize) -> Result<(), LabError> {
-        if let Some((planned, machine @ Some(Powered::Virtual(_) | Powered::Namespace(_)))) =
+        if let Some((planned, machine @ Some(MachineHandle::Virtual(_) | MachineHandle::Namespace(_)))) =
             self.machines.get_mut(number)
         {
             *machine = None;
@@ -337,7 +337,7 @@ impl Lab {
             // Without the events the minutes are told less finely.
             let events = self.cli.json(&["event", "list", "--cluster", NAME]).unwrap_or_default();
             minutes.add(minutes::of_events(&events));
-            text = minutes.table(self.plan.room.is_some());
+            text = minutes.table(self.plan.rack.is_some());
         }
         let dir = self.plan.dir.display();
         text.push_str(&format!(
@@ -349,7 +349,7 @@ impl Lab {
     /// Waits until somebody ends it.
     pub fn wait(&mut self) -> Result<(), LabError> {
         while !self.plan.stop.load(Ordering::Relaxed) {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
             self.must_live()?;
         }
         Ok(())
@@ -365,11 +365,11 @@ impl Lab {
     fn power_on(&mut self, number: usize) -> Result<(), LabError> {
         let medium_first = self.boots_medium.contains(&number);
         let Some((planned, machine)) = self.machines.get_mut(number) else { return Ok(()) };
-        if let (Some(Powered::Real(machine)), Some(room)) = (&*machine, &self.plan.room) {
+        if let (Some(MachineHandle::Real(machine)), Some(rack)) = (&*machine, &self.plan.rack) {
             say(&format!("{}: its management controller boots the image", planned.name));
             let url = self.cli.json(&["iso", "url", NAME])?;
             let path = url["url"].as_str().and_then(|url| url.strip_prefix(&service::image_origin()));
-            return machine.boot_medium(&format!("https://{}{}", room.media, path.unwrap_or_default()));
+            return machine.boot_medium(&format!("https://{}{}", rack.media, path.unwrap_or_default()));
         }
         let dir = self.plan.dir.join(&planned.name);
         if let Some(programs) = &self.programs
@@ -377,12 +377,12 @@ impl Lab {
         {
             say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
             let started = namespace::Machine::start(self.network.name(), spec, &dir)?;
-            *machine = Some(Powered::Namespace(started));
+            *machine = Some(MachineHandle::Namespace(started));
             return Ok(());
         }
         let Some(spec) = topology::spec(planned, &self.plan, medium_first) else { return Ok(()) };
         say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
-        *machine = Some(Powered::Virtual(Machine::start_in(self.network.name(), &spec, &dir)?));
+        *machine = Some(MachineHandle::Virtual(Machine::start_in(self.network.name(), &spec, &dir)?));
         Ok(())
     }
 
@@ -442,7 +442,7 @@ impl Lab {
                     false => Err(LabError::Command { command: words.join(" "), said: status.to_string() }),
                 };
             }
-            let looked = if until == "ready" { Ok(()) } else { self.look_for_faults() };
+            let looked = if until == "ready" { Ok(()) } else { self.inject_due_faults() };
             let paused = looked.and_then(|()| self.pause()).and_then(|()| Ok(wait.go_on()?));
             if let Err(error) = paused {
                 let _ = child.kill();
@@ -453,7 +453,7 @@ impl Lab {
     }
 
     fn pause(&mut self) -> Result<(), LabError> {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
         if self.plan.stop.load(Ordering::Relaxed) {
             return Err(LabError::Interrupted);
         }
@@ -465,13 +465,13 @@ impl Lab {
         self.service.must_live()?;
         for number in 0..self.machines.len() {
             let Some((planned, Some(machine))) = self.machines.get_mut(number) else { continue };
-            let life = machine.life(&format!("(the end of the installation of {})", planned.name))?;
+            let life = machine.liveness(&format!("(the end of the installation of {})", planned.name))?;
             let (machine, dir) = (planned.name.clone(), self.plan.dir.join(&planned.name));
             match (life, self.phase) {
-                (Life::GoesOn, _) => {}
+                (Liveness::Running, _) => {}
                 (_, Phase::Installing) => return Err(LabError::KvmFailed { machine, dir }),
-                (Life::StartedAgain, _) => say(&format!("{machine}: KVM failed, it starts again, emulated")),
-                (Life::Lost, phase) => {
+                (Liveness::Restarted, _) => say(&format!("{machine}: KVM failed, it starts again, emulated")),
+                (Liveness::Lost, phase) => {
                     say(&format!("{machine}: KVM failed, it starts again, emulated"));
                     if phase == Phase::Before {
                         self.wipe(number)?;
@@ -511,10 +511,10 @@ fn write_secret(path: &Path, text: &str) -> Result<(), LabError> {
 
 impl Planned {
     /// A real machine, whose controller answers.
-    fn controlled(&self, plan: &Plan) -> Result<Option<Powered>, LabError> {
-        match (&self.kind, &plan.room) {
-            (Kind::Real(controller), Some(room)) => {
-                Ok(Some(Powered::Real(Controlled::connect(controller, &room.dir)?)))
+    fn controlled(&self, plan: &Plan) -> Result<Option<MachineHandle>, LabError> {
+        match (&self.kind, &plan.rack) {
+            (Kind::Real(controller), Some(rack)) => {
+                Ok(Some(MachineHandle::Real(Controlled::connect(controller, &rack.dir)?)))
             }
             _ => Ok(None),
         }

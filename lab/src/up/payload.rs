@@ -10,7 +10,7 @@ use super::{LabError, Plan, operators};
 use crate::image::ImageError;
 use crate::namespace;
 use crate::network::{Network, REGISTRY};
-use crate::release::{Programs, Pushed, push_release};
+use crate::release::{Pushed, ReleasePrograms, push_release};
 use crate::wait::Wait;
 
 /// Version of the release: what OpenShift's of this version would be.
@@ -42,7 +42,7 @@ pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
 
 /// Pushes the release into the registry of a network.
 pub(super) fn push(plan: &Plan, network: &Network) -> Result<Pushed, LabError> {
-    let programs = Programs {
+    let programs = ReleasePrograms {
         cluster: stripped(plan, &cluster(plan), "lab-cluster")?,
         assisted: stripped(plan, &plan.program, "assisted")?,
         etcd: PathBuf::from(ETCD),
@@ -59,7 +59,7 @@ pub(super) fn push(plan: &Plan, network: &Network) -> Result<Pushed, LabError> {
             loop {
                 tokio::select! {
                     pushed = &mut push => return Ok::<_, LabError>(pushed?),
-                    () = tokio::time::sleep(super::LOOK) => wait.go_on()?,
+                    () = tokio::time::sleep(super::POLL_INTERVAL) => wait.go_on()?,
                 }
             }
         })
@@ -71,7 +71,7 @@ fn cluster(plan: &Plan) -> PathBuf {
 }
 
 /// What machines of namespaces run: copies, since a program that runs can't be written over when the release is made.
-pub(super) fn programs(plan: &Plan) -> Result<namespace::Programs, LabError> {
+pub(super) fn programs(plan: &Plan) -> Result<namespace::MachinePrograms, LabError> {
     let dir = plan.dir.join("machine-programs");
     std::fs::create_dir_all(&dir).map_err(LabError::io(&dir))?;
     for (program, name) in [(cluster(plan), "lab-cluster"), (plan.program.clone(), "assisted")] {
@@ -81,7 +81,7 @@ pub(super) fn programs(plan: &Plan) -> Result<namespace::Programs, LabError> {
     }
     let root = kubernetes::root().map_err(|_| LabError::NoKubernetes)?;
     let coreos_installer = assisted_lab_tools::coreos_installer().map_err(ImageError::from)?;
-    Ok(namespace::Programs::make(&dir, root, coreos_installer)?)
+    Ok(namespace::MachinePrograms::make(&dir, root, coreos_installer)?)
 }
 
 /// A folder with the program for hosts under the name that the service looks for.

@@ -98,7 +98,7 @@ impl Record {
             let what = format!("the end of process {}", pid.as_raw_nonzero());
             let mut wait = Wait::new(what, self.dir.display(), END);
             while self.pid() == Some(pid) {
-                wait.pause(super::LOOK)?;
+                wait.pause(super::POLL_INTERVAL)?;
             }
         }
         namespace::remove_all(&self.namespace);

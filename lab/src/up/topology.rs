@@ -11,13 +11,13 @@ use uuid::Uuid;
 use super::Plan;
 use super::controlled::Controller;
 use crate::machine::{Boot, Disk, Firmware, Link, Nic, Spec};
-use crate::namespace::{self, Programs};
+use crate::namespace::{self, MachinePrograms};
 use crate::network::{GATEWAY, Member, PREFIX, tap};
 
 /// The discovery image, in the lab's folder.
 pub(super) const ISO: &str = "discovery.iso";
 
-/// Sparse: only what is written takes room.
+/// Sparse: only what is written takes rack.
 const DISK: u64 = 40 << 30;
 
 /// The shape of a cluster.
@@ -87,8 +87,8 @@ pub(super) fn addresses(role: Role) -> impl Iterator<Item = Ipv4Addr> {
 
 /// The machines of a plan, control plane first.
 pub(super) fn machines(plan: &Plan) -> Vec<Planned> {
-    if let Some(room) = &plan.room {
-        return room.machines();
+    if let Some(rack) = &plan.rack {
+        return rack.machines();
     }
     let topology = plan.topology;
     let memory = if topology == Topology::Sno { 6144 } else { 4608 };
@@ -161,7 +161,7 @@ pub(super) fn namespace(
     planned: &Planned,
     plan: &Plan,
     medium_first: bool,
-    programs: &Programs,
+    programs: &MachinePrograms,
 ) -> Option<namespace::Spec> {
     let Kind::Namespace { number, id } = planned.kind else { return None };
     Some(namespace::Spec {
@@ -211,7 +211,7 @@ pub(super) mod tests {
             host_programs: "/x".into(),
             faults: Vec::new(),
             operators: Vec::new(),
-            room: None,
+            rack: None,
             until: super::super::Until::Installed,
             limit: std::time::Duration::ZERO,
             stop: Default::default(),

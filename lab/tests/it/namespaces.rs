@@ -15,7 +15,7 @@ use crate::support::{console, has_node, output, run, text};
 const LIMIT: u64 = 20;
 /// How long the lab may take for anything else.
 const COMMAND: Duration = Duration::from_secs(5 * 60);
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A cluster that is being installed, or was; its lab ends when this is dropped.
 struct Cluster {
@@ -58,7 +58,7 @@ impl Cluster {
             if let Some(status) = cluster.lab.try_wait().unwrap() {
                 panic!("{status}\n{}", cluster.everything());
             }
-            wait.pause(LOOK).unwrap();
+            wait.pause(POLL_INTERVAL).unwrap();
         }
         for name in &cluster.names {
             assert!(has_node(&cluster.told(), name), "no {name} that is ready:\n{}", cluster.everything());
@@ -342,7 +342,7 @@ fn everything_a_master_is_reset_while_it_writes_and_later_another_has_the_api() 
             assert!(names.iter().all(|name| told.contains(name)), "{told}");
             break;
         }
-        wait.pause(LOOK).unwrap();
+        wait.pause(POLL_INTERVAL).unwrap();
     }
 }
 

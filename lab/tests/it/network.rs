@@ -5,16 +5,16 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use assisted_lab_machines::network::{
-    API_VIP, INGRESS_VIP, Member, Names, Network, NetworkError, Plugs, REGISTRY,
+    API_VIP, INGRESS_VIP, Member, Names, Network, NetworkError, NicAttachment, REGISTRY,
 };
 
 use crate::support::{run, text};
 
-fn start(name: &str, plugs: Plugs<'_>, dir: &Path) -> Result<Network, NetworkError> {
+fn start(name: &str, attachment: NicAttachment<'_>, dir: &Path) -> Result<Network, NetworkError> {
     let names = Names { cluster: "lab.example.com".into(), api: API_VIP, apps: INGRESS_VIP };
     let member =
         Member { name: "one".into(), mac: "52:54:00:00:00:0a".into(), address: [192, 168, 126, 10].into() };
-    Network::start(name, &names, &[member], plugs, dir)
+    Network::start(name, &names, &[member], attachment, dir)
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn a_network_has_time_and_images_and_leaves_nothing_behind() {
     let name = format!("lab-test-{}", std::process::id());
     // What an earlier one left under its name is no hindrance.
     run(Command::new("ip").args(["netns", "add", &name]));
-    let mut network = start(&name, Plugs::Taps, dir.path()).unwrap();
+    let mut network = start(&name, NicAttachment::Taps, dir.path()).unwrap();
     let registry = format!("http://{REGISTRY}/v2/");
     let patient = ["-sSf", "--retry", "30", "--retry-connrefused", "--retry-delay", "1", "--noproxy", "*"];
     let answer = run(network.command("curl").args(patient).arg(&registry));
@@ -71,14 +71,14 @@ fn a_network_borrows_a_card_and_lets_in_whoever_comes_by_its_door() {
     let ip = |words: &[&str]| Command::new("ip").args(words).output().unwrap();
     run(Command::new("ip").args(["link", "add", &card, "type", "veth", "peer", "name", &other]));
     run(Command::new("ip").args(["address", "add", "192.0.2.1/32", "dev", &card]));
-    let error = start(&name, Plugs::Card(&card), dir.path()).unwrap_err().to_string();
+    let error = start(&name, NicAttachment::Card(&card), dir.path()).unwrap_err().to_string();
     assert!(error.contains("choose one that nothing else uses"), "{error}");
 
     run(Command::new("ip").args(["address", "flush", "dev", &card]));
-    let network = start(&name, Plugs::Card(&card), dir.path()).unwrap();
+    let network = start(&name, NicAttachment::Card(&card), dir.path()).unwrap();
     assert!(!ip(&["link", "show", &card]).status.success(), "it is in the network");
     let door = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    network.open_door(door, REGISTRY.parse().unwrap()).unwrap();
+    network.forward_port(door, REGISTRY.parse().unwrap()).unwrap();
     let patient = ["-sSf", "--retry", "30", "--retry-all-errors", "--retry-delay", "1", "--noproxy", "*"];
     let answer = run(Command::new("curl").args(patient).arg(format!("http://{door}/v2/")));
     assert_eq!(answer.stdout.trim_ascii(), b"{}");

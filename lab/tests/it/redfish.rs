@@ -18,30 +18,30 @@ use crate::support::{INSTALLATION, console, has_node, output, run, text};
 const MAC: &str = "52:54:00:7e:10:01";
 
 /// Where the machine stands: a switch, a tap for the machine, and a cable whose other end is a card of this computer.
-struct Room {
+struct RackNetwork {
     namespace: String,
     card: String,
 }
 
-impl Room {
+impl RackNetwork {
     fn new() -> Self {
         let pid = std::process::id();
-        let room = Self { namespace: format!("lab-room-{pid}"), card: format!("labc{pid}") };
+        let rack = Self { namespace: format!("lab-room-{pid}"), card: format!("labc{pid}") };
         let ip = |words: &[&str]| drop(run(Command::new("ip").args(words)));
-        ip(&["netns", "add", &room.namespace]);
-        ip(&["link", "add", &room.card, "type", "veth", "peer", "name", "uplink", "netns", &room.namespace]);
-        let inside = |words: &[&str]| ip(&[&["-n", &room.namespace], words].concat());
+        ip(&["netns", "add", &rack.namespace]);
+        ip(&["link", "add", &rack.card, "type", "veth", "peer", "name", "uplink", "netns", &rack.namespace]);
+        let inside = |words: &[&str]| ip(&[&["-n", &rack.namespace], words].concat());
         inside(&["link", "add", "switch", "type", "bridge"]);
         inside(&["tuntap", "add", "tap0", "mode", "tap"]);
         for link in ["tap0", "uplink"] {
             inside(&["link", "set", link, "master", "switch", "up"]);
         }
         inside(&["link", "set", "switch", "up"]);
-        room
+        rack
     }
 }
 
-impl Drop for Room {
+impl Drop for RackNetwork {
     fn drop(&mut self) {
         let _ = Command::new("ip").args(["netns", "delete", &self.namespace]).status();
     }
@@ -105,11 +105,11 @@ fn taken(stream: &mut TcpStream) -> Value {
 
 #[test]
 fn a_single_node_is_installed_on_a_machine_that_its_management_controller_starts() {
-    let (dir, room, id) = (tempfile::tempdir().unwrap(), Room::new(), Uuid::new_v4());
+    let (dir, rack, id) = (tempfile::tempdir().unwrap(), RackNetwork::new(), Uuid::new_v4());
     let orders = TcpListener::bind("127.0.0.1:0").unwrap();
     let told = orders.local_addr().unwrap();
     let emulator = ManagementController::start(&id.to_string(), MAC, Some(told), dir.path()).unwrap();
-    let (namespace, machine) = (room.namespace.clone(), dir.path().join("machine"));
+    let (namespace, machine) = (rack.namespace.clone(), dir.path().join("machine"));
     let hardware = thread::spawn(move || hardware(&orders, &namespace, id, &machine));
 
     let (list, media) = (dir.path().join("machines.json"), Port::free().unwrap());
@@ -117,7 +117,7 @@ fn a_single_node_is_installed_on_a_machine_that_its_management_controller_starts
         let bmc =
             json!({"system": emulator.system, "user": ManagementController::USER, "password_file": password});
         let machine = json!({"name": "master-0", "role": "master", "mac": MAC, "bmc": bmc});
-        json!({"interface": room.card, "media": format!("127.0.0.1:{}", media.number), "machines": [machine]})
+        json!({"interface": rack.card, "media": format!("127.0.0.1:{}", media.number), "machines": [machine]})
             .to_string()
     };
     for (file, password) in

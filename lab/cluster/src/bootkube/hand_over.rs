@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
-use super::{DONE, LOOK, NAME};
+use super::{DONE, NAME, POLL_INTERVAL};
 use crate::cluster::{BOOTSTRAP, Cluster};
 use crate::control_plane::{ControlPlane, Member, names};
 use crate::kube_api::{Applier, Fields, client};
@@ -37,7 +37,7 @@ pub async fn await_others(here: &ControlPlane<'_>, kube: &Client) {
             }
             Err(error) => warn!(error = format!("{error:#}"), "waiting for others"),
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -79,7 +79,7 @@ pub async fn leave(here: &ControlPlane<'_>) -> Result<()> {
         if let Err(error) = etcd.lead(here.address, &other.id).await {
             warn!(error = format!("{error:#}"), "this member still leads");
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
     loop {
         match etcd.remove(at, &own.id).await {
@@ -93,7 +93,7 @@ pub async fn leave(here: &ControlPlane<'_>) -> Result<()> {
                 warn!(error = format!("{error:#}"), "this member stays for now");
             }
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
     info!("etcd is without the bootstrap host");
     Ok(())
@@ -110,7 +110,7 @@ fn address(member: &Member) -> Result<std::net::IpAddr> {
 /// Waits until the cluster stands without the bootstrap host, and says so in it.
 pub async fn progress() -> Result<()> {
     while !std::path::Path::new(DONE).exists() {
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
     let cluster = Cluster::read(BOOTSTRAP)?;
     if cluster.is_single() {
@@ -121,7 +121,7 @@ pub async fn progress() -> Result<()> {
             Ok(()) => return Ok(()),
             Err(error) => warn!(error = format!("{error:#}"), "the cluster doesn't stand alone yet"),
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 

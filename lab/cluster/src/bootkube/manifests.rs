@@ -9,12 +9,12 @@ use serde_json::Value;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
-use super::LOOK;
+use super::POLL_INTERVAL;
 use crate::foundation;
 use crate::kube_api::{Applier, Fields, documents};
 
 /// Looks after which an object that the API doesn't take is left out.
-const LOOKS: u32 = 240;
+const ATTEMPTS: u32 = 240;
 const FOLDERS: [&str; 2] = ["manifests", "openshift"];
 
 /// All objects in both folders, in the order of their files' names; of two files with one name the second counts.
@@ -56,7 +56,7 @@ async fn all(applier: &mut Applier, mut left: Vec<Value>, fields: Fields, what: 
     // Namespaces before what stands in them.
     left.sort_by_key(|object| object["kind"] != "Namespace");
     let count = left.len();
-    for _ in 0..LOOKS {
+    for _ in 0..ATTEMPTS {
         let mut failed = Vec::new();
         for object in left {
             if let Err(error) = applier.apply(object.clone(), fields).await {
@@ -68,7 +68,7 @@ async fn all(applier: &mut Applier, mut left: Vec<Value>, fields: Fields, what: 
         if left.is_empty() {
             break;
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
     info!(what, count, "applied");
     for object in &left {

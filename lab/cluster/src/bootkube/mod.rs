@@ -23,17 +23,17 @@ use crate::kube_api::{Applier, client};
 use crate::lease::Lease;
 use crate::machine_config::{Source, render, serve};
 use crate::node::master;
-use crate::program::Programs;
+use crate::program::ProgramRuntime;
 use crate::vip::Virtual;
 
 /// Written when the temporary control plane has done its part.
 pub const DONE: &str = "/opt/openshift/.bootkube.done";
 const NAME: &str = "etcd-bootstrap";
 /// Between two looks at anything.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Runs the temporary control plane from its beginning to its end.
-pub async fn run(programs: Programs) -> Result<()> {
+pub async fn run(programs: ProgramRuntime) -> Result<()> {
     let cluster = with_release(Cluster::read(BOOTSTRAP)?, programs).await?;
     let (address, interface) = cluster.own_address()?;
     let name = if cluster.is_single() { crate::cluster::hostname() } else { NAME.to_owned() };
@@ -54,7 +54,7 @@ pub async fn run(programs: Programs) -> Result<()> {
             if let Err(error) = lease.hold().await {
                 warn!(error = format!("{error:#}"), "the lease of the API's address is not renewed");
             }
-            sleep(crate::lease::LOOK).await;
+            sleep(crate::lease::POLL_INTERVAL).await;
         }
     };
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
-use super::{DONE, LOOK};
+use super::{DONE, POLL_INTERVAL};
 use crate::cluster::BOOTSTRAP;
 use crate::control_plane::names;
 use crate::kube_api::client;
@@ -64,7 +64,7 @@ pub async fn approve_until_done(nodes: Nodes) -> Result<()> {
         if let Err(error) = looked.await {
             warn!(error = format!("{error:#}"), "requests have to wait");
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
     Ok(())
 }

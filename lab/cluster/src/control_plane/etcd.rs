@@ -43,7 +43,7 @@ impl Member {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Answer {
+struct Response {
     member: Member,
     members: Vec<Member>,
     /// Its number.
@@ -105,7 +105,7 @@ impl Etcd {
         self.ask(at, "maintenance/transfer-leadership", &json!({"targetID": id})).await.map(drop)
     }
 
-    async fn ask(&self, at: IpAddr, what: &str, wish: &Value) -> Result<Answer> {
+    async fn ask(&self, at: IpAddr, what: &str, wish: &Value) -> Result<Response> {
         let url = format!("https://{}:2379/v3/{what}", host(at));
         let answer =
             self.http.post(&url).json(wish).send().await.with_context(|| format!("{url}: no answer"))?;
@@ -137,7 +137,7 @@ mod tests {
         let text = r#"{"header":{"member_id":"1"},"members":[
             {"ID":"18249187646912138824","name":"bootstrap","peerURLs":["https://192.0.2.1:2380"],"clientURLs":["x"]},
             {"ID":"2","peerURLs":["https://[fd00::2]:2380"],"isLearner":true}]}"#;
-        let answer: Answer = serde_json::from_str(text).unwrap();
+        let answer: Response = serde_json::from_str(text).unwrap();
         let [first, second] = &answer.members[..] else { panic!("two") };
         assert!(first.votes() && !second.votes() && second.is_at("fd00::2".parse().unwrap()));
         let told = initial(&answer.members, "m0", "fd00::2".parse().unwrap());

@@ -17,7 +17,7 @@ pub use etcd::{DATA, Etcd, Member, initial, peer_url};
 use crate::cluster::{API_PORT, Cluster};
 use crate::files;
 use crate::pki::{Authority, Pair, Subject};
-use crate::program::{Program, Programs, Running};
+use crate::program::{Program, ProgramRuntime, Running};
 
 /// What is laid for a control plane, by name below its folder.
 pub mod names {
@@ -39,11 +39,11 @@ pub mod names {
 
 /// Certificates that this machine makes for itself.
 const OWN: &str = "tls/etcd";
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 pub struct ControlPlane<'a> {
     pub cluster: &'a Cluster,
-    pub programs: Programs,
+    pub programs: ProgramRuntime,
     /// Where its files are.
     pub folder: &'static str,
     /// Name of this machine among the members of etcd.
@@ -221,7 +221,7 @@ impl ControlPlane<'_> {
             .build()?;
         let url = format!("https://localhost:{API_PORT}/readyz");
         while !client.get(&url).send().await.is_ok_and(|answer| answer.status().is_success()) {
-            sleep(LOOK).await;
+            sleep(POLL_INTERVAL).await;
         }
         info!("the API is ready");
         Ok(())

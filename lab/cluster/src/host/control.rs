@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::init::{Answer, Request, ask};
+use super::init::{Request, Response, ask};
 
 /// How long a timer before a restart lasts here at most: it is for etcd to settle, and these machines are quick.
 const LONGEST_TIMER: Duration = Duration::from_secs(2);
@@ -39,7 +39,7 @@ pub async fn systemctl(args: &[&str]) -> Result<i32> {
             Ok(answer.code)
         }
         "show" => match rest {
-            ["-P", "ActiveState", unit] => told(Answer { code: 0, ..ask(&state(unit)).await? }),
+            ["-P", "ActiveState", unit] => told(Response { code: 0, ..ask(&state(unit)).await? }),
             _ => bail!("the lab's systemctl shows the ActiveState of a unit alone"),
         },
         "status" => {
@@ -53,7 +53,7 @@ pub async fn systemctl(args: &[&str]) -> Result<i32> {
             let is_wanted =
                 |line: &&str| wanted.is_empty() || wanted.iter().any(|unit| line.starts_with(**unit));
             let text: Vec<_> = answer.text.lines().filter(is_wanted).collect();
-            told(Answer { code: 0, text: text.join("\n") })
+            told(Response { code: 0, text: text.join("\n") })
         }
         _ => bail!("the lab's systemctl does not know {verb}"),
     }
@@ -64,7 +64,7 @@ fn service(unit: &str) -> String {
 }
 
 /// Says what was answered, where it is an answer and where it is a complaint.
-fn told(Answer { code, text }: Answer) -> Result<i32> {
+fn told(Response { code, text }: Response) -> Result<i32> {
     match (code, text.is_empty()) {
         (_, true) => {}
         (0, false) => writeln!(std::io::stdout(), "{text}")?,

@@ -56,7 +56,7 @@ pub enum Request {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub struct Answer {
+pub struct Response {
     /// What a program that asked has to end with.
     pub code: i32,
     pub text: String,
@@ -147,7 +147,7 @@ pub async fn run() -> Result<i32> {
 }
 
 /// Asks the machine's first program.
-pub async fn ask(request: &Request) -> Result<Answer> {
+pub async fn ask(request: &Request) -> Result<Response> {
     let mut stream =
         UnixStream::connect(SOCKET).await.context("this system's first program does not listen")?;
     let mut line = serde_json::to_vec(request)?;
@@ -164,12 +164,12 @@ impl Init {
         BufReader::new((&mut stream).take(LONGEST)).read_line(&mut line).await?;
         let answer = match self.done(serde_json::from_str(&line)?).await {
             Ok(answer) => answer,
-            Err(error) => Answer { code: 5, text: format!("{error:#}") },
+            Err(error) => Response { code: 5, text: format!("{error:#}") },
         };
         Ok(stream.write_all(&serde_json::to_vec(&answer)?).await?)
     }
 
-    async fn done(self: &Arc<Self>, request: Request) -> Result<Answer> {
+    async fn done(self: &Arc<Self>, request: Request) -> Result<Response> {
         match request {
             Request::Start { units, wait } => {
                 for name in units {
@@ -177,7 +177,7 @@ impl Init {
                         continue;
                     }
                     if let (_, code @ 1..) = self.start(Unit::find(&name)?, wait).await {
-                        return Ok(Answer {
+                        return Ok(Response {
                             code: 1,
                             text: format!("Job for {name} failed: exit status {code}"),
                         });
@@ -207,12 +207,12 @@ impl Init {
                 self.start(spec, false).await;
                 if wait {
                     let (_, code) = self.over(&unit).await;
-                    return Ok(Answer { code, text: String::new() });
+                    return Ok(Response { code, text: String::new() });
                 }
             }
             Request::State { unit } => {
                 let (state, _) = self.state(&unit).await;
-                return Ok(Answer {
+                return Ok(Response {
                     code: i32::from(state != State::Active) * 3,
                     text: state.name().to_owned(),
                 });
@@ -223,11 +223,11 @@ impl Init {
                     let state = unit.state.borrow().0.name();
                     format!("{name} loaded {state} {state} {name}\n")
                 };
-                return Ok(Answer { code: 0, text: units.iter().map(line).collect() });
+                return Ok(Response { code: 0, text: units.iter().map(line).collect() });
             }
             Request::Reboot { after } => drop(self.reboot.send(Some(after))),
         }
-        Ok(Answer::default())
+        Ok(Response::default())
     }
 
     async fn state(&self, name: &str) -> (State, i32) {
@@ -252,7 +252,7 @@ impl Init {
         let (tell, state) = watch::channel((State::Activating, 0));
         let (stop, stopped) = watch::channel(false);
         self.units.lock().await.insert(name.clone(), Started { state, stop });
-        tokio::spawn(async move { Life { unit, tell, stopped }.live().await });
+        tokio::spawn(async move { UnitGuard { unit, tell, stopped }.live().await });
         if wait {
             self.reached(&name, |state| state != State::Activating).await
         } else {
@@ -269,7 +269,7 @@ impl Init {
 }
 
 /// A unit as long as it is not over.
-struct Life {
+struct UnitGuard {
     unit: Unit,
     tell: watch::Sender<(State, i32)>,
     stopped: watch::Receiver<bool>,
@@ -282,7 +282,7 @@ enum End {
     Badly { code: i32, abnormal: bool },
 }
 
-impl Life {
+impl UnitGuard {
     async fn live(mut self) {
         let name = self.unit.name.clone();
         if !self.unit.holds() {

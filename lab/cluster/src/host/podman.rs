@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use super::registry;
 use crate::files;
-use crate::program::{Program, Programs};
+use crate::program::{Program, ProgramRuntime};
 
 /// What was pulled, and how many bytes it has.
 const KNOWN: &str = "/var/lib/containers/lab.json";
@@ -75,5 +75,5 @@ async fn contained(args: &[&str]) -> Result<i32> {
         }
     }
     pull(&program.image).await?;
-    Programs::Direct.run(&program).await
+    ProgramRuntime::Direct.run(&program).await
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
-use super::{LOOK, Node};
+use super::{Node, POLL_INTERVAL};
 use crate::cluster::NODE;
 use crate::control_plane::{KUBELET, names};
 use crate::files;
@@ -23,7 +23,7 @@ use crate::pki::{Pair, Subject, kubeconfig, request};
 const OWN: &str = "/var/lib/kubelet/kubeconfig";
 const SERVING: &str = "/var/lib/kubelet/pki/serving";
 /// A request that nobody has approved by then is made again.
-const PATIENCE: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(600);
 const NODES: &[&str] = &["system:nodes"];
 
 /// The API as the node itself, as soon as it is let in.
@@ -33,7 +33,7 @@ pub async fn join(node: &Node) -> Client {
             Ok(own) => return own,
             Err(error) => warn!(error = format!("{error:#}"), "not let in yet"),
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -59,7 +59,7 @@ pub async fn serving(node: &Node, kube: &Client) -> Pair {
             Ok(pair) => return pair,
             Err(error) => warn!(error = format!("{error:#}"), "no certificate as a server yet"),
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -97,10 +97,10 @@ async fn signed(with: &Client, text: &str, signer: &str, usage: &str) -> Result<
             if let Some(ByteString(certificate)) = status.and_then(|status| status.certificate) {
                 return certificate;
             }
-            sleep(LOOK).await;
+            sleep(POLL_INTERVAL).await;
         }
     };
-    match tokio::time::timeout(PATIENCE, signed).await {
+    match tokio::time::timeout(TIMEOUT, signed).await {
         Ok(certificate) => Ok(String::from_utf8(certificate)?),
         Err(_) => bail!("nobody has approved {name}"),
     }

@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
-use super::{LOOK, Node, RESYNC};
+use super::{Node, POLL_INTERVAL, RESYNC};
 use crate::bootkube::{Which, approve, restore};
 use crate::cluster::NODE;
 use crate::control_plane::{ControlPlane, DATA, Etcd, Member, initial, peer_url};
@@ -89,7 +89,7 @@ async fn become_member(here: &ControlPlane<'_>) -> Running {
             Ok(etcd) => return etcd,
             Err(error) => warn!(error = format!("{error:#}"), "no member of etcd yet"),
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -155,7 +155,7 @@ async fn vote(here: &ControlPlane<'_>) -> Result<()> {
             Ok(()) => info!("may vote"),
             Err(error) => info!(why = format!("{error:#}"), "not a voting member yet"),
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
     info!("a voting member of etcd");
     Ok(())
@@ -176,7 +176,7 @@ async fn tell(here: &ControlPlane<'_>) {
             Ok(()) => return,
             Err(error) => warn!(error = format!("{error:#}"), "where this member is can't be told yet"),
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 

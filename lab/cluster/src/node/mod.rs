@@ -16,10 +16,10 @@ use tokio::task::JoinSet;
 use tracing::info;
 
 use crate::cluster::{Cluster, NODE, hostname};
-use crate::program::Programs;
+use crate::program::ProgramRuntime;
 
 /// Between two attempts at something that does not work yet.
-pub const LOOK: Duration = Duration::from_millis(500);
+pub const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Between two passes of a loop that never ends: machines that are emulated do much else.
 pub const RESYNC: Duration = Duration::from_secs(1);
 
@@ -27,7 +27,7 @@ pub const RESYNC: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Node {
     pub cluster: Cluster,
-    pub programs: Programs,
+    pub programs: ProgramRuntime,
     pub name: String,
     pub address: IpAddr,
     pub interface: String,
@@ -45,7 +45,7 @@ impl Node {
 }
 
 /// Runs a node until it is stopped.
-pub async fn run(programs: Programs) -> Result<()> {
+pub async fn run(programs: ProgramRuntime) -> Result<()> {
     let cluster = Cluster::read(NODE)?;
     let (address, interface) = cluster.own_address()?;
     let node = Node { cluster, programs, name: hostname(), address, interface };

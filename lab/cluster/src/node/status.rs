@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use tracing::{info, warn};
 
-use super::{LOOK, Node};
+use super::{Node, POLL_INTERVAL};
 use crate::files;
 use crate::kube_api::MANAGER;
 use crate::machine_config::ANNOTATIONS;
@@ -31,7 +31,7 @@ pub async fn register(node: &Node, kube: &Client) {
             Ok(()) => return info!(node = node.name, "registered"),
             Err(error) => warn!(error = format!("{error:#}"), "not registered yet"),
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 

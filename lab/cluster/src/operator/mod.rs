@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use tracing::{info, warn};
 
 use crate::kube_api::Applier;
-use crate::lease::{LOOK, Lease};
+use crate::lease::{Lease, POLL_INTERVAL};
 use crate::node::Node;
 
 const LEASE: &str = "lab-operator";
@@ -24,7 +24,7 @@ const LEASE: &str = "lab-operator";
 pub async fn run(node: &Node, kube: &Client) {
     let lease = Lease::new(kube, LEASE, &node.name);
     let mut applier = Applier::new(kube.clone());
-    let mut told = objects::Told::default();
+    let mut reported = objects::ReportedStatuses::default();
     let mut brought = BTreeSet::new();
     let mut leads = false;
     loop {
@@ -33,14 +33,14 @@ pub async fn run(node: &Node, kube: &Client) {
             if !leads {
                 info!(node = node.name, "leads");
                 // Another one may have told something else since.
-                told = objects::Told::default();
+                reported = objects::ReportedStatuses::default();
             }
-            if let Err(error) = pass(node, kube, &mut applier, &mut told, &mut brought).await {
+            if let Err(error) = pass(node, kube, &mut applier, &mut reported, &mut brought).await {
                 warn!(error = format!("{error:#}"), "operators have to wait");
             }
         }
         leads = held == Ok(true);
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -48,28 +48,28 @@ async fn pass(
     node: &Node,
     kube: &Client,
     applier: &mut Applier,
-    told: &mut objects::Told,
+    reported: &mut objects::ReportedStatuses,
     brought: &mut BTreeSet<(String, String)>,
 ) -> Result<()> {
     let nodes = Api::<core::Node>::all(kube.clone()).list(&ListParams::default()).await?.items;
-    let nodes: Vec<Seen> = nodes.iter().map(Seen::of).collect();
+    let nodes: Vec<NodeView> = nodes.iter().map(NodeView::of).collect();
     pods::schedule(kube, &nodes).await?;
     // An operator that can't come keeps none of the cluster's own from saying how far it is.
     if let Err(error) = olm::bring(&node.cluster, kube, applier, brought).await {
         warn!(error = format!("{error:#}"), "operators of subscriptions have to wait");
     }
-    objects::tell(&node.cluster, &nodes, kube, applier, told).await
+    objects::report(&node.cluster, &nodes, kube, applier, reported).await
 }
 
 /// What matters of a node.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct NodeView {
     pub name: String,
     pub labels: std::collections::BTreeMap<String, String>,
     pub ready: bool,
 }
 
-impl Seen {
+impl NodeView {
     fn of(node: &core::Node) -> Self {
         let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
         let is_ready =

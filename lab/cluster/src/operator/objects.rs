@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tracing::info;
 
-use super::Seen;
+use super::NodeView;
 use crate::cluster::Cluster;
 use crate::kube_api::{Applier, Fields, is_absent};
 use crate::machine_config::hex;
@@ -42,28 +42,28 @@ enum Needs {
 
 /// What was told already, without its times.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct ReportedStatuses {
     statuses: BTreeMap<String, Value>,
     /// Since when this one tells.
     began: Option<Timestamp>,
 }
 
 /// Tells what has changed.
-pub async fn tell(
+pub async fn report(
     cluster: &Cluster,
-    nodes: &[Seen],
+    nodes: &[NodeView],
     kube: &Client,
     applier: &mut Applier,
-    told: &mut Told,
+    reported: &mut ReportedStatuses,
 ) -> Result<()> {
-    router(cluster, kube, applier, told).await?;
+    router(cluster, kube, applier, reported).await?;
     let states: Vec<_> =
         OPERATORS.iter().map(|(name, needs)| (*name, missing(*needs, cluster, nodes))).collect();
     for (name, missing) in &states {
         let versions = json!([{"name": "operator", "version": cluster.version}]);
         let status =
             json!({"conditions": conditions(missing, "the operator is available"), "versions": versions});
-        told.tell(applier, "ClusterOperator", name, status).await?;
+        reported.report(applier, "ClusterOperator", name, status).await?;
     }
     let waiting: Vec<_> =
         states.iter().filter(|(_, missing)| !missing.is_empty()).map(|(name, _)| *name).collect();
@@ -82,11 +82,11 @@ pub async fn tell(
         }],
         "capabilities": {"enabledCapabilities": ["Console"], "knownCapabilities": ["Console"]},
     });
-    told.tell(applier, "ClusterVersion", "version", status).await
+    reported.report(applier, "ClusterVersion", "version", status).await
 }
 
 /// What an operator waits for; empty when it is available.
-fn missing(needs: Needs, cluster: &Cluster, nodes: &[Seen]) -> String {
+fn missing(needs: Needs, cluster: &Cluster, nodes: &[NodeView]) -> String {
     let ready = |role: &str| nodes.iter().filter(|node| node.is(role) && node.ready).count();
     let wanted = |role: &str, count: usize| match ready(role) {
         found if found >= count => None,
@@ -115,9 +115,9 @@ fn conditions(missing: &str, done: &str) -> Value {
     ])
 }
 
-impl Told {
-    /// Tells a status, unless it was told. Operators are made by this; the version is there from the beginning.
-    async fn tell(&mut self, applier: &mut Applier, kind: &str, name: &str, status: Value) -> Result<()> {
+impl ReportedStatuses {
+    /// Tells a status, unless it was reported. Operators are made by this; the version is there from the beginning.
+    async fn report(&mut self, applier: &mut Applier, kind: &str, name: &str, status: Value) -> Result<()> {
         let key = format!("{kind}/{name}");
         if self.statuses.get(&key) == Some(&status) {
             return Ok(());
@@ -131,7 +131,7 @@ impl Told {
             applier.apply(object.clone(), Fields::Known).await?;
         }
         object["status"] = timed;
-        applier.tell(&object).await?;
+        applier.apply_status(&object).await?;
         info!(object = key, message = %status["conditions"][0]["message"], "told");
         self.statuses.insert(key, status);
         Ok(())
@@ -152,9 +152,14 @@ fn timed(mut status: Value, began: Timestamp, now: Timestamp) -> Value {
 }
 
 /// The router's authority, made once, and the way to the console.
-async fn router(cluster: &Cluster, kube: &Client, applier: &mut Applier, told: &mut Told) -> Result<()> {
+async fn router(
+    cluster: &Cluster,
+    kube: &Client,
+    applier: &mut Applier,
+    reported: &mut ReportedStatuses,
+) -> Result<()> {
     const CERTIFICATES: (&str, &str) = ("openshift-config-managed", "default-ingress-cert");
-    if told.statuses.contains_key(CERTIFICATES.1) {
+    if reported.statuses.contains_key(CERTIFICATES.1) {
         return Ok(());
     }
     let maps = Api::<ConfigMap>::namespaced(kube.clone(), CERTIFICATES.0);
@@ -176,7 +181,7 @@ async fn router(cluster: &Cluster, kube: &Client, applier: &mut Applier, told: &
         "metadata": {"namespace": "openshift-console", "name": "console"}, "spec": {"host": host},
     });
     applier.apply(route, Fields::Known).await?;
-    told.statuses.insert(CERTIFICATES.1.to_owned(), Value::Null);
+    reported.statuses.insert(CERTIFICATES.1.to_owned(), Value::Null);
     Ok(())
 }
 
@@ -184,9 +189,9 @@ async fn router(cluster: &Cluster, kube: &Client, applier: &mut Applier, told: &
 mod tests {
     use super::*;
 
-    fn node(role: &str, ready: bool) -> Seen {
+    fn node(role: &str, ready: bool) -> NodeView {
         let labels = [(format!("node-role.kubernetes.io/{role}"), String::new())].into();
-        Seen { name: role.to_owned(), labels, ready }
+        NodeView { name: role.to_owned(), labels, ready }
     }
 
     #[test]

@@ -43,9 +43,11 @@ pub async fn bring(
         {
             applier.apply(kind.definition()?, Fields::Known).await?;
         }
-        for object in [service_version(&namespace, package, outcome), told(&namespace, &name, package)] {
+        for object in
+            [service_version(&namespace, package, outcome), subscription_status(&namespace, &name, package)]
+        {
             match object["kind"] == "Subscription" {
-                true => applier.tell(&object).await?,
+                true => applier.apply_status(&object).await?,
                 false => applier.apply(object, Fields::Known).await?,
             }
         }
@@ -68,7 +70,7 @@ fn service_version(namespace: &str, package: &str, outcome: Outcome) -> Value {
     })
 }
 
-fn told(namespace: &str, name: &str, package: &str) -> Value {
+fn subscription_status(namespace: &str, name: &str, package: &str) -> Value {
     let version = format!("{package}.v1.0.0");
     json!({
         "apiVersion": VERSION, "kind": "Subscription", "metadata": {"name": name, "namespace": namespace},

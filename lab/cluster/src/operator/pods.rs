@@ -9,10 +9,10 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use tracing::{info, warn};
 
-use super::Seen;
+use super::NodeView;
 
 /// Gives each pod that waits to a node.
-pub async fn schedule(kube: &Client, nodes: &[Seen]) -> Result<()> {
+pub async fn schedule(kube: &Client, nodes: &[NodeView]) -> Result<()> {
     let waiting = ListParams::default().fields("spec.nodeName=");
     for pod in Api::<Pod>::all(kube.clone()).list(&waiting).await?.items {
         let (name, namespace) = (pod.name_any(), pod.namespace().unwrap_or_default());
@@ -33,8 +33,8 @@ pub async fn schedule(kube: &Client, nodes: &[Seen]) -> Result<()> {
     Ok(())
 }
 
-fn fitting<'a>(nodes: &'a [Seen], wanted: &BTreeMap<String, String>) -> Option<&'a Seen> {
-    let has = |node: &Seen| wanted.iter().all(|(key, value)| node.labels.get(key) == Some(value));
+fn fitting<'a>(nodes: &'a [NodeView], wanted: &BTreeMap<String, String>) -> Option<&'a NodeView> {
+    let has = |node: &NodeView| wanted.iter().all(|(key, value)| node.labels.get(key) == Some(value));
     nodes.iter().find(|node| node.ready && has(node))
 }
 
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn pods_go_where_they_may() {
-        let node = |name: &str, role: &str, ready| Seen {
+        let node = |name: &str, role: &str, ready| NodeView {
             name: name.to_owned(),
             labels: [(format!("node-role.kubernetes.io/{role}"), String::new())].into(),
             ready,

@@ -9,7 +9,7 @@ use assisted_testkit::{kubernetes, tied};
 use tempfile::TempDir;
 
 /// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(420);
+const TIMEOUT: Duration = Duration::from_secs(420);
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_lab-cluster");
 const FOLDERS: &[&str] = &["etc", "usr", "var/usrlocal/bin", "var/log", "opt", "tmp", "run", "root"];
 
@@ -40,7 +40,7 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
             eprintln!("{:6.1} s: {what}", begin.elapsed().as_secs_f64());
             return found;
         }
-        assert!(begin.elapsed() < PATIENCE, "it never came: {what}");
+        assert!(begin.elapsed() < TIMEOUT, "it never came: {what}");
         std::thread::sleep(Duration::from_millis(500));
     }
 }

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use tracing::{info, warn};
 
 use self::sandbox::Sandbox;
-use super::{LOOK, Node, RESYNC};
+use super::{Node, POLL_INTERVAL, RESYNC};
 use crate::foundation::MACHINE_CONFIG_NAMESPACE;
 use crate::machine_config::LOG;
 use crate::program::Program;
@@ -176,7 +176,7 @@ async fn report(pods: &Api<Pod>, pod: &Pod, node: &Node, phase: &str, state: Val
             Err(error) if crate::kube_api::is_absent(&error) => return,
             Err(error) => warn!(pod = pod.name_any(), %error, "its state can't be told"),
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -215,6 +215,6 @@ async fn mirror(node: &Node, kube: &Client) {
                 warn!(error = format!("{error:#}"), "the log of machine configs can't be found yet");
             }
         }
-        sleep(LOOK).await;
+        sleep(POLL_INTERVAL).await;
     }
 }

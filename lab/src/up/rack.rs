@@ -13,7 +13,7 @@ use super::topology::{Kind, Planned, Role, addresses};
 /// Real machines, and how this computer is connected to them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Room {
+pub struct Rack {
     /// The card of this computer on the machines' network: nothing else may use it.
     pub interface: String,
     /// Address and port of this computer at which management controllers fetch the discovery image.
@@ -34,15 +34,15 @@ struct Real {
     bmc: Controller,
 }
 
-impl Room {
+impl Rack {
     /// Reads a list of machines, YAML or JSON.
     pub fn read(path: &Path) -> Result<Self, LabError> {
         let text = std::fs::read_to_string(path).map_err(LabError::io(path))?;
-        let wrong = |reason: String| LabError::Room { path: path.to_owned(), reason };
-        let mut room: Self = serde_yaml_ng::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-        room.dir = path.parent().map(Path::to_owned).unwrap_or_default();
-        room.check().map_err(wrong)?;
-        Ok(room)
+        let wrong = |reason: String| LabError::Rack { path: path.to_owned(), reason };
+        let mut rack: Self = serde_yaml_ng::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+        rack.dir = path.parent().map(Path::to_owned).unwrap_or_default();
+        rack.check().map_err(wrong)?;
+        Ok(rack)
     }
 
     fn check(&self) -> Result<(), String> {
@@ -103,12 +103,12 @@ impl Room {
 mod tests {
     use super::*;
 
-    fn read(machines: &str) -> Result<Room, String> {
+    fn read(machines: &str) -> Result<Rack, String> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("machines.yaml");
         std::fs::write(&path, format!("interface: eno2\nmedia: 192.0.2.9:8889\nmachines:\n{machines}"))
             .unwrap();
-        Room::read(&path).map_err(|error| error.to_string())
+        Rack::read(&path).map_err(|error| error.to_string())
     }
 
     fn machine(name: &str, role: &str, mac: &str) -> String {

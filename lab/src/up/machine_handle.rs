@@ -5,7 +5,7 @@ use super::controlled::Controlled;
 use crate::machine::{Hypervisor, Machine};
 use crate::namespace;
 
-pub(super) enum Powered {
+pub(super) enum MachineHandle {
     /// It goes when this is dropped.
     Virtual(Machine),
     /// The same.
@@ -16,28 +16,28 @@ pub(super) enum Powered {
 
 /// How a machine is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Life {
-    GoesOn,
+pub(super) enum Liveness {
+    Running,
     /// KVM has failed; the machine has started again without it, and lost nothing but what it was just doing.
-    StartedAgain,
+    Restarted,
     /// KVM has failed, and there is something on the machine's disk.
     Lost,
 }
 
-impl Powered {
+impl MachineHandle {
     /// How the machine is, as far as that can be seen; fails when it can't do any more what is `wanted`.
-    pub(super) fn life(&mut self, wanted: &str) -> Result<Life, LabError> {
+    pub(super) fn liveness(&mut self, wanted: &str) -> Result<Liveness, LabError> {
         let machine = match self {
             Self::Virtual(machine) => machine,
-            Self::Namespace(machine) => return Ok(machine.must_live(wanted).map(|()| Life::GoesOn)?),
-            Self::Real(_) => return Ok(Life::GoesOn),
+            Self::Namespace(machine) => return Ok(machine.must_live(wanted).map(|()| Liveness::Running)?),
+            Self::Real(_) => return Ok(Liveness::Running),
         };
         let before = machine.accelerator();
         match machine.must_live(wanted) {
-            Ok(()) if machine.accelerator() == before => Ok(Life::GoesOn),
-            Ok(()) => Ok(Life::StartedAgain),
+            Ok(()) if machine.accelerator() == before => Ok(Liveness::Running),
+            Ok(()) => Ok(Liveness::Restarted),
             // Who asks for KVM gets nothing else.
-            Err(error) if error.is_of_kvm() && Hypervisor::here()?.is_emulating() => Ok(Life::Lost),
+            Err(error) if error.is_of_kvm() && Hypervisor::here()?.is_emulating() => Ok(Liveness::Lost),
             Err(error) => Err(error.into()),
         }
     }

@@ -13,7 +13,7 @@ const MOST: usize = 256;
 
 impl Network {
     /// Leads from a port outside to one inside, for as long as this process lives.
-    pub fn open_door(&self, outside: SocketAddr, inside: SocketAddr) -> Result<(), NetworkError> {
+    pub fn forward_port(&self, outside: SocketAddr, inside: SocketAddr) -> Result<(), NetworkError> {
         let failed = |error: io::Error| NetworkError::Failed {
             command: format!("listening on {outside}"),
             said: error.to_string(),
@@ -22,7 +22,7 @@ impl Network {
         let namespace = self.namespace();
         let open = Arc::new(AtomicUsize::new(0));
         thread::Builder::new()
-            .name("doorway".to_owned())
+            .name("port-forward".to_owned())
             .spawn(move || {
                 for client in listener.incoming().flatten() {
                     if open.fetch_add(1, Ordering::Relaxed) >= MOST {
@@ -37,7 +37,7 @@ impl Network {
                         open.fetch_sub(1, Ordering::Relaxed);
                     };
                     // Too many threads: the client tries again.
-                    let _ = thread::Builder::new().name("visitor".to_owned()).spawn(lead);
+                    let _ = thread::Builder::new().name("forwarded".to_owned()).spawn(lead);
                 }
             })
             .map_err(failed)?;

@@ -1,4 +1,4 @@
-//! One life of a machine: a QEMU process from its start to its end.
+//! One process of a machine: a QEMU process from its start to its end.
 
 use std::fs::File;
 use std::io;
@@ -18,14 +18,14 @@ use crate::wait::Wait;
 const CONNECT: Duration = Duration::from_secs(60);
 
 /// The longest time without a look at the clock.
-const LOOK: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How long a command to QEMU may take.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// A QEMU process. It is killed when this is dropped, and when the thread that started it ends.
 #[derive(Debug)]
-pub(super) struct Life {
+pub(super) struct Process {
     name: String,
     dir: PathBuf,
     pub(super) accelerator: Accelerator,
@@ -34,7 +34,7 @@ pub(super) struct Life {
     monitor: Option<Monitor>,
 }
 
-impl Life {
+impl Process {
     /// Starts QEMU by a command that has no arguments yet; see [`super::Machine::start`].
     pub(super) fn start(
         mut command: Command,
@@ -56,10 +56,10 @@ impl Life {
         let log = dir.join("console.log");
         let console = Console::read(serial, &log).map_err(at(&log))?;
         let (name, dir) = (spec.name.clone(), dir.to_owned());
-        let mut life = Self { name, dir, accelerator, child, console, monitor: None };
-        life.connect(&door)?;
-        tracing::debug!(machine = spec.name, dir = %life.dir.display(), "started");
-        Ok(life)
+        let mut process = Self { name, dir, accelerator, child, console, monitor: None };
+        process.connect(&door)?;
+        tracing::debug!(machine = spec.name, dir = %process.dir.display(), "started");
+        Ok(process)
     }
 
     /// Waits until QEMU connects to its monitor, which it does before the machine runs.
@@ -84,7 +84,7 @@ impl Life {
     pub(super) fn wait_for(&mut self, text: &str, limit: Duration) -> Result<String, MachineError> {
         let mut wait = self.wait(format_args!("{text:?} of {}", self.name), limit);
         loop {
-            match self.console.wait_for(text, Instant::now() + wait.left().min(LOOK)) {
+            match self.console.wait_for(text, Instant::now() + wait.left().min(POLL_INTERVAL)) {
                 Found::Line(line) => return Ok(line),
                 Found::Nothing if wait.go_on().is_ok() => {}
                 Found::Nothing => return Err(self.silent(text, limit)),
@@ -114,7 +114,7 @@ impl Life {
             reason,
         })?;
         let mut wait = self.wait(format_args!("{}, which is told to switch itself off", self.name), limit);
-        while !self.console.wait_for_end(Instant::now() + wait.left().min(LOOK)) {
+        while !self.console.wait_for_end(Instant::now() + wait.left().min(POLL_INTERVAL)) {
             if wait.go_on().is_err() {
                 return Err(self.silent("power off", limit));
             }
@@ -172,13 +172,13 @@ impl Life {
     }
 }
 
-impl Drop for Life {
+impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.kill();
     }
 }
 
-/// Makes what a machine needs in its folder, unless an earlier life has left it.
+/// Makes what a machine needs in its folder, unless an earlier process has left it.
 fn prepare(spec: &Spec, dir: &Path) -> Result<(), MachineError> {
     std::fs::create_dir_all(dir).map_err(at(dir))?;
     for (number, disk) in spec.disks.iter().enumerate() {
