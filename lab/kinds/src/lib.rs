@@ -9,7 +9,7 @@ mod schema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-pub use outcome::Outcome;
+pub use outcome::{Outcome, Outcomes};
 pub use schema::{SchemaError, schema};
 
 const KINDS: &str = include_str!("kinds.yaml");

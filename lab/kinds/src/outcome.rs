@@ -1,5 +1,8 @@
-//! What becomes of an operator that a lab's cluster subscribes to. The lab decides it when it makes a release: an image of the release
-//! whose name says so, and that nobody runs, tells the cluster.
+//! How the installation of an operator ends in a lab's cluster, as the lab tells it to the machines.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
 /// How the installation of an operator ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,27 +17,66 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// What an image's name begins with that tells of it; the package follows.
-    const fn prefix(self) -> Option<&'static str> {
+    const ALL: [Self; 3] = [Self::Succeeds, Self::Fails, Self::Missing];
+
+    const fn as_str(self) -> &'static str {
         match self {
-            Self::Succeeds => None,
-            Self::Fails => Some("olm-fails-"),
-            Self::Missing => Some("olm-lacks-"),
+            Self::Succeeds => "succeeds",
+            Self::Fails => "fails",
+            Self::Missing => "missing",
         }
     }
+}
 
-    /// The name of the image of a release that tells of this outcome of a package; none tells of success.
-    pub fn image_name(self, package: &str) -> Option<String> {
-        self.prefix().map(|prefix| format!("{prefix}{package}"))
+impl FromStr for Outcome {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|outcome| outcome.as_str() == text);
+        found.ok_or_else(|| format!("an operator succeeds, fails or is missing, and not {text:?}"))
     }
+}
 
-    /// The outcome of a package, by the names of a release's images.
-    pub fn of<'a>(package: &str, images: impl IntoIterator<Item = &'a str>) -> Self {
-        let tells = |outcome: &Self, image: &str| {
-            outcome.prefix().and_then(|prefix| image.strip_prefix(prefix)) == Some(package)
+/// Outcomes by packages. As text, in which machines get it: `PACKAGE=fails,PACKAGE=missing`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcomes(BTreeMap<String, Outcome>);
+
+impl Outcomes {
+    /// The variable that machines have it in.
+    pub const VARIABLE: &str = "LAB_OPERATORS";
+
+    /// The outcome of a package: one that is not told of succeeds.
+    pub fn of(&self, package: &str) -> Outcome {
+        self.0.get(package).copied().unwrap_or_default()
+    }
+}
+
+impl FromIterator<(String, Outcome)> for Outcomes {
+    fn from_iter<T: IntoIterator<Item = (String, Outcome)>>(all: T) -> Self {
+        Self(all.into_iter().collect())
+    }
+}
+
+impl fmt::Display for Outcomes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, (package, outcome)) in self.0.iter().enumerate() {
+            let comma = if number == 0 { "" } else { "," };
+            write!(f, "{comma}{package}={}", outcome.as_str())?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Outcomes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let one = |text: &str| {
+            let (package, outcome) =
+                text.split_once('=').ok_or_else(|| format!("{text:?} has no outcome"))?;
+            Ok((package.to_owned(), outcome.parse()?))
         };
-        let outcome_of = |image| [Self::Fails, Self::Missing].into_iter().find(|each| tells(each, image));
-        images.into_iter().find_map(outcome_of).unwrap_or_default()
+        text.split(',').filter(|text| !text.is_empty()).map(one).collect()
     }
 }
 
@@ -43,13 +85,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_release_tells_the_outcome_of_each_package() {
-        assert_eq!(Outcome::Succeeds.image_name("nfd"), None);
-        let images =
-            [Outcome::Fails.image_name("nfd").unwrap(), Outcome::Missing.image_name("oadp").unwrap()];
-        let of = |package| Outcome::of(package, images.iter().map(String::as_str));
-        assert_eq!(of("nfd"), Outcome::Fails);
-        assert_eq!(of("oadp"), Outcome::Missing);
-        assert_eq!(of("nfd-other"), Outcome::Succeeds);
+    fn outcomes_are_told_as_text() {
+        let outcomes: Outcomes = "oadp=missing,nfd=fails".parse().unwrap();
+        assert_eq!(outcomes.to_string(), "nfd=fails,oadp=missing");
+        let of = |package| outcomes.of(package);
+        assert_eq!((of("nfd"), of("oadp"), of("lso")), (Outcome::Fails, Outcome::Missing, Outcome::Succeeds));
+        assert_eq!(Outcomes::default().to_string().parse(), Ok(Outcomes::default()));
+        for wrong in ["nfd", "nfd=late"] {
+            assert!(wrong.parse::<Outcomes>().is_err(), "{wrong}");
+        }
     }
 }

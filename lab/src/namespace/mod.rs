@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use assisted_lab_kinds::Outcomes;
 use uuid::Uuid;
 
 use crate::network::{self, GATEWAY, NetworkError, PREFIX, tap};
@@ -54,11 +55,11 @@ impl NamespaceError {
     }
 }
 
-/// What a machine is made of.
+/// The description of a machine: identity, card, disk, medium, programs.
 #[derive(Clone, Debug)]
 pub struct Spec {
     pub name: String,
-    /// Its place on the network.
+    /// The number of the machine's tap on the network.
     pub number: usize,
     /// Identity of the machine: its SMBIOS system UUID.
     pub uuid: Uuid,
@@ -72,6 +73,8 @@ pub struct Spec {
     /// Whether that is tried before the disk.
     pub medium_first: bool,
     pub programs: MachinePrograms,
+    /// How the installation of operators ends in its cluster.
+    pub outcomes: Outcomes,
 }
 
 /// A running machine, which restarts by itself. It is killed when this is dropped.
@@ -169,7 +172,7 @@ fn plug_in(network: &str, namespace: &str, spec: &Spec) -> Result<(), NamespaceE
     Ok(())
 }
 
-/// How a start of a machine ended.
+/// Why a machine's system ended.
 enum End {
     Restarts,
     SwitchedOff,

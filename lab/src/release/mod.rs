@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use self::libraries::libraries;
 
-/// Where images are in the registry.
+/// Repositories of the images in the registry.
 const PARTS: &str = "ocp/art";
 const RELEASE: &str = "ocp/release";
 const CONTROLLER: &str = "assisted/controller";
@@ -69,8 +69,7 @@ fn tag(version: &str) -> String {
 /// A file of an image: its place, and what it is.
 type Entry<'a> = (&'a str, &'a Path);
 
-/// Pushes a release to `registry`, a host and its port that takes images over plain HTTP from anyone. `told`: names of images beside
-/// those that a release has, which tell the lab's cluster something and which nobody runs.
+/// Pushes a release to `registry`, a host and its port that takes images over plain HTTP from anyone.
 ///
 /// # Errors
 /// When a program is missing, or the registry refuses.
@@ -78,7 +77,6 @@ pub async fn push_release(
     registry: &str,
     version: &str,
     programs: &ReleasePrograms,
-    told: &[String],
 ) -> Result<Pushed, ReleaseError> {
     let part = async |image: Image| push(registry, PARTS, None, &image).await;
     let installer = image(&[("usr/bin/openshift-install", &programs.cluster)], &[], &[])?;
@@ -100,9 +98,7 @@ pub async fn push_release(
         ("etcd".to_owned(), part(etcd).await?),
         ("hyperkube".to_owned(), part(kubernetes).await?),
     ];
-    let nobody_runs =
-        ["must-gather", "cli", "rhel-coreos"].into_iter().chain(told.iter().map(String::as_str));
-    components.extend(nobody_runs.map(|name| (name.to_owned(), empty.clone())));
+    components.extend(["must-gather", "cli", "rhel-coreos"].map(|name| (name.to_owned(), empty.clone())));
     let release = ReleaseImage {
         version: version.to_owned(),
         architecture: ARCHITECTURE.to_owned(),
@@ -165,8 +161,7 @@ mod tests {
             etcd: program.clone(),
             kubernetes: program,
         };
-        let pushed =
-            push_release(&registry.name(), "4.20.1", &programs, &["olm-fails-nfd".to_owned()]).await.unwrap();
+        let pushed = push_release(&registry.name(), "4.20.1", &programs).await.unwrap();
         assert_eq!(pushed.release, format!("{}/ocp/release:4.20.1-x86_64", registry.name()));
         let digests = std::fs::read_dir(
             dir.path().join("docker/registry/v2/repositories/ocp/art/_manifests/revisions/sha256"),
@@ -175,7 +170,7 @@ mod tests {
         assert_eq!(digests.unwrap().count(), 5);
 
         let absent = ReleasePrograms { etcd: "/no/such/etcd".into(), ..programs };
-        let told = push_release(&registry.name(), "4.20.1", &absent, &[]).await.unwrap_err().to_string();
+        let told = push_release(&registry.name(), "4.20.1", &absent).await.unwrap_err().to_string();
         assert!(told.contains("/no/such/etcd") && told.contains("cargo xtask setup"), "{told}");
     }
 }

@@ -2,11 +2,11 @@
 
 use std::str::FromStr;
 
-use assisted_lab_kinds::{Outcome, operators};
+use assisted_lab_kinds::{Outcome, Outcomes, operators};
 
-use super::LabError;
+use super::{LabError, Plan};
 
-/// How long an operator may keep a stage of the installation waiting when one of them never comes: others have said all that they
+/// How long an operator may keep a stage of the installation waiting where one of them never comes: the others have said all that they
 /// have to say in a few seconds.
 const LIMIT: &str = "30s";
 
@@ -20,13 +20,11 @@ pub struct Operator {
 impl FromStr for Operator {
     type Err = String;
 
-    /// `NAME`, `NAME=fails` or `NAME=missing`.
+    /// `NAME`, or `NAME=fails`, `NAME=missing`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, outcome) = match text.split_once('=') {
             None => (text, Outcome::Succeeds),
-            Some((name, "fails")) => (name, Outcome::Fails),
-            Some((name, "missing")) => (name, Outcome::Missing),
-            Some((_, other)) => return Err(format!("an operator ends as fails or missing, not as {other}")),
+            Some((name, outcome)) => (name, outcome.parse()?),
         };
         match name {
             "" => Err("the operator has no name".to_owned()),
@@ -35,43 +33,64 @@ impl FromStr for Operator {
     }
 }
 
-/// Names of images that tell the lab's cluster which operators do not succeed; it knows operators by their packages.
-pub(super) fn images(all: &[Operator]) -> Result<Vec<String>, LabError> {
-    let known = operators()?;
-    let mut images = Vec::new();
-    for Operator { name, outcome } in all.iter().filter(|each| each.outcome != Outcome::Succeeds) {
-        let package = known.iter().find(|each| each.operator == *name).map(|each| &each.package);
-        let package = package.ok_or_else(|| LabError::NoOperator(name.clone()))?;
-        images.extend(outcome.image_name(package));
+impl Plan {
+    fn all_come(&self) -> bool {
+        self.operators.iter().all(|operator| operator.outcome == Outcome::Succeeds)
     }
-    Ok(images)
-}
 
-/// The service's settings that let an installation end although operators never come: limits of the stages that wait for them.
-pub(super) fn limits(all: &[Operator]) -> impl Iterator<Item = (&'static str, &'static str)> {
-    const STAGES: [&str; 2] = [
-        "FINALIZING_STAGE_WAITING_FOR_OLM_OPERATORS_CSV_INITIALIZATION_TIMEOUT",
-        "FINALIZING_STAGE_WAITING_FOR_OLM_OPERATORS_CSV_TIMEOUT",
-    ];
-    let all_come = all.iter().all(|each| each.outcome == Outcome::Succeeds);
-    STAGES.into_iter().filter(move |_| !all_come).map(|stage| (stage, LIMIT))
+    /// How the installation of operators ends, for the lab's cluster, which knows them by their packages. Only machines of namespaces
+    /// can be told.
+    pub(super) fn outcomes(&self) -> Result<Outcomes, LabError> {
+        if self.all_come() {
+            return Ok(Outcomes::default());
+        }
+        if !self.namespaces {
+            return Err(LabError::OnlyNamespaces);
+        }
+        let known = operators()?;
+        let unlike = self.operators.iter().filter(|operator| operator.outcome != Outcome::Succeeds);
+        let of_package = |Operator { name, outcome }: &Operator| {
+            let known = known.iter().find(|each| each.operator == *name);
+            let package = &known.ok_or_else(|| LabError::NoOperator(name.clone()))?.package;
+            Ok((package.clone(), *outcome))
+        };
+        unlike.map(of_package).collect()
+    }
+
+    /// The service's settings that let an installation end although operators never come: limits of the stages that wait for them.
+    pub(super) fn operator_limits(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        const STAGES: [&str; 2] = [
+            "FINALIZING_STAGE_WAITING_FOR_OLM_OPERATORS_CSV_INITIALIZATION_TIMEOUT",
+            "FINALIZING_STAGE_WAITING_FOR_OLM_OPERATORS_CSV_TIMEOUT",
+        ];
+        let all_come = self.all_come();
+        STAGES.into_iter().filter(move |_| !all_come).map(|stage| (stage, LIMIT))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::up::topology::{Topology, tests::plan};
+
+    fn with(operators: &[&str]) -> Plan {
+        let operators = operators.iter().map(|text| text.parse().unwrap()).collect();
+        Plan { operators, namespaces: true, ..plan(Topology::Compact, 0) }
+    }
 
     #[test]
     fn an_operator_is_told_with_its_outcome() {
-        let operators = ["nmstate", "oadp=fails", "numaresources=missing"].map(|text| text.parse().unwrap());
-        assert_eq!(operators[0], Operator { name: "nmstate".to_owned(), outcome: Outcome::Succeeds });
-        let names = ["olm-fails-redhat-oadp-operator", "olm-lacks-numaresources-operator"];
-        assert_eq!(images(&operators).unwrap(), names);
-        assert_eq!((limits(&operators).count(), limits(&operators[..1]).count()), (2, 0));
+        let all = with(&["nmstate", "oadp=fails", "numaresources=missing"]);
+        let outcomes = all.outcomes().unwrap().to_string();
+        assert_eq!(outcomes, "numaresources-operator=missing,redhat-oadp-operator=fails");
+        assert_eq!((all.operator_limits().count(), with(&["nmstate"]).operator_limits().count()), (2, 0));
         for (text, why) in [("a=late", "late"), ("=fails", "no name")] {
             assert!(text.parse::<Operator>().unwrap_err().contains(why));
         }
-        let unknown = images(&["other=fails".parse().unwrap()]).unwrap_err().to_string();
+        let unknown = with(&["other=fails"]).outcomes().unwrap_err().to_string();
         assert!(unknown.contains("other"), "{unknown}");
+        let refused = Plan { namespaces: false, ..with(&["oadp=fails"]) }.outcomes().unwrap_err().to_string();
+        assert!(refused.contains("--namespaces"), "{refused}");
+        assert_eq!(Plan { namespaces: false, ..with(&["oadp"]) }.outcomes().unwrap(), Outcomes::default());
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use assisted_lab_tools::kubernetes;
 
-use super::{LabError, Plan, operators};
+use super::{LabError, Plan};
 use crate::image::ImageError;
 use crate::namespace;
 use crate::network::{Network, REGISTRY};
@@ -33,7 +33,7 @@ pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
     if let Some(missing) = programs.into_iter().find(|program| !program.is_file()) {
         return Err(LabError::NoProgram(missing));
     }
-    operators::images(&plan.operators)?;
+    plan.outcomes()?;
     match kubernetes::is_being_built() || kubernetes::find("kube").is_some() {
         true => Ok(()),
         false => Err(LabError::NoKubernetes),
@@ -48,14 +48,13 @@ pub(super) fn push(plan: &Plan, network: &Network) -> Result<Pushed, LabError> {
         etcd: PathBuf::from(ETCD),
         kubernetes: kubernetes::find("kube").ok_or(LabError::NoKubernetes)?,
     };
-    let told = operators::images(&plan.operators)?;
     network.within(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(LabError::io(&plan.dir))?;
         let log = plan.dir.join("registry.log");
         let mut wait = Wait::new("the release in the registry", log.display(), PUSH);
         runtime.block_on(async {
-            let mut push = std::pin::pin!(push_release(REGISTRY, VERSION, &programs, &told));
+            let mut push = std::pin::pin!(push_release(REGISTRY, VERSION, &programs));
             loop {
                 tokio::select! {
                     pushed = &mut push => return Ok::<_, LabError>(pushed?),

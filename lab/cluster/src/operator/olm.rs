@@ -4,21 +4,20 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use assisted_lab_kinds::{Outcome, operators};
+use assisted_lab_kinds::{Outcome, Outcomes, operators};
 use kube::api::{ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 use tracing::info;
 
-use crate::cluster::Cluster;
 use crate::kube_api::{Applier, Fields};
 
 const VERSION: &str = "operators.coreos.com/v1alpha1";
 
 /// Brings the operators of subscriptions that have brought none yet. `brought`: namespaces and names of those that have.
 pub async fn bring(
-    cluster: &Cluster,
+    outcomes: &Outcomes,
     kube: &Client,
     applier: &mut Applier,
     brought: &mut BTreeSet<(String, String)>,
@@ -32,7 +31,7 @@ pub async fn bring(
             continue;
         }
         let package = subscription.data["spec"]["name"].as_str().unwrap_or_default();
-        let outcome = Outcome::of(package, cluster.images.keys().map(String::as_str));
+        let outcome = outcomes.of(package);
         if outcome == Outcome::Missing {
             continue;
         }
@@ -124,12 +123,10 @@ mod tests {
             }
             applied.unwrap();
         }
-        let images = [Outcome::Fails.image_name(FAILS), Outcome::Missing.image_name(MISSING)];
-        let images = images.into_iter().flatten().map(|name| (name, "registry/empty".to_owned())).collect();
-        let cluster = Cluster { images, ..Cluster::default() };
+        let outcomes = format!("{FAILS}=fails,{MISSING}=missing").parse().unwrap();
         let mut brought = BTreeSet::new();
         for _ in 0..100 {
-            if bring(&cluster, &kube, &mut applier, &mut brought).await.is_ok() {
+            if bring(&outcomes, &kube, &mut applier, &mut brought).await.is_ok() {
                 break;
             }
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
