@@ -1,4 +1,4 @@
-//! What goes wrong on purpose.
+//! Faults that are injected into simulated hosts and clusters: kind, moment and target.
 
 use std::fmt;
 use std::str::FromStr;

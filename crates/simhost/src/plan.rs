@@ -1,4 +1,4 @@
-//! What is simulated.
+//! The plan of a simulation: clusters, their shapes, faults and speed.
 
 use std::time::Duration;
 

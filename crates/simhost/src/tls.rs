@@ -1,4 +1,4 @@
-//! Whom simulated machines trust.
+//! The authorities that simulated machines trust.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -75,7 +75,7 @@ impl Cluster {
         format!("api.{}", self.domain())
     }
 
-    /// Where machines get their configs.
+    /// The host of the machine config server, as machines reach it.
     pub fn config_server(&self) -> String {
         match self.api_vips.first() {
             Some(IpAddr::V6(ip)) => format!("[{ip}]"),
@@ -84,7 +84,7 @@ impl Cluster {
         }
     }
 
-    /// Whether one node is all.
+    /// Whether the cluster has a single node.
     pub fn is_single(&self) -> bool {
         self.masters == 1
     }

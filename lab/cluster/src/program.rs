@@ -46,7 +46,7 @@ impl FromStr for ProgramRuntime {
     }
 }
 
-/// What a release consists of.
+/// The version of a release, and its images by their names.
 #[derive(Debug, Default)]
 pub struct Release {
     pub version: String,
@@ -92,7 +92,7 @@ pub struct Program {
 }
 
 impl ProgramRuntime {
-    /// What a release image names.
+    /// The version and the images that a release image names.
     pub async fn release(self, image: &str) -> Result<Release> {
         if self == Self::Direct {
             return Ok(Release { version: version_of(image), images: BTreeMap::new() });

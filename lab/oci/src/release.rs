@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{Image, Layer};
 
-/// What a release says of itself.
+/// The facts that a release image holds: version, architecture, images of its components.
 #[derive(Clone, Debug)]
 pub struct ReleaseImage {
     pub version: String,

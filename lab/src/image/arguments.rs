@@ -14,7 +14,7 @@ const PADDING: usize = 1023;
 /// Where EFI machines find their boot loader's file; the vendor's folder is one that tools know.
 pub(super) const GRUB: &str = "EFI/fedora/grub.cfg";
 
-/// Where BIOS machines find theirs.
+/// The file with the kernel arguments that BIOS machines use.
 pub(super) const ISOLINUX: &str = "isolinux/isolinux.cfg";
 
 /// What live and installed systems start with: the serial console, and what saves time where every instruction is

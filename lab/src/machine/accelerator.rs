@@ -1,4 +1,4 @@
-//! What runs a machine's instructions.
+//! Accelerators: KVM, or emulation of every instruction.
 
 use std::ffi::OsString;
 use std::fmt;

@@ -41,7 +41,7 @@ struct State {
     stopped: Option<Stop>,
 }
 
-/// What waiting brought.
+/// How a wait for a line on the console ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Line(String),

@@ -29,7 +29,7 @@ pub struct Hypervisor {
     asked: Option<Accelerator>,
     /// The folder where verdicts are kept.
     verdicts: Option<PathBuf>,
-    /// What an accelerator is judged by.
+    /// The facts on which the verdict about an accelerator depends: computer, kernel, QEMU and image.
     image: Option<Image>,
     chosen: Mutex<Option<Verdict>>,
 }

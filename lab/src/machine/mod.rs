@@ -4,8 +4,8 @@
 mod accelerator;
 mod console;
 mod hypervisor;
-mod process;
 mod monitor;
+mod process;
 mod spec;
 mod stop;
 mod trial;
@@ -92,7 +92,7 @@ impl MachineError {
         matches!(self, Self::Stopped { stop, accelerator: Accelerator::Kvm, .. } if stop.is_of_accelerator())
     }
 
-    /// Its first line.
+    /// The first line of this error.
     fn brief(&self) -> String {
         self.to_string().lines().next().unwrap_or_default().to_owned()
     }

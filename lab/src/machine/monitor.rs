@@ -145,7 +145,7 @@ impl Shared {
     }
 }
 
-/// Whoever reads what comes.
+/// The thread that reads QEMU's events.
 struct Follower {
     stream: UnixStream,
     shared: Arc<Shared>,

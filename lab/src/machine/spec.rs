@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::MachineError;
 
-/// What a machine is made of.
+/// The hardware of a machine, and what it boots.
 #[derive(Clone, Debug)]
 pub struct Spec {
     /// For people, in errors and logs; and the host name that DHCP gives.
@@ -24,7 +24,7 @@ pub struct Spec {
     pub nics: Vec<Nic>,
 }
 
-/// What starts a machine.
+/// The medium that a machine boots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Firmware {
     Bios,

@@ -101,7 +101,7 @@ impl VerdictFile {
         self.dir.join(format!("{}.json", self.key))
     }
 
-    /// Where the consoles of a trial are.
+    /// The folder with the consoles of a trial.
     pub(super) fn consoles(&self) -> PathBuf {
         self.dir.join(&self.key)
     }

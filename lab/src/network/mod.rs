@@ -73,7 +73,7 @@ pub struct Member {
     pub address: Ipv4Addr,
 }
 
-/// How members come onto a network.
+/// How the cards of machines are attached to a network.
 #[derive(Clone, Copy, Debug)]
 pub enum NicAttachment<'a> {
     /// A tap for each of them.
@@ -169,7 +169,7 @@ impl Network {
         &self.namespace
     }
 
-    /// Its namespace, as a file.
+    /// The network's namespace, as an open file.
     pub fn namespace(&self) -> PathBuf {
         path(&self.namespace)
     }
@@ -215,7 +215,7 @@ pub fn tap(member: usize) -> String {
     format!("tap{member}")
 }
 
-/// Where a namespace of this name is.
+/// The path of a namespace of this name.
 fn path(namespace: &str) -> PathBuf {
     Path::new("/run/netns").join(namespace)
 }

@@ -9,7 +9,7 @@ use super::{Network, NetworkError};
 /// Bytes of a log that an error shows.
 const TAIL: usize = 2000;
 
-/// What is started.
+/// A server of the network that is to be started: program, arguments, log.
 pub(super) struct Server {
     pub(super) program: &'static str,
     pub(super) arguments: Vec<String>,

@@ -53,7 +53,7 @@ impl CommandLine {
         self.command(words).spawn().map_err(LabError::io(&self.program))
     }
 
-    /// What a command answers.
+    /// The JSON that a command prints.
     pub(super) fn json(&self, words: &[&str]) -> Result<Value, LabError> {
         json(&words.join(" "), &mut self.command(words), &self.dir)
     }

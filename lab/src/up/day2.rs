@@ -138,7 +138,7 @@ fn has_certificate(requests: &[Value], node: &str) -> bool {
     })
 }
 
-/// Whether a node is there, and ready.
+/// Whether the cluster has a node of this name that is ready.
 fn has_node(nodes: &[Value], name: &str) -> bool {
     nodes.iter().filter(|node| node["metadata"]["name"] == name).any(|node| {
         let mut conditions = node["status"]["conditions"].as_array().into_iter().flatten();

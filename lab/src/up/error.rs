@@ -1,4 +1,4 @@
-//! Why a lab ends.
+//! Errors that end a lab.
 
 use std::path::{Path, PathBuf};
 
@@ -46,6 +46,8 @@ pub enum LabError {
     NoTarget(&'static str),
     #[error("an installation that a reset ends has to go wrong alone: nothing else would come to its end")]
     NotWithOthers,
+    #[error("an operator can fail or be missing on machines of namespaces alone: add --namespaces")]
+    OnlyNamespaces,
     #[error("the lab's cluster knows no operator {0} that could fail or be missing")]
     NoOperator(String),
     #[error("the table of operators can't be read: {0}")]

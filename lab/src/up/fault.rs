@@ -1,4 +1,4 @@
-//! What may go wrong while a cluster is installed, made to happen.
+//! Faults that are injected while a cluster is installed.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(3);
 const CUT: Duration = Duration::from_secs(120);
 const SHORT_CUT: Duration = Duration::from_secs(60);
 
-/// What goes wrong.
+/// A fault that a lab can inject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Fault {
     /// A master is reset while its disk is written
@@ -36,7 +36,7 @@ impl Fault {
     }
 }
 
-/// A fault on its way.
+/// A fault that is to be injected when its moment comes.
 #[derive(Clone, Debug)]
 pub(super) struct ScheduledFault {
     pub(super) fault: Fault,

@@ -6,15 +6,15 @@ use crate::machine::{Hypervisor, Machine};
 use crate::namespace;
 
 pub(super) enum MachineHandle {
-    /// It goes when this is dropped.
+    /// The QEMU process ends when this is dropped.
     Virtual(Machine),
-    /// The same.
+    /// The processes in its namespaces end when this is dropped.
     Namespace(namespace::Machine),
-    /// It stays as it is: its owner may want to look at it.
+    /// The machine stays switched on when this is dropped: its owner may want to look at it.
     Real(Controlled),
 }
 
-/// How a machine is.
+/// Whether a machine runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Liveness {
     Running,

@@ -64,7 +64,7 @@ const READY: Duration = Duration::from_secs(15 * 60);
 /// A build of Kubernetes takes minutes, and machines may be in its way.
 const KUBERNETES: Duration = Duration::from_secs(60 * 60);
 
-/// What is wanted.
+/// What `assisted-lab up` is asked for.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub topology: Topology,
@@ -89,7 +89,7 @@ pub struct Plan {
     pub operators: Vec<Operator>,
     /// End once the cluster has this status.
     pub until: Until,
-    /// How long all of that may take.
+    /// The longest time from the start until the lab has gone as far as it is to go.
     pub limit: Duration,
     /// Ends everything, from another thread.
     pub stop: Arc<AtomicBool>,
@@ -110,7 +110,7 @@ enum Phase {
     Before,
     /// The installation.
     Installing,
-    /// What any power failure takes.
+    /// Nothing: the cluster is installed, and machines start from their disks.
     Installed,
 }
 
@@ -121,7 +121,7 @@ pub struct Lab {
     cli: CommandLine,
     service: service::Service,
     network: Network,
-    /// What machines of namespaces run.
+    /// The programs that machines of namespaces run.
     programs: Option<namespace::MachinePrograms>,
     faults: Vec<ScheduledFault>,
     /// When faults were last looked for.
@@ -373,7 +373,8 @@ impl Lab {
         }
         let dir = self.plan.dir.join(&planned.name);
         if let Some(programs) = &self.programs
-            && let Some(spec) = topology::namespace(planned, &self.plan, medium_first, programs)
+            && let Some(spec) =
+                topology::namespace(planned, &self.plan, medium_first, programs, &self.plan.outcomes()?)
         {
             say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
             let started = namespace::Machine::start(self.network.name(), spec, &dir)?;

@@ -19,7 +19,7 @@ pub struct Rack {
     /// Address and port of this computer at which management controllers fetch the discovery image.
     pub media: SocketAddr,
     machines: Vec<Real>,
-    /// Where the list is.
+    /// The folder that the list was read from: passwords' files are found from there.
     #[serde(skip)]
     pub(super) dir: PathBuf,
 }

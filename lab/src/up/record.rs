@@ -1,4 +1,4 @@
-//! What other commands need to know of a lab that runs.
+//! The record of a running lab, by which other commands find it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

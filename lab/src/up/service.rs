@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::payload::{self, VERSION};
 use super::tls::Certificate;
-use super::{Fault, LabError, Plan, operators};
+use super::{Fault, LabError, Plan};
 use crate::image::{self, Image};
 use crate::network::{GATEWAY, Network, REGISTRY, Running};
 use crate::release::Pushed;
@@ -18,14 +18,14 @@ use crate::wait::Wait;
 /// Where the service is, for everybody on the network.
 pub(super) const URL: &str = "https://192.168.126.1:8090";
 
-/// Its folder in the lab's.
+/// The folder with the service's data, in the lab's.
 pub(super) const DATA: &str = "data";
 
 /// What it says, and what the image service says.
 pub(super) const LOG: &str = "service.log";
 pub(super) const IMAGE_LOG: &str = "images.log";
 
-/// Where the images are.
+/// The address of the image service.
 pub(super) const IMAGES: SocketAddr = SocketAddr::new(IpAddr::V4(GATEWAY), 8888);
 
 /// Where the initramfs of a minimal image fetches its root file system, whose digest it knows, by plain HTTP: it trusts no
@@ -152,7 +152,7 @@ fn api(
         // It need not be long until it is asked for; the others need their time to start.
         command.env("HOST_STAGE_REBOOTING_TIMEOUT", if plan.namespaces { "1m" } else { "10m" });
     }
-    command.envs(operators::limits(&plan.operators));
+    command.envs(plan.operator_limits());
     Ok(Running::start("the service", &mut command, &dir.join(LOG))?)
 }
 

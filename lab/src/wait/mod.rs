@@ -17,11 +17,11 @@ pub struct Wait {
     look: String,
     limit: Duration,
     began: Instant,
-    /// How much of it has been told.
+    /// How much of the time the last line told of.
     told: Duration,
 }
 
-/// What was waited for did not come.
+/// The limit of a wait has passed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} did not come within {} s; its traces are in {look}", limit.as_secs())]
 pub struct Late {
@@ -63,12 +63,12 @@ impl Wait {
         self.go_on()
     }
 
-    /// How much time is left.
+    /// The time that is left until the limit.
     pub fn left(&self) -> Duration {
         self.limit.saturating_sub(self.began.elapsed())
     }
 
-    /// What is to be told after so long.
+    /// The line that is due after this time, if one is.
     fn after(&mut self, elapsed: Duration) -> Result<Option<String>, Late> {
         let Self { what, look, limit, .. } = &*self;
         if elapsed >= *limit {

@@ -46,17 +46,17 @@ pub fn find(name: &str) -> Option<PathBuf> {
     given(name).or_else(|| root().ok().map(|dir| dir.join(name)).filter(|program| program.is_file()))
 }
 
-/// Its database.
+/// etcd.
 pub fn etcd() -> Option<PathBuf> {
     given("etcd").or_else(|| on_path("etcd"))
 }
 
-/// Whether all of it is here.
+/// Whether all programs of Kubernetes are here.
 pub fn is_installed() -> bool {
     etcd().is_some() && is_built()
 }
 
-/// Whether that is here which is built.
+/// Whether the program that is built from Kubernetes' sources is here.
 pub fn is_built() -> bool {
     BUILT.iter().all(|name| find(name).is_some())
 }

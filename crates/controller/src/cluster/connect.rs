@@ -66,7 +66,8 @@ fn proxy_url(kubeconfig: &Kubeconfig) -> Option<&str> {
 /// A proxy that is spoken to by plain HTTP, and wants to know nobody's name: every other kind is refused.
 fn http_proxy(url: &str) -> Result<Uri, CredentialsError> {
     let proxy = url.parse::<Uri>().ok().filter(|uri| uri.scheme_str() == Some("http"));
-    let proxy = proxy.filter(|uri| uri.authority().is_some_and(|authority| !authority.as_str().contains('@')));
+    let proxy =
+        proxy.filter(|uri| uri.authority().is_some_and(|authority| !authority.as_str().contains('@')));
     proxy.ok_or(CredentialsError::Proxy)
 }
 
@@ -163,7 +164,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_proxy_that_is_not_plain_http_is_refused() {
-        for proxy in ["socks5://127.0.0.1:1080", "https://proxy:3128", "http://user:secret@proxy:3128", "proxy"] {
+        for proxy in
+            ["socks5://127.0.0.1:1080", "https://proxy:3128", "http://user:secret@proxy:3128", "proxy"]
+        {
             let path = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(path.path(), kubeconfig(proxy)).unwrap();
             let error = of_kubeconfig(path.path()).await.err().unwrap();

@@ -1,4 +1,4 @@
-//! A host name that a node can have.
+//! The host name of the bootstrap host: one that a node can have is set where it has none.
 
 use tracing::info;
 use uuid::Uuid;

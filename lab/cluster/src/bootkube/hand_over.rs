@@ -99,7 +99,7 @@ pub async fn leave(here: &ControlPlane<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Where a member is.
+/// The address of an etcd member.
 fn address(member: &Member) -> Result<std::net::IpAddr> {
     let url = member.peer_urls.first().context("a member without an address")?;
     let host = url.strip_prefix("https://").and_then(|rest| rest.rsplit_once(':')).map(|(host, _)| host);

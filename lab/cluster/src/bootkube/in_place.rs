@@ -16,7 +16,7 @@ use crate::control_plane::{DATA, names};
 use crate::files;
 use crate::machine_config::{Rendered, put_program};
 
-/// What the installer waits for.
+/// The file that the installer waits for.
 const MADE: &str = "/opt/openshift/master.ign";
 /// Etcd's data, packed, on the node.
 const CARRIED: &str = "/var/lib/etcd-carried.tar.gz";

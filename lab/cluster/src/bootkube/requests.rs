@@ -22,7 +22,7 @@ use crate::kube_api::client;
 
 /// The reason that is written beside each approval.
 const REASON: &str = "LabBootstrap";
-/// How a node is called as a user.
+/// The prefix of a node's name as a user of the API.
 const USER: &str = "system:node:";
 
 /// Whose requests are approved until the temporary control plane has done its part.
@@ -35,7 +35,7 @@ pub enum Nodes {
     FirstMaster,
 }
 
-/// Whose requests are approved.
+/// The nodes whose certificate requests are approved.
 pub enum Which<'a> {
     All,
     /// The first request as a client that comes from one of these nodes.

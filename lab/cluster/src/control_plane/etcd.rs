@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::pki::Pair;
 
-/// Where etcd keeps its data.
+/// The folder with etcd's data.
 pub const DATA: &str = "/var/lib/etcd";
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -46,7 +46,7 @@ impl Member {
 struct Response {
     member: Member,
     members: Vec<Member>,
-    /// Its number.
+    /// The id that etcd gave to the member.
     leader: String,
 }
 

@@ -33,7 +33,7 @@ pub mod names {
     pub const ETCD: &str = "tls/etcd-signer";
     /// Of the administrator; through the cluster's own name of the API.
     pub const KUBECONFIG: &str = "auth/kubeconfig";
-    /// The same through this machine.
+    /// The kubeconfig that reaches the API through this machine's loopback address.
     pub const LOOPBACK: &str = "auth/kubeconfig-loopback";
 }
 
@@ -44,7 +44,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 pub struct ControlPlane<'a> {
     pub cluster: &'a Cluster,
     pub programs: ProgramRuntime,
-    /// Where its files are.
+    /// The folder with the certificates, keys and credentials.
     pub folder: &'static str,
     /// Name of this machine among the members of etcd.
     pub name: String,

@@ -20,7 +20,7 @@ use tracing::{info, warn};
 use super::journal;
 use super::unit::{Line, Restart, Unit, enabled};
 
-/// Where it is asked.
+/// The socket on which `systemctl` asks it.
 pub const SOCKET: &str = "/run/lab-init.sock";
 /// Longest request, in bytes: an installer's arguments are the longest.
 const LONGEST: u64 = 1 << 20;
@@ -252,7 +252,7 @@ impl Init {
         let (tell, state) = watch::channel((State::Activating, 0));
         let (stop, stopped) = watch::channel(false);
         self.units.lock().await.insert(name.clone(), Started { state, stop });
-        tokio::spawn(async move { UnitGuard { unit, tell, stopped }.live().await });
+        tokio::spawn(async move { RunningUnit { unit, tell, stopped }.live().await });
         if wait {
             self.reached(&name, |state| state != State::Activating).await
         } else {
@@ -268,21 +268,21 @@ impl Init {
     }
 }
 
-/// A unit as long as it is not over.
-struct UnitGuard {
+/// A unit from its start until it is over.
+struct RunningUnit {
     unit: Unit,
     tell: watch::Sender<(State, i32)>,
     stopped: watch::Receiver<bool>,
 }
 
-/// How a command of a unit ended.
+/// The exit status with which a command of a unit ended.
 enum End {
     Well,
     Stopped,
     Badly { code: i32, abnormal: bool },
 }
 
-impl UnitGuard {
+impl RunningUnit {
     async fn live(mut self) {
         let name = self.unit.name.clone();
         if !self.unit.holds() {

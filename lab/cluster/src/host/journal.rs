@@ -14,7 +14,7 @@ const SOCKET: &str = "/run/systemd/journal/socket";
 /// Longest record, in bytes.
 const LONGEST: usize = 256 << 10;
 
-/// Where a unit's log is.
+/// The file with a unit's log.
 pub fn of_unit(name: &str) -> PathBuf {
     Path::new(FOLDER).join(format!("{}.log", plain(name)))
 }

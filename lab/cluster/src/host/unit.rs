@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use super::words;
 use crate::files;
 
-/// Where units are.
+/// Folders with units.
 const FOLDER: &str = "/etc/systemd/system";
 /// Where Ignition says which of them are started.
 const PRESETS: &str = "/etc/systemd/system-preset";
@@ -27,7 +27,7 @@ pub enum Restart {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     pub words: Vec<String>,
-    /// Whether a failure counts as none.
+    /// Whether the command's failure is ignored, as a hyphen before it says.
     pub may_fail: bool,
 }
 
@@ -134,7 +134,7 @@ impl Unit {
         Ok(())
     }
 
-    /// Whether it is to be run at all.
+    /// Whether the unit's conditions hold, so that it runs.
     pub fn holds(&self) -> bool {
         !self.foreign && self.paths.iter().all(|(path, there)| Path::new(path).exists() == *there)
     }

@@ -21,7 +21,7 @@ const CONFIG: &str = "install-config.yaml";
 const STATE: &str = ".openshift_install_state.json";
 pub(crate) const FOLDERS: [&str; 2] = ["manifests", "openshift"];
 
-/// What is made.
+/// A target of `openshift-install create`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Target {
     Manifests,

@@ -25,7 +25,7 @@ use crate::vip::{Virtual, share};
 /// The lease of whoever has the API's virtual address.
 pub const API_LEASE: &str = "lab-api-vip";
 const INGRESS_LEASE: &str = "lab-ingress-vip";
-/// Where members of etcd are found.
+/// The config map with the addresses of etcd's members.
 pub const ENDPOINTS: &str = "etcd-endpoints";
 pub const ENDPOINTS_NAMESPACE: &str = "openshift-etcd";
 /// A new member that hasn't caught up by then begins anew.
@@ -180,7 +180,7 @@ async fn tell(here: &ControlPlane<'_>) {
     }
 }
 
-/// Where the other members are.
+/// The addresses of etcd's other members.
 async fn others(kube: &Client) -> Result<Vec<IpAddr>> {
     let maps = Api::<ConfigMap>::namespaced(kube.clone(), ENDPOINTS_NAMESPACE);
     let data = maps.get(ENDPOINTS).await?.data.unwrap_or_default();

@@ -34,7 +34,7 @@ const PACKAGE: &str = "/usr/lib/grub";
 /// Where the installer looks for the loader that firmware is to be told of (installer-and-controller §A14).
 const LOADER: &str = "EFI/redhat/shimx64.efi";
 
-/// What GRUB does first.
+/// The commands that GRUB runs first: it finds the boot partition, and goes on with the file there.
 const STUB: &str =
     "search --no-floppy --set=root --label boot\nset prefix=($root)/grub2\nconfigfile $prefix/grub.cfg\n";
 
@@ -54,7 +54,7 @@ pub(in crate::image) fn entry() -> String {
     )
 }
 
-/// What BIOS machines start.
+/// The two parts of GRUB that BIOS machines start.
 pub(super) struct Loaders {
     first: PathBuf,
     core: PathBuf,
