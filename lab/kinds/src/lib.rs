@@ -3,13 +3,11 @@
 //!
 //! They are written here, in the fields that this project writes and reads; the published definitions are not copied.
 
-mod outcome;
 mod schema;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-pub use outcome::{Outcome, Outcomes};
 pub use schema::{SchemaError, schema};
 
 const KINDS: &str = include_str!("kinds.yaml");

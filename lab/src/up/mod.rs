@@ -11,7 +11,6 @@ mod error;
 mod fault;
 mod machine_handle;
 mod minutes;
-mod operators;
 mod payload;
 mod rack;
 mod record;
@@ -44,7 +43,6 @@ pub use error::LabError;
 pub use fault::Fault;
 use fault::ScheduledFault;
 use machine_handle::{Liveness, MachineHandle};
-pub use operators::Operator;
 pub use rack::Rack;
 pub use record::Record;
 pub use topology::Topology;
@@ -85,8 +83,8 @@ pub struct Plan {
     /// A folder with the program for hosts, `assisted-host-x86_64`, or `assisted-host` as it was built.
     pub host_programs: PathBuf,
     pub faults: Vec<Fault>,
-    /// Operators that are installed with the cluster.
-    pub operators: Vec<Operator>,
+    /// Operators that are installed with the cluster, by their names in the service's list.
+    pub operators: Vec<String>,
     /// End once the cluster has this status.
     pub until: Until,
     /// The longest time from the start until the lab has gone as far as it is to go.
@@ -373,8 +371,7 @@ impl Lab {
         }
         let dir = self.plan.dir.join(&planned.name);
         if let Some(programs) = &self.programs
-            && let Some(spec) =
-                topology::namespace(planned, &self.plan, medium_first, programs, &self.plan.outcomes()?)
+            && let Some(spec) = topology::namespace(planned, &self.plan, medium_first, programs)
         {
             say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
             let started = namespace::Machine::start(self.network.name(), spec, &dir)?;

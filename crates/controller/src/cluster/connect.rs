@@ -41,7 +41,7 @@ pub(crate) async fn connect(bootstrap: &Path) -> Result<Client, CredentialsError
     if bootstrap.exists() {
         return of_kubeconfig(bootstrap).await;
     }
-    client(Config::incluster().map_err(Box::new)?, None)
+    client(&Config::incluster().map_err(Box::new)?, None)
 }
 
 /// The API with the credentials of a kubeconfig.
@@ -51,7 +51,7 @@ pub(crate) async fn of_kubeconfig(path: &Path) -> Result<Client, CredentialsErro
     let kubeconfig = Kubeconfig::from_yaml(&text).map_err(Box::new)?;
     let proxy = proxy_url(&kubeconfig).map(http_proxy).transpose()?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-    client(config.map_err(Box::new)?, proxy)
+    client(&config.map_err(Box::new)?, proxy)
 }
 
 /// The proxy that a kubeconfig names for the cluster of its current context. One that the environment names is for what is outside of
@@ -72,15 +72,15 @@ fn http_proxy(url: &str) -> Result<Uri, CredentialsError> {
 }
 
 /// A client as Kubernetes' own library makes it, but for the keepalive, for which that has no setting.
-fn client(config: Config, proxy: Option<Uri>) -> Result<Client, CredentialsError> {
+fn client(config: &Config, proxy: Option<Uri>) -> Result<Client, CredentialsError> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_keepalive(Some(KEEPALIVE));
     tcp.set_keepalive_interval(Some(KEEPALIVE));
     tcp.set_keepalive_retries(Some(KEEPALIVES));
     match proxy {
-        Some(proxy) => connected(&config, Tunnel::new(proxy, tcp)),
-        None => connected(&config, tcp),
+        Some(proxy) => connected(config, Tunnel::new(proxy, tcp)),
+        None => connected(config, tcp),
     }
 }
 
