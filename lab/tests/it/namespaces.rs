@@ -355,7 +355,8 @@ fn operators_come_with_the_cluster() {
     let operators: Vec<_> = SIX.into_iter().flat_map(|operator| ["--operator", operator]).collect();
     let cluster = Cluster::install(&[&["--topology", "compact"], &operators[..]].concat(), &names);
 
-    let shown = run(&mut cluster.exec(&["assisted", "cluster", "show", "lab", "-o", "json"]));
+    let program = built("assisted").unwrap();
+    let shown = run(&mut cluster.exec(&[text(&program), "cluster", "show", "lab", "-o", "json"]));
     let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
     assert_eq!(shown["status"], "installed", "{shown}");
     assert_eq!(shown["status_info"], "Cluster is installed", "{shown}");
