@@ -29,6 +29,7 @@ const ORDER: &[&str] = &[
     "assisted-service",
     "assisted-reconcile",
     "assisted-auth",
+    "assisted-kube",
     "assisted-crd",
     "assisted-bmc",
     "assisted-client",
