@@ -57,7 +57,7 @@ where
     let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
     let written = match subresource {
         None => api.patch(name, &params, &patch).await,
-        Some(subresource) => api.patch_subresource(name, subresource, &params, &patch).await,
+        Some(subresource) => api.patch_subresource(subresource, name, &params, &patch).await,
     };
     written.map(Some)
 }
