@@ -6,20 +6,31 @@ const LONGEST_NAME: usize = 63;
 const LONGEST_PREFIX: usize = 253;
 
 /// Checks the key and the value of a label.
-pub fn check(key: &str, value: &str) -> Result<(), Problem> {
-    if !is_key(key) {
-        return Err(format!(
-            "node_labels: Invalid value: {key:?}: a key consists of letters, digits, '-', '_' or '.', starts and ends with \
-             a letter or digit, has at most 63 characters, and may have a DNS subdomain and '/' before it"
-        ));
+pub fn check(label: &str, text: &str) -> Result<(), Problem> {
+    key(label).map_err(|why| format!("node_labels: Invalid value: {label:?}: {why}"))?;
+    value(text).map_err(|why| format!("node_labels: Invalid value: {text:?}: {why}"))
+}
+
+/// Checks a key.
+pub fn key(key: &str) -> Result<(), &'static str> {
+    if is_key(key) {
+        return Ok(());
     }
-    if !value.is_empty() && !is_name(value) {
-        return Err(format!(
-            "node_labels: Invalid value: {value:?}: a value consists of letters, digits, '-', '_' or '.', starts and ends \
-             with a letter or digit, and has at most 63 characters"
-        ));
+    Err(
+        "a key consists of letters, digits, '-', '_' or '.', starts and ends with a letter or digit, has at most 63 \
+         characters, and may have a DNS subdomain and '/' before it",
+    )
+}
+
+/// Checks a value.
+pub fn value(value: &str) -> Result<(), &'static str> {
+    if value.is_empty() || is_name(value) {
+        return Ok(());
     }
-    Ok(())
+    Err(
+        "a value consists of letters, digits, '-', '_' or '.', starts and ends with a letter or digit, and has at most 63 \
+         characters",
+    )
 }
 
 fn is_key(key: &str) -> bool {
