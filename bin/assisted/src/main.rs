@@ -5,6 +5,7 @@ mod cli;
 mod controller;
 mod image_service;
 mod serve;
+mod webhook;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ enum Command {
     Serve(Box<serve::Serve>),
     ImageService(Box<image_service::ImageService>),
     Controller(controller::Controller),
+    Webhook(Box<webhook::Webhook>),
     #[command(name = agent_client::NAME)]
     AgentClient(Box<agent_client::AgentClient>),
     #[command(flatten)]
@@ -46,12 +48,16 @@ enum Command {
     Docs,
 }
 
+/// Names under which the program is one of its commands.
+const NAMES: &[(&str, &str)] = &[(agent_client::NAME, agent_client::NAME), (webhook::PROGRAM, "webhook")];
+
 /// The command line; under another name the program is one of its commands.
 fn arguments() -> Vec<OsString> {
     let mut arguments: Vec<_> = std::env::args_os().collect();
     let name = arguments.first().and_then(|own| Path::new(own).file_name());
-    if name == Some(OsStr::new(agent_client::NAME)) {
-        arguments.insert(1, agent_client::NAME.into());
+    let command = NAMES.iter().find(|(program, _)| name == Some(OsStr::new(program)));
+    if let Some((_, command)) = command {
+        arguments.insert(1, command.into());
     }
     arguments
 }
@@ -78,6 +84,7 @@ fn run(program: Program) -> Result<(), Failure> {
         Command::Controller(controller) => {
             controller.run().map_err(|error| Failure::Refused(chain(error.as_ref())))
         }
+        Command::Webhook(webhook) => webhook.run().map_err(|error| Failure::Refused(chain(error.as_ref()))),
         Command::AgentClient(client) => runtime()?.block_on(client.run()),
         Command::Client(command) => runtime()?.block_on(command.run(&program.global)),
         Command::Completion { shell } => reference::completion(Program::command(), shell),

@@ -2,14 +2,20 @@
 //!
 //! [`cluster::ClusterSpec`] and [`infra_env::InfraEnvSpec`] read the objects that describe a cluster or an infra-env together with
 //! those that they refer to ([`objects::Objects`]), and make of them the request that creates it, or the one that changes what
-//! differs; [`host::HostSpec`] reads what a BareMetalHost says of a host that registered. Nothing here talks to anybody: the same rules serve a folder of manifests (`assisted apply`) and an API server.
+//! differs; [`host::HostSpec`] reads what a BareMetalHost says of a host that registered. Nothing of that talks to anybody: the same rules serve a
+//! folder of manifests (`assisted apply`) and an API server.
+//!
+//! [`admission`] judges objects before an API server stores them, and [`rbac`] says what each process may do there.
 
+pub mod admission;
+pub mod classification;
 pub mod cluster;
 mod difference;
 pub mod host;
 pub mod infra_env;
 pub mod objects;
 mod problem;
+pub mod rbac;
 mod text;
 
 pub use problem::{Class, Problem};

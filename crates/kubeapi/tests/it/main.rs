@@ -1,8 +1,11 @@
 //! What objects ask of the service.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests too")]
 
+mod admission;
 mod cluster;
 mod documents;
 mod fixture;
 mod host;
+mod hub;
 mod infra_env;
+mod rbac;

@@ -1,0 +1,90 @@
+//! What each process may do at an API server.
+//!
+//! Rights are declared beside the code that uses them, as a [`Role`]; the manifests in `deploy/` are made of these declarations, and
+//! tests run each process under them.
+
+mod manifest;
+mod service;
+
+pub use manifest::manifest;
+pub use service::ROLE as SERVICE;
+
+use crate::admission;
+
+/// The rights of a process.
+#[derive(Clone, Copy, Debug)]
+pub struct Role {
+    /// Name of the role.
+    pub name: &'static str,
+    /// Name of the account that has it.
+    pub account: &'static str,
+    pub accesses: &'static [Access],
+}
+
+/// A right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// What for.
+    pub why: &'static str,
+    pub scope: Scope,
+    /// API group; empty: that of pods and secrets.
+    pub group: &'static str,
+    pub resources: &'static [&'static str],
+    pub verbs: &'static [&'static str],
+    /// The objects that it is limited to; empty: all.
+    pub names: &'static [&'static str],
+}
+
+/// Where a right holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// In all namespaces, and on what is in none.
+    Cluster,
+    /// In the namespace of the process.
+    Namespace,
+}
+
+/// A right in all namespaces.
+pub const fn cluster(
+    why: &'static str,
+    group: &'static str,
+    resources: &'static [&'static str],
+    verbs: &'static [&'static str],
+) -> Access {
+    Access { why, scope: Scope::Cluster, group, resources, verbs, names: &[] }
+}
+
+/// A right on objects of these names in all namespaces.
+pub const fn cluster_named(
+    why: &'static str,
+    group: &'static str,
+    resources: &'static [&'static str],
+    names: &'static [&'static str],
+    verbs: &'static [&'static str],
+) -> Access {
+    Access { names, ..cluster(why, group, resources, verbs) }
+}
+
+/// A right in the namespace of the process.
+pub const fn namespaced(
+    why: &'static str,
+    group: &'static str,
+    resources: &'static [&'static str],
+    verbs: &'static [&'static str],
+) -> Access {
+    Access { why, scope: Scope::Namespace, group, resources, verbs, names: &[] }
+}
+
+/// A right on objects of these names in the namespace of the process.
+pub const fn namespaced_named(
+    why: &'static str,
+    group: &'static str,
+    resources: &'static [&'static str],
+    names: &'static [&'static str],
+    verbs: &'static [&'static str],
+) -> Access {
+    Access { names, ..namespaced(why, group, resources, verbs) }
+}
+
+/// The roles of all processes.
+pub const ROLES: &[&Role] = &[&SERVICE, &admission::access::ROLE];

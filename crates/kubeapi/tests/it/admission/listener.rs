@@ -1,0 +1,156 @@
+//! The listener: what it answers to whom, and what it does not read.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use assisted_kubeapi::admission::certificate;
+use assisted_kubeapi::admission::server::{Clusters, serve};
+use assisted_kubeapi::admission::tls::{Certified, Files, Protocols, server_config};
+use assisted_testkit::Authority;
+use jiff::Timestamp;
+use reqwest::{Certificate, Client, StatusCode};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::{request, resource};
+
+const PREFIX: &str = "apis/admission.agentinstall.openshift.io/v1";
+
+/// Clusters by namespace and name; others can't be looked up.
+struct Known(HashMap<(&'static str, &'static str), bool>);
+
+impl Clusters for Known {
+    async fn is_installed(&self, namespace: &str, name: &str) -> Result<bool, kube::Error> {
+        if name == "silent" {
+            std::future::pending::<()>().await;
+        }
+        let found = self.0.iter().find(|((ns, known), _)| (*ns, *known) == (namespace, name));
+        found.map(|(_, installed)| *installed).ok_or(kube::Error::LinesCodecMaxLineLengthExceeded)
+    }
+}
+
+struct Listening {
+    url: String,
+    client: Client,
+    stop: CancellationToken,
+    task: tokio::task::JoinHandle<std::io::Result<()>>,
+    address: SocketAddr,
+}
+
+async fn listen() -> Listening {
+    let now = Timestamp::now();
+    let names = ["127.0.0.1".to_owned()];
+    let stored = certificate::next(None, &names, now, false).unwrap().store.unwrap();
+    let certified = Arc::new(Certified::default());
+    certified.set(stored.certificate.as_bytes(), stored.key.expose().as_bytes()).unwrap();
+    let tls = server_config(certified, &Protocols::default()).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = CancellationToken::new();
+    let known = Known(HashMap::from([(("site", "there"), true), (("site", "coming"), false)]));
+    let task = tokio::spawn(serve(listener, tls, Arc::new(known), stop.clone()));
+    // Another test may have chosen the same already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let authority = Certificate::from_pem(stored.bundle.as_bytes()).unwrap();
+    let client = Client::builder().add_root_certificate(authority).build().unwrap();
+    Listening { url: format!("https://{address}"), client, stop, task, address }
+}
+
+impl Listening {
+    async fn get(&self, path: &str) -> (StatusCode, String) {
+        let answer = self.client.get(format!("{}/{path}", self.url)).send().await.unwrap();
+        (answer.status(), answer.text().await.unwrap())
+    }
+
+    async fn post(&self, webhook: &str, body: String) -> (StatusCode, String) {
+        let answer = self.client.post(format!("{}/{PREFIX}/{webhook}", self.url)).body(body);
+        let answer = answer.send().await.unwrap();
+        (answer.status(), answer.text().await.unwrap())
+    }
+}
+
+#[tokio::test]
+async fn reviews_are_answered_and_all_else_is_refused() {
+    let listening = listen().await;
+    let infra_env = |name: &str, version: &str| {
+        json!({"metadata": {"name": "a", "namespace": "site"},
+               "spec": {"clusterRef": {"name": name, "namespace": "site"}, "osImageVersion": version}})
+    };
+    let own = resource("infraenvvalidators");
+    for (cluster, allowed) in [("there", true), ("coming", false), ("unknown", false), ("silent", false)] {
+        let review =
+            request(&own, "UPDATE", Some(&infra_env(cluster, "")), Some(&infra_env(cluster, "4.20")));
+        let (status, body) = listening.post("infraenvvalidators", review.to_string()).await;
+        let answer: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!((status, &answer["response"]["allowed"]), (StatusCode::OK, &json!(allowed)), "{cluster}");
+        assert_eq!(answer["response"]["uid"], review["request"]["uid"]);
+    }
+
+    let large = "x".repeat(9 * 1024 * 1024);
+    assert_eq!(listening.post("infraenvvalidators", large).await.0, StatusCode::PAYLOAD_TOO_LARGE);
+    let (status, told) = listening.post("infraenvvalidators", "{}".to_owned()).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(told.contains("AdmissionReview"), "{told}");
+    assert_eq!(listening.post("clusterdeploymentvalidators", "{}".to_owned()).await.0, StatusCode::NOT_FOUND);
+    assert_eq!(
+        listening.get(&format!("{PREFIX}/infraenvvalidators")).await.0,
+        StatusCode::METHOD_NOT_ALLOWED
+    );
+    assert_eq!(listening.get("metrics").await.0, StatusCode::NOT_FOUND);
+    assert_eq!(listening.get("healthz").await, (StatusCode::OK, "ok".to_owned()));
+
+    listening.stop.cancel();
+    listening.task.await.unwrap().unwrap();
+    assert!(tokio::net::TcpStream::connect(listening.address).await.is_err());
+}
+
+#[tokio::test]
+async fn an_api_server_that_aggregates_it_finds_what_it_asks_for() {
+    let listening = listen().await;
+    let ask = async |path: &str| -> Value {
+        let (status, body) = listening.get(path).await;
+        assert_eq!(status, StatusCode::OK, "{path}");
+        serde_json::from_str(&body).unwrap()
+    };
+    let groups = ask("apis").await;
+    assert_eq!(
+        groups["groups"][0]["preferredVersion"]["groupVersion"],
+        "admission.agentinstall.openshift.io/v1"
+    );
+    assert_eq!(ask("apis/admission.agentinstall.openshift.io").await["kind"], "APIGroup");
+    let resources = ask(PREFIX).await;
+    let names: Vec<_> = resources["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|resource| resource["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "agentclusterinstallmutators",
+            "agentclusterinstallvalidators",
+            "infraenvvalidators",
+            "agentvalidators",
+            "agentclassificationvalidators"
+        ]
+    );
+    assert_eq!(ask("openapi/v2").await["swagger"], "2.0");
+}
+
+#[tokio::test]
+async fn certificates_in_files_are_shown_and_read_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let authority = Authority::new("first").unwrap();
+    let (certificate, key) = authority.certificate(dir.path(), &["localhost"], (2020, 2100)).unwrap();
+    let files = Files { certificate, key };
+    let certified = Arc::new(Certified::default());
+    files.show(&certified).unwrap();
+    assert!(certified.is_set());
+    std::fs::write(&files.key, "no key").unwrap();
+    assert!(files.show(&certified).unwrap_err().to_string().contains("PEM"));
+    std::fs::remove_file(&files.key).unwrap();
+    assert!(files.show(&certified).unwrap_err().to_string().contains("can't be read"));
+}
