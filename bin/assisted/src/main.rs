@@ -5,6 +5,7 @@ mod cli;
 mod controller;
 mod image_service;
 mod serve;
+mod service_operator;
 mod webhook;
 
 use std::ffi::{OsStr, OsString};
@@ -30,6 +31,7 @@ enum Command {
     Serve(Box<serve::Serve>),
     ImageService(Box<image_service::ImageService>),
     Controller(controller::Controller),
+    ServiceOperator(service_operator::ServiceOperator),
     Webhook(Box<webhook::Webhook>),
     #[command(name = agent_client::NAME)]
     AgentClient(Box<agent_client::AgentClient>),
@@ -49,7 +51,11 @@ enum Command {
 }
 
 /// Names under which the program is one of its commands.
-const NAMES: &[(&str, &str)] = &[(agent_client::NAME, agent_client::NAME), (webhook::PROGRAM, "webhook")];
+const NAMES: &[(&str, &str)] = &[
+    (agent_client::NAME, agent_client::NAME),
+    (service_operator::PROGRAM, "service-operator"),
+    (webhook::PROGRAM, "webhook"),
+];
 
 /// The command line; under another name the program is one of its commands.
 fn arguments() -> Vec<OsString> {
@@ -83,6 +89,9 @@ fn run(program: Program) -> Result<(), Failure> {
         }
         Command::Controller(controller) => {
             controller.run().map_err(|error| Failure::Refused(chain(error.as_ref())))
+        }
+        Command::ServiceOperator(operator) => {
+            operator.run().map_err(|error| Failure::Refused(chain(error.as_ref())))
         }
         Command::Webhook(webhook) => webhook.run().map_err(|error| Failure::Refused(chain(error.as_ref()))),
         Command::AgentClient(client) => runtime()?.block_on(client.run()),

@@ -5,7 +5,8 @@
 //! differs; [`host::HostSpec`] reads what a BareMetalHost says of a host that registered. Nothing of that talks to anybody: the same rules serve a
 //! folder of manifests (`assisted apply`) and an API server.
 //!
-//! [`admission`] judges objects before an API server stores them, and [`rbac`] says what each process may do there.
+//! [`admission`] judges objects before an API server stores them, [`operator`] runs everything on a hub, and [`rbac`] says what each
+//! process may do there.
 
 pub mod admission;
 pub mod classification;
@@ -14,6 +15,7 @@ mod difference;
 pub mod host;
 pub mod infra_env;
 pub mod objects;
+pub mod operator;
 mod problem;
 pub mod rbac;
 mod text;

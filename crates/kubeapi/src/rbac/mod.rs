@@ -9,7 +9,7 @@ mod service;
 pub use manifest::manifest;
 pub use service::ROLE as SERVICE;
 
-use crate::admission;
+use crate::{admission, operator};
 
 /// The rights of a process.
 #[derive(Clone, Copy, Debug)]
@@ -87,4 +87,4 @@ pub const fn namespaced_named(
 }
 
 /// The roles of all processes.
-pub const ROLES: &[&Role] = &[&SERVICE, &admission::access::ROLE];
+pub const ROLES: &[&Role] = &[&SERVICE, &operator::access::ROLE, &admission::access::ROLE];

@@ -3,9 +3,11 @@
 
 mod admission;
 mod cluster;
+mod documentation;
 mod documents;
 mod fixture;
 mod host;
 mod hub;
 mod infra_env;
+mod operator;
 mod rbac;

@@ -1,0 +1,199 @@
+//! All objects of an AgentServiceConfig, as they are to be: pure, in the order in which they are applied.
+
+mod database;
+mod image_service;
+mod ingress;
+mod keys;
+mod monitor;
+mod network_policy;
+mod pod;
+mod route;
+mod service;
+mod service_deployment;
+mod settings;
+mod storage;
+mod trust;
+mod webhook;
+
+use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::conditions::Problem;
+use super::environment::Environment;
+use super::facts::{Facts, Fresh};
+use super::{MANAGED_BY, annotation};
+
+pub use ingress::names as ingress_names;
+pub use storage::{claim_name, quantity};
+
+/// What the objects are made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    pub config: &'a AgentServiceConfig,
+    pub environment: &'a Environment,
+    pub facts: &'a Facts,
+    pub fresh: &'a Fresh,
+}
+
+/// An object that is to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Component {
+    /// Name in the texts of conditions (kube-api §6.9).
+    pub name: &'static str,
+    /// Reason of the condition when it can't be applied.
+    pub reason: &'static str,
+    /// The object; what of it is not named is left to others.
+    pub object: Value,
+    /// It is made once, and never changed.
+    pub once: bool,
+}
+
+/// All that is to be.
+#[derive(Clone, Debug)]
+pub struct Desired {
+    pub components: Vec<Component>,
+    /// What has to come first before the rest can be made; the look is repeated when it has come.
+    pub pending: Option<Problem>,
+    /// When the certificate of the ingresses is to be made anew.
+    pub renew_at: Option<Timestamp>,
+}
+
+/// Makes the objects.
+///
+/// # Errors
+/// What the AgentServiceConfig refers to is not as it should be.
+pub fn desired(input: &Input<'_>) -> Result<Desired, Problem> {
+    let mut components = Vec::new();
+    let mut add = |name, reason, object: Option<Value>| {
+        // Keys and passwords are made once.
+        let once = matches!(name, "AgentLocalAuthSecret" | "DatabaseSecret");
+        components.extend(object.map(|object| Component { name, reason, object, once }));
+    };
+    let images = has_image_service(input.config);
+    let openshift = input.facts.is_openshift;
+    let only = |wanted: bool, object: Value| wanted.then_some(object);
+
+    add("FilesystemStorage", "StorageFailure", storage::files(input));
+    add("DatabaseStorage", "StorageFailure", storage::database(input));
+    add("AgentService", "AgentServiceFailure", Some(service::api(input)));
+    add("AgentServiceNetworkPolicy", "NetworkPolicyFailure", Some(network_policy::api(input)));
+    add("AgentLocalAuthSecret", "AgentLocalAuthSecretFailure", keys::secret(input));
+    add("DatabaseSecret", "PostgresSecretFailure", database::secret(input));
+    add("ImageServiceService", "ImageHandlerServiceFailure", only(images, service::images(input)));
+    add("ImageServiceNetworkPolicy", "NetworkPolicyFailure", only(images, network_policy::images(input)));
+    add(
+        "ImageServiceServiceAccount",
+        "ImageHandlerServiceAccountFailure",
+        only(images, image_service::account(input)),
+    );
+    let mut renew_at = None;
+    if openshift {
+        add("AgentRoute", "AgentRouteFailure", Some(route::api(input)));
+        add("ImageServiceRoute", "ImageHandlerRouteFailure", only(images, route::images(input)));
+        let insecure = route::is_insecure(input);
+        add("AgentIPXERoute", "AgentRouteFailure", route::ipxe(input, super::SERVICE).filter(|_| insecure));
+        add(
+            "ImageServiceIPXERoute",
+            "ImageHandlerRouteFailure",
+            route::ipxe(input, super::IMAGE_SERVICE).filter(|_| insecure && images),
+        );
+        add("IngressCertConfigMap", "IngressCertFailure", trust::ingress(input));
+        add("ClusterTrustedCAConfigMap", "ConfigFailure", Some(trust::cluster(input)));
+        add("ImageServiceConfigMap", "ConfigFailure", only(images, trust::image_service(input)));
+    } else {
+        let certificate = ingress::certificate(input)?;
+        renew_at = certificate.renew_at;
+        for object in certificate.secrets {
+            add("CACert", "CertificateConfigurationFailure", Some(object));
+        }
+        add("AgentRoute", "AgentRouteFailure", ingress::api(input));
+        add("ImageServiceRoute", "ImageHandlerRouteFailure", ingress::images(input).filter(|_| images));
+    }
+    add(
+        "ServiceMonitor",
+        "AgentServiceMonitorFailure",
+        only(input.facts.has_service_monitors, monitor::service_monitor(input)),
+    );
+    for (name, reason, object) in webhook::objects(input) {
+        add(name, reason, Some(object));
+    }
+
+    let pending = match rest(input, images) {
+        Ok(rest) => {
+            for (name, reason, object) in rest {
+                add(name, reason, Some(object));
+            }
+            None
+        }
+        Err(problem) => Some(problem),
+    };
+    Ok(Desired { components, pending, renew_at })
+}
+
+/// What needs to know what others fill in: names in texts, reasons, objects.
+fn rest(input: &Input<'_>, images: bool) -> Result<Vec<(&'static str, &'static str, Value)>, Problem> {
+    let trusted = if input.facts.is_openshift { Some(trust::trusted(input)?) } else { None };
+    let settings = settings::config_map(input)?;
+    let deployment = service_deployment::deployment(input, &settings, trusted.as_ref())?;
+    let mut rest = Vec::new();
+    rest.extend(trusted.map(|map| ("AssistedTrustedCAConfigMap", "ConfigFailure", map)));
+    rest.push(("AssistedServiceConfigMap", "ConfigFailure", settings));
+    rest.push(("AssistedServiceDeployment", "DeploymentFailure", deployment));
+    if images {
+        let set = image_service::stateful_set(input)?;
+        rest.push(("ImageServiceStatefulSet", "ImageHandlerStatefulSetFailure", set));
+    }
+    Ok(rest)
+}
+
+/// Whether there is an image service; that can't change.
+pub fn has_image_service(config: &AgentServiceConfig) -> bool {
+    matches!(annotation_of(config, annotation::ENABLE_IMAGE_SERVICE), "" | "true")
+}
+
+/// The value of an annotation; empty without it.
+pub(crate) fn annotation_of<'a>(config: &'a AgentServiceConfig, name: &str) -> &'a str {
+    let annotations = config.metadata.annotations.as_ref();
+    annotations.and_then(|annotations| annotations.get(name)).map(String::as_str).unwrap_or_default()
+}
+
+/// An object in the operator's namespace, owned by the AgentServiceConfig.
+fn object(input: &Input<'_>, api_version: &str, kind: &str, name: &str) -> Value {
+    let mut object = cluster_object(input, api_version, kind, name);
+    object["metadata"]["namespace"] = input.environment.namespace.as_str().into();
+    object
+}
+
+/// An object in no namespace.
+fn cluster_object(input: &Input<'_>, api_version: &str, kind: &str, name: &str) -> Value {
+    let owner = &input.config.metadata;
+    json!({
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {
+            "name": name,
+            "labels": {MANAGED_BY.0: MANAGED_BY.1},
+            "ownerReferences": [{
+                "apiVersion": "agent-install.openshift.io/v1beta1",
+                "kind": "AgentServiceConfig",
+                "name": owner.name,
+                "uid": owner.uid,
+                "controller": true,
+                "blockOwnerDeletion": true,
+            }],
+        },
+    })
+}
+
+/// Adds a label.
+fn labelled(mut object: Value, name: &str, value: &str) -> Value {
+    object["metadata"]["labels"][name] = value.into();
+    object
+}
+
+/// Adds an annotation.
+fn annotated(mut object: Value, name: &str, value: &str) -> Value {
+    object["metadata"]["annotations"][name] = value.into();
+    object
+}

@@ -1,0 +1,78 @@
+//! The webhooks: their Deployment, their service, and the configurations by which the API server asks them.
+
+use serde_json::{Value, json};
+
+use super::{Input, annotated, cluster_object, labelled, network_policy, object, pod, service};
+use crate::admission::configuration::{Configuration, Target, configurations};
+use crate::operator::WEBHOOK;
+
+const CERTS: &str = "/var/serving-cert";
+
+pub(super) fn objects(input: &Input<'_>) -> Vec<(&'static str, &'static str, Value)> {
+    let mut objects = vec![
+        ("WebHookService", "ReasonWebHookServiceFailure", service::webhook(input)),
+        ("WebHookNetworkPolicy", "NetworkPolicyFailure", network_policy::webhook(input)),
+        ("WebHookServiceDeployment", "ReasonWebHookDeploymentFailure", deployment(input)),
+    ];
+    // Last, so that nothing is asked that is not there yet.
+    let target = Target::service(&input.environment.namespace);
+    for configuration in configurations(&target, None) {
+        let (name, reason, kind, value) = match &configuration {
+            Configuration::Validating(object) => (
+                "ValidatingWebHook",
+                "ValidatingWebHookFailure",
+                "ValidatingWebhookConfiguration",
+                json!(object),
+            ),
+            Configuration::Mutating(object) => {
+                ("MutatingWebHook", "MutatingWebHookFailure", "MutatingWebhookConfiguration", json!(object))
+            }
+        };
+        let own = value["metadata"]["name"].as_str().unwrap_or_default();
+        let mut object = cluster_object(input, "admissionregistration.k8s.io/v1", kind, own);
+        object["webhooks"] = value["webhooks"].clone();
+        object = labelled(object, "app", WEBHOOK);
+        if input.facts.is_openshift {
+            object = annotated(object, "service.beta.openshift.io/inject-cabundle", "true");
+        }
+        objects.push((name, reason, object));
+    }
+    objects
+}
+
+fn deployment(input: &Input<'_>) -> Value {
+    let facts = input.facts;
+    let (mut args, mut volumes, mut mounts) = (Vec::new(), Vec::new(), Vec::new());
+    if facts.is_openshift {
+        args.push(format!("--tls-cert-file={CERTS}/tls.crt"));
+        args.push(format!("--tls-private-key-file={CERTS}/tls.key"));
+        args.push(format!("--tls-min-version={}", facts.tls.min_version));
+        if !facts.tls.cipher_suites.is_empty() {
+            args.push(format!("--tls-cipher-suites={}", facts.tls.cipher_suites.join(",")));
+        }
+        volumes.push(json!({"name": "serving-cert", "secret": {"secretName": WEBHOOK}}));
+        mounts.push(json!({"name": "serving-cert", "mountPath": CERTS}));
+    } else {
+        args.push("--configurations=bundle".to_owned());
+    }
+    let container = pod::confined(json!({
+        "name": WEBHOOK,
+        "image": pod::service_image(input),
+        "command": ["assisted", "webhook"],
+        "args": args,
+        "ports": [{"name": "https", "containerPort": 9443, "protocol": "TCP"}],
+        "env": [{"name": "NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}],
+        "resources": {"requests": {"cpu": "50m", "memory": "40Mi"}},
+        "readinessProbe": pod::probe("/healthz", 9443, true, 0),
+        "volumeMounts": mounts,
+    }));
+    let mut template = pod::template(input, WEBHOOK, WEBHOOK, &[container], &volumes);
+    template["metadata"]["labels"][WEBHOOK] = "true".into();
+    let mut deployment = labelled(object(input, "apps/v1", "Deployment", WEBHOOK), "app", WEBHOOK);
+    deployment["spec"] = json!({
+        "replicas": 2,
+        "selector": {"matchLabels": {"app": WEBHOOK, WEBHOOK: "true"}},
+        "template": template,
+    });
+    deployment
+}

@@ -1,0 +1,288 @@
+//! What is read before the objects are made.
+
+use std::collections::BTreeMap;
+
+use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
+use assisted_kube::error::optional;
+use assisted_wire::secret::Secret as Text;
+use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolumeClaim, Pod, Secret};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{ApiResource, DynamicObject, ListParams};
+use kube::core::{GroupVersionKind, PartialObjectMeta};
+use kube::{Api, Client, Error, ResourceExt};
+use rand::Rng;
+use rcgen::KeyPair;
+
+use super::conditions::Problem;
+use super::desired::{annotation_of, claim_name};
+use super::environment::Environment;
+use super::facts::{DatabaseAccess, Facts, Fresh, IngressCertificate, Keys, OperatorPod, TlsProfile};
+use super::validate::{os_image_authorities, os_image_params};
+use super::{
+    CLUSTER_AUTHORITIES, DATABASE_SECRET, IMAGE_SERVICE, INGRESS_AUTHORITIES, KEYS_SECRET, MANAGED_BY,
+    SERVICE, annotation,
+};
+use crate::admission::certificate::Stored;
+
+/// Where OpenShift tells the authorities of its default ingress.
+pub(super) const MANAGED_NAMESPACE: &str = "openshift-config-managed";
+
+/// Definitions by which it is known what a cluster has.
+const OPENSHIFT: &str = "clusterversions.config.openshift.io";
+const SERVICE_MONITORS: &str = "servicemonitors.monitoring.coreos.com";
+
+/// Why facts are missing.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum GatherError {
+    #[error("the API server refused")]
+    Api(#[from] Error),
+    #[error(transparent)]
+    Problem(#[from] Problem),
+}
+
+/// Whether the cluster is OpenShift.
+pub(super) async fn is_openshift(client: &Client) -> Result<bool, Error> {
+    has_kind(client, OPENSHIFT).await
+}
+
+async fn has_kind(client: &Client, name: &str) -> Result<bool, Error> {
+    let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client.clone());
+    Ok(api.get_opt(name).await?.is_some())
+}
+
+/// Reads everything that the objects depend on.
+pub(super) async fn facts(
+    client: &Client,
+    environment: &Environment,
+    config: &AgentServiceConfig,
+) -> Result<Facts, GatherError> {
+    let namespace = environment.namespace.as_str();
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    let is_openshift = is_openshift(client).await?;
+    let prefix = annotation_of(config, annotation::SECRET_PREFIX);
+
+    let mut facts = Facts {
+        is_openshift,
+        has_service_monitors: has_kind(client, SERVICE_MONITORS).await?,
+        operator: operator_pod(client, environment).await?,
+        claims: claims(client, namespace, config).await?,
+        has_image_service: Api::<StatefulSet>::namespaced(client.clone(), namespace)
+            .get_opt(IMAGE_SERVICE)
+            .await?
+            .is_some(),
+        keys: keys(secrets.get_opt(&format!("{prefix}{KEYS_SECRET}")).await?),
+        database: secrets
+            .get_opt(&format!("{prefix}{DATABASE_SECRET}"))
+            .await?
+            .and_then(|secret| Some(DatabaseAccess { password: text(&secret, "db.password")?.into() })),
+        ..Facts::default()
+    };
+    let spec = &config.spec;
+    if let Some(reference) = &spec.mirror_registry_ref {
+        facts.mirror = maps.get_opt(&reference.name).await?.map(|map| map.data.unwrap_or_default());
+    }
+    let more = annotation_of(config, annotation::SETTINGS);
+    if !more.is_empty() {
+        facts.settings = maps.get_opt(more).await?.map(|map| map.data.unwrap_or_default());
+    }
+    if let Some(reference) = spec.os_image_ca_cert_ref.as_ref().filter(|reference| !reference.name.is_empty())
+    {
+        let name = &reference.name;
+        let map = maps.get_opt(name).await?.ok_or_else(|| {
+            Problem::new(
+                "OSImageCACertRefFailure",
+                format!("there is no ConfigMap {name}, which OSImageCACertRef names"),
+            )
+        })?;
+        facts.os_image_authorities = Some(os_image_authorities(&map.data.unwrap_or_default())?);
+    }
+    if let Some(reference) =
+        spec.os_image_additional_params_ref.as_ref().filter(|reference| !reference.name.is_empty())
+    {
+        let name = &reference.name;
+        let secret = secrets.get_opt(name).await?.ok_or_else(|| {
+            Problem::new(
+                "ReasonOSImageAdditionalParamsRefFailure",
+                format!("there is no Secret {name}, which OSImageAdditionalParamsRef names"),
+            )
+        })?;
+        os_image_params(secret.data.iter().flatten().map(|(member, _)| member))?;
+        let members = secret.data.iter().flatten().map(|(member, _)| member);
+        let members = members.filter_map(|member| Some((member.clone(), Text::from(text(&secret, member)?))));
+        facts.os_image_params = Some(members.collect());
+    }
+    if is_openshift {
+        facts.tls = tls_profile(client).await?;
+        let managed: Api<ConfigMap> = Api::namespaced(client.clone(), MANAGED_NAMESPACE);
+        let authorities = managed.get_opt(INGRESS_AUTHORITIES).await?;
+        facts.ingress_authorities = authorities.map(|map| map.data.unwrap_or_default());
+        let trusted = maps.get_opt(CLUSTER_AUTHORITIES).await?.and_then(|map| map.data);
+        facts.cluster_authorities = trusted.and_then(|mut data| data.remove("ca-bundle.crt"));
+        facts.route_hosts = route_hosts(client, namespace).await?;
+    } else {
+        let secret = secrets.get_opt(&format!("{SERVICE}-ingress")).await?;
+        facts.ingress_certificate = secret.map_or(IngressCertificate::Missing, |secret| ingress(&secret));
+    }
+    Ok(facts)
+}
+
+fn text(secret: &Secret, key: &str) -> Option<String> {
+    String::from_utf8(secret.data.as_ref()?.get(key)?.0.clone()).ok()
+}
+
+fn keys(secret: Option<Secret>) -> Option<Keys> {
+    let secret = secret?;
+    Some(Keys {
+        private: text(&secret, "ec-private-key.pem")?.into(),
+        public: text(&secret, "ec-public-key.pem")?,
+    })
+}
+
+fn ingress(secret: &Secret) -> IngressCertificate {
+    if secret.labels().get(MANAGED_BY.0).map(String::as_str) != Some(MANAGED_BY.1) {
+        return IngressCertificate::Foreign { authorities: text(secret, "ca.crt").unwrap_or_default() };
+    }
+    let stored = || {
+        Some(Stored {
+            bundle: text(secret, "ca.crt")?,
+            authority_key: text(secret, "ca.key")?.into(),
+            certificate: text(secret, "tls.crt")?,
+            key: text(secret, "tls.key")?.into(),
+        })
+    };
+    stored().map_or(IngressCertificate::Missing, IngressCertificate::Own)
+}
+
+async fn operator_pod(client: &Client, environment: &Environment) -> Result<OperatorPod, GatherError> {
+    let Some(name) = &environment.pod_name else { return Ok(OperatorPod::default()) };
+    let pods: Api<Pod> = Api::namespaced(client.clone(), &environment.namespace);
+    let spec = pods.get(name).await?.spec.unwrap_or_default();
+    Ok(OperatorPod {
+        image: spec.containers.into_iter().next().and_then(|container| container.image).unwrap_or_default(),
+        node_selector: spec.node_selector.unwrap_or_default(),
+        tolerations: spec.tolerations.unwrap_or_default(),
+        pull_secrets: spec.image_pull_secrets.unwrap_or_default(),
+    })
+}
+
+async fn claims(
+    client: &Client,
+    namespace: &str,
+    config: &AgentServiceConfig,
+) -> Result<BTreeMap<String, k8s_openapi::api::core::v1::PersistentVolumeClaimSpec>, Error> {
+    let api: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), namespace);
+    let mut claims = BTreeMap::new();
+    for name in [super::FILES_CLAIM, super::DATABASE_CLAIM] {
+        let name = claim_name(config, name);
+        if let Some(spec) = api.get_opt(&name).await?.and_then(|claim| claim.spec) {
+            claims.insert(name, spec);
+        }
+    }
+    Ok(claims)
+}
+
+async fn route_hosts(client: &Client, namespace: &str) -> Result<BTreeMap<String, String>, Error> {
+    let kind = GroupVersionKind::gvk("route.openshift.io", "v1", "Route");
+    let resource = ApiResource::from_gvk_with_plural(&kind, "routes");
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &resource);
+    let routes = optional(api.list(&ListParams::default()).await)?.map(|list| list.items).unwrap_or_default();
+    let host =
+        |route: &DynamicObject| Some((route.name_any(), route.data["spec"]["host"].as_str()?.to_owned()));
+    Ok(routes.iter().filter_map(host).collect())
+}
+
+/// Ciphers of TLS 1.2 that are spoken here: the name of OpenSSL, and that of IANA.
+const CIPHERS: &[(&str, &str)] = &[
+    ("ECDHE-ECDSA-AES128-GCM-SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"),
+    ("ECDHE-RSA-AES128-GCM-SHA256", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"),
+    ("ECDHE-ECDSA-AES256-GCM-SHA384", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"),
+    ("ECDHE-RSA-AES256-GCM-SHA384", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"),
+    ("ECDHE-ECDSA-CHACHA20-POLY1305", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256"),
+    ("ECDHE-RSA-CHACHA20-POLY1305", "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256"),
+];
+
+/// The profile of the cluster's API, where all components are to adhere to it; else the intermediate one.
+async fn tls_profile(client: &Client) -> Result<TlsProfile, Error> {
+    let kind = GroupVersionKind::gvk("config.openshift.io", "v1", "APIServer");
+    let resource = ApiResource::from_gvk_with_plural(&kind, "apiservers");
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    let Some(server) = optional(api.get("cluster").await)? else { return Ok(TlsProfile::default()) };
+    Ok(profile(&server.data["spec"]))
+}
+
+fn profile(spec: &serde_json::Value) -> TlsProfile {
+    let adheres = spec["tlsAdherence"].as_str().unwrap_or_default();
+    let profile = &spec["tlsSecurityProfile"];
+    if matches!(adheres, "" | "LegacyAdheringComponentsOnly") {
+        return TlsProfile::default();
+    }
+    match profile["type"].as_str().unwrap_or_default() {
+        "Modern" => TlsProfile { min_version: "VersionTLS13".to_owned(), cipher_suites: Vec::new() },
+        "Custom" => {
+            let custom = &profile["custom"];
+            let least = custom["minTLSVersion"].as_str().filter(|version| *version == "VersionTLS13");
+            let wanted: Vec<_> = custom["ciphers"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(serde_json::Value::as_str)
+                .collect();
+            let known = CIPHERS.iter().filter(|(name, _)| wanted.contains(name));
+            TlsProfile {
+                min_version: least.unwrap_or("VersionTLS12").to_owned(),
+                cipher_suites: known.map(|(_, name)| (*name).to_owned()).collect(),
+            }
+        }
+        // What is older than TLS 1.2 is not spoken here.
+        _ => TlsProfile::default(),
+    }
+}
+
+/// Makes what is made once.
+pub(super) fn fresh(now: Timestamp) -> Result<Fresh, rcgen::Error> {
+    let key = KeyPair::generate()?;
+    let letters: Vec<char> =
+        (40..=125_u8).map(char::from).filter(|letter| !matches!(letter, '`' | '\\')).collect();
+    let mut random = rand::rng();
+    let password: String = (0..16).map(|_| letters[random.random_range(0..letters.len())]).collect();
+    let keys = Keys { private: key.serialize_pem().into(), public: key.public_key_pem() };
+    Ok(Fresh { keys, password: password.into(), now })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn profiles_hold_where_components_adhere() {
+        let custom = json!({"type": "Custom", "custom": {"minTLSVersion": "VersionTLS13",
+            "ciphers": ["ECDHE-RSA-AES128-GCM-SHA256", "DES-CBC3-SHA"]}});
+        let of = |adherence: &str, profile: &serde_json::Value| {
+            let profile = super::profile(&json!({"tlsAdherence": adherence, "tlsSecurityProfile": profile}));
+            (profile.min_version, profile.cipher_suites)
+        };
+        let all = "StrictAllComponents";
+        let twelve = ("VersionTLS12".to_owned(), Vec::new());
+        assert_eq!(of("", &json!({"type": "Modern"})), twelve);
+        assert_eq!(of("LegacyAdheringComponentsOnly", &custom), twelve);
+        assert_eq!(of(all, &json!({"type": "Old"})), twelve);
+        assert_eq!(of(all, &json!(null)), twelve);
+        assert_eq!(of(all, &json!({"type": "Modern"})).0, "VersionTLS13");
+        let suites = vec!["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256".to_owned()];
+        assert_eq!(of(all, &custom), ("VersionTLS13".to_owned(), suites));
+    }
+
+    #[test]
+    fn passwords_are_long_and_unlike() {
+        let now = Timestamp::UNIX_EPOCH;
+        let (one, other) = (fresh(now).unwrap(), fresh(now).unwrap());
+        assert_ne!(one.password.expose(), other.password.expose());
+        assert!(one.password.expose().len() == 16 && !one.password.expose().contains(['`', '\\', '\'']));
+        assert!(one.keys.private.expose().contains("PRIVATE KEY") && one.keys.public.contains("PUBLIC KEY"));
+    }
+}

@@ -1,0 +1,269 @@
+//! Brings the AgentServiceConfig to where it should be: facts, objects, conditions.
+
+use std::collections::BTreeSet;
+
+use assisted_base::error::chain;
+use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
+use assisted_crd::labels::finalizer;
+use assisted_kube::error::{is_missing, is_refused, optional};
+use assisted_kube::write::{self, Guard};
+use assisted_reconcile::{Failure, MemoryRow, Outcome, Reconciler};
+use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::StatefulSet;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::api::{Patch, PatchParams};
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+use kube::{Api, Client, Resource, ResourceExt};
+use parking_lot::Mutex;
+use serde_json::json;
+
+use super::conditions::{self, Health, Problem};
+use super::desired::{Input, annotation_of, desired, has_image_service};
+use super::environment::Environment;
+use super::facts::Facts;
+use super::gather::{self, GatherError};
+use super::validate::{self, is_given};
+use super::{CONFIG, IMAGE_SERVICE, MANAGED_BY, annotation, apply, health};
+
+/// Finalizers of an operator that was here before: nothing waits for them, since everything is owned.
+const FINALIZERS: &[&str] = &[finalizer::AGENT_SERVICE_CONFIG, finalizer::LOCAL_CLUSTER_IMPORT];
+
+/// Events that are remembered as told.
+const MOST_TOLD: usize = 1000;
+
+/// The operator.
+pub struct Operator {
+    client: Client,
+    environment: Environment,
+    recorder: Recorder,
+    /// Events that were told, so that each is told once as long as it holds.
+    told: Mutex<BTreeSet<(String, String)>>,
+}
+
+/// What a look brought.
+#[derive(Debug)]
+struct Look {
+    outcome: Result<(), Problem>,
+    health: Option<Health>,
+    ephemeral: Option<bool>,
+    immutable: Option<std::collections::BTreeMap<String, String>>,
+    again: Option<Timestamp>,
+}
+
+impl Look {
+    fn failed(problem: Problem) -> Self {
+        Self { outcome: Err(problem), health: None, ephemeral: None, immutable: None, again: None }
+    }
+}
+
+impl Operator {
+    /// An operator of these variables.
+    pub fn new(client: Client, environment: Environment) -> Self {
+        let reporter =
+            Reporter { controller: MANAGED_BY.1.to_owned(), instance: environment.pod_name.clone() };
+        let recorder = Recorder::new(client.clone(), reporter);
+        Self { client, environment, recorder, told: Mutex::default() }
+    }
+
+    /// Looks at one AgentServiceConfig.
+    ///
+    /// # Errors
+    /// The API server refuses, or can't be reached; what is wrong with the object itself stands in its conditions.
+    pub async fn look(&self, name: &str) -> Result<Outcome, Failure> {
+        let api: Api<AgentServiceConfig> = Api::all(self.client.clone());
+        let Some(config) = api.get_opt(name).await.map_err(failure)? else { return Ok(Outcome::Done) };
+        if name != CONFIG {
+            let text = "Only one AgentServiceConfig supported per cluster and must be named 'agent'";
+            self.tell(&config, EventType::Warning, &format!("Invalid name ({name})"), text).await;
+            return Ok(Outcome::Wait { reason: text.to_owned() });
+        }
+        if config.metadata.deletion_timestamp.is_some() {
+            self.release(&api, &config).await.map_err(failure)?;
+            return Ok(Outcome::Done);
+        }
+        let look = match self.bring(&config).await {
+            Ok(look) => look,
+            Err(GatherError::Problem(problem)) => Look::failed(problem),
+            Err(GatherError::Api(error)) => return Err(failure(error)),
+        };
+        self.write_status(&api, &config, &look).await.map_err(failure)?;
+        match look.outcome {
+            Ok(()) => Ok(look.again.map_or(Outcome::Done, Outcome::After)),
+            Err(problem) => {
+                self.tell(&config, EventType::Warning, problem.reason, &problem.text).await;
+                Ok(Outcome::Wait { reason: problem.text })
+            }
+        }
+    }
+
+    async fn bring(&self, config: &AgentServiceConfig) -> Result<Look, GatherError> {
+        let immutable = validate::immutable_annotations(config)?;
+        let facts = gather::facts(&self.client, &self.environment, config).await?;
+        validate::check(config, &facts)?;
+        self.tell_settings(config).await;
+        let ephemeral = Some(!is_given(&config.spec.filesystem_storage));
+        let fresh = gather::fresh(Timestamp::now())
+            .map_err(|error| Problem::new("AgentLocalAuthSecretFailure", error.to_string()))?;
+        let input = Input { config, environment: &self.environment, facts: &facts, fresh: &fresh };
+        let desired = desired(&input)?;
+
+        let mut applied = Vec::new();
+        for component in &desired.components {
+            let namespace = &self.environment.namespace;
+            match apply::apply(&self.client, namespace, component).await {
+                Ok(object) => applied.push(object),
+                // A refusal concerns this object; nothing else works either when the API is away.
+                Err(error) if refuses(&error) => {
+                    let text = format!("Failed to ensure {}: {}", component.name, told(&error));
+                    let problem = Problem::new(component.reason, text);
+                    return Ok(Look { ephemeral, immutable: Some(immutable), ..Look::failed(problem) });
+                }
+                Err(apply::ApplyError::Api(error)) => return Err(error.into()),
+                Err(error) => {
+                    return Err(Problem::new(component.reason, chain(&error)).into());
+                }
+            }
+        }
+        if let Some(pending) = desired.pending {
+            return Ok(Look { ephemeral, immutable: Some(immutable), ..Look::failed(pending) });
+        }
+        self.drop_old_finalizer(&facts).await?;
+        let owner = config.uid().unwrap_or_default();
+        apply::prune(&self.client, &self.environment.namespace, &owner, &desired.components).await?;
+        Ok(Look {
+            outcome: Ok(()),
+            health: Some(health::of(&applied)),
+            ephemeral,
+            immutable: Some(immutable),
+            again: desired.renew_at,
+        })
+    }
+
+    /// The operator that was here before kept the StatefulSet by a finalizer until its volumes were gone; they go with it now.
+    async fn drop_old_finalizer(&self, facts: &Facts) -> Result<(), kube::Error> {
+        if !facts.has_image_service {
+            return Ok(());
+        }
+        let api: Api<StatefulSet> = Api::namespaced(self.client.clone(), &self.environment.namespace);
+        let Some(set) = optional(api.get(IMAGE_SERVICE).await)? else { return Ok(()) };
+        remove_finalizers(&api, &set, &[finalizer::IMAGE_SERVICE]).await
+    }
+
+    /// Everything is owned: the API server's own collector takes it away.
+    async fn release(
+        &self,
+        api: &Api<AgentServiceConfig>,
+        config: &AgentServiceConfig,
+    ) -> Result<(), kube::Error> {
+        let sets: Api<StatefulSet> = Api::namespaced(self.client.clone(), &self.environment.namespace);
+        if let Some(set) = optional(sets.get(IMAGE_SERVICE).await)? {
+            remove_finalizers(&sets, &set, &[finalizer::IMAGE_SERVICE]).await?;
+        }
+        remove_finalizers(api, config, FINALIZERS).await
+    }
+
+    async fn write_status(
+        &self,
+        api: &Api<AgentServiceConfig>,
+        config: &AgentServiceConfig,
+        look: &Look,
+    ) -> Result<(), kube::Error> {
+        let mut after = config.clone();
+        let status = after.status.get_or_insert_default();
+        if let Some(immutable) = &look.immutable {
+            status.immutable_annotations.clone_from(immutable);
+        }
+        conditions::write(
+            status,
+            &look.outcome,
+            look.health.as_ref(),
+            look.ephemeral,
+            &Time(Timestamp::now()),
+        );
+        write::status(api, config, &after, Guard::Free).await?;
+        Ok(())
+    }
+
+    /// Tells what an annotation has switched.
+    async fn tell_settings(&self, config: &AgentServiceConfig) {
+        match annotation_of(config, annotation::UNRESTRICTED_PULLS) {
+            "" => {}
+            "true" => {
+                let text = "images are pulled without looking at their signatures";
+                self.tell(config, EventType::Normal, "ForceInsecurePolicyEnabled", text).await;
+            }
+            other => {
+                let text = format!("{other:?} is not \"true\": images are pulled as policy.json says");
+                self.tell(config, EventType::Warning, "ForceInsecurePolicyInvalidValue", &text).await;
+            }
+        }
+        if !has_image_service(config) {
+            let text = "an annotation disables the image service: there are no discovery images";
+            self.tell(config, EventType::Normal, "ImageServiceDisabled", text).await;
+        }
+    }
+
+    async fn tell(&self, config: &AgentServiceConfig, r#type: EventType, reason: &str, text: &str) {
+        let key = (format!("{}/{reason}", config.uid().unwrap_or_default()), text.to_owned());
+        {
+            let mut told = self.told.lock();
+            if told.len() >= MOST_TOLD {
+                told.clear();
+            }
+            if !told.insert(key) {
+                return;
+            }
+        }
+        let event = Event {
+            type_: r#type,
+            reason: reason.to_owned(),
+            note: Some(text.chars().take(1000).collect()),
+            action: "Reconcile".to_owned(),
+            secondary: None,
+        };
+        if let Err(error) = self.recorder.publish(&event, &config.object_ref(&())).await {
+            tracing::warn!(%error, reason, "an event can't be told");
+        }
+    }
+}
+
+/// Takes finalizers away, if they are there.
+async fn remove_finalizers<K>(api: &Api<K>, object: &K, names: &[&str]) -> Result<(), kube::Error>
+where
+    K: Resource + Clone + std::fmt::Debug + serde::de::DeserializeOwned,
+{
+    let have = object.finalizers();
+    let keep: Vec<_> = have.iter().filter(|name| !names.contains(&name.as_str())).collect();
+    if keep.len() == have.len() {
+        return Ok(());
+    }
+    let patch = json!({"metadata": {"finalizers": keep, "resourceVersion": object.resource_version()}});
+    match api.patch(&object.name_any(), &PatchParams::default(), &Patch::Merge(patch)).await {
+        Err(error) if !is_missing(&error) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// What an API server says, without what is meant for programs.
+fn told(error: &apply::ApplyError) -> String {
+    match error {
+        apply::ApplyError::Api(kube::Error::Api(status)) => status.message.clone(),
+        error => chain(error),
+    }
+}
+
+fn refuses(error: &apply::ApplyError) -> bool {
+    matches!(error, apply::ApplyError::Api(error) if is_refused(error) || is_missing(error))
+}
+
+fn failure(error: kube::Error) -> Failure {
+    Failure::passing(chain(&error))
+}
+
+impl Reconciler for Operator {
+    type Row = MemoryRow<String>;
+
+    async fn reconcile(&self, row: &Self::Row) -> Result<Outcome, Failure> {
+        Self::look(self, &row.key).await
+    }
+}

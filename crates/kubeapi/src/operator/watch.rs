@@ -1,0 +1,182 @@
+//! The operator as a process: it leads or waits, and looks whenever something that it made or reads has changed.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use assisted_base::retry::{Backoff, Jitter};
+use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
+use assisted_kube::lease::{Leadership, Settings};
+use assisted_reconcile::{Driver, MemoryQueue, Policy, Status};
+use futures::stream::{self, Stream, StreamExt};
+use jiff::{SignedDuration, Timestamp};
+use kube::core::{DynamicObject, PartialObjectMeta};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client, ResourceExt};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::apply::KINDS;
+use super::environment::Environment;
+use super::gather::{MANAGED_NAMESPACE, is_openshift};
+use super::reconcile::Operator;
+use super::{CONFIG, INGRESS_AUTHORITIES, MANAGED_BY};
+
+/// Name of the lease.
+const LEASE: &str = "86f835c3.agent-install.openshift.io";
+
+/// How long changes are gathered before a look: what is applied comes back as changes.
+const GATHER: SignedDuration = SignedDuration::from_millis(300);
+
+/// A look without a cause.
+const REST: Duration = Duration::from_secs(10 * 60 * 60);
+
+const POLICY: Policy = Policy {
+    at_once: 1,
+    time_limit: Duration::from_secs(120),
+    keep: Duration::from_secs(30),
+    backoff: Backoff {
+        first: Duration::from_secs(1),
+        longest: Duration::from_secs(120),
+        jitter: Jitter::Half,
+    },
+    most_failures: u32::MAX,
+    most_crashes: 5,
+    aside: Duration::from_secs(600),
+    longest_rest: REST,
+    shortest_rest: Duration::from_millis(100),
+    give_back: true,
+};
+
+const LEASE_TIME: SignedDuration = SignedDuration::from_secs(90);
+
+/// Works until `stop`. Of several replicas one works, and the others wait.
+///
+/// # Errors
+/// The API server can't be asked what cluster this is, or the lease is lost: the process is to end.
+pub async fn run(
+    client: Client,
+    environment: Environment,
+    identity: &str,
+    stop: CancellationToken,
+) -> Result<(), RunError> {
+    let settings = Settings {
+        namespace: environment.namespace.clone(),
+        name: LEASE.to_owned(),
+        identity: identity.to_owned(),
+        duration: Duration::from_secs(30),
+        deadline: Duration::from_secs(20),
+        retry: Duration::from_secs(4),
+    };
+    let mut leadership = Leadership::new(client.clone(), settings);
+    if !leadership.acquire(&stop).await {
+        return Ok(());
+    }
+    tracing::info!(identity, "leading");
+    let own = stop.child_token();
+    let working = tokio::spawn(work(client, environment, own.clone()));
+    let is_lost = leadership.keep(&stop).await;
+    own.cancel();
+    working.await.map_err(|error| RunError::Task(error.to_string()))??;
+    if is_lost {
+        return Err(RunError::Lost);
+    }
+    leadership.release().await?;
+    Ok(())
+}
+
+/// Why the operator ended.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error("the API server can't be asked")]
+    Api(#[from] kube::Error),
+    #[error("another replica leads")]
+    Lost,
+    #[error("a task ended: {0}")]
+    Task(String),
+}
+
+/// Works without asking who leads.
+///
+/// # Errors
+/// The API server can't be asked what cluster this is.
+pub async fn work(client: Client, environment: Environment, stop: CancellationToken) -> Result<(), RunError> {
+    let openshift = is_openshift(&client).await?;
+    let queue = Arc::new(MemoryQueue::new(LEASE_TIME, Timestamp::now));
+    let operator = Arc::new(Operator::new(client.clone(), environment.clone()));
+    let status = Arc::new(Status::new("operator"));
+    let driver = Driver::new(Arc::clone(&queue), operator, POLICY, status);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(driver.run(stop.clone()));
+    let mut changes = configs(&client);
+    let mut others = others(&client, &environment.namespace, openshift);
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => break,
+            Some(name) = changes.next() => queue.mark(name, Timestamp::now()),
+            Some(()) = others.next() => {
+                let at = Timestamp::now().checked_add(GATHER).unwrap_or(Timestamp::MAX);
+                queue.mark(CONFIG.to_owned(), at);
+            }
+            Some(ended) = tasks.join_next() => {
+                return Err(RunError::Task(format!("{ended:?}")));
+            }
+        }
+    }
+    while tasks.join_next().await.is_some() {}
+    Ok(())
+}
+
+type Changes<T> = Pin<Box<dyn Stream<Item = T> + Send>>;
+
+/// Names of AgentServiceConfigs that changed.
+fn configs(client: &Client) -> Changes<String> {
+    let api: Api<PartialObjectMeta<AgentServiceConfig>> = Api::all(client.clone());
+    let changed =
+        watcher(api, watcher::Config::default()).default_backoff().filter_map(async |event| match event {
+            Ok(Event::Apply(object) | Event::InitApply(object) | Event::Delete(object)) => {
+                Some(object.name_any())
+            }
+            Ok(_) => None,
+            Err(error) => {
+                tracing::debug!(%error, "a watch is begun anew");
+                None
+            }
+        });
+    changed.boxed()
+}
+
+/// Changes of what the operator made, and of what it reads.
+fn others(client: &Client, namespace: &str, openshift: bool) -> Changes<()> {
+    let labelled = format!("{}={}", MANAGED_BY.0, MANAGED_BY.1);
+    let mut all = Vec::new();
+    for kind in KINDS {
+        let is_of_openshift = kind.group == "route.openshift.io" || kind.group == "monitoring.coreos.com";
+        if is_of_openshift && !openshift {
+            continue;
+        }
+        // What users write is read by its name, which no label tells.
+        let config = match kind.kind {
+            "ConfigMap" | "Secret" => watcher::Config::default(),
+            _ => watcher::Config::default().labels(&labelled),
+        };
+        all.push(changes(kind.api(client, namespace), config));
+    }
+    if openshift {
+        let managed = KINDS.iter().find(|kind| kind.kind == "ConfigMap");
+        all.extend(managed.map(|kind| {
+            let own = watcher::Config::default().fields(&format!("metadata.name={INGRESS_AUTHORITIES}"));
+            changes(kind.api(client, MANAGED_NAMESPACE), own)
+        }));
+    }
+    stream::select_all(all).boxed()
+}
+
+fn changes(api: Api<DynamicObject>, config: watcher::Config) -> Changes<()> {
+    let changed = watcher(api, config).default_backoff().filter_map(async |event| match event {
+        Ok(Event::Apply(_) | Event::InitApply(_) | Event::Delete(_)) => Some(()),
+        _ => None,
+    });
+    changed.boxed()
+}
