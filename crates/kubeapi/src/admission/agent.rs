@@ -29,14 +29,14 @@ impl Webhook for AgentValidator {
     const OPERATIONS: &'static [Operation] = &[Operation::Update];
 
     fn judge(change: &Change<Agent>) -> Verdict {
-        let new = change.new();
+        let new = change.after();
         if !new.spec.installation_disk_id.is_empty() && !new.spec.installation_disk_path.is_empty() {
             return Denial::bad_request(
                 "Either InstallationDiskID or InstallationDiskPath can be set, not both.",
             )
             .into();
         }
-        let Some(old) = change.old() else { return Verdict::Allowed };
+        let Some(old) = change.before() else { return Verdict::Allowed };
         if old.spec.cluster_deployment_name != new.spec.cluster_deployment_name && !may_move(new) {
             return Denial::bad_request(
                 "Attempted to change Spec.ClusterDeploymentName which is immutable during Agent installation.",

@@ -108,7 +108,8 @@ pub fn next(
     let renew_leaf = earlier(leaf.until, LEAF_REST);
     let is_due = renew_leaf <= now || leaf.names != names || leaf.issuer != signer.subject;
     // With an authority that not everybody knows yet nothing is signed, unless the old certificate is of no use anyhow.
-    let may_sign = (in_place && !is_new) || leaf.issuer == signer.subject && !is_new || leaf.until <= now;
+    let is_known = !is_new && (in_place || leaf.issuer == signer.subject);
+    let may_sign = is_known || leaf.until <= now;
     if is_due && may_sign {
         let signer = authorities_of(&after.bundle).pop().ok_or(CertificateError::Read)?;
         let certificate = pem::write("CERTIFICATE", &signer);

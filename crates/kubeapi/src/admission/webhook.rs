@@ -58,14 +58,14 @@ pub enum Change<T> {
 
 impl<T> Change<T> {
     /// The object as it is to be.
-    pub const fn new(&self) -> &T {
+    pub const fn after(&self) -> &T {
         match self {
             Self::Create(new) | Self::Update { new, .. } => new,
         }
     }
 
     /// The object as it is; none, if it is new.
-    pub const fn old(&self) -> Option<&T> {
+    pub const fn before(&self) -> Option<&T> {
         match self {
             Self::Create(_) => None,
             Self::Update { old, .. } => Some(old),

@@ -71,22 +71,24 @@ impl Operator {
     /// The API server refuses, or can't be reached; what is wrong with the object itself stands in its conditions.
     pub async fn look(&self, name: &str) -> Result<Outcome, Failure> {
         let api: Api<AgentServiceConfig> = Api::all(self.client.clone());
-        let Some(config) = api.get_opt(name).await.map_err(failure)? else { return Ok(Outcome::Done) };
+        let Some(config) = api.get_opt(name).await.map_err(|error| failure(&error))? else {
+            return Ok(Outcome::Done);
+        };
         if name != CONFIG {
             let text = "Only one AgentServiceConfig supported per cluster and must be named 'agent'";
             self.tell(&config, EventType::Warning, &format!("Invalid name ({name})"), text).await;
             return Ok(Outcome::Wait { reason: text.to_owned() });
         }
         if config.metadata.deletion_timestamp.is_some() {
-            self.release(&api, &config).await.map_err(failure)?;
+            self.release(&api, &config).await.map_err(|error| failure(&error))?;
             return Ok(Outcome::Done);
         }
         let look = match self.bring(&config).await {
             Ok(look) => look,
             Err(GatherError::Problem(problem)) => Look::failed(problem),
-            Err(GatherError::Api(error)) => return Err(failure(error)),
+            Err(GatherError::Api(error)) => return Err(failure(&error)),
         };
-        self.write_status(&api, &config, &look).await.map_err(failure)?;
+        self.write_status(&api, &config, &look).await.map_err(|error| failure(&error))?;
         match look.outcome {
             Ok(()) => Ok(look.again.map_or(Outcome::Done, Outcome::After)),
             Err(problem) => {
@@ -256,8 +258,8 @@ fn refuses(error: &apply::ApplyError) -> bool {
     matches!(error, apply::ApplyError::Api(error) if is_refused(error) || is_missing(error))
 }
 
-fn failure(error: kube::Error) -> Failure {
-    Failure::passing(chain(&error))
+fn failure(error: &kube::Error) -> Failure {
+    Failure::passing(chain(error))
 }
 
 impl Reconciler for Operator {

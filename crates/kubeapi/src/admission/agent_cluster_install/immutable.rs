@@ -23,7 +23,10 @@ pub(super) fn check(old: &AgentClusterInstall, new: &AgentClusterInstall) -> Res
     let relevant = |spec: &AgentClusterInstallSpec| {
         let mut spec = serde_json::to_value(spec).unwrap_or_default();
         if let Value::Object(fields) = &mut spec {
-            fields.retain(|name, _| !ALLOWED.contains(&name.as_str()) && !(ended && name == ALLOWED_AT_END));
+            fields.retain(|name, _| {
+                let is_allowed = ALLOWED.contains(&name.as_str()) || (ended && name == ALLOWED_AT_END);
+                !is_allowed
+            });
         }
         spec
     };

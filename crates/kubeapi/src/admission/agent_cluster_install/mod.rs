@@ -40,12 +40,12 @@ impl Webhook for AgentClusterInstallMutator {
     const OPERATIONS: &'static [Operation] = &[Operation::Create, Operation::Update];
 
     fn judge(change: &Change<AgentClusterInstall>) -> Verdict {
-        mutate(change.new())
+        mutate(change.after())
     }
 }
 
 fn validate(change: &Change<AgentClusterInstall>) -> Result<(), Denial> {
-    let (old, new) = (change.old(), change.new());
+    let (old, new) = (change.before(), change.after());
     if let Some(old) = old
         && image_set(&old.spec) != image_set(&new.spec)
     {
