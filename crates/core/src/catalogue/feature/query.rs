@@ -279,7 +279,7 @@ mod tests {
     fn details() {
         let answer = detailed(&query("4.22", CpuArchitecture::X8664, Some(PlatformType::Baremetal))).unwrap();
         let operators = answer.operators.unwrap();
-        assert_eq!(operators.len(), 28);
+        assert_eq!(operators.len(), OPERATORS.len());
         let dependencies = |name: &str| &operators.iter().find(|o| o.name == name).unwrap().dependencies;
         assert_eq!(dependencies("odf"), &[Id::Lso]);
         assert_eq!(dependencies("openshift-ai"), &[Id::Lvm]);

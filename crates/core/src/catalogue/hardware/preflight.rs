@@ -74,6 +74,7 @@ mod tests {
     use assisted_wire::cluster_params::RoleSet;
 
     use super::*;
+    use crate::catalogue::operators::OPERATORS;
     use crate::validation::testing::{cluster, facts};
 
     fn numbers(role: Option<&HostTypeHardwareRequirements>) -> (i64, i64, i64, bool) {
@@ -91,7 +92,7 @@ mod tests {
         assert_eq!(numbers(ocp.worker.as_ref()), (2, 8192, 100, false));
         assert_eq!(ocp.master.unwrap().qualitative, None);
         let operators = answer.operators.unwrap();
-        assert_eq!(operators.len(), 28);
+        assert_eq!(operators.len(), OPERATORS.len());
         let of = |name: &str| {
             let found = operators.iter().find(|each| each.operator_name == name).unwrap();
             let both = found.requirements.clone().unwrap();
