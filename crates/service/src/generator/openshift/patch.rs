@@ -1,11 +1,19 @@
 //! Patches of manifests: lists of JSON-patch operations whose paths may also name members by what they hold
 //! (install-generation §4.7).
 
+use serde::Deserialize;
 use serde_json::Value;
+
+/// Places that the operations of a patch may stand for, all together.
+const MOST_PLACES: usize = 100_000;
+/// Bytes that they may add, copy and move.
+const MOST_BYTES: usize = 8 << 20;
+/// Levels of the manifest, below which nothing is put.
+const DEEPEST: usize = 128;
 
 /// Why a patch can't be applied.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum PatchError {
+pub(crate) enum PatchError {
     #[error("it can't be read: {0}")]
     Read(String),
     #[error("{0}")]
@@ -13,7 +21,7 @@ pub(super) enum PatchError {
 }
 
 /// Applies a patch to a manifest; both are YAML. The manifest is one document.
-pub(super) fn apply(manifest: &str, patch: &str) -> Result<String, PatchError> {
+pub(crate) fn apply(manifest: &str, patch: &str) -> Result<String, PatchError> {
     let read = |text: &str| {
         serde_yaml_ng::from_str::<Value>(text).map_err(|error| PatchError::Read(error.to_string()))
     };
@@ -22,30 +30,74 @@ pub(super) fn apply(manifest: &str, patch: &str) -> Result<String, PatchError> {
         Value::Array(operations) => operations,
         _ => return Err(PatchError::Read("it is no list of operations".to_owned())),
     };
-    for operation in operations {
-        for operation in expanded(&document, &operation)? {
-            let one: json_patch::PatchOperation =
-                serde_json::from_value(operation).map_err(|error| PatchError::Read(error.to_string()))?;
+    let mut budget = Budget { places: MOST_PLACES, bytes: MOST_BYTES };
+    for mut operation in operations {
+        for path in expanded(&document, &operation)? {
+            budget.spend(&document, &operation, &path)?;
+            operation["path"] = path.into();
+            let one = json_patch::PatchOperation::deserialize(&operation)
+                .map_err(|error| PatchError::Read(error.to_string()))?;
             json_patch::patch(&mut document, &[one]).map_err(|error| PatchError::Apply(error.to_string()))?;
         }
     }
     serde_yaml_ng::to_string(&document).map_err(|error| PatchError::Apply(error.to_string()))
 }
 
-/// The operation once for each place that its path stands for, the last first: a removal then moves none that follows.
-fn expanded(document: &Value, operation: &Value) -> Result<Vec<Value>, PatchError> {
+/// What a patch may still do: a few operations that copy a manifest into itself would make more of it than there is memory, and
+/// some that move it into itself more levels than can be written.
+struct Budget {
+    /// Places that operations stand for.
+    places: usize,
+    /// Bytes that are added, copied or moved, or thereabouts.
+    bytes: usize,
+}
+
+impl Budget {
+    fn spend(&mut self, document: &Value, operation: &Value, path: &str) -> Result<(), PatchError> {
+        let refused = || PatchError::Apply(format!("it makes too much of the manifest at {path}"));
+        let source = operation["from"].as_str().and_then(|from| document.pointer(from));
+        let put = operation.get("value").into_iter().chain(source);
+        let levels = DEEPEST.checked_sub(path.matches('/').count()).ok_or_else(refused)?;
+        self.places = self.places.checked_sub(1).ok_or_else(refused)?;
+        for value in put {
+            weigh(value, levels, &mut self.bytes).ok_or_else(refused)?;
+        }
+        Ok(())
+    }
+}
+
+/// Takes the size of a value from what is left; `None` when that, or the levels, don't suffice.
+fn weigh(value: &Value, levels: usize, left: &mut usize) -> Option<()> {
+    let below = |value: &Value, left: &mut usize| weigh(value, levels.checked_sub(1)?, left);
+    *left = left.checked_sub(1)?;
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::String(text) => *left = left.checked_sub(text.len())?,
+        Value::Array(items) => {
+            for item in items {
+                below(item, left)?;
+            }
+        }
+        Value::Object(members) => {
+            for (name, member) in members {
+                *left = left.checked_sub(name.len())?;
+                below(member, left)?;
+            }
+        }
+    }
+    Some(())
+}
+
+/// The plain paths that the path of an operation stands for, the last first: a removal then moves none that follows.
+fn expanded(document: &Value, operation: &Value) -> Result<Vec<String>, PatchError> {
     let path =
         operation["path"].as_str().ok_or_else(|| PatchError::Read("an operation has no path".to_owned()))?;
-    let paths = places(document, path);
+    let mut paths = places(document, path);
     if paths.is_empty() {
         return Err(PatchError::Apply(format!("nothing is at {path}")));
     }
-    let one = |path: String| {
-        let mut operation = operation.clone();
-        operation["path"] = path.into();
-        operation
-    };
-    Ok(paths.into_iter().rev().map(one).collect())
+    paths.reverse();
+    Ok(paths)
 }
 
 /// The plain paths that a path stands for: a part `key=value` is each member of a list or object that has the pair.
@@ -124,6 +176,22 @@ mod tests {
         assert_eq!(names, ["z", "z", "c"]);
         let document = patched("- {op: remove, path: /spec/pools/size=1}\n").unwrap();
         assert_eq!(document["spec"]["pools"], serde_json::json!([{"name": "c", "size": 2}]));
+    }
+
+    #[test]
+    fn a_patch_makes_no_more_of_a_manifest_than_there_is_room_for() {
+        let larger = "- {op: copy, from: '', path: /x}\n".repeat(60);
+        let wider = format!("- {{op: add, path: /l, value: [{}]}}\n", "{k: v},".repeat(2000))
+            + &format!("- {{op: add, path: /l/k=v/x, value: {}}}\n", "y".repeat(100_000));
+        let deeper = "- {op: add, path: /t, value: {}}\n- {op: move, from: /spec, path: /t/a}\n\
+                      - {op: move, from: /t, path: /spec}\n"
+            .repeat(5000);
+        let more = format!("- {{op: add, path: /l, value: [{}]}}\n", "{k: v},".repeat(2000))
+            + &"- {op: test, path: /l/k=v/k, value: v}\n".repeat(100);
+        for patch in [larger, wider, deeper, more] {
+            let error = apply(MANIFEST, &patch).unwrap_err().to_string();
+            assert!(error.starts_with("it makes too much of the manifest"), "{error}");
+        }
     }
 
     #[test]
