@@ -10,6 +10,7 @@ mod contract;
 mod demo;
 mod dist;
 mod docs;
+mod fuzz;
 mod run;
 mod setup;
 mod test;
@@ -37,6 +38,8 @@ enum Task {
     Demo(demo::Demo),
     /// Measure, and print each figure beside its goal
     Bench(bench::Bench),
+    /// Hunt for inputs that break what reads foreign bytes, and keep what is found as a test
+    Fuzz(fuzz::Fuzz),
     /// Build the program for hosts for each architecture, small and static, and try each
     Dist(dist::Dist),
     /// Check that a crate uses only crates below it
@@ -68,6 +71,7 @@ fn main() -> anyhow::Result<()> {
         Task::Bless(bless) => bless.run(),
         Task::Demo(demo) => demo.run(),
         Task::Bench(bench) => bench.run(),
+        Task::Fuzz(fuzz) => fuzz.run(),
         Task::Dist(dist) => dist.run(),
         Task::CheckDeps => check_deps::run(),
         Task::CheckShell => check_shell::run(),

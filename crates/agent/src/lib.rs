@@ -11,6 +11,8 @@ mod agent;
 mod bmc;
 mod config;
 mod dry_run;
+#[doc(hidden)]
+pub mod fuzz;
 mod image;
 mod instruction;
 mod media;

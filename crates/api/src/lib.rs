@@ -8,6 +8,8 @@ mod budget;
 mod check;
 pub mod contract;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod http;
 pub mod identity;
 pub mod openapi;

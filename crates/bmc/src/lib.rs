@@ -4,6 +4,8 @@
 mod access;
 mod connection;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod machine;
 mod resource;
 

@@ -13,6 +13,8 @@ mod builder;
 mod call;
 mod error;
 mod form;
+#[doc(hidden)]
+pub mod fuzz;
 mod identity;
 mod logins;
 mod operation;

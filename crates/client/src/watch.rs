@@ -103,7 +103,7 @@ fn malformed(source: serde_json::Error) -> Error {
     Error::Malformed { operation: name(), source }
 }
 
-fn read(kind: &str, data: &str) -> Result<Option<Change>, Error> {
+pub(crate) fn read(kind: &str, data: &str) -> Result<Option<Change>, Error> {
     fn object<T: DeserializeOwned>(data: &str) -> Result<Box<T>, Error> {
         serde_json::from_str(data).map(Box::new).map_err(malformed)
     }
@@ -117,23 +117,23 @@ fn read(kind: &str, data: &str) -> Result<Option<Change>, Error> {
 }
 
 #[derive(Debug, Default, PartialEq)]
-struct Message {
+pub(crate) struct Message {
     id: Option<String>,
-    event: String,
-    data: String,
+    pub(crate) event: String,
+    pub(crate) data: String,
 }
 
 /// Makes messages of bytes.
 #[derive(Debug, Default)]
-struct Reader {
+pub(crate) struct Reader {
     line: Vec<u8>,
     message: Message,
-    ready: VecDeque<Message>,
+    pub(crate) ready: VecDeque<Message>,
 }
 
 impl Reader {
     /// Takes the next bytes; false when a message is too long.
-    fn take(&mut self, bytes: &[u8]) -> bool {
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> bool {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             if self.line.len() + piece.len() + self.message.data.len() > LONGEST {
                 return false;

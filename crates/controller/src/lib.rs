@@ -14,6 +14,8 @@ mod csr;
 mod dns;
 mod error;
 mod finish;
+#[doc(hidden)]
+pub mod fuzz;
 mod host;
 mod intervals;
 mod labels;

@@ -13,6 +13,8 @@ pub mod capture;
 mod cpu;
 mod disk;
 pub mod dns;
+#[doc(hidden)]
+pub mod fuzz;
 mod gpu;
 mod host_id;
 mod interface;

@@ -39,7 +39,7 @@ pub(crate) fn table(root: &Root) -> String {
     tables.into_iter().find(|text| !text.is_empty()).unwrap_or_default()
 }
 
-fn parse(table: &str) -> Vec<(String, String)> {
+pub(crate) fn parse(table: &str) -> Vec<(String, String)> {
     table
         .lines()
         .filter_map(|line| {

@@ -54,7 +54,7 @@ pub(crate) fn essence(root: &Root) -> Option<Vec<u8>> {
     Some(used.flat_map(|structure| [structure.data, &[0, 0]].concat()).collect())
 }
 
-fn parse(table: &[u8]) -> Smbios {
+pub(crate) fn parse(table: &[u8]) -> Smbios {
     let mut found = Smbios::default();
     for structure in structures(table) {
         match structure.kind {

@@ -8,6 +8,8 @@ mod api;
 mod base;
 mod catalog;
 mod credential;
+#[doc(hidden)]
+pub mod fuzz;
 mod http;
 mod image;
 mod images;

@@ -4,6 +4,8 @@
 pub mod cache;
 pub mod catalogue;
 pub mod error;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod image;
 pub mod installer;
 pub mod mirror;

@@ -19,6 +19,8 @@ pub mod event;
 mod event_limit;
 
 pub mod file;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod generator;
 pub mod host;
 mod housekeeping;

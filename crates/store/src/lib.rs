@@ -20,6 +20,8 @@ mod due_key;
 mod engine;
 mod error;
 mod event;
+#[doc(hidden)]
+pub mod fuzz;
 mod host;
 mod host_filter;
 mod host_key;

@@ -61,7 +61,7 @@ const PURE: &[&str] = &[
 ];
 
 /// For tests and tasks only: linked into nothing that is shipped.
-const TOOLS: &[&str] = &["assisted-testkit", "xtask"];
+const TOOLS: &[&str] = &["assisted-fuzz", "assisted-testkit", "xtask"];
 
 /// What some crates must not link, directly or by way of others.
 struct Ban {

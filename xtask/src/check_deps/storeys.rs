@@ -48,7 +48,7 @@ const ORDERS: &[Order] = &[
             &["retention"],
             // The rooms.
             &["catalogue", "cluster", "event", "file", "host", "infra_env"],
-            &["parts", "signature"],
+            &["fuzz", "parts", "signature"],
             &["access", "available_versions", "generator", "unit_of_work"],
             &["database"],
             &["cache", "event_limit"],
@@ -73,7 +73,7 @@ const ORDERS: &[Order] = &[
     Order {
         sources: "crates/store/src",
         storeys: &[
-            &["work", "cluster", "retention", "user", "event"],
+            &["work", "cluster", "retention", "user", "event", "fuzz"],
             &["time"],
             &["due", "host", "check_in"],
             &["action", "report", "infra_env"],

@@ -123,7 +123,7 @@ fn headers(request: &ApiVipConnectivityRequest) -> Result<HeaderMap, String> {
 }
 
 /// A configuration of version 3, which is what nodes of today read.
-fn read(body: &[u8]) -> Result<Value, String> {
+pub(crate) fn read(body: &[u8]) -> Result<Value, String> {
     let config: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let version = config["ignition"]["version"].as_str().unwrap_or_default();
     match version.split_once('.') {

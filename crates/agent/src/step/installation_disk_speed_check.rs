@@ -159,7 +159,7 @@ async fn fio(tools: &Tools, path: &str, limit: Duration) -> Tool {
 }
 
 /// The time that 99 of 100 writes took at most.
-fn latency(json: &[u8]) -> Option<Duration> {
+pub(crate) fn latency(json: &[u8]) -> Option<Duration> {
     // Notes may stand before the report.
     let start = json.iter().position(|byte| *byte == b'{')?;
     let report: Value = serde_json::from_slice(&json[start..]).ok()?;

@@ -1,14 +1,14 @@
 //! The steps, one file each: arguments in, an [`Outcome`] out.
 
-mod api_vip_connectivity_check;
+pub(crate) mod api_vip_connectivity_check;
 mod boot_artifacts;
 mod connectivity_check;
 mod container_image_availability;
 mod dhcp_lease_allocate;
 mod domain_resolution;
 mod free_network_addresses;
-mod install;
-mod installation_disk_speed_check;
+pub(crate) mod install;
+pub(crate) mod installation_disk_speed_check;
 mod inventory;
 mod logs_gather;
 mod ntp_synchronizer;

@@ -1,7 +1,7 @@
 //! Who asks, and whether they may: every operation passes here, by its row in the table of operations.
 
 mod account;
-mod credential;
+pub(crate) mod credential;
 mod image;
 mod installer;
 pub(crate) mod person;

@@ -5,7 +5,7 @@
 
 mod inventory;
 mod refused;
-mod request;
+pub(crate) mod request;
 mod rules;
 
 use std::fmt;

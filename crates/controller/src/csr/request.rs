@@ -20,17 +20,17 @@ const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.
 
 /// The subject and the names of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Request {
-    pub(super) common_name: String,
-    pub(super) organizations: Vec<String>,
+pub(crate) struct Request {
+    pub(crate) common_name: String,
+    pub(crate) organizations: Vec<String>,
     /// In lower case.
-    pub(super) dns_names: Vec<String>,
-    pub(super) addresses: Vec<IpAddr>,
+    pub(crate) dns_names: Vec<String>,
+    pub(crate) addresses: Vec<IpAddr>,
 }
 
 /// Why a request can't be understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unreadable {
+pub(crate) enum Unreadable {
     #[error("it is longer than {LONGEST} bytes")]
     TooLong,
     #[error("it is no certificate request in PEM form")]
@@ -45,7 +45,7 @@ pub(super) enum Unreadable {
 
 impl Request {
     /// Reads a request. Whatever a kubelet does not write makes it unreadable: what is not understood can't be approved.
-    pub(super) fn read(given: &[u8]) -> Result<Self, Unreadable> {
+    pub(crate) fn read(given: &[u8]) -> Result<Self, Unreadable> {
         if given.len() > LONGEST {
             return Err(Unreadable::TooLong);
         }

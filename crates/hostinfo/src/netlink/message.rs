@@ -42,7 +42,7 @@ fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
 }
 
 /// `struct ifinfomsg` and its attributes.
-pub(super) fn link(bytes: &[u8]) -> Option<Link> {
+pub(crate) fn link(bytes: &[u8]) -> Option<Link> {
     let (header, rest) = bytes.split_at_checked(LINK_HEADER)?;
     let mut link = Link {
         index: parse_u32(&header[4..8]).ok()?,
@@ -86,7 +86,7 @@ fn hardware_address(bytes: &[u8]) -> Option<String> {
 }
 
 /// `struct ifaddrmsg` and its attributes.
-pub(super) fn address(bytes: &[u8]) -> Option<Address> {
+pub(crate) fn address(bytes: &[u8]) -> Option<Address> {
     let (header, rest) = bytes.split_at_checked(ADDRESS_HEADER)?;
     let (mut local, mut any) = (None, None);
     for (kind, value) in attributes(rest) {
@@ -101,7 +101,7 @@ pub(super) fn address(bytes: &[u8]) -> Option<Address> {
 }
 
 /// `struct rtmsg` and its attributes.
-pub(super) fn route(bytes: &[u8]) -> Option<Route> {
+pub(crate) fn route(bytes: &[u8]) -> Option<Route> {
     let (header, rest) = bytes.split_at_checked(ROUTE_HEADER)?;
     let mut route = Route {
         family: header[0],

@@ -5,7 +5,7 @@
 
 pub(crate) mod live;
 pub(crate) mod macvlan;
-mod message;
+pub(crate) mod message;
 
 use std::net::IpAddr;
 

@@ -83,7 +83,7 @@ fn request(own: Mac, ask: ArpAsk) -> Vec<u8> {
 }
 
 /// The address and hardware address of a reply to us.
-fn reply(frame: &[u8], own: Mac) -> Option<(Ipv4Addr, Mac)> {
+pub(crate) fn reply(frame: &[u8], own: Mac) -> Option<(Ipv4Addr, Mac)> {
     let frame = EthernetFrame::new_checked(frame).ok()?;
     let packet = ArpPacket::new_checked(frame.payload()).ok()?;
     match ArpRepr::parse(&packet).ok()? {

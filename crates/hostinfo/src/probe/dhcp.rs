@@ -90,9 +90,9 @@ struct DhcpExchange<'a> {
 }
 
 /// What a server says.
-struct DhcpReply {
+pub(crate) struct DhcpReply {
     kind: DhcpMessageType,
-    lease: Lease,
+    pub(crate) lease: Lease,
 }
 
 impl DhcpExchange<'_> {
@@ -168,49 +168,50 @@ impl DhcpExchange<'_> {
         let hearing = async {
             loop {
                 let (length, _) = self.socket.receive(&mut buffer).await?;
-                if let Some(word) = self.word(&buffer[..length]).filter(|word| kinds.contains(&word.kind)) {
+                if let Some(word) = reply(&buffer[..length], self.ask.name, self.ask.mac, self.id)
+                    .filter(|word| kinds.contains(&word.kind))
+                {
                     return Ok(word);
                 }
             }
         };
         timeout(limit, hearing).await.ok().transpose()
     }
+}
 
-    fn word(&self, frame: &[u8]) -> Option<DhcpReply> {
-        let frame = EthernetFrame::new_checked(frame).ok()?;
-        let ip = Ipv4Packet::new_checked(frame.payload()).ok()?;
-        if ip.next_header() != IpProtocol::Udp {
-            return None;
-        }
-        let udp = UdpPacket::new_checked(ip.payload()).ok()?;
-        if (udp.src_port(), udp.dst_port()) != (SERVER, CLIENT) {
-            return None;
-        }
-        let packet = DhcpPacket::new_checked(udp.payload()).ok()?;
-        let said = DhcpRepr::parse(&packet).ok()?;
-        if said.transaction_id != self.id || said.client_hardware_address.0 != self.ask.mac.0 {
-            return None;
-        }
-        let expire = said.lease_duration.unwrap_or(LEASE);
-        let lease = Lease {
-            interface: self.ask.name.to_owned(),
-            address: said.your_ip,
-            subnet_mask: said.subnet_mask,
-            router: said.router,
-            dns_servers: said.dns_servers.iter().flatten().copied().collect(),
-            server: said.server_identifier,
-            begun: Timestamp::now(),
-            renew: said.renew_duration.unwrap_or(expire / 2),
-            rebind: said.rebind_duration.unwrap_or((u64::from(expire) * 7 / 8) as u32),
-            expire,
-        };
-        // An answer that gives the address of nobody is none.
-        let usable = said.message_type == DhcpMessageType::Nak
-            || !(lease.address.is_unspecified()
-                || lease.address.is_broadcast()
-                || lease.address.is_multicast());
-        usable.then_some(DhcpReply { kind: said.message_type, lease })
+/// What a server says in a frame, to the one who asks for the link `name` with `mac` in the conversation `id`.
+pub(crate) fn reply(frame: &[u8], name: &str, mac: Mac, id: u32) -> Option<DhcpReply> {
+    let frame = EthernetFrame::new_checked(frame).ok()?;
+    let ip = Ipv4Packet::new_checked(frame.payload()).ok()?;
+    if ip.next_header() != IpProtocol::Udp {
+        return None;
     }
+    let udp = UdpPacket::new_checked(ip.payload()).ok()?;
+    if (udp.src_port(), udp.dst_port()) != (SERVER, CLIENT) {
+        return None;
+    }
+    let packet = DhcpPacket::new_checked(udp.payload()).ok()?;
+    let said = DhcpRepr::parse(&packet).ok()?;
+    if said.transaction_id != id || said.client_hardware_address.0 != mac.0 {
+        return None;
+    }
+    let expire = said.lease_duration.unwrap_or(LEASE);
+    let lease = Lease {
+        interface: name.to_owned(),
+        address: said.your_ip,
+        subnet_mask: said.subnet_mask,
+        router: said.router,
+        dns_servers: said.dns_servers.iter().flatten().copied().collect(),
+        server: said.server_identifier,
+        begun: Timestamp::now(),
+        renew: said.renew_duration.unwrap_or(expire / 2),
+        rebind: said.rebind_duration.unwrap_or((u64::from(expire) * 7 / 8) as u32),
+        expire,
+    };
+    // An answer that gives the address of nobody is none.
+    let usable = said.message_type == DhcpMessageType::Nak
+        || !(lease.address.is_unspecified() || lease.address.is_broadcast() || lease.address.is_multicast());
+    usable.then_some(DhcpReply { kind: said.message_type, lease })
 }
 
 /// The message in UDP, IP and Ethernet, from nobody yet to everybody.

@@ -4,11 +4,11 @@
 //! socket. They need `CAP_NET_RAW`. What comes back is hostile input: it counts only where it answers something that
 //! was asked.
 
-mod arp;
-mod dhcp;
+pub(crate) mod arp;
+pub(crate) mod dhcp;
 mod lease;
-mod ndp;
-mod ping;
+pub(crate) mod ndp;
+pub(crate) mod ping;
 mod socket;
 
 use std::io;

@@ -72,7 +72,7 @@ fn solicitation(own: Mac, target_addr: Ipv6Addr) -> Vec<u8> {
     bytes
 }
 
-fn advertisement(bytes: &[u8]) -> Option<(Ipv6Addr, Mac)> {
+pub(crate) fn advertisement(bytes: &[u8]) -> Option<(Ipv6Addr, Mac)> {
     let packet = Icmpv6Packet::new_checked(bytes).ok()?;
     if packet.msg_type() != Icmpv6Message::NeighborAdvert {
         return None;

@@ -152,7 +152,7 @@ fn v6_request(ident: u16, seq_no: u16, data: &[u8]) -> Vec<u8> {
 }
 
 /// Identifier, number and data of an echo reply; the kernel hands out the IP header too.
-fn v4_reply(bytes: &[u8]) -> Option<(u16, u16, &[u8])> {
+pub(crate) fn v4_reply(bytes: &[u8]) -> Option<(u16, u16, &[u8])> {
     let ip = Ipv4Packet::new_checked(bytes).ok()?;
     let start = usize::from(ip.header_len());
     let icmp = Icmpv4Packet::new_checked(bytes.get(start..)?).ok()?;
@@ -160,7 +160,7 @@ fn v4_reply(bytes: &[u8]) -> Option<(u16, u16, &[u8])> {
         .then(|| (icmp.echo_ident(), icmp.echo_seq_no(), bytes.get(start + 8..).unwrap_or_default()))
 }
 
-fn v6_reply(bytes: &[u8]) -> Option<(u16, u16, &[u8])> {
+pub(crate) fn v6_reply(bytes: &[u8]) -> Option<(u16, u16, &[u8])> {
     let icmp = Icmpv6Packet::new_checked(bytes).ok()?;
     (icmp.msg_type() == Icmpv6Message::EchoReply)
         .then(|| (icmp.echo_ident(), icmp.echo_seq_no(), bytes.get(8..).unwrap_or_default()))

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 /// What the update service answers.
 #[derive(Debug, Deserialize)]
-pub(super) struct Graph {
+pub(crate) struct Graph {
     nodes: Vec<Node>,
 }
 
@@ -15,7 +15,7 @@ struct Node {
 
 impl Graph {
     /// The versions in it.
-    pub(super) fn versions(self) -> impl Iterator<Item = String> {
+    pub(crate) fn versions(self) -> impl Iterator<Item = String> {
         self.nodes.into_iter().map(|node| node.version)
     }
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 /// What the list of life cycles answers.
 #[derive(Debug, Deserialize)]
-pub(super) struct LifeCycle {
+pub(crate) struct LifeCycle {
     data: Vec<Product>,
 }
 
@@ -23,7 +23,7 @@ struct Version {
 
 impl LifeCycle {
     /// The level of a version, by major and minor; `None` when there is none.
-    pub(super) fn level(&self, base: &str) -> Option<VersionSupportLevel> {
+    pub(crate) fn level(&self, base: &str) -> Option<VersionSupportLevel> {
         let mut versions = self.data.iter().flat_map(|product| &product.versions);
         match versions.find(|version| version.name == base)?.r#type.as_str() {
             "Full Support" => Some(VersionSupportLevel::Production),

@@ -3,8 +3,8 @@
 //!
 //! What was learned is kept in a file, so that a start without the network offers what the last one did.
 
-mod graph;
-mod life_cycle;
+pub(crate) mod graph;
+pub(crate) mod life_cycle;
 mod merge;
 
 use std::io::{self, Read};

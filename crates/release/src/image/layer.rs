@@ -29,7 +29,7 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// What is searched.
 #[derive(Clone, Debug)]
-pub(super) struct Search {
+pub(crate) struct Search {
     wanted: Vec<WantedFile>,
     most_links: u8,
     /// The layer that is searched.
@@ -62,7 +62,7 @@ enum State {
 }
 
 impl Search {
-    pub(super) fn new(paths: &[&str], most_links: u8) -> Self {
+    pub(crate) fn new(paths: &[&str], most_links: u8) -> Self {
         let wanted = paths.iter().map(|path| WantedFile {
             path: (*path).to_owned(),
             state: State::Sought { deleted: false },
@@ -73,7 +73,7 @@ impl Search {
     }
 
     /// Turns to a layer; whether it is to be searched.
-    pub(super) fn begin(&mut self, level: usize) -> bool {
+    pub(crate) fn begin(&mut self, level: usize) -> bool {
         self.level = level;
         let sought =
             |wanted: &WantedFile| matches!(wanted.state, State::Sought { .. }) && level <= wanted.below;
@@ -81,7 +81,7 @@ impl Search {
     }
 
     /// Draws the conclusions from a layer. Where a link leads up again, the number of the layer below which to go on.
-    pub(super) fn finish(&mut self, layers: usize) -> Option<usize> {
+    pub(crate) fn finish(&mut self, layers: usize) -> Option<usize> {
         let (level, mut again) = (self.level, None);
         for wanted in &mut self.wanted {
             match std::mem::replace(&mut wanted.state, State::Gone) {
@@ -101,7 +101,7 @@ impl Search {
     }
 
     /// Searches a layer as it arrives, to its end: whether its bytes are the right ones is known no sooner.
-    pub(super) fn unpack(
+    pub(crate) fn unpack(
         &mut self,
         from: Receiver<Bytes>,
         sink: &mut impl Sink,

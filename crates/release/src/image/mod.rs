@@ -1,7 +1,7 @@
 //! An image: found in a registry or one of its mirrors, for one architecture, and the files in it.
 
 mod architecture;
-mod layer;
+pub(crate) mod layer;
 mod sink;
 
 use assisted_wire::cluster_params::CpuArchitecture;

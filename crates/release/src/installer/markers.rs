@@ -4,7 +4,7 @@ use std::io;
 
 /// What is written into the program.
 #[derive(Clone, Debug)]
-pub(super) struct Markers {
+pub(crate) struct Markers {
     /// The release image by digest.
     pub image: String,
     pub version: String,
@@ -21,7 +21,7 @@ const ARCHITECTURE: (&str, usize) = ("_RELEASE_ARCHITECTURE_LOCATION_", 98);
 const LONGEST: usize = IMAGE.1;
 
 /// Fills the first place of each kind while a program is written.
-pub(super) struct Filter {
+pub(crate) struct Filter {
     open: Vec<Placeholder>,
     /// The end of what was pushed: a place may begin in it.
     held: Vec<u8>,
@@ -33,7 +33,7 @@ struct Placeholder {
 }
 
 impl Markers {
-    pub(super) fn filter(&self) -> Filter {
+    pub(crate) fn filter(&self) -> Filter {
         let all = [(IMAGE, &self.image), (VERSION, &self.version), (ARCHITECTURE, &self.architecture)];
         let place = |((name, length), value): ((&str, usize), &String)| {
             let mut value = value.clone().into_bytes();
@@ -56,7 +56,7 @@ fn pattern(name: &str, length: usize) -> Vec<u8> {
 
 impl Filter {
     /// Takes the next piece, and writes what is settled.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         piece: &[u8],
         write: &mut impl FnMut(&[u8]) -> io::Result<()>,
@@ -88,7 +88,7 @@ impl Filter {
     }
 
     /// Writes what is left.
-    pub(super) fn finish(mut self, write: &mut impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    pub(crate) fn finish(mut self, write: &mut impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         let unfilled: Vec<_> = self.open.iter().map(|place| place.pattern.len()).collect();
         if !unfilled.is_empty() {
             tracing::debug!(

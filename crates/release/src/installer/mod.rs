@@ -1,6 +1,6 @@
 //! The installer program, taken out of a release (install-generation §3.1, §3.4).
 
-mod markers;
+pub(crate) mod markers;
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};

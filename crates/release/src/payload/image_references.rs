@@ -39,14 +39,14 @@ struct From {
 
 /// The images of a release.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct ImageReferences {
+pub(crate) struct ImageReferences {
     /// Name of the release.
     pub name: String,
     pub components: BTreeMap<String, Reference>,
 }
 
 impl ImageReferences {
-    pub(super) fn read(text: &[u8]) -> Result<Self, RegistryError> {
+    pub(crate) fn read(text: &[u8]) -> Result<Self, RegistryError> {
         let failed =
             |cause: String| RegistryError::Malformed(format!("its image-references can't be read, {cause}"));
         let stream: Stream = serde_json::from_slice(text).map_err(|error| failed(error.to_string()))?;

@@ -34,7 +34,7 @@ struct More {
 }
 
 impl Metadata {
-    pub(super) fn read(text: &[u8]) -> Result<Self, RegistryError> {
+    pub(crate) fn read(text: &[u8]) -> Result<Self, RegistryError> {
         let failed =
             |cause: String| RegistryError::Malformed(format!("its release-metadata can't be read, {cause}"));
         let read: Document = serde_json::from_slice(text).map_err(|error| failed(error.to_string()))?;

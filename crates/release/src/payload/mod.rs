@@ -1,6 +1,6 @@
 //! Releases: what an OpenShift release image says of itself, and the images that it is made of (install-generation §3.4).
 
-mod image_references;
+pub(crate) mod image_references;
 mod metadata;
 
 use std::collections::BTreeMap;

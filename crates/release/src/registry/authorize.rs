@@ -19,14 +19,14 @@ const LONGEST: u64 = 1 << 20;
 
 /// What a registry asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Challenge {
+pub(crate) enum Challenge {
     Basic,
     Bearer { realm: Url, service: Option<String>, scope: Option<String> },
 }
 
 impl Challenge {
     /// Reads what the refusal of a request asks for; `None` when it is nothing that is known here.
-    pub(super) fn read(headers: &HeaderMap) -> Option<Self> {
+    pub(crate) fn read(headers: &HeaderMap) -> Option<Self> {
         let mut basic = None;
         for text in headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok()) {
             for challenge in ChallengeParser::new(text).map_while(Result::ok) {
@@ -97,7 +97,7 @@ struct Issued {
     access_token: Secret,
 }
 
-fn bearer(text: &[u8]) -> Result<HeaderValue, RegistryError> {
+pub(crate) fn bearer(text: &[u8]) -> Result<HeaderValue, RegistryError> {
     let issued: Issued = serde_json::from_slice(text)
         .map_err(|_| RegistryError::Malformed("the issuer of its tokens answers no JSON".to_owned()))?;
     let token = if issued.token.is_empty() { issued.access_token } else { issued.token };

@@ -102,7 +102,7 @@ impl Index {
 }
 
 impl Found {
-    fn read(text: &[u8]) -> Result<Self, RegistryError> {
+    pub(crate) fn read(text: &[u8]) -> Result<Self, RegistryError> {
         let failed = |error: serde_json::Error| {
             RegistryError::Malformed(format!("its manifest can't be read, {error}"))
         };

@@ -3,9 +3,9 @@
 //! A client of its own, because what is read here is foreign: every answer is bounded, a pause that a registry asks for is
 //! kept, a download goes on where it broke, and every failure says what it was.
 
-mod authorize;
+pub(crate) mod authorize;
 mod blob;
-mod manifest;
+pub(crate) mod manifest;
 mod retry;
 mod transport;
 

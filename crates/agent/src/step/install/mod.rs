@@ -6,7 +6,7 @@
 mod arguments;
 mod copy_network;
 mod environment;
-mod request;
+pub(crate) mod request;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

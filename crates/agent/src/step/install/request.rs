@@ -30,7 +30,7 @@ const MOST_ARGS: usize = 256;
 const LONGEST: usize = 4_096;
 
 /// Why an installation can't begin.
-pub(super) fn check(request: &InstallCmdRequest) -> Result<(), String> {
+pub(crate) fn check(request: &InstallCmdRequest) -> Result<(), String> {
     if !matches!(request.role, HostRole::Bootstrap | HostRole::Master | HostRole::Worker | HostRole::Arbiter)
     {
         return Err(format!("role {} can't be installed", request.role));
@@ -144,7 +144,7 @@ fn is_host(entry: &str) -> bool {
 }
 
 /// The user's arguments of `coreos-installer`, in order.
-pub(super) fn installer_args(text: &str) -> Result<Vec<String>, String> {
+pub(crate) fn installer_args(text: &str) -> Result<Vec<String>, String> {
     if text.is_empty() {
         return Ok(Vec::new());
     }

@@ -180,7 +180,7 @@ fn expanded(name: &str, content: &[u8], tag: &str) -> Vec<(String, String)> {
 }
 
 /// The documents of a text as they stand in it, but for those without content.
-pub(super) fn documents(text: &str) -> Vec<String> {
+pub(crate) fn documents(text: &str) -> Vec<String> {
     let mut all = vec![String::new()];
     for line in text.split_inclusive('\n') {
         let rest =

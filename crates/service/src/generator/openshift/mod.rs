@@ -1,9 +1,9 @@
 //! The generator of real clusters: OpenShift's installer program, taken out of the release and run here.
 
 mod internal_release;
-mod manifests;
+pub(crate) mod manifests;
 mod outputs;
-mod patch;
+pub(crate) mod patch;
 mod program;
 mod scrub;
 mod setup;

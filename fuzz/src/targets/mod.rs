@@ -1,0 +1,37 @@
+//! The targets, one file each.
+
+pub mod agent_answer;
+pub mod api_body;
+pub mod api_request;
+pub mod apply;
+pub mod ca_bundle;
+pub mod certificate_request;
+pub mod cpio;
+pub mod fields;
+pub mod frames;
+pub mod host_texts;
+pub mod ignition;
+pub mod image_head;
+pub mod install_config;
+pub mod iso;
+pub mod judging;
+pub mod kubeconfig;
+pub mod layer;
+pub mod machine_config;
+pub mod manifest;
+pub mod markers;
+pub mod mirrors;
+pub mod netlink;
+pub mod nmstate;
+pub mod notification;
+pub mod patch;
+pub mod pull_secret;
+pub mod ranges;
+pub mod redfish;
+pub mod reference;
+pub mod registry_documents;
+pub mod service_answer;
+pub mod smbios;
+pub mod step_reply;
+pub mod tokens;
+pub mod wire_types;
