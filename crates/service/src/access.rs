@@ -155,6 +155,16 @@ impl Access {
         Ok(!self.database.reader().host_states(&filter).await?.is_empty())
     }
 
+    /// The token that opens a resource; `None` where no token is needed, or there is no such resource.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn token(&self, resource: TokenResource) -> Result<Option<String>, Error> {
+        let generation = self.token_generation(resource).await?;
+        Ok(generation.and_then(|generation| (self.signer)(Grant { resource, generation })))
+    }
+
     /// The token that opens an infra-env; `None` where no token is needed.
     pub(crate) fn token_of(&self, record: &InfraEnvRecord) -> Option<String> {
         let resource = TokenResource::InfraEnv(record.infra_env.id);

@@ -28,6 +28,7 @@ pub mod infra_env;
 mod keyed_mutex;
 mod mark_watch;
 mod not_found;
+pub mod object;
 mod off_thread;
 mod owner;
 mod pace;

@@ -2,6 +2,7 @@
 
 use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::model::infra_env::InfraEnvRecord;
+use assisted_core::model::object_key::ObjectKey;
 use assisted_wire::id::ClusterId;
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -22,23 +23,23 @@ use crate::value::Value;
 const SELECT: &str = "select version, doc from clusters";
 
 const INSERT: &str = "insert into clusters (id, version, name, status, user_name, org_id, openshift_cluster_id, \
-     ams_subscription_id, created_at, updated_at, deleted_at, doc) \
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict do nothing";
+     ams_subscription_id, created_at, updated_at, deleted_at, doc, object_namespace, object_name) \
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) on conflict do nothing";
 
 const UPDATE: &str = "update clusters set version = $2, name = $3, status = $4, user_name = $5, org_id = $6, \
-     openshift_cluster_id = $7, ams_subscription_id = $8, created_at = $9, updated_at = $10, deleted_at = $11, doc = $12 \
-     where id = $1 and version = $13";
+     openshift_cluster_id = $7, ams_subscription_id = $8, created_at = $9, updated_at = $10, deleted_at = $11, doc = $12, \
+     object_namespace = $13, object_name = $14 where id = $1 and version = $15";
 
 static INSERT_BULK: Bulk = Bulk { table: "clusters", columns: &COLUMNS, duplicates: Duplicates::Sent };
 static UPDATE_BULK: Bulk =
     Bulk { table: "clusters", columns: &COLUMNS_AND_VERSION, duplicates: Duplicates::Sent };
-static COLUMNS: [Column; 12] = {
+static COLUMNS: [Column; 14] = {
     use Column::{Int, Text, Uuid};
-    [Uuid, Int, Text, Text, Text, Text, Uuid, Uuid, Int, Int, Int, Text]
+    [Uuid, Int, Text, Text, Text, Text, Uuid, Uuid, Int, Int, Int, Text, Text, Text]
 };
-static COLUMNS_AND_VERSION: [Column; 13] = {
+static COLUMNS_AND_VERSION: [Column; 15] = {
     use Column::{Int, Text, Uuid};
-    [Uuid, Int, Text, Text, Text, Text, Uuid, Uuid, Int, Int, Int, Text, Int]
+    [Uuid, Int, Text, Text, Text, Text, Uuid, Uuid, Int, Int, Int, Text, Text, Text, Int]
 };
 
 /// Which clusters; every condition that is set must hold.
@@ -50,6 +51,9 @@ pub struct ClusterFilter {
     pub ams_subscription_ids: Option<Vec<Uuid>>,
     pub user_name: Option<String>,
     pub org_id: Option<String>,
+    /// Those that an object of the Kubernetes API describes.
+    pub has_object: bool,
+    pub object: Option<ObjectKey>,
 }
 
 /// A cluster and all that a decision about it looks at.
@@ -65,7 +69,7 @@ pub struct ClusterRow {
 }
 
 impl Batch {
-    /// Adds a cluster; its version becomes [`Version::FIRST`]. A conflict when there is one of this id, even deleted.
+    /// Adds a cluster; its version becomes [`Version::FIRST`]. A conflict when there is one of this id, even deleted, or of its object.
     pub fn insert_cluster(&mut self, record: &ClusterRecord) -> &mut Self {
         let subject = Subject::Cluster(record.cluster.id);
         let params = self.cluster_columns(record, Version::FIRST);
@@ -95,6 +99,8 @@ impl Batch {
             hour(cluster.updated_at.0).into(),
             cluster.deleted_at.map(|at| at.0).into(),
             self.document(record).into(),
+            record.object_key.as_ref().map(|key| key.namespace.clone()).into(),
+            record.object_key.as_ref().map(|key| key.name.clone()).into(),
         ]
     }
 }
@@ -120,6 +126,7 @@ impl Reader {
             select.one_of("ams_subscription_id", ids.iter().copied().map(Value::Uuid));
         }
         select.equal("user_name", filter.user_name.clone()).equal("org_id", filter.org_id.clone());
+        objects(&mut select, filter.has_object, filter.object.as_ref());
         select.tail(" order by created_at, id");
         self.read(select.build()).await?.iter().map(Stored::read).collect()
     }
@@ -146,6 +153,16 @@ impl Reader {
             marks: due::read_marks(&marks)?,
         }))
     }
+}
+
+/// Conditions on the columns that name an object of the Kubernetes API.
+pub(crate) fn objects(select: &mut Select, has_object: bool, object: Option<&ObjectKey>) {
+    if has_object || object.is_some() {
+        select.when("object_name is not null");
+    }
+    select
+        .equal("object_namespace", object.map(|key| key.namespace.clone()))
+        .equal("object_name", object.map(|key| key.name.clone()));
 }
 
 /// The hour in which a moment lies: what a column that is indexed keeps of it.

@@ -1,9 +1,11 @@
 //! Infra-envs. They are deleted for good at once.
 
 use assisted_core::model::infra_env::InfraEnvRecord;
+use assisted_core::model::object_key::ObjectKey;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 
 use crate::batch::Batch;
+use crate::cluster::objects;
 use crate::error::Error;
 use crate::row::{Stored, Version};
 use crate::statement::{Select, Statement};
@@ -18,11 +20,12 @@ pub(crate) const SELECT_BY_ID: &str = "select version, doc from infra_envs where
 pub(crate) const SELECT_OF_CLUSTER: &str = "select version, doc from infra_envs where id in (select id from infra_envs where cluster_id = $1 \
      union select infra_env_id from hosts where cluster_id = $1) order by created_at, id";
 
-const INSERT: &str = "insert into infra_envs (id, version, name, user_name, org_id, cluster_id, created_at, updated_at, doc) \
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing";
+const INSERT: &str = "insert into infra_envs (id, version, name, user_name, org_id, cluster_id, created_at, updated_at, doc, \
+     object_namespace, object_name) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict do nothing";
 
 const UPDATE: &str = "update infra_envs set version = $2, name = $3, user_name = $4, org_id = $5, cluster_id = $6, \
-     created_at = $7, updated_at = $8, doc = $9 where id = $1 and version = $10";
+     created_at = $7, updated_at = $8, doc = $9, object_namespace = $10, object_name = $11 \
+     where id = $1 and version = $12";
 
 /// Which infra-envs; every condition that is set must hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,10 +33,13 @@ pub struct InfraEnvFilter {
     pub cluster_id: Option<ClusterId>,
     pub user_name: Option<String>,
     pub org_id: Option<String>,
+    /// Those that an object of the Kubernetes API describes.
+    pub has_object: bool,
+    pub object: Option<ObjectKey>,
 }
 
 impl Batch {
-    /// Adds an infra-env; its version becomes [`Version::FIRST`]. A conflict when there is one of this id.
+    /// Adds an infra-env; its version becomes [`Version::FIRST`]. A conflict when there is one of this id, or of its object.
     pub fn insert_infra_env(&mut self, record: &InfraEnvRecord) -> &mut Self {
         let subject = Subject::InfraEnv(record.infra_env.id);
         let params = self.infra_env_columns(record, Version::FIRST);
@@ -72,6 +78,8 @@ impl Batch {
             infra_env.created_at.0.into(),
             infra_env.updated_at.0.into(),
             self.document(record).into(),
+            record.object_key.as_ref().map(|key| key.namespace.clone()).into(),
+            record.object_key.as_ref().map(|key| key.name.clone()).into(),
         ]
     }
 }
@@ -90,6 +98,7 @@ impl Reader {
             .equal("cluster_id", filter.cluster_id.map(|id| id.0))
             .equal("user_name", filter.user_name.clone())
             .equal("org_id", filter.org_id.clone());
+        objects(&mut select, filter.has_object, filter.object.as_ref());
         select.tail(" order by created_at, id");
         self.read(select.build()).await?.iter().map(Stored::read).collect()
     }

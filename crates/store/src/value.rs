@@ -64,6 +64,12 @@ impl From<String> for Value {
     }
 }
 
+impl From<Option<String>> for Value {
+    fn from(value: Option<String>) -> Self {
+        value.map_or(Self::Null, Self::Text)
+    }
+}
+
 impl From<Arc<str>> for Value {
     fn from(value: Arc<str>) -> Self {
         if value.contains('\0') { Self::Text(value.replace('\0', "\u{fffd}")) } else { Self::Shared(value) }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::model::action::Attempt;
+use crate::model::object_key::ObjectKey;
 
 /// A cluster as it is stored: what the API shows, and what it never shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,6 +58,9 @@ pub struct ClusterRecord {
     /// Fingerprint of what connectivity groups and IP collisions were worked out from; `None`: of nothing yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connectivity_print: Option<u64>,
+    /// The ClusterDeployment that describes the cluster; `None`: nobody does in the Kubernetes API.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object_key: Option<ObjectKey>,
 }
 
 /// Images that a release payload names; each empty until the payload was read.

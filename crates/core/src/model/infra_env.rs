@@ -5,6 +5,7 @@ use assisted_wire::secret::Secret;
 use serde::{Deserialize, Serialize};
 
 use crate::model::cluster::MirrorRegistry;
+use crate::model::object_key::ObjectKey;
 
 /// Whether a number need not be written down.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
@@ -29,4 +30,7 @@ pub struct InfraEnvRecord {
     /// Registries that stand in for others for its hosts, in the place of the service's; `None`: the service's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mirror_registry: Option<MirrorRegistry>,
+    /// The InfraEnv that describes it; `None`: nobody does in the Kubernetes API.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object_key: Option<ObjectKey>,
 }

@@ -99,6 +99,7 @@ impl Clusters {
                 .map(|ids| ids.iter().filter_map(|id| id.trim().parse().ok()).collect()),
             user_name,
             org_id,
+            ..ClusterFilter::default()
         };
         let mut clusters = Vec::new();
         let mut found = self.database.reader().clusters(&filter).await?;

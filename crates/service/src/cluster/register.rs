@@ -53,11 +53,15 @@ impl Clusters {
         Ok(created.record.cluster)
     }
 
-    fn new_cluster(&self, caller: &Caller) -> NewObject<ClusterId> {
+    pub(super) fn new_cluster(&self, caller: &Caller) -> NewObject<ClusterId> {
         NewObject { id: ClusterId::random(), now: self.database.now(), owner: owner(caller) }
     }
 
-    async fn insert_cluster(&self, caller: &Caller, created: &Created) -> Result<UnitOfWork, AttemptError> {
+    pub(super) async fn insert_cluster(
+        &self,
+        caller: &Caller,
+        created: &Created,
+    ) -> Result<UnitOfWork, AttemptError> {
         let mut work = self.database.blank_work();
         work.request_id = Some(caller.request_id);
         work.put_cluster(created.record.clone());

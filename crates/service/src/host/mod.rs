@@ -6,11 +6,13 @@ mod enable;
 mod install;
 mod installer;
 mod memo;
+mod object;
 mod poll;
 mod read;
 mod register;
 mod reply;
 mod reset;
+mod restore;
 mod update;
 mod validation;
 
@@ -24,6 +26,7 @@ use crate::keyed_mutex::KeyedMutex;
 use crate::parts::Parts;
 
 pub use poll::Poll;
+pub use restore::LostHost;
 
 /// The use cases of hosts.
 pub struct Hosts {

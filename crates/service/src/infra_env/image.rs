@@ -92,7 +92,7 @@ impl InfraEnvs {
     }
 
     /// Changes an infra-env in place.
-    async fn change_infra_env(
+    pub(super) async fn change_infra_env(
         &self,
         id: InfraEnvId,
         change: impl Fn(&mut InfraEnvRecord) -> Result<(), Refusal> + Send,

@@ -30,6 +30,14 @@ pub struct IpxeScript {
     pub boot_order_control: bool,
 }
 
+/// Where the files are that a machine boots from without an ISO.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct BootFiles {
+    pub(super) kernel: String,
+    pub(super) initrd: String,
+    pub(super) rootfs: String,
+}
+
 impl InfraEnvs {
     /// The script for a machine.
     pub(super) async fn ipxe_script(
@@ -55,6 +63,17 @@ impl InfraEnvs {
 
     fn boot_script(&self, record: &InfraEnvRecord) -> Result<String, Error> {
         let infra_env = &record.infra_env;
+        let BootFiles { kernel, initrd, rootfs } = self.boot_files(record)?;
+        let further = kernel_arguments(infra_env.kernel_arguments.as_deref()).map_err(Error::internal)?;
+        Ok(format!(
+            "#!ipxe\ninitrd --name initrd {initrd}\nkernel {kernel} initrd=initrd coreos.live.rootfs_url={rootfs} \
+             {ARGUMENTS}{further}\nboot\n"
+        ))
+    }
+
+    /// Where the files are that the script leads to.
+    pub(super) fn boot_files(&self, record: &InfraEnvRecord) -> Result<BootFiles, Refusal> {
+        let infra_env = &record.infra_env;
         let images = &self.database.policy().versions.os_images.0;
         let (version, wanted) = (&infra_env.openshift_version, architecture(infra_env));
         let image = if version.is_empty() {
@@ -72,11 +91,7 @@ impl InfraEnvs {
         let token = self.access.signature(record).parameter();
         let initrd = at(&format!("/images/{}/pxe-initrd", infra_env.id), token);
         let (kernel, rootfs) = (at("/boot-artifacts/kernel", None), at("/boot-artifacts/rootfs", None));
-        let further = kernel_arguments(infra_env.kernel_arguments.as_deref()).map_err(Error::internal)?;
-        Ok(format!(
-            "#!ipxe\ninitrd --name initrd {initrd}\nkernel {kernel} initrd=initrd coreos.live.rootfs_url={rootfs} \
-             {ARGUMENTS}{further}\nboot\n"
-        ))
+        Ok(BootFiles { kernel, initrd, rootfs })
     }
 
     /// Asks again with the machine's own address.
@@ -103,7 +118,7 @@ impl InfraEnvs {
     }
 
     /// Where there is a listener for it, firmware is spared TLS.
-    fn reachable(&self, url: &str) -> String {
+    pub(super) fn reachable(&self, url: &str) -> String {
         match url.strip_prefix("https://") {
             Some(rest) if !self.settings.http.http_listen_port.is_empty() => format!("http://{rest}"),
             _ => url.to_owned(),
@@ -112,7 +127,7 @@ impl InfraEnvs {
 }
 
 /// In alphabetical order, as clients that compare URLs expect; what is empty is left out.
-fn query(members: impl IntoIterator<Item = (&'static str, String)>) -> String {
+pub(super) fn query(members: impl IntoIterator<Item = (&'static str, String)>) -> String {
     let mut members: Vec<_> = members.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     members.sort();
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(members).finish()

@@ -5,7 +5,9 @@ mod discovery;
 mod download;
 mod image;
 mod ipxe;
+mod links;
 mod network;
+mod object;
 mod program;
 mod ramdisk;
 mod read;
@@ -23,6 +25,7 @@ use crate::generator::{Generator, ReviewTurns};
 use crate::parts::Parts;
 
 pub use download::DownloadInfraEnvFiles;
+pub use links::Links;
 pub use program::PATH as PROGRAM_PATH;
 pub use read::ListInfraEnvs;
 

@@ -50,7 +50,8 @@ impl InfraEnvs {
     /// The database failed.
     pub async fn list(&self, caller: &Caller, query: ListInfraEnvs) -> Result<InfraEnvList, Error> {
         let (user_name, org_id) = caller.lists();
-        let filter = InfraEnvFilter { cluster_id: query.cluster_id, user_name, org_id };
+        let filter =
+            InfraEnvFilter { cluster_id: query.cluster_id, user_name, org_id, ..InfraEnvFilter::default() };
         let mut found = self.database.reader().infra_envs(&filter).await?;
         if let Some(owner) = query.owner.filter(|_| self.access.knows_owners()) {
             found.retain(|stored| stored.record.infra_env.user_name == owner);

@@ -5,13 +5,14 @@ use assisted_core::admission::infra_env::{NewInfraEnv, create};
 use assisted_core::model::event::catalogue;
 use assisted_core::model::refusal::Refusal;
 use assisted_core::model::refusal_with_events::RefusalWithEvents;
-use assisted_store::{Batch, Deleted};
+use assisted_store::{Batch, Deleted, InfraEnvFilter};
 use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams};
 
 use super::InfraEnvs;
 use super::image::new_key;
 use crate::attempt::{AttemptError, attempt};
+use crate::object::Described;
 use crate::owner::owner;
 use crate::{Caller, Error};
 
@@ -28,14 +29,15 @@ impl InfraEnvs {
         } else {
             fixed.parse().map_err(|error| Error::internal(format!("INFRA_ENV_ID is no UUID: {error}")))?
         };
-        attempt!(self.database, caller, self.try_register(caller, id, &params))
+        attempt!(self.database, caller, self.try_register(caller, id, &params, None))
     }
 
-    async fn try_register(
+    pub(super) async fn try_register(
         &self,
         caller: &Caller,
         id: InfraEnvId,
         params: &InfraEnvCreateParams,
+        described: Option<&Described>,
     ) -> Result<InfraEnv, AttemptError> {
         let refuse = |refusal: Refusal| {
             let values: &[(&str, &dyn std::fmt::Display)] = &[("error", &refusal.reason)];
@@ -48,6 +50,13 @@ impl InfraEnvs {
         {
             return Err(refuse(Refusal::conflict(format!("infraEnv {id} is already registered"))).into());
         }
+        if let Some(Described { key, .. }) = described {
+            let filter = InfraEnvFilter { object: Some(key.clone()), ..InfraEnvFilter::default() };
+            if !self.database.reader().infra_envs(&filter).await?.is_empty() {
+                let reason = format!("the infra-env of {key} is registered already");
+                return Err(refuse(Refusal::conflict(reason)).into());
+            }
+        }
         let cluster = match params.cluster_id {
             Some(id) => self.database.reader().cluster(id, Deleted::Hidden).await?,
             None => None,
@@ -58,6 +67,10 @@ impl InfraEnvs {
         };
         let record = cluster.as_ref().map(|cluster| &cluster.record);
         let mut created = create(params, record, &self.available.policy(), &new).map_err(refuse)?;
+        if let Some(described) = described {
+            created.record.object_key = Some(described.key.clone());
+            created.record.mirror_registry.clone_from(&described.mirror_registry);
+        }
         if let Err(error) = self.check_images(&created.record, params.static_network_config.as_ref()).await {
             return Err(match error {
                 Error::Refused(refusal) => refuse(refusal).into(),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use assisted_core::model::object_key::ObjectKey;
 use assisted_core::model::report::ReportKind;
 use assisted_store::{
     Batch, ClusterFilter, Deleted, HostFilter, InfraEnvFilter, Reports, Stored, Subject, Version, WriteError,
@@ -22,6 +23,7 @@ on_both! {
     deleted_clusters_are_hidden,
     clusters_are_filtered,
     infra_envs_are_filtered,
+    an_object_stands_for_one_row,
     hosts_are_filtered,
     a_cluster_is_loaded_whole,
     check_ins_move_forward,
@@ -178,6 +180,8 @@ async fn clusters_are_filtered(database: Database) {
     clusters[2].cluster.org_id = "org".to_owned();
     clusters[3].cluster.openshift_cluster_id = Some(Uuid::new_v4());
     clusters[4].cluster.ams_subscription_id = Some(Uuid::new_v4());
+    clusters[0].object_key = Some(ObjectKey::new("site", "a"));
+    clusters[1].object_key = Some(ObjectKey::new("site", "b"));
     let mut batch = Batch::new();
     for cluster in &clusters {
         batch.insert_cluster(cluster);
@@ -205,12 +209,47 @@ async fn clusters_are_filtered(database: Database) {
         (ams(vec![Uuid::new_v4(), clusters[4].cluster.ams_subscription_id.unwrap(), Uuid::new_v4()]), "c4"),
         (ams(vec![Uuid::new_v4()]), ""),
         (ams(Vec::new()), ""),
+        (ClusterFilter { has_object: true, ..any.clone() }, "c1 c0"),
+        (ClusterFilter { object: Some(ObjectKey::new("site", "b")), ..any.clone() }, "c1"),
+        (ClusterFilter { object: Some(ObjectKey::new("other", "b")), ..any.clone() }, ""),
     ];
     for (filter, expected) in cases {
         let found = store.clusters(&filter).await.unwrap();
         let names: Vec<_> = found.iter().map(|stored| stored.record.cluster.name.as_str()).collect();
         assert_eq!(names.join(" "), expected, "{filter:?}");
     }
+}
+
+async fn an_object_stands_for_one_row(database: Database) {
+    let store = database.open().await;
+    let key = ObjectKey::new("site", "a");
+    let mut clusters = [support::cluster("c0", 1), support::cluster("c1", 2)];
+    let mut infra_envs = [support::infra_env(None, 1), support::infra_env(None, 2)];
+    for n in 0..2 {
+        clusters[n].object_key = Some(key.clone());
+        infra_envs[n].object_key = Some(key.clone());
+    }
+    let mut batch = Batch::new();
+    batch.insert_cluster(&clusters[0]).insert_infra_env(&infra_envs[0]);
+    store.write(batch).await.unwrap();
+    let mut batch = Batch::new();
+    batch.insert_cluster(&clusters[1]);
+    assert!(matches!(store.write(batch).await, Err(WriteError::Conflict { .. })));
+    let mut batch = Batch::new();
+    batch.insert_infra_env(&infra_envs[1]);
+    assert!(matches!(store.write(batch).await, Err(WriteError::Conflict { .. })));
+
+    // One that was removed gives its object free.
+    clusters[0].cluster.deleted_at = Some(DateTime(at(9)));
+    let mut batch = Batch::new();
+    batch.update_cluster(&clusters[0], Version::FIRST);
+    batch.delete_infra_env(infra_envs[0].infra_env.id, Version::FIRST);
+    batch.insert_cluster(&clusters[1]).insert_infra_env(&infra_envs[1]);
+    store.write(batch).await.unwrap();
+    let of_object = ClusterFilter { object: Some(key.clone()), ..ClusterFilter::default() };
+    assert_eq!(store.clusters(&of_object).await.unwrap()[0].record, clusters[1]);
+    let of_object = InfraEnvFilter { object: Some(key), ..InfraEnvFilter::default() };
+    assert_eq!(store.infra_envs(&of_object).await.unwrap()[0].record, infra_envs[1]);
 }
 
 async fn infra_envs_are_filtered(database: Database) {

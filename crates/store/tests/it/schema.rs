@@ -4,23 +4,27 @@ use std::os::unix::fs::PermissionsExt;
 
 use assisted_core::model::action::Action;
 use assisted_core::model::host::HostKey;
+use assisted_core::model::object_key::ObjectKey;
 use assisted_core::model::report::ReportKind;
-use assisted_store::{Deleted, Due, EventQuery, OpenError, Store, WorkKey, WorkState};
+use assisted_store::{
+    ClusterFilter, Deleted, Due, EventQuery, InfraEnvFilter, OpenError, Store, WorkKey, WorkState,
+};
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
 use tokio_postgres::NoTls;
 
 use crate::support::{Database, on_both};
 
-on_both! { opens_schema_1, opens_schema_2, opens_schema_3, opens_schema_4, opens_schema_5, refuses_a_newer_schema, opens_twice_at_once, }
+on_both! { opens_schema_1, opens_schema_2, opens_schema_3, opens_schema_4, opens_schema_5, opens_schema_6, refuses_a_newer_schema, opens_twice_at_once, }
 
 /// Schema and rows as each version left them.
-const VERSIONS: [(&str, &str); 5] = [
+const VERSIONS: [(&str, &str); 6] = [
     (include_str!("../../migrations/1.sql"), include_str!("../fixtures/schema-1.sql")),
     (include_str!("../../migrations/2.sql"), include_str!("../fixtures/schema-2.sql")),
     (include_str!("../../migrations/3.sql"), include_str!("../fixtures/schema-3.sql")),
     (include_str!("../../migrations/4.sql"), include_str!("../fixtures/schema-4.sql")),
     (include_str!("../../migrations/5.sql"), include_str!("../fixtures/schema-5.sql")),
+    (include_str!("../../migrations/6.sql"), include_str!("../fixtures/schema-6.sql")),
 ];
 
 /// Runs SQL in PostgreSQL's dialect past the store.
@@ -83,6 +87,15 @@ async fn opens_schema_5(database: Database) {
     let now = Timestamp::new(1_700_000_001, 0).unwrap();
     let (user, token) = people.user_token(&[0, 0xff], now).await.unwrap().unwrap();
     assert_eq!((user, token.name.as_str(), token.user_id), (ann.clone(), "ci", ann.id));
+}
+
+async fn opens_schema_6(database: Database) {
+    let store = opens(&database, 6).await;
+    let key = ObjectKey::new("site", "a");
+    let of_object = ClusterFilter { object: Some(key.clone()), ..ClusterFilter::default() };
+    assert_eq!(store.clusters(&of_object).await.unwrap().len(), 1);
+    let of_object = InfraEnvFilter { object: Some(key), ..InfraEnvFilter::default() };
+    assert_eq!(store.infra_envs(&of_object).await.unwrap().len(), 1);
 }
 
 /// Opens a database of an earlier version with its rows.

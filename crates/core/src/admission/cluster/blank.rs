@@ -118,6 +118,7 @@ pub(super) fn record(
         generated_folder: None,
         kubeconfig_stored: false,
         mirror_registry: None,
+        object_key: None,
         connectivity_print: None,
     }
 }

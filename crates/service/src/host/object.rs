@@ -1,0 +1,85 @@
+//! Hosts of infra-envs that objects of the Kubernetes API describe. Such a host's own object is called by its id, and stands in
+//! the namespace of the infra-env's.
+
+use assisted_core::model::host::HostKey;
+use assisted_core::model::object_key::ObjectKey;
+use assisted_store::{HostFilter, HostRow};
+use assisted_wire::id::{HostId, InfraEnvId};
+
+use super::Hosts;
+use crate::Error;
+use crate::attempt::final_error;
+use crate::object::DescribedHost;
+use crate::view::cluster::render_without_hosts;
+use crate::view::host::render_host;
+
+impl Hosts {
+    /// The host that an object stands for; `None`: there is none.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn of_object(&self, key: &ObjectKey) -> Result<Option<HostKey>, Error> {
+        let Ok(id) = key.name.parse::<HostId>() else { return Ok(None) };
+        let filter = HostFilter { host_id: Some(id), ..HostFilter::default() };
+        for row in self.database.reader().hosts(&filter).await? {
+            if self
+                .namespace_of(row.key.infra_env_id)
+                .await?
+                .is_some_and(|own| own.namespace == key.namespace)
+            {
+                return Ok(Some(row.key));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The object that stands for a host; `None`: nobody describes its infra-env in the Kubernetes API.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn object_of(&self, key: HostKey) -> Result<Option<ObjectKey>, Error> {
+        let infra_env = self.namespace_of(key.infra_env_id).await?;
+        Ok(infra_env.map(|infra_env| ObjectKey::new(infra_env.namespace, key.host_id.to_string())))
+    }
+
+    /// The hosts of an infra-env.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn keys(&self, infra_env_id: InfraEnvId) -> Result<Vec<HostKey>, Error> {
+        let filter = HostFilter { infra_env_id: Some(infra_env_id), ..HostFilter::default() };
+        let found: Vec<HostRow> = self.database.reader().hosts(&filter).await?;
+        Ok(found.into_iter().map(|row| row.key).collect())
+    }
+
+    /// A host with what its object needs to know; `None`: there is none, or nobody describes its infra-env.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn described(&self, key: HostKey) -> Result<Option<DescribedHost>, Error> {
+        let Some(work) = self.database.load_host_alone(key).await.map_err(final_error)? else {
+            return Ok(None);
+        };
+        let (Some(facts), Some(infra_env)) = (work.host(key), work.infra_env(key.infra_env_id)) else {
+            return Ok(None);
+        };
+        let Some(infra_env) = infra_env.object_key.clone() else { return Ok(None) };
+        let cluster = work.cluster();
+        Ok(Some(DescribedHost {
+            host: render_host(facts, cluster, true),
+            infra_env,
+            cluster: cluster.map(|record| (render_without_hosts(record), record.object_key.clone())),
+            ignition_endpoint_token: facts.record.ignition_endpoint_token.clone(),
+            ignition_endpoint_http_headers: facts.record.ignition_endpoint_http_headers.clone(),
+        }))
+    }
+
+    async fn namespace_of(&self, id: InfraEnvId) -> Result<Option<ObjectKey>, Error> {
+        let found = self.database.known_infra_env(id).await.map_err(final_error)?;
+        Ok(found.and_then(|stored| stored.record.object_key.clone()))
+    }
+}

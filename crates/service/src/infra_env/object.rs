@@ -1,0 +1,131 @@
+//! Infra-envs that objects of the Kubernetes API describe: found by the object, registered for it, removed with their hosts.
+
+use assisted_core::decide::host::registration::deregistered;
+use assisted_core::model::cluster::MirrorRegistry;
+use assisted_core::model::event::catalogue;
+use assisted_core::model::host::HostKey;
+use assisted_core::model::infra_env::InfraEnvRecord;
+use assisted_core::model::object_key::ObjectKey;
+use assisted_store::{HostFilter, InfraEnvFilter};
+use assisted_wire::id::InfraEnvId;
+use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams};
+
+use super::InfraEnvs;
+use crate::attempt::{AttemptError, attempt, final_error};
+use crate::object::{Described, DescribedInfraEnv};
+use crate::{Caller, Error};
+
+impl InfraEnvs {
+    /// The infra-env that an object describes; `None`: it describes none yet.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn of_object(&self, key: &ObjectKey) -> Result<Option<DescribedInfraEnv>, Error> {
+        let filter = InfraEnvFilter { object: Some(key.clone()), ..InfraEnvFilter::default() };
+        let found = self.database.reader().infra_envs(&filter).await?;
+        let described = |record: InfraEnvRecord| DescribedInfraEnv {
+            infra_env: record.infra_env,
+            pull_secret: record.pull_secret,
+            mirror_registry: record.mirror_registry,
+        };
+        Ok(found.into_iter().next().map(|stored| described(stored.record)))
+    }
+
+    /// The object that describes an infra-env.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn object_of(&self, id: InfraEnvId) -> Result<Option<ObjectKey>, Error> {
+        let found = self.database.known_infra_env(id).await.map_err(final_error)?;
+        Ok(found.and_then(|stored| stored.record.object_key.clone()))
+    }
+
+    /// The objects that describe infra-envs, and the infra-envs.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn objects(&self) -> Result<Vec<(ObjectKey, InfraEnvId)>, Error> {
+        let filter = InfraEnvFilter { has_object: true, ..InfraEnvFilter::default() };
+        let found = self.database.reader().infra_envs(&filter).await?;
+        let keyed = |record: InfraEnvRecord| Some((record.object_key?, record.infra_env.id));
+        Ok(found.into_iter().filter_map(|stored| keyed(stored.record)).collect())
+    }
+
+    /// Registers the infra-env that an object describes.
+    ///
+    /// # Errors
+    ///
+    /// 409 when the object has an infra-env, 404 for a cluster that does not exist, else 400 with the first rule that the request
+    /// breaks.
+    pub async fn register_described(
+        &self,
+        caller: &Caller,
+        params: &InfraEnvCreateParams,
+        described: &Described,
+    ) -> Result<InfraEnv, Error> {
+        let id = InfraEnvId::random();
+        attempt!(self.database, caller, self.try_register(caller, id, params, Some(described)))
+    }
+
+    /// Sets which registries stand in for others for an infra-env's hosts; its image is made anew by what is told to hosts at their
+    /// next start.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is none.
+    pub async fn set_mirror_registry(
+        &self,
+        caller: &Caller,
+        id: InfraEnvId,
+        mirrors: Option<&MirrorRegistry>,
+    ) -> Result<(), Error> {
+        let change = |record: &mut InfraEnvRecord| {
+            record.mirror_registry = mirrors.cloned();
+            Ok(())
+        };
+        attempt!(self.database, caller, self.change_infra_env(id, change)).map(drop)
+    }
+
+    /// Removes an infra-env and its hosts, in whatever state they are; one that is not there is removed already.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn remove_with_hosts(&self, caller: &Caller, id: InfraEnvId) -> Result<(), Error> {
+        loop {
+            let filter = HostFilter { infra_env_id: Some(id), ..HostFilter::default() };
+            let Some(host) = self.database.reader().hosts(&filter).await?.into_iter().next() else { break };
+            attempt!(self.database, caller, self.try_remove_host(caller, host.key))?;
+        }
+        attempt!(self.database, caller, self.try_remove(caller, id))
+    }
+
+    async fn try_remove_host(&self, caller: &Caller, key: HostKey) -> Result<(), AttemptError> {
+        let Some(mut work) = self.database.load_host(key).await? else { return Ok(()) };
+        work.request_id = Some(caller.request_id);
+        if let Some(host) = work.host(key) {
+            let event = deregistered(host);
+            work.events.push(event);
+        }
+        work.remove_host(key);
+        if work.cluster().is_some() {
+            work.refresh_and_mark();
+        }
+        work.commit(&self.database).await?;
+        Ok(())
+    }
+
+    async fn try_remove(&self, caller: &Caller, id: InfraEnvId) -> Result<(), AttemptError> {
+        let Some(stored) = self.database.reader().infra_env(id).await? else { return Ok(()) };
+        let mut work = self.database.blank_work();
+        work.request_id = Some(caller.request_id);
+        work.remove_infra_env(id, stored.version);
+        let cluster = stored.record.infra_env.cluster_id;
+        work.events.push(catalogue::INFRA_ENV_DEREGISTERED.of_infra_env(id, cluster, &[]));
+        work.commit(&self.database).await?;
+        Ok(())
+    }
+}

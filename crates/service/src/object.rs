@@ -1,0 +1,53 @@
+//! What an object of the Kubernetes API says of the row that it stands for, besides what a request of the REST API can say.
+
+use assisted_core::model::cluster::MirrorRegistry;
+use assisted_core::model::object_key::ObjectKey;
+use assisted_wire::cluster::Cluster;
+use assisted_wire::host::Host;
+use assisted_wire::infra_env::InfraEnv;
+use assisted_wire::secret::Secret;
+
+/// The object, and what it alone sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// The object that stands for the row from now on.
+    pub key: ObjectKey,
+    /// Registries that stand in for others, in the place of the service's.
+    pub mirror_registry: Option<MirrorRegistry>,
+}
+
+/// A cluster that an object describes, with what the REST API never tells.
+#[derive(Clone, Debug)]
+pub struct DescribedCluster {
+    /// Without its hosts.
+    pub cluster: Cluster,
+    /// Its hosts without what they reported, in order of creation.
+    pub hosts: Vec<Host>,
+    pub pull_secret: Secret,
+    pub mirror_registry: Option<MirrorRegistry>,
+    /// Whether the kubeconfig that trusts the cluster's own ingress is stored.
+    pub kubeconfig_stored: bool,
+}
+
+/// An infra-env that an object describes, with what the REST API never tells.
+#[derive(Clone, Debug)]
+pub struct DescribedInfraEnv {
+    pub infra_env: InfraEnv,
+    pub pull_secret: Secret,
+    pub mirror_registry: Option<MirrorRegistry>,
+}
+
+/// A host of an infra-env that an object describes.
+#[derive(Clone, Debug)]
+pub struct DescribedHost {
+    /// With what it reported.
+    pub host: Host,
+    /// The object of its infra-env.
+    pub infra_env: ObjectKey,
+    /// Its cluster and the object of that, if it has one.
+    pub cluster: Option<(Cluster, Option<ObjectKey>)>,
+    /// What the REST API never tells.
+    pub ignition_endpoint_token: Secret,
+    /// JSON map.
+    pub ignition_endpoint_http_headers: String,
+}
