@@ -3,6 +3,7 @@
 mod environment;
 mod identity;
 mod images;
+mod kube;
 mod lock;
 pub(crate) mod log;
 
@@ -70,6 +71,7 @@ impl Serve {
     }
 
     async fn serve(self, mut settings: Settings) -> Result<()> {
+        kube::check(&settings)?;
         let (listen, scripts) = self.addresses(&settings.http)?;
         let image_address = self.images.address(&settings, listen);
         let open = settings.auth.auth_type == AuthType::None && !self.allow_unauthenticated;
@@ -127,7 +129,7 @@ impl Serve {
             builder = builder.catalogue(catalogue);
         }
         let (service, mut background) = builder.start();
-        let api = Api::new(service, &settings)?;
+        let api = Api::new(service.clone(), &settings)?;
         api.start().await?;
         let address = listener.local_addr()?;
         tracing::info!(%address, https = tls.is_some(), replica = settings.http.pod_name, data_dir = %data_dir.display(), "serving");
@@ -157,12 +159,16 @@ impl Serve {
         let until = stopping(&stopped);
         servers.spawn(async move { Ok(assisted_api::server::serve(listener, tls, api, until).await?) });
 
+        kube::start(&settings, service, &stopped, &mut servers).await?;
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         tokio::select! {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
-            Some(ended) = servers.join_next() => bail!("a listener ended: {ended:?}"),
+            Some(ended) = servers.join_next() => {
+                ended??;
+                bail!("a listener ended")
+            }
             failed = background.failed() => bail!("a background task ended: {failed:?}"),
         }
         stop.send_replace(true);

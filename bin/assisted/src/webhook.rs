@@ -121,7 +121,8 @@ impl Webhook {
             }
             _ => {
                 let namespace = namespace(self.namespace.as_deref())?;
-                let target = self.webhook_url.clone().map_or_else(|| Target::service(&namespace), Target::Url);
+                let target =
+                    self.webhook_url.clone().map_or_else(|| Target::service(&namespace), Target::Url);
                 let configurations = match self.configurations {
                     Keep::All => Configurations::Own,
                     Keep::Bundle => Configurations::Bundle,

@@ -30,7 +30,7 @@ pub struct Unread {
 
 const OFF: &[&str] = &["false", "False", "FALSE", "f", "F", "0"];
 
-const KUBE: &str = "it belongs to the Kubernetes API (ENABLE_KUBE_API), which is not part of this version";
+const METAL3: &str = "it belongs to BareMetalHosts and day-2 nodes of the Kubernetes API, which this version does not look after";
 const STREAM: &str =
     "it belongs to the stream of events (ENABLE_EVENT_STREAMING), which is not part of this version";
 const UPLOAD: &str =
@@ -39,7 +39,7 @@ const S3: &str = "it belongs to STORAGE=s3, which is not part of this version";
 const SELF_TOKEN: &str = "the account service is asked by OCM_SERVICE_CLIENT_ID and its secret alone";
 const LOOP: &str =
     "no loop goes over all clusters and hosts: each is looked at when something changes, or becomes due";
-const LEADER: &str = "replicas elect no leader: each takes work from the database under a lease";
+const LEADER: &str = "each replica takes work from the database under a lease; only controllers of the Kubernetes API have a leader";
 
 const fn refused(name: &'static str, harmless: &'static [&'static str], why: &'static str) -> Unread {
     Unread { name, fate: Fate::Refused { harmless, unless: None, why } }
@@ -60,12 +60,12 @@ const fn no_effect(name: &'static str, why: &'static str) -> Unread {
 /// All of them, by name.
 pub const UNREAD: &[Unread] = &[
     no_effect("ACKNOWLEDGE_DEPRECATED_OCM_SELF_TOKEN", SELF_TOKEN),
-    no_effect("ALLOW_CONVERGED_FLOW", KUBE),
-    no_effect("APPROVE_CSRS_REQUEUE_DURATION", KUBE),
+    no_effect("ALLOW_CONVERGED_FLOW", METAL3),
+    no_effect("APPROVE_CSRS_REQUEUE_DURATION", METAL3),
     no_effect("AWS_ACCESS_KEY_ID", S3),
     no_effect("AWS_SECRET_ACCESS_KEY", S3),
     refused("BASE_DNS_DOMAINS", &[], "this version makes and deletes no DNS records"),
-    no_effect("BMAC_MAX_CONCURRENT_RECONCILES", KUBE),
+    no_effect("BMAC_MAX_CONCURRENT_RECONCILES", METAL3),
     no_effect("CLUSTER_EVENTS_UPLOADER_INTERVAL", UPLOAD),
     no_effect("CLUSTER_MONITOR_BATCH_SIZE", LOOP),
     no_effect("CLUSTER_MONITOR_BLACKLIST_DURATION", LOOP),
@@ -83,8 +83,7 @@ pub const UNREAD: &[Unread] = &[
     refused("DUMMY_IGNITION", OFF, "files for tests come from GENERATOR=simulation here"),
     refused("ENABLE_DATA_COLLECTION", OFF, "this version sends no data about clusters to anybody"),
     refused("ENABLE_EVENT_STREAMING", OFF, "this version writes no stream of events to Kafka"),
-    refused("ENABLE_KUBE_API", OFF, "the Kubernetes API is not part of this version"),
-    no_effect("ENABLE_METAL3", KUBE),
+    no_effect("ENABLE_METAL3", METAL3),
     refused(
         "ENABLE_ORG_BASED_FEATURE_GATES",
         OFF,
@@ -105,19 +104,15 @@ pub const UNREAD: &[Unread] = &[
         "INSTALLER_CACHE_RELEASE_FETCH_RETRY_INTERVAL",
         "what fails is tried again after pauses that grow",
     ),
-    no_effect("IRONIC_AGENT_IMAGE", KUBE),
-    no_effect("IRONIC_AGENT_IMAGE_ARM", KUBE),
+    no_effect("IRONIC_AGENT_IMAGE", METAL3),
+    no_effect("IRONIC_AGENT_IMAGE_ARM", METAL3),
     no_effect("KAFKA_BOOTSTRAP_SERVER", STREAM),
     no_effect("KAFKA_CLIENT_ID", STREAM),
     no_effect("KAFKA_CLIENT_SECRET", STREAM),
     no_effect("KAFKA_EVENT_STREAM_TOPIC", STREAM),
     no_effect("KAFKA_SASL_MECHANISM", STREAM),
-    no_effect("LEADER_LEASE_DURATION", LEADER),
-    no_effect("LEADER_RENEW_DEADLINE", LEADER),
-    no_effect("LEADER_RETRY_INTERVAL", LEADER),
-    no_effect("NAMESPACE", LEADER),
     no_effect("OCM_SELF_TOKEN", SELF_TOKEN),
-    no_effect("PAUSE_PROVISIONED_BMHS", KUBE),
+    no_effect("PAUSE_PROVISIONED_BMHS", METAL3),
     refused_unless("S3_BUCKET", ("STORAGE", "filesystem"), "this version keeps files in a folder, not in S3"),
     refused_unless(
         "S3_ENDPOINT_URL",
@@ -208,11 +203,6 @@ mod tests {
                 "a.com:Z/route53",
                 "this version makes and deletes no DNS records. Please unset it",
             ),
-            (
-                "ENABLE_KUBE_API",
-                "True",
-                "the Kubernetes API is not part of this version. Please unset it, or set it to false",
-            ),
         ] {
             assert_eq!(start(&[(name, value)]).unwrap_err(), format!("{name}={value:?} is refused: {told}"));
         }
@@ -242,14 +232,11 @@ mod tests {
     #[test]
     fn what_changes_nothing_is_told_when_it_is_set() {
         let get = |name: &str| match name {
-            "KAFKA_CLIENT_SECRET" | "LEADER_LEASE_DURATION" => Some("15s".to_owned()),
-            "ENABLE_KUBE_API" => Some("false".to_owned()),
+            "KAFKA_CLIENT_SECRET" | "DEPLOY_TARGET" => Some("k8s".to_owned()),
+            "ENABLE_DATA_COLLECTION" => Some("false".to_owned()),
             "JWKS_CERT" => Some(String::new()),
             _ => None,
         };
-        assert_eq!(
-            without_effect(&get),
-            [("KAFKA_CLIENT_SECRET", STREAM), ("LEADER_LEASE_DURATION", LEADER)]
-        );
+        assert_eq!(without_effect(&get), [("DEPLOY_TARGET", LEADER), ("KAFKA_CLIENT_SECRET", STREAM)]);
     }
 }

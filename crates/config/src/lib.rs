@@ -12,6 +12,7 @@ mod duration;
 mod fate;
 mod generation;
 mod images;
+mod kube;
 mod limits;
 mod operators;
 mod origins;
@@ -29,6 +30,7 @@ pub use duration::{format_duration, parse_duration};
 pub use fate::{Fate, UNREAD, Unread, without_effect};
 pub use generation::{Generation, Generator, SIMULATION};
 pub use images::{AgentDelivery, Images, JsonList, MustGather, Versions};
+pub use kube::Kube;
 pub use limits::Limits;
 pub use operators::Operators;
 pub use origins::Origins;
@@ -108,6 +110,8 @@ settings! {
     retention: Retention,
     /// Events.
     events: Events,
+    /// The Kubernetes API.
+    kube: Kube,
 }
 
 #[cfg(test)]

@@ -17,6 +17,13 @@ pub enum Guard {
     Free,
 }
 
+/// What of an object a write is about.
+#[derive(Clone, Copy)]
+enum Part {
+    Object,
+    Status,
+}
+
 /// Sends what differs in metadata and spec: the object as it is then, `None` when there is nothing to write.
 ///
 /// # Errors
@@ -25,7 +32,7 @@ pub async fn object<K>(api: &Api<K>, before: &K, after: &K, guard: Guard) -> Res
 where
     K: Resource + Serialize + DeserializeOwned + Clone + Debug,
 {
-    send(api, before, after, guard, None).await
+    send(api, before, after, guard, Part::Object).await
 }
 
 /// The same for the status, which an API server takes only by itself.
@@ -36,7 +43,7 @@ pub async fn status<K>(api: &Api<K>, before: &K, after: &K, guard: Guard) -> Res
 where
     K: Resource + Serialize + DeserializeOwned + Clone + Debug,
 {
-    send(api, before, after, guard, Some("status")).await
+    send(api, before, after, guard, Part::Status).await
 }
 
 async fn send<K>(
@@ -44,7 +51,7 @@ async fn send<K>(
     before: &K,
     after: &K,
     guard: Guard,
-    subresource: Option<&str>,
+    part: Part,
 ) -> Result<Option<K>, kube::Error>
 where
     K: Resource + Serialize + DeserializeOwned + Clone + Debug,
@@ -55,9 +62,9 @@ where
     };
     let name = before.meta().name.as_deref().unwrap_or_default();
     let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
-    let written = match subresource {
-        None => api.patch(name, &params, &patch).await,
-        Some(subresource) => api.patch_subresource(subresource, name, &params, &patch).await,
+    let written = match part {
+        Part::Object => api.patch(name, &params, &patch).await,
+        Part::Status => api.patch_status(name, &params, &patch).await,
     };
     written.map(Some)
 }

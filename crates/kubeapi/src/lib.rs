@@ -2,8 +2,8 @@
 //!
 //! [`cluster::ClusterSpec`] and [`infra_env::InfraEnvSpec`] read the objects that describe a cluster or an infra-env together with
 //! those that they refer to ([`objects::Objects`]), and make of them the request that creates it, or the one that changes what
-//! differs; [`host::HostSpec`] reads what a BareMetalHost says of a host that registered. Nothing of that talks to anybody: the same rules serve a
-//! folder of manifests (`assisted apply`) and an API server.
+//! differs; [`host::HostSpec`] reads what a BareMetalHost says of a host that registered. None of these talks to anybody: the same
+//! rules serve a folder of manifests (`assisted apply`) and the [`controllers`] of a hub.
 //!
 //! [`admission`] judges objects before an API server stores them, [`operator`] runs everything on a hub, and [`rbac`] says what each
 //! process may do there.
@@ -11,6 +11,7 @@
 pub mod admission;
 pub mod classification;
 pub mod cluster;
+pub mod controllers;
 mod difference;
 pub mod host;
 pub mod infra_env;

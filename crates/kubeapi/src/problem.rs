@@ -1,5 +1,7 @@
 //! Why objects can't be turned into a request.
 
+use assisted_core::model::refusal::RefusalKind;
+
 /// Who can mend a problem (kube-api §3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
@@ -26,5 +28,17 @@ impl Problem {
     /// Something that the objects refer to is missing.
     pub fn backend(text: impl Into<String>) -> Self {
         Self { class: Class::Backend, text: text.into() }
+    }
+}
+
+/// Whoever wrote the objects can mend what the service refuses (400 to 499); all else passes, or is ours to mend.
+impl From<&assisted_service::Error> for Problem {
+    fn from(error: &assisted_service::Error) -> Self {
+        use RefusalKind::{Conflict, Forbidden, Invalid, NotFound, Unprocessable};
+        let class = match error.kind() {
+            Invalid | Forbidden | NotFound | Conflict | Unprocessable => Class::Input,
+            RefusalKind::Internal | RefusalKind::Unavailable | RefusalKind::OutOfSpace => Class::Backend,
+        };
+        Self { class, text: error.to_string() }
     }
 }

@@ -9,7 +9,7 @@ use assisted_config::Settings;
 use assisted_core::policy::Policy;
 use assisted_release::catalogue::Catalogue;
 use assisted_release::{CatalogueError, Origins, Retry, Transport};
-use assisted_wire::version::ReleaseImages;
+use assisted_wire::version::{ReleaseImage, ReleaseImages};
 use parking_lot::RwLock;
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -19,24 +19,46 @@ const FILE: &str = "releases.json";
 
 /// The policy with the releases that are offered now.
 #[derive(Debug)]
-pub(crate) struct AvailableVersions(RwLock<Arc<Policy>>);
+pub(crate) struct AvailableVersions(RwLock<State>);
+
+#[derive(Debug)]
+struct State {
+    policy: Arc<Policy>,
+    /// Releases that are offered because their images were read, beside all others.
+    read: Vec<ReleaseImage>,
+}
 
 impl AvailableVersions {
     /// What is configured.
     pub(crate) fn new(policy: &Arc<Policy>) -> Self {
-        Self(RwLock::new(Arc::clone(policy)))
+        Self(RwLock::new(State { policy: Arc::clone(policy), read: Vec::new() }))
     }
 
     /// The policy, with the releases that are offered now.
     pub(crate) fn policy(&self) -> Arc<Policy> {
-        Arc::clone(&self.0.read())
+        Arc::clone(&self.0.read().policy)
     }
 
     /// Offers other releases.
-    pub(crate) fn set(&self, releases: ReleaseImages) {
-        let mut policy = (**self.0.read()).clone();
+    pub(crate) fn set(&self, mut releases: ReleaseImages) {
+        let mut state = self.0.write();
+        releases.0.extend(state.read.iter().cloned());
+        let mut policy = (*state.policy).clone();
         policy.versions.release_images = releases;
-        *self.0.write() = Arc::new(policy);
+        state.policy = Arc::new(policy);
+    }
+
+    /// Offers a release besides, whose image was read.
+    pub(crate) fn add(&self, release: ReleaseImage) {
+        let mut state = self.0.write();
+        let known = &state.policy.versions.release_images.0;
+        if known.iter().any(|known| known.url == release.url) {
+            return;
+        }
+        let mut policy = (*state.policy).clone();
+        policy.versions.release_images.0.push(release.clone());
+        state.policy = Arc::new(policy);
+        state.read.push(release);
     }
 }
 

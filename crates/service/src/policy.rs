@@ -28,6 +28,7 @@ pub fn policy(settings: &Settings) -> Result<Policy, SettingsError> {
             authenticated: settings.auth.auth_type != AuthType::None,
             install_invoker: http.install_invoker.clone(),
             simulated: settings.generation.is_simulated(),
+            kube_api: settings.kube.enabled,
             deleted_inactive_after: settings.retention.deleted_inactive_after,
         },
         versions: versions(&settings.versions),

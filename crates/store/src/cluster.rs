@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::host::{self, HostRow};
 use crate::host_filter::{HostFilter, Reports};
 use crate::infra_env;
+use crate::object_filter::objects;
 use crate::row::{Deleted, Stored, Version};
 use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
 use crate::store::Reader;
@@ -153,16 +154,6 @@ impl Reader {
             marks: due::read_marks(&marks)?,
         }))
     }
-}
-
-/// Conditions on the columns that name an object of the Kubernetes API.
-pub(crate) fn objects(select: &mut Select, has_object: bool, object: Option<&ObjectKey>) {
-    if has_object || object.is_some() {
-        select.when("object_name is not null");
-    }
-    select
-        .equal("object_namespace", object.map(|key| key.namespace.clone()))
-        .equal("object_name", object.map(|key| key.name.clone()));
 }
 
 /// The hour in which a moment lies: what a column that is indexed keeps of it.

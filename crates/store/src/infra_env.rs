@@ -5,8 +5,8 @@ use assisted_core::model::object_key::ObjectKey;
 use assisted_wire::id::{ClusterId, InfraEnvId};
 
 use crate::batch::Batch;
-use crate::cluster::objects;
 use crate::error::Error;
+use crate::object_filter::objects;
 use crate::row::{Stored, Version};
 use crate::statement::{Select, Statement};
 use crate::store::Reader;

@@ -26,6 +26,7 @@ mod host;
 mod host_filter;
 mod host_key;
 mod infra_env;
+mod object_filter;
 mod observer;
 mod options;
 mod recent_cache;

@@ -73,7 +73,6 @@ fn what_this_version_cannot_do_is_refused() {
         ("STORAGE", "s3", "set it to filesystem"),
         ("S3_BUCKET", "b", "set STORAGE to filesystem"),
         ("BASE_DNS_DOMAINS", "example.com:Z1/route53", "unset it"),
-        ("ENABLE_KUBE_API", "true", "set it to false"),
         ("ENABLE_EVENT_STREAMING", "true", "set it to false"),
         ("ENABLE_DATA_COLLECTION", "true", "set it to false"),
         ("DUMMY_IGNITION", "true", "GENERATOR=simulation"),
@@ -83,6 +82,9 @@ fn what_this_version_cannot_do_is_refused() {
         let told = text(&refused(dir.path(), &[], &[(variable, value)]).stderr);
         assert!(told.contains(variable) && told.contains(remedy), "{variable}={value}: {told}");
     }
+    let hub = [("ENABLE_KUBE_API", "true"), ("KUBECONFIG", "/nowhere")];
+    let told = text(&refused(dir.path(), &[], &hub).stderr);
+    assert!(told.contains("no credentials for an API server"), "{told}");
 }
 
 /// What the published pod, and the template of Kubernetes without S3, set.

@@ -70,6 +70,8 @@ part! {
         install_invoker: String = "assisted-installer".to_owned();
         /// Whether installations are only simulated.
         simulated: bool = false;
+        /// Whether objects of a hub describe clusters, and its controllers follow their nodes.
+        kube_api: bool = false;
         /// After how long without a touch a cluster is deregistered.
         deleted_inactive_after: Duration = Duration::from_secs(480 * 3600);
     }

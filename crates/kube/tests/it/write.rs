@@ -3,9 +3,7 @@
 use assisted_kube::error::{is_conflict, optional};
 use assisted_kube::finalizer;
 use assisted_kube::write::{Guard, object, status};
-use k8s_openapi::api::core::v1::{
-    ConfigMap, LoadBalancerIngress, LoadBalancerStatus, Service, ServicePort, ServiceSpec,
-};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, NamespaceCondition};
 use kube::api::{DeleteParams, PostParams};
 use kube::{Api, ResourceExt};
 
@@ -39,26 +37,18 @@ async fn only_what_differs_is_written() {
 
 #[tokio::test]
 async fn a_status_is_written_by_itself() {
-    let api: Api<Service> = Api::namespaced(client().await, "default");
-    let mut wanted = Service::default();
-    wanted.metadata.name = Some("status".to_owned());
-    let port = ServicePort { port: 80, ..ServicePort::default() };
-    wanted.spec = Some(ServiceSpec {
-        ports: Some(vec![port]),
-        type_: Some("LoadBalancer".to_owned()),
-        ..ServiceSpec::default()
-    });
+    let api: Api<Namespace> = Api::all(client().await);
+    let mut wanted = Namespace::default();
+    wanted.metadata.name = Some("with-status".to_owned());
     let first = api.create(&PostParams::default(), &wanted).await.unwrap();
-
-    assert_eq!(status(&api, &first, &first, Guard::Version).await.unwrap(), None);
     let mut changed = first.clone();
-    let ingress =
-        LoadBalancerIngress { hostname: Some("a.example.com".to_owned()), ..LoadBalancerIngress::default() };
-    let balancer = LoadBalancerStatus { ingress: Some(vec![ingress]) };
-    changed.status.get_or_insert_default().load_balancer = Some(balancer);
+    changed.status.get_or_insert_default().conditions = Some(vec![NamespaceCondition {
+        type_: "Example".to_owned(),
+        status: "True".to_owned(),
+        ..NamespaceCondition::default()
+    }]);
     let second = status(&api, &first, &changed, Guard::Version).await.unwrap().unwrap();
-    let ingress = second.status.unwrap().load_balancer.unwrap().ingress.unwrap();
-    assert_eq!(ingress[0].hostname.as_deref(), Some("a.example.com"));
+    assert_eq!(second.status.unwrap().conditions.unwrap()[0].type_, "Example");
 }
 
 #[tokio::test]

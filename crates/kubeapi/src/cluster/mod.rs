@@ -7,6 +7,8 @@ mod overrides;
 mod pools;
 mod update;
 
+use std::sync::LazyLock;
+
 use assisted_base::boolean;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
@@ -40,6 +42,14 @@ pub struct ClusterSpec<'a> {
 pub fn install_of(deployment: &ClusterDeployment) -> Option<&str> {
     let reference = deployment.spec.cluster_install_ref.as_ref()?;
     ((reference.group.as_str(), reference.kind.as_str()) == INSTALL).then_some(reference.name.as_str())
+}
+
+/// Whether the installation waits for somebody's word.
+pub fn held(deployment: &ClusterDeployment, install: &AgentClusterInstall) -> bool {
+    let paused = deployment.metadata.annotations.as_ref();
+    let paused = paused.and_then(|annotations| annotations.get(annotation::RECONCILE_PAUSE));
+    install.spec.hold_installation == Some(true)
+        || paused.is_some_and(|value| boolean::parse(value) == Some(true))
 }
 
 impl<'a> ClusterSpec<'a> {
@@ -108,12 +118,15 @@ impl<'a> ClusterSpec<'a> {
         self.release_image.as_deref()
     }
 
+    /// Registry credentials; empty where none are needed.
+    pub fn pull_secret(&self) -> &Secret {
+        static NONE: LazyLock<Secret> = LazyLock::new(Secret::default);
+        self.pull_secret.as_ref().unwrap_or(&NONE)
+    }
+
     /// Whether the installation waits for somebody's word.
     pub fn held(&self) -> bool {
-        let paused = self.deployment.metadata.annotations.as_ref();
-        let paused = paused.and_then(|annotations| annotations.get(annotation::RECONCILE_PAUSE));
-        self.install.spec.hold_installation == Some(true)
-            || paused.is_some_and(|value| boolean::parse(value) == Some(true))
+        held(self.deployment, self.install)
     }
 
     /// How many hosts the installation waits for: those of the control plane, arbiters and workers.

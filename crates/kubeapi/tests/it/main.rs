@@ -3,6 +3,7 @@
 
 mod admission;
 mod cluster;
+mod controllers;
 mod documentation;
 mod documents;
 mod fixture;

@@ -17,7 +17,7 @@ const NAMESPACE: &str = "assisted-installer";
 fn manifests_are_those_of_the_code() {
     for role in ROLES {
         let file = format!("../../deploy/kustomize/rbac/{}.yaml", role.account);
-        golden(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file), &manifest(role, NAMESPACE));
+        golden(Path::new(env!("CARGO_MANIFEST_DIR")).join(file), &manifest(role, NAMESPACE));
     }
 }
 

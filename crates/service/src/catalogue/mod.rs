@@ -5,12 +5,13 @@ mod operator;
 use std::sync::Arc;
 
 use assisted_core::catalogue::feature::{self, QueryError};
-use assisted_core::catalogue::release;
+use assisted_core::catalogue::release::{self, release_image};
 use assisted_core::model::refusal::Refusal;
 use assisted_wire::network::ListManagedDomains;
+use assisted_wire::secret::Secret;
 use assisted_wire::support_level::{SupportedArchitectures, SupportedFeatures};
 use assisted_wire::supported_features::DetailedSupportedFeatures;
-use assisted_wire::version::{ListVersions, OpenshiftVersions, ReleaseSources};
+use assisted_wire::version::{ListVersions, OpenshiftVersions, ReleaseImage, ReleaseSources};
 
 pub use assisted_core::catalogue::feature::FeatureQuery;
 
@@ -18,6 +19,7 @@ pub use crate::available_versions::open;
 
 use crate::available_versions::AvailableVersions;
 use crate::database::Database;
+use crate::generator::Generator;
 use crate::parts::Parts;
 use crate::{Caller, Error};
 
@@ -25,11 +27,16 @@ use crate::{Caller, Error};
 pub struct Catalogue {
     database: Arc<Database>,
     available: Arc<AvailableVersions>,
+    generator: Arc<dyn Generator>,
 }
 
 impl Catalogue {
     pub(crate) fn new(parts: &Parts) -> Self {
-        Self { database: Arc::clone(&parts.database), available: Arc::clone(&parts.available) }
+        Self {
+            database: Arc::clone(&parts.database),
+            available: Arc::clone(&parts.available),
+            generator: Arc::clone(&parts.generator),
+        }
     }
 }
 
@@ -66,6 +73,21 @@ impl Catalogue {
             only_latest: query.only_latest,
         };
         Ok(release::openshift_versions(&self.available.policy(), &query))
+    }
+
+    /// The release that an image holds. One that nobody configured is read with these registry credentials, once, and offered from
+    /// then on.
+    ///
+    /// # Errors
+    ///
+    /// 409 when the image can't be read, or is no release.
+    pub async fn release_image(&self, url: &str, pull_secret: &Secret) -> Result<ReleaseImage, Error> {
+        if let Ok(known) = release_image::by_url(&self.available.policy().versions, url) {
+            return Ok(known.clone());
+        }
+        let read = self.generator.release(url, pull_secret).await?;
+        self.available.add(read.clone());
+        Ok(read)
     }
 
     /// Where releases come from.

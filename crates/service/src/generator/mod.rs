@@ -17,6 +17,8 @@ use assisted_core::model::host::HostKey;
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::refusal::Refusal;
 use assisted_wire::host::HostRole;
+use assisted_wire::secret::Secret;
+use assisted_wire::version::ReleaseImage;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -59,6 +61,15 @@ pub trait Generator: Send + Sync {
         host: HostKey,
     ) -> BoxFuture<'a, Result<Bytes, GenerateError>>;
 
+    /// What a release image says of itself, read with these registry credentials.
+    fn release<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a Secret,
+    ) -> BoxFuture<'a, Result<ReleaseImage, GenerateError>> {
+        async { Err(GenerateError::Refused(ONLY_KNOWN.to_owned())) }.boxed()
+    }
+
     /// The discovery config of an image that brings the release of this cluster along.
     fn unconfigured_ignition<'a>(
         &'a self,
@@ -68,6 +79,8 @@ pub trait Generator: Send + Sync {
         async { Err(GenerateError::Refused(ONLY_OPENSHIFT.to_owned())) }.boxed()
     }
 }
+
+const ONLY_KNOWN: &str = "a service that only simulates reads no release images: name one of RELEASE_IMAGES";
 
 const ONLY_OPENSHIFT: &str = "The config of a disconnected ISO is made by OpenShift's installer: start the service without \
      GENERATOR=simulation (--generator simulation), or change the infra-env's image_type to full-iso";

@@ -10,7 +10,7 @@ mod infra_envs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assisted_config::{Retention, Settings};
+use assisted_config::Settings;
 use assisted_store::{Batch, Due, LeasedItem, Sweep};
 use jiff::{SignedDuration, Timestamp};
 
@@ -38,10 +38,12 @@ struct Rule {
 }
 
 impl Rule {
-    fn of(settings: &Retention, sweep: Sweep) -> Self {
+    /// What an object of the Kubernetes API describes goes with the object, however old it is.
+    fn of(settings: &Settings, sweep: Sweep) -> Self {
+        let (by_age, settings) = (!settings.kube.enabled, &settings.retention);
         match sweep {
             Sweep::InactiveClusters => Self {
-                enabled: settings.enable_deregister_inactive,
+                enabled: by_age && settings.enable_deregister_inactive,
                 interval: settings.deregister_worker_interval,
                 kept: settings.deleted_inactive_after,
                 most: Some(settings.max_clusters_per_interval),
@@ -53,7 +55,7 @@ impl Rule {
                 most: None,
             },
             Sweep::UnusedInfraEnvs => Self {
-                enabled: true,
+                enabled: by_age,
                 interval: settings.infraenv_deletion_worker_interval,
                 kept: settings.infraenv_deleted_inactive_after,
                 most: Some(settings.max_infraenvs_per_interval),
@@ -93,7 +95,7 @@ impl Sweeper {
     pub(crate) async fn plan(&self) -> Result<(), AttemptError> {
         let mut batch = Batch::new();
         for sweep in Sweep::ALL {
-            let rule = Rule::of(&self.settings.retention, sweep);
+            let rule = Rule::of(&self.settings, sweep);
             if rule.enabled {
                 batch.mark_due(Due::Sweep(sweep), later(self.database.now(), rule.pause(0)));
             } else {
@@ -109,7 +111,7 @@ impl Sweeper {
         taken: &LeasedItem,
         sweep: Sweep,
     ) -> Result<Option<Timestamp>, AttemptError> {
-        let rule = Rule::of(&self.settings.retention, sweep);
+        let rule = Rule::of(&self.settings, sweep);
         let (now, mut next) = (self.database.now(), None);
         if rule.enabled {
             let (before, limit) = (earlier(now, rule.kept), u32::try_from(rule.step()).unwrap_or(0));
@@ -159,7 +161,7 @@ mod tests {
     #[test]
     fn no_more_goes_than_the_settings_allow() {
         let hour = Duration::from_secs(3600);
-        let settings = Retention::default();
+        let settings = Settings::default();
         let rule = Rule::of(&settings, Sweep::InactiveClusters);
         assert_eq!((rule.step(), rule.pause(0), rule.pause(19)), (STEP, hour, hour));
         assert_eq!(rule.pause(STEP), hour / 5, "five times twenty in an hour");

@@ -1,4 +1,4 @@
-//! The config map with the service's variables (kube-api §6.9.1).
+//! The config map with the service's variables (kube-api §6.9).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -46,9 +46,7 @@ fn the_service_reads_every_variable() {
                 "nobody reads {name}"
             );
         }
-        // Until the controllers are part of the service, it refuses to start with them.
-        let refused = |name: &str| name == "ENABLE_KUBE_API" && fates.contains(&name);
-        let settings = Settings::from_env(&|name| set.get(name).filter(|_| !refused(name)).cloned()).unwrap();
+        let settings = Settings::from_env(&|name| set.get(name).cloned()).unwrap();
         assert!(settings.http.service_base_url.starts_with("https://service."));
         assert!(settings.http.image_service_base_url.starts_with("https://images."));
         assert_eq!(settings.versions.os_images.unwrap().0.len(), 1);

@@ -33,6 +33,7 @@ use assisted_wire::host::HostRole;
 use assisted_wire::id::ClusterId;
 use assisted_wire::platform::PlatformType;
 use assisted_wire::secret::Secret;
+use assisted_wire::version::ReleaseImage;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -145,6 +146,14 @@ impl Generator for Openshift {
         async move { outputs::joining(cluster(facts)?, host(facts, key)?).map_err(refused) }.boxed()
     }
 
+    fn release<'a>(
+        &'a self,
+        url: &'a str,
+        secret: &'a Secret,
+    ) -> BoxFuture<'a, Result<ReleaseImage, GenerateError>> {
+        self.read_release_image(url, secret).boxed()
+    }
+
     fn unconfigured_ignition<'a>(
         &'a self,
         record: &'a ClusterRecord,
@@ -182,6 +191,26 @@ impl Openshift {
         let session = self.registries.session(secret);
         let release = session.release(&reference, image::host()).await.map_err(refused)?;
         Ok(Opened { session, release })
+    }
+
+    /// What a release image says of itself, under the name by which it was asked for.
+    async fn read_release_image(&self, url: &str, secret: &Secret) -> Result<ReleaseImage, GenerateError> {
+        let reference: Reference = url.parse().map_err(refused)?;
+        let secret = PullSecret::parse(secret).map_err(refused)?;
+        let release = self.registries.session(secret).release(&reference, image::host()).await;
+        let release = release.map_err(refused)?;
+        let base = version::base(&release.version)
+            .ok_or_else(|| refused(format!("{} is no version of OpenShift", release.version)))?;
+        let architectures = release.architectures().iter().map(|one| one.as_str().to_owned());
+        Ok(ReleaseImage {
+            openshift_version: base.to_string(),
+            cpu_architecture: release.architecture,
+            cpu_architectures: Some(architectures.collect()),
+            url: url.to_owned(),
+            version: release.version.clone(),
+            default: false,
+            support_level: None,
+        })
     }
 
     /// The installer program of a release.

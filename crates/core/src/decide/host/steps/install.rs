@@ -62,7 +62,8 @@ pub(super) fn request(facts: &Facts, record: &ClusterRecord, host: &HostFacts) -
             && cluster.cpu_architecture != Some(CpuArchitecture::S390x)
             && at_least(&cluster.openshift_version, major, minor)
             && !boot_disk.name.starts_with("dm-"),
-        notify_num_reboots: true,
+        // Whoever follows nodes from a hub knows how often they were started.
+        notify_num_reboots: !policy.service.kube_api,
         approve_all_csrs: policy.clusters.approve_all_csrs,
         coreos_image: coreos.to_owned(),
     })

@@ -89,8 +89,12 @@ fn peers(facts: &Facts) -> Peers {
 
 fn make(facts: &Facts, host: &HostFacts, peers: &Peers) -> HostView {
     let (fields, plan) = (&host.record.host, table::of(host));
-    let disabled =
-        |step: StepType| facts.policy.hosts.disabled_steps.iter().any(|name| name == step.as_str());
+    let policy = &facts.policy;
+    // Nobody asks a hub for free addresses (kube-api §2).
+    let disabled = |step: StepType| {
+        policy.service.kube_api && step == StepType::FreeNetworkAddresses
+            || policy.hosts.disabled_steps.iter().any(|name| name == step.as_str())
+    };
     let planned = |step: &StepType| {
         let arguments = match step {
             StepType::ConnectivityCheck => {

@@ -1,0 +1,79 @@
+//! The objects of the API server, as they were last heard of.
+
+use std::sync::Arc;
+
+use assisted_core::model::object_key::ObjectKey;
+use assisted_crd::agent_install::agent::Agent;
+use assisted_crd::agent_install::infra_env::InfraEnv;
+use assisted_crd::agent_install::nmstate_config::NMStateConfig;
+use assisted_crd::hive::cluster_deployment::ClusterDeployment;
+use assisted_crd::hive::cluster_image_set::ClusterImageSet;
+use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::Resource;
+use kube::runtime::reflector::{Lookup, ObjectRef, Store, store::Writer};
+
+/// A copy of what the API server holds; of Secrets and ConfigMaps only those with the label that asks for it (kube-api §1.2).
+pub(super) struct Cache {
+    pub(super) cluster_deployments: Store<ClusterDeployment>,
+    pub(super) installs: Store<AgentClusterInstall>,
+    pub(super) image_sets: Store<ClusterImageSet>,
+    pub(super) infra_envs: Store<InfraEnv>,
+    pub(super) nmstate_configs: Store<NMStateConfig>,
+    pub(super) agents: Store<Agent>,
+    pub(super) secrets: Store<Secret>,
+    pub(super) config_maps: Store<ConfigMap>,
+}
+
+/// Where the copy is written.
+pub(super) struct Writers {
+    pub(super) cluster_deployments: Writer<ClusterDeployment>,
+    pub(super) installs: Writer<AgentClusterInstall>,
+    pub(super) image_sets: Writer<ClusterImageSet>,
+    pub(super) infra_envs: Writer<InfraEnv>,
+    pub(super) nmstate_configs: Writer<NMStateConfig>,
+    pub(super) agents: Writer<Agent>,
+    pub(super) secrets: Writer<Secret>,
+    pub(super) config_maps: Writer<ConfigMap>,
+}
+
+impl Cache {
+    /// An empty copy, and where it is written.
+    pub(super) fn new() -> (Self, Writers) {
+        let writers = Writers {
+            cluster_deployments: Writer::new(()),
+            installs: Writer::new(()),
+            image_sets: Writer::new(()),
+            infra_envs: Writer::new(()),
+            nmstate_configs: Writer::new(()),
+            agents: Writer::new(()),
+            secrets: Writer::new(()),
+            config_maps: Writer::new(()),
+        };
+        let cache = Self {
+            cluster_deployments: writers.cluster_deployments.as_reader(),
+            installs: writers.installs.as_reader(),
+            image_sets: writers.image_sets.as_reader(),
+            infra_envs: writers.infra_envs.as_reader(),
+            nmstate_configs: writers.nmstate_configs.as_reader(),
+            agents: writers.agents.as_reader(),
+            secrets: writers.secrets.as_reader(),
+            config_maps: writers.config_maps.as_reader(),
+        };
+        (cache, writers)
+    }
+}
+
+/// An object of the copy.
+pub(super) fn get<K>(store: &Store<K>, key: &ObjectKey) -> Option<Arc<K>>
+where
+    K: Lookup<DynamicType = ()> + Clone + 'static,
+{
+    store.get(&ObjectRef::new(&key.name).within(&key.namespace))
+}
+
+/// Namespace and name of an object.
+pub(super) fn key<K: Resource>(object: &K) -> ObjectKey {
+    let metadata = object.meta();
+    ObjectKey::new(metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default())
+}

@@ -1,0 +1,433 @@
+//! What an AgentClusterInstall shows (kube-api §6.1.11, §7.1).
+
+use std::collections::BTreeMap;
+
+use assisted_crd::agent_install::conditions::agent::SPEC_SYNCED_OK;
+use assisted_crd::common::{DebugInfo, ValidationResult};
+use assisted_crd::condition::{Statement, set};
+use assisted_crd::hive_extensions::agent_cluster_install::{
+    AgentClusterInstallStatus, ClusterProgress, MachineNetwork, PlatformType,
+};
+use assisted_crd::hive_extensions::conditions::agent_cluster_install as conditions;
+use assisted_wire::cluster::{Cluster, ClusterStatus, InstallationPreparationStatus};
+use assisted_wire::platform;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use super::ready::{Counts, Roles};
+use crate::controllers::validations;
+use crate::problem::{Class, Problem};
+
+/// The operator whose state is that of the cluster's version.
+const CLUSTER_VERSION: &str = "cvo";
+
+/// What the status is made from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen<'a> {
+    /// The cluster, once there is one.
+    pub(super) cluster: Option<&'a Cluster>,
+    /// What stands in the way of what the objects say.
+    pub(super) problem: Option<&'a Problem>,
+    /// Whether the installation waits for somebody's word.
+    pub(super) held: bool,
+    pub(super) wanted: Roles,
+    pub(super) counts: &'a Counts,
+    /// Where events and logs are found; logs once there are some.
+    pub(super) events_url: &'a str,
+    pub(super) logs_url: Option<&'a str>,
+}
+
+/// The status that the object is to show; `before` is the one that it shows.
+pub(super) fn status(
+    before: Option<&AgentClusterInstallStatus>,
+    seen: &Seen<'_>,
+    now: &Time,
+) -> AgentClusterInstallStatus {
+    let mut status = before.cloned().unwrap_or_default();
+    let mut statements = vec![spec_synced(seen.problem)];
+    match seen.cluster {
+        None => {
+            status.debug_info = Some(DebugInfo::default());
+            statements.extend(not_available());
+        }
+        Some(cluster) => {
+            fill(&mut status, seen, cluster);
+            let results = validations::read(&cluster.validations_info);
+            statements.extend([
+                requirements_met(seen, cluster),
+                validated(cluster, &results),
+                completed(seen, cluster),
+                failed(cluster),
+                stopped(cluster),
+                last_preparation(cluster),
+            ]);
+            status.validations_info = results;
+        }
+    }
+    for statement in statements {
+        set(&mut status.conditions, statement, now);
+    }
+    status
+}
+
+/// What is said of a cluster of which nothing is known.
+pub(in crate::controllers) fn not_available() -> [Statement; 5] {
+    [
+        conditions::VALIDATED_NOT_AVAILABLE,
+        conditions::REQUIREMENTS_MET_NOT_AVAILABLE,
+        conditions::COMPLETED_NOT_AVAILABLE,
+        conditions::FAILED_NOT_AVAILABLE,
+        conditions::STOPPED_NOT_AVAILABLE,
+    ]
+    .map(|outcome| outcome.with(&[]))
+}
+
+/// Whether what the objects say has come to the cluster. The message is the documented sentence, as for Agents (kube-api §16.1).
+pub(in crate::controllers) fn spec_synced(problem: Option<&Problem>) -> Statement {
+    match problem {
+        None => SPEC_SYNCED_OK.with(&[]),
+        Some(Problem { class: Class::Input, text }) => conditions::SPEC_SYNCED_INPUT_ERROR.with(&[text]),
+        Some(Problem { class: Class::Backend, text }) => conditions::SPEC_SYNCED_BACKEND_ERROR.with(&[text]),
+    }
+}
+
+fn fill(status: &mut AgentClusterInstallStatus, seen: &Seen<'_>, cluster: &Cluster) {
+    status.connectivity_majority_groups.clone_from(&cluster.connectivity_majority_groups);
+    let networks = cluster.machine_networks.iter().flatten();
+    status.machine_network =
+        networks.map(|network| MachineNetwork { cidr: network.cidr.0.clone() }).collect();
+    status.api_vips = cluster.api_vips.iter().flatten().map(|vip| vip.ip.0.clone()).collect();
+    status.ingress_vips = cluster.ingress_vips.iter().flatten().map(|vip| vip.ip.0.clone()).collect();
+    status.api_vip = status.api_vips.first().cloned().unwrap_or_default();
+    status.ingress_vip = status.ingress_vips.first().cloned().unwrap_or_default();
+    status.user_managed_networking = cluster.user_managed_networking;
+    status.platform_type = cluster.platform.as_ref().map(|platform| platform_type(platform.r#type));
+    let progress = cluster.progress.as_ref().map_or(0, |progress| progress.total_percentage);
+    status.progress = Some(ClusterProgress { total_percentage: progress });
+    let debug = status.debug_info.get_or_insert_default();
+    cluster.status.as_str().clone_into(&mut debug.state);
+    debug.state_info.clone_from(&cluster.status_info);
+    if cluster.status != ClusterStatus::Installed {
+        // Written once: their tokens change from day to day.
+        if debug.events_url.is_empty() {
+            seen.events_url.clone_into(&mut debug.events_url);
+        }
+        if let Some(url) = seen.logs_url.filter(|_| debug.logs_url.is_empty()) {
+            url.clone_into(&mut debug.logs_url);
+        }
+    }
+}
+
+fn platform_type(kind: platform::PlatformType) -> PlatformType {
+    match kind {
+        platform::PlatformType::Baremetal => PlatformType::BareMetal,
+        platform::PlatformType::None => PlatformType::None,
+        platform::PlatformType::Vsphere => PlatformType::VSphere,
+        platform::PlatformType::Nutanix => PlatformType::Nutanix,
+        platform::PlatformType::External => PlatformType::External,
+    }
+}
+
+fn requirements_met(seen: &Seen<'_>, cluster: &Cluster) -> Statement {
+    use ClusterStatus::{
+        AddingHosts, Error, Finalizing, Installed, Installing, InstallingPendingUserAction, Insufficient,
+        PendingForInput, PreparingForInstallation, Ready,
+    };
+    match cluster.status {
+        Ready => {
+            let Seen { wanted, counts, .. } = seen;
+            if counts.known != *wanted {
+                let numbers = [
+                    wanted.masters,
+                    wanted.arbiters,
+                    wanted.workers,
+                    counts.known.masters,
+                    counts.known.arbiters,
+                    counts.known.workers,
+                ]
+                .map(|number| number.to_string());
+                let numbers = numbers.each_ref().map(String::as_str);
+                return conditions::REQUIREMENTS_MET_INSUFFICIENT_AGENTS.with(&numbers);
+            }
+            if counts.unsynced > 0 {
+                return conditions::REQUIREMENTS_MET_UNSYNCED_AGENTS.with(&[&counts.unsynced.to_string()]);
+            }
+            let missing = wanted.total() - counts.approved;
+            if missing > 0 {
+                return conditions::REQUIREMENTS_MET_UNAPPROVED_AGENTS.with(&[&missing.to_string()]);
+            }
+            conditions::REQUIREMENTS_MET_CLUSTER_IS_READY.with(&[])
+        }
+        Insufficient | PendingForInput => conditions::REQUIREMENTS_MET_CLUSTER_NOT_READY.with(&[]),
+        PreparingForInstallation | Installing | InstallingPendingUserAction | AddingHosts | Finalizing => {
+            conditions::REQUIREMENTS_MET_CLUSTER_ALREADY_INSTALLING.with(&[])
+        }
+        Installed | Error => conditions::REQUIREMENTS_MET_CLUSTER_INSTALLATION_STOPPED.with(&[]),
+        other => conditions::REQUIREMENTS_MET_UNKNOWN_STATUS.with(&[other.as_str()]),
+    }
+}
+
+fn validated(cluster: &Cluster, results: &BTreeMap<String, Vec<ValidationResult>>) -> Statement {
+    let failing = || validations::messages(results, |status| status != "success");
+    match cluster.status {
+        _ if results.is_empty() => conditions::VALIDATED_VALIDATIONS_UNKNOWN.with(&[]),
+        ClusterStatus::Insufficient => conditions::VALIDATED_VALIDATIONS_FAILING.with(&[&failing()]),
+        ClusterStatus::PendingForInput => conditions::VALIDATED_VALIDATIONS_USER_PENDING.with(&[&failing()]),
+        _ => conditions::VALIDATED_VALIDATIONS_PASSING.with(&[]),
+    }
+}
+
+fn completed(seen: &Seen<'_>, cluster: &Cluster) -> Statement {
+    use ClusterStatus::{
+        AddingHosts, Error, Finalizing, Installed, Installing, InstallingPendingUserAction, Insufficient,
+        PendingForInput, PreparingForInstallation, Ready,
+    };
+    let info = cluster.status_info.as_str();
+    match cluster.status {
+        Installed | AddingHosts => conditions::COMPLETED_INSTALLATION_COMPLETED.with(&[info]),
+        Error => conditions::COMPLETED_INSTALLATION_FAILED.with(&[info]),
+        Ready if seen.held => conditions::COMPLETED_INSTALLATION_ON_HOLD.with(&[]),
+        Ready | Insufficient | PendingForInput => conditions::COMPLETED_INSTALLATION_NOT_STARTED.with(&[]),
+        PreparingForInstallation | Installing | Finalizing | InstallingPendingUserAction => {
+            let operators = cluster.monitored_operators.iter().flatten();
+            let version = operators.clone().find(|operator| operator.name == CLUSTER_VERSION);
+            let version = version.and_then(|operator| Some((operator.status?, &operator.status_info)));
+            let info = match version {
+                Some((status, message)) => {
+                    format!("{info}. Cluster version status: {status}, message: {message}")
+                }
+                None => info.to_owned(),
+            };
+            conditions::COMPLETED_INSTALLATION_IN_PROGRESS.with(&[&info])
+        }
+        other => conditions::COMPLETED_UNKNOWN_STATUS.with(&[other.as_str()]),
+    }
+}
+
+fn failed(cluster: &Cluster) -> Statement {
+    match cluster.status {
+        ClusterStatus::Error => conditions::FAILED_INSTALLATION_FAILED.with(&[&cluster.status_info]),
+        _ => conditions::FAILED_INSTALLATION_NOT_FAILED.with(&[]),
+    }
+}
+
+fn stopped(cluster: &Cluster) -> Statement {
+    match cluster.status {
+        ClusterStatus::Error => conditions::STOPPED_INSTALLATION_FAILED.with(&[]),
+        ClusterStatus::Cancelled => conditions::STOPPED_INSTALLATION_CANCELLED.with(&[]),
+        ClusterStatus::Installed | ClusterStatus::AddingHosts => {
+            conditions::STOPPED_INSTALLATION_COMPLETED.with(&[])
+        }
+        _ => conditions::STOPPED_INSTALLATION_NOT_STOPPED.with(&[]),
+    }
+}
+
+fn last_preparation(cluster: &Cluster) -> Statement {
+    use InstallationPreparationStatus::{Failed, NotStarted, Success};
+    let last = cluster.last_installation_preparation.as_ref();
+    match last.and_then(|last| Some((last.status?, &last.reason))) {
+        None | Some((NotStarted, _)) => conditions::LAST_INSTALLATION_PREPARATION_FAILED_NEVER.with(&[]),
+        Some((Success, _)) => conditions::LAST_INSTALLATION_PREPARATION_FAILED_NO.with(&[]),
+        Some((Failed, reason)) => conditions::LAST_INSTALLATION_PREPARATION_FAILED_YES.with(&[reason]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn cluster(fields: &Value) -> Cluster {
+        let mut cluster = json!({
+            "kind": "Cluster", "id": "11111111-1111-4111-8111-111111111111", "href": "", "name": "demo",
+            "status": "ready", "status_info": "info", "image_info": {},
+            "validations_info": json!({"network": [
+                {"id": "b", "status": "failure", "message": "second"}, {"id": "a", "status": "pending", "message": "first"},
+                {"id": "c", "status": "success", "message": "fine"},
+            ]}).to_string(),
+        });
+        cluster.as_object_mut().unwrap().extend(fields.as_object().cloned().unwrap());
+        serde_json::from_value(cluster).unwrap()
+    }
+
+    fn at(second: i64) -> Time {
+        Time(Timestamp::from_second(second).unwrap())
+    }
+
+    fn seen<'a>(cluster: Option<&'a Cluster>, counts: &'a Counts) -> Seen<'a> {
+        let wanted = Roles { masters: 3, arbiters: 0, workers: 0 };
+        Seen { cluster, problem: None, held: false, wanted, counts, events_url: "events", logs_url: None }
+    }
+
+    fn ready() -> Counts {
+        Counts { known: Roles { masters: 3, arbiters: 0, workers: 0 }, approved: 3, unsynced: 0 }
+    }
+
+    /// Status, reason and message of a condition.
+    fn said<'a>(status: &'a AgentClusterInstallStatus, kind: &str) -> (&'a str, &'a str, &'a str) {
+        let condition = status.conditions.iter().find(|condition| condition.r#type == kind).unwrap();
+        (&condition.status, &condition.reason, &condition.message)
+    }
+
+    #[test]
+    fn each_status_of_a_cluster_is_told() {
+        for (state, requirements, validated, completed, failed, stopped) in [
+            (
+                "insufficient",
+                "False ClusterNotReady",
+                "False ValidationsFailing",
+                "False InstallationNotStarted",
+                "False InstallationNotFailed",
+                "False InstallationNotStopped",
+            ),
+            (
+                "pending-for-input",
+                "False ClusterNotReady",
+                "False ValidationsUserPending",
+                "False InstallationNotStarted",
+                "False InstallationNotFailed",
+                "False InstallationNotStopped",
+            ),
+            (
+                "ready",
+                "True ClusterIsReady",
+                "True ValidationsPassing",
+                "False InstallationNotStarted",
+                "False InstallationNotFailed",
+                "False InstallationNotStopped",
+            ),
+            (
+                "preparing-for-installation",
+                "True ClusterAlreadyInstalling",
+                "True ValidationsPassing",
+                "False InstallationInProgress",
+                "False InstallationNotFailed",
+                "False InstallationNotStopped",
+            ),
+            (
+                "installing",
+                "True ClusterAlreadyInstalling",
+                "True ValidationsPassing",
+                "False InstallationInProgress",
+                "False InstallationNotFailed",
+                "False InstallationNotStopped",
+            ),
+            (
+                "installing-pending-user-action",
+                "True ClusterAlreadyInstalling",
+                "True ValidationsPassing",
+                "False InstallationInProgress",
+                "False InstallationNotFailed",
+                "False InstallationNotStopped",
+            ),
+            (
+                "finalizing",
+                "True ClusterAlreadyInstalling",
+                "True ValidationsPassing",
+                "False InstallationInProgress",
+                "False InstallationNotFailed",
+                "False InstallationNotStopped",
+            ),
+            (
+                "installed",
+                "True ClusterInstallationStopped",
+                "True ValidationsPassing",
+                "True InstallationCompleted",
+                "False InstallationNotFailed",
+                "True InstallationCompleted",
+            ),
+            (
+                "adding-hosts",
+                "True ClusterAlreadyInstalling",
+                "True ValidationsPassing",
+                "True InstallationCompleted",
+                "False InstallationNotFailed",
+                "True InstallationCompleted",
+            ),
+            (
+                "error",
+                "True ClusterInstallationStopped",
+                "True ValidationsPassing",
+                "False InstallationFailed",
+                "True InstallationFailed",
+                "True InstallationFailed",
+            ),
+            (
+                "cancelled",
+                "Unknown UnknownStatus",
+                "True ValidationsPassing",
+                "Unknown UnknownStatus",
+                "False InstallationNotFailed",
+                "True InstallationCancelled",
+            ),
+        ] {
+            let (cluster, counts) = (cluster(&json!({"status": state})), ready());
+            let status = status(None, &seen(Some(&cluster), &counts), &at(1));
+            for (kind, expected) in [
+                ("RequirementsMet", requirements),
+                ("Validated", validated),
+                ("Completed", completed),
+                ("Failed", failed),
+                ("Stopped", stopped),
+            ] {
+                let (value, reason, _) = said(&status, kind);
+                assert_eq!(format!("{value} {reason}"), expected, "{state} {kind}");
+            }
+            assert_eq!(said(&status, "SpecSynced").1, "SyncOK");
+            assert_eq!(status.debug_info.unwrap().state, state);
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_counted_and_failures_stand_in_order() {
+        let cluster_ready = cluster(&json!({}));
+        let mut counts = ready();
+        counts.known.masters = 2;
+        let shown = status(None, &seen(Some(&cluster_ready), &counts), &at(1));
+        assert_eq!(
+            said(&shown, "RequirementsMet").2,
+            "The cluster currently requires exactly 3 master agents, 0 arbiter agents and 0 worker agents, but currently \
+             registered 2 master agents, 0 arbiter agents and 0 worker agents"
+        );
+        let counts = Counts { unsynced: 1, ..ready() };
+        let shown = status(None, &seen(Some(&cluster_ready), &counts), &at(1));
+        assert_eq!(said(&shown, "RequirementsMet").1, "UnsyncedAgents");
+        let counts = Counts { approved: 1, ..ready() };
+        let shown = status(None, &seen(Some(&cluster_ready), &counts), &at(1));
+        assert_eq!(
+            said(&shown, "RequirementsMet").2,
+            "The installation is pending on the approval of 2 agents"
+        );
+        let held = Seen { held: true, ..seen(Some(&cluster_ready), &counts) };
+        assert_eq!(said(&status(None, &held, &at(1)), "Completed").1, "InstallationOnHold");
+
+        let insufficient = cluster(&json!({"status": "insufficient"}));
+        let shown = status(None, &seen(Some(&insufficient), &counts), &at(1));
+        assert_eq!(said(&shown, "Validated").2, "The cluster's validations are failing: first,second");
+        let unjudged = cluster(&json!({"status": "insufficient", "validations_info": ""}));
+        let shown = status(None, &seen(Some(&unjudged), &counts), &at(1));
+        assert_eq!(said(&shown, "Validated").1, "ValidationsUnknown");
+    }
+
+    #[test]
+    fn nothing_changes_where_nothing_is_new_and_a_lost_cluster_is_told() {
+        let (cluster, counts) = (cluster(&json!({})), ready());
+        let mut seen = seen(Some(&cluster), &counts);
+        let first = status(None, &seen, &at(1));
+        seen.events_url = "tomorrow's";
+        assert_eq!(status(Some(&first), &seen, &at(2)), first);
+
+        let problem = Problem::backend("away");
+        let lost = Seen { cluster: None, problem: Some(&problem), ..seen };
+        let shown = status(Some(&first), &lost, &at(3));
+        for kind in ["RequirementsMet", "Validated", "Completed", "Failed", "Stopped"] {
+            assert_eq!(said(&shown, kind), ("Unknown", "NotAvailable", "Information not available"));
+        }
+        assert_eq!(shown.debug_info, Some(DebugInfo::default()));
+        assert_eq!(
+            said(&shown, "SpecSynced"),
+            ("False", "BackendError", "The Spec could not be synced due to backend error: away")
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! What all reconcilers share: the service, the API server, the copy of its objects, the queues.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use assisted_crd::labels::label;
+use assisted_kube::write::{Guard, object};
+use assisted_reconcile::{Failure, Outcome};
+use assisted_service::{Caller, Service};
+use jiff::Timestamp;
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::{Api, Client, Resource};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+use uuid::Uuid;
+
+use super::cache::Cache;
+use super::queues::Queues;
+
+/// Value of the labels that ask for something.
+const YES: &str = "true";
+
+/// A handle on everything; a clone is another.
+pub(super) type Hub = Arc<Shared>;
+
+pub(super) struct Shared {
+    pub(super) client: Client,
+    pub(super) service: Service,
+    pub(super) cache: Cache,
+    pub(super) queues: Queues,
+}
+
+impl Shared {
+    /// Objects of a kind in a namespace.
+    pub(super) fn api<K>(&self, namespace: &str) -> Api<K>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+    {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
+    /// The caller in whose name rows are changed.
+    pub(super) fn caller(&self) -> Caller {
+        Caller::admin(Uuid::new_v4())
+    }
+
+    /// Whether there is an image service.
+    pub(super) fn has_images(&self) -> bool {
+        self.service.settings().http.enable_image_service
+    }
+
+    /// Has a Secret or ConfigMap watched, and taken along by backups (kube-api §3.3); the object as it is then.
+    pub(super) async fn label<K>(&self, found: K) -> Result<K, kube::Error>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + Serialize
+            + DeserializeOwned
+            + Clone
+            + Debug,
+    {
+        let mut labelled = found.clone();
+        let labels = labelled.meta_mut().labels.get_or_insert_default();
+        for name in [label::WATCH, label::BACKUP] {
+            labels.entry(name.to_owned()).or_insert_with(|| YES.to_owned());
+        }
+        let namespace = found.meta().namespace.clone().unwrap_or_default();
+        let written = object(&self.api(&namespace), &found, &labelled, Guard::Free).await?;
+        Ok(written.unwrap_or(found))
+    }
+}
+
+/// The time in objects, which has whole seconds.
+pub(super) fn now() -> Time {
+    whole_seconds(Timestamp::now())
+}
+
+/// A time in objects.
+pub(super) fn whole_seconds(at: Timestamp) -> Time {
+    Time(Timestamp::from_second(at.as_second()).unwrap_or(at))
+}
+
+/// The failure of a pass: the API server's, which is tried again.
+pub(super) fn failed(error: &kube::Error) -> Failure {
+    Failure::passing(assisted_base::error::chain(error))
+}
+
+/// The failure of a pass: the service's.
+pub(super) fn broken(error: &assisted_service::Error) -> Failure {
+    Failure::passing(assisted_base::error::chain(error))
+}
+
+/// To be looked at again after a while.
+pub(super) fn after(pause: Duration) -> Outcome {
+    Outcome::After(Timestamp::now().checked_add(pause).unwrap_or(Timestamp::MAX))
+}

@@ -1,0 +1,172 @@
+//! What a change of an object is about: the objects that have to be looked at after it (kube-api §1.3).
+
+use assisted_core::model::object_key::ObjectKey;
+use assisted_crd::agent_install::agent::Agent;
+use assisted_crd::agent_install::infra_env::InfraEnv;
+use assisted_crd::agent_install::nmstate_config::NMStateConfig;
+use assisted_crd::common::NamespacedReference;
+use assisted_crd::hive::cluster_deployment::ClusterDeployment;
+use assisted_crd::hive::cluster_image_set::ClusterImageSet;
+use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
+use assisted_crd::labels::label;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+
+use super::cache::key;
+use super::hub::Hub;
+use super::queues::mark;
+use super::referred::manifests_of;
+use crate::cluster::install_of;
+
+pub(super) fn cluster_deployment(
+    hub: &Hub,
+    before: Option<&ClusterDeployment>,
+    after: Option<&ClusterDeployment>,
+) {
+    let Some(object) = after.or(before) else { return };
+    let own = key(object);
+    if let Some(name) = install_of(object) {
+        mark(&hub.queues.installs, ObjectKey::new(&own.namespace, name));
+    }
+    let refers = |infra_env: &InfraEnv| {
+        let reference = infra_env.spec.cluster_ref.as_ref();
+        reference.is_some_and(|reference| reference.name == own.name && reference.namespace == own.namespace)
+    };
+    for infra_env in hub.cache.infra_envs.state_filter(refers) {
+        mark(&hub.queues.infra_envs, key(&*infra_env));
+    }
+    mark(&hub.queues.clusters, own);
+}
+
+/// The ClusterDeployment that an AgentClusterInstall belongs to.
+pub(super) fn deployment_of(install: &AgentClusterInstall) -> ObjectKey {
+    let namespace = install.metadata.namespace.clone().unwrap_or_default();
+    ObjectKey::new(namespace, &install.spec.cluster_deployment_ref.name)
+}
+
+pub(super) fn install(hub: &Hub, before: Option<&AgentClusterInstall>, after: Option<&AgentClusterInstall>) {
+    let Some(object) = after.or(before) else { return };
+    mark(&hub.queues.clusters, deployment_of(object));
+    mark(&hub.queues.installs, key(object));
+}
+
+pub(super) fn image_set(hub: &Hub, before: Option<&ClusterImageSet>, after: Option<&ClusterImageSet>) {
+    let Some(name) = after.or(before).and_then(|object| object.metadata.name.as_deref()) else { return };
+    let refers = |install: &AgentClusterInstall| {
+        install.spec.image_set_ref.as_ref().is_some_and(|reference| reference.name == name)
+    };
+    for install in hub.cache.installs.state_filter(refers) {
+        mark(&hub.queues.clusters, deployment_of(&install));
+    }
+}
+
+pub(super) fn infra_env(hub: &Hub, before: Option<&InfraEnv>, after: Option<&InfraEnv>) {
+    let Some(object) = after.or(before) else { return };
+    let own = key(object);
+    let approval = |object: Option<&InfraEnv>| object.map(|object| object.spec.agent_approval.clone());
+    if approval(before) != approval(after) {
+        for agent in hub.cache.agents.state_filter(|agent| belongs_to(agent, &own)) {
+            mark(&hub.queues.agents, key(&*agent));
+        }
+    }
+    mark(&hub.queues.infra_envs, own);
+}
+
+/// Whether an Agent is one of an InfraEnv.
+pub(super) fn belongs_to(agent: &Agent, infra_env: &ObjectKey) -> bool {
+    let labels = agent.metadata.labels.as_ref();
+    agent.metadata.namespace.as_deref() == Some(&infra_env.namespace)
+        && labels.and_then(|labels| labels.get(label::INFRA_ENV)) == Some(&infra_env.name)
+}
+
+pub(super) fn nmstate_config(hub: &Hub, before: Option<&NMStateConfig>, after: Option<&NMStateConfig>) {
+    let Some(object) = after.or(before) else { return };
+    let namespace = object.metadata.namespace.clone();
+    let selects = |infra_env: &InfraEnv| {
+        infra_env.metadata.namespace == namespace && infra_env.spec.nmstate_config_label_selector.is_some()
+    };
+    for infra_env in hub.cache.infra_envs.state_filter(selects) {
+        mark(&hub.queues.infra_envs, key(&*infra_env));
+    }
+}
+
+/// The ClusterDeployment that an Agent is bound to.
+pub(super) fn bound_to(agent: &Agent) -> Option<ObjectKey> {
+    let reference = agent.spec.cluster_deployment_name.as_ref()?;
+    Some(ObjectKey::new(&reference.namespace, &reference.name))
+}
+
+/// Whether what is wanted of an Agent has come to its host.
+pub(super) fn is_synced(agent: &Agent) -> Option<&str> {
+    let conditions = agent.status.as_ref()?.conditions.iter();
+    let synced = conditions.clone().find(|condition| condition.r#type == "SpecSynced");
+    synced.map(|condition| condition.status.as_str())
+}
+
+pub(super) fn agent(hub: &Hub, before: Option<&Agent>, after: Option<&Agent>) {
+    let Some(object) = after.or(before) else { return };
+    mark(&hub.queues.agents, key(object));
+    let of_interest = |agent: &Agent| {
+        (agent.spec.clone(), agent.metadata.labels.clone(), is_synced(agent).map(str::to_owned))
+    };
+    if before.map(of_interest) != after.map(of_interest) {
+        for cluster in [before, after].into_iter().flatten().filter_map(bound_to) {
+            mark(&hub.queues.clusters, cluster);
+        }
+    }
+}
+
+pub(super) fn secret(hub: &Hub, before: Option<&Secret>, after: Option<&Secret>) {
+    let Some(own) = after.or(before).map(key) else { return };
+    let deployments = hub.cache.cluster_deployments.state_filter(|deployment| {
+        deployment.metadata.namespace.as_deref() == Some(&own.namespace)
+            && deployment.spec.pull_secret_ref.as_ref().is_some_and(|reference| reference.name == own.name)
+    });
+    for deployment in deployments {
+        mark(&hub.queues.clusters, key(&*deployment));
+    }
+    let installs = hub.cache.installs.state_filter(|install| {
+        let endpoint = install.spec.ignition_endpoint.as_ref();
+        endpoint
+            .and_then(|endpoint| endpoint.ca_certificate_reference.as_ref())
+            .is_some_and(|reference| reference.name == own.name && reference.namespace == own.namespace)
+    });
+    for install in installs {
+        mark(&hub.queues.clusters, deployment_of(&install));
+    }
+    let infra_envs = hub.cache.infra_envs.state_filter(|infra_env| {
+        infra_env.metadata.namespace.as_deref() == Some(&own.namespace)
+            && infra_env.spec.pull_secret_ref.name == own.name
+    });
+    for infra_env in infra_envs {
+        mark(&hub.queues.infra_envs, key(&*infra_env));
+    }
+    let agents = hub.cache.agents.state_filter(|agent| {
+        let token = agent.spec.ignition_endpoint_token_reference.as_ref();
+        token.is_some_and(|token| token.name == own.name && token.namespace == own.namespace)
+            || agent.spec.fencing_credentials_secret_ref == own.name
+                && agent.metadata.namespace.as_deref() == Some(&own.namespace)
+    });
+    for agent in agents {
+        mark(&hub.queues.agents, key(&*agent));
+    }
+}
+
+pub(super) fn config_map(hub: &Hub, before: Option<&ConfigMap>, after: Option<&ConfigMap>) {
+    let Some(own) = after.or(before).map(key) else { return };
+    let is_own = |reference: Option<&NamespacedReference>| {
+        reference.is_some_and(|reference| reference.name == own.name && reference.namespace == own.namespace)
+    };
+    let installs = hub.cache.installs.state_filter(|install| {
+        is_own(install.spec.mirror_registry_ref.as_ref())
+            || install.metadata.namespace.as_deref() == Some(&own.namespace)
+                && manifests_of(install).contains(&own.name.as_str())
+    });
+    for install in installs {
+        mark(&hub.queues.clusters, deployment_of(&install));
+    }
+    let infra_envs =
+        hub.cache.infra_envs.state_filter(|infra_env| is_own(infra_env.spec.mirror_registry_ref.as_ref()));
+    for infra_env in infra_envs {
+        mark(&hub.queues.infra_envs, key(&*infra_env));
+    }
+}

@@ -1,0 +1,26 @@
+//! The controllers of a hub: they bring rows of the service to what objects say, and show in the objects what became of them.
+//!
+//! Watches ([`watch`]) keep a copy of the objects in memory ([`cache`]) and mark what an object's change is about; the service's
+//! own changes ([`changes`]) mark the objects of rows. Each kind has a queue ([`queues`]) and one reconciler: [`cluster`] for
+//! ClusterDeployments with their AgentClusterInstalls, [`install`] for AgentClusterInstalls that have no ClusterDeployment,
+//! [`infra_env`], [`agent`]. A reconciler looks at the present state of object and row, whatever marked it, and writes what
+//! differs: an object and its row never fight, and a pass that finds everything in place writes nothing.
+//!
+//! What is decided stands in pure functions (`status`, `decide`) apart from what talks to the API server.
+
+mod agent;
+mod cache;
+mod changes;
+mod cluster;
+mod hub;
+mod infra_env;
+mod install;
+mod marks;
+mod mirrors;
+mod queues;
+mod referred;
+mod run;
+mod validations;
+mod watch;
+
+pub use run::{Options, run};

@@ -1,0 +1,175 @@
+//! Agents.
+
+use assisted_core::model::host::HostKey;
+use assisted_crd::agent_install::agent::Agent;
+use assisted_crd::agent_install::infra_env::InfraEnv;
+use assisted_crd::labels::{finalizer as names, label};
+use assisted_kube::finalizer;
+use assisted_service::object::DescribedHost;
+use assisted_simhost::host::SimHost;
+use assisted_wire::host_params::HostCreateParams;
+use assisted_wire::id::{HostId, InfraEnvId};
+use assisted_wire::step::{StepReply, StepType};
+use kube::ResourceExt;
+use serde_json::json;
+
+use super::cluster::{deployment, image_set, install};
+use super::world::{Site, until, wait};
+
+/// Status and reason of a condition of an Agent.
+fn said<'a>(agent: &'a Agent, kind: &str) -> (&'a str, &'a str) {
+    let mut conditions = agent.status.iter().flat_map(|status| &status.conditions);
+    let found = conditions.find(|condition| condition.r#type == kind);
+    found.map_or(("", ""), |condition| (condition.status.as_str(), condition.reason.as_str()))
+}
+
+async fn infra_env_id(site: &Site, name: &str) -> InfraEnvId {
+    until(&site.api(), name, |object: &InfraEnv| {
+        object.status.as_ref().is_some_and(|status| !status.iso_download_url.is_empty())
+    })
+    .await;
+    site.service.infra_envs().of_object(&site.key(name)).await.unwrap().unwrap().infra_env.id
+}
+
+/// A host registers.
+async fn register(site: &Site, infra_env_id: InfraEnvId) -> HostKey {
+    let host_id = HostId::random();
+    let params = HostCreateParams { host_id, discovery_agent_version: "1".to_owned() };
+    Box::pin(site.service.hosts().register(&site.caller(), infra_env_id, params)).await.unwrap();
+    HostKey { infra_env_id, host_id }
+}
+
+/// A host tells what makes it fit for a cluster.
+async fn tell(site: &Site, key: HostKey) {
+    let machine = SimHost::new(key.infra_env_id, 7);
+    let time = json!({"ntp_sources": [{"source_name": "time.example.com", "source_state": "synced"}]});
+    let time = StepReply {
+        step_type: Some(StepType::NtpSynchronizer),
+        step_id: "ntp-synchronizer-1".to_owned(),
+        output: time.to_string(),
+        ..StepReply::default()
+    };
+    for reply in [machine.inventory_reply(1).unwrap(), time] {
+        Box::pin(site.service.hosts().post_step_reply(&site.caller(), key, reply)).await.unwrap();
+    }
+}
+
+async fn described(site: &Site, key: HostKey) -> DescribedHost {
+    site.service.hosts().described(key).await.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn a_host_gets_an_agent_and_goes_with_it() {
+    let site = Site::new("agent").await;
+    site.pull_secret().await;
+    site.infra_env("pool", json!({"agentLabels": {"rack": "7"}})).await;
+    let host = register(&site, infra_env_id(&site, "pool").await).await;
+    let name = host.host_id.to_string();
+    let agent = until(&site.api(), &name, |agent: &Agent| said(agent, "Bound").1 == "Unbound").await;
+    assert_eq!((agent.labels()[label::INFRA_ENV].as_str(), agent.labels()["rack"].as_str()), ("pool", "7"));
+    assert!(finalizer::has(&agent.metadata, names::AGENT) && !agent.spec.approved);
+    assert_eq!(agent.owner_references()[0].name, "pool");
+    for (kind, expected) in [
+        ("SpecSynced", ("True", "SyncOK")),
+        ("Connected", ("True", "AgentIsConnected")),
+        ("RequirementsMet", ("False", "AgentNotReady")),
+        ("Installed", ("False", "InstallationNotStarted")),
+    ] {
+        assert_eq!(said(&agent, kind), expected, "{agent:#?}");
+    }
+
+    // What is wanted of it comes to the host.
+    let spec = json!({"spec": {
+        "approved": true, "hostname": "host-a.example.com", "role": "worker", "machineConfigPool": "infra",
+        "nodeLabels": {"node.example.com/zone": "a"}, "installerArgs": "[ \"--append-karg\", \"a=b\" ]",
+        "ignitionEndpointHTTPHeaders": {"X-Zone": "a"},
+    }});
+    site.merge::<Agent>(&name, spec).await;
+    wait("the role does not come", || async {
+        described(&site, host).await.host.role.is_some_and(|role| role.as_str() == "worker")
+    })
+    .await;
+    let found = described(&site, host).await;
+    assert_eq!(found.host.requested_hostname, "host-a.example.com");
+    assert_eq!(found.host.machine_config_pool_name, "infra");
+    assert_eq!(found.host.node_labels, r#"{"node.example.com/zone":"a"}"#);
+    assert_eq!(found.host.installer_args, r#"["--append-karg","a=b"]"#);
+    assert_eq!(found.ignition_endpoint_http_headers, r#"{"X-Zone":"a"}"#);
+    // And goes again, where that can be said.
+    let spec =
+        json!({"spec": {"nodeLabels": null, "installerArgs": null, "ignitionEndpointHTTPHeaders": null}});
+    site.merge::<Agent>(&name, spec).await;
+    wait("the labels stay", || async { described(&site, host).await.host.node_labels == "{}" }).await;
+    assert_eq!(described(&site, host).await.ignition_endpoint_http_headers, "{}");
+
+    site.merge::<Agent>(&name, json!({"spec": {"installerArgs": "no list"}})).await;
+    until(&site.api(), &name, |agent: &Agent| said(agent, "SpecSynced").1 == "InputError").await;
+
+    site.delete::<Agent>(&name).await;
+    site.gone::<Agent>(&name).await;
+    assert!(site.service.hosts().described(host).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn an_agent_that_somebody_removed_by_force_comes_back_and_so_does_a_row() {
+    let site = Site::new("lost").await;
+    site.pull_secret().await;
+    site.infra_env("pool", json!({"agentApproval": {"autoApprove": true}})).await;
+    let host = register(&site, infra_env_id(&site, "pool").await).await;
+    let name = host.host_id.to_string();
+    let first = until(&site.api(), &name, |agent: &Agent| agent.spec.approved).await;
+    // The host is there.
+    site.delete::<Agent>(&name).await;
+    site.gone::<Agent>(&name).await;
+    let params = HostCreateParams { host_id: host.host_id, discovery_agent_version: "1".to_owned() };
+    Box::pin(site.service.hosts().register(&site.caller(), host.infra_env_id, params)).await.unwrap();
+    let second = until(&site.api(), &name, |agent: &Agent| said(agent, "Bound").1 == "Unbound").await;
+    assert_ne!(first.metadata.uid, second.metadata.uid);
+
+    // The row goes, and the Agent has kept what it is made anew from.
+    site.service.hosts().deregister(&site.caller(), host).await.unwrap();
+    wait("the row does not come back", || async {
+        site.service.hosts().described(host).await.unwrap().is_some()
+    })
+    .await;
+    assert!(
+        until(&site.api(), &name, |agent: &Agent| agent.spec.approved).await.metadata.uid
+            == second.metadata.uid
+    );
+}
+
+#[tokio::test]
+async fn hosts_of_a_pool_join_clusters() {
+    let site = Site::new("binding").await;
+    site.pull_secret().await;
+    image_set(&site).await;
+    deployment(&site, "demo").await;
+    install(&site, "demo", json!({})).await;
+    site.infra_env("pool", json!({})).await;
+    let host = register(&site, infra_env_id(&site, "pool").await).await;
+    let name = host.host_id.to_string();
+    tell(&site, host).await;
+    let pooled = until(&site.api(), &name, |agent: &Agent| {
+        agent.status.as_ref().is_some_and(|status| {
+            status.debug_info.as_ref().is_some_and(|debug| debug.state == "known-unbound")
+        })
+    })
+    .await;
+    assert_eq!(said(&pooled, "RequirementsMet").1, "AgentIsNotApproved");
+    assert_eq!(pooled.status.unwrap().inventory.unwrap().cpu.unwrap().architecture, "x86_64");
+    site.install_says("demo", "SpecSynced", "SyncOK").await;
+
+    let missing = json!({"spec": {"clusterDeploymentName": {"name": "none", "namespace": site.namespace}}});
+    site.merge::<Agent>(&name, missing).await;
+    until(&site.api(), &name, |agent: &Agent| said(agent, "SpecSynced").1 == "BackendError").await;
+    let joins = json!({"spec": {"clusterDeploymentName": {"name": "demo", "namespace": site.namespace}}});
+    site.merge::<Agent>(&name, joins).await;
+    let bound = until(&site.api(), &name, |agent: &Agent| {
+        ["Binding", "Bound"].contains(&said(agent, "Bound").1) && said(agent, "SpecSynced").1 == "SyncOK"
+    })
+    .await;
+    let cluster = site.service.clusters().of_object(&site.key("demo")).await.unwrap().unwrap().cluster.id;
+    assert_eq!(described(&site, host).await.host.cluster_id, Some(cluster));
+    let debug = bound.status.unwrap().debug_info.unwrap();
+    assert!(debug.events_url.contains(&format!("host_id={name}")), "{debug:?}");
+}

@@ -1,0 +1,134 @@
+//! InfraEnvs.
+
+use assisted_crd::agent_install::infra_env::InfraEnv;
+use assisted_crd::agent_install::nmstate_config::NMStateConfig;
+use assisted_crd::labels::{finalizer as names, label};
+use assisted_kube::finalizer;
+use k8s_openapi::api::core::v1::Secret;
+use kube::ResourceExt;
+use serde_json::json;
+
+use super::world::{Site, until, wait};
+
+/// Reason and message of the condition of an InfraEnv.
+fn said(object: &InfraEnv) -> (&str, &str) {
+    let conditions = object.status.iter().flat_map(|status| &status.conditions);
+    conditions.last().map_or(("", ""), |condition| (condition.reason.as_str(), condition.message.as_str()))
+}
+
+fn is_available(object: &InfraEnv) -> bool {
+    said(object).0 == "InfraEnvAvailable"
+}
+
+#[tokio::test]
+async fn an_infra_env_comes_with_its_object_and_goes_with_it() {
+    let site = Site::new("infra-env").await;
+    let api = site.api::<InfraEnv>();
+    // The credentials come late.
+    site.infra_env("rack", json!({"sshAuthorizedKey": "", "additionalNTPSources": ["ntp.example.com"]}))
+        .await;
+    let failed = until(&api, "rack", |object| said(object).0 == "ImageCreationError").await;
+    assert!(said(&failed).1.contains("failed to find secret pull"), "{failed:#?}");
+    site.pull_secret().await;
+
+    let shown = until(&api, "rack", is_available).await;
+    assert!(finalizer::has(&shown.metadata, names::INFRA_ENV));
+    let status = shown.status.clone().unwrap();
+    let row = site.service.infra_envs().of_object(&site.key("rack")).await.unwrap().unwrap().infra_env;
+    assert_eq!(row.additional_ntp_sources, "ntp.example.com");
+    assert_eq!(status.iso_download_url, row.download_url);
+    assert!(status.iso_download_url.contains(&row.id.to_string()), "{status:#?}");
+    assert!(status.created_time.is_some());
+    let events = status.debug_info.unwrap().events_url;
+    assert!(events.ends_with(&format!("/v2/events?infra_env_id={}", row.id)), "{events}");
+    let artifacts = status.boot_artifacts.unwrap();
+    assert!(artifacts.ipxe_script.contains("file_name=ipxe-script"), "{artifacts:#?}");
+    assert!(artifacts.kernel.contains("/boot-artifacts/kernel?arch=x86_64"), "{artifacts:#?}");
+    let secret = site.api::<Secret>().get("pull").await.unwrap();
+    assert_eq!(
+        (secret.labels()[label::WATCH].as_str(), secret.labels()[label::BACKUP].as_str()),
+        ("true", "true")
+    );
+
+    // An annotation changes nothing.
+    let before = until(&api, "rack", is_available).await;
+    site.merge::<InfraEnv>("rack", json!({"metadata": {"annotations": {"a": "b"}}})).await;
+    // Whatever is to follow has followed by then.
+    site.infra_env("next", json!({})).await;
+    until(&api, "next", is_available).await;
+    let after = api.get("rack").await.unwrap();
+    assert_eq!(after.status, before.status);
+    assert_eq!(after.metadata.generation, before.metadata.generation);
+    let arguments = json!([{"operation": "append", "value": "a=b"}]);
+    site.merge::<InfraEnv>("rack", json!({"spec": {"kernelArguments": arguments}})).await;
+    let row_has = |text: &'static str| {
+        let site = &site;
+        move || async move {
+            let row = site.service.infra_envs().of_object(&site.key("rack")).await.unwrap().unwrap();
+            row.infra_env.kernel_arguments.unwrap_or_default().contains(text)
+        }
+    };
+    wait("the argument does not come", row_has("a=b")).await;
+    site.merge::<InfraEnv>("rack", json!({"spec": {"kernelArguments": null}})).await;
+    wait("the argument stays", || async { !row_has("a=b")().await }).await;
+
+    site.delete::<InfraEnv>("rack").await;
+    site.gone::<InfraEnv>("rack").await;
+    assert!(site.service.infra_envs().of_object(&site.key("rack")).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn static_networks_come_and_go_with_their_objects() {
+    let site = Site::new("networks").await;
+    site.pull_secret().await;
+    let selector = json!({"matchExpressions": [{"key": "site", "operator": "In", "values": ["a"]}]});
+    site.infra_env("rack", json!({"nmStateConfigLabelSelector": selector})).await;
+    until(&site.api::<InfraEnv>(), "rack", is_available).await;
+    let config = json!({
+        "metadata": {"labels": {"site": "a"}},
+        "spec": {
+            "interfaces": [{"name": "eth0", "macAddress": "02:00:00:00:00:01"}],
+            "config": {"interfaces": [{"name": "eth0", "type": "ethernet", "state": "up",
+                "ipv4": {"enabled": true, "dhcp": false, "address": [{"ip": "192.0.2.20", "prefix-length": 24}]}}]},
+        },
+    });
+    site.create::<NMStateConfig>("host-0", config).await;
+    let row =
+        || async { site.service.infra_envs().of_object(&site.key("rack")).await.unwrap().unwrap().infra_env };
+    wait("the network does not come", || async { row().await.static_network_config.contains("192.0.2.20") })
+        .await;
+    let shown = until(&site.api::<InfraEnv>(), "rack", |object: &InfraEnv| {
+        let debug = object.status.as_ref().and_then(|status| status.debug_info.as_ref());
+        debug.is_some_and(|debug| !debug.static_network_download_url.is_empty())
+    })
+    .await;
+    assert!(is_available(&shown));
+    site.delete::<NMStateConfig>("host-0").await;
+    wait("the network stays", || async { !row().await.static_network_config.contains("192.0.2.20") }).await;
+}
+
+#[tokio::test]
+async fn what_contradicts_is_told_and_what_is_missing_waited_for() {
+    let site = Site::new("contradictions").await;
+    site.pull_secret().await;
+    let api = site.api::<InfraEnv>();
+    site.infra_env("bound", json!({"clusterRef": {"name": "none", "namespace": site.namespace}})).await;
+    let missing = until(&api, "bound", |object| said(object).0 == "MissingClusterDeployment").await;
+    assert!(said(&missing).1.contains("failed to get clusterDeployment with name none"), "{missing:#?}");
+
+    let both = json!({"ntpSources": ["a.example.com"], "additionalNTPSources": ["b.example.com"]});
+    site.infra_env("both", both).await;
+    let refused = until(&api, "both", |object| said(object).0 == "ImageCreationError").await;
+    assert!(said(&refused).1.starts_with("Failed to create image: "), "{refused:#?}");
+    // Mended by who wrote it.
+    site.merge::<InfraEnv>("both", json!({"spec": {"ntpSources": null}})).await;
+    until(&api, "both", is_available).await;
+
+    site.infra_env("odd", json!({"imageType": "tiny"})).await;
+    let refused = until(&api, "odd", |object| said(object).0 == "ImageCreationError").await;
+    assert!(said(&refused).1.contains("spec.imageType"), "{refused:#?}");
+    let mirrors = json!({"mirrorRegistryRef": {"name": "none", "namespace": site.namespace}});
+    site.infra_env("mirrors", mirrors).await;
+    let refused = until(&api, "mirrors", |object| said(object).0 == "ImageCreationError").await;
+    assert!(said(&refused).1.contains("Failed to get referenced ConfigMap"), "{refused:#?}");
+}

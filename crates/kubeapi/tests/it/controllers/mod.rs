@@ -1,0 +1,8 @@
+//! The controllers of a hub against a real API server with the published definitions, beside a real service.
+
+mod agent;
+mod cluster;
+mod documentation;
+mod infra_env;
+mod installation;
+mod world;

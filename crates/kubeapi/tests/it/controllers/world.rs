@@ -1,0 +1,270 @@
+//! One hub for all tests of the process: a real API server, a real service, the controllers. Each test has a namespace of its own.
+
+use std::fmt::Debug;
+use std::net::SocketAddr;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use assisted_api::Api as Rest;
+use assisted_api::server::serve;
+use assisted_blob::Blob;
+use assisted_config::{Generator, Settings};
+use assisted_core::model::object_key::ObjectKey;
+use assisted_crd::agent_install::infra_env::InfraEnv;
+use assisted_crd::definition;
+use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
+use assisted_kube::client::from_file;
+use assisted_kube::error::optional;
+use assisted_kubeapi::controllers::{Options, run};
+use assisted_service::generator::Simulation;
+use assisted_service::{Caller, Service};
+use assisted_simhost::plan::PULL_SECRET;
+use assisted_store::Store;
+use assisted_testkit::kube::Kube;
+use assisted_wire::version::ReleaseImages;
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client, Resource};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+/// How long something may take; a failing test waits as long.
+const PATIENCE: Duration = Duration::from_secs(90);
+const SILENCE: Duration = Duration::from_secs(330);
+/// A release that the service knows, so that nobody asks a registry.
+pub const RELEASE: &str = "quay.io/openshift-release-dev/ocp-release:4.20.0-x86_64";
+const IMAGES: &str = "http://images.example.com:8080";
+
+/// What all tests share.
+pub struct Shared {
+    pub service: Service,
+    pub address: SocketAddr,
+}
+
+/// The hub, started on first use, on threads of its own.
+pub fn shared() -> &'static Shared {
+    static SHARED: OnceLock<Shared> = OnceLock::new();
+    SHARED.get_or_init(|| {
+        let told = tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::WARN);
+        told.with_test_writer().with_writer(std::io::stderr).init();
+        let (send, receive) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+            runtime.block_on(async move {
+                let shared = Box::pin(start()).await;
+                send.send(shared).unwrap();
+                std::future::pending::<()>().await;
+            });
+        });
+        receive.recv().unwrap()
+    })
+}
+
+async fn start() -> Shared {
+    let client = client().await;
+    install(&client).await;
+    let dir = tempfile::tempdir().unwrap().keep();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut settings = Settings::default();
+    settings.generation.generator = Generator::Simulation;
+    settings.kube.enabled = true;
+    settings.http.service_base_url = format!("http://{address}");
+    settings.http.image_service_base_url = IMAGES.to_owned();
+    let releases = json!([{
+        "openshift_version": "4.20", "cpu_architecture": "x86_64", "cpu_architectures": ["x86_64"], "url": RELEASE,
+        "version": "4.20.0", "default": true, "support_level": "production",
+    }]);
+    settings.versions.release_images = Some(serde_json::from_value::<ReleaseImages>(releases).unwrap());
+    let store = Store::open(&format!("sqlite:{}", dir.join("test.db").display())).await.unwrap();
+    let blob = Blob::open(dir.join("files")).await.unwrap();
+    let builder = Service::builder(settings.clone(), store, blob, std::sync::Arc::new(Simulation)).unwrap();
+    let (service, background) = builder.start();
+    let api = Rest::new(service.clone(), &settings).unwrap();
+    tokio::spawn(serve(listener, None, api, std::future::pending()));
+    let options = Options {
+        namespace: "default".to_owned(),
+        identity: "test".to_owned(),
+        lease_duration: Duration::from_secs(15),
+        renew_deadline: Duration::from_secs(10),
+        retry_interval: Duration::from_secs(2),
+    };
+    let own = service.clone();
+    tokio::spawn(async move {
+        let _background = background;
+        let ended = Box::pin(run(client, own, options, CancellationToken::new())).await;
+        panic!("the controllers ended: {ended:?}");
+    });
+    Shared { service, address }
+}
+
+async fn client() -> Client {
+    let kube = tokio::task::spawn_blocking(|| Kube::start().unwrap()).await.unwrap();
+    from_file(&kube.kubeconfig(), SILENCE).await.unwrap()
+}
+
+async fn install(client: &Client) {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let mut names = Vec::new();
+    for definition in definition::read(definition::OURS)
+        .unwrap()
+        .into_iter()
+        .chain(definition::read(definition::OTHERS).unwrap())
+    {
+        let group = definition.spec.group.clone();
+        if !["agent-install.openshift.io", "extensions.hive.openshift.io", "hive.openshift.io", "metal3.io"]
+            .contains(&group.as_str())
+        {
+            continue;
+        }
+        names.push(definition.metadata.name.clone().unwrap());
+        api.create(&PostParams::default(), &definition).await.unwrap();
+    }
+    for name in names {
+        until(&api, &name, |definition: &CustomResourceDefinition| {
+            let conditions = definition.status.iter().flat_map(|status| status.conditions.iter().flatten());
+            conditions
+                .into_iter()
+                .any(|condition| condition.type_ == "Established" && condition.status == "True")
+        })
+        .await;
+    }
+}
+
+/// Waits until an object is as it should be.
+pub async fn until<K>(api: &Api<K>, name: &str, is_so: impl Fn(&K) -> bool) -> K
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    loop {
+        let found = optional(api.get(name).await).unwrap();
+        if let Some(found) = &found
+            && is_so(found)
+        {
+            return found.clone();
+        }
+        assert!(
+            tokio::time::Instant::now() < deadline,
+            "{name} does not become what it should be: {found:#?}"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Waits until something is so.
+pub async fn wait<F: Future<Output = bool>>(what: &str, is_so: impl Fn() -> F) {
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    while !is_so().await {
+        assert!(tokio::time::Instant::now() < deadline, "{what}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// A namespace of the hub.
+pub struct Site {
+    pub client: Client,
+    pub namespace: &'static str,
+    pub service: Service,
+}
+
+impl Site {
+    pub async fn new(namespace: &'static str) -> Self {
+        let shared = tokio::task::spawn_blocking(shared).await.unwrap();
+        let client = client().await;
+        let mut own = Namespace::default();
+        own.metadata.name = Some(namespace.to_owned());
+        Api::all(client.clone()).create(&PostParams::default(), &own).await.unwrap();
+        Self { client, namespace, service: shared.service.clone() }
+    }
+
+    pub fn caller(&self) -> Caller {
+        Caller::admin(Uuid::new_v4())
+    }
+
+    pub fn key(&self, name: &str) -> ObjectKey {
+        ObjectKey::new(self.namespace, name)
+    }
+
+    pub fn api<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>>(&self) -> Api<K> {
+        Api::namespaced(self.client.clone(), self.namespace)
+    }
+
+    /// Creates an object: its metadata and spec are given.
+    pub async fn create<K>(&self, name: &str, fields: Value) -> K
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+            + DeserializeOwned
+            + Serialize
+            + Clone
+            + Debug,
+    {
+        let mut object: Value = fields;
+        object["metadata"]["name"] = name.into();
+        let object: K = serde_json::from_value(object).unwrap();
+        self.api().create(&PostParams::default(), &object).await.unwrap()
+    }
+
+    /// Merges something into an object.
+    pub async fn merge<K>(&self, name: &str, change: Value) -> K
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + DeserializeOwned + Clone + Debug,
+    {
+        self.api().patch(name, &PatchParams::default(), &Patch::Merge(change)).await.unwrap()
+    }
+
+    pub async fn delete<K>(&self, name: &str)
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + DeserializeOwned + Clone + Debug,
+    {
+        self.api::<K>().delete(name, &DeleteParams::default()).await.unwrap();
+    }
+
+    /// Waits until an object is gone.
+    pub async fn gone<K>(&self, name: &str)
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + DeserializeOwned + Clone + Debug,
+    {
+        let api = self.api::<K>();
+        wait(&format!("{name} does not go"), || async { optional(api.get(name).await).unwrap().is_none() })
+            .await;
+    }
+
+    pub async fn pull_secret(&self) {
+        let data = json!({"metadata": {}, "stringData": {".dockerconfigjson": PULL_SECRET}});
+        self.create::<Secret>("pull", data).await;
+    }
+
+    pub async fn infra_env(&self, name: &str, spec: Value) -> InfraEnv {
+        let mut whole = json!({"pullSecretRef": {"name": "pull"}});
+        whole.as_object_mut().unwrap().extend(spec.as_object().cloned().unwrap());
+        self.create(name, json!({"metadata": {}, "spec": whole})).await
+    }
+
+    /// Waits until a condition of an AgentClusterInstall has a reason.
+    pub async fn install_says(&self, name: &str, kind: &str, reason: &str) -> AgentClusterInstall {
+        until(&self.api(), name, |object: &AgentClusterInstall| said(object, kind).0 == reason).await
+    }
+
+    /// Names of the objects of a kind.
+    pub async fn names<K>(&self) -> Vec<String>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + DeserializeOwned + Clone + Debug,
+    {
+        let found = self.api::<K>().list(&ListParams::default()).await.unwrap();
+        found.into_iter().filter_map(|object| object.meta().name.clone()).collect()
+    }
+}
+
+/// Reason and message of a condition of an AgentClusterInstall.
+pub fn said<'a>(object: &'a AgentClusterInstall, kind: &str) -> (&'a str, &'a str) {
+    let mut conditions = object.status.iter().flat_map(|status| &status.conditions);
+    let found = conditions.find(|condition| condition.r#type == kind);
+    found.map_or(("", ""), |condition| (condition.reason.as_str(), condition.message.as_str()))
+}
