@@ -97,7 +97,10 @@ mod tests {
 
     #[test]
     fn no_variable_is_both_read_and_unread() {
-        let mut read = of(&Program::command());
+        // The webhooks are a process of their own, which takes what the service refuses.
+        let program = Program::command();
+        let commands = program.get_subcommands().filter(|command| command.get_name() != "webhook");
+        let mut read: BTreeSet<String> = commands.flat_map(of).collect();
         read.extend(assisted_config::variables().iter().map(|variable| variable.name.to_owned()));
         let both: Vec<_> =
             assisted_config::UNREAD.iter().filter(|unread| read.contains(unread.name)).collect();
