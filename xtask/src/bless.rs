@@ -16,6 +16,7 @@ pub const VARIABLE: &str = "ASSISTED_BLESS";
 const GOLDENS: &[(&str, &str)] = &[
     ("assisted-core", "judged::texts_are_as_they_were"),
     ("assisted-hostinfo", "machines::inventories_are_as_recorded"),
+    ("assisted-kubeapi", "rbac::manifests_are_those_of_the_code"),
     ("assisted-service", "shapes::shapes_as_they_were"),
     ("assisted-simhost", "outcomes::page"),
 ];

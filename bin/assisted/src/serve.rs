@@ -72,6 +72,7 @@ impl Serve {
 
     async fn serve(self, mut settings: Settings) -> Result<()> {
         kube::check(&settings)?;
+        let hub = kube::connect(&settings).await?;
         let (listen, scripts) = self.addresses(&settings.http)?;
         let image_address = self.images.address(&settings, listen);
         let open = settings.auth.auth_type == AuthType::None && !self.allow_unauthenticated;
@@ -159,7 +160,9 @@ impl Serve {
         let until = stopping(&stopped);
         servers.spawn(async move { Ok(assisted_api::server::serve(listener, tls, api, until).await?) });
 
-        kube::start(&settings, service, &stopped, &mut servers).await?;
+        if let Some(client) = hub {
+            kube::start(&settings, client, service, &stopped, &mut servers);
+        }
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         tokio::select! {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use assisted_config::{AuthType, Settings};
+use assisted_kube::client::Client;
 use assisted_kubeapi::controllers::{Options, run};
 use assisted_service::Service;
 use tokio::sync::watch;
@@ -27,20 +28,26 @@ pub(super) fn check(settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Starts the controllers; they work as soon as this replica leads.
-pub(super) async fn start(
-    settings: &Settings,
-    service: Service,
-    stopped: &watch::Receiver<bool>,
-    servers: &mut JoinSet<Result<()>>,
-) -> Result<()> {
-    let kube = &settings.kube;
-    if !kube.enabled {
-        return Ok(());
+/// Finds the API server; `None`: no controllers are asked for.
+pub(super) async fn connect(settings: &Settings) -> Result<Option<Client>> {
+    if !settings.kube.enabled {
+        return Ok(None);
     }
     let client = assisted_kube::client::from_environment(SILENCE).await.context(
         "ENABLE_KUBE_API is set, and there are no credentials for an API server; name a kubeconfig by KUBECONFIG",
     )?;
+    Ok(Some(client))
+}
+
+/// Starts the controllers; they work as soon as this replica leads.
+pub(super) fn start(
+    settings: &Settings,
+    client: Client,
+    service: Service,
+    stopped: &watch::Receiver<bool>,
+    servers: &mut JoinSet<Result<()>>,
+) {
+    let kube = &settings.kube;
     let options = Options {
         namespace: kube.namespace.clone(),
         identity: format!("{}_{}", settings.http.pod_name, Uuid::new_v4()),
@@ -60,7 +67,6 @@ pub(super) async fn start(
         stop.cancel();
         controllers.await.context("the controllers of the Kubernetes API ended")
     });
-    Ok(())
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ fn a_template_of_the_replaced_service_starts_and_is_told_what_has_no_effect() {
     service.cluster("slow");
     let log = service.log();
     for told in [
-        "DEPLOY_TARGET has no effect: replicas elect no leader",
+        "DEPLOY_TARGET has no effect: each replica takes work",
         "ASSISTED_SERVICE_HOST has no effect here: it is read by `assisted image-service`",
         "ENABLE_SOFT_TIMEOUT has no effect: there is no such variable. Was ENABLE_SOFT_TIMEOUTS meant?",
         "slow statement",

@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_patch_makes_no_more_of_a_manifest_than_there_is_room_for() {
-        let larger = "- {op: copy, from: '', path: /x}\n".repeat(60);
+        let larger: String = (0..60).map(|n| format!("- {{op: copy, from: '', path: /x{n}}}\n")).collect();
         let wider = format!("- {{op: add, path: /l, value: [{}]}}\n", "{k: v},".repeat(2000))
             + &format!("- {{op: add, path: /l/k=v/x, value: {}}}\n", "y".repeat(100_000));
         let deeper = "- {op: add, path: /t, value: {}}\n- {op: move, from: /spec, path: /t/a}\n\
