@@ -1,10 +1,8 @@
 //! Errors of the controller: those that end it, and those of a reconcile loop, which are logged with their causes and followed
 //! by another attempt.
 
-use std::path::PathBuf;
-
 use assisted_client::Error as ServiceError;
-use kube::config::{InClusterError, KubeconfigError};
+use assisted_kube::client::ConnectError;
 
 use crate::config::ConfigError;
 use crate::service::FileError;
@@ -17,7 +15,7 @@ pub enum Error {
     #[error("the service's address, token or certificates can't be used")]
     Service(#[from] assisted_client::BuildError),
     #[error("no credentials for the cluster's API")]
-    Credentials(#[from] CredentialsError),
+    Credentials(#[from] ConnectError),
     #[error("the cluster's API does not answer as it should")]
     Kube(#[source] Box<kube::Error>),
     #[error(
@@ -36,27 +34,6 @@ impl From<kube::Error> for Error {
     }
 }
 
-/// Why a kubeconfig, or the pod's own account, gives no access to the cluster's API.
-#[derive(Debug, thiserror::Error)]
-pub enum CredentialsError {
-    #[error("{} can't be read", path.display())]
-    Read { path: PathBuf, source: std::io::Error },
-    #[error("the kubeconfig can't be used")]
-    Kubeconfig(#[from] Box<KubeconfigError>),
-    #[error("the pod's account can't be used")]
-    InCluster(#[from] Box<InClusterError>),
-    #[error("its proxy-url is none that is supported: http:// with host and port, and without a user")]
-    Proxy,
-    #[error("no client can be made of it")]
-    Client(#[source] Box<kube::Error>),
-}
-
-impl From<kube::Error> for CredentialsError {
-    fn from(error: kube::Error) -> Self {
-        Self::Client(Box::new(error))
-    }
-}
-
 /// Why a pass of a reconcile loop did not reach its end. Another pass may.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReconcileError {
@@ -67,7 +44,7 @@ pub(crate) enum ReconcileError {
     #[error("a file of the service could not be had")]
     File(#[from] FileError),
     #[error("there is no access to the cluster as its administrator")]
-    Credentials(#[from] CredentialsError),
+    Credentials(#[from] ConnectError),
     /// Nothing is wrong: it takes its time.
     #[error("{0}")]
     NotYet(String),
@@ -138,7 +115,7 @@ mod tests {
     #[test]
     fn causes_are_kept_to_the_last() {
         let io = || std::io::Error::other("the disk is on fire");
-        let read = CredentialsError::Read { path: "/kubeconfig".into(), source: io() };
+        let read = ConnectError::Read { path: "/kubeconfig".into(), source: io() };
         assert_eq!(
             chain(&Error::from(read)),
             "no credentials for the cluster's API: /kubeconfig can't be read: the disk is on fire"

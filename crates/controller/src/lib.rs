@@ -30,7 +30,7 @@ mod wait;
 mod work;
 
 pub use config::{Config, ConfigError, Paths};
-pub use error::{CredentialsError, Error};
+pub use error::Error;
 pub use intervals::Intervals;
 pub use run::{Exit, run};
 

@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hyper::Uri;
+use hyper::rt::{Read, Write};
 use hyper_timeout::TimeoutConnector;
 use hyper_util::client::legacy::Client as HttpClient;
-use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::legacy::connect::{Connection, HttpConnector};
 use hyper_util::rt::TokioExecutor;
 pub use kube::Client;
 use kube::Config;
@@ -13,14 +16,17 @@ use kube::client::retry::RetryPolicy;
 use kube::client::{Body, ConfigExt};
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use tower::retry::RetryLayer;
-use tower::{BoxError, ServiceBuilder};
+use tower::{BoxError, Service, ServiceBuilder};
 
 /// After so much silence, and then as often, the API is asked whether the connection is still there: watches are silent for long,
 /// and a host that has just got the address knows nothing of them.
 const KEEPALIVE: Duration = Duration::from_secs(5);
 const KEEPALIVES: u32 = 3;
 
-/// Why no client can be made.
+/// How long a connection may take to stand.
+const CONNECT: Duration = Duration::from_secs(30);
+
+/// Why a kubeconfig, or the pod's own account, gives no access to an API server.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     #[error("{} can't be read", path.display())]
@@ -29,6 +35,8 @@ pub enum ConnectError {
     Kubeconfig(#[from] Box<KubeconfigError>),
     #[error("the pod's account can't be used")]
     InCluster(#[from] Box<InClusterError>),
+    #[error("its proxy-url is none that is supported: http:// with host and port, and without a user")]
+    Proxy,
     #[error("no client can be made of it")]
     Client(#[source] Box<kube::Error>),
 }
@@ -39,7 +47,8 @@ impl From<kube::Error> for ConnectError {
     }
 }
 
-/// A client with the credentials of the file `KUBECONFIG` names, or of the pod that this runs in. `silence` is as for [`client`].
+/// A client with the credentials of the file `KUBECONFIG` names, or of the pod that this runs in. `silence` is how long nothing at all
+/// may come from the API, or be taken by it: longer than a watch is silent.
 ///
 /// # Errors
 /// There are no credentials, or they make no sense.
@@ -48,12 +57,20 @@ pub fn from_environment(silence: Duration) -> impl Future<Output = Result<Client
     async move {
         match path {
             Some(path) => from_file(&path, silence).await,
-            None => client(Config::incluster().map_err(Box::new)?, silence),
+            None => from_pod(silence),
         }
     }
 }
 
-/// A client with the credentials of a kubeconfig.
+/// A client with the account of the pod that this runs in. `silence` is as for [`from_environment`].
+///
+/// # Errors
+/// This runs in no pod.
+pub fn from_pod(silence: Duration) -> Result<Client, ConnectError> {
+    client(&Config::incluster().map_err(Box::new)?, None, silence)
+}
+
+/// A client with the credentials of a kubeconfig. `silence` is as for [`from_environment`].
 ///
 /// # Errors
 /// The file can't be read, or makes no sense.
@@ -63,32 +80,57 @@ pub async fn from_file(path: &Path, silence: Duration) -> Result<Client, Connect
     from_text(&text, silence).await
 }
 
-/// A client with the credentials of a kubeconfig's text.
+/// A client with the credentials of a kubeconfig's text. `silence` is as for [`from_environment`].
 ///
 /// # Errors
 /// The text makes no sense.
 pub async fn from_text(text: &str, silence: Duration) -> Result<Client, ConnectError> {
     let kubeconfig = Kubeconfig::from_yaml(text).map_err(Box::new)?;
+    let proxy = proxy_url(&kubeconfig).map(http_proxy).transpose()?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-    client(config.map_err(Box::new)?, silence)
+    client(&config.map_err(Box::new)?, proxy, silence)
 }
 
-/// A client as Kubernetes' own library makes it, but for the keepalive, for which that has no setting. `silence` is how long
-/// nothing at all may come from the API, or be taken by it: longer than a watch is silent.
-///
-/// # Errors
-/// The certificates or keys make no sense. A proxy (`proxy-url`) is refused: none is used.
-pub fn client(config: Config, silence: Duration) -> Result<Client, ConnectError> {
-    if config.proxy_url.is_some() {
-        return Ok(Client::try_from(config)?);
-    }
+/// The proxy that a kubeconfig names for the cluster of its current context. One that the environment names is for what is outside of
+/// the cluster, and not for its API.
+fn proxy_url(kubeconfig: &Kubeconfig) -> Option<&str> {
+    let current = kubeconfig.current_context.as_ref()?;
+    let context = kubeconfig.contexts.iter().find(|named| named.name == *current)?.context.as_ref()?;
+    let cluster = kubeconfig.clusters.iter().find(|named| named.name == context.cluster)?.cluster.as_ref()?;
+    cluster.proxy_url.as_deref().filter(|url| !url.is_empty())
+}
+
+/// A proxy that is spoken to by plain HTTP, and wants to know nobody's name: every other kind is refused.
+fn http_proxy(url: &str) -> Result<Uri, ConnectError> {
+    let proxy = url.parse::<Uri>().ok().filter(|uri| uri.scheme_str() == Some("http"));
+    let proxy =
+        proxy.filter(|uri| uri.authority().is_some_and(|authority| !authority.as_str().contains('@')));
+    proxy.ok_or(ConnectError::Proxy)
+}
+
+/// A client as Kubernetes' own library makes it, but for the keepalive, for which that has no setting.
+fn client(config: &Config, proxy: Option<Uri>, silence: Duration) -> Result<Client, ConnectError> {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_keepalive(Some(KEEPALIVE));
     tcp.set_keepalive_interval(Some(KEEPALIVE));
     tcp.set_keepalive_retries(Some(KEEPALIVES));
-    let mut connector = TimeoutConnector::new(config.rustls_https_connector_with_connector(tcp)?);
-    connector.set_connect_timeout(Some(silence.min(Duration::from_secs(30))));
+    match proxy {
+        Some(proxy) => connected(config, Tunnel::new(proxy, tcp), silence),
+        None => connected(config, tcp, silence),
+    }
+}
+
+/// A client over connections of a kind, with TLS.
+fn connected<C>(config: &Config, connector: C, silence: Duration) -> Result<Client, ConnectError>
+where
+    C: Service<Uri> + Clone + Send + Sync + 'static,
+    C::Response: Read + Write + Connection + Send + Unpin + 'static,
+    C::Future: Send + 'static,
+    C::Error: Into<BoxError>,
+{
+    let mut connector = TimeoutConnector::new(config.rustls_https_connector_with_connector(connector)?);
+    connector.set_connect_timeout(Some(silence.min(CONNECT)));
     connector.set_read_timeout(Some(silence));
     connector.set_write_timeout(Some(silence));
     connector.set_reset_reader_on_write(true);
@@ -100,5 +142,5 @@ pub fn client(config: Config, silence: Duration) -> Result<Client, ConnectError>
         .layer(config.extra_headers_layer()?)
         .map_err(BoxError::from)
         .service(http);
-    Ok(Client::new(service, config.default_namespace))
+    Ok(Client::new(service, config.default_namespace.clone()))
 }

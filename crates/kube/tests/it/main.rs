@@ -1,6 +1,7 @@
 //! Against a real API server.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests too")]
 
+mod client;
 mod lease;
 mod write;
 
