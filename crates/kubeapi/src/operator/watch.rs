@@ -113,14 +113,16 @@ pub async fn work(client: Client, environment: Environment, stop: CancellationTo
     let mut others = others(&client, &environment.namespace, openshift);
     loop {
         tokio::select! {
+            // First: what works ends by it, too, and that is no failure.
+            biased;
             () = stop.cancelled() => break,
+            Some(ended) = tasks.join_next() => {
+                return Err(RunError::Task(format!("{ended:?}")));
+            }
             Some(name) = changes.next() => queue.mark(name, Timestamp::now()),
             Some(()) = others.next() => {
                 let at = Timestamp::now().checked_add(GATHER).unwrap_or(Timestamp::MAX);
                 queue.mark(CONFIG.to_owned(), at);
-            }
-            Some(ended) = tasks.join_next() => {
-                return Err(RunError::Task(format!("{ended:?}")));
             }
         }
     }

@@ -72,7 +72,7 @@ pub const fn namespaced(
     resources: &'static [&'static str],
     verbs: &'static [&'static str],
 ) -> Access {
-    Access { why, scope: Scope::Namespace, group, resources, verbs, names: &[] }
+    Access { scope: Scope::Namespace, ..cluster(why, group, resources, verbs) }
 }
 
 /// A right on objects of these names in the namespace of the process.
@@ -83,7 +83,7 @@ pub const fn namespaced_named(
     names: &'static [&'static str],
     verbs: &'static [&'static str],
 ) -> Access {
-    Access { names, ..namespaced(why, group, resources, verbs) }
+    Access { scope: Scope::Namespace, ..cluster_named(why, group, resources, names, verbs) }
 }
 
 /// The roles of all processes.

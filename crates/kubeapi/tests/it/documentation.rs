@@ -9,7 +9,9 @@ fn read(path: &Path) -> String {
 #[test]
 fn named_tests_are_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for (document, folder, least) in [("admission", "admission", 20), ("hub-operator", "operator", 15)] {
+    for (document, folder, least) in
+        [("admission", "admission", 20), ("hub-operator", "operator", 15), ("kube-api", "controllers", 8)]
+    {
         let text = read(&root.join(format!("../../docs/{document}.md")));
         let mut found = 0;
         for name in text.split('`').skip(1).step_by(2) {

@@ -28,23 +28,7 @@ impl Hub {
     /// A hub with all kinds of ours and of others.
     pub async fn launch() -> Self {
         let hub = Self::of(tokio::task::spawn_blocking(|| Kube::launch(&[]).unwrap()).await.unwrap()).await;
-        let api: Api<CustomResourceDefinition> = Api::all(hub.client.clone());
-        let mut definitions = definition::read(definition::OURS).unwrap();
-        definitions.extend(definition::read(definition::OTHERS).unwrap());
-        for definition in &definitions {
-            api.create(&PostParams::default(), definition).await.unwrap();
-        }
-        for definition in definitions {
-            let name = definition.metadata.name.unwrap();
-            eventually(&name, async || {
-                let status = api.get(&name).await.unwrap().status.unwrap_or_default();
-                let conditions = status.conditions.unwrap_or_default();
-                conditions
-                    .iter()
-                    .any(|condition| condition.type_ == "Established" && condition.status == "True")
-            })
-            .await;
-        }
+        define(&hub.client, |_| true).await;
         hub
     }
 
@@ -90,6 +74,26 @@ impl Hub {
         let output = self.kube.kubectl().args(args).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
+    }
+}
+
+/// Defines the kinds of ours and of others that are of the groups that are wanted, and waits until there are objects of them.
+pub async fn define(client: &Client, is_wanted: impl Fn(&str) -> bool) {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let mut definitions = definition::read(definition::OURS).unwrap();
+    definitions.extend(definition::read(definition::OTHERS).unwrap());
+    definitions.retain(|definition| is_wanted(&definition.spec.group));
+    for definition in &definitions {
+        api.create(&PostParams::default(), definition).await.unwrap();
+    }
+    for definition in definitions {
+        let name = definition.metadata.name.unwrap();
+        eventually(&name, async || {
+            let status = api.get(&name).await.unwrap().status.unwrap_or_default();
+            let conditions = status.conditions.unwrap_or_default();
+            conditions.iter().any(|condition| condition.type_ == "Established" && condition.status == "True")
+        })
+        .await;
     }
 }
 

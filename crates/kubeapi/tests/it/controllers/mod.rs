@@ -2,7 +2,6 @@
 
 mod agent;
 mod cluster;
-mod documentation;
 mod infra_env;
 mod installation;
 mod world;

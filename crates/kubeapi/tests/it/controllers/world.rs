@@ -11,7 +11,6 @@ use assisted_blob::Blob;
 use assisted_config::{Generator, Settings};
 use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::agent_install::infra_env::InfraEnv;
-use assisted_crd::definition;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_kube::client::from_file;
 use assisted_kube::error::optional;
@@ -24,7 +23,6 @@ use assisted_testkit::kube::Kube;
 use assisted_wire::version::ReleaseImages;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource};
 use serde::Serialize;
@@ -34,11 +32,16 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::hub::define;
+
 /// How long something may take; a failing test waits as long.
 const PATIENCE: Duration = Duration::from_secs(90);
 const SILENCE: Duration = Duration::from_secs(330);
 /// A release that the service knows, so that nobody asks a registry.
 pub const RELEASE: &str = "quay.io/openshift-release-dev/ocp-release:4.20.0-x86_64";
+/// The groups of the kinds that the controllers look at.
+const GROUPS: [&str; 4] =
+    ["agent-install.openshift.io", "extensions.hive.openshift.io", "hive.openshift.io", "metal3.io"];
 const IMAGES: &str = "http://images.example.com:8080";
 
 /// What all tests share.
@@ -68,7 +71,7 @@ pub fn shared() -> &'static Shared {
 
 async fn start() -> Shared {
     let client = client().await;
-    install(&client).await;
+    define(&client, |group| GROUPS.contains(&group)).await;
     let dir = tempfile::tempdir().unwrap().keep();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -107,34 +110,6 @@ async fn start() -> Shared {
 async fn client() -> Client {
     let kube = tokio::task::spawn_blocking(|| Kube::start().unwrap()).await.unwrap();
     from_file(&kube.kubeconfig(), SILENCE).await.unwrap()
-}
-
-async fn install(client: &Client) {
-    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let mut names = Vec::new();
-    for definition in definition::read(definition::OURS)
-        .unwrap()
-        .into_iter()
-        .chain(definition::read(definition::OTHERS).unwrap())
-    {
-        let group = definition.spec.group.clone();
-        if !["agent-install.openshift.io", "extensions.hive.openshift.io", "hive.openshift.io", "metal3.io"]
-            .contains(&group.as_str())
-        {
-            continue;
-        }
-        names.push(definition.metadata.name.clone().unwrap());
-        api.create(&PostParams::default(), &definition).await.unwrap();
-    }
-    for name in names {
-        until(&api, &name, |definition: &CustomResourceDefinition| {
-            let conditions = definition.status.iter().flat_map(|status| status.conditions.iter().flatten());
-            conditions
-                .into_iter()
-                .any(|condition| condition.type_ == "Established" && condition.status == "True")
-        })
-        .await;
-    }
 }
 
 /// Waits until an object is as it should be.
