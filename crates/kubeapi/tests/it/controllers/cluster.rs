@@ -244,9 +244,7 @@ async fn a_cluster_that_others_installed_is_taken_in() {
     let infra_env = site.service.infra_envs().of_object(&site.key("demo")).await.unwrap().unwrap();
     assert_eq!(infra_env.infra_env.cluster_id, Some(found.id));
     // An AgentClusterInstall whose ClusterDeployment has vanished goes all the same.
-    site.merge::<ClusterDeployment>("demo", json!({"metadata": {"finalizers": null}})).await;
-    site.delete::<ClusterDeployment>("demo").await;
-    site.gone::<ClusterDeployment>("demo").await;
+    site.remove_by_force::<ClusterDeployment>("demo").await;
     site.delete::<AgentClusterInstall>("demo").await;
     site.gone::<AgentClusterInstall>("demo").await;
     assert!(site.service.clusters().of_object(&site.key("demo")).await.unwrap().is_none());

@@ -23,7 +23,7 @@ use assisted_testkit::kube::Kube;
 use assisted_wire::version::ReleaseImages;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::{Api, Client, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -199,6 +199,26 @@ impl Site {
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + DeserializeOwned + Clone + Debug,
     {
         self.api::<K>().delete(name, &DeleteParams::default()).await.unwrap();
+    }
+
+    /// Removes an object without the work that its finalizers stand for; the controllers may add theirs again at any time.
+    pub async fn remove_by_force<K>(&self, name: &str)
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + DeserializeOwned + Clone + Debug,
+    {
+        wait(&format!("{name} keeps its finalizers"), || async {
+            let bare: K = self.merge(name, json!({"metadata": {"finalizers": null}})).await;
+            let resource_version = bare.meta().resource_version.clone();
+            let unchanged = DeleteParams::default()
+                .preconditions(Preconditions { resource_version, ..Preconditions::default() });
+            match self.api::<K>().delete(name, &unchanged).await {
+                Ok(_) => true,
+                Err(kube::Error::Api(error)) if error.is_conflict() => false,
+                Err(error) => panic!("{name}: {error}"),
+            }
+        })
+        .await;
+        self.gone::<K>(name).await;
     }
 
     /// Waits until an object is gone.
