@@ -49,7 +49,7 @@ async fn a_cluster_is_installed_and_removed_by_manifests_alone() {
     plan.version = "4.20".to_owned();
     plan.hosts_only = true;
     let target = Target::new(shared().address);
-    let machines = tokio::spawn(async move {
+    let mut machines = tokio::spawn(async move {
         let mut simulation = Simulation::new(plan);
         drive::run(&mut simulation, &target, LIMIT, |_, _| true).await.unwrap();
     });
@@ -66,11 +66,15 @@ async fn a_cluster_is_installed_and_removed_by_manifests_alone() {
         assert_eq!(agent.labels()[label::CLUSTER_DEPLOYMENT_NAMESPACE], site.namespace);
         site.merge::<Agent>(&name, json!({"spec": {"approved": true}})).await;
     }
-    let ready = until(&site.api(), "demo", |object: &AgentClusterInstall| {
+    let installs = site.api();
+    let ready = until(&installs, "demo", |object: &AgentClusterInstall| {
         said(object, "RequirementsMet").0 == "ClusterIsReady"
             && said(object, "Completed").0 == "InstallationOnHold"
-    })
-    .await;
+    });
+    let ready = tokio::select! {
+        ready = ready => ready,
+        ended = &mut machines => panic!("the simulated hosts ended before the cluster was ready: {ended:?}"),
+    };
     assert_eq!(said(&ready, "Validated").0, "ValidationsPassing");
     site.merge::<AgentClusterInstall>("demo", json!({"spec": {"holdInstallation": false}})).await;
 

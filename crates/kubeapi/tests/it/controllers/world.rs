@@ -35,7 +35,7 @@ use uuid::Uuid;
 use crate::hub::define;
 
 /// How long something may take; a failing test waits as long.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(180);
 const SILENCE: Duration = Duration::from_secs(330);
 /// A release that the service knows, so that nobody asks a registry.
 pub const RELEASE: &str = "quay.io/openshift-release-dev/ocp-release:4.20.0-x86_64";

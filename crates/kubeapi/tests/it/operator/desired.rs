@@ -83,7 +83,7 @@ fn on_another_cluster_without_volumes() {
 }
 
 #[test]
-fn everything_is_owned_and_marked() {
+fn each_object_is_owned_and_marked() {
     for (config, facts) in [(config(&json!({})), openshift()), (bare(&json!({})), kubernetes())] {
         for component in make(&config, &facts).unwrap().components {
             let metadata = &component.object["metadata"];
