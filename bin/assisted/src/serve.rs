@@ -1,15 +1,17 @@
 //! `assisted serve`: the service with its database and files, until it is told to stop.
 
 mod environment;
-mod identity;
+pub(crate) mod identity;
 mod images;
 mod kube;
 mod lock;
 pub(crate) mod log;
+pub(crate) mod place;
+pub(crate) mod secrets;
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +21,6 @@ use assisted_auth::{Grant, Signer};
 use assisted_blob::Blob;
 use assisted_config::{AuthType, Http, SIMULATION, Settings};
 use assisted_service::{Service, generator};
-use assisted_store::{Options, Store, Tls};
 use clap::Args;
 use jiff::Timestamp;
 use rustls::ServerConfig;
@@ -29,6 +30,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::image_service::port;
+use place::Place;
+use secrets::Secrets;
 
 /// Hosts may wait in a pool for weeks before they are used; their tokens must last as long.
 const TOKEN_LIFE: Duration = Duration::from_secs(90 * 24 * 3600);
@@ -41,12 +44,8 @@ pub struct Serve {
     /// Address to listen on; port 0 takes a free one
     #[arg(long, env = "ASSISTED_LISTEN", default_value = "127.0.0.1:8090", value_name = "IP:PORT", value_parser = address)]
     listen: SocketAddr,
-    /// Folder of database and files [default: WORK_DIR, else assisted in the user's data folder]
-    #[arg(long, env = "ASSISTED_DATA_DIR", value_name = "DIR")]
-    data_dir: Option<PathBuf>,
-    /// Database: sqlite:PATH or postgres://… [default: DB_HOST and its kin, else SQLite in the data folder]
-    #[arg(long, env = "ASSISTED_DATABASE", hide_env_values = true, value_name = "URL")]
-    database: Option<String>,
+    #[command(flatten)]
+    place: Place,
     /// Let everyone who reaches the address do everything: listen beyond loopback without authentication
     #[arg(long, env = "ASSISTED_ALLOW_UNAUTHENTICATED")]
     allow_unauthenticated: bool,
@@ -91,19 +90,17 @@ impl Serve {
                  with an HTTP_LISTEN_PORT of its own, and say by IMAGE_SERVICE_BASE_URL where it is"
             );
         }
-        let data_dir = self.data_dir(&settings.http.work_dir)?;
+        let data_dir = self.place.data_dir(&settings.http.work_dir)?;
         std::fs::create_dir_all(&data_dir).with_context(|| {
             format!("the data folder {} can't be made; choose one with --data-dir", data_dir.display())
         })?;
-        let database = self.database(&settings, &data_dir);
-        let _lock = if database.starts_with("postgres") { None } else { Some(lock::hold(&data_dir)?) };
-        let store = Store::open_with(&database, &store_options(&settings)).await.with_context(|| {
-            format!(
-                "the database {} can't be used; choose another with --database",
-                without_secrets(&database)
-            )
-        })?;
+        let embedded = self.place.is_embedded(&settings, &data_dir);
+        let _lock = if embedded { Some(lock::hold(&data_dir)?) } else { None };
+        let store = self.place.store(&settings, &data_dir).await?;
         let blob = Blob::open(data_dir.join("files")).await.context("the folder of files can't be used")?;
+        let secrets = Secrets::open(&settings.seal, &data_dir, &store).await?;
+        let blob = blob.sealed(secrets.keys.clone());
+        secrets.seal(&store, &blob).await?;
 
         let tls = tls(&settings.http)?;
         let listener = TcpListener::bind(listen)
@@ -119,7 +116,7 @@ impl Serve {
             Some(address) => Some(self.images.bind(address, &mut settings, &data_dir).await?),
             None => None,
         };
-        let signer = identity::signer(&mut settings.auth, &data_dir)?;
+        let signer = identity::signer(&mut settings.auth, &data_dir, &secrets.keys)?;
         let generator = generator::open(&settings, &data_dir)
             .context("clusters can't be installed with these settings")?;
         let mut builder = Service::builder(settings.clone(), store, blob, generator)?;
@@ -137,6 +134,14 @@ impl Serve {
 
         let (stop, stopped) = watch::channel(false);
         let mut servers = JoinSet::new();
+        let (following, until) = (secrets.follow(), stopping(&stopped));
+        servers.spawn(async move {
+            tokio::select! {
+                () = following => {}
+                () = until => {}
+            }
+            Ok(())
+        });
         if let Some(images) = images {
             images.start(&api, address, &stopped, &mut servers).await?;
         }
@@ -193,54 +198,6 @@ impl Serve {
         let plain = SocketAddr::new(self.listen.ip(), port);
         Ok(if http.serve_https { (self.listen, Some(plain)) } else { (plain, None) })
     }
-
-    fn data_dir(&self, work_dir: &str) -> Result<PathBuf> {
-        if let Some(dir) = &self.data_dir {
-            return Ok(dir.clone());
-        }
-        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        Some(PathBuf::from(work_dir))
-            .filter(|dir| !dir.as_os_str().is_empty())
-            .or_else(|| set("XDG_DATA_HOME").map(|dir| dir.join("assisted")))
-            .or_else(|| set("HOME").map(|dir| dir.join(".local/share/assisted")))
-            .context("there is no home folder to keep data in; choose one with --data-dir")
-    }
-
-    fn database(&self, settings: &Settings, data_dir: &Path) -> String {
-        if let Some(address) = &self.database {
-            return address.clone();
-        }
-        let database = &settings.database;
-        if database.host.is_empty() {
-            return format!("sqlite:{}", data_dir.join("assisted.db").display());
-        }
-        let port = if database.port.is_empty() { "5432" } else { &database.port };
-        format!(
-            "postgres://{}:{}@{}:{port}/{}",
-            escape(&database.user),
-            escape(database.password.expose()),
-            database.host,
-            escape(&database.name)
-        )
-    }
-}
-
-/// How the database is used.
-fn store_options(settings: &Settings) -> Options {
-    let database = &settings.database;
-    Options {
-        connections: database.max_open_connections,
-        idle: database.max_idle_connections,
-        lifetime: database.connections_max_lifetime,
-        statement_limit: database.statement_timeout,
-        tls: Tls {
-            mode: database.ssl_mode.clone(),
-            authorities: Some(PathBuf::from(&database.ssl_root_cert))
-                .filter(|path| !path.as_os_str().is_empty()),
-        },
-        slow: database.log_slow_queries.then_some(database.slow_query_threshold),
-        replica: settings.http.pod_name.clone(),
-    }
 }
 
 /// Prints a line for whoever started the service.
@@ -261,18 +218,6 @@ fn tls(http: &Http) -> Result<Option<Arc<ServerConfig>>> {
 
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "give an IP address and a port, such as 127.0.0.1:8090 or [::1]:8090".to_owned())
-}
-
-/// The address of a database without user, password and options.
-fn without_secrets(address: &str) -> String {
-    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
-    let rest = rest.split('?').next().unwrap_or_default();
-    let rest = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
-    format!("{scheme}://{rest}")
-}
-
-fn escape(text: &str) -> percent_encoding::PercentEncode<'_> {
-    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC)
 }
 
 /// Tokens expire at full days only: what carries one has the same bytes for a day, so that pieces of an image that are
@@ -307,21 +252,5 @@ pub(crate) fn raise_file_limit() {
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
         tracing::warn!(%error, "the limit of open files stays as it is");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_of_databases_are_told_without_secrets() {
-        for (address, told) in [
-            ("sqlite:/data/assisted.db", "sqlite:/data/assisted.db"),
-            ("postgres://user:a@b@db.example.com:5432/x?password=c", "postgres://db.example.com:5432/x"),
-            ("postgres:///x?host=/run&password=c", "postgres:///x"),
-        ] {
-            assert_eq!(without_secrets(address), told);
-        }
     }
 }

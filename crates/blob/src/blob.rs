@@ -1,7 +1,7 @@
 //! A directory of files by key.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Write};
 use std::ops::Range;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -9,15 +9,18 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use assisted_base::failpoint;
+use assisted_seal::Keyring;
+use assisted_seal::file::Sealer;
 use bytes::Bytes;
 use futures::{Stream, StreamExt};
-use tokio::io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt};
-use tokio_util::io::ReaderStream;
+use tokio::io::AsyncWriteExt;
 use uuid::Uuid;
 
 use crate::error::Error;
 use crate::key::{Key, UNFINISHED};
+use crate::lock::{self, Lock};
 use crate::object::Object;
+use crate::sealed::{self, Stored, refused};
 use crate::walk;
 
 /// After so long a file that was begun is not being written any more: its writer died.
@@ -26,13 +29,12 @@ const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 /// Tries to put a file into a folder that others remove because it is empty.
 const TRIES: usize = 100;
 
-/// Bytes of one piece of a stream.
-const PIECE: usize = 256 * 1024;
-
 /// A directory of files. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Blob {
     root: Arc<Path>,
+    /// Those that files are sealed with; `None`: they are not.
+    keys: Option<Keyring>,
 }
 
 impl Blob {
@@ -43,7 +45,38 @@ impl Blob {
             let unfinished = root.join(UNFINISHED);
             DirBuilder::new().recursive(true).mode(0o700).create(&unfinished).map_err(Error::Open)?;
             sweep(&unfinished).map_err(Error::Open)?;
-            Ok(Self { root: root.into() })
+            lock::create(&root).map_err(Error::Open)?;
+            Ok(Self { root: root.into(), keys: None })
+        })
+        .await
+    }
+
+    /// The same directory, whose files are sealed with the one of these keys that seals, and opened with all of them.
+    #[must_use]
+    pub fn sealed(self, keys: Keyring) -> Self {
+        Self { keys: Some(keys), ..self }
+    }
+
+    /// Seals files that are not sealed with the newest key: those of an older program, and those that an older key has sealed. It can
+    /// be ended at any point and begun again; gives the number of files.
+    pub async fn seal_files(&self) -> Result<u64, Error> {
+        let Some(keys) = self.keys.clone() else { return Ok(0) };
+        let root = Arc::clone(&self.root);
+        blocking(move || {
+            let (mut files, primary) = (Vec::new(), keys.primary().id());
+            walk::files(&root, &root, &mut |key, _| files.push(key)).map_err(Error::Open)?;
+            let mut sealed = 0;
+            for key in files {
+                match Stored::open(&root, &key, Some(&keys)) {
+                    Ok(stored) if stored.sealed_with != Some(primary) => {
+                        sealed += reseal(&root, &key, &stored, &keys)?;
+                    }
+                    // Deleted meanwhile.
+                    Ok(_) | Err(Error::NotFound(_) | Error::Shadowed(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(sealed)
         })
         .await
     }
@@ -63,7 +96,10 @@ impl Blob {
     /// Puts a file under a key, in place of one that was there.
     pub async fn put(&self, key: &Key, content: impl Into<Bytes>) -> Result<(), Error> {
         let (root, key, content) = (Arc::clone(&self.root), key.clone(), content.into());
+        let keys = self.keys.clone();
         blocking(move || {
+            let content = sealed::seal(keys.as_ref(), &key, content)
+                .map_err(|error| Error::of(&key, "written", error))?;
             let mut unfinished = Unfinished::new(&root);
             let written = unfinished.create().and_then(|mut file| {
                 file.write_all(&content)?;
@@ -85,6 +121,8 @@ impl Blob {
         let (created, mut unfinished) = blocking(move || Ok((unfinished.create(), unfinished))).await?;
         let mut file = tokio::fs::File::from_std(created.map_err(failed)?);
         let mut size = 0;
+        let sealer = self.keys.as_ref().map(|keys| Sealer::new(keys, &sealed::place(key)));
+        let mut sealer = sealer.transpose().map_err(|error| failed(refused(error)))?;
         futures::pin_mut!(content);
         while let Some(piece) = content.next().await {
             let piece = piece.map_err(failed)?;
@@ -92,7 +130,15 @@ impl Blob {
             if size > limit {
                 return Err(Error::TooLarge { key: key.clone(), limit });
             }
+            let piece = match &mut sealer {
+                Some(sealer) => sealer.push(&piece).map_err(|error| failed(refused(error)))?.into(),
+                None => piece,
+            };
             file.write_all(&piece).await.map_err(failed)?;
+        }
+        if let Some(sealer) = sealer {
+            let end = sealer.finish().map_err(|error| failed(refused(error)))?;
+            file.write_all(&end).await.map_err(failed)?;
         }
         file.flush().await.map_err(failed)?;
         file.sync_all().await.map_err(failed)?;
@@ -103,26 +149,21 @@ impl Blob {
 
     /// Reads a file of at most `limit` bytes.
     pub async fn get(&self, key: &Key, limit: u64) -> Result<Bytes, Error> {
-        let (root, key) = (Arc::clone(&self.root), key.clone());
-        blocking(move || {
-            let (file, object) = open(&root, &key)?;
-            if object.size > limit {
-                return Err(Error::TooLarge { key, limit });
+        let asked = key.clone();
+        self.open_stored(key, move |stored| {
+            if stored.object.size > limit {
+                return Err(Error::TooLarge { key: asked, limit });
             }
-            read(file, object.size).map_err(|error| Error::of(&key, "read", error))
+            stored.read(&(0..stored.object.size)).map_err(|error| Error::of(&asked, "read", error))
         })
         .await
     }
 
     /// Reads a part of a file; what lies past its end is left out.
     pub async fn get_range(&self, key: &Key, range: Range<u64>) -> Result<Bytes, Error> {
-        let (root, key) = (Arc::clone(&self.root), key.clone());
-        blocking(move || {
-            let (mut file, object) = open(&root, &key)?;
-            let range = clip(&range, object.size);
-            file.seek(SeekFrom::Start(range.start))
-                .and_then(|_| read(file, range.end - range.start))
-                .map_err(|error| Error::of(&key, "read", error))
+        let asked = key.clone();
+        self.open_stored(key, move |stored| {
+            stored.read(&range).map_err(|error| Error::of(&asked, "read", error))
         })
         .await
     }
@@ -133,23 +174,34 @@ impl Blob {
         key: &Key,
         range: Option<Range<u64>>,
     ) -> Result<(Object, impl Stream<Item = io::Result<Bytes>> + Send + use<>), Error> {
-        let (root, asked) = (Arc::clone(&self.root), key.clone());
-        let (file, object) = blocking(move || open(&root, &asked)).await?;
-        let range = clip(&range.unwrap_or(0..object.size), object.size);
-        let mut file = tokio::fs::File::from_std(file);
-        file.seek(SeekFrom::Start(range.start)).await.map_err(|error| Error::of(key, "read", error))?;
-        Ok((object, ReaderStream::with_capacity(file.take(range.end - range.start), PIECE)))
+        let stored = Arc::new(self.open_stored(key, Ok).await?);
+        let object = stored.object;
+        let range = sealed::clip(&range.unwrap_or(0..object.size), object.size);
+        let pieces = futures::stream::try_unfold((stored, range), |(stored, range)| async move {
+            if range.is_empty() {
+                return Ok(None);
+            }
+            let reading = Arc::clone(&stored);
+            let asked = range.clone();
+            let piece = tokio::task::spawn_blocking(move || reading.piece(asked))
+                .await
+                .map_err(io::Error::other)??;
+            if piece.is_empty() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let rest = range.start + piece.len() as u64..range.end;
+            Ok(Some((piece, (stored, rest))))
+        });
+        Ok((object, pieces))
     }
 
     /// What is known of a file; `None` when it is not there.
     pub async fn metadata(&self, key: &Key) -> Result<Option<Object>, Error> {
-        let (root, key) = (Arc::clone(&self.root), key.clone());
-        blocking(move || match open(&root, &key) {
-            Ok((_, object)) => Ok(Some(object)),
+        match self.open_stored(key, |stored| Ok(stored.object)).await {
+            Ok(object) => Ok(Some(object)),
             Err(Error::NotFound(_) | Error::Shadowed(_)) => Ok(None),
             Err(error) => Err(error),
-        })
-        .await
+        }
     }
 
     /// Whether there is a file.
@@ -159,15 +211,32 @@ impl Blob {
 
     /// The files below a folder in the order of their keys, or the file of this key; a folder that is not there is empty.
     pub async fn list(&self, folder: &Key) -> Result<Vec<(Key, Object)>, Error> {
-        let (root, folder) = (Arc::clone(&self.root), folder.clone());
+        let (root, folder, keys) = (Arc::clone(&self.root), folder.clone(), self.keys.clone());
         blocking(move || {
             let mut found = Vec::new();
             walk::files(&root, &folder.path(&root), &mut |key, object| found.push((key, object)))
                 .map_err(|error| Error::of(&folder, "listed", error))?;
+            if keys.is_some() {
+                // A sealed file is longer than what it holds.
+                found = found
+                    .into_iter()
+                    .filter_map(|(key, _)| sized(&root, key, keys.as_ref()))
+                    .collect::<Result<_, _>>()?;
+            }
             found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
             Ok(found)
         })
         .await
+    }
+
+    /// Opens a file, and does something with it.
+    async fn open_stored<T: Send + 'static>(
+        &self,
+        key: &Key,
+        work: impl FnOnce(Stored) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (root, key, keys) = (Arc::clone(&self.root), key.clone(), self.keys.clone());
+        blocking(move || work(Stored::open(&root, &key, keys.as_ref())?)).await
     }
 
     /// Deletes a file; returns whether it was there.
@@ -178,10 +247,13 @@ impl Blob {
 
     /// Deletes all files below a folder, or the file of this key; returns how many there were.
     pub async fn delete_all(&self, folder: &Key) -> Result<u64, Error> {
-        let keys = self.list(folder).await?;
-        let root = Arc::clone(&self.root);
+        let (root, folder) = (Arc::clone(&self.root), folder.clone());
         blocking(move || {
-            keys.iter().try_fold(0, |count, (key, _)| Ok(count + u64::from(remove(&root, key)?)))
+            // Also those that can't be opened.
+            let mut keys = Vec::new();
+            walk::files(&root, &folder.path(&root), &mut |key, _| keys.push(key))
+                .map_err(|error| Error::of(&folder, "listed", error))?;
+            keys.iter().try_fold(0, |count, key| Ok(count + u64::from(remove(&root, key)?)))
         })
         .await
     }
@@ -206,6 +278,22 @@ impl Unfinished {
 
     /// Gives the file its key; it must be on disk.
     fn publish(&mut self, key: &Key) -> Result<(), Error> {
+        let _lock = Lock::shared(&self.root).map_err(|error| Error::of(key, "written", error))?;
+        self.publish_now(key)
+    }
+
+    /// Gives the file its key in place of the one that was opened, unless that is not there any more; tells whether it did.
+    fn publish_instead(&mut self, key: &Key, of: &Stored) -> Result<bool, Error> {
+        let failed = |error| Error::of(key, "sealed", error);
+        let _lock = Lock::exclusive(&self.root).map_err(failed)?;
+        let is_there = of.is_at(&key.path(&self.root)).map_err(failed)?;
+        if is_there {
+            self.publish_now(key)?;
+        }
+        Ok(is_there)
+    }
+
+    fn publish_now(&mut self, key: &Key) -> Result<(), Error> {
         let target = key.path(&self.root);
         let folder = target.parent().unwrap_or(&self.root);
         let failed = |error| Error::of(key, "written", error);
@@ -214,7 +302,13 @@ impl Unfinished {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
             match made.and_then(|()| fs::rename(&self.path, &target)) {
                 Ok(()) => break,
-                Err(error) if error.kind() == io::ErrorKind::NotFound && tries < TRIES => tries += 1,
+                // Making the folder sees it, and a moment later sees it no more.
+                Err(error)
+                    if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists)
+                        && tries < TRIES =>
+                {
+                    tries += 1;
+                }
                 Err(error) => return Err(failed(error)),
             }
         }
@@ -234,29 +328,39 @@ impl Drop for Unfinished {
     }
 }
 
-fn open(root: &Path, key: &Key) -> Result<(File, Object), Error> {
-    let failed = |error| Error::of(key, "read", error);
-    let file = File::open(key.path(root)).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    if !metadata.is_file() {
-        return Err(Error::Shadowed(key.clone()));
+/// A file with the size of its content; `None` when it was deleted meanwhile.
+fn sized(root: &Path, key: Key, keys: Option<&Keyring>) -> Option<Result<(Key, Object), Error>> {
+    match Stored::open(root, &key, keys) {
+        Ok(stored) => Some(Ok((key, stored.object))),
+        Err(Error::NotFound(_) | Error::Shadowed(_)) => None,
+        Err(error) => Some(Err(error)),
     }
-    Ok((file, Object::of(&metadata).map_err(failed)?))
 }
 
-fn read(file: File, size: u64) -> io::Result<Bytes> {
-    let mut content = Vec::with_capacity(usize::try_from(size).map_err(io::Error::other)?);
-    file.take(size).read_to_end(&mut content)?;
-    Ok(content.into())
-}
-
-fn clip(range: &Range<u64>, size: u64) -> Range<u64> {
-    let start = range.start.min(size);
-    start..range.end.clamp(start, size)
+/// Writes a file anew, sealed with the newest key; 1 if it did.
+fn reseal(root: &Arc<Path>, key: &Key, stored: &Stored, keys: &Keyring) -> Result<u64, Error> {
+    let mut unfinished = Unfinished::new(root);
+    let write = || -> io::Result<()> {
+        let mut file = unfinished.create()?;
+        let mut sealer = Sealer::new(keys, &sealed::place(key)).map_err(refused)?;
+        let mut at = 0;
+        while at < stored.object.size {
+            let piece = stored.piece(at..stored.object.size)?;
+            at += piece.len() as u64;
+            file.write_all(&sealer.push(&piece).map_err(refused)?)?;
+        }
+        file.write_all(&sealer.finish().map_err(refused)?)?;
+        file.set_modified(stored.modified()?)?;
+        file.sync_all()
+    };
+    write().map_err(|error| Error::of(key, "sealed", error))?;
+    // Whoever has put another one meanwhile has sealed it.
+    unfinished.publish_instead(key, stored).map(u64::from)
 }
 
 fn remove(root: &Path, key: &Key) -> Result<bool, Error> {
     let path = key.path(root);
+    let _lock = Lock::shared(root).map_err(|error| Error::of(key, "deleted", error))?;
     match fs::remove_file(&path) {
         Ok(()) => {
             walk::prune(root, &path);
@@ -274,6 +378,9 @@ fn remove(root: &Path, key: &Key) -> Result<bool, Error> {
 fn sweep(unfinished: &Path) -> io::Result<()> {
     for entry in fs::read_dir(unfinished)? {
         let entry = entry?;
+        if entry.file_name() == lock::FILE {
+            continue;
+        }
         let age = entry
             .metadata()
             .and_then(|metadata| metadata.modified())

@@ -36,7 +36,7 @@ pub use operators::Operators;
 pub use origins::Origins;
 pub use retention::{Events, RateLimits, Retention};
 pub use size::Size;
-pub use storage::{Database, Storage};
+pub use storage::{Database, Seal, Storage};
 pub use timeouts::{FinalizingStageTimeouts, HostStageTimeouts, Timeouts};
 use topic::Env;
 pub use topic::{SettingsError, Variable};
@@ -84,6 +84,8 @@ settings! {
     accounts: Accounts,
     /// The database.
     database: Database,
+    /// Keys of secrets at rest.
+    seal: Seal,
     /// Stored files.
     storage: Storage,
     /// Container images and the tools made from them.

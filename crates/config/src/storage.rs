@@ -44,6 +44,18 @@ topic! {
 }
 
 topic! {
+    /// Keys of secrets at rest.
+    Seal {
+        /// File with the keys that secrets in database and files are sealed with; empty: seal-keys in the data folder, which is made
+        /// at the first start. Replicas share one.
+        key_file: String = String::new(), "SEAL_KEY_FILE";
+        /// Program that wraps the keys in that file and unwraps them, such as one that asks a key management service: it is started
+        /// with wrap or unwrap, gets a word in the variable KEY and prints one; empty: the keys stand there as they are.
+        key_program: String = String::new(), "SEAL_KEY_PROGRAM";
+    }
+}
+
+topic! {
     /// Stored files.
     Storage {
         /// From what share of a full file system a warning is logged, looked at every ten minutes; percent.

@@ -3,12 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use assisted_seal::Keyring;
 use serde::Serialize;
+use uuid::Uuid;
 
 use crate::error::Error;
 use crate::report_hash::ReportHash;
 use crate::statement::Statement;
 use crate::subject::Subject;
+use crate::unsealed::{SecretFields, Unsealed};
+use crate::value::Value;
 
 /// An ordered list of writes, for [`crate::Store::write`].
 ///
@@ -69,6 +73,27 @@ impl Batch {
             self.subjects.push(subject);
         }
         self
+    }
+
+    /// The document of a record in the row of a key.
+    pub(crate) fn record<T: SecretFields>(&mut self, record: &T, key: &[Uuid]) -> Value {
+        match Unsealed::of(record, key) {
+            Ok(document) => Value::Unsealed(Box::new(document)),
+            Err(error) => {
+                self.broken = Some(Error::Encode(Arc::new(error)));
+                Value::Null
+            }
+        }
+    }
+
+    /// Seals the secrets of all documents.
+    pub(crate) fn seal(&mut self, keys: Option<&Keyring>) -> Result<(), Error> {
+        for value in self.statements.iter_mut().flat_map(|statement| &mut statement.params) {
+            if let Value::Unsealed(document) = value {
+                *value = document.sealed(keys)?.into();
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn document<T: Serialize>(&mut self, record: &T) -> String {

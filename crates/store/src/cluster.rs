@@ -15,13 +15,13 @@ use crate::host::{self, HostRow};
 use crate::host_filter::{HostFilter, Reports};
 use crate::infra_env;
 use crate::object_filter::objects;
-use crate::row::{Deleted, Stored, Version};
+use crate::row::{Deleted, Stored, Version, stored};
 use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
 use crate::store::Reader;
 use crate::subject::Subject;
 use crate::value::Value;
 
-const SELECT: &str = "select version, doc from clusters";
+const SELECT: &str = "select version, doc, id from clusters";
 
 const INSERT: &str = "insert into clusters (id, version, name, status, user_name, org_id, openshift_cluster_id, \
      ams_subscription_id, created_at, updated_at, deleted_at, doc, object_namespace, object_name) \
@@ -87,6 +87,7 @@ impl Batch {
 
     fn cluster_columns(&mut self, record: &ClusterRecord, version: Version) -> Vec<Value> {
         let cluster = &record.cluster;
+        let document = self.record(record, &[cluster.id.0]);
         vec![
             cluster.id.0.into(),
             version.into(),
@@ -99,7 +100,7 @@ impl Batch {
             cluster.created_at.0.into(),
             hour(cluster.updated_at.0).into(),
             cluster.deleted_at.map(|at| at.0).into(),
-            self.document(record).into(),
+            document,
             record.object_key.as_ref().map(|key| key.namespace.clone()).into(),
             record.object_key.as_ref().map(|key| key.name.clone()).into(),
         ]
@@ -113,7 +114,7 @@ impl Reader {
         id: ClusterId,
         deleted: Deleted,
     ) -> Result<Option<Stored<ClusterRecord>>, Error> {
-        self.read_one(select(id, deleted)).await?.as_ref().map(Stored::read).transpose()
+        self.read_one(select(id, deleted)).await?.as_ref().map(|row| stored(row, self.keys())).transpose()
     }
 
     /// Clusters, in order of creation.
@@ -129,7 +130,7 @@ impl Reader {
         select.equal("user_name", filter.user_name.clone()).equal("org_id", filter.org_id.clone());
         objects(&mut select, filter.has_object, filter.object.as_ref());
         select.tail(" order by created_at, id");
-        self.read(select.build()).await?.iter().map(Stored::read).collect()
+        self.read(select.build()).await?.iter().map(|row| stored(row, self.keys())).collect()
     }
 
     /// A cluster with its hosts, their reports and infra-envs: five queries, whatever the number of hosts.
@@ -147,10 +148,11 @@ impl Reader {
         let mut next = || answers.next().unwrap_or_default();
         let (marks, clusters, hosts, infra_envs, reports) = (next(), next(), next(), next(), next());
         let Some(cluster) = clusters.first() else { return Ok(None) };
+        let keys = self.keys();
         Ok(Some(ClusterRow {
-            cluster: Stored::read(cluster)?,
-            hosts: host::join(&hosts, reports)?,
-            infra_envs: infra_envs.iter().map(Stored::read).collect::<Result<_, _>>()?,
+            cluster: stored(cluster, keys)?,
+            hosts: host::join(&hosts, reports, keys)?,
+            infra_envs: infra_envs.iter().map(|row| stored(row, keys)).collect::<Result<_, _>>()?,
             marks: due::read_marks(&marks)?,
         }))
     }

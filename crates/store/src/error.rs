@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::sync::Arc;
 
 use assisted_base::pem::PemError;
+use assisted_seal::{KeyId, SealError};
 use tokio_postgres::error::SqlState;
 
 use crate::subject::Subject;
@@ -62,6 +63,10 @@ pub enum Error {
     Silent,
     #[error("the store is closed")]
     Closed,
+    #[error("the secrets of a record can't be sealed or opened")]
+    Seal(#[source] SealError),
+    #[error("the database has sealed secrets, and no keys were given")]
+    Locked,
 }
 
 impl Error {
@@ -113,6 +118,22 @@ impl From<deadpool_postgres::PoolError> for Error {
     fn from(error: deadpool_postgres::PoolError) -> Self {
         Self::Connection(Arc::new(error))
     }
+}
+
+/// The keys are not those of the database. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum UnlockError {
+    #[error(
+        "secrets in the database are sealed with the key {id}, and only {given} is given: give the key file that has it; nothing is \
+         lost, and nothing was changed"
+    )]
+    Missing { id: KeyId, given: String },
+    #[error("the keys of the database can't be checked")]
+    Database(#[from] Error),
+    #[error("the key can't be noted in the database")]
+    Write(#[from] WriteError),
+    #[error("the key can't be noted in the database, because others note theirs all the time")]
+    Contended,
 }
 
 /// A batch was not applied; nothing of it is in the database.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use assisted_core::model::host::{HostKey, HostRecord};
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::report::ReportKind;
+use assisted_seal::Keyring;
 use assisted_wire::host::{HostRole, HostStatus};
 use assisted_wire::id::ClusterId;
 use jiff::Timestamp;
@@ -15,7 +16,7 @@ use crate::host_filter::{HostFilter, Reports, conditions};
 use crate::host_key;
 use crate::infra_env;
 use crate::report::Report;
-use crate::row::{Deleted, Stored, Version};
+use crate::row::{Deleted, Stored, Version, stored};
 use crate::statement::{Bulk, Column, Duplicates, Select, Statement};
 use crate::store::Reader;
 use crate::subject::Subject;
@@ -68,8 +69,8 @@ pub struct HostWithInfraEnv {
 }
 
 impl HostRow {
-    fn read(row: &Row) -> Result<Self, Error> {
-        let Stored { record, version } = Stored::read(row)?;
+    fn read(row: &Row, keys: Option<&Keyring>) -> Result<Self, Error> {
+        let Stored { record, version } = stored(row, keys)?;
         let key = host_key::read(row, 2)?;
         Ok(Self { key, record, version, checked_in_at: row.time(4)?, reports: BTreeMap::new() })
     }
@@ -130,6 +131,7 @@ impl Batch {
 
     fn host_columns(&mut self, record: &HostRecord, key: HostKey, version: Version) -> Vec<Value> {
         let host = &record.host;
+        let document = self.record(record, &[key.infra_env_id.0, key.host_id.0]);
         vec![
             key.infra_env_id.0.into(),
             key.host_id.0.into(),
@@ -140,7 +142,7 @@ impl Batch {
             host.created_at.0.into(),
             host.updated_at.0.into(),
             host.deleted_at.map(|at| at.0).into(),
-            self.document(record).into(),
+            document,
         ]
     }
 }
@@ -148,16 +150,25 @@ impl Batch {
 impl Reader {
     /// One host, without its reports.
     pub async fn host(&self, key: HostKey, deleted: Deleted) -> Result<Option<HostRow>, Error> {
-        self.read_one(select(&of(key, deleted, Reports::None))).await?.as_ref().map(HostRow::read).transpose()
+        self.read_one(select(&of(key, deleted, Reports::None)))
+            .await?
+            .as_ref()
+            .map(|row| HostRow::read(row, self.keys()))
+            .transpose()
     }
 
     /// Hosts, in order of creation.
     pub async fn hosts(&self, filter: &HostFilter) -> Result<Vec<HostRow>, Error> {
         if filter.reports == Reports::None {
-            return self.read(select(filter)).await?.iter().map(HostRow::read).collect();
+            return self
+                .read(select(filter))
+                .await?
+                .iter()
+                .map(|row| HostRow::read(row, self.keys()))
+                .collect();
         }
         let mut answers = self.read_with_reports(filter, &[select(filter)]).await?.into_iter();
-        join(&answers.next().unwrap_or_default(), answers.next().unwrap_or_default())
+        join(&answers.next().unwrap_or_default(), answers.next().unwrap_or_default(), self.keys())
     }
 
     /// How many hosts there are of each state in each cluster; [`HostFilter::reports`] plays no part.
@@ -192,10 +203,10 @@ impl Reader {
         let mut next = || answers.next().unwrap_or_default();
         let (hosts, infra_envs, reports) = (next(), next(), next());
         let cluster_version = hosts.first().map(|row| row.optional_int(5)).transpose()?.flatten();
-        let Some(host) = join(&hosts, reports)?.pop() else { return Ok(None) };
+        let Some(host) = join(&hosts, reports, self.keys())?.pop() else { return Ok(None) };
         Ok(Some(HostWithInfraEnv {
             host,
-            infra_env: infra_envs.first().map(Stored::read).transpose()?,
+            infra_env: infra_envs.first().map(|row| stored(row, self.keys())).transpose()?,
             cluster_version: cluster_version.map(Version),
         }))
     }
@@ -227,8 +238,8 @@ fn select_from(head: &str, filter: &HostFilter) -> Statement {
 }
 
 /// Puts reports to their hosts.
-pub(crate) fn join(hosts: &[Row], reports: Vec<Row>) -> Result<Vec<HostRow>, Error> {
-    let mut hosts: Vec<_> = hosts.iter().map(HostRow::read).collect::<Result<_, _>>()?;
+pub(crate) fn join(hosts: &[Row], reports: Vec<Row>, keys: Option<&Keyring>) -> Result<Vec<HostRow>, Error> {
+    let mut hosts: Vec<_> = hosts.iter().map(|row| HostRow::read(row, keys)).collect::<Result<_, _>>()?;
     let places: HashMap<_, _> = hosts.iter().enumerate().map(|(place, host)| (host.key, place)).collect();
     for row in reports {
         // A report whose host came meanwhile belongs to the next reading.

@@ -7,17 +7,17 @@ use assisted_wire::id::{ClusterId, InfraEnvId};
 use crate::batch::Batch;
 use crate::error::Error;
 use crate::object_filter::objects;
-use crate::row::{Stored, Version};
+use crate::row::{Stored, Version, stored};
 use crate::statement::{Select, Statement};
 use crate::store::Reader;
 use crate::subject::Subject;
 use crate::value::Value;
 
-const SELECT: &str = "select version, doc from infra_envs";
-pub(crate) const SELECT_BY_ID: &str = "select version, doc from infra_envs where id = $1";
+const SELECT: &str = "select version, doc, id from infra_envs";
+pub(crate) const SELECT_BY_ID: &str = "select version, doc, id from infra_envs where id = $1";
 
 /// Those bound to a cluster, and those of its hosts.
-pub(crate) const SELECT_OF_CLUSTER: &str = "select version, doc from infra_envs where id in (select id from infra_envs where cluster_id = $1 \
+pub(crate) const SELECT_OF_CLUSTER: &str = "select version, doc, id from infra_envs where id in (select id from infra_envs where cluster_id = $1 \
      union select infra_env_id from hosts where cluster_id = $1) order by created_at, id";
 
 const INSERT: &str = "insert into infra_envs (id, version, name, user_name, org_id, cluster_id, created_at, updated_at, doc, \
@@ -68,6 +68,7 @@ impl Batch {
 
     fn infra_env_columns(&mut self, record: &InfraEnvRecord, version: Version) -> Vec<Value> {
         let infra_env = &record.infra_env;
+        let document = self.record(record, &[infra_env.id.0]);
         vec![
             infra_env.id.0.into(),
             version.into(),
@@ -77,7 +78,7 @@ impl Batch {
             infra_env.cluster_id.map(|id| id.0).into(),
             infra_env.created_at.0.into(),
             infra_env.updated_at.0.into(),
-            self.document(record).into(),
+            document,
             record.object_key.as_ref().map(|key| key.namespace.clone()).into(),
             record.object_key.as_ref().map(|key| key.name.clone()).into(),
         ]
@@ -88,7 +89,7 @@ impl Reader {
     /// One infra-env.
     pub async fn infra_env(&self, id: InfraEnvId) -> Result<Option<Stored<InfraEnvRecord>>, Error> {
         let statement = Statement::new(SELECT_BY_ID, vec![id.0.into()]);
-        self.read_one(statement).await?.as_ref().map(Stored::read).transpose()
+        self.read_one(statement).await?.as_ref().map(|row| stored(row, self.keys())).transpose()
     }
 
     /// Infra-envs, in order of creation.
@@ -100,6 +101,6 @@ impl Reader {
             .equal("org_id", filter.org_id.clone());
         objects(&mut select, filter.has_object, filter.object.as_ref());
         select.tail(" order by created_at, id");
-        self.read(select.build()).await?.iter().map(Stored::read).collect()
+        self.read(select.build()).await?.iter().map(|row| stored(row, self.keys())).collect()
     }
 }

@@ -1,8 +1,9 @@
 //! A record with the version that guards it.
 
-use serde::de::DeserializeOwned;
+use assisted_seal::Keyring;
 
 use crate::error::Error;
+use crate::unsealed::{self, SecretFields};
 use crate::value::{Row, Value};
 
 /// Counts a row's changes, from 1: an update names the version it was decided on.
@@ -33,11 +34,11 @@ pub struct Stored<T> {
     pub version: Version,
 }
 
-impl<T: DeserializeOwned> Stored<T> {
-    /// Reads the columns `version, doc`.
-    pub(crate) fn read(row: &Row) -> Result<Self, Error> {
-        Ok(Self { version: Version(row.int(0)?), record: row.document(1)? })
-    }
+/// Reads the columns `version, doc` and those of the row's key.
+pub(crate) fn stored<T: SecretFields>(row: &Row, keys: Option<&Keyring>) -> Result<Stored<T>, Error> {
+    let key = (2..2 + T::KEY).map(|index| row.uuid(index)).collect::<Result<Vec<_>, _>>()?;
+    let record = unsealed::read(row.text(1)?, &key, keys)?;
+    Ok(Stored { version: Version(row.int(0)?), record })
 }
 
 /// Whether soft-deleted rows are seen.

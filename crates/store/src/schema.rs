@@ -25,6 +25,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { common: include_str!("../migrations/4.sql"), postgres: "" },
     Migration { common: include_str!("../migrations/5.sql"), postgres: "" },
     Migration { common: include_str!("../migrations/6.sql"), postgres: "" },
+    Migration { common: include_str!("../migrations/7.sql"), postgres: "" },
 ];
 
 pub(crate) const CREATE_VERSIONS: &str =

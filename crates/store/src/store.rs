@@ -3,8 +3,9 @@
 //! [`Reader`] can only read. Whoever is given a [`Store`] can write as well.
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use assisted_seal::Keyring;
 use tokio::sync::{broadcast, watch};
 
 use crate::batch::Batch;
@@ -41,6 +42,8 @@ struct Inner {
     feed: Arc<ChangeFeed>,
     texts: TextCache,
     slow: SlowLog,
+    /// Those of secrets at rest, once they are given.
+    keys: OnceLock<Keyring>,
 }
 
 impl Store {
@@ -57,7 +60,13 @@ impl Store {
     pub async fn open_with(address: &str, options: &Options) -> Result<Self, OpenError> {
         let feed = Arc::new(ChangeFeed::default());
         let engine = Engine::open(address, options, &feed).await?;
-        let inner = Inner { engine, feed, texts: TextCache::default(), slow: SlowLog(options.slow) };
+        let inner = Inner {
+            engine,
+            feed,
+            texts: TextCache::default(),
+            slow: SlowLog(options.slow),
+            keys: OnceLock::new(),
+        };
         Ok(Self(Reader(Arc::new(inner))))
     }
 
@@ -85,7 +94,8 @@ impl Store {
         self.inner().engine.writer_ended().await;
     }
 
-    async fn run(&self, batch: Batch) -> Result<Vec<Output>, WriteError> {
+    async fn run(&self, mut batch: Batch) -> Result<Vec<Output>, WriteError> {
+        batch.seal(self.keys())?;
         let described = if self.inner().slow.0.is_some() { batch.statements.clone() } else { Vec::new() };
         self.inner().slow.watch(&described, self.inner().engine.write(batch)).await
     }
@@ -106,6 +116,11 @@ impl Store {
         let batch = Batch { statements: vec![statement], subjects: vec![subject], ..Batch::default() };
         let outputs = self.run(batch).await?;
         Ok(outputs.into_iter().next().unwrap_or_default().rows)
+    }
+
+    /// Seals with these keys from now on; the first that are given count.
+    pub(crate) fn set_keys(&self, keys: Keyring) {
+        let _ = self.inner().keys.set(keys);
     }
 
     fn inner(&self) -> &Inner {
@@ -137,6 +152,11 @@ impl Reader {
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<(), Error> {
         self.read(Statement::new("select 1", Vec::new())).await.map(drop)
+    }
+
+    /// The keys of secrets at rest; `None`: they are neither sealed nor opened.
+    pub(crate) fn keys(&self) -> Option<&Keyring> {
+        self.0.keys.get()
     }
 
     pub(crate) fn engine(&self) -> &Engine {

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use crate::error::Error;
+use crate::unsealed::Unsealed;
 
 /// A parameter or a column.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +18,8 @@ pub(crate) enum Value {
     Static(&'static str),
     Shared(Arc<str>),
     Bytes(Vec<u8>),
+    /// A document; it is sealed before it reaches an engine.
+    Unsealed(Box<Unsealed>),
     /// Of one type; PostgreSQL only.
     List(Vec<Value>),
 }

@@ -180,6 +180,14 @@ impl Postgres {
         Ok(self.address(&name))
     }
 
+    /// All that is in a database, given by its address, as SQL.
+    pub fn dump(&self, address: &str) -> Result<Vec<u8>, Error> {
+        let output = Command::new(self.bin.join("pg_dump")).arg(format!("--dbname={address}")).output();
+        let dump = output.as_ref().map(|output| output.stdout.clone()).unwrap_or_default();
+        check("pg_dump", output)?;
+        Ok(dump)
+    }
+
     /// Has the server do at once in a database, given by its address, what it does by itself some time after a load:
     /// vacuum, statistics, checkpoint. Measurements of a quiet system would count it otherwise.
     pub fn tidy_up(&self, address: &str) -> Result<(), Error> {

@@ -36,6 +36,7 @@ const ORDER: &[&str] = &[
     "assisted-release",
     "assisted-store",
     "assisted-blob",
+    "assisted-seal",
     "assisted-isokit",
     "assisted-ignition",
     "assisted-netconf",

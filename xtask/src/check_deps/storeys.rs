@@ -74,7 +74,7 @@ const ORDERS: &[Order] = &[
     Order {
         sources: "crates/store/src",
         storeys: &[
-            &["work", "cluster", "retention", "user", "event", "fuzz"],
+            &["work", "cluster", "retention", "user", "event", "seal_rows", "fuzz"],
             &["time"],
             &["due", "host", "check_in"],
             &["action", "report", "infra_env"],
@@ -83,6 +83,7 @@ const ORDERS: &[Order] = &[
             &["change_feed", "schema", "batch", "host_filter", "object_filter"],
             &["observer", "statement", "report_hash", "row", "host_key"],
             &["value"],
+            &["unsealed"],
             &["error"],
             &["subject"],
             &["due_key", "options", "recent_cache"],

@@ -6,6 +6,7 @@ use assisted_wire::work::WorkList;
 use clap::Subcommand;
 
 use super::common::Context;
+use super::keys;
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -21,6 +22,9 @@ pub enum Command {
         #[arg(required = true, value_name = "ID")]
         ids: Vec<String>,
     },
+    /// Keys of secrets at rest, on the machine of the service: list, rotate, forget
+    #[command(subcommand)]
+    Keys(keys::Command),
 }
 
 impl Command {
@@ -36,6 +40,7 @@ impl Command {
                 }
                 Ok(())
             }
+            Self::Keys(command) => Box::pin(command.run()).await,
         }
     }
 }

@@ -11,6 +11,7 @@ mod event;
 mod host;
 mod infra_env;
 mod iso;
+mod keys;
 mod login;
 mod operator;
 mod render;
@@ -45,7 +46,7 @@ pub enum Command {
     #[command(subcommand)]
     Operator(operator::Command),
     Apply(Box<apply::Apply>),
-    /// The service's own work: show, release what was set aside
+    /// The service's own work and keys: show, release what was set aside, change keys
     #[command(subcommand)]
     Admin(admin::Command),
     /// Log in; the token is kept in a file that only you can read

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::Path;
-use std::process::Command;
 
+use assisted_blob::{Blob, Key};
+use assisted_seal::{KeyFile, Keyring};
 use assisted_store::{Batch, Store};
 use assisted_wire::cluster::{
     ClusterKind, ClusterStatus, FinalizingStage, InstallationPreparationStatus, LogsState,
@@ -39,8 +40,11 @@ pub fn write(data: &Path) -> BTreeSet<String> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let store = Store::open(&format!("sqlite:{}", data.join("assisted.db").display())).await.unwrap();
+        let keys = Keyring::read(&KeyFile::new(data.join("seal-keys"), None)).await.unwrap();
+        store.unlock(&keys).await.unwrap();
+        let files = Blob::open(data.join("files")).await.unwrap().sealed(keys);
         let mut batch = Batch::new();
-        let home = clusters(&store, &mut batch, &data.join("files")).await;
+        let home = clusters(&store, &mut batch, &files).await;
         hosts(&store, &mut batch, home).await;
         infra_envs(&store, &mut batch).await;
         events(&store, &mut batch, home).await;
@@ -73,7 +77,7 @@ fn names() -> BTreeSet<String> {
 }
 
 /// A cluster in each state, with the files of the one that is copied; returns the last of them.
-async fn clusters(store: &Store, batch: &mut Batch, files: &Path) -> ClusterId {
+async fn clusters(store: &Store, batch: &mut Batch, files: &Blob) -> ClusterId {
     let known = store.clusters(&Default::default()).await.unwrap().remove(0).record;
     let (mut kind, mut stage) = (cycle(ClusterKind::ALL), cycle(FinalizingStage::ALL));
     let (mut logs, mut operator) = (cycle(LogsState::ALL), cycle(OperatorStatus::ALL));
@@ -91,8 +95,12 @@ async fn clusters(store: &Store, batch: &mut Batch, files: &Path) -> ClusterId {
             monitored.cluster_id = Some(cluster.id);
             monitored.status = Some(operator());
         }
-        let [from, to] = [known.cluster.id, cluster.id].map(|id| files.join(id.to_string()));
-        assert!(Command::new("cp").arg("-r").args([from, to]).status().unwrap().success());
+        let [from, to] = [known.cluster.id, cluster.id].map(|id| id.to_string());
+        for (key, object) in files.list(&Key::new(&from).unwrap()).await.unwrap() {
+            let content = files.get(&key, object.size).await.unwrap();
+            let copy = Key::new(key.as_str().replacen(&from, &to, 1)).unwrap();
+            files.put(&copy, content).await.unwrap();
+        }
         last = cluster.id;
         batch.insert_cluster(&record);
     }

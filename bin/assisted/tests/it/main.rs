@@ -14,6 +14,7 @@ mod iso;
 mod login;
 mod memory;
 mod openshift;
+mod secrets;
 mod service;
 mod start;
 mod stock_clients;

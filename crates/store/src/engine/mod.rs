@@ -73,6 +73,14 @@ impl Engine {
         }
     }
 
+    /// Gives up what deleted and rewritten rows have left behind.
+    pub(crate) async fn clear_remains(&self) -> Result<(), Error> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.clear_remains().await,
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
     pub(crate) async fn flush_checkins(
         &self,
         latest: &BTreeMap<HostKey, Timestamp>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,6 +38,7 @@ const CHECK_IN: &str =
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
+    path: PathBuf,
     writer: Writer,
     readers: Arc<Readers>,
 }
@@ -86,7 +87,11 @@ impl Sqlite {
             readers.push(reader);
         }
         let readers = Readers { free: Mutex::new(readers), permits: Arc::new(Semaphore::new(READERS)) };
-        Ok(Self { writer: sqlite_writer::start(connection, feed)?, readers: Arc::new(readers) })
+        Ok(Self {
+            path: path.to_owned(),
+            writer: sqlite_writer::start(connection, feed)?,
+            readers: Arc::new(readers),
+        })
     }
 
     pub(super) async fn writer_ended(&self) {
@@ -109,6 +114,18 @@ impl Sqlite {
             lent.connection.as_mut().map_or(Err(Error::Closed), |connection| read(connection, &statements))
         });
         read.await.map_err(|_| Error::Closed)?
+    }
+
+    /// Writes the file anew without what is no longer in it, and empties the journal.
+    pub(super) async fn clear_remains(&self) -> Result<(), Error> {
+        let path = self.path.clone();
+        let cleared = tokio::task::spawn_blocking(move || {
+            let connection = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+            connection.execute_batch("vacuum")?;
+            connection.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()))?;
+            Ok(())
+        });
+        cleared.await.map_err(|_| Error::Closed)?
     }
 
     pub(super) async fn flush_checkins(

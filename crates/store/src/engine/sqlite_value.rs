@@ -17,6 +17,9 @@ impl ToSql for Value {
             Self::Static(text) => ValueRef::Text(text.as_bytes()),
             Self::Shared(text) => ValueRef::Text(text.as_bytes()),
             Self::Bytes(bytes) => ValueRef::Blob(bytes),
+            Self::Unsealed(_) => {
+                return Err(rusqlite::Error::ToSqlConversionFailure("a document is not sealed".into()));
+            }
             Self::List(_) => {
                 return Err(rusqlite::Error::ToSqlConversionFailure("SQLite has no lists".into()));
             }

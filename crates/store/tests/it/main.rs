@@ -13,4 +13,5 @@ mod records;
 mod reports;
 mod retention;
 mod schema;
+mod sealing;
 mod support;

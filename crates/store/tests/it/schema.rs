@@ -11,42 +11,21 @@ use assisted_store::{
 };
 use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::{SignedDuration, Timestamp};
-use tokio_postgres::NoTls;
 
 use crate::support::{Database, on_both};
 
-on_both! { opens_schema_1, opens_schema_2, opens_schema_3, opens_schema_4, opens_schema_5, opens_schema_6, refuses_a_newer_schema, opens_twice_at_once, }
+on_both! { opens_schema_1, opens_schema_2, opens_schema_3, opens_schema_4, opens_schema_5, opens_schema_6, opens_schema_7, refuses_a_newer_schema, opens_twice_at_once, }
 
 /// Schema and rows as each version left them.
-const VERSIONS: [(&str, &str); 6] = [
+const VERSIONS: [(&str, &str); 7] = [
     (include_str!("../../migrations/1.sql"), include_str!("../fixtures/schema-1.sql")),
     (include_str!("../../migrations/2.sql"), include_str!("../fixtures/schema-2.sql")),
     (include_str!("../../migrations/3.sql"), include_str!("../fixtures/schema-3.sql")),
     (include_str!("../../migrations/4.sql"), include_str!("../fixtures/schema-4.sql")),
     (include_str!("../../migrations/5.sql"), include_str!("../fixtures/schema-5.sql")),
     (include_str!("../../migrations/6.sql"), include_str!("../fixtures/schema-6.sql")),
+    (include_str!("../../migrations/7.sql"), include_str!("../fixtures/schema-7.sql")),
 ];
-
-/// Runs SQL in PostgreSQL's dialect past the store.
-async fn execute(database: &Database, sql: &str) {
-    match database.address.strip_prefix("sqlite:") {
-        Some(path) => {
-            std::fs::create_dir_all(std::path::Path::new(path).parent().unwrap()).unwrap();
-            let sql = sql
-                .replace("bigserial primary key", "integer primary key autoincrement")
-                .replace("uuid '", "x'")
-                .replace("bytea '\\x", "x'");
-            rusqlite::Connection::open(path).unwrap().execute_batch(&sql).unwrap();
-        }
-        None => {
-            let (client, connection) = tokio_postgres::connect(&database.address, NoTls).await.unwrap();
-            let connection = tokio::spawn(connection);
-            client.batch_execute(sql).await.unwrap();
-            drop(client);
-            connection.await.unwrap().unwrap();
-        }
-    }
-}
 
 async fn opens_schema_1(database: Database) {
     opens(&database, 1).await;
@@ -98,13 +77,19 @@ async fn opens_schema_6(database: Database) {
     assert_eq!(store.infra_envs(&of_object).await.unwrap().len(), 1);
 }
 
+async fn opens_schema_7(database: Database) {
+    let store = opens(&database, 7).await;
+    let keys: Vec<_> = store.seal_keys().await.unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(keys, ["00112233aabbccdd"]);
+}
+
 /// Opens a database of an earlier version with its rows.
 async fn opens(database: &Database, version: usize) -> Store {
     let versions = "create table schema_versions (version bigint primary key, applied_at bigint not null)";
-    execute(database, versions).await;
+    database.execute(versions).await;
     for (n, (schema, rows)) in VERSIONS[..version].iter().enumerate() {
         let record = format!("insert into schema_versions values ({}, 1)", n + 1);
-        execute(database, &format!("{schema}; {record}; {rows}")).await;
+        database.execute(&format!("{schema}; {record}; {rows}")).await;
     }
 
     let store = database.open().await;
@@ -132,9 +117,9 @@ async fn opens(database: &Database, version: usize) -> Store {
 
 async fn refuses_a_newer_schema(database: Database) {
     drop(database.open().await);
-    execute(&database, "insert into schema_versions values (1000, 1)").await;
+    database.execute("insert into schema_versions values (1000, 1)").await;
     let error = Store::open(&database.address).await.unwrap_err();
-    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 6 }), "{error}");
+    assert!(matches!(error, OpenError::NewerSchema { found: 1000, known: 7 }), "{error}");
     assert!(error.to_string().contains("newer program"), "{error}");
 }
 

@@ -9,6 +9,7 @@ use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 use jiff::Timestamp;
 use serde_json::json;
 use tempfile::TempDir;
+use tokio_postgres::NoTls;
 
 /// An empty database; gone when it is dropped.
 pub struct Database {
@@ -25,6 +26,37 @@ impl Database {
 
     pub fn postgres() -> Self {
         Self { address: Postgres::start().unwrap().create_database().unwrap(), _dir: None }
+    }
+
+    /// Runs SQL in PostgreSQL's dialect past the store.
+    pub async fn execute(&self, sql: &str) {
+        match self.address.strip_prefix("sqlite:") {
+            Some(path) => {
+                std::fs::create_dir_all(std::path::Path::new(path).parent().unwrap()).unwrap();
+                let sql = sql
+                    .replace("bigserial primary key", "integer primary key autoincrement")
+                    .replace("uuid '", "x'")
+                    .replace("bytea '\\x", "x'");
+                rusqlite::Connection::open(path).unwrap().execute_batch(&sql).unwrap();
+            }
+            None => {
+                let (client, connection) = tokio_postgres::connect(&self.address, NoTls).await.unwrap();
+                let connection = tokio::spawn(connection);
+                client.batch_execute(sql).await.unwrap();
+                drop(client);
+                connection.await.unwrap().unwrap();
+            }
+        }
+    }
+
+    /// The texts of a query's only column, of PostgreSQL.
+    pub async fn query(&self, sql: &str) -> Vec<String> {
+        let (client, connection) = tokio_postgres::connect(&self.address, NoTls).await.unwrap();
+        let connection = tokio::spawn(connection);
+        let rows = client.query(sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect();
+        drop(client);
+        connection.await.unwrap().unwrap();
+        rows
     }
 
     pub async fn open(&self) -> Store {

@@ -174,9 +174,15 @@ fn work_is_looked_at() {
 fn people_log_in() {
     let service = Service::start_with_env(&[("AUTH_TYPE", "users")]);
     let code = service.setup_code();
+    let data = service.dir.path().display().to_string();
     let mut session = Session::open(
         Network::Shared,
-        &[("ASSISTED_URL", &service.url), ("CODE", &code), ("XDG_CONFIG_HOME", "")],
+        &[
+            ("ASSISTED_URL", &service.url),
+            ("ASSISTED_DATA_DIR", &data),
+            ("CODE", &code),
+            ("XDG_CONFIG_HOME", ""),
+        ],
     );
     follow("docs/users.md", &mut session);
     // Nothing that opens anything stands in the log.

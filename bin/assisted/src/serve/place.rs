@@ -1,0 +1,115 @@
+//! Where records and files are.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use assisted_config::Settings;
+use assisted_store::{Options, Store, Tls};
+use clap::Args;
+
+// Folder and database, as flags say. A doc comment would become the description of the command.
+#[derive(Args, Debug)]
+pub(crate) struct Place {
+    /// Folder of database and files [default: WORK_DIR, else assisted in the user's data folder]
+    #[arg(long, env = "ASSISTED_DATA_DIR", value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Database: sqlite:PATH or postgres://… [default: DB_HOST and its kin, else SQLite in the data folder]
+    #[arg(long, env = "ASSISTED_DATABASE", hide_env_values = true, value_name = "URL")]
+    database: Option<String>,
+}
+
+impl Place {
+    /// Whether the database is a file of this machine.
+    pub(crate) fn is_embedded(&self, settings: &Settings, data_dir: &Path) -> bool {
+        !self.database(settings, data_dir).starts_with("postgres")
+    }
+
+    /// Opens the database.
+    pub(crate) async fn store(&self, settings: &Settings, data_dir: &Path) -> Result<Store> {
+        let database = self.database(settings, data_dir);
+        Store::open_with(&database, &options(settings)).await.with_context(|| {
+            format!(
+                "the database {} can't be used; choose another with --database",
+                without_secrets(&database)
+            )
+        })
+    }
+
+    /// The folder that is chosen.
+    pub(crate) fn data_dir(&self, work_dir: &str) -> Result<PathBuf> {
+        if let Some(dir) = &self.data_dir {
+            return Ok(dir.clone());
+        }
+        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        Some(PathBuf::from(work_dir))
+            .filter(|dir| !dir.as_os_str().is_empty())
+            .or_else(|| set("XDG_DATA_HOME").map(|dir| dir.join("assisted")))
+            .or_else(|| set("HOME").map(|dir| dir.join(".local/share/assisted")))
+            .context("there is no home folder to keep data in; choose one with --data-dir")
+    }
+
+    /// The address of the database that is chosen.
+    fn database(&self, settings: &Settings, data_dir: &Path) -> String {
+        if let Some(address) = &self.database {
+            return address.clone();
+        }
+        let database = &settings.database;
+        if database.host.is_empty() {
+            return format!("sqlite:{}", data_dir.join("assisted.db").display());
+        }
+        let port = if database.port.is_empty() { "5432" } else { &database.port };
+        format!(
+            "postgres://{}:{}@{}:{port}/{}",
+            escape(&database.user),
+            escape(database.password.expose()),
+            database.host,
+            escape(&database.name)
+        )
+    }
+}
+
+/// How the database is used.
+fn options(settings: &Settings) -> Options {
+    let database = &settings.database;
+    Options {
+        connections: database.max_open_connections,
+        idle: database.max_idle_connections,
+        lifetime: database.connections_max_lifetime,
+        statement_limit: database.statement_timeout,
+        tls: Tls {
+            mode: database.ssl_mode.clone(),
+            authorities: Some(PathBuf::from(&database.ssl_root_cert))
+                .filter(|path| !path.as_os_str().is_empty()),
+        },
+        slow: database.log_slow_queries.then_some(database.slow_query_threshold),
+        replica: settings.http.pod_name.clone(),
+    }
+}
+
+/// The address of a database without user, password and options.
+fn without_secrets(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let rest = rest.split('?').next().unwrap_or_default();
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+    format!("{scheme}://{rest}")
+}
+
+fn escape(text: &str) -> percent_encoding::PercentEncode<'_> {
+    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_databases_are_told_without_secrets() {
+        for (address, told) in [
+            ("sqlite:/data/assisted.db", "sqlite:/data/assisted.db"),
+            ("postgres://user:a@b@db.example.com:5432/x?password=c", "postgres://db.example.com:5432/x"),
+            ("postgres:///x?host=/run&password=c", "postgres:///x"),
+        ] {
+            assert_eq!(without_secrets(address), told);
+        }
+    }
+}
