@@ -35,6 +35,8 @@ enum Name {
     Discovery,
     /// Decisions about one cluster; 1,000 installations at once; 10,000 and 100,000 hosts that poll once a minute
     Installs,
+    /// Agents on a hub: how fast they come, what quiet ones cost, a report until its condition, a start beside all of them
+    Kube,
     /// Throughput, CPU, memory and first bytes of discovery images, beside nginx on the same file
     Images,
     /// Time, CPU and memory that it takes to read a release and to extract an installer program of 1 GiB; 100 clusters that are
@@ -53,7 +55,7 @@ impl Bench {
             build("the program for hosts", &["build", "--profile", "host", "--package", "assisted-host"])?;
         }
         let bench = match self.name {
-            Name::Discovery | Name::Installs => LOAD,
+            Name::Discovery | Name::Installs | Name::Kube => LOAD,
             Name::Images => IMAGES,
             Name::Generate => GENERATE,
         };
@@ -74,6 +76,7 @@ impl Bench {
         let name: &[&str] = match self.name {
             Name::Discovery => &["discovery"],
             Name::Installs => &["installs"],
+            Name::Kube => &["kube"],
             Name::Images | Name::Generate => &[],
         };
         let mut measure = cargo(&[&["bench", "--quiet"], &bench[..], &["--"], name].concat());

@@ -62,7 +62,7 @@ async fn gather(service: &Service, hosts: &mut Vec<SimHost>, crowd: u32) -> Resu
 }
 
 /// Each host polls once, as fast as can be.
-async fn poll_once(service: &Service, hosts: &[SimHost]) -> Result<()> {
+pub async fn poll_once(service: &Service, hosts: &[SimHost]) -> Result<()> {
     let load =
         Load { address: service.address, connections: CONNECTIONS, limit: Duration::MAX, per_second: None };
     let paths = paths(hosts);
@@ -106,9 +106,9 @@ async fn measure(service: &Service, hosts: &[SimHost], limit: Duration) -> Resul
 }
 
 /// CPU seconds.
-struct Work {
+pub struct Work {
     /// Of the service with its database.
-    service: f64,
+    pub service: f64,
     /// Of the database alone.
     database: f64,
     /// Of the load generator.
@@ -120,7 +120,7 @@ fn per_second(hosts: &[SimHost]) -> f64 {
 }
 
 /// Polls of all hosts at their pace, each on a connection of its own as long as the service keeps it.
-async fn pace(service: &Service, hosts: &[SimHost], limit: Duration) -> Result<(Outcome, Work)> {
+pub async fn pace(service: &Service, hosts: &[SimHost], limit: Duration) -> Result<(Outcome, Work)> {
     let load = Load {
         address: service.address,
         connections: hosts.len(),

@@ -8,6 +8,7 @@
 mod crowd;
 mod discovery;
 mod installs;
+mod kube;
 mod populate;
 mod process;
 mod report;
@@ -52,6 +53,15 @@ enum What {
     },
     /// Installations at once; many hosts that poll once a minute
     Installs(Installs),
+    /// Objects of the Kubernetes API: Agents that come, report and are quiet; a start beside all of them
+    Kube {
+        /// Hosts with an Agent each, one hub after the other
+        #[arg(long, value_delimiter = ',', default_value = "1000,10000")]
+        agents: Vec<u32>,
+        /// Seconds for which quiet hosts are watched
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+    },
 }
 
 #[derive(clap::Args)]
@@ -101,6 +111,11 @@ async fn measure(cli: Cli) -> Result<()> {
                 let crowds: Vec<u32> = options.hosts.iter().copied().filter(|hosts| *hosts > 0).collect();
                 if !crowds.is_empty() {
                     crowd::run(engine, &program, &crowds, Duration::from_secs(options.seconds)).await?;
+                }
+            }
+            What::Kube { agents, seconds } => {
+                for agents in agents {
+                    kube::run(engine, &program, *agents, Duration::from_secs(*seconds)).await?;
                 }
             }
         }

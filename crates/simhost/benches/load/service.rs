@@ -60,6 +60,7 @@ pub struct Service {
     server: Server,
     program: PathBuf,
     options: Vec<String>,
+    environment: Vec<(String, String)>,
     postgres: Option<Database>,
     dir: tempfile::TempDir,
 }
@@ -67,23 +68,43 @@ pub struct Service {
 impl Service {
     /// Starts a service on an empty database, with further options.
     pub async fn start(engine: Engine, program: &Path, options: &[&str]) -> Result<Self> {
+        Self::start_in(engine, program, options, Vec::new()).await
+    }
+
+    /// Starts it with variables of the environment, too.
+    pub async fn start_in(
+        engine: Engine,
+        program: &Path,
+        options: &[&str],
+        environment: Vec<(String, String)>,
+    ) -> Result<Self> {
         let postgres = match engine {
             Engine::Sqlite => None,
             Engine::Postgres => Some(Database::start()?),
         };
         let dir = tempfile::tempdir()?;
         let options: Vec<String> = options.iter().map(ToString::to_string).collect();
-        let server = spawn(program, &options, dir.path(), postgres.as_ref())?;
+        let server = spawn(program, &options, &environment, dir.path(), postgres.as_ref())?;
         let address = server.address();
         let version = Target::new(address).default_version().await?;
-        Ok(Self { address, version, server, program: program.to_path_buf(), options, postgres, dir })
+        Ok(Self {
+            address,
+            version,
+            server,
+            program: program.to_path_buf(),
+            options,
+            environment,
+            postgres,
+            dir,
+        })
     }
 
     /// Stops it and starts it again on the same data: time until ready, memory then.
     pub async fn restart(&mut self) -> Result<(Duration, f64)> {
         self.server.kill()?;
         let started = Instant::now();
-        self.server = spawn(&self.program, &self.options, self.dir.path(), self.postgres.as_ref())?;
+        self.server =
+            spawn(&self.program, &self.options, &self.environment, self.dir.path(), self.postgres.as_ref())?;
         self.address = self.server.address();
         let status =
             Connection::open(self.address).await?.send(Method::GET, "/ready", bytes::Bytes::new()).await?;
@@ -126,9 +147,15 @@ impl Service {
     }
 }
 
-fn spawn(program: &Path, options: &[String], dir: &Path, postgres: Option<&Database>) -> Result<Server> {
+fn spawn(
+    program: &Path,
+    options: &[String],
+    environment: &[(String, String)],
+    dir: &Path,
+    postgres: Option<&Database>,
+) -> Result<Server> {
     let server = Server::start(program, dir, |command| {
-        command.args(options).env("LOG_LEVEL", "warn");
+        command.args(options).env("LOG_LEVEL", "warn").envs(environment.iter().cloned());
         if let Some(postgres) = postgres {
             command.args(["--database", &postgres.url]);
         }
