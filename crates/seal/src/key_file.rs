@@ -15,15 +15,15 @@ const HEADING: &str = "# Keys of assisted. One seals, all of them open. Who lose
 /// Longest file that is read, in bytes; keys at most.
 const LONGEST: u64 = 1 << 20;
 const MOST: usize = 64;
-/// Rights of everybody but the owner.
-const OTHERS: u32 = 0o077;
+/// Rights of those who are neither the owner nor of the file's group. Kubernetes opens the volumes of a pod to a group.
+const OTHERS: u32 = 0o007;
 
 /// Why keys can't be had.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
     #[error("the key file {} can't be used", path.display())]
     Io { path: PathBuf, source: std::io::Error },
-    #[error("the key file {} is {what}: it has to be a file that only its owner may read and write (chmod 600)", path.display())]
+    #[error("the key file {} is {what}: it has to be a file that nobody but its owner and group may read or write (chmod 600)", path.display())]
     Open { path: PathBuf, what: &'static str },
     #[error("the key file {} must have one key that seals, and one that is next at the most", path.display())]
     Roles { path: PathBuf },
@@ -58,6 +58,21 @@ impl Keys {
         Self { seals, next: None, opens: Vec::new() }
     }
 
+    /// The content of a key file with these keys, none of them wrapped.
+    pub fn text(&self) -> Zeroizing<String> {
+        let mut text = Zeroizing::new(HEADING.to_owned());
+        for (role, key) in self.roles() {
+            text.push_str(&line(role, key, "plain", &key.text()));
+        }
+        text
+    }
+
+    fn roles(&self) -> impl Iterator<Item = (&'static str, &Key)> {
+        let next = self.next.iter().map(|key| ("next", key));
+        let opens = self.opens.iter().map(|key| ("opens", key));
+        [("seals", &self.seals)].into_iter().chain(next).chain(opens)
+    }
+
     /// Every key, the one that seals first.
     pub fn all(&self) -> impl Iterator<Item = &Key> {
         [&self.seals].into_iter().chain(&self.next).chain(&self.opens)
@@ -69,6 +84,10 @@ impl Keys {
 pub struct KeyFile {
     path: PathBuf,
     hook: Option<Hook>,
+}
+
+fn line(role: &str, key: &Key, form: &str, word: &str) -> Zeroizing<String> {
+    Zeroizing::new(format!("{role} {} {form} {word}\n", key.id()))
 }
 
 enum Role {
@@ -175,15 +194,10 @@ impl KeyFile {
     }
 
     async fn text(&self, keys: &Keys) -> Result<Zeroizing<String>, KeyFileError> {
+        let Some(hook) = &self.hook else { return Ok(keys.text()) };
         let mut text = Zeroizing::new(HEADING.to_owned());
-        let next = keys.next.iter().map(|key| ("next", key));
-        let opens = keys.opens.iter().map(|key| ("opens", key));
-        for (role, key) in [("seals", &keys.seals)].into_iter().chain(next).chain(opens) {
-            let (form, word) = match &self.hook {
-                None => ("plain", key.text()),
-                Some(hook) => ("wrapped", hook.wrap(&key.text()).await?),
-            };
-            text.push_str(&Zeroizing::new(format!("{role} {} {form} {}\n", key.id(), &*word)));
+        for (role, key) in keys.roles() {
+            text.push_str(&line(role, key, "wrapped", &hook.wrap(&key.text()).await?));
         }
         Ok(text)
     }

@@ -23,6 +23,8 @@ pub struct Facts {
     pub has_image_service: bool,
     pub keys: Option<Keys>,
     pub database: Option<DatabaseAccess>,
+    /// Whether there are keys that secrets at rest are sealed with.
+    pub has_seal_keys: bool,
     /// What the mirror registry's config map holds.
     pub mirror: Option<BTreeMap<String, String>>,
     /// What the config map of further variables holds.
@@ -95,5 +97,7 @@ pub struct DatabaseAccess {
 pub struct Fresh {
     pub keys: Keys,
     pub password: Secret,
+    /// The content of a key file.
+    pub seal_keys: Secret,
     pub now: Timestamp,
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
 use assisted_kube::error::optional;
+use assisted_seal::{Key, SealError};
 use assisted_wire::secret::Secret as Text;
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::StatefulSet;
@@ -22,7 +23,7 @@ use super::facts::{DatabaseAccess, Facts, Fresh, IngressCertificate, Keys, Opera
 use super::validate::{os_image_authorities, os_image_params};
 use super::{
     CLUSTER_AUTHORITIES, DATABASE_SECRET, IMAGE_SERVICE, INGRESS_AUTHORITIES, KEYS_SECRET, MANAGED_BY,
-    SERVICE, annotation,
+    SEAL_SECRET, SERVICE, annotation,
 };
 use crate::admission::certificate::Stored;
 
@@ -78,6 +79,7 @@ pub(super) async fn facts(
             .get_opt(&format!("{prefix}{DATABASE_SECRET}"))
             .await?
             .and_then(|secret| Some(DatabaseAccess { password: text(&secret, "db.password")?.into() })),
+        has_seal_keys: secrets.get_opt(&format!("{prefix}{SEAL_SECRET}")).await?.is_some(),
         ..Facts::default()
     };
     let spec = &config.spec;
@@ -241,15 +243,25 @@ fn profile(spec: &serde_json::Value) -> TlsProfile {
     }
 }
 
+/// What is made once can't be made.
+#[derive(Debug, thiserror::Error)]
+pub enum FreshError {
+    #[error("a key that signs can't be made")]
+    Signing(#[from] rcgen::Error),
+    #[error("a key that seals can't be made")]
+    Sealing(#[from] SealError),
+}
+
 /// Makes what is made once.
-pub(super) fn fresh(now: Timestamp) -> Result<Fresh, rcgen::Error> {
+pub(super) fn fresh(now: Timestamp) -> Result<Fresh, FreshError> {
     let key = KeyPair::generate()?;
     let letters: Vec<char> =
         (40..=125_u8).map(char::from).filter(|letter| !matches!(letter, '`' | '\\')).collect();
     let mut random = rand::rng();
     let password: String = (0..16).map(|_| letters[random.random_range(0..letters.len())]).collect();
     let keys = Keys { private: key.serialize_pem().into(), public: key.public_key_pem() };
-    Ok(Fresh { keys, password: password.into(), now })
+    let seal_keys = assisted_seal::Keys::of(Key::generate()?).text().as_str().into();
+    Ok(Fresh { keys, password: password.into(), seal_keys, now })
 }
 
 #[cfg(test)]

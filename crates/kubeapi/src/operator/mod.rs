@@ -35,6 +35,8 @@ pub const IMAGES_CLAIM: &str = "image-service-data";
 /// Secrets: the keys that sign tokens, and how the database is reached.
 pub const KEYS_SECRET: &str = "assisted-servicelocal-auth";
 pub const DATABASE_SECRET: &str = "postgres";
+/// The keys that secrets at rest are sealed with.
+pub const SEAL_SECRET: &str = "assisted-service-seal-keys";
 
 /// Config maps of the service: its variables, and on OpenShift the authorities that it and hosts trust.
 pub const SETTINGS: &str = "assisted-service";

@@ -59,13 +59,16 @@ async fn a_file_that_others_may_read_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let file = KeyFile::new(dir.path().join("keys"), None);
     file.make().await.unwrap();
-    for mode in [0o640, 0o604, 0o620] {
+    for mode in [0o644, 0o604, 0o602, 0o601] {
         fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
         let error = file.read().await.unwrap_err().to_string();
         assert!(error.contains("open to others") && error.contains("chmod 600"), "{error}");
     }
-    fs::set_permissions(file.path(), fs::Permissions::from_mode(0o400)).unwrap();
-    file.read().await.unwrap();
+    // Such as Kubernetes gives to the files of volumes.
+    for mode in [0o400, 0o440, 0o660] {
+        fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
+        file.read().await.unwrap();
+    }
     assert!(matches!(KeyFile::new(dir.path(), None).read().await, Err(KeyFileError::Open { .. })));
 }
 

@@ -1,11 +1,11 @@
-//! The keys by which the service signs tokens.
+//! The keys by which the service signs tokens, and those that it seals secrets at rest with.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::{Input, annotation_of, labelled, object};
-use crate::operator::{KEYS_SECRET, annotation};
+use crate::operator::{KEYS_SECRET, SEAL_SECRET, annotation};
 
 /// Taken along by a backup of the hub.
 pub(super) const BACKUP: (&str, &str) = (assisted_crd::labels::label::BACKUP, "true");
@@ -15,7 +15,21 @@ pub(super) fn secret_name(input: &Input<'_>, name: &str) -> String {
     format!("{}{name}", annotation_of(input.config, annotation::SECRET_PREFIX))
 }
 
-/// The secret; made once, since what was signed would be good no more.
+/// File in the secret of the keys that seal.
+pub(super) const SEAL_FILE: &str = "seal-keys";
+
+/// The secret with the keys that seal; made once, since what was sealed would be lost.
+pub(super) fn seal_secret(input: &Input<'_>) -> Option<Value> {
+    if input.facts.has_seal_keys {
+        return None;
+    }
+    let mut secret = object(input, "v1", "Secret", &secret_name(input, SEAL_SECRET));
+    secret["type"] = "Opaque".into();
+    secret["data"] = json!({SEAL_FILE: STANDARD.encode(input.fresh.seal_keys.expose())});
+    Some(labelled(secret, BACKUP.0, BACKUP.1))
+}
+
+/// The secret with the keys that sign; made once, since what was signed would be good no more.
 pub(super) fn secret(input: &Input<'_>) -> Option<Value> {
     if input.facts.keys.is_some() {
         return None;

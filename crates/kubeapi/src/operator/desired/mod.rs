@@ -67,7 +67,7 @@ pub fn desired(input: &Input<'_>) -> Result<Desired, Problem> {
     let mut components = Vec::new();
     let mut add = |name, reason, object: Option<Value>| {
         // Keys and passwords are made once.
-        let once = matches!(name, "AgentLocalAuthSecret" | "DatabaseSecret");
+        let once = matches!(name, "AgentLocalAuthSecret" | "DatabaseSecret" | "SealKeysSecret");
         components.extend(object.map(|object| Component { name, reason, object, once }));
     };
     let images = has_image_service(input.config);
@@ -80,6 +80,7 @@ pub fn desired(input: &Input<'_>) -> Result<Desired, Problem> {
     add("AgentServiceNetworkPolicy", "NetworkPolicyFailure", Some(network_policy::api(input)));
     add("AgentLocalAuthSecret", "AgentLocalAuthSecretFailure", keys::secret(input));
     add("DatabaseSecret", "PostgresSecretFailure", database::secret(input));
+    add("SealKeysSecret", "SealKeysSecretFailure", keys::seal_secret(input));
     add("ImageServiceService", "ImageHandlerServiceFailure", only(images, service::images(input)));
     add("ImageServiceNetworkPolicy", "NetworkPolicyFailure", only(images, network_policy::images(input)));
     add(

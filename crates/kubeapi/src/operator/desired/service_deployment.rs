@@ -8,12 +8,16 @@ use super::{Input, annotation_of, database, ingress, keys, labelled, object, pod
 use crate::operator::conditions::Problem;
 use crate::operator::validate::is_given;
 use crate::operator::{
-    FILES_CLAIM, INGRESS_AUTHORITIES, KEYS_SECRET, SERVICE, SETTINGS, TRUSTED_AUTHORITIES, annotation,
+    FILES_CLAIM, INGRESS_AUTHORITIES, KEYS_SECRET, SEAL_SECRET, SERVICE, SETTINGS, TRUSTED_AUTHORITIES,
+    annotation,
 };
 
 /// Where container tools look for authorities and mirrors.
 const TRUSTED: &str = "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem";
 const MIRROR_AUTHORITIES: &str = "/etc/pki/ca-trust/extracted/pem/user-registry-ca-bundle.pem";
+
+/// Where the keys are that seal.
+const SEAL_DIR: &str = "/etc/assisted/seal";
 
 /// A volume, and where it is in the service's container.
 struct Mount {
@@ -74,6 +78,7 @@ fn container(input: &Input<'_>, mounts: &[Mount]) -> Value {
     {
         env.push(json!({"name": variable, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}));
     }
+    env.push(pod::variable("SEAL_KEY_FILE", &format!("{SEAL_DIR}/{}", keys::SEAL_FILE)));
     env.push(json!({"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}));
     let insecure = route::is_insecure(input) && input.facts.is_openshift;
     if insecure {
@@ -119,6 +124,9 @@ fn mounts(input: &Input<'_>) -> Result<Vec<Mount>, Problem> {
         json!({"emptyDir": {}})
     };
     let mut mounts = vec![Mount { name: "bucket-filesystem", source: files, path: "/data", file: None }];
+    let name = keys::secret_name(input, SEAL_SECRET);
+    let source = json!({"secret": {"secretName": name, "defaultMode": 0o440}});
+    mounts.push(Mount { name: "seal-keys", source, path: SEAL_DIR, file: None });
     let authorities = if facts.is_openshift {
         config_map(INGRESS_AUTHORITIES)
     } else {

@@ -26,6 +26,7 @@ fn on_openshift() {
         "NetworkPolicy/assisted-service",
         "Secret/assisted-servicelocal-auth",
         "Secret/postgres",
+        "Secret/assisted-service-seal-keys",
         "Service/assisted-image-service",
         "NetworkPolicy/assisted-image-service",
         "ServiceAccount/assisted-image-service",
@@ -57,6 +58,7 @@ fn on_another_cluster_without_volumes() {
         "Service/assisted-service",
         "NetworkPolicy/assisted-service",
         "Secret/assisted-servicelocal-auth",
+        "Secret/assisted-service-seal-keys",
         "Service/assisted-image-service",
         "NetworkPolicy/assisted-image-service",
         "ServiceAccount/assisted-image-service",
@@ -122,10 +124,13 @@ fn keys_and_passwords_are_made_once() {
     let config = config(&json!({}));
     let desired = make(&config, &openshift()).unwrap();
     assert_eq!(find(&desired, "Secret", "postgres").unwrap()["data"]["db.password"], "cGFzc3dvcmQ=");
-    assert!(desired.components.iter().filter(|component| component.once).count() == 2);
+    assert!(desired.components.iter().filter(|component| component.once).count() == 3);
+    let sealing = &find(&desired, "Secret", "assisted-service-seal-keys").unwrap()["data"]["seal-keys"];
+    assert_eq!(sealing, "c2VhbA==");
     let facts = Facts {
         keys: Some(Keys { private: "old".into(), public: "old".to_owned() }),
         database: Some(DatabaseAccess { password: "old".into() }),
+        has_seal_keys: true,
         ..openshift()
     };
     let desired = make(&config, &facts).unwrap();
@@ -171,6 +176,7 @@ fn annotations_switch_and_rename() {
         ("PersistentVolumeClaim", "a-assisted-service"),
         ("Secret", "b-postgres"),
         ("Secret", "b-assisted-servicelocal-auth"),
+        ("Secret", "b-assisted-service-seal-keys"),
     ] {
         assert!(find(&desired, kind, name).is_some(), "{name}");
     }

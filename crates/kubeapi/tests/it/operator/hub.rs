@@ -1,5 +1,6 @@
 //! On a real API server that is no OpenShift, under the operator's own rights, from `deploy/kustomize`.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -189,6 +190,13 @@ async fn mends_drift(hub: &Hub) {
 async fn follows_changes(hub: &Hub) {
     let secrets: Api<Secret> = Api::namespaced(hub.client.clone(), NAMESPACE);
     let keys = secrets.get("assisted-servicelocal-auth").await.unwrap();
+    let sealing = secrets.get("assisted-service-seal-keys").await.unwrap();
+    // What the service reads.
+    let (dir, text) = (tempfile::tempdir().unwrap(), &sealing.data.as_ref().unwrap()["seal-keys"].0);
+    let path = dir.path().join("seal-keys");
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o440)).unwrap();
+    assisted_seal::KeyFile::new(path, None).read().await.unwrap();
     let api: Api<AgentServiceConfig> = Api::all(hub.client.clone());
     let claim = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}});
     let change =
@@ -256,6 +264,7 @@ async fn follows_changes(hub: &Hub) {
     hub.apply(&stray("stray", &uid));
     eventually("it is pruned", async || ingresses.get_opt("stray").await.unwrap().is_none()).await;
     assert_eq!(secrets.get("assisted-servicelocal-auth").await.unwrap().data, keys.data);
+    assert_eq!(secrets.get("assisted-service-seal-keys").await.unwrap().data, sealing.data);
 }
 
 /// Where nothing changes, nothing is written.

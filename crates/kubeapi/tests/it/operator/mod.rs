@@ -79,6 +79,7 @@ pub fn fresh() -> Fresh {
     Fresh {
         keys: Keys { private: "private".into(), public: "public".to_owned() },
         password: "password".into(),
+        seal_keys: "seal".into(),
         now: "2026-01-02T03:04:05Z".parse::<Timestamp>().unwrap(),
     }
 }
