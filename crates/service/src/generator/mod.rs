@@ -145,7 +145,11 @@ impl From<GenerateError> for Error {
 pub fn open(settings: &Settings, dir: &Path) -> Result<Arc<dyn Generator>, SetupError> {
     Ok(match settings.generation.generator {
         config::Generator::Openshift => Arc::new(Openshift::open(settings, dir)?),
-        config::Generator::Simulation => Arc::new(Simulation),
+        config::Generator::Simulation => {
+            // Also where the folder is no longer used: what is left there has secrets.
+            openshift::clear(dir)?;
+            Arc::new(Simulation)
+        }
     })
 }
 
@@ -163,4 +167,25 @@ fn host(facts: &Facts, key: HostKey) -> Result<&HostFacts, GenerateError> {
 pub(crate) fn ignition_name(host: &HostFacts) -> String {
     let role = if host.record.host.bootstrap { HostRole::Master } else { host.effective_role() };
     format!("{role}-{}.ign", host.record.host.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use assisted_config::Generator as Name;
+
+    use super::*;
+
+    #[test]
+    fn what_a_killed_run_has_left_is_removed_whichever_generator_is_next() {
+        for name in [Name::Simulation, Name::Openshift] {
+            let dir = tempfile::tempdir().unwrap();
+            let work = dir.path().join("install-config-generate");
+            std::fs::create_dir_all(work.join("cluster.xyz")).unwrap();
+            std::fs::write(work.join("cluster.xyz/install-config.yaml"), "pullSecret").unwrap();
+            let mut settings = Settings::default();
+            settings.generation.generator = name;
+            let _generator = open(&settings, dir.path()).map_err(|error| error.to_string()).unwrap();
+            assert!(!work.exists());
+        }
+    }
 }

@@ -48,6 +48,7 @@ use outputs::ClusterInput;
 use program::{Limits, Run, Target};
 use scrub::Redactor;
 pub use setup::SetupError;
+pub(super) use setup::clear;
 
 /// How the generator is set up.
 #[derive(Clone, Debug)]

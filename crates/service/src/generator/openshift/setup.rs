@@ -92,13 +92,7 @@ impl Openshift {
             largest: generation.installer_cache_max_release_size.0,
         };
         let cache = Cache::open(&dir.join(CACHE), bounds)?;
-        let work = dir.join(WORK);
-        match std::fs::remove_dir_all(&work) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                return Err(SetupError::Clear { path: work, source });
-            }
-            _ => {}
-        }
+        let work = clear(dir)?;
         let authority = match settings.http.service_ca_cert_path.as_str() {
             "" => String::new(),
             path => read(Path::new(path))?,
@@ -116,6 +110,17 @@ impl Openshift {
             at_once: generation.at_once,
         };
         Ok(Self::new(registries, cache, setup))
+    }
+}
+
+/// Removes what runs that were killed have left below `dir`: pull secrets and keys of clusters. Returns where runs work.
+pub(in crate::generator) fn clear(dir: &Path) -> Result<PathBuf, SetupError> {
+    let work = dir.join(WORK);
+    match std::fs::remove_dir_all(&work) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(SetupError::Clear { path: work, source })
+        }
+        _ => Ok(work),
     }
 }
 
