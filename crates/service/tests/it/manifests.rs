@@ -1,5 +1,7 @@
 //! Custom manifests.
 
+use std::time::Duration;
+
 use assisted_blob::Key;
 use assisted_core::model::refusal::RefusalKind;
 use assisted_service::Error;
@@ -20,6 +22,7 @@ on_both_engines![
     bad_names_and_contents,
     only_before_the_installation,
     at_the_same_time,
+    kept_although_whoever_asked_is_gone,
 ];
 
 const TEXT: &str = "kind: ConfigMap\n---\nkind: Secret\n";
@@ -66,6 +69,28 @@ fn file(cluster_id: ClusterId, folder: ManifestFolder, name: &str) -> ManifestFi
 }
 
 use ManifestFolder::{Manifests, Openshift};
+
+async fn kept_although_whoever_asked_is_gone(database: Database) {
+    let lab = Lab::start(&database).await;
+    let id = lab.single_node().await.id;
+    let key = Key::new(format!("{id}/manifests/manifests/a.yaml")).unwrap();
+    let kept = async {
+        while !lab.service.blob().exists(&key).await.unwrap() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = kept => {}
+        uploaded = lab.upload(id, "manifests", "a.yaml", TEXT) => assert!(uploaded.is_ok()),
+    }
+    let noted = async {
+        while !lab.in_use(id).await {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), noted).await.unwrap();
+}
 
 async fn round_trip(database: Database) {
     let lab = Lab::start(&database).await;

@@ -1,5 +1,7 @@
 //! Manifests are uploaded, changed, moved and deleted.
 
+use std::sync::Arc;
+
 use assisted_blob::Error as BlobError;
 use assisted_core::admission::manifest::{
     LARGEST, MOST, Place, check, check_changeable, check_name, decode, no_cluster, not_distinct, other,
@@ -16,6 +18,7 @@ use bytes::Bytes;
 
 use super::ManifestFile;
 use crate::attempt::{AttemptError, attempt};
+use crate::database::Database;
 use crate::file::Files;
 use crate::stored_file::manifest::{Keys, list};
 use crate::{Caller, Error};
@@ -107,7 +110,8 @@ impl Files {
             let used =
                 left.iter().any(|(manifest, _)| manifest.manifest_source == Some(ManifestSource::User));
             if !used {
-                attempt!(self.database, caller, self.note_manifests(caller, file.cluster_id, false))?;
+                let database = &self.database;
+                attempt!(database, caller, note_manifests(database, caller, file.cluster_id, false))?;
             }
         }
         Ok(())
@@ -126,27 +130,38 @@ impl Files {
         if !self.blob.exists(&keys.content).await? && list(&self.blob, file.cluster_id).await?.len() >= MOST {
             return Err(too_many(file.place()).into());
         }
-        keys.put(&self.blob, content).await?;
-        attempt!(self.database, caller, self.note_manifests(caller, file.cluster_id, true))
+        let (database, blob) = (Arc::clone(&self.database), self.blob.clone());
+        let (caller, id) = (caller.clone(), file.cluster_id);
+        // To its end, also when whoever asked is gone: the cluster has to know of what is kept for it.
+        let kept = tokio::spawn(async move {
+            keys.put(&blob, content).await?;
+            attempt!(database, &caller, note_manifests(&database, &caller, id, true))
+        });
+        kept.await.map_err(Error::internal)?
     }
+}
 
-    /// Notes with the cluster whether it has manifests; some validations ask for them.
-    async fn note_manifests(&self, caller: &Caller, id: ClusterId, used: bool) -> Result<(), AttemptError> {
-        let known = self.database.known_cluster(id).await?.ok_or_else(no_cluster)?;
-        if Usages::read(&known.record.cluster.feature_usage).contains(USAGE) == used {
-            return Ok(());
-        }
-        let mut work = self.database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
-        work.request_id = Some(caller.request_id);
-        let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
-        let mut usages = Usages::read(&record.cluster.feature_usage);
-        usages.set(USAGE, used);
-        record.cluster.feature_usage = usages.write();
-        work.put_cluster(record);
-        work.refresh_and_mark();
-        work.commit(&self.database).await?;
-        Ok(())
+/// Notes with the cluster whether it has manifests; some validations ask for them.
+async fn note_manifests(
+    database: &Database,
+    caller: &Caller,
+    id: ClusterId,
+    used: bool,
+) -> Result<(), AttemptError> {
+    let known = database.known_cluster(id).await?.ok_or_else(no_cluster)?;
+    if Usages::read(&known.record.cluster.feature_usage).contains(USAGE) == used {
+        return Ok(());
     }
+    let mut work = database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
+    work.request_id = Some(caller.request_id);
+    let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
+    let mut usages = Usages::read(&record.cluster.feature_usage);
+    usages.set(USAGE, used);
+    record.cluster.feature_usage = usages.write();
+    work.put_cluster(record);
+    work.refresh_and_mark();
+    work.commit(database).await?;
+    Ok(())
 }
 
 /// Decodes and judges a content apart from the requests of others: up to a mebibyte is parsed.
