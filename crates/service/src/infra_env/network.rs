@@ -1,15 +1,18 @@
 //! The networks of an infra-env's hosts, as files (image-service §3).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use assisted_base::version::Version;
 use assisted_core::model::infra_env::InfraEnvRecord;
-use assisted_core::model::refusal::Refusal;
+use assisted_core::model::refusal::{Refusal, RefusalKind};
 use assisted_netconf::archive::{self, Format};
 use assisted_netconf::{File, image_files};
 use assisted_wire::embedded;
 use assisted_wire::infra_env::HostStaticNetworkConfig;
 use moka::future::Cache;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use super::InfraEnvs;
 use crate::Error;
@@ -72,9 +75,28 @@ fn hosts(settings: &str) -> Result<Vec<HostStaticNetworkConfig>, Error> {
     Ok(embedded::read(settings).map_err(Error::internal)?.unwrap_or_default())
 }
 
-/// Thousands of hosts take seconds.
+/// How many networks are worked on at a time: thousands of hosts take seconds, and the threads are those that database and files are
+/// read on.
+const AT_ONCE: usize = 2;
+static PLACES: Semaphore = Semaphore::const_new(AT_ONCE);
+/// How long somebody waits for a place.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Works on networks, apart from the requests of others.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
-    tokio::task::spawn_blocking(work).await.map_err(Error::internal)
+    let busy = |_| {
+        Refusal::new(
+            RefusalKind::Unavailable,
+            "the networks of too many hosts are worked on: ask again in a minute",
+        )
+    };
+    let place = timeout(PATIENCE, PLACES.acquire()).await.map_err(busy)?.map_err(Error::internal)?;
+    let placed = move || {
+        // Until it ends, also when whoever asked is gone.
+        let _place = place;
+        work()
+    };
+    tokio::task::spawn_blocking(placed).await.map_err(Error::internal)
 }
 
 /// From some version on hosts have an nmstate that applies policies (image-service §3.3).
@@ -104,7 +126,26 @@ fn tar(files: &[File]) -> std::io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
+
+    #[tokio::test]
+    async fn so_many_are_worked_on_at_a_time() {
+        static NOW: AtomicUsize = AtomicUsize::new(0);
+        static MOST: AtomicUsize = AtomicUsize::new(0);
+        let work = || {
+            MOST.fetch_max(NOW.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(20));
+            NOW.fetch_sub(1, Ordering::SeqCst);
+        };
+        // Somebody who gives up holds a place until the work ends.
+        drop(timeout(Duration::from_millis(1), blocking(work)).await);
+        for done in futures::future::join_all((0..16).map(|_| blocking(work))).await {
+            done.unwrap();
+        }
+        assert_eq!(MOST.load(Ordering::SeqCst), AT_ONCE);
+    }
 
     #[test]
     fn forms() {
