@@ -30,7 +30,10 @@ pub struct Unread {
 
 const OFF: &[&str] = &["false", "False", "FALSE", "f", "F", "0"];
 
-const METAL3: &str = "it belongs to BareMetalHosts and day-2 nodes of the Kubernetes API, which this version does not look after";
+const METAL3: &str =
+    "BareMetalHosts boot the discovery ISO as virtual media: metal3 neither inspects nor cleans them here";
+const DAY2: &str = "it belongs to day-2 nodes of the Kubernetes API, which this version does not look after";
+const AT_ONCE: &str = "eight BareMetalHosts are worked on at once";
 const STREAM: &str =
     "it belongs to the stream of events (ENABLE_EVENT_STREAMING), which is not part of this version";
 const UPLOAD: &str =
@@ -61,11 +64,11 @@ const fn no_effect(name: &'static str, why: &'static str) -> Unread {
 pub const UNREAD: &[Unread] = &[
     no_effect("ACKNOWLEDGE_DEPRECATED_OCM_SELF_TOKEN", SELF_TOKEN),
     no_effect("ALLOW_CONVERGED_FLOW", METAL3),
-    no_effect("APPROVE_CSRS_REQUEUE_DURATION", METAL3),
+    no_effect("APPROVE_CSRS_REQUEUE_DURATION", DAY2),
     no_effect("AWS_ACCESS_KEY_ID", S3),
     no_effect("AWS_SECRET_ACCESS_KEY", S3),
     refused("BASE_DNS_DOMAINS", &[], "this version makes and deletes no DNS records"),
-    no_effect("BMAC_MAX_CONCURRENT_RECONCILES", METAL3),
+    no_effect("BMAC_MAX_CONCURRENT_RECONCILES", AT_ONCE),
     no_effect("CLUSTER_EVENTS_UPLOADER_INTERVAL", UPLOAD),
     no_effect("CLUSTER_MONITOR_BATCH_SIZE", LOOP),
     no_effect("CLUSTER_MONITOR_BLACKLIST_DURATION", LOOP),
@@ -83,7 +86,6 @@ pub const UNREAD: &[Unread] = &[
     refused("DUMMY_IGNITION", OFF, "files for tests come from GENERATOR=simulation here"),
     refused("ENABLE_DATA_COLLECTION", OFF, "this version sends no data about clusters to anybody"),
     refused("ENABLE_EVENT_STREAMING", OFF, "this version writes no stream of events to Kafka"),
-    no_effect("ENABLE_METAL3", METAL3),
     refused(
         "ENABLE_ORG_BASED_FEATURE_GATES",
         OFF,
@@ -112,7 +114,6 @@ pub const UNREAD: &[Unread] = &[
     no_effect("KAFKA_EVENT_STREAM_TOPIC", STREAM),
     no_effect("KAFKA_SASL_MECHANISM", STREAM),
     no_effect("OCM_SELF_TOKEN", SELF_TOKEN),
-    no_effect("PAUSE_PROVISIONED_BMHS", METAL3),
     refused_unless("S3_BUCKET", ("STORAGE", "filesystem"), "this version keeps files in a folder, not in S3"),
     refused_unless(
         "S3_ENDPOINT_URL",

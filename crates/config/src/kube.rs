@@ -17,5 +17,9 @@ topic! {
         renew_deadline: Duration = Duration::from_secs(10), "LEADER_RENEW_DEADLINE";
         /// How often it tries.
         retry_interval: Duration = Duration::from_secs(2), "LEADER_RETRY_INTERVAL";
+        /// Whether BareMetalHosts with the label of an InfraEnv boot its image, and say what their Agents are to be.
+        enable_metal3: bool = true, "ENABLE_METAL3";
+        /// Whether metal3 is paused, and its status kept, for machines that were handed over to the installed cluster.
+        pause_provisioned_hosts: bool = true, "PAUSE_PROVISIONED_BMHS";
     }
 }

@@ -64,6 +64,8 @@ pub mod annotation {
     pub const BMAC_NODE_LABEL_PREFIX: &str = "bmac.agent-install.openshift.io.node-label.";
     /// BareMetalHost: what begins with this is a label of the Agent.
     pub const BMAC_AGENT_LABEL_PREFIX: &str = "bmac.agent-install.openshift.io.agent-label.";
+    /// BareMetalHost: its presence says that the cluster that it joined knows it.
+    pub const BMAC_SPOKE_CREATED: &str = "bmac.agent-install.openshift.io/spoke-bmh-machine-created";
     /// BareMetalHost: metal3 keeps its hands off the machine.
     pub const BMH_DETACHED: &str = "baremetalhost.metal3.io/detached";
     /// BareMetalHost: metal3 does nothing with it.

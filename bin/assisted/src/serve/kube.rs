@@ -16,6 +16,8 @@ use super::stopping;
 
 /// How long an API server may be silent: longer than a watch, which it ends after five minutes at the most.
 const SILENCE: Duration = Duration::from_secs(330);
+/// How long a new image rests before BareMetalHosts boot it.
+const IMAGE_COOL_DOWN: Duration = Duration::from_secs(60);
 
 /// Refuses settings that do not go together.
 pub(super) fn check(settings: &Settings) -> Result<()> {
@@ -54,6 +56,7 @@ pub(super) fn start(
         lease_duration: kube.lease_duration,
         renew_deadline: kube.renew_deadline,
         retry_interval: kube.retry_interval,
+        image_cool_down: IMAGE_COOL_DOWN,
     };
     let (stop, until) = (CancellationToken::new(), stopping(stopped));
     let token = stop.clone();

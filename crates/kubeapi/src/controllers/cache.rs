@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::agent_install::agent::Agent;
+use assisted_crd::agent_install::agent_classification::AgentClassification;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::agent_install::nmstate_config::NMStateConfig;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive::cluster_image_set::ClusterImageSet;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
+use assisted_crd::metal3::bare_metal_host::BareMetalHost;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Resource;
 use kube::runtime::reflector::{Lookup, ObjectRef, Store, store::Writer};
@@ -21,6 +23,9 @@ pub(super) struct Cache {
     pub(super) infra_envs: Store<InfraEnv>,
     pub(super) nmstate_configs: Store<NMStateConfig>,
     pub(super) agents: Store<Agent>,
+    pub(super) classifications: Store<AgentClassification>,
+    /// Empty where metal3 is not looked after.
+    pub(super) bare_metal_hosts: Store<BareMetalHost>,
     pub(super) secrets: Store<Secret>,
     pub(super) config_maps: Store<ConfigMap>,
 }
@@ -33,6 +38,8 @@ pub(super) struct Writers {
     pub(super) infra_envs: Writer<InfraEnv>,
     pub(super) nmstate_configs: Writer<NMStateConfig>,
     pub(super) agents: Writer<Agent>,
+    pub(super) classifications: Writer<AgentClassification>,
+    pub(super) bare_metal_hosts: Writer<BareMetalHost>,
     pub(super) secrets: Writer<Secret>,
     pub(super) config_maps: Writer<ConfigMap>,
 }
@@ -47,6 +54,8 @@ impl Cache {
             infra_envs: Writer::new(()),
             nmstate_configs: Writer::new(()),
             agents: Writer::new(()),
+            classifications: Writer::new(()),
+            bare_metal_hosts: Writer::new(()),
             secrets: Writer::new(()),
             config_maps: Writer::new(()),
         };
@@ -57,6 +66,8 @@ impl Cache {
             infra_envs: writers.infra_envs.as_reader(),
             nmstate_configs: writers.nmstate_configs.as_reader(),
             agents: writers.agents.as_reader(),
+            classifications: writers.classifications.as_reader(),
+            bare_metal_hosts: writers.bare_metal_hosts.as_reader(),
             secrets: writers.secrets.as_reader(),
             config_maps: writers.config_maps.as_reader(),
         };

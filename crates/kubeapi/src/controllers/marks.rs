@@ -2,6 +2,7 @@
 
 use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::agent_install::agent::Agent;
+use assisted_crd::agent_install::agent_classification::AgentClassification;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::agent_install::nmstate_config::NMStateConfig;
 use assisted_crd::common::NamespacedReference;
@@ -9,9 +10,13 @@ use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive::cluster_image_set::ClusterImageSet;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_crd::labels::label;
+use assisted_crd::metal3::bare_metal_host::BareMetalHost;
+use assisted_kube::finalizer::is_deleting;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 
+use super::bare_metal_host::{self, boots_anew, is_of_interest, is_same_machine};
 use super::cache::key;
+use super::classification::of_classifications;
 use super::hub::Hub;
 use super::queues::mark;
 use super::referred::manifests_of;
@@ -68,6 +73,13 @@ pub(super) fn infra_env(hub: &Hub, before: Option<&InfraEnv>, after: Option<&Inf
             mark(&hub.queues.agents, key(&*agent));
         }
     }
+    if boots_anew(before, after) {
+        let belongs =
+            |machine: &BareMetalHost| bare_metal_host::belongs_to(machine, Some(&own.namespace), &own.name);
+        for machine in hub.cache.bare_metal_hosts.state_filter(belongs) {
+            mark(&hub.queues.bare_metal_hosts, key(&*machine));
+        }
+    }
     mark(&hub.queues.infra_envs, own);
 }
 
@@ -111,6 +123,74 @@ pub(super) fn agent(hub: &Hub, before: Option<&Agent>, after: Option<&Agent>) {
     if before.map(of_interest) != after.map(of_interest) {
         for cluster in [before, after].into_iter().flatten().filter_map(bound_to) {
             mark(&hub.queues.clusters, cluster);
+        }
+    }
+    agent_labels(hub, before, after);
+    machines(hub, before, after);
+}
+
+/// The machine that an Agent is, by its label, or else by hardware address.
+fn machines(hub: &Hub, before: Option<&Agent>, after: Option<&Agent>) {
+    if !is_of_interest(before, after) {
+        return;
+    }
+    for agent in [before, after].into_iter().flatten() {
+        let labels = agent.metadata.labels.as_ref();
+        if let Some(name) = labels.and_then(|labels| labels.get(label::BARE_METAL_HOST)) {
+            let namespace = agent.metadata.namespace.clone().unwrap_or_default();
+            mark(&hub.queues.bare_metal_hosts, ObjectKey::new(namespace, name));
+            continue;
+        }
+        let is_it = |machine: &BareMetalHost| is_same_machine(agent, machine);
+        for machine in hub.cache.bare_metal_hosts.state_filter(is_it) {
+            mark(&hub.queues.bare_metal_hosts, key(&*machine));
+        }
+    }
+}
+
+pub(super) fn bare_metal_host(hub: &Hub, before: Option<&BareMetalHost>, after: Option<&BareMetalHost>) {
+    if let Some(object) = after.or(before) {
+        mark(&hub.queues.bare_metal_hosts, key(object));
+    }
+}
+
+/// Labels follow the inventory; classifications count Agents by their labels.
+fn agent_labels(hub: &Hub, before: Option<&Agent>, after: Option<&Agent>) {
+    let Some(object) = after.or(before) else { return };
+    let inventory = |agent: Option<&Agent>| {
+        agent.and_then(|agent| agent.status.as_ref()).map(|status| status.inventory.clone())
+    };
+    let is_labelled_anew = before.map(of_classifications) != after.map(of_classifications);
+    if is_labelled_anew || before.is_none() || inventory(before) != inventory(after) {
+        mark(&hub.queues.agent_labels, key(object));
+    }
+    if is_labelled_anew {
+        let namespace = object.metadata.namespace.clone();
+        let within = |other: &AgentClassification| other.metadata.namespace == namespace;
+        for classification in hub.cache.classifications.state_filter(within) {
+            mark(&hub.queues.classifications, key(&*classification));
+        }
+    }
+}
+
+pub(super) fn classification(
+    hub: &Hub,
+    before: Option<&AgentClassification>,
+    after: Option<&AgentClassification>,
+) {
+    let Some(object) = after.or(before) else { return };
+    mark(&hub.queues.classifications, key(object));
+    let namespace = &object.metadata.namespace;
+    let asked = |object: &AgentClassification| {
+        (object.metadata.uid.clone(), object.spec.clone(), is_deleting(&object.metadata))
+    };
+    if before.map(asked) != after.map(asked) {
+        for agent in hub.cache.agents.state_filter(|agent| agent.metadata.namespace == *namespace) {
+            mark(&hub.queues.agent_labels, key(&*agent));
+        }
+        // Those that share its label may go now, or have to wait.
+        for other in hub.cache.classifications.state_filter(|other| other.metadata.namespace == *namespace) {
+            mark(&hub.queues.classifications, key(&*other));
         }
     }
 }

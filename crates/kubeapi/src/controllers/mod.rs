@@ -3,14 +3,17 @@
 //! Watches ([`watch`]) keep a copy of the objects in memory ([`cache`]) and mark what an object's change is about; the service's
 //! own changes ([`changes`]) mark the objects of rows. Each kind has a queue ([`queues`]) and one reconciler: [`cluster`] for
 //! ClusterDeployments with their AgentClusterInstalls, [`install`] for AgentClusterInstalls that have no ClusterDeployment,
-//! [`infra_env`], [`agent`]. A reconciler looks at the present state of object and row, whatever marked it, and writes what
+//! [`infra_env`], [`agent`], [`classification`] for AgentClassifications and the labels that they give,
+//! [`bare_metal_host`]. A reconciler looks at the present state of object and row, whatever marked it, and writes what
 //! differs: an object and its row never fight, and a pass that finds everything in place writes nothing.
 //!
 //! What is decided stands in pure functions (`status`, `decide`) apart from what talks to the API server.
 
 mod agent;
+mod bare_metal_host;
 mod cache;
 mod changes;
+mod classification;
 mod cluster;
 mod hub;
 mod infra_env;

@@ -32,13 +32,27 @@ pub(super) struct Queues {
     pub(super) installs: Arc<Queue>,
     pub(super) infra_envs: Arc<Queue>,
     pub(super) agents: Arc<Queue>,
+    /// Agents, about their labels by AgentClassifications.
+    pub(super) agent_labels: Arc<Queue>,
+    /// AgentClassifications.
+    pub(super) classifications: Arc<Queue>,
+    /// BareMetalHosts.
+    pub(super) bare_metal_hosts: Arc<Queue>,
 }
 
 impl Queues {
     /// Empty queues.
     pub(super) fn new() -> Self {
         let queue = || Arc::new(Queue::new(LEASE, Timestamp::now));
-        Self { clusters: queue(), installs: queue(), infra_envs: queue(), agents: queue() }
+        Self {
+            clusters: queue(),
+            installs: queue(),
+            infra_envs: queue(),
+            agents: queue(),
+            agent_labels: queue(),
+            classifications: queue(),
+            bare_metal_hosts: queue(),
+        }
     }
 }
 

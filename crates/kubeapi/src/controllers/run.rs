@@ -4,15 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assisted_crd::agent_install::agent::Agent;
+use assisted_crd::agent_install::agent_classification::AgentClassification;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::agent_install::nmstate_config::NMStateConfig;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive::cluster_image_set::ClusterImageSet;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_crd::labels::label;
+use assisted_crd::metal3::bare_metal_host::BareMetalHost;
+use assisted_kube::error::optional;
 use assisted_kube::lease::{self, Leadership};
 use assisted_service::Service;
+use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::runtime::watcher::Config;
 use kube::{Api, Client};
 use tokio::task::JoinSet;
@@ -20,7 +25,9 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::agent::AgentReconciler;
+use super::bare_metal_host::BareMetalHostReconciler;
 use super::cache::{Cache, Writers};
+use super::classification::{AgentLabelReconciler, ClassificationReconciler};
 use super::cluster::ClusterReconciler;
 use super::hub::{Hub, Shared};
 use super::infra_env::InfraEnvReconciler;
@@ -49,7 +56,12 @@ pub struct Options {
     pub renew_deadline: Duration,
     /// Between two tries.
     pub retry_interval: Duration,
+    /// How long a new image rests before BareMetalHosts boot it, so that one that changes several times in a row is booted once.
+    pub image_cool_down: Duration,
 }
+
+/// Name of the definition of BareMetalHosts.
+const MACHINES: &str = "baremetalhosts.metal3.io";
 
 /// Why the controllers end before they are told to.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +72,8 @@ pub enum RunError {
         "objects of these kinds can't be listed: {0}; check that their definitions are installed, and who may read them"
     )]
     NotListed(String),
+    #[error("whether there are BareMetalHosts can't be found out: {0}")]
+    Undefined(String),
     #[error("a watch ended")]
     Ended,
 }
@@ -82,13 +96,14 @@ pub async fn run(
         deadline: options.renew_deadline,
         retry: options.retry_interval,
     };
+    let cool_down = SignedDuration::try_from(options.image_cool_down).unwrap_or(SignedDuration::MAX);
     let mut leadership = Leadership::new(client.clone(), settings);
     if !leadership.acquire(&stop).await {
         return Ok(());
     }
     tracing::info!("this replica leads: its controllers of the Kubernetes API are at work");
     let ended = tokio::select! {
-        ended = lead(client, service, &stop) => ended,
+        ended = lead(client, service, cool_down, &stop) => ended,
         lost = leadership.keep(&stop) => if lost { Err(RunError::LostLease) } else { Ok(()) },
     };
     if let Err(error) = leadership.release().await {
@@ -97,14 +112,20 @@ pub async fn run(
     ended
 }
 
-async fn lead(client: Client, service: Service, stop: &CancellationToken) -> Result<(), RunError> {
+async fn lead(
+    client: Client,
+    service: Service,
+    cool_down: SignedDuration,
+    stop: &CancellationToken,
+) -> Result<(), RunError> {
+    let has_machines = has_machines(&client, &service).await?;
     let (cache, writers) = Cache::new();
     let hub: Hub = Arc::new(Shared { client, service, cache, queues: Queues::new() });
     // Ends with this future.
     let mut tasks = JoinSet::new();
-    watch(&hub, writers, &mut tasks);
+    watch(&hub, writers, has_machines, &mut tasks);
     tokio::select! {
-        listed = timeout(LISTING, listed(&hub)) => if listed.is_err() {
+        listed = timeout(LISTING, listed(&hub, has_machines)) => if listed.is_err() {
             return Err(RunError::NotListed(unlisted(&hub).await));
         },
         () = stop.cancelled() => return Ok(()),
@@ -136,6 +157,27 @@ async fn lead(client: Client, service: Service, stop: &CancellationToken) -> Res
                 stop.clone()
             ),
             work("agents", Arc::clone(&queues.agents), AgentReconciler::new(&hub), AT_ONCE, stop.clone()),
+            work(
+                "agent-labels",
+                Arc::clone(&queues.agent_labels),
+                AgentLabelReconciler::new(&hub),
+                AT_ONCE,
+                stop.clone()
+            ),
+            work(
+                "agent-classifications",
+                Arc::clone(&queues.classifications),
+                ClassificationReconciler::new(&hub),
+                AT_ONCE,
+                stop.clone()
+            ),
+            work(
+                "bare-metal-hosts",
+                Arc::clone(&queues.bare_metal_hosts),
+                BareMetalHostReconciler::new(&hub, cool_down),
+                AT_ONCE,
+                stop.clone()
+            ),
         );
     };
     tokio::select! {
@@ -144,7 +186,26 @@ async fn lead(client: Client, service: Service, stop: &CancellationToken) -> Res
     }
 }
 
-async fn listed(hub: &Hub) {
+/// Whether BareMetalHosts are looked after: they boot images, and their kind has to be there.
+async fn has_machines(client: &Client, service: &Service) -> Result<bool, RunError> {
+    let settings = service.settings();
+    if !settings.kube.enable_metal3 || !settings.http.enable_image_service {
+        return Ok(false);
+    }
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let found = timeout(LISTING, async { optional(api.get(MACHINES).await) }).await;
+    let found = found.map_err(|_| RunError::NotListed("CustomResourceDefinition".to_owned()))?;
+    let is_there = found.map_err(|error| RunError::Undefined(assisted_base::error::chain(&error)))?.is_some();
+    if !is_there {
+        tracing::warn!(
+            "BareMetalHosts are not looked after, for their kind is not defined: install {MACHINES} and start again, or set \
+             ENABLE_METAL3=false"
+        );
+    }
+    Ok(is_there)
+}
+
+async fn listed(hub: &Hub, has_machines: bool) {
     let cache = &hub.cache;
     // The writers live as long as the watches.
     let _ = tokio::join!(
@@ -154,9 +215,13 @@ async fn listed(hub: &Hub) {
         cache.infra_envs.wait_until_ready(),
         cache.nmstate_configs.wait_until_ready(),
         cache.agents.wait_until_ready(),
+        cache.classifications.wait_until_ready(),
         cache.secrets.wait_until_ready(),
         cache.config_maps.wait_until_ready(),
     );
+    if has_machines {
+        let _ = cache.bare_metal_hosts.wait_until_ready().await;
+    }
 }
 
 /// The kinds that are not listed yet.
@@ -176,6 +241,8 @@ async fn unlisted(hub: &Hub) -> String {
         infra_envs: "InfraEnv",
         nmstate_configs: "NMStateConfig",
         agents: "Agent",
+        classifications: "AgentClassification",
+        bare_metal_hosts: "BareMetalHost",
         secrets: "Secret",
         config_maps: "ConfigMap",
     );
@@ -183,7 +250,7 @@ async fn unlisted(hub: &Hub) -> String {
 }
 
 /// Starts a watch of each kind, and says what each change is about (kube-api §1.3).
-fn watch(hub: &Hub, writers: Writers, tasks: &mut JoinSet<()>) {
+fn watch(hub: &Hub, writers: Writers, has_machines: bool, tasks: &mut JoinSet<()>) {
     macro_rules! follow {
         ($kind:ty, $writer:ident, $config:expr, $changed:path) => {
             let (hub, writer) = (Arc::clone(hub), writers.$writer);
@@ -200,6 +267,10 @@ fn watch(hub: &Hub, writers: Writers, tasks: &mut JoinSet<()>) {
     follow!(InfraEnv, infra_envs, Config::default(), marks::infra_env);
     follow!(NMStateConfig, nmstate_configs, Config::default(), marks::nmstate_config);
     follow!(Agent, agents, Config::default(), marks::agent);
+    if has_machines {
+        follow!(BareMetalHost, bare_metal_hosts, Config::default(), marks::bare_metal_host);
+    }
+    follow!(AgentClassification, classifications, Config::default(), marks::classification);
     follow!(Secret, secrets, labelled(), marks::secret);
     follow!(ConfigMap, config_maps, labelled(), marks::config_map);
 }

@@ -86,5 +86,20 @@ fn queries_have_one_answer() {
     assert_eq!(ask("true, true"), Err(QueryError::Count));
     assert!(matches!(ask("error(1)"), Err(QueryError::Run(_))));
     assert_eq!(Query::parse("true").unwrap().matches("{"), Err(QueryError::Input));
+    for word in
+        ["def f: [f]; f", "[repeat(1)]", "\"\\([range(1;2)])\"", "{a: (1 | until(false; .))}", "recurse([.])"]
+    {
+        assert!(matches!(Query::parse(word), Err(QueryError::Endless(_))), "{word}");
+    }
+    for word in ["halt", "halt_error(1)", "env", "debug", "stderr"] {
+        assert_eq!(
+            Query::parse(word),
+            Err(QueryError::Undefined(format!("{:?}", word.trim_end_matches("(1)"))))
+        );
+    }
+    // What is nested deeply is read or refused.
+    let deep = format!("{}1{}", "[".repeat(2000), "]".repeat(2000));
+    assert_eq!(Query::parse(&deep).unwrap().matches(inventory), Ok(false));
+    assert!(Query::parse(&"(".repeat(4000)).is_err());
     assert_eq!(Query::parse(&format!("true {}", " ".repeat(65536))), Err(QueryError::Long));
 }

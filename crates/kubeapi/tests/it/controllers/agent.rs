@@ -23,7 +23,7 @@ fn said<'a>(agent: &'a Agent, kind: &str) -> (&'a str, &'a str) {
     found.map_or(("", ""), |condition| (condition.status.as_str(), condition.reason.as_str()))
 }
 
-async fn infra_env_id(site: &Site, name: &str) -> InfraEnvId {
+pub async fn infra_env_id(site: &Site, name: &str) -> InfraEnvId {
     until(&site.api(), name, |object: &InfraEnv| {
         object.status.as_ref().is_some_and(|status| !status.iso_download_url.is_empty())
     })
@@ -32,7 +32,7 @@ async fn infra_env_id(site: &Site, name: &str) -> InfraEnvId {
 }
 
 /// A host registers.
-async fn register(site: &Site, infra_env_id: InfraEnvId) -> HostKey {
+pub async fn register(site: &Site, infra_env_id: InfraEnvId) -> HostKey {
     let host_id = HostId::random();
     let params = HostCreateParams { host_id, discovery_agent_version: "1".to_owned() };
     Box::pin(site.service.hosts().register(&site.caller(), infra_env_id, params)).await.unwrap();
@@ -40,7 +40,7 @@ async fn register(site: &Site, infra_env_id: InfraEnvId) -> HostKey {
 }
 
 /// A host tells what makes it fit for a cluster.
-async fn tell(site: &Site, key: HostKey) {
+pub async fn tell(site: &Site, key: HostKey) {
     let machine = SimHost::new(key.infra_env_id, 7);
     let time = json!({"ntp_sources": [{"source_name": "time.example.com", "source_state": "synced"}]});
     let time = StepReply {

@@ -1,6 +1,8 @@
 //! The controllers of a hub against a real API server with the published definitions, beside a real service.
 
 mod agent;
+mod bare_metal_host;
+mod classification;
 mod cluster;
 mod infra_env;
 mod installation;

@@ -97,6 +97,7 @@ async fn start() -> Shared {
         lease_duration: Duration::from_secs(15),
         renew_deadline: Duration::from_secs(10),
         retry_interval: Duration::from_secs(2),
+        image_cool_down: Duration::from_secs(1),
     };
     let own = service.clone();
     tokio::spawn(async move {
