@@ -17,10 +17,10 @@ use tracing::{info, warn};
 
 use crate::cluster::MACHINE_CONFIG_POOL;
 use crate::error::ReconcileError;
-use crate::host::{KnownHost, of_node};
 use crate::node;
 use crate::run::Context;
 use crate::work;
+use assisted_kube::host::{KnownHost, of_node};
 
 type Labels = BTreeMap<String, String>;
 

@@ -14,9 +14,6 @@ mod csr;
 mod dns;
 mod error;
 mod finish;
-#[doc(hidden)]
-pub mod fuzz;
-mod host;
 mod intervals;
 mod labels;
 mod logs;

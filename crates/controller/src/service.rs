@@ -19,7 +19,7 @@ use tokio::sync::OnceCell;
 
 use crate::cluster::Proxies;
 use crate::config::Config;
-use crate::host::KnownHost;
+use assisted_kube::host::KnownHost;
 
 /// How often a request is repeated (installer-and-controller §A4).
 const RETRIES: u32 = 15;

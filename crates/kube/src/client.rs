@@ -1,5 +1,6 @@
 //! Connections to an API server.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,6 +38,10 @@ pub enum ConnectError {
     InCluster(#[from] Box<InClusterError>),
     #[error("its proxy-url is none that is supported: http:// with host and port, and without a user")]
     Proxy,
+    #[error("its {field} leads to what is on this machine; everything has to stand in the kubeconfig itself")]
+    Outside { field: &'static str },
+    #[error("{server} is no address of an API server")]
+    Server { server: String },
     #[error("no client can be made of it")]
     Client(#[source] Box<kube::Error>),
 }
@@ -85,10 +90,62 @@ pub async fn from_file(path: &Path, silence: Duration) -> Result<Client, Connect
 /// # Errors
 /// The text makes no sense.
 pub async fn from_text(text: &str, silence: Duration) -> Result<Client, ConnectError> {
+    let (config, proxy) = read(Kubeconfig::from_yaml(text).map_err(Box::new)?).await?;
+    client(&config, proxy, silence)
+}
+
+/// A client for another cluster, with the credentials of a kubeconfig that somebody else has written: it may start no program and read
+/// no file here. What this machine trusts is trusted beside the authority that the kubeconfig names, for an API's certificate may have
+/// been replaced since. `server`: where the API is, if not where the kubeconfig says. `silence` is as for [`from_environment`].
+///
+/// # Errors
+/// The text makes no sense, or leads to what is on this machine.
+pub async fn from_foreign_text(
+    text: &str,
+    server: Option<&str>,
+    silence: Duration,
+) -> Result<Client, ConnectError> {
     let kubeconfig = Kubeconfig::from_yaml(text).map_err(Box::new)?;
+    stands_alone(&kubeconfig)?;
+    let (mut config, proxy) = read(kubeconfig).await?;
+    if let Some(server) = server {
+        config.cluster_url =
+            server.parse().map_err(|_| ConnectError::Server { server: server.to_owned() })?;
+    }
+    if let Some(roots) = &mut config.root_cert {
+        let trusted = rustls_native_certs::load_native_certs().certs;
+        let trusted: Vec<Vec<u8>> = trusted.into_iter().map(|certificate| certificate.to_vec()).collect();
+        let known: BTreeSet<Vec<u8>> = roots.iter().cloned().collect();
+        roots.extend(trusted.into_iter().filter(|certificate| !known.contains(certificate)));
+    }
+    client(&config, proxy, silence)
+}
+
+async fn read(kubeconfig: Kubeconfig) -> Result<(Config, Option<Uri>), ConnectError> {
     let proxy = proxy_url(&kubeconfig).map(http_proxy).transpose()?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-    client(&config.map_err(Box::new)?, proxy, silence)
+    Ok((config.map_err(Box::new)?, proxy))
+}
+
+/// Refuses a kubeconfig that starts programs or reads files.
+fn stands_alone(kubeconfig: &Kubeconfig) -> Result<(), ConnectError> {
+    let users = kubeconfig.auth_infos.iter().filter_map(|named| named.auth_info.as_ref());
+    let of_users = users.flat_map(|user| {
+        [
+            ("exec", user.exec.is_some()),
+            ("auth-provider", user.auth_provider.is_some()),
+            ("tokenFile", user.token_file.is_some()),
+            ("client-certificate", user.client_certificate.is_some()),
+            ("client-key", user.client_key.is_some()),
+        ]
+    });
+    let clusters = kubeconfig.clusters.iter().filter_map(|named| named.cluster.as_ref());
+    let of_clusters =
+        clusters.map(|cluster| ("certificate-authority", cluster.certificate_authority.is_some()));
+    match of_users.chain(of_clusters).find(|(_, is_set)| *is_set) {
+        Some((field, _)) => Err(ConnectError::Outside { field }),
+        None => Ok(()),
+    }
 }
 
 /// The proxy that a kubeconfig names for the cluster of its current context. One that the environment names is for what is outside of

@@ -1,10 +1,13 @@
-//! What every Kubernetes client here shares: how it is connected, how it writes what differs and nothing else, finalizers, and
-//! the lease by which one of several replicas leads.
+//! What every Kubernetes client here shares: how it is connected, how it writes what differs and nothing else, finalizers, the
+//! lease by which one of several replicas leads, and which hosts nodes are and what certificates they may have.
 //!
 //! Watches, caches and events are those of [`kube::runtime`]; conditions are set by `assisted_crd::condition`.
 
 pub mod client;
+pub mod csr;
 pub mod error;
 pub mod finalizer;
+pub mod host;
 pub mod lease;
+pub mod node;
 pub mod write;

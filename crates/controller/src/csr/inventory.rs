@@ -11,9 +11,9 @@ use tokio::time::{Instant, timeout};
 use tracing::warn;
 
 use crate::error::ReconcileError;
-use crate::host::KnownHost;
 use crate::node::{self, Node};
 use crate::run::Context;
+use assisted_kube::host::KnownHost;
 
 /// What a request is held against.
 #[derive(Clone)]

@@ -5,22 +5,18 @@
 
 mod inventory;
 mod refused;
-pub(crate) mod request;
-mod rules;
 
 use std::fmt;
 use std::sync::Arc;
 
 use assisted_base::error::chain;
 use assisted_client::Error as ServiceError;
+use assisted_kube::csr::rules::{self, Known, Rejection};
+use assisted_kube::csr::{self, is_pending};
 use assisted_reconcile::{Failure, MemoryQueue, MemoryRow, Outcome, Reconciler};
 use futures::StreamExt;
 use jiff::Timestamp;
-use k8s_openapi::api::certificates::v1::{
-    CertificateSigningRequest, CertificateSigningRequestCondition, CertificateSigningRequestStatus,
-};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kube::api::PostParams;
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::watcher::Event;
 use kube::runtime::{WatchStreamExt, watcher};
@@ -36,7 +32,6 @@ use crate::work;
 
 use inventory::Inventories;
 use refused::RejectedRequests;
-use rules::{Known, Rejection};
 
 /// A request, by its name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -191,29 +186,8 @@ impl Approver {
 
     /// Approves the request as it was read: if it has changed since, the API refuses.
     async fn put_approval(&self, request: &CertificateSigningRequest) -> Result<(), kube::Error> {
-        let name = request.name_any();
-        let condition = CertificateSigningRequestCondition {
-            type_: "Approved".to_owned(),
-            status: "True".to_owned(),
-            reason: Some("NodeCSRApprove".to_owned()),
-            message: Some("This CSR was approved by the assisted-installer-controller".to_owned()),
-            last_update_time: Some(Time(Timestamp::now())),
-            ..CertificateSigningRequestCondition::default()
-        };
-        let mut request = request.clone();
-        let status = request.status.get_or_insert_with(CertificateSigningRequestStatus::default);
-        status.conditions.get_or_insert_default().push(condition);
-        self.requests.replace_subresource("approval", &name, &PostParams::default(), &request).await?;
-        info!(request = name, "approved");
+        csr::approve(&self.requests, request, "assisted-installer-controller").await?;
+        info!(request = request.name_any(), "approved");
         Ok(())
     }
-}
-
-/// Nobody has decided about it.
-fn is_pending(request: &CertificateSigningRequest) -> bool {
-    let conditions = request.status.as_ref().and_then(|status| status.conditions.as_ref());
-    !conditions
-        .into_iter()
-        .flatten()
-        .any(|condition| matches!(condition.type_.as_str(), "Approved" | "Denied"))
 }

@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use tracing::warn;
 
-use super::rules::{self, Rejection};
+use assisted_kube::csr::rules::{self, Rejection};
 
 /// Requests that are remembered.
 const REMEMBERED: usize = 1000;

@@ -8,9 +8,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::{Node, Reboots, config_server, list, remove_taint};
-use crate::host::{KnownHost, of_node};
 use crate::run::Context;
 use crate::wait::Ticker;
+use assisted_kube::host::{KnownHost, of_node};
 
 /// Follows nodes until all hosts are installed, or have failed.
 pub(crate) async fn follow(

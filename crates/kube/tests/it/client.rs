@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assisted_kube::client::{ConnectError, from_file};
+use assisted_kube::client::{ConnectError, from_file, from_foreign_text};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -52,4 +52,30 @@ async fn a_proxy_that_is_not_plain_http_is_refused() {
         let error = from_file(path.path(), SILENCE).await.err().unwrap();
         assert!(matches!(error, ConnectError::Proxy), "{proxy}: {error}");
     }
+}
+
+#[tokio::test]
+async fn a_kubeconfig_of_somebody_else_stands_alone() {
+    let with = |user: &str, cluster: &str| {
+        format!(
+            "{{current-context: a, contexts: [{{name: a, context: {{cluster: c, user: u}}}}], users: [{{name: u, user: {{{user}}}}}], \
+             clusters: [{{name: c, cluster: {{server: 'https://api.example.invalid:6443', {cluster}}}}}]}}"
+        )
+    };
+    for (user, cluster, refused) in [
+        ("exec: {command: reboot, apiVersion: client.authentication.k8s.io/v1}", "", "exec"),
+        ("auth-provider: {name: gcp, config: {}}", "", "auth-provider"),
+        ("tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token", "", "tokenFile"),
+        ("client-certificate: /etc/own.crt", "", "client-certificate"),
+        ("client-key: /etc/own.key", "", "client-key"),
+        ("token: abc", "certificate-authority: /etc/ca.crt", "certificate-authority"),
+    ] {
+        let error = from_foreign_text(&with(user, cluster), None, SILENCE).await.err().unwrap();
+        assert!(matches!(error, ConnectError::Outside { field } if field == refused), "{refused}: {error}");
+    }
+    assert!(from_foreign_text(&with("token: abc", ""), None, SILENCE).await.is_ok());
+    let elsewhere = "https://kube-apiserver.site.svc:6443";
+    assert!(from_foreign_text(&with("token: abc", ""), Some(elsewhere), SILENCE).await.is_ok());
+    let error = from_foreign_text(&with("token: abc", ""), Some("no address"), SILENCE).await.err().unwrap();
+    assert!(matches!(error, ConnectError::Server { .. }), "{error}");
 }

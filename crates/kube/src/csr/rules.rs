@@ -29,7 +29,7 @@ const AUTHENTICATED: &str = "system:authenticated";
 
 /// Why a request is not approved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Rejection {
+pub enum Rejection {
     #[error("its own name is none that a kubelet's request has")]
     RequestName,
     #[error("{0}")]
@@ -63,7 +63,7 @@ pub(super) enum Rejection {
 }
 
 /// What requests are held against.
-pub(super) struct Known<'a> {
+pub struct Known<'a> {
     hosts: &'a [KnownHost],
     nodes: &'a [Node],
     /// The cluster's own addresses, which move between hosts.
@@ -71,7 +71,7 @@ pub(super) struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    pub(super) fn new(cluster: &Cluster, hosts: &'a [KnownHost], nodes: &'a [Node]) -> Self {
+    pub fn new(cluster: &Cluster, hosts: &'a [KnownHost], nodes: &'a [Node]) -> Self {
         let api = cluster.api_vips.iter().flatten().map(|vip| &vip.ip);
         let ingress = cluster.ingress_vips.iter().flatten().map(|vip| &vip.ip);
         let virtual_addresses = api.chain(ingress).filter_map(|ip| ip.0.parse().ok()).collect();
@@ -126,30 +126,31 @@ impl<'a> Known<'a> {
 }
 
 /// Whether a request is for a certificate of a kubelet at all.
-pub(super) fn is_of_kubelets(spec: &CertificateSigningRequestSpec) -> bool {
+pub fn is_of_kubelets(spec: &CertificateSigningRequestSpec) -> bool {
     matches!(spec.signer_name.as_str(), CLIENT | SERVING)
+}
+
+/// Whether a request is for a certificate of a kubelet as a server.
+pub fn is_serving(spec: &CertificateSigningRequestSpec) -> bool {
+    spec.signer_name == SERVING
 }
 
 /// Whether a request's own name is harmless wherever it is shown: in an address, and in a command for a shell.
 /// Kubernetes takes nearly any text.
-pub(super) fn is_plain(name: &str) -> bool {
+pub fn is_plain(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphanumeric())
         && name.len() <= 253
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
 }
 
 /// The node that a request is for, as the request has it.
-pub(super) fn node_name(spec: &CertificateSigningRequestSpec) -> Option<String> {
+pub fn node_name(spec: &CertificateSigningRequestSpec) -> Option<String> {
     let request = Request::read(&spec.request.0).ok()?;
     request.common_name.strip_prefix(NODE_PREFIX).map(str::to_owned)
 }
 
 /// Whether a request is one of those above.
-pub(super) fn check(
-    name: &str,
-    spec: &CertificateSigningRequestSpec,
-    known: &Known<'_>,
-) -> Result<(), Rejection> {
+pub fn check(name: &str, spec: &CertificateSigningRequestSpec, known: &Known<'_>) -> Result<(), Rejection> {
     if !is_plain(name) {
         return Err(Rejection::RequestName);
     }

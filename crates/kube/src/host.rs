@@ -1,4 +1,5 @@
-//! The hosts that the service knows, and which of them a node is (installer-and-controller §B4.4).
+//! The hosts that the service knows, and which of them a node is (installer-and-controller §B4.4): for the controller in a cluster,
+//! and for the controllers of a hub.
 
 use std::net::IpAddr;
 
@@ -13,16 +14,16 @@ use crate::node::Node;
 
 /// A host, with what its inventory tells about names and addresses.
 #[derive(Clone, Debug)]
-pub(crate) struct KnownHost {
-    pub(crate) host: Host,
+pub struct KnownHost {
+    pub host: Host,
     /// Names of the host in lower case, the one that it was given first.
-    pub(crate) names: Vec<String>,
-    pub(crate) networks: Vec<IpNet>,
+    pub names: Vec<String>,
+    pub networks: Vec<IpNet>,
 }
 
 impl KnownHost {
     /// What is known of a host; one whose inventory can't be read has no addresses.
-    pub(crate) fn of(host: Host) -> Self {
+    pub fn of(host: Host) -> Self {
         let inventory: Inventory = embedded::read(&host.inventory)
             .unwrap_or_else(|error| {
                 warn!(host = %host.id, error = chain(&error), "inventory can't be read");
@@ -40,19 +41,19 @@ impl KnownHost {
         Self { host, names, networks }
     }
 
-    pub(crate) fn has_address(&self, address: IpAddr) -> bool {
+    pub fn has_address(&self, address: IpAddr) -> bool {
         self.networks.iter().any(|network| network.addr() == address)
     }
 
     /// Whether an address lies in a network that the host has a foot in.
-    pub(crate) fn is_near(&self, address: IpAddr) -> bool {
+    pub fn is_near(&self, address: IpAddr) -> bool {
         // Link-local addresses are near to everybody, and name nobody.
         let routed = self.networks.iter().filter(|network| !is_link_local(network.addr()));
         routed.into_iter().any(|network| network.contains(&address))
     }
 
     /// Whether a name, in lower case, is the host's: one of its own, or the same with a domain more or less.
-    pub(crate) fn has_name(&self, name: &str) -> bool {
+    pub fn has_name(&self, name: &str) -> bool {
         self.names.iter().any(|own| is_form(own, name))
     }
 
@@ -63,11 +64,11 @@ impl KnownHost {
         first.filter(|name| *name == self.host.requested_hostname.to_lowercase())
     }
 
-    pub(crate) fn stage(&self) -> Option<HostStage> {
+    pub fn stage(&self) -> Option<HostStage> {
         self.host.progress.as_ref()?.current_stage
     }
 
-    pub(crate) fn is(&self, status: HostStatus) -> bool {
+    pub fn is(&self, status: HostStatus) -> bool {
         self.host.status == status
     }
 }
@@ -91,11 +92,11 @@ fn is_link_local(address: IpAddr) -> bool {
 
 /// More than one host goes by a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ambiguous;
+pub struct Ambiguous;
 
 /// The one host that goes by a name, in its full or its short form. The name that a host was given counts more than the
 /// one that it tells of itself.
-pub(crate) fn of_name<'a>(all: &'a [KnownHost], name: &str) -> Result<Option<&'a KnownHost>, Ambiguous> {
+pub fn of_name<'a>(all: &'a [KnownHost], name: &str) -> Result<Option<&'a KnownHost>, Ambiguous> {
     let name = name.to_lowercase();
     let by: [fn(&KnownHost, &str) -> bool; 3] = [
         |host, name| host.requested() == Some(name),
@@ -115,7 +116,7 @@ pub(crate) fn of_name<'a>(all: &'a [KnownHost], name: &str) -> Result<Option<&'a
 
 /// The host that a node is: by the name that the host was given, by one of its addresses, or by another form of its name
 /// that no second host has. Given names count among `candidates`, all else among all hosts.
-pub(crate) fn of_node<'a>(
+pub fn of_node<'a>(
     all: &'a [KnownHost],
     node: &Node,
     candidates: impl Fn(&KnownHost) -> bool,

@@ -20,17 +20,17 @@ const SUBJECT_ALT_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.
 
 /// The subject and the names of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Request {
-    pub(crate) common_name: String,
-    pub(crate) organizations: Vec<String>,
+pub struct Request {
+    pub common_name: String,
+    pub organizations: Vec<String>,
     /// In lower case.
-    pub(crate) dns_names: Vec<String>,
-    pub(crate) addresses: Vec<IpAddr>,
+    pub dns_names: Vec<String>,
+    pub addresses: Vec<IpAddr>,
 }
 
 /// Why a request can't be understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unreadable {
+pub enum Unreadable {
     #[error("it is longer than {LONGEST} bytes")]
     TooLong,
     #[error("it is no certificate request in PEM form")]
@@ -45,7 +45,7 @@ pub(crate) enum Unreadable {
 
 impl Request {
     /// Reads a request. Whatever a kubelet does not write makes it unreadable: what is not understood can't be approved.
-    pub(crate) fn read(given: &[u8]) -> Result<Self, Unreadable> {
+    pub fn read(given: &[u8]) -> Result<Self, Unreadable> {
         if given.len() > LONGEST {
             return Err(Unreadable::TooLong);
         }
