@@ -63,6 +63,14 @@ pub struct ClusterRecord {
     pub object_key: Option<ObjectKey>,
 }
 
+impl ClusterRecord {
+    /// Whether somebody follows the nodes of hosts that join it once it is installed: the controllers of a hub do, where an object
+    /// describes it.
+    pub fn follows_nodes(&self) -> bool {
+        self.object_key.is_some()
+    }
+}
+
 /// Images that a release payload names; each empty until the payload was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PayloadImages {

@@ -4,9 +4,11 @@ use assisted_core::admission::cluster::{Created, create, import};
 use assisted_core::model::cluster::MirrorRegistry;
 use assisted_core::model::object_key::ObjectKey;
 use assisted_core::model::refusal::Refusal;
+use assisted_core::model::report::ReportKind;
 use assisted_store::{ClusterFilter, Deleted};
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster_params::{ClusterCreateParams, ImportClusterParams};
+use assisted_wire::host::Host;
 use assisted_wire::id::ClusterId;
 
 use super::Clusters;
@@ -40,6 +42,22 @@ impl Clusters {
             mirror_registry: record.mirror_registry.clone(),
             kubeconfig_stored: record.kubeconfig_stored,
         }))
+    }
+
+    /// The hosts of a cluster with their inventories, and without what else they reported, in order of creation; none without the
+    /// cluster.
+    ///
+    /// # Errors
+    ///
+    /// The database failed.
+    pub async fn hosts_with_inventory(&self, id: ClusterId) -> Result<Vec<Host>, Error> {
+        let work = self.database.load_cluster(id, Deleted::Hidden).await.map_err(final_error)?;
+        let hosts = work.into_iter().flat_map(|work| work.facts.hosts);
+        let told = hosts.map(|host| {
+            let inventory = host.report(ReportKind::Inventory).to_owned();
+            Host { inventory, ..host.record.host }
+        });
+        Ok(told.collect())
     }
 
     /// The object that describes a cluster, which may be deleted.

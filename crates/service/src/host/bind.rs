@@ -1,11 +1,16 @@
 //! Hosts of a pool join a cluster and leave it again (service-api §6.5).
 
-use assisted_core::decide::host::binding::{bind_host, unbind_host};
+use assisted_core::decide::host::binding::{bind_host, unbind_described_host, unbind_host};
+use assisted_core::model::decision::Decision;
+use assisted_core::model::facts::HostFacts;
 use assisted_core::model::host::HostKey;
+use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::refusal::Refusal;
+use assisted_core::model::refusal_with_events::RefusalWithEvents;
 use assisted_store::Deleted;
 use assisted_wire::host::Host;
 use assisted_wire::host_params::BindHostParams;
+use jiff::Timestamp;
 
 use super::Hosts;
 use crate::attempt::{AttemptError, attempt};
@@ -60,15 +65,38 @@ impl Hosts {
     ///
     /// 404 without the host, 409 when it can't leave now, 500 in a wrong state.
     pub async fn unbind(&self, caller: &Caller, host: HostKey) -> Result<Host, Error> {
-        attempt!(self.database, caller, self.try_unbind(caller, host))
+        attempt!(self.database, caller, self.try_unbind(caller, host, unbind_host))
     }
 
-    async fn try_unbind(&self, caller: &Caller, key: HostKey) -> Result<Host, AttemptError> {
+    /// Unbinds a host because its object says so, even in the middle of an installation. `reclaimed`: the cluster helps an installed
+    /// host to boot the discovery image.
+    ///
+    /// # Errors
+    ///
+    /// 404 without the host, 409 when it is not bound, or bound through its infra-env, 500 in a wrong state.
+    pub async fn unbind_described(
+        &self,
+        caller: &Caller,
+        host: HostKey,
+        reclaimed: bool,
+    ) -> Result<Host, Error> {
+        let decide = |host: &HostFacts, infra_env: &InfraEnvRecord, now| {
+            unbind_described_host(host, infra_env, reclaimed, now)
+        };
+        attempt!(self.database, caller, self.try_unbind(caller, host, decide))
+    }
+
+    async fn try_unbind(
+        &self,
+        caller: &Caller,
+        key: HostKey,
+        decide: impl Fn(&HostFacts, &InfraEnvRecord, Timestamp) -> Result<Decision, RefusalWithEvents>,
+    ) -> Result<Host, AttemptError> {
         let mut work = self.database.load_host(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(|| no_host(key))?;
         let infra_env = work.infra_env(key.infra_env_id).ok_or_else(|| no_infra_env(key.infra_env_id))?;
-        let outcome = unbind_host(host, infra_env, work.facts.now)?;
+        let outcome = decide(host, infra_env, work.facts.now)?;
         work.merge(outcome);
         let shown = work.host(key).map(raw_host).ok_or_else(|| no_host(key))?;
         work.unbind_host(key);

@@ -27,6 +27,6 @@ pub(crate) fn full_host(facts: &HostFacts) -> Host {
 pub(crate) fn render_host(facts: &HostFacts, cluster: Option<&ClusterRecord>, strip: bool) -> Host {
     let mut host = if strip { raw_host(facts) } else { full_host(facts) };
     host.requested_hostname = facts.name();
-    host.progress_stages = Some(stage::of(&facts.record.host, cluster.map(|record| &record.cluster)));
+    host.progress_stages = Some(stage::of_record(&facts.record.host, cluster));
     host
 }

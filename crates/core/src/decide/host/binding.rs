@@ -92,11 +92,27 @@ pub fn unbind_host(
     infra_env: &InfraEnvRecord,
     now: Timestamp,
 ) -> Result<Decision, RefusalWithEvents> {
-    let id = host.record.host.id;
     if state::INSTALLING.contains(&host.record.host.status) {
+        let id = host.record.host.id;
         let reason = format!("Cannot unbind Host {id} while it is in the middle of installing.");
         return Err(Refusal::conflict(reason).into());
     }
+    unbind_described_host(host, infra_env, false, now)
+}
+
+/// Unbinds a host because its object says so, which has looked itself whether it may leave an installation. `reclaimed`: the cluster
+/// helps an installed host to boot the discovery image; else a person does.
+///
+/// # Errors
+///
+/// `Conflict` when it is not bound, or bound through its infra-env; `Internal` when its state is wrong.
+pub fn unbind_described_host(
+    host: &HostFacts,
+    infra_env: &InfraEnvRecord,
+    reclaimed: bool,
+    now: Timestamp,
+) -> Result<Decision, RefusalWithEvents> {
+    let id = host.record.host.id;
     if host.record.host.cluster_id.is_none() {
         return Err(Refusal::conflict(format!("Host {id} is already unbound")).into());
     }
@@ -110,7 +126,8 @@ pub fn unbind_host(
             format!("Cannot unbind Host {id}. InfraEnv {infra_env_id} is bound to Cluster {cluster_id}");
         return Err(refuse(Refusal::conflict(reason)));
     }
-    release_host(host, now).map_err(refuse)
+    let left = if reclaimed { reclaim_host(host, now) } else { release_host(host, now) };
+    left.map_err(refuse)
 }
 
 /// Takes a host out of its cluster, as when the cluster is removed.

@@ -3,6 +3,7 @@
 use assisted_wire::host::{HostProgress, HostProgressInfo, HostRole, HostStage, HostStatus};
 use assisted_wire::time::DateTime;
 
+use crate::model::cluster::ClusterRecord;
 use crate::model::decision::Decision;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::{Facts, HostFacts};
@@ -72,7 +73,7 @@ fn accepts(
         return Err(Refusal::conflict(format!("Can't set progress <{stage}> to host in status <{status}>")));
     }
     let (Some(current), false) = (known.current_stage, stage == HostStage::Failed) else { return Ok(()) };
-    let stages = stage::of(fields, facts.cluster.as_ref().map(|record| &record.cluster));
+    let stages = stage::of_record(fields, facts.cluster.as_ref());
     let place = |stage| stages.iter().position(|each| *each == stage);
     let Some(next) = place(stage) else {
         let role = fields.role.map(HostRole::as_str).unwrap_or_default();
@@ -97,9 +98,11 @@ fn reach(facts: &Facts, host: &mut HostFacts, stage: HostStage, info: &str, even
         return;
     }
     let now: DateTime = facts.now.into();
-    let stages = stage::of(&host.record.host, facts.cluster.as_ref().map(|record| &record.cluster));
-    // A host that joins an installed cluster is not followed past its reboot.
-    let kept = if host.is_day2() && stage == HostStage::Rebooting { HostStage::Done } else { stage };
+    let stages = stage::of_record(&host.record.host, facts.cluster.as_ref());
+    let is_followed = facts.cluster.as_ref().is_some_and(ClusterRecord::follows_nodes);
+    // Nobody follows a host that joins an installed cluster past its reboot, unless the controllers of a hub do.
+    let ends = host.is_day2() && stage == HostStage::Rebooting && !is_followed;
+    let kept = if ends { HostStage::Done } else { stage };
     let fields = &mut host.record.host;
     let progress = fields.progress.get_or_insert_default();
     progress.installation_percentage = stage::percentage(&stages, stage);
@@ -114,6 +117,8 @@ fn reach(facts: &Facts, host: &mut HostFacts, stage: HostStage, info: &str, even
     let rule_context = RuleContext::alone(host);
     let rule = choose(PROGRESS, &host.record.host.status, &|condition| condition.holds(&rule_context));
     let Some((to, text)) = rule.and_then(|rule| Some((rule.to?, rule.info?))) else { return };
+    // Who was followed to the end is simply done.
+    let text = if is_followed && text == status_info::DAY2_DONE { status_info::STAGE_NAME } else { text };
     let text = status_info::fill(text, &rule_context).into_owned();
     state::enter(host, to, &text, facts.now, events);
 }

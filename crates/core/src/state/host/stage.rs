@@ -4,6 +4,7 @@ use assisted_wire::cluster::Cluster;
 use assisted_wire::host::HostStage::{self, *};
 use assisted_wire::host::{Host, HostKind, HostRole};
 
+use crate::model::cluster::ClusterRecord;
 use crate::model::topology;
 
 const BOOTSTRAP: &[HostStage] = &[
@@ -64,6 +65,16 @@ pub fn of(host: &Host, cluster: Option<&Cluster>) -> Vec<HostStage> {
         return stages[..end].to_vec();
     }
     stages.to_vec()
+}
+
+/// The same for a stored cluster: where the controllers of a hub follow its nodes, a host that joins it is followed to its end.
+pub fn of_record(host: &Host, cluster: Option<&ClusterRecord>) -> Vec<HostStage> {
+    let known = cluster.map(|record| &record.cluster);
+    if cluster.is_some_and(ClusterRecord::follows_nodes) {
+        whole(host, known).to_vec()
+    } else {
+        of(host, known)
+    }
 }
 
 /// How many of its stages a host has reached, and how many there are, whoever follows it: what the progress of its

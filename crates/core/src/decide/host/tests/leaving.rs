@@ -6,13 +6,14 @@ use assisted_wire::host::{HostKind, HostStage as Stage, HostStatus as S};
 use assisted_wire::step::StepType::DownloadBootArtifacts;
 
 use super::*;
-use crate::decide::host::binding::{reclaim_host, release_host};
+use crate::decide::host::binding::{reclaim_host, release_host, unbind_described_host};
 use crate::decide::host::cancel::cancel;
 use crate::decide::host::disable::{disable_host, enable_host};
 use crate::decide::host::install::{install_day2, may_install};
 use crate::decide::host::reset;
 use crate::decide::host::{bootstrap, role};
 use crate::model::decision::Decision;
+use crate::model::infra_env::InfraEnvRecord;
 use crate::model::report::ReportKind;
 use crate::state::host::{resetting, status_info as info};
 
@@ -189,6 +190,28 @@ fn installed_hosts_are_reclaimed() {
     let outcome = release_host(&facts.hosts[0], now()).unwrap();
     take(&mut facts, outcome);
     assert_eq!(facts.first().status, S::Unbinding);
+}
+
+#[test]
+fn an_object_takes_a_host_out_even_while_it_is_installed() {
+    let pool = serde_json::json!({"infra_env": {
+        "kind": "InfraEnv", "id": "22222222-2222-4222-8222-222222222222", "href": "", "name": "pool",
+        "type": "full-iso", "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z",
+    }});
+    let pool: InfraEnvRecord = serde_json::from_value(pool).unwrap();
+    for (status, reclaimed, expected) in [
+        (S::Known, false, S::Unbinding),
+        (S::InstallingInProgress, false, S::UnbindingPendingUserAction),
+        (S::Installed, false, S::UnbindingPendingUserAction),
+        (S::AddedToExistingCluster, true, S::Reclaiming),
+    ] {
+        let mut facts = host_in(status, C::Installed);
+        let outcome = unbind_described_host(&facts.hosts[0], &pool, reclaimed, now()).unwrap();
+        take(&mut facts, outcome);
+        assert_eq!(facts.told(), (expected, info::UNBINDING), "{status}");
+        let again = unbind_described_host(&facts.hosts[0], &pool, reclaimed, now()).unwrap_err().refusal;
+        assert!(again.reason.ends_with("is already unbound"), "{again:?}");
+    }
 }
 
 #[test]

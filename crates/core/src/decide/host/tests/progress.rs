@@ -6,6 +6,7 @@ use assisted_wire::host::{HostKind, HostProgress, HostStage as Stage, HostStatus
 use super::*;
 use crate::decide::host::progress::{Progressed, update};
 use crate::model::host::HostKey;
+use crate::model::object_key::ObjectKey;
 use crate::model::refusal::{Refusal, RefusalKind};
 use crate::state::host::{stage, status_info as info};
 
@@ -176,6 +177,26 @@ fn hosts_that_join_a_cluster_end_with_their_reboot() {
         assert_eq!(facts.told(), (S::AddedToExistingCluster, info::DAY2_DONE));
         assert_eq!(facts.first().progress.as_ref().unwrap().current_stage, Some(Stage::Done));
         assert_eq!(percentage(&facts), 100);
+    }
+}
+
+#[test]
+fn hosts_that_join_a_cluster_of_a_hub_are_followed_to_their_end() {
+    for status in [S::Installing, S::InstallingInProgress] {
+        let mut facts = day2(playing(HostRole::Worker, false));
+        facts.hosts[0].record.host.status = status;
+        facts.cluster.as_mut().unwrap().object_key = Some(ObjectKey::new("site", "demo"));
+        report(&mut facts, Stage::Rebooting, "").unwrap();
+        assert_eq!(facts.told(), (S::InstallingInProgress, "Rebooting"));
+        assert_eq!(percentage(&facts), 55);
+        report(&mut facts, Stage::Joined, "").unwrap();
+        assert_eq!(facts.told(), (S::InstallingInProgress, "Joined"));
+        report(&mut facts, Stage::Done, "").unwrap();
+        assert_eq!(facts.told(), (S::AddedToExistingCluster, "Done"));
+        assert_eq!(
+            (facts.first().progress.as_ref().unwrap().current_stage, percentage(&facts)),
+            (Some(Stage::Done), 100)
+        );
     }
 }
 
