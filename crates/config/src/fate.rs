@@ -32,7 +32,6 @@ const OFF: &[&str] = &["false", "False", "FALSE", "f", "F", "0"];
 
 const METAL3: &str =
     "BareMetalHosts boot the discovery ISO as virtual media: metal3 neither inspects nor cleans them here";
-const DAY2: &str = "it belongs to day-2 nodes of the Kubernetes API, which this version does not look after";
 const AT_ONCE: &str = "eight BareMetalHosts are worked on at once";
 const STREAM: &str =
     "it belongs to the stream of events (ENABLE_EVENT_STREAMING), which is not part of this version";
@@ -64,7 +63,6 @@ const fn no_effect(name: &'static str, why: &'static str) -> Unread {
 pub const UNREAD: &[Unread] = &[
     no_effect("ACKNOWLEDGE_DEPRECATED_OCM_SELF_TOKEN", SELF_TOKEN),
     no_effect("ALLOW_CONVERGED_FLOW", METAL3),
-    no_effect("APPROVE_CSRS_REQUEUE_DURATION", DAY2),
     no_effect("AWS_ACCESS_KEY_ID", S3),
     no_effect("AWS_SECRET_ACCESS_KEY", S3),
     refused("BASE_DNS_DOMAINS", &[], "this version makes and deletes no DNS records"),

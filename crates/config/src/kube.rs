@@ -21,5 +21,7 @@ topic! {
         enable_metal3: bool = true, "ENABLE_METAL3";
         /// Whether metal3 is paused, and its status kept, for machines that were handed over to the installed cluster.
         pause_provisioned_hosts: bool = true, "PAUSE_PROVISIONED_BMHS";
+        /// How often the cluster is asked for requests for certificates and the nodes of hosts that join it.
+        approve_csrs_requeue: Duration = Duration::from_secs(60), "APPROVE_CSRS_REQUEUE_DURATION";
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use assisted_core::model::host::HostKey;
 use assisted_service::Error;
 use assisted_service::event::live::{Change, Watch};
-use assisted_wire::host::Host;
+use assisted_wire::host::{Host, HostKind};
 use tokio::time::sleep;
 
 use super::hub::Hub;
@@ -59,6 +59,9 @@ async fn note_host(hub: &Hub, host: &Host) -> Result<(), Error> {
     if let Some(id) = host.cluster_id
         && let Some(key) = hub.service.clusters().object_of(id).await?
     {
+        if host.kind == HostKind::AddToExistingClusterHost {
+            mark(&hub.queues.spokes, key.clone());
+        }
         mark(&hub.queues.clusters, key);
     }
     Ok(())
@@ -67,6 +70,7 @@ async fn note_host(hub: &Hub, host: &Host) -> Result<(), Error> {
 /// Marks the objects of all rows.
 async fn everything(hub: &Hub) -> Result<(), Error> {
     for key in hub.service.clusters().objects().await? {
+        mark(&hub.queues.spokes, key.clone());
         mark(&hub.queues.clusters, key);
     }
     for (key, id) in hub.service.infra_envs().objects().await? {

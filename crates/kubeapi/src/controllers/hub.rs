@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::labels::label;
 use assisted_kube::write::{Guard, object};
 use assisted_reconcile::{Failure, Outcome};
@@ -18,6 +19,8 @@ use uuid::Uuid;
 
 use super::cache::Cache;
 use super::queues::Queues;
+use super::spoke::Spokes;
+use super::synced::Synced;
 
 /// Value of the labels that ask for something.
 const YES: &str = "true";
@@ -30,6 +33,9 @@ pub(super) struct Shared {
     pub(super) service: Service,
     pub(super) cache: Cache,
     pub(super) queues: Queues,
+    /// The clusters that were installed.
+    pub(super) spokes: Spokes,
+    pub(super) synced: Synced,
 }
 
 impl Shared {
@@ -49,6 +55,14 @@ impl Shared {
     /// Whether there is an image service.
     pub(super) fn has_images(&self) -> bool {
         self.service.settings().http.enable_image_service
+    }
+
+    /// The BareMetalHost behind an Agent, in its namespace; none where they are not looked after.
+    pub(super) fn bare_metal_host<'a>(&self, agent: &'a Agent) -> Option<&'a str> {
+        if !self.service.settings().kube.enable_metal3 {
+            return None;
+        }
+        agent.metadata.labels.as_ref()?.get(label::BARE_METAL_HOST).map(String::as_str)
     }
 
     /// Has a Secret or ConfigMap watched, and taken along by backups (kube-api §3.3); the object as it is then.

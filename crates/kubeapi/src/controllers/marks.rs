@@ -20,6 +20,7 @@ use super::classification::of_classifications;
 use super::hub::Hub;
 use super::queues::mark;
 use super::referred::manifests_of;
+use super::spoke::secret_of;
 use crate::cluster::install_of;
 
 pub(super) fn cluster_deployment(
@@ -38,6 +39,9 @@ pub(super) fn cluster_deployment(
     };
     for infra_env in hub.cache.infra_envs.state_filter(refers) {
         mark(&hub.queues.infra_envs, key(&*infra_env));
+    }
+    if after.is_none() {
+        hub.spokes.forget(&own);
     }
     mark(&hub.queues.clusters, own);
 }
@@ -116,12 +120,16 @@ pub(super) fn is_synced(agent: &Agent) -> Option<&str> {
 
 pub(super) fn agent(hub: &Hub, before: Option<&Agent>, after: Option<&Agent>) {
     let Some(object) = after.or(before) else { return };
+    if after.is_none() {
+        hub.synced.forget(&key(object));
+    }
     mark(&hub.queues.agents, key(object));
     let of_interest = |agent: &Agent| {
         (agent.spec.clone(), agent.metadata.labels.clone(), is_synced(agent).map(str::to_owned))
     };
     if before.map(of_interest) != after.map(of_interest) {
         for cluster in [before, after].into_iter().flatten().filter_map(bound_to) {
+            mark(&hub.queues.spokes, cluster.clone());
             mark(&hub.queues.clusters, cluster);
         }
     }
@@ -203,6 +211,13 @@ pub(super) fn secret(hub: &Hub, before: Option<&Secret>, after: Option<&Secret>)
     });
     for deployment in deployments {
         mark(&hub.queues.clusters, key(&*deployment));
+    }
+    let opened = hub.cache.cluster_deployments.state_filter(|deployment| {
+        deployment.metadata.namespace.as_deref() == Some(&own.namespace)
+            && secret_of(&key(deployment), Some(deployment)) == own
+    });
+    for deployment in opened {
+        mark(&hub.queues.spokes, key(&*deployment));
     }
     let installs = hub.cache.installs.state_filter(|install| {
         let endpoint = install.spec.ignition_endpoint.as_ref();

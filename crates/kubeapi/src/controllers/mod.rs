@@ -4,8 +4,8 @@
 //! own changes ([`changes`]) mark the objects of rows. Each kind has a queue ([`queues`]) and one reconciler: [`cluster`] for
 //! ClusterDeployments with their AgentClusterInstalls, [`install`] for AgentClusterInstalls that have no ClusterDeployment,
 //! [`infra_env`], [`agent`], [`classification`] for AgentClassifications and the labels that they give,
-//! [`bare_metal_host`]. A reconciler looks at the present state of object and row, whatever marked it, and writes what
-//! differs: an object and its row never fight, and a pass that finds everything in place writes nothing.
+//! [`bare_metal_host`], [`spoke`] for the nodes of clusters that are installed. A reconciler looks at the present state of object and
+//! row, whatever marked it, and writes what differs: an object and its row never fight, and a pass that finds everything in place writes nothing.
 //!
 //! What is decided stands in pure functions (`status`, `decide`) apart from what talks to the API server.
 
@@ -23,6 +23,8 @@ mod mirrors;
 mod queues;
 mod referred;
 mod run;
+mod spoke;
+mod synced;
 mod validations;
 mod watch;
 

@@ -38,6 +38,8 @@ pub(super) struct Queues {
     pub(super) classifications: Arc<Queue>,
     /// BareMetalHosts.
     pub(super) bare_metal_hosts: Arc<Queue>,
+    /// ClusterDeployments, for what is to be done in their clusters.
+    pub(super) spokes: Arc<Queue>,
 }
 
 impl Queues {
@@ -52,6 +54,7 @@ impl Queues {
             agent_labels: queue(),
             classifications: queue(),
             bare_metal_hosts: queue(),
+            spokes: queue(),
         }
     }
 }

@@ -33,6 +33,8 @@ use super::hub::{Hub, Shared};
 use super::infra_env::InfraEnvReconciler;
 use super::install::InstallReconciler;
 use super::queues::{Queues, work};
+use super::spoke::{SpokeReconciler, Spokes};
+use super::synced::Synced;
 use super::watch::follow;
 use super::{changes, marks};
 
@@ -120,7 +122,14 @@ async fn lead(
 ) -> Result<(), RunError> {
     let has_machines = has_machines(&client, &service).await?;
     let (cache, writers) = Cache::new();
-    let hub: Hub = Arc::new(Shared { client, service, cache, queues: Queues::new() });
+    let hub: Hub = Arc::new(Shared {
+        client,
+        service,
+        cache,
+        queues: Queues::new(),
+        spokes: Spokes::default(),
+        synced: Synced::default(),
+    });
     // Ends with this future.
     let mut tasks = JoinSet::new();
     watch(&hub, writers, has_machines, &mut tasks);
@@ -178,6 +187,7 @@ async fn lead(
                 AT_ONCE,
                 stop.clone()
             ),
+            work("spokes", Arc::clone(&queues.spokes), SpokeReconciler::new(&hub), AT_ONCE, stop.clone()),
         );
     };
     tokio::select! {

@@ -52,17 +52,7 @@ impl Hub {
 
     /// Applies manifests with kubectl; what it says when it fails.
     pub fn try_apply(&self, manifests: &str) -> Result<(), String> {
-        let mut kubectl = self.kube.kubectl();
-        let kubectl = kubectl.args(["apply", "--server-side", "--filename=-"]);
-        let mut child =
-            kubectl.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(manifests.as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
-        if output.status.success() {
-            Ok(())
-        } else {
-            Err(String::from_utf8_lossy(&output.stderr).into_owned())
-        }
+        apply(&self.kube, manifests)
     }
 
     pub fn apply(&self, manifests: &str) {
@@ -75,6 +65,17 @@ impl Hub {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     }
+}
+
+/// Applies manifests with kubectl; what it says when it fails.
+pub fn apply(kube: &Kube, manifests: &str) -> Result<(), String> {
+    let mut kubectl = kube.kubectl();
+    let kubectl = kubectl.args(["apply", "--server-side", "--filename=-"]);
+    let mut child =
+        kubectl.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(manifests.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
 /// Defines the kinds of ours and of others that are of the groups that are wanted, and waits until there are objects of them.

@@ -143,6 +143,8 @@ impl Kube {
             "--enable-admission-plugins=NodeRestriction".to_owned(),
             // Nobody makes accounts for pods.
             "--disable-admission-plugins=ServiceAccount".to_owned(),
+            // As clusters have it.
+            "--allow-privileged=true".to_owned(),
             // For a stand-in of a kubelet on this machine.
             "--kubelet-preferred-address-types=InternalIP".to_owned(),
         ];

@@ -18,7 +18,7 @@ pub(super) enum Step {
 /// The step for a host that is to be in the cluster `wanted`, or in none.
 ///
 /// # Errors
-/// `Input` when a host of an installation that has begun is to leave it.
+/// `Input` when a host of an installation that has begun is to leave it, `Backend` as long as a host is on its way into a cluster.
 pub(super) fn step(host: &Host, wanted: Option<ClusterId>) -> Result<Step, Problem> {
     match (host.cluster_id, wanted) {
         (None, None) => Ok(Step::Stay),
@@ -34,6 +34,11 @@ pub(super) fn step(host: &Host, wanted: Option<ClusterId>) -> Result<Step, Probl
                 host.id
             )))
         }
+        // No rule leads out of this state but that it boots, and then it can leave.
+        (Some(_), _) if host.status == HostStatus::Binding => Err(Problem::backend(format!(
+            "host {} is binding to a cluster, and leaves it as soon as it has registered there",
+            host.id
+        ))),
         (Some(_), _) => Ok(Step::Unbind),
     }
 }
@@ -83,11 +88,17 @@ mod tests {
             (host("installed", "Host", Some(one)), None, Some(Step::Unbind)),
             (host("installing", "Host", Some(one)), None, None),
             (host("installing", day2, Some(one)), None, Some(Step::Unbind)),
+            (host("binding", "Host", Some(one)), Some(one), Some(Step::Stay)),
+            (host("binding", "Host", Some(one)), None, None),
         ] {
             let found = step(&host, wanted);
             assert_eq!(found.as_ref().ok(), expected.as_ref(), "{host:?} {found:?}");
             if let Err(problem) = found {
-                assert!(problem.text.contains("in the middle of installation is not allowed"), "{problem}");
+                let text = match host.status {
+                    HostStatus::Binding => "as soon as it has registered there",
+                    _ => "in the middle of installation is not allowed",
+                };
+                assert!(problem.text.contains(text), "{problem}");
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod binding;
 mod inventory;
+mod leaving;
 mod object;
 mod spec;
 mod status;
@@ -38,7 +39,8 @@ use super::cache::get;
 use super::cluster::link;
 use super::hub::{Hub, after, broken, failed, now};
 use super::marks::bound_to;
-use super::queues::Row;
+use super::queues::{Row, mark};
+use super::spoke::is_followed;
 use crate::Problem;
 use crate::objects::secret_value;
 use crate::problem::Class;
@@ -112,10 +114,13 @@ impl AgentReconciler {
         if !finalizer::has(&agent.metadata, names::AGENT) {
             return Ok(Outcome::Done);
         }
-        if let Some(host) = host
-            && let Err(error) = self.hub.service.hosts().deregister(&self.hub.caller(), host).await
-        {
-            let text = format!("failed to deregister host: {}: {error}", agent.name_any());
+        let removed = async {
+            self.leave_for_good(agent).await.map_err(|problem| problem.text)?;
+            let Some(host) = host else { return Ok(()) };
+            let gone = self.hub.service.hosts().deregister(&self.hub.caller(), host).await;
+            gone.map_err(|error| format!("failed to deregister host: {}: {error}", agent.name_any()))
+        };
+        if let Err(text) = removed.await {
             let mut shown = agent.clone();
             let status = shown.status.get_or_insert_default();
             set(&mut status.conditions, CLEANUP_CLEANUP_FAILED.with(&[&text]), &now());
@@ -222,9 +227,23 @@ impl AgentReconciler {
         let known = read(&described);
         let dressed = object::dressed(agent, infra_env.as_deref(), &described.host, known.as_ref());
         let agent = self.write(agent, &dressed).await?.unwrap_or(dressed);
-        let problem = self.settle(key, &agent, host, &described, known.as_ref()).await.err();
+        let (agent, problem) = match self.clean_up(agent, &described.host).await? {
+            (agent, None) => Box::pin(self.settle(key, agent, host, &described, known.as_ref())).await?,
+            left => left,
+        };
         // As it is now, whatever was changed.
         let Some(described) = self.described(host).await? else { return Ok(Outcome::Done) };
+        let passing = problem.as_ref().is_some_and(|problem| problem.class == Class::Backend);
+        if self.hub.synced.note(&agent, problem.is_none())
+            && let Some(cluster) = bound_to(&agent)
+        {
+            mark(&self.hub.queues.clusters, cluster);
+        }
+        // What stands in the way in the cluster that it joins is tried again by a queue of its own.
+        let problem = problem.or_else(|| {
+            let cluster = bound_to(&agent).filter(|_| is_followed(&described.host))?;
+            self.hub.spokes.problem(&cluster)
+        });
         let links = self.links(&described).await?;
         let seen = status::Seen {
             host: Some(&described.host),
@@ -235,7 +254,6 @@ impl AgentReconciler {
             logs_url: links.as_ref().and_then(|(_, logs)| logs.as_deref()),
         };
         self.tell(&agent, &seen).await?;
-        let passing = problem.is_some_and(|problem| problem.class == Class::Backend);
         Ok(if passing { after(AGAIN) } else { Outcome::Done })
     }
 
@@ -275,8 +293,31 @@ impl AgentReconciler {
         Ok(Some((events, logs)))
     }
 
-    /// Binds and unbinds the host, and brings to it what differs.
+    /// Binds and unbinds the host, and brings to it what differs: the Agent as it is then, and what stands in the way.
     async fn settle(
+        &self,
+        key: &ObjectKey,
+        agent: Agent,
+        host: HostKey,
+        described: &DescribedHost,
+        known: Option<&Inventory>,
+    ) -> Result<(Agent, Option<Problem>), Failure> {
+        let wanted = self.cluster(&agent).await.map(|found| found.map(|(id, _)| id));
+        let settled = match wanted.and_then(|wanted| binding::step(&described.host, wanted)) {
+            Ok(Step::Stay) => Box::pin(self.sync(key, &agent, host, described, known)).await,
+            Ok(Step::Bind(cluster_id)) => {
+                let params = BindHostParams { cluster_id };
+                let bound = self.hub.service.hosts().bind(&self.hub.caller(), host, params).await;
+                bound.map(drop).map_err(|error| Problem::from(&error))
+            }
+            Ok(Step::Unbind) => return Box::pin(self.unbind(agent, host, described)).await,
+            Err(problem) => Err(problem),
+        };
+        Ok((agent, settled.err()))
+    }
+
+    /// Brings to the host what differs.
+    async fn sync(
         &self,
         key: &ObjectKey,
         agent: &Agent,
@@ -286,18 +327,6 @@ impl AgentReconciler {
     ) -> Result<(), Problem> {
         let (rooms, caller) = (self.hub.service.hosts(), self.hub.caller());
         let told = |error: assisted_service::Error| Problem::from(&error);
-        let wanted = self.cluster(agent).await?.map(|(id, _)| id);
-        match binding::step(&described.host, wanted)? {
-            Step::Stay => {}
-            Step::Bind(cluster_id) => {
-                return rooms
-                    .bind(&caller, host, BindHostParams { cluster_id })
-                    .await
-                    .map(drop)
-                    .map_err(told);
-            }
-            Step::Unbind => return rooms.unbind(&caller, host).await.map(drop).map_err(told),
-        }
         let referred = self.referred(key, agent).await?;
         let difference = spec::difference(&agent.spec, described, known, &referred)?;
         if let Some(args) = difference.installer_args {

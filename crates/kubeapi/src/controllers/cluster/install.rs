@@ -71,8 +71,10 @@ fn is_completed(object: &AgentClusterInstall) -> bool {
 
 /// Hosts that are ready and approved join the cluster; the first that can't ends it.
 async fn install_hosts(hub: &Hub, key: &ObjectKey, known: &DescribedCluster) -> Result<(), Problem> {
-    let agents =
-        hub.cache.agents.state_filter(|agent| agent.spec.approved && bound_to(agent).as_ref() == Some(key));
+    let agents = hub
+        .cache
+        .agents
+        .state_filter(|agent| bound_to(agent).as_ref() == Some(key) && hub.synced.is_approved(agent));
     for host in known.hosts.iter().filter(|host| host.status == HostStatus::Known) {
         let name = host.id.to_string();
         let Some(infra_env_id) =

@@ -115,6 +115,9 @@ impl ClusterReconciler {
     ) -> Result<Outcome, Failure> {
         let Settled { problem, again } =
             Box::pin(settle::settle(&self.hub, key, deployment, install)).await?;
+        let passing = problem.as_ref().is_some_and(|problem| problem.class == Class::Backend);
+        // What stands in the way in the cluster itself is tried again by its own queue.
+        let problem = problem.or_else(|| self.hub.spokes.problem(key));
         // As it is now, whatever was changed.
         let described = self.hub.service.clusters().of_object(key).await.map_err(|error| broken(&error))?;
         let counts = described.as_ref().map(|found| count(&self.hub, key, found)).unwrap_or_default();
@@ -137,7 +140,6 @@ impl ClusterReconciler {
         let mut shown = install.clone();
         shown.status = Some(status::status(install.status.as_ref(), &seen, &now()));
         write::status(&api, install, &shown, Guard::Free).await.map_err(|error| failed(&error))?;
-        let passing = problem.is_some_and(|problem| problem.class == Class::Backend);
         Ok(again.or_else(|| passing.then_some(AGAIN)).map_or(Outcome::Done, after))
     }
 
@@ -174,7 +176,7 @@ fn count(hub: &Hub, key: &ObjectKey, found: &DescribedCluster) -> Counts {
     let unsynced = agents.iter().filter(|agent| is_synced(agent) == Some("False")).count();
     Counts::of(&found.hosts, unsynced, |id| {
         let name = id.to_string();
-        agents.iter().any(|agent| agent.spec.approved && agent.name_any() == name)
+        agents.iter().any(|agent| hub.synced.is_approved(agent) && agent.name_any() == name)
     })
 }
 

@@ -5,6 +5,7 @@ use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::labels::{finalizer as names, label};
 use assisted_kube::finalizer;
+use assisted_service::host::Poll;
 use assisted_service::object::DescribedHost;
 use assisted_simhost::host::SimHost;
 use assisted_wire::host_params::HostCreateParams;
@@ -17,7 +18,7 @@ use super::cluster::{deployment, image_set, install};
 use super::world::{Site, until, wait};
 
 /// Status and reason of a condition of an Agent.
-fn said<'a>(agent: &'a Agent, kind: &str) -> (&'a str, &'a str) {
+pub fn said<'a>(agent: &'a Agent, kind: &str) -> (&'a str, &'a str) {
     let mut conditions = agent.status.iter().flat_map(|status| &status.conditions);
     let found = conditions.find(|condition| condition.r#type == kind);
     found.map_or(("", ""), |condition| (condition.status.as_str(), condition.reason.as_str()))
@@ -33,14 +34,23 @@ pub async fn infra_env_id(site: &Site, name: &str) -> InfraEnvId {
 
 /// A host registers.
 pub async fn register(site: &Site, infra_env_id: InfraEnvId) -> HostKey {
-    let host_id = HostId::random();
-    let params = HostCreateParams { host_id, discovery_agent_version: "1".to_owned() };
-    Box::pin(site.service.hosts().register(&site.caller(), infra_env_id, params)).await.unwrap();
-    HostKey { infra_env_id, host_id }
+    let key = HostKey { infra_env_id, host_id: HostId::random() };
+    register_again(site, key).await;
+    key
+}
+
+/// A host registers that may have done so before.
+async fn register_again(site: &Site, key: HostKey) {
+    let discovery_agent_version = site.service.settings().images.agent.clone();
+    let params = HostCreateParams { host_id: key.host_id, discovery_agent_version };
+    Box::pin(site.service.hosts().register(&site.caller(), key.infra_env_id, params)).await.unwrap();
 }
 
 /// A host tells what makes it fit for a cluster.
 pub async fn tell(site: &Site, key: HostKey) {
+    let timestamp = jiff::Timestamp::now().as_second();
+    let poll = Poll { host: key, timestamp, agent_version: None };
+    site.service.hosts().get_next_steps(&site.caller(), poll).await.unwrap();
     let machine = SimHost::new(key.infra_env_id, 7);
     let time = json!({"ntp_sources": [{"source_name": "time.example.com", "source_state": "synced"}]});
     let time = StepReply {
@@ -121,8 +131,7 @@ async fn an_agent_that_somebody_removed_by_force_comes_back_and_so_does_a_row() 
     // The host is there.
     site.delete::<Agent>(&name).await;
     site.gone::<Agent>(&name).await;
-    let params = HostCreateParams { host_id: host.host_id, discovery_agent_version: "1".to_owned() };
-    Box::pin(site.service.hosts().register(&site.caller(), host.infra_env_id, params)).await.unwrap();
+    register_again(&site, host).await;
     let second = until(&site.api(), &name, |agent: &Agent| said(agent, "Bound").1 == "Unbound").await;
     assert_ne!(first.metadata.uid, second.metadata.uid);
 
@@ -172,4 +181,66 @@ async fn hosts_of_a_pool_join_clusters() {
     assert_eq!(described(&site, host).await.host.cluster_id, Some(cluster));
     let debug = bound.status.unwrap().debug_info.unwrap();
     assert!(debug.events_url.contains(&format!("host_id={name}")), "{debug:?}");
+}
+
+/// The status of the host that an Agent shows.
+pub fn state(agent: &Agent) -> &str {
+    let debug = agent.status.as_ref().and_then(|status| status.debug_info.as_ref());
+    debug.map_or("", |debug| debug.state.as_str())
+}
+
+/// The host boots the image of its InfraEnv again, and tells of itself.
+pub async fn boot(site: &Site, key: HostKey) {
+    register_again(site, key).await;
+    tell(site, key).await;
+}
+
+#[tokio::test]
+async fn a_host_that_leaves_its_cluster_returns_to_the_pool_or_joins_another() {
+    let site = Site::new("leaving").await;
+    site.pull_secret().await;
+    image_set(&site).await;
+    for name in ["one", "other"] {
+        deployment(&site, name).await;
+        install(&site, name, json!({})).await;
+        site.install_says(name, "SpecSynced", "SyncOK").await;
+    }
+    site.infra_env("pool", json!({})).await;
+    let host = register(&site, infra_env_id(&site, "pool").await).await;
+    let name = host.host_id.to_string();
+    tell(&site, host).await;
+    let agents = site.api::<Agent>();
+    let is = |expected: &'static str| move |agent: &Agent| state(agent) == expected;
+    until(&agents, &name, is("known-unbound")).await;
+    let joins = |cluster: &str| json!({"spec": {"clusterDeploymentName": {"name": cluster, "namespace": site.namespace}}});
+    site.merge::<Agent>(&name, joins("one")).await;
+    until(&agents, &name, is("binding")).await;
+    boot(&site, host).await;
+    until(&agents, &name, |agent| said(agent, "Bound").1 == "Bound").await;
+
+    // Nobody names a cluster any more: it leaves, and is of the pool again as soon as it has booted.
+    site.merge::<Agent>(&name, json!({"spec": {"clusterDeploymentName": null}})).await;
+    let leaving = until(&agents, &name, is("unbinding")).await;
+    for kind in ["RequirementsMet", "Validated", "Installed", "Bound"] {
+        assert_eq!(said(&leaving, kind), ("False", "Unbinding"), "{leaving:#?}");
+    }
+    assert_eq!(said(&leaving, "SpecSynced"), ("True", "SyncOK"));
+    let row = described(&site, host).await;
+    assert!(row.cluster.is_none() && row.host.cluster_id.is_none(), "{row:?}");
+    boot(&site, host).await;
+    let pooled = until(&agents, &name, is("known-unbound")).await;
+    assert_eq!(said(&pooled, "Bound"), ("False", "Unbound"));
+
+    // Another cluster is named while it joins one: it leaves that first, as soon as it has come there.
+    site.merge::<Agent>(&name, joins("one")).await;
+    until(&agents, &name, is("binding")).await;
+    site.merge::<Agent>(&name, joins("other")).await;
+    until(&agents, &name, |agent| said(agent, "SpecSynced").1 == "BackendError").await;
+    boot(&site, host).await;
+    until(&agents, &name, |agent| state(agent) == "unbinding" && said(agent, "SpecSynced").1 == "SyncOK")
+        .await;
+    boot(&site, host).await;
+    until(&agents, &name, is("binding")).await;
+    let cluster = site.service.clusters().of_object(&site.key("other")).await.unwrap().unwrap().cluster.id;
+    assert_eq!(described(&site, host).await.host.cluster_id, Some(cluster));
 }

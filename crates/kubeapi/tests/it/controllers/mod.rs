@@ -6,4 +6,5 @@ mod classification;
 mod cluster;
 mod infra_env;
 mod installation;
+mod spoke;
 mod world;

@@ -12,9 +12,10 @@ use assisted_config::{Generator, Settings};
 use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
-use assisted_kube::client::from_file;
+use assisted_kube::client::{from_file, from_text};
 use assisted_kube::error::optional;
 use assisted_kubeapi::controllers::{Options, run};
+use assisted_kubeapi::rbac::{SERVICE, manifest};
 use assisted_service::generator::Simulation;
 use assisted_service::{Caller, Service};
 use assisted_simhost::plan::PULL_SECRET;
@@ -32,7 +33,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::hub::define;
+use crate::hub::{apply, define};
 
 /// How long something may take; a failing test waits as long.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -78,6 +79,7 @@ async fn start() -> Shared {
     let mut settings = Settings::default();
     settings.generation.generator = Generator::Simulation;
     settings.kube.enabled = true;
+    settings.kube.approve_csrs_requeue = Duration::from_millis(500);
     settings.http.service_base_url = format!("http://{address}");
     settings.http.image_service_base_url = IMAGES.to_owned();
     let releases = json!([{
@@ -100,12 +102,24 @@ async fn start() -> Shared {
         image_cool_down: Duration::from_secs(1),
     };
     let own = service.clone();
+    let limited = account().await;
     tokio::spawn(async move {
         let _background = background;
-        let ended = Box::pin(run(client, own, options, CancellationToken::new())).await;
+        let ended = Box::pin(run(limited, own, options, CancellationToken::new())).await;
         panic!("the controllers ended: {ended:?}");
     });
     Shared { service, address }
+}
+
+/// The account of the service, with the rights that are declared and no others.
+async fn account() -> Client {
+    let kubeconfig = tokio::task::spawn_blocking(|| {
+        let kube = Kube::start().unwrap();
+        apply(kube, &manifest(&SERVICE, "default")).unwrap();
+        let groups = ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"];
+        kube.kubeconfig_of(&format!("system:serviceaccount:default:{}", SERVICE.account), &groups)
+    });
+    from_text(&kubeconfig.await.unwrap(), SILENCE).await.unwrap()
 }
 
 async fn client() -> Client {

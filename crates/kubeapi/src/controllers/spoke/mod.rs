@@ -1,0 +1,21 @@
+//! What the hub does in the clusters that it installed (kube-api §3.7): it takes in the nodes of hosts that are added to them, and
+//! takes out those of hosts that leave.
+//!
+//! A cluster may be away, or never come back. Its work stands in a queue of its own ([`reconcile`]); who else needs the cluster
+//! for a moment asks for it by [`client`], which fails at once for a while after it has been found away. What is in the way is shown
+//! by the cluster's Agents and its AgentClusterInstall.
+
+mod approval;
+mod client;
+mod joining;
+mod kubeconfig;
+mod pool;
+mod reclaim;
+mod reconcile;
+mod removal;
+
+pub(super) use client::{SpokeError, Spokes};
+pub(super) use joining::is_followed;
+pub(super) use kubeconfig::secret_of;
+pub(super) use reconcile::SpokeReconciler;
+pub(super) use removal::remove_node;
