@@ -56,7 +56,7 @@ pub fn shared() -> &'static Shared {
     static SHARED: OnceLock<Shared> = OnceLock::new();
     SHARED.get_or_init(|| {
         let told = tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::WARN);
-        told.with_test_writer().with_writer(std::io::stderr).init();
+        drop(told.with_test_writer().with_writer(std::io::stderr).try_init());
         let (send, receive) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
