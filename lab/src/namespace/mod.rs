@@ -87,6 +87,8 @@ pub struct Machine {
 #[derive(Debug, Default)]
 struct State {
     stop: AtomicBool,
+    /// It is not to start again by itself.
+    stays_off: AtomicBool,
     /// Why it runs no more.
     ended: Mutex<Option<String>>,
 }
@@ -129,6 +131,11 @@ impl Machine {
         let thread = std::thread::Builder::new().name(name.clone()).spawn(move || running.live());
         let thread = Some(thread.map_err(NamespaceError::io(dir))?);
         Ok(Self { name, console, namespace, state, thread })
+    }
+
+    /// Has it stay off when it restarts next: it starts too quickly to be switched off in time.
+    pub fn stay_off(&self) {
+        self.state.stays_off.store(true, Ordering::Relaxed);
     }
 
     /// Fails when it runs no more, for whoever waits for what is `wanted`.
@@ -188,7 +195,8 @@ impl Running {
     fn live(self) {
         loop {
             match self.once() {
-                Ok(End::Restarts) => {}
+                Ok(End::Restarts) if !self.state.stays_off.load(Ordering::Relaxed) => {}
+                Ok(End::Restarts) => return,
                 Ok(End::SwitchedOff) => return,
                 Err(error) => {
                     let why = Some(error.to_string());

@@ -121,6 +121,12 @@ impl ScheduledFault {
                 lab.switch_off(self.target);
                 State::SwitchedOff
             }
+            (Fault::MissingWorker, State::Pending) if host["progress"]["current_stage"].is_string() => {
+                if let Some((_, Some(MachineHandle::Namespace(machine)))) = lab.machines.get(self.target) {
+                    machine.stay_off();
+                }
+                State::Pending
+            }
             (_, state) => state,
         };
         Ok(())

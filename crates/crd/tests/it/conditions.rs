@@ -149,6 +149,9 @@ fn keys_are_those_of_the_reference() {
             }
         }
     }
+    // Named where it is used alone.
+    let elsewhere = "bmac.agent-install.openshift.io/spoke-bmh-machine-created";
+    assert!(REFERENCE.contains(&format!("annotation `{elsewhere}`")) && theirs.insert(elsewhere.to_owned()));
     assert_eq!(ours, theirs.iter().map(String::as_str).collect());
 }
 

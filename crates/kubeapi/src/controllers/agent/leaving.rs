@@ -22,8 +22,6 @@ use crate::controllers::hub::failed;
 use crate::controllers::marks::bound_to;
 use crate::controllers::spoke::{SpokeError, remove_node};
 
-/// BareMetalHost: its presence says that machines stand for it in the cluster.
-const SPOKE_CREATED: &str = "bmac.agent-install.openshift.io/spoke-bmh-machine-created";
 /// What is told of a node whose host has not left yet.
 const WAITING: &str = "Waiting for host to unbind to do spoke cleanup";
 
@@ -168,7 +166,7 @@ impl AgentReconciler {
         let api = self.hub.api::<BareMetalHost>(&agent.namespace().unwrap_or_default());
         let found = optional(api.get(name).await);
         let found = found.map_err(|error| Problem::backend(assisted_base::error::chain(&error)))?;
-        Ok(found.is_some_and(|host| host.annotations().contains_key(SPOKE_CREATED)))
+        Ok(found.is_some_and(|host| host.annotations().contains_key(annotation::BMAC_SPOKE_CREATED)))
     }
 
     /// Whether the cluster of a host stays when the host goes, and the InfraEnv that it would come back from.

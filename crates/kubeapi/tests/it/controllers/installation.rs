@@ -15,6 +15,7 @@ use assisted_simhost::world::Site as World;
 use assisted_wire::cluster::ClusterStatus;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
+use kube::api::ListParams;
 use serde_json::json;
 
 use super::cluster::{deployment, image_set, install};
@@ -22,6 +23,22 @@ use super::world::{Site, said, shared, until, wait};
 
 /// How long an installation may take.
 const LIMIT: Duration = Duration::from_secs(300);
+/// How long its hosts may take to get ready: less than a single object may.
+const READY: Duration = Duration::from_secs(150);
+
+/// What the Agents say of their hosts.
+async fn hosts_say(site: &Site) -> String {
+    let agents = site.api::<Agent>().list(&ListParams::default()).await.unwrap();
+    let of = |agent: Agent| {
+        let status = agent.status.unwrap_or_default();
+        let conditions = status.conditions.iter();
+        let conditions: Vec<_> =
+            conditions.map(|condition| format!("{}: {}", condition.r#type, condition.message)).collect();
+        let state = status.debug_info.map(|debug| debug.state);
+        format!("{:?} is {state:?}: {}", agent.metadata.name, conditions.join("; "))
+    };
+    agents.into_iter().map(of).collect::<Vec<_>>().join("\n")
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_is_installed_and_removed_by_manifests_alone() {
@@ -74,6 +91,7 @@ async fn a_cluster_is_installed_and_removed_by_manifests_alone() {
     let ready = tokio::select! {
         ready = ready => ready,
         ended = &mut machines => panic!("the simulated hosts ended before the cluster was ready: {ended:?}"),
+        () = tokio::time::sleep(READY) => panic!("the cluster does not get ready: {}", hosts_say(&site).await),
     };
     assert_eq!(said(&ready, "Validated").0, "ValidationsPassing");
     site.merge::<AgentClusterInstall>("demo", json!({"spec": {"holdInstallation": false}})).await;
