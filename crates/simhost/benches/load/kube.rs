@@ -27,6 +27,7 @@ use crate::crowd::{pace, poll_once};
 use crate::populate::{Arrivals, RUSH};
 use crate::report::{Figure, heading, line, ms};
 use crate::service::{Engine, Service};
+use crate::visible::report;
 
 /// Where all objects are.
 const NAMESPACE: &str = "default";
@@ -213,13 +214,7 @@ async fn seen(service: &Service, watched: &Watched, host: &SimHost) -> Result<()
     let mut connection = Connection::open(service.address).await?;
     let mut times = Vec::new();
     for round in 0..=ROUNDS {
-        let mut inventory = host.inventory(1_000_000 + round);
-        let enough = round % 2 == 1;
-        if let (false, Some(memory)) = (enough, &mut inventory.memory) {
-            memory.physical_bytes = 1 << 30;
-            memory.usable_bytes = 1 << 30;
-        }
-        let reply = json!({"step_type": "inventory", "step_id": "inventory-0", "output": serde_json::to_string(&inventory)?});
+        let (enough, reply) = report(host, round)?;
         let started = Instant::now();
         connection.json(Method::POST, &host.instructions_path(), &reply).await?;
         watched.until(host, |agent| is_valid(agent) == enough).await?;

@@ -15,19 +15,25 @@ const ROUNDS: u32 = 20;
 /// A change that takes longer never comes.
 const LIMIT: Duration = Duration::from_secs(30);
 
+/// What a host reports in a round: too little memory in one, enough in the next, so that a validation has to turn each time; and whether
+/// it is enough.
+pub fn report(host: &SimHost, round: u32) -> Result<(bool, Value)> {
+    let mut inventory = host.inventory(1_000_000 + round);
+    let enough = round % 2 == 1;
+    if let (false, Some(memory)) = (enough, &mut inventory.memory) {
+        memory.physical_bytes = 1 << 30;
+        memory.usable_bytes = 1 << 30;
+    }
+    let output = serde_json::to_string(&inventory)?;
+    Ok((enough, json!({"step_type": "inventory", "step_id": "inventory-0", "output": output})))
+}
+
 /// Measures it with a host whose memory shrinks and grows.
 pub async fn run(service: &Service, host: &SimHost) -> Result<()> {
     let mut connection = Connection::open(service.address).await?;
     let mut times = Vec::new();
     for round in 0..ROUNDS {
-        let mut inventory = host.inventory(1_000_000 + round);
-        // Too little memory in one round, enough in the next: the validation has to turn each time.
-        let enough = round % 2 == 1;
-        if let (false, Some(memory)) = (enough, &mut inventory.memory) {
-            memory.physical_bytes = 1 << 30;
-            memory.usable_bytes = 1 << 30;
-        }
-        let reply = json!({"step_type": "inventory", "step_id": "inventory-0", "output": serde_json::to_string(&inventory)?});
+        let (enough, reply) = report(host, round)?;
         let started = Instant::now();
         connection.json(Method::POST, &host.instructions_path(), &reply).await?;
         loop {
