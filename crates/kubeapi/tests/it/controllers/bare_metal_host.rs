@@ -1,5 +1,6 @@
 //! BareMetalHosts: the test plays metal3, by what it writes into their status.
 
+use assisted_core::model::host::HostKey;
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::labels::{annotation, finalizer as names, label};
@@ -40,6 +41,16 @@ async fn machine(site: &Site, name: &str, mac: &str, annotations: Value) -> Bare
     .await
 }
 
+/// A host tells its inventory; the hardware address that its Agent shows.
+async fn told_address(site: &Site, host: HostKey) -> String {
+    tell(site, host).await;
+    let shown = until(&site.api(), &host.host_id.to_string(), |agent: &Agent| {
+        agent.status.as_ref().is_some_and(|status| status.inventory.is_some())
+    })
+    .await;
+    shown.status.unwrap().inventory.unwrap().interfaces[0].mac_address.clone()
+}
+
 #[tokio::test]
 async fn a_machine_boots_its_image_and_is_handed_over() {
     let site = Site::new("machine").await;
@@ -68,12 +79,7 @@ async fn a_machine_boots_its_image_and_is_handed_over() {
     // It registers, and its Agent becomes what the annotations say.
     let host = register(&site, infra_env).await;
     let name = host.host_id.to_string();
-    tell(&site, host).await;
-    let shown = until(&site.api(), &name, |agent: &Agent| {
-        agent.status.as_ref().is_some_and(|status| status.inventory.is_some())
-    })
-    .await;
-    let mac = shown.status.unwrap().inventory.unwrap().interfaces[0].mac_address.to_uppercase();
+    let mac = told_address(&site, host).await.to_uppercase();
     site.merge::<BareMetalHost>(
         "node-0",
         json!({
@@ -137,12 +143,7 @@ async fn a_machine_that_finds_everything_in_place_is_not_written() {
     let infra_env = infra_env_id(&site, "rack").await;
     let host = register(&site, infra_env).await;
     let name = host.host_id.to_string();
-    tell(&site, host).await;
-    let shown = until(&site.api(), &name, |agent: &Agent| {
-        agent.status.as_ref().is_some_and(|status| status.inventory.is_some())
-    })
-    .await;
-    let mac = shown.status.unwrap().inventory.unwrap().interfaces[0].mac_address.clone();
+    let mac = told_address(&site, host).await;
     let api = site.api::<BareMetalHost>();
     machine(&site, "node-0", &mac, json!({(HOSTNAME): "one"})).await;
     metal3(&site, "node-0", state("available", "OK")).await;

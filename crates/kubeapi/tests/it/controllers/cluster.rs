@@ -49,6 +49,21 @@ pub async fn install(site: &Site, name: &str, fields: Value) -> AgentClusterInst
     site.create(name, json!({"metadata": {}, "spec": spec})).await
 }
 
+/// The objects of a cluster that others have installed, whose kubeconfig is in the Secret `admin`; its AgentClusterInstall once it is
+/// taken in.
+pub async fn imported(site: &Site) -> AgentClusterInstall {
+    let spec = json!({
+        "clusterName": "demo", "baseDomain": "example.com", "installed": true,
+        "platform": {"agentBareMetal": {"agentSelector": {}}},
+        "clusterMetadata": {"clusterID": "", "infraID": "", "adminKubeconfigSecretRef": {"name": "admin"}},
+        "clusterInstallRef": {"group": "extensions.hive.openshift.io", "version": "v1beta1",
+                              "kind": "AgentClusterInstall", "name": "demo"},
+    });
+    site.create::<ClusterDeployment>("demo", json!({"metadata": {}, "spec": spec})).await;
+    install(site, "demo", json!({"imageSetRef": null})).await;
+    site.install_says("demo", "Completed", "InstallationCompleted").await
+}
+
 async fn row(site: &Site, name: &str) -> assisted_service::object::DescribedCluster {
     site.service.clusters().of_object(&site.key(name)).await.unwrap().unwrap()
 }
@@ -217,16 +232,7 @@ async fn bad_objects_end_in_a_condition_that_says_what_to_do() {
 #[tokio::test]
 async fn a_cluster_that_others_installed_is_taken_in() {
     let site = Site::new("imported").await;
-    let spec = json!({
-        "clusterName": "demo", "baseDomain": "example.com", "installed": true,
-        "platform": {"agentBareMetal": {"agentSelector": {}}},
-        "clusterMetadata": {"clusterID": "", "infraID": "", "adminKubeconfigSecretRef": {"name": "admin"}},
-        "clusterInstallRef": {"group": "extensions.hive.openshift.io", "version": "v1beta1",
-                              "kind": "AgentClusterInstall", "name": "demo"},
-    });
-    site.create::<ClusterDeployment>("demo", json!({"metadata": {}, "spec": spec})).await;
-    install(&site, "demo", json!({"imageSetRef": null})).await;
-    let told = site.install_says("demo", "Completed", "InstallationCompleted").await;
+    let told = imported(&site).await;
     assert_eq!(said(&told, "Stopped").0, "InstallationCompleted");
     let found = row(&site, "demo").await.cluster;
     assert_eq!(found.status, ClusterStatus::AddingHosts);

@@ -4,7 +4,6 @@ use std::net::IpAddr;
 
 use assisted_core::model::host::HostKey;
 use assisted_crd::agent_install::agent::Agent;
-use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::labels::{annotation, label};
 use assisted_crd::machine_config::machine_config_pool::MachineConfigPool;
 use assisted_kube::client::from_text;
@@ -23,7 +22,7 @@ use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, SanType};
 use serde_json::{Value, json};
 
 use super::agent::{boot, infra_env_id, register, said, state, tell};
-use super::cluster::install;
+use super::cluster::imported;
 use super::world::{Site, until, wait};
 use crate::hub::{Hub, define};
 
@@ -49,26 +48,21 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ask}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: system:authenticated}]
 "#;
 
-/// The kinds of machines, with any fields.
-const MACHINES: &str = r#"
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: machines.machine.openshift.io}
-spec:
-  group: machine.openshift.io
-  names: {kind: Machine, plural: machines}
-  scope: Namespaced
-  versions: [{name: v1beta1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: machinesets.machine.openshift.io}
-spec:
-  group: machine.openshift.io
-  names: {kind: MachineSet, plural: machinesets}
-  scope: Namespaced
-  versions: [{name: v1beta1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
-"#;
+/// Defines the kinds of machines, with any fields.
+fn define_machines(hub: &Hub) {
+    for (kind, plural) in [("Machine", "machines"), ("MachineSet", "machinesets")] {
+        let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        let version =
+            json!({"name": "v1beta1", "served": true, "storage": true, "schema": {"openAPIV3Schema": any}});
+        let definition = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("{plural}.machine.openshift.io")},
+            "spec": {"group": "machine.openshift.io", "names": {"kind": kind, "plural": plural}, "scope": "Namespaced",
+                     "versions": [version]},
+        });
+        hub.apply(&definition.to_string());
+    }
+}
 
 /// A cluster that was installed.
 struct Spoke {
@@ -147,19 +141,10 @@ impl Spoke {
     }
 }
 
-/// The objects of a cluster that is there already, whose kubeconfig is this one.
-async fn imported(site: &Site, kubeconfig: &str) {
+/// A cluster that is there already, whose kubeconfig is this one, is taken in.
+async fn taken_in(site: &Site, kubeconfig: &str) {
     site.create::<Secret>("admin", json!({"metadata": {}, "stringData": {"kubeconfig": kubeconfig}})).await;
-    let spec = json!({
-        "clusterName": "demo", "baseDomain": "example.com", "installed": true,
-        "platform": {"agentBareMetal": {"agentSelector": {}}},
-        "clusterMetadata": {"clusterID": "", "infraID": "", "adminKubeconfigSecretRef": {"name": "admin"}},
-        "clusterInstallRef": {"group": "extensions.hive.openshift.io", "version": "v1beta1",
-                              "kind": "AgentClusterInstall", "name": "demo"},
-    });
-    site.create::<ClusterDeployment>("demo", json!({"metadata": {}, "spec": spec})).await;
-    install(site, "demo", json!({"imageSetRef": null})).await;
-    site.install_says("demo", "Completed", "InstallationCompleted").await;
+    imported(site).await;
     site.pull_secret().await;
 }
 
@@ -227,7 +212,7 @@ async fn a_host_joins_a_cluster_as_a_node() {
         serde_json::from_value(json!({"metadata": {"name": "worker"}, "spec": {}})).unwrap();
     let pools = Api::<MachineConfigPool>::all(spoke.client());
     pools.create(&PostParams::default(), &pool).await.unwrap();
-    imported(&site, &spoke.kubeconfig()).await;
+    taken_in(&site, &spoke.kubeconfig()).await;
     let reference =
         json!({"clusterRef": {"name": "demo", "namespace": site.namespace}, "cpuArchitecture": "x86_64"});
     site.infra_env("demo", reference).await;
@@ -338,8 +323,8 @@ fn of_machines(spoke: &Spoke, kind: &str) -> Vec<Value> {
 async fn an_installed_host_is_reclaimed_or_waits_for_somebody() {
     let site = Site::new("reclaim").await;
     let mut spoke = Spoke::launch().await;
-    spoke.hub.apply(MACHINES);
-    imported(&site, &spoke.kubeconfig()).await;
+    define_machines(&spoke.hub);
+    taken_in(&site, &spoke.kubeconfig()).await;
     site.infra_env("pool", json!({"cpuArchitecture": "x86_64"})).await;
     let host = register(&site, infra_env_id(&site, "pool").await).await;
     let (agents, id) = (site.api::<Agent>(), host.host_id.to_string());
@@ -423,8 +408,8 @@ async fn an_installed_host_is_reclaimed_or_waits_for_somebody() {
 async fn the_node_of_an_agent_goes_with_it_unless_it_is_to_stay() {
     let site = Site::new("forgood").await;
     let spoke = Spoke::launch().await;
-    spoke.hub.apply(MACHINES);
-    imported(&site, &spoke.kubeconfig()).await;
+    define_machines(&spoke.hub);
+    taken_in(&site, &spoke.kubeconfig()).await;
     let reference =
         json!({"clusterRef": {"name": "demo", "namespace": site.namespace}, "cpuArchitecture": "x86_64"});
     site.infra_env("demo", reference).await;
@@ -472,7 +457,7 @@ async fn the_node_of_an_agent_goes_with_it_unless_it_is_to_stay() {
 async fn a_cluster_that_is_away_holds_up_nobody_and_is_told_of() {
     let site = Site::new("away").await;
     let mut spoke = Spoke::launch().await;
-    imported(&site, &spoke.kubeconfig()).await;
+    taken_in(&site, &spoke.kubeconfig()).await;
     let reference =
         json!({"clusterRef": {"name": "demo", "namespace": site.namespace}, "cpuArchitecture": "x86_64"});
     site.infra_env("demo", reference).await;
