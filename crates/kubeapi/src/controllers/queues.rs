@@ -9,6 +9,8 @@ use assisted_reconcile::{Driver, MemoryQueue, MemoryRow, Policy, Reconciler, Sta
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
+/// Objects of a kind that are worked on at once.
+const AT_ONCE: usize = 8;
 /// How long an attempt may take: an image of a registry far away may be read in it.
 const TIME_LIMIT: Duration = Duration::from_secs(180);
 /// Longer than an attempt may take: one replica works on these rows, and no lease needs to run out.
@@ -66,17 +68,12 @@ pub(super) fn mark(queue: &Queue, key: ObjectKey) {
 
 /// Works on a queue until stopped. A failure is tried again, later each time, and nothing is ever set aside: what stands in the
 /// way is shown in the object.
-pub(super) async fn work<R>(
-    name: &'static str,
-    queue: Arc<Queue>,
-    reconciler: R,
-    at_once: usize,
-    stop: CancellationToken,
-) where
+pub(super) async fn work<R>(name: &'static str, queue: &Arc<Queue>, reconciler: R, stop: &CancellationToken)
+where
     R: Reconciler<Row = Row>,
 {
     let policy = Policy {
-        at_once,
+        at_once: AT_ONCE,
         time_limit: TIME_LIMIT,
         keep: TIME_LIMIT,
         backoff: BACKOFF,
@@ -88,5 +85,5 @@ pub(super) async fn work<R>(
         give_back: false,
     };
     let status = Arc::new(Status::new(name));
-    Driver::new(queue, Arc::new(reconciler), policy, status).run(stop).await;
+    Driver::new(Arc::clone(queue), Arc::new(reconciler), policy, status).run(stop.clone()).await;
 }

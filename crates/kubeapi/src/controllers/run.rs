@@ -21,7 +21,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::runtime::watcher::Config;
 use kube::{Api, Client};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::agent::AgentReconciler;
@@ -42,8 +42,6 @@ use super::{changes, marks};
 const LEASE: &str = "77190dcb.agent-install.openshift.io";
 /// How long the objects of all kinds may take to be listed; kinds that are not defined never are.
 const LISTING: Duration = Duration::from_secs(120);
-/// Objects of a kind that are worked on at once.
-const AT_ONCE: usize = 8;
 
 /// How the controllers are run.
 #[derive(Clone, Debug)]
@@ -134,8 +132,8 @@ async fn lead(
     let mut tasks = JoinSet::new();
     watch(&hub, writers, has_machines, &mut tasks);
     tokio::select! {
-        listed = timeout(LISTING, listed(&hub, has_machines)) => if listed.is_err() {
-            return Err(RunError::NotListed(unlisted(&hub).await));
+        unlisted = unlisted(&hub) => if !unlisted.is_empty() {
+            return Err(RunError::NotListed(unlisted));
         },
         () = stop.cancelled() => return Ok(()),
     }
@@ -144,50 +142,19 @@ async fn lead(
     let queues = &hub.queues;
     let working = async {
         tokio::join!(
-            work(
-                "cluster-deployments",
-                Arc::clone(&queues.clusters),
-                ClusterReconciler::new(&hub),
-                AT_ONCE,
-                stop.clone()
-            ),
-            work(
-                "agent-cluster-installs",
-                Arc::clone(&queues.installs),
-                InstallReconciler::new(&hub),
-                AT_ONCE,
-                stop.clone()
-            ),
-            work(
-                "infra-envs",
-                Arc::clone(&queues.infra_envs),
-                InfraEnvReconciler::new(&hub),
-                AT_ONCE,
-                stop.clone()
-            ),
-            work("agents", Arc::clone(&queues.agents), AgentReconciler::new(&hub), AT_ONCE, stop.clone()),
-            work(
-                "agent-labels",
-                Arc::clone(&queues.agent_labels),
-                AgentLabelReconciler::new(&hub),
-                AT_ONCE,
-                stop.clone()
-            ),
-            work(
-                "agent-classifications",
-                Arc::clone(&queues.classifications),
-                ClassificationReconciler::new(&hub),
-                AT_ONCE,
-                stop.clone()
-            ),
+            work("cluster-deployments", &queues.clusters, ClusterReconciler::new(&hub), stop),
+            work("agent-cluster-installs", &queues.installs, InstallReconciler::new(&hub), stop),
+            work("infra-envs", &queues.infra_envs, InfraEnvReconciler::new(&hub), stop),
+            work("agents", &queues.agents, AgentReconciler::new(&hub), stop),
+            work("agent-labels", &queues.agent_labels, AgentLabelReconciler::new(&hub), stop),
+            work("agent-classifications", &queues.classifications, ClassificationReconciler::new(&hub), stop),
             work(
                 "bare-metal-hosts",
-                Arc::clone(&queues.bare_metal_hosts),
+                &queues.bare_metal_hosts,
                 BareMetalHostReconciler::new(&hub, cool_down),
-                AT_ONCE,
-                stop.clone()
+                stop
             ),
-            work("spokes", Arc::clone(&queues.spokes), SpokeReconciler::new(&hub), AT_ONCE, stop.clone()),
+            work("spokes", &queues.spokes, SpokeReconciler::new(&hub), stop),
         );
     };
     tokio::select! {
@@ -215,33 +182,13 @@ async fn has_machines(client: &Client, service: &Service) -> Result<bool, RunErr
     Ok(is_there)
 }
 
-async fn listed(hub: &Hub, has_machines: bool) {
-    let cache = &hub.cache;
-    // The writers live as long as the watches.
-    let _ = tokio::join!(
-        cache.cluster_deployments.wait_until_ready(),
-        cache.installs.wait_until_ready(),
-        cache.image_sets.wait_until_ready(),
-        cache.infra_envs.wait_until_ready(),
-        cache.nmstate_configs.wait_until_ready(),
-        cache.agents.wait_until_ready(),
-        cache.classifications.wait_until_ready(),
-        cache.secrets.wait_until_ready(),
-        cache.config_maps.wait_until_ready(),
-    );
-    if has_machines {
-        let _ = cache.bare_metal_hosts.wait_until_ready().await;
-    }
-}
-
-/// The kinds that are not listed yet.
+/// The kinds that are not listed in time. One that is not looked after has no writer, and is not waited for.
 async fn unlisted(hub: &Hub) -> String {
-    let cache = &hub.cache;
+    let (cache, deadline) = (&hub.cache, Instant::now() + LISTING);
     let mut kinds = Vec::new();
-    let now = Duration::ZERO;
     macro_rules! check {
         ($($store:ident: $kind:literal),+ $(,)?) => {
-            $(if timeout(now, cache.$store.wait_until_ready()).await.is_err() { kinds.push($kind); })+
+            $(if timeout_at(deadline, cache.$store.wait_until_ready()).await.is_err() { kinds.push($kind); })+
         };
     }
     check!(
