@@ -142,7 +142,7 @@ impl Service {
     pub async fn stages_of(&self, role: HostRole) -> Result<Vec<Option<HostStage>>, Error> {
         let filter = ClusterHostFilter { role: Some(role.to_string()), ..ClusterHostFilter::default() };
         let hosts = self.client.list_cluster_hosts(self.cluster_id, &filter).await?;
-        Ok(hosts.iter().map(stage).collect())
+        Ok(hosts.iter().map(WireHost::stage).collect())
     }
 
     /// The cluster's other hosts that take part.
@@ -173,7 +173,7 @@ impl Service {
             infra_env_id: host.infra_env_id.unwrap_or(self.infra_env_id),
             role: host.role.unwrap_or(HostRole::Master),
             status: host.status,
-            stage: stage(host),
+            stage: host.stage(),
             name: host.requested_hostname.to_lowercase(),
             ips,
         }
@@ -208,10 +208,6 @@ impl Service {
         let call = self.client.call(OperationId::UploadLogs).path("cluster_id", self.cluster_id);
         call.query("logs_type", Some("controller")).file("upfile", archive).send_empty().await
     }
-}
-
-fn stage(host: &WireHost) -> Option<HostStage> {
-    host.progress.as_ref()?.current_stage
 }
 
 async fn save(download: Download, host: &Host, to: &str) -> Result<(), ServiceError> {

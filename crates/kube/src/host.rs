@@ -65,7 +65,7 @@ impl KnownHost {
     }
 
     pub fn stage(&self) -> Option<HostStage> {
-        self.host.progress.as_ref()?.current_stage
+        self.host.stage()
     }
 
     pub fn is(&self, status: HostStatus) -> bool {

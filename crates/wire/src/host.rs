@@ -190,6 +190,13 @@ pub struct Host {
     pub fencing_credentials: String,
 }
 
+impl Host {
+    /// The stage of the installation that the host is in; `None` before it begins.
+    pub fn stage(&self) -> Option<HostStage> {
+        self.progress.as_ref()?.current_stage
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "host-list")]
 pub struct HostList(pub Vec<Host>);

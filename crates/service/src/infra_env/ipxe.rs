@@ -166,8 +166,7 @@ fn skip_installed(hosts: &[Host], mac: &str) -> Result<(), Refusal> {
     if host.status == HostStatus::Installed {
         return Err(skipped("already installed".to_owned()));
     }
-    let stage = host.progress.as_ref().and_then(|progress| progress.current_stage);
-    match stage.filter(|_| host.status == HostStatus::InstallingInProgress) {
+    match host.stage().filter(|_| host.status == HostStatus::InstallingInProgress) {
         Some(
             stage @ (HostStage::Done
             | HostStage::Configuring

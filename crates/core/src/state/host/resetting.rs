@@ -12,7 +12,7 @@ use crate::policy::Policy;
 /// Whether a host of a cluster that was reset does not come back by itself (state-machines §4.12).
 pub fn is_overdue(host: &HostFacts, policy: &Policy, now: Timestamp) -> bool {
     let fields = &host.record.host;
-    let stage = fields.progress.as_ref().and_then(|progress| progress.current_stage);
+    let stage = fields.stage();
     fields.status == HostStatus::Resetting
         && (now >= deadline::after(fields.status_updated_at.0, policy.timeouts.reset_cluster)
             || stage.is_some_and(stage::is_past_reboot))

@@ -43,7 +43,7 @@ impl<'a> RuleContext<'a> {
 
     /// The stage of the installation that the host is in.
     pub fn stage(&self) -> Option<HostStage> {
-        self.fields().progress.as_ref().and_then(|progress| progress.current_stage)
+        self.fields().stage()
     }
 
     /// Whether the stage takes too long; never as long as its clock is held back.

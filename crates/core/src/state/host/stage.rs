@@ -81,7 +81,7 @@ pub fn of_record(host: &Host, cluster: Option<&ClusterRecord>) -> Vec<HostStage>
 /// cluster is made of.
 pub fn place(host: &Host, cluster: Option<&Cluster>) -> (usize, usize) {
     let stages = whole(host, cluster);
-    let stage = host.progress.as_ref().and_then(|progress| progress.current_stage);
+    let stage = host.stage();
     let reached = stages.iter().position(|each| Some(*each) == stage).map_or(0, |at| at + 1);
     (reached, stages.len())
 }

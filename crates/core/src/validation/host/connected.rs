@@ -1,6 +1,6 @@
 //! `connected`, `media-connected`: the agent is heard, and can read what it was booted from.
 
-use assisted_wire::host::{Host, HostStage, MediaStatus};
+use assisted_wire::host::{HostStage, MediaStatus};
 use assisted_wire::time::DateTime;
 use jiff::{SignedDuration, Timestamp};
 
@@ -34,13 +34,12 @@ pub fn stage_is_watched(stage: Option<HostStage>) -> bool {
 
 /// The last moment at which a host counts as connected without being heard again; `None`: it need not be heard.
 pub fn connected_until(host: &HostFacts, policy: &Policy) -> Option<Timestamp> {
-    let Host { bootstrap, progress, .. } = &host.record.host;
-    let stage = progress.as_ref().and_then(|progress| progress.current_stage);
-    if !stage_is_watched(stage) || DateTime(host.checked_in_at).is_zero() {
+    let fields = &host.record.host;
+    if !stage_is_watched(fields.stage()) || DateTime(host.checked_in_at).is_zero() {
         return None;
     }
     let limit = SignedDuration::try_from(policy.hosts.max_disconnection_time).unwrap_or(SignedDuration::MAX);
-    let limit = if *bootstrap { limit.saturating_add(BOOTSTRAP_ALLOWANCE) } else { limit };
+    let limit = if fields.bootstrap { limit.saturating_add(BOOTSTRAP_ALLOWANCE) } else { limit };
     Some(host.checked_in_at.saturating_add(limit).unwrap_or(Timestamp::MAX))
 }
 

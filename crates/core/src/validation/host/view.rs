@@ -63,7 +63,7 @@ impl<'a> View<'a> {
 
     /// The stage of the installation.
     pub(super) fn stage(&self) -> Option<HostStage> {
-        self.record().progress.as_ref().and_then(|progress| progress.current_stage)
+        self.record().stage()
     }
 
     /// The host's name; empty when it has none.

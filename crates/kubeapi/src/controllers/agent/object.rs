@@ -87,13 +87,12 @@ pub(super) fn dressed(
         }
     }
     let annotations = dressed.metadata.annotations.get_or_insert_default();
-    let stage = host.progress.as_ref().and_then(|progress| progress.current_stage);
     let kept = [
         (annotation::AGENT_STATE, host.status.as_str()),
         (annotation::AGENT_ROLE, host.role.map_or("", |role| role.as_str())),
         (annotation::AGENT_INVENTORY, host.inventory.as_str()),
         (annotation::AGENT_VALIDATIONS_INFO, host.validations_info.as_str()),
-        (annotation::AGENT_CURRENT_STAGE, stage.map_or("", |stage| stage.as_str())),
+        (annotation::AGENT_CURRENT_STAGE, host.stage().map_or("", |stage| stage.as_str())),
     ];
     let mut left = LARGEST;
     for (name, value) in kept {

@@ -13,10 +13,6 @@ use serde::Deserialize;
 pub(super) const CLIENT: &str = "client";
 pub(super) const SERVING: &str = "serving";
 
-fn stage(host: &Host) -> Option<HostStage> {
-    host.progress.as_ref().and_then(|progress| progress.current_stage)
-}
-
 /// Whether a host is on its way from its reboot to a node that is ready.
 pub(in crate::controllers) fn is_followed(host: &Host) -> bool {
     host.kind == HostKind::AddToExistingClusterHost
@@ -24,7 +20,7 @@ pub(in crate::controllers) fn is_followed(host: &Host) -> bool {
         && (host.status == HostStatus::InstallingPendingUserAction
             || host.status == HostStatus::InstallingInProgress
                 && matches!(
-                    stage(host),
+                    host.stage(),
                     Some(HostStage::Rebooting | HostStage::Configuring | HostStage::Joined)
                 ))
 }
@@ -32,7 +28,7 @@ pub(in crate::controllers) fn is_followed(host: &Host) -> bool {
 /// Whether the requests of a host's node are approved here. `has_bare_metal_host`: another one makes the machine known to the cluster,
 /// whose own approver lets it in where it looks after machines.
 pub(super) fn needs_approval(host: &Host, cluster: &Cluster, has_bare_metal_host: bool) -> bool {
-    let is_time = matches!(stage(host), Some(HostStage::Rebooting | HostStage::Joined))
+    let is_time = matches!(host.stage(), Some(HostStage::Rebooting | HostStage::Joined))
         || host.status == HostStatus::InstallingPendingUserAction;
     let is_nobody_elses = cluster.user_managed_networking == Some(true)
         || !has_bare_metal_host
@@ -79,7 +75,7 @@ pub(super) fn reached(
     };
     let is_done = node.ready && approval.is_none_or(is_tracked);
     let next = if is_done { HostStage::Done } else { HostStage::Joined };
-    if stage(host) == Some(next) {
+    if host.stage() == Some(next) {
         return None;
     }
     let recovers = is_done && host.status == HostStatus::InstallingPendingUserAction;

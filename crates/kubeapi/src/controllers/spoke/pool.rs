@@ -22,9 +22,8 @@ pub(super) fn pause(agents: &[impl AsRef<Agent>], hosts: &[Host]) -> Option<bool
     let mut moving = hosts.filter(|host| host.status != HostStatus::Installed).peekable();
     moving.peek()?;
     Some(moving.any(|host| {
-        let stage = host.progress.as_ref().and_then(|progress| progress.current_stage);
         matches!(host.status, HostStatus::Installing | HostStatus::InstallingInProgress)
-            && stage != Some(HostStage::Done)
+            && host.stage() != Some(HostStage::Done)
     }))
 }
 
