@@ -72,6 +72,11 @@ pub trait Entry: Sized {
     fn update(&mut self, statement: Statement, now: &Time) -> bool;
 }
 
+/// The condition of a type, of those of an object.
+pub fn find<'a, E: Entry + 'a>(conditions: impl IntoIterator<Item = &'a E>, r#type: &str) -> Option<&'a E> {
+    conditions.into_iter().find(|entry| entry.r#type() == r#type)
+}
+
 /// Makes a list of conditions say this. The answer is whether it said anything else before: if not, there is nothing to
 /// write.
 pub fn set<E: Entry>(conditions: &mut Vec<E>, statement: Statement, now: &Time) -> bool {

@@ -6,6 +6,7 @@ use assisted_crd::agent_install::agent_classification::AgentClassification;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::agent_install::nmstate_config::NMStateConfig;
 use assisted_crd::common::NamespacedReference;
+use assisted_crd::condition::find;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive::cluster_image_set::ClusterImageSet;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
@@ -113,9 +114,7 @@ pub(super) fn bound_to(agent: &Agent) -> Option<ObjectKey> {
 
 /// Whether what is wanted of an Agent has come to its host.
 pub(super) fn is_synced(agent: &Agent) -> Option<&str> {
-    let conditions = agent.status.as_ref()?.conditions.iter();
-    let synced = conditions.clone().find(|condition| condition.r#type == "SpecSynced");
-    synced.map(|condition| condition.status.as_str())
+    find(&agent.status.as_ref()?.conditions, "SpecSynced").map(|condition| condition.status.as_str())
 }
 
 pub(super) fn agent(hub: &Hub, before: Option<&Agent>, after: Option<&Agent>) {

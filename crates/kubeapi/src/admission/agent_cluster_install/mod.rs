@@ -3,6 +3,7 @@
 mod immutable;
 mod networking;
 
+use assisted_crd::condition::find;
 use assisted_crd::hive_extensions::agent_cluster_install::{AgentClusterInstall, AgentClusterInstallSpec};
 use serde_json::{Value, json};
 
@@ -86,6 +87,6 @@ fn mutate(new: &AgentClusterInstall) -> Verdict {
 /// The reason by which it is known that the installation has begun.
 fn started(object: &AgentClusterInstall) -> Option<&str> {
     let conditions = &object.status.as_ref()?.conditions;
-    let reason = conditions.iter().find(|condition| condition.r#type == COMPLETED)?.reason.as_str();
+    let reason = find(conditions, COMPLETED)?.reason.as_str();
     STARTED.contains(&reason).then_some(reason)
 }

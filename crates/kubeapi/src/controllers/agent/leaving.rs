@@ -25,8 +25,8 @@ use crate::controllers::spoke::{SpokeError, remove_node};
 /// What is told of a node whose host has not left yet.
 const WAITING: &str = "Waiting for host to unbind to do spoke cleanup";
 
-/// The name of the host's node (kube-api §3.6).
-fn hostname(agent: &Agent) -> &str {
+/// The name of the host's node (kube-api §3.6): the one that it was given, else the one that it tells; empty before it tells one.
+pub(in crate::controllers) fn hostname(agent: &Agent) -> &str {
     let inventory = agent.status.as_ref().and_then(|status| status.inventory.as_ref());
     let told = inventory.map_or("", |inventory| inventory.hostname.as_str());
     if agent.spec.hostname.is_empty() { told } else { &agent.spec.hostname }
@@ -39,8 +39,7 @@ fn has_approved_requests(agent: &Agent) -> bool {
 
 /// Whether the host may be a node: before it reboots from its disk, another machine may be the node of its name.
 fn may_be_a_node(agent: &Agent, host: &Host) -> bool {
-    let stage = host.progress.as_ref().and_then(|progress| progress.current_stage);
-    has_approved_requests(agent) || stage.is_some_and(is_past_reboot)
+    has_approved_requests(agent) || host.stage().is_some_and(is_past_reboot)
 }
 
 fn keeps_node(agent: &Agent) -> bool {

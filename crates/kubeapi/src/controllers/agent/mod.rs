@@ -46,6 +46,8 @@ use crate::objects::secret_value;
 use crate::problem::Class;
 use binding::Step;
 
+pub(super) use leaving::hostname;
+
 /// When what is in the way, and may go away by itself, is looked at again (kube-api §12).
 const AGAIN: Duration = Duration::from_secs(10);
 /// When a host whose row was made anew is looked at again.

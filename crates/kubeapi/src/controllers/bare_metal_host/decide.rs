@@ -2,6 +2,7 @@
 
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::infra_env::InfraEnv;
+use assisted_crd::condition::find;
 use assisted_crd::labels::{annotation, finalizer as names, label};
 use assisted_crd::metal3::bare_metal_host::{BareMetalHost, Image};
 use assisted_kube::finalizer;
@@ -120,9 +121,7 @@ fn keep(host: &mut BareMetalHost, seen: &Seen<'_>) -> Step {
 
 fn waits_for_reboot(agent: &Agent) -> bool {
     let conditions = agent.status.iter().flat_map(|status| &status.conditions);
-    conditions
-        .into_iter()
-        .any(|entry| entry.r#type == "Bound" && entry.reason == "UnbindingPendingUserAction")
+    find(conditions, "Bound").is_some_and(|bound| bound.reason == "UnbindingPendingUserAction")
 }
 
 /// A host that left its cluster boots the image again: metal3 takes the machine back.

@@ -4,6 +4,8 @@ use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::agent::inventory::{HostDisk, HostInterface, HostInventory};
 use serde_json::{Value, json};
 
+use crate::controllers::agent::hostname;
+
 const HDD: &str = "HDD";
 
 /// The details for metal3, as JSON; `None` as long as the Agent has told of no interfaces.
@@ -12,8 +14,7 @@ pub(super) fn details(agent: &Agent) -> Option<String> {
     if inventory.interfaces.is_empty() {
         return None;
     }
-    let hostname = if agent.spec.hostname.is_empty() { &inventory.hostname } else { &agent.spec.hostname };
-    Some(whole(inventory, hostname).to_string())
+    Some(whole(inventory, hostname(agent)).to_string())
 }
 
 fn whole(inventory: &HostInventory, hostname: &str) -> Value {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use assisted_crd::agent_install::agent::Agent;
+use assisted_crd::condition::find;
 use assisted_crd::labels::label;
 use assisted_crd::metal3::bare_metal_host::BareMetalHost;
 use kube::ResourceExt;
@@ -39,13 +40,9 @@ pub(in crate::controllers) fn is_of_interest(before: Option<&Agent>, after: Opti
         (
             agent.spec.clone(),
             agent.metadata.labels.clone(),
-            status.inventory,
-            status.progress.map(|progress| progress.current_stage),
-            status
-                .conditions
-                .into_iter()
-                .find(|condition| condition.r#type == "Bound")
-                .map(|bound| bound.reason),
+            status.inventory.clone(),
+            status.progress.as_ref().map(|progress| progress.current_stage.clone()),
+            find(&status.conditions, "Bound").map(|bound| bound.reason.clone()),
         )
     };
     before.map(looked_at) != after.map(looked_at)

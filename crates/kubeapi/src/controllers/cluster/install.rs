@@ -2,6 +2,7 @@
 
 use assisted_core::model::host::HostKey;
 use assisted_core::model::object_key::ObjectKey;
+use assisted_crd::condition::find;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_reconcile::Failure;
@@ -64,9 +65,7 @@ pub(super) async fn advance(
 /// Whether the object says that the installation has come to its end.
 fn is_completed(object: &AgentClusterInstall) -> bool {
     let conditions = object.status.iter().flat_map(|status| &status.conditions);
-    conditions
-        .filter(|condition| condition.r#type == "Completed")
-        .any(|condition| condition.reason == "InstallationCompleted")
+    find(conditions, "Completed").is_some_and(|condition| condition.reason == "InstallationCompleted")
 }
 
 /// Hosts that are ready and approved join the cluster; the first that can't ends it.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assisted_crd::agent_install::conditions::infra_env as conditions;
 use assisted_crd::agent_install::infra_env::{BootArtifacts, InfraEnvStatus};
-use assisted_crd::condition::{Statement, set};
+use assisted_crd::condition::{Statement, find, set};
 use assisted_crd::labels::label;
 use assisted_service::infra_env::Links;
 use assisted_wire::infra_env::InfraEnv;
@@ -68,7 +68,7 @@ pub(super) fn status(
 
 /// Whether the status says this, whatever the message.
 fn shows(status: &InfraEnvStatus, statement: &Statement) -> bool {
-    status.conditions.iter().any(|entry| entry.r#type == statement.r#type && entry.reason == statement.reason)
+    find(&status.conditions, statement.r#type).is_some_and(|entry| entry.reason == statement.reason)
 }
 
 fn withdraw(status: &mut InfraEnvStatus) {
