@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::results::{Skip, Sum, skips, sum};
 use crate::bless::VARIABLE;
-use crate::run::{cargo, say, status};
+use crate::run::{cargo, say, status, tied};
 
 /// A test program.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ impl Binary {
     }
 
     fn command(&self, python: &Path) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut command = tied(&self.program);
         command.current_dir(&self.dir).env("CARGO_MANIFEST_DIR", &self.dir).env("ASSISTED_PYTHON", python);
         command
     }
