@@ -13,11 +13,11 @@ use assisted_imageserver::server::{Listener, Timeouts, serve};
 use assisted_imageserver::{ApiAddress, Catalog, FetchOptions, Images, Options};
 use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use url::Url;
 
 use crate::serve::{log, raise_file_limit};
+use crate::signals::StopSignals;
 
 /// How long a request waits for its turn when too many images are served.
 pub(crate) const TURN: Duration = Duration::from_secs(20);
@@ -149,6 +149,7 @@ impl ImageService {
             (Some(tls), Some(plain)) => vec![(main, Some(tls)), (plain, None)],
         };
         let (images, mut background) = Images::start(&self.api()?, self.options(wanted.len() > 1)?)?;
+        let mut signals = StopSignals::new()?;
         let mut listeners = Vec::new();
         for (port, tls) in wanted {
             let tcp = self.bind(port).await?;
@@ -161,22 +162,14 @@ impl ImageService {
             }
             listeners.push(Listener { tcp, tls });
         }
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut told = async || {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-        };
         let stopping = Arc::new(Notify::new());
         let stop = Arc::clone(&stopping);
         let serving =
             serve(listeners, images, Timeouts::default(), async move { stop.notified().await }, None);
         let insisted = async {
-            told().await;
+            signals.recv().await;
             stopping.notify_one();
-            told().await;
+            signals.recv().await;
         };
         tokio::select! {
             served = serving => served?,

@@ -6,6 +6,7 @@ mod controller;
 mod image_service;
 mod serve;
 mod service_operator;
+mod signals;
 mod webhook;
 
 use std::ffi::{OsStr, OsString};

@@ -25,11 +25,11 @@ use clap::Args;
 use jiff::Timestamp;
 use rustls::ServerConfig;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::image_service::port;
+use crate::signals::StopSignals;
 use place::Place;
 use secrets::Secrets;
 
@@ -149,6 +149,7 @@ impl Serve {
             let (api, until) = (api.clone().ipxe_only(), stopping(&stopped));
             servers.spawn(async move { Ok(assisted_api::server::serve(listener, None, api, until).await?) });
         }
+        let mut signals = StopSignals::new()?;
         // For whoever started it on a free port: everything can be asked from here on.
         let scheme = if tls.is_some() { "https" } else { "http" };
         let simulated = settings.generation.is_simulated();
@@ -168,11 +169,8 @@ impl Serve {
         if let Some(client) = hub {
             kube::start(&settings, client, service, &stopped, &mut servers);
         }
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            () = signals.recv() => {}
             Some(ended) = servers.join_next() => {
                 ended??;
                 bail!("a listener ended")

@@ -4,10 +4,10 @@ use anyhow::{Context, Result};
 use assisted_kubeapi::operator::environment::Environment;
 use assisted_kubeapi::operator::watch;
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::serve::log;
+use crate::signals::StopSignals;
 use crate::webhook::{SILENCE, namespace};
 
 /// The name under which the program does nothing else.
@@ -47,14 +47,10 @@ impl ServiceOperator {
 async fn work(environment: Environment) -> Result<()> {
     let client = assisted_kube::client::from_environment(SILENCE).await?;
     let stop = CancellationToken::new();
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut signals = StopSignals::new()?;
     let on_signal = stop.clone();
     tokio::spawn(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
+        signals.recv().await;
         on_signal.cancel();
     });
     let pod = environment.pod_name.clone();

@@ -14,10 +14,10 @@ use assisted_kubeapi::admission::server::serve;
 use assisted_kubeapi::admission::tls::{Certified, Files, Protocols, server_config};
 use clap::{Args, ValueEnum};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::serve::log;
+use crate::signals::StopSignals;
 
 /// The name under which the program does nothing else.
 pub const PROGRAM: &str = "assisted-service-admission";
@@ -133,6 +133,7 @@ impl Webhook {
                 tokio::spawn(keeper.run(stop.clone()))
             }
         };
+        let mut signals = StopSignals::new()?;
         // For whoever started it on a free port.
         let address = listener.local_addr()?;
         tracing::info!(%address, "serving webhooks");
@@ -140,12 +141,9 @@ impl Webhook {
             tracing::debug!(%error, "nobody reads the output");
         }
         let serving = tokio::spawn(serve(listener, tls, Arc::new(client), stop.clone()));
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
         let mut ended = std::pin::pin!(async { tokio::join!(serving, certificate) });
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            () = signals.recv() => {}
             ended = &mut ended => bail!("the webhooks ended: {ended:?}"),
         }
         stop.cancel();
