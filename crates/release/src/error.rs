@@ -78,7 +78,9 @@ pub enum RegistryError {
     Server(u16),
     #[error("the server answers with status {0}, which has no meaning here: check that it is the right one")]
     Status(u16),
-    #[error("the server redirects to {0}, which is not followed: it must stay with https and come to an end")]
+    #[error(
+        "the server redirects to {0}, which is not followed: it must stay with https, lead to no address of this machine or its link, and come to an end"
+    )]
     Redirect(String),
     #[error(
         "only {got} of {of} bytes of {digest} came: check the network between and what limits transfers in it, or mirror the image again"

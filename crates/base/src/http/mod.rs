@@ -1,5 +1,6 @@
 //! Asking servers over HTTP: one way to set a client up, to say whom it trusts, and to read no more than is wanted.
 
+mod addresses;
 mod body;
 mod get;
 mod trust;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, NoProxy, Proxy};
 
+pub use addresses::{Addresses, Forbidden};
 pub use body::{BodyError, read};
 pub use get::{HttpError, client, get, web_url};
 pub use trust::{Trust, TrustError, authorities, authorities_of_file, certificates, identity};

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use assisted_base::error::chain;
-use assisted_base::http::{Proxies, Trust, authorities_of_file, builder};
+use assisted_base::http::{Addresses, Proxies, Trust, authorities_of_file, builder};
 use assisted_isokit::pxe::Thresholds;
 use bytes::BytesMut;
 use http::header::{ACCEPT_ENCODING, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, LOCATION, RANGE};
@@ -94,6 +94,7 @@ pub(super) struct Fetcher {
     headers: HeaderMap,
     trust: Trust,
     query: Vec<(String, String)>,
+    addresses: Addresses,
     /// Made for the first fetch: the system's certificates take a while to read, and there may be nothing to fetch.
     http: OnceLock<Client>,
 }
@@ -114,6 +115,7 @@ impl Fetcher {
                 None => Trust::System,
             },
             query: options.query.clone(),
+            addresses: Addresses::new(&Proxies::FromEnvironment),
             http: OnceLock::new(),
         })
     }
@@ -125,7 +127,7 @@ impl Fetcher {
         let http = builder(crate::USER_AGENT, self.trust.clone(), &Proxies::FromEnvironment)
             .and_then(|http| {
                 // It follows no redirect: what is sent is not for whoever an answer points to.
-                http.no_gzip().build()
+                http.no_gzip().dns_resolver(Arc::new(self.addresses.clone())).build()
             })
             .map_err(|error| FetchError::Http(chain(&error)))?;
         Ok(self.http.get_or_init(|| http))
@@ -210,6 +212,10 @@ impl Fetcher {
     async fn get(&self, url: &Url, rest: Option<(u64, &Origin)>) -> Result<Response, FetchError> {
         let rest = rest.and_then(|(from, origin)| Some((from, origin.validator.as_ref()?)));
         let mut at = url.clone();
+        // The image's own address was set by somebody.
+        if let Some(host) = url.host_str() {
+            self.addresses.allow(host);
+        }
         for _ in 0..=MOST_REDIRECTS {
             // What is stored is the image itself, and its length has to be known. Headers and query that an operator has set are for the server of the image alone.
             let mut request = self.http()?.get(at.clone()).header(ACCEPT_ENCODING, "identity");
@@ -228,6 +234,9 @@ impl Fetcher {
                 return Ok(response);
             }
             at = redirected(&at, response.headers())?;
+            if !self.addresses.allows(&at) {
+                return Err(FetchError::Redirect("it redirects to an address of this machine or its link"));
+            }
         }
         Err(FetchError::Redirect("it redirects too often"))
     }

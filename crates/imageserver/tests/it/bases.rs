@@ -198,6 +198,9 @@ async fn an_address_that_leads_nowhere_is_told() {
         ("", "it redirects to no address"),
         ("file:///etc/passwd", "it redirects to what is no address of a web server"),
         ("/again.iso", "it redirects too often"),
+        ("http://127.0.0.2/image.iso", "it redirects to an address of this machine or its link"),
+        ("http://169.254.169.254/latest", "it redirects to an address of this machine or its link"),
+        ("http://localhost/image.iso", "localhost was named by another server"),
     ] {
         source.plan(|plan| (plan.status, plan.location) = (302, location.to_owned()));
         let server = server(&source, "").await;

@@ -10,6 +10,7 @@ mod merge;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use assisted_base::http::Addresses;
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::version::{ReleaseChannel, ReleaseImage, ReleaseImages, ReleaseSource};
 use url::Url;
@@ -75,7 +76,12 @@ impl Catalogue {
         configured: Vec<ReleaseImage>,
         file: &Path,
     ) -> Result<Self, CatalogueError> {
-        let client = transport.client(false).map_err(|error| CatalogueError::Settings(error.to_string()))?;
+        let addresses = Addresses::new(&transport.proxies);
+        for host in [&origins.updates, &origins.life_cycles].into_iter().filter_map(Url::host_str) {
+            addresses.allow(host);
+        }
+        let client = transport.client(false, &addresses);
+        let client = client.map_err(|error| CatalogueError::Settings(error.to_string()))?;
         Ok(Self { client, retry, origins, sources, configured, file: file.to_owned() })
     }
 

@@ -1,5 +1,6 @@
 //! Credentials in the form that a registry asks for: a token that it names the issuer of, or user and password.
 
+use assisted_base::http::Addresses;
 use assisted_wire::secret::Secret;
 use http::HeaderValue;
 use http::header::{HeaderMap, WWW_AUTHENTICATE};
@@ -53,6 +54,7 @@ impl Challenge {
     pub(super) async fn answer(
         self,
         client: &Client,
+        addresses: &Addresses,
         repository: &Repository,
         credentials: Option<&Credentials>,
         insecure: bool,
@@ -65,6 +67,12 @@ impl Challenge {
                     return Err(RegistryError::Malformed(
                         "the issuer of its tokens has no https address".to_owned(),
                     ));
+                }
+                if !addresses.allows(&realm) {
+                    return Err(RegistryError::Malformed(format!(
+                        "the issuer of its tokens is named with the address {}, which is of this machine or its link",
+                        realm.host_str().unwrap_or_default()
+                    )));
                 }
                 let scope = scope.unwrap_or_else(|| format!("repository:{}:pull", repository.name));
                 {

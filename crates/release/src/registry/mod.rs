@@ -12,7 +12,7 @@ mod transport;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use assisted_base::http::{BodyError, read};
+use assisted_base::http::{Addresses, BodyError, read};
 use http::header::{ACCEPT, AUTHORIZATION, HeaderValue, RANGE};
 use http::{HeaderMap, StatusCode};
 use parking_lot::Mutex;
@@ -36,6 +36,7 @@ pub struct Registries(Arc<RegistryClients>);
 struct RegistryClients {
     checked: reqwest::Client,
     unchecked: reqwest::Client,
+    addresses: Addresses,
     mirrors: Mirrors,
     retry: Retry,
 }
@@ -47,9 +48,11 @@ impl Registries {
     ///
     /// [`RegistryError::Settings`] when certificates or proxies can't be used.
     pub fn new(transport: &Transport, mirrors: Mirrors, retry: Retry) -> Result<Self, RegistryError> {
+        let addresses = Addresses::new(&transport.proxies);
         let clients = RegistryClients {
-            checked: transport.client(false)?,
-            unchecked: transport.client(true)?,
+            checked: transport.client(false, &addresses)?,
+            unchecked: transport.client(true, &addresses)?,
+            addresses,
             mirrors,
             retry,
         };
@@ -174,6 +177,8 @@ impl Session {
         let repository = &reference.repository;
         let clients = &self.0.clients;
         let client = if *insecure { &clients.unchecked } else { &clients.checked };
+        // The image's name was set by somebody.
+        clients.addresses.allow(host(&repository.registry));
         let plain = *insecure && self.is_plain(client, &repository.registry).await;
         let scheme = if plain { "http" } else { "https" };
         let url = format!("{scheme}://{}/v2/{}/{}", repository.registry, repository.name, ask.path);
@@ -204,7 +209,9 @@ impl Session {
                     renewed = true;
                     let challenge = Challenge::read(answer.headers()).ok_or_else(refused)?;
                     let credentials = entry.map(|(_, credentials)| credentials);
-                    let header = challenge.answer(client, repository, credentials, *insecure).await?;
+                    let header = challenge
+                        .answer(client, &clients.addresses, repository, credentials, *insecure)
+                        .await?;
                     let header = header.ok_or_else(refused)?;
                     self.0.known.lock().headers.insert(repository.clone(), header.clone());
                     known = Some(header);
@@ -223,6 +230,14 @@ impl Session {
         let plain = client.get(secure).send().await.is_err() && client.get(open).send().await.is_ok();
         self.0.known.lock().plain.insert(registry.to_owned(), plain);
         plain
+    }
+}
+
+/// The host of a registry: what stands before its port.
+fn host(registry: &str) -> &str {
+    match registry.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => registry,
     }
 }
 

@@ -1,11 +1,12 @@
 //! HTTP to registries: trust, proxies, time limits, redirects; and what its failures mean.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use assisted_base::error::{find, root_cause};
-use assisted_base::http::{Proxies, Trust, builder, certificates};
+use assisted_base::http::{Addresses, Proxies, Trust, builder, certificates};
 use http::StatusCode;
-use reqwest::redirect::{Attempt, Policy};
+use reqwest::redirect::Policy;
 use rustls::CertificateError;
 
 use super::retry;
@@ -38,8 +39,12 @@ impl Default for Transport {
 }
 
 impl Transport {
-    /// A client; one that checks no certificates if `insecure`.
-    pub(crate) fn client(&self, insecure: bool) -> Result<reqwest::Client, RegistryError> {
+    /// A client that keeps to these addresses; one that checks no certificates if `insecure`.
+    pub(crate) fn client(
+        &self,
+        insecure: bool,
+        addresses: &Addresses,
+    ) -> Result<reqwest::Client, RegistryError> {
         let failed = |error: reqwest::Error| RegistryError::Settings(cause(&error));
         let mut authorities = Vec::new();
         for bundle in &self.trusted {
@@ -53,7 +58,8 @@ impl Transport {
             .connect_timeout(self.connect)
             .read_timeout(self.silence)
             .pool_idle_timeout(Duration::from_secs(60))
-            .redirect(Policy::custom(follow))
+            .redirect(follow(addresses.clone()))
+            .dns_resolver(Arc::new(addresses.clone()))
             // Layers come as they are; and one big download is quicker on a connection of its own.
             .no_gzip()
             .http1_only();
@@ -61,15 +67,19 @@ impl Transport {
     }
 }
 
-/// Redirects go on with TLS where they came from TLS, and come to an end. Credentials go to no other host.
-fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
-    let from = attempt.previous().last().map(|url| url.scheme().to_owned());
-    let downgraded = from.as_deref() == Some("https") && attempt.url().scheme() != "https";
-    if downgraded || attempt.previous().len() > MOST_REDIRECTS {
-        // The redirect itself is then the answer, which no caller takes.
-        return attempt.stop();
-    }
-    attempt.follow()
+/// Redirects go on with TLS where they came from TLS, to addresses that a server may name, and come to an end. Credentials go
+/// to no other host.
+fn follow(addresses: Addresses) -> Policy {
+    Policy::custom(move |attempt| {
+        let from = attempt.previous().last().map(|url| url.scheme().to_owned());
+        let downgraded = from.as_deref() == Some("https") && attempt.url().scheme() != "https";
+        let is_last = attempt.previous().len() > MOST_REDIRECTS;
+        if downgraded || is_last || !addresses.allows(attempt.url()) {
+            // The redirect itself is then the answer, which no caller takes.
+            return attempt.stop();
+        }
+        attempt.follow()
+    })
 }
 
 /// What a request that got no answer failed of.

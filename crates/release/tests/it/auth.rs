@@ -143,6 +143,20 @@ fn token(signer: &SigningKey, chain: &str, scope: &str, seconds: i64) -> String 
 }
 
 #[tokio::test]
+async fn an_issuer_is_not_asked_on_this_machine() {
+    let lab = Lab::new();
+    let image = lab.release().await;
+    let mut issuer = Issuer::start(lab.images.path()).await;
+    issuer.realm = issuer.realm.replace("127.0.0.1", "127.0.0.2");
+    let registry = issuer.registry(&lab);
+    let right = format!("{}:{}", Auth::USER, Auth::PASSWORD);
+    let read = version(&registry, &image, pull_secret(&[(&registry.name(), &right)])).await;
+    let error = read.unwrap_err().to_string();
+    assert!(error.contains("the address 127.0.0.2, which is of this machine"), "{error}");
+    assert!(issuer.scopes.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn tokens() {
     let lab = Lab::new();
     let image = lab.release().await;

@@ -181,6 +181,21 @@ async fn redirects() {
     assert!(matches!(error.cause, RegistryError::Redirect(_)), "{error}");
 }
 
+/// The registry was set, and may be on this machine; where it sends somebody was not.
+#[tokio::test]
+async fn a_registry_leads_nobody_inward() {
+    let site = Site::new().await;
+    let port = Proxy::start(site.lab.registry.address()).await.address.port();
+    for host in ["127.0.0.2", "0.0.0.0", "[::1]", "169.254.169.254", "[fe80::1]", "224.0.0.1"] {
+        site.proxy.spoil(&site.layer, 1, Fault::Redirect(format!("http://{host}:{port}")));
+        let error = site.fails().await;
+        assert!(matches!(&error.cause, RegistryError::Redirect(to) if to.contains(host)), "{error}");
+    }
+    site.proxy.spoil(&site.layer, 9, Fault::Redirect(format!("http://localhost:{port}")));
+    let error = site.fails().await;
+    assert!(error.to_string().contains("localhost was named by another server"), "{error}");
+}
+
 #[tokio::test]
 async fn credentials_stay_with_their_host() {
     use assisted_testkit::{Access, Auth};
