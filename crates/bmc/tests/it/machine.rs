@@ -78,7 +78,11 @@ async fn a_controller_that_refuses_is_quoted() {
     let bench = Bench::new();
     let wrong = Access { password: "guess".into(), ..bench.access() };
     let error = Machine::connect(&wrong).await.unwrap_err();
-    assert!(matches!(&error, RedfishError::Refused { status, .. } if status.as_u16() == 401), "{error}");
+    let log = bench.controller.log();
+    assert!(
+        matches!(&error, RedfishError::Refused { status, .. } if status.as_u16() == 401),
+        "{error}; the log of the emulator:\n{log}"
+    );
     assert!(!error.to_string().contains("guess") && !format!("{wrong:?}").contains("guess"), "{error}");
 
     let machine = Machine::connect(&bench.access()).await.unwrap();
