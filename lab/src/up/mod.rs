@@ -12,6 +12,7 @@ mod fault;
 mod machine_handle;
 mod minutes;
 mod payload;
+mod plan;
 mod rack;
 mod record;
 mod service;
@@ -22,14 +23,12 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use assisted_lab_tools::kubernetes;
-use clap::ValueEnum;
 use serde_json::Value;
 
 use crate::image::Image;
@@ -43,6 +42,7 @@ pub use error::LabError;
 pub use fault::Fault;
 use fault::ScheduledFault;
 use machine_handle::{Liveness, MachineHandle};
+pub use plan::{Plan, Until};
 pub use rack::Rack;
 pub use record::Record;
 pub use topology::Topology;
@@ -61,45 +61,6 @@ const READY: Duration = Duration::from_secs(15 * 60);
 
 /// A build of Kubernetes takes minutes, and machines may be in its way.
 const KUBERNETES: Duration = Duration::from_secs(60 * 60);
-
-/// What `assisted-lab up` is asked for.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    pub topology: Topology,
-    /// Beside those that the topology has.
-    pub workers: u32,
-    /// Workers that are added once the cluster is installed.
-    pub day2_workers: u32,
-    /// Whether the machines of a topology are namespaces of this computer instead of virtual ones.
-    pub namespaces: bool,
-    /// Real machines, in place of virtual ones of a topology.
-    pub rack: Option<Rack>,
-    pub static_network: bool,
-    pub minimal: bool,
-    /// Where everything is kept, and looked at.
-    pub dir: PathBuf,
-    /// The product's program, `assisted`, with the lab's others beside it.
-    pub program: PathBuf,
-    /// A folder with the program for hosts, `assisted-host-x86_64`, or `assisted-host` as it was built.
-    pub host_programs: PathBuf,
-    pub faults: Vec<Fault>,
-    /// Operators that are installed with the cluster, by their names in the service's list.
-    pub operators: Vec<String>,
-    /// End once the cluster has this status.
-    pub until: Until,
-    /// The longest time from the start until the lab has gone as far as it is to go.
-    pub limit: Duration,
-    /// Ends everything, from another thread.
-    pub stop: Arc<AtomicBool>,
-}
-
-/// How far an installation goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Until {
-    Ready,
-    Installing,
-    Installed,
-}
 
 /// How far it has come: what a machine loses when it starts again depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
