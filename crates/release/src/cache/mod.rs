@@ -122,6 +122,8 @@ pub struct Lease {
     path: PathBuf,
     /// Whether it was there already.
     pub was_cached: bool,
+    /// Whether others were removed to make room for it; `None`: there was room.
+    pub evicted: Option<bool>,
 }
 
 impl Lease {
@@ -189,7 +191,7 @@ impl Cache {
         if let Some(lease) = Inner::cached(inner, &name).await? {
             return Ok(lease);
         }
-        let _reservation = Inner::reserve(inner).await?;
+        let (_reservation, evicted) = Inner::reserve(inner).await?;
         let scratch = inner.scratch()?;
         let made = fetch(scratch.join(PROGRAM), inner.bounds.largest).await?;
         let note = EntryRecord::new(key, made);
@@ -202,7 +204,9 @@ impl Cache {
         tracing::info!(release = %key.release, program = key.program.name(), bytes = made.size, "keeping an installer program");
         let mut state = inner.state.lock();
         state.entries.insert(name.clone(), Entry { made, leases: 0, used: 0, checked: true });
-        Ok(state.lease(inner, &name, false))
+        let mut lease = state.lease(inner, &name, false);
+        lease.evicted = evicted;
+        Ok(lease)
     }
 
     /// What it holds.
@@ -226,7 +230,7 @@ impl State {
             entry.used = self.uses;
         }
         let path = cache.dir.join(ENTRIES).join(name).join(PROGRAM);
-        Lease { cache: Arc::clone(cache), name: name.to_owned(), path, was_cached }
+        Lease { cache: Arc::clone(cache), name: name.to_owned(), path, was_cached, evicted: None }
     }
 }
 
@@ -312,26 +316,32 @@ impl Inner {
         }
     }
 
-    /// Waits until there is room for a program.
-    async fn reserve(inner: &Arc<Self>) -> Result<Reservation<'_>, CacheError> {
+    /// Waits until there is room for a program; whether others were removed for that, `None` when it was there.
+    async fn reserve(inner: &Arc<Self>) -> Result<(Reservation<'_>, Option<bool>), CacheError> {
         let largest = if inner.bounds.capacity == 0 { 0 } else { inner.bounds.largest };
+        let mut evicted = None;
         loop {
             // Listens from here on: what is freed while room is made counts.
             let freed = inner.freed.notified();
             tokio::pin!(freed);
             freed.as_mut().enable();
             let making = Arc::clone(inner);
-            if blocking(move || making.make_room(largest)).await?? {
-                return Ok(Reservation(inner, largest));
+            let (is_enough, removed) = blocking(move || making.make_room(largest)).await??;
+            if !is_enough || removed > 0 {
+                evicted = Some(removed > 0 || evicted == Some(true));
+            }
+            if is_enough {
+                return Ok((Reservation(inner, largest), evicted));
             }
             tracing::info!("all room for installer programs is in use; waiting");
             freed.await;
         }
     }
 
-    /// Reserves room, for which programs out of use are removed; whether there was enough.
-    fn make_room(&self, wanted: u64) -> Result<bool, CacheError> {
+    /// Reserves room, for which programs out of use are removed; whether there was enough, and how many were removed.
+    fn make_room(&self, wanted: u64) -> Result<(bool, usize), CacheError> {
         let Bounds { capacity, .. } = self.bounds;
+        let mut removed = 0;
         loop {
             let oldest = {
                 let mut state = self.state.lock();
@@ -339,13 +349,14 @@ impl Inner {
                     || state.bytes().saturating_add(state.reserved).saturating_add(wanted) <= capacity
                 {
                     state.reserved += wanted;
-                    return Ok(true);
+                    return Ok((true, removed));
                 }
                 let unused = state.entries.iter().filter(|(_, entry)| entry.leases == 0);
                 unused.min_by_key(|(_, entry)| entry.used).map(|(name, _)| name.clone())
             };
-            let Some(oldest) = oldest else { return Ok(false) };
+            let Some(oldest) = oldest else { return Ok((false, removed)) };
             self.remove(&oldest)?;
+            removed += 1;
         }
     }
 
