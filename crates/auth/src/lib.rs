@@ -21,7 +21,7 @@ pub mod person;
 pub mod token;
 pub mod users;
 
-pub use accounts::{Account, AccountError, Accounts, AccountsError};
+pub use accounts::{Account, AccountError, Accounts, AccountsError, Observer};
 pub use assisted_wire::identity::{PersonRole, TokenResource};
 pub use caller::{Caller, Kind};
 pub use installer::{InstallerTokenError, InstallerTokens};

@@ -20,6 +20,7 @@ use crate::jwks::{KeySetError, Keys, SignatureError};
 use crate::known::Known;
 use crate::{Caller, Kind};
 use claims::Claims;
+pub use ocm::Observer;
 use ocm::Ocm;
 
 /// How long an answer of the account service holds.
@@ -127,6 +128,13 @@ impl Accounts {
             rights: Known::default(),
             agents: Known::default(),
         })
+    }
+
+    /// The same, and somebody hears how long each question to the account service took.
+    #[must_use]
+    pub fn observed(mut self, observer: Observer) -> Self {
+        self.ocm.observer = Some(observer);
+        self
     }
 
     /// Makes sure that there are keys.

@@ -1,6 +1,6 @@
 //! Questions to the account service (running §7.2).
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assisted_base::retry::{Attempts, Backoff, Jitter};
 use assisted_wire::secret::Secret;
@@ -30,7 +30,12 @@ pub(super) struct Ocm {
     secret: Secret,
     /// Its own token.
     token: Mutex<Option<(Secret, Timestamp)>>,
+    /// Who hears how long questions take.
+    pub(super) observer: Option<Observer>,
 }
+
+/// Hears how long a question took, by its name.
+pub type Observer = Box<dyn Fn(&'static str, Duration) + Send + Sync>;
 
 #[derive(Deserialize)]
 struct Token {
@@ -65,7 +70,7 @@ struct Capable {
 
 impl Ocm {
     pub(super) fn new(client: Client, base: Url, token_url: Url, id: String, secret: Secret) -> Self {
-        Self { client, base, token_url, id, secret, token: Mutex::default() }
+        Self { client, base, token_url, id, secret, token: Mutex::default(), observer: None }
     }
 
     /// Name and e-mail address of whom a pull secret belongs to.
@@ -75,7 +80,9 @@ impl Ocm {
         now: Timestamp,
     ) -> Result<(String, String), AccountError> {
         let body = json!({"authorization_token": pull_secret.expose()});
-        let found: Whose = self.ask("api/accounts_mgmt/v1/token_authorization", &body, now).await?;
+        let found: Whose = self
+            .ask("OCM-AuthenticatePullSecret", "api/accounts_mgmt/v1/token_authorization", &body, now)
+            .await?;
         if found.account.username.is_empty() {
             return Err(AccountError::Unknown("the pull secret belongs to nobody".to_owned()));
         }
@@ -87,7 +94,8 @@ impl Ocm {
         let body = json!({
             "account_username": user_name, "action": "create", "resource_type": "BareMetalCluster",
         });
-        let answer: Allowed = self.ask("api/authorizations/v1/access_review", &body, now).await?;
+        let answer: Allowed =
+            self.ask("OCM-AccessReview", "api/authorizations/v1/access_review", &body, now).await?;
         Ok(answer.allowed)
     }
 
@@ -99,12 +107,28 @@ impl Ocm {
         now: Timestamp,
     ) -> Result<bool, AccountError> {
         let body = json!({"account_username": user_name, "capability": capability, "type": "Account"});
-        let answer: Capable = self.ask("api/authorizations/v1/capability_review", &body, now).await?;
+        let answer: Capable =
+            self.ask("OCM-CapabilityReview", "api/authorizations/v1/capability_review", &body, now).await?;
         Ok(answer.result == "true")
     }
 
     /// An answer; what is said to be wrong with the question is wrong with who asks (running §7.2).
     async fn ask<T: DeserializeOwned>(
+        &self,
+        name: &'static str,
+        path: &str,
+        body: &Value,
+        now: Timestamp,
+    ) -> Result<T, AccountError> {
+        let started = Instant::now();
+        let answer = self.ask_unobserved(path, body, now).await;
+        if let Some(observer) = &self.observer {
+            observer(name, started.elapsed());
+        }
+        answer
+    }
+
+    async fn ask_unobserved<T: DeserializeOwned>(
         &self,
         path: &str,
         body: &Value,
