@@ -7,6 +7,8 @@ pub mod hex;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod ip;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 pub mod pem;
 #[cfg(feature = "process")]
 pub mod process;

@@ -204,7 +204,7 @@ impl Service {
     fn measures(&self) -> Answer {
         match self.metrics.text() {
             Ok(text) => {
-                let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+                let kind = HeaderValue::from_static(assisted_base::metrics::CONTENT_TYPE);
                 Answer::typed(StatusCode::OK, kind, text)
             }
             Err(error) => failed("measures", &error),

@@ -1,22 +1,22 @@
 //! What is measured (image-service §1.11). No label holds a token or an id, except the path of a boot artifact.
 
-use std::time::Instant;
+pub(crate) use assisted_base::metrics::Record;
+use assisted_base::metrics::{HttpMetrics, HttpNames, text};
+use prometheus::{IntGaugeVec, Opts, Registry};
 
-use prometheus::{
-    Encoder, HistogramOpts, HistogramVec, IntGaugeVec, Opts, Registry, TextEncoder, core::Collector,
+const NAMES: HttpNames = HttpNames {
+    prefix: "assisted_image_service_",
+    service: "",
+    durations: &[0.1, 1.0, 10.0, 50.0, 100.0, 300.0, 600.0],
+    sizes: &[100.0, 1e6, 5e8, 1e9, 1e10],
+    inflight_by_method: false,
 };
-
-const PREFIX: &str = "assisted_image_service";
-const DURATIONS: [f64; 7] = [0.1, 1.0, 10.0, 50.0, 100.0, 300.0, 600.0];
-const SIZES: [f64; 5] = [100.0, 1e6, 5e8, 1e9, 1e10];
 
 /// The measures of one image service.
 #[derive(Clone, Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    durations: HistogramVec,
-    sizes: HistogramVec,
-    inflight: IntGaugeVec,
+    requests: HttpMetrics,
     received: IntGaugeVec,
     expected: IntGaugeVec,
     ready: IntGaugeVec,
@@ -24,58 +24,26 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     pub fn new() -> prometheus::Result<Self> {
-        let request = ["service", "handler", "method", "code"];
-        let image = ["image"];
-        let name = |name: &str| format!("{PREFIX}_{name}");
-        let histogram = |metric: &str, help: &str, buckets: &[f64]| {
-            let options = HistogramOpts::new(name(metric), help).buckets(buckets.to_vec());
-            HistogramVec::new(options, &request)
-        };
-        let gauge = |metric: &str, help: &str, labels: &[&str]| {
-            IntGaugeVec::new(Opts::new(name(metric), help), labels)
+        let registry = Registry::new();
+        let gauge = |metric: &str, help: &str| {
+            IntGaugeVec::new(Opts::new(format!("{}{metric}", NAMES.prefix), help), &["image"])
         };
         let metrics = Self {
-            registry: Registry::new(),
-            durations: histogram(
-                "http_request_duration_seconds",
-                "The latency of the HTTP requests.",
-                &DURATIONS,
-            )?,
-            sizes: histogram("http_response_size_bytes", "The size of the HTTP responses.", &SIZES)?,
-            inflight: gauge(
-                "http_requests_inflight",
-                "The number of inflight requests being handled at the same time.",
-                &["service", "handler"],
-            )?,
-            received: gauge("base_image_received_bytes", "Bytes of a base image that are here.", &image)?,
-            expected: gauge("base_image_bytes", "Length of a base image, 0 while it is not known.", &image)?,
-            ready: gauge("base_image_ready", "Whether images can be made from a base image.", &image)?,
+            requests: HttpMetrics::new(NAMES, &registry)?,
+            received: gauge("base_image_received_bytes", "Bytes of a base image that are here.")?,
+            expected: gauge("base_image_bytes", "Length of a base image, 0 while it is not known.")?,
+            ready: gauge("base_image_ready", "Whether images can be made from a base image.")?,
+            registry,
         };
-        let all: [Box<dyn Collector>; 6] = [
-            Box::new(metrics.durations.clone()),
-            Box::new(metrics.sizes.clone()),
-            Box::new(metrics.inflight.clone()),
-            Box::new(metrics.received.clone()),
-            Box::new(metrics.expected.clone()),
-            Box::new(metrics.ready.clone()),
-        ];
-        for collector in all {
-            metrics.registry.register(collector)?;
+        for gauge in [&metrics.received, &metrics.expected, &metrics.ready] {
+            metrics.registry.register(Box::new(gauge.clone()))?;
         }
         Ok(metrics)
     }
 
     /// Begins to measure one request.
     pub fn record(&self, handler: &str, method: &str) -> Record {
-        self.inflight.with_label_values(&["", handler]).inc();
-        Record {
-            metrics: self.clone(),
-            handler: handler.to_owned(),
-            method: method.to_owned(),
-            started: Instant::now(),
-            code: 0,
-            sent: 0,
-        }
+        self.requests.record(handler, method)
     }
 
     /// Tells how far a base image is.
@@ -88,33 +56,7 @@ impl Metrics {
 
     /// All of it, as Prometheus reads it.
     pub fn text(&self) -> prometheus::Result<Vec<u8>> {
-        let mut text = Vec::new();
-        TextEncoder::new().encode(&self.registry.gather(), &mut text)?;
-        Ok(text)
-    }
-}
-
-/// A request that is measured until this is dropped.
-#[derive(Debug)]
-pub(crate) struct Record {
-    metrics: Metrics,
-    handler: String,
-    method: String,
-    started: Instant,
-    /// Status of the answer.
-    pub code: u16,
-    /// Bytes of the answer that were sent.
-    pub sent: u64,
-}
-
-impl Drop for Record {
-    fn drop(&mut self) {
-        let code = self.code.to_string();
-        let labels = ["", &self.handler, &self.method, &code];
-        let Metrics { durations, sizes, inflight, .. } = &self.metrics;
-        durations.with_label_values(&labels).observe(self.started.elapsed().as_secs_f64());
-        sizes.with_label_values(&labels).observe(self.sent as f64);
-        inflight.with_label_values(&["", &self.handler]).dec();
+        text(&self.registry)
     }
 }
 
@@ -123,22 +65,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_counted_when_it_ends() {
+    fn names() {
         let metrics = Metrics::new().unwrap();
-        let mut record = metrics.record("/byid/:token", "GET");
-        let text = || String::from_utf8(metrics.text().unwrap()).unwrap();
-        assert!(text().contains(
-            r#"assisted_image_service_http_requests_inflight{handler="/byid/:token",service=""} 1"#
-        ));
-        (record.code, record.sent) = (206, 2_000_000);
-        drop(record);
+        metrics.record("/byid/:token", "GET").code = 206;
         metrics.base("4.18-x86_64", 5, 10, false);
-        let text = text();
+        let text = String::from_utf8(metrics.text().unwrap()).unwrap();
         for line in [
             r#"http_requests_inflight{handler="/byid/:token",service=""} 0"#,
             r#"http_request_duration_seconds_count{code="206",handler="/byid/:token",method="GET",service=""} 1"#,
-            r#"http_response_size_bytes_bucket{code="206",handler="/byid/:token",method="GET",service="",le="1000000"} 0"#,
-            r#"http_response_size_bytes_bucket{code="206",handler="/byid/:token",method="GET",service="",le="500000000"} 1"#,
             r#"base_image_received_bytes{image="4.18-x86_64"} 5"#,
         ] {
             assert!(text.contains(&format!("assisted_image_service_{line}")), "{line}\n{text}");
