@@ -4,4 +4,5 @@
 pub mod cluster;
 pub mod host;
 pub mod install;
+pub mod measure;
 pub mod refresh;

@@ -1,6 +1,6 @@
 //! What changed between the stored results and new ones, for the events (validations §1.5).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 
@@ -55,9 +55,7 @@ struct StoredValidation<'a> {
 /// The validations that are in the stored text and in the new results with another status, by category and in the
 /// stored order. A text that can't be read counts as empty.
 pub fn diff<I: ValidationId>(old_info: &str, new: &Results<I>) -> Vec<Change<I>> {
-    let old: HashMap<&str, Vec<StoredValidation<'_>>> = serde_json::from_str(old_info).unwrap_or_default();
-    let old: HashMap<&str, Status> =
-        old.values().flatten().map(|entry| (entry.id.as_ref(), entry.status)).collect();
+    let old: HashMap<String, Status> = stored(old_info).into_iter().collect();
     let mut changes = Vec::new();
     for entry in new.by_category().into_values().flatten() {
         let to = entry.outcome.status;
@@ -71,6 +69,25 @@ pub fn diff<I: ValidationId>(old_info: &str, new: &Results<I>) -> Vec<Change<I>>
         changes.push(Change { id: entry.id, category: entry.category, kind, from, to, message });
     }
     changes
+}
+
+/// The validations of a stored text with their status; none of one that can't be read.
+fn stored(info: &str) -> Vec<(String, Status)> {
+    let stored: BTreeMap<&str, Vec<StoredValidation<'_>>> = serde_json::from_str(info).unwrap_or_default();
+    stored.into_values().flatten().map(|entry| (entry.id.into_owned(), entry.status)).collect()
+}
+
+/// The validations of a stored text that fail.
+pub fn failing(info: &str) -> Vec<String> {
+    stored(info).into_iter().filter(|(_, status)| *status == Status::Failure).map(|(id, _)| id).collect()
+}
+
+/// The validations that succeeded in one stored text and fail in another.
+pub fn broken_since(old: &str, new: &str) -> Vec<String> {
+    let mut broken = failing(new);
+    let old: HashMap<String, Status> = stored(old).into_iter().collect();
+    broken.retain(|id| old.get(id) == Some(&Status::Success));
+    broken
 }
 
 #[cfg(test)]

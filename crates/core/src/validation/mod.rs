@@ -19,7 +19,7 @@ pub mod settings;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use diff::{Change, ChangeKind, diff};
+pub use diff::{Change, ChangeKind, broken_since, diff, failing};
 pub use ids::{Category, ValidationId};
 pub use results::{Entry, Results};
 pub use scope::Scope;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use assisted_wire::host::HostRole;
-use assisted_wire::inventory::Inventory;
+use assisted_wire::inventory::{Interface, Inventory};
 use assisted_wire::step::StepType;
 
 use super::{WorkingCopy, bounds};
+use crate::decide::measure::of_interfaces;
 use crate::disk::annotate;
 use crate::model::disk;
 use crate::model::event::catalogue;
@@ -17,6 +18,9 @@ use crate::state::host::state::{self, UPDATABLE};
 
 /// Types of interfaces that are kept; agents that report no type report only physical ones.
 const REAL: [&str; 4] = ["", "physical", "vlan", "bond"];
+
+/// Types of further interfaces that an event names at most.
+const MOST_TYPES: usize = 256;
 
 pub(super) fn received(draft: &mut WorkingCopy<'_>, output: &str) -> Result<(), Refusal> {
     let status = draft.host.record.host.status;
@@ -29,10 +33,11 @@ pub(super) fn received(draft: &mut WorkingCopy<'_>, output: &str) -> Result<(), 
     }
     let mut inventory: Inventory = draft.read(StepType::Inventory, output)?;
     let hosts = &draft.facts.policy.hosts;
+    measure_interfaces(draft, &inventory);
     if !hosts.enable_virtual_interfaces
         && let Some(interfaces) = &mut inventory.interfaces
     {
-        interfaces.retain(|interface| REAL.contains(&interface.r#type.as_str()));
+        interfaces.retain(is_real);
     }
     bounds::cut(&mut inventory);
     if !hosts.bootstrap_host_mac.is_empty() {
@@ -44,6 +49,22 @@ pub(super) fn received(draft: &mut WorkingCopy<'_>, output: &str) -> Result<(), 
         }
     }
     evaluate(draft.facts, &mut draft.host, inventory)
+}
+
+fn is_real(interface: &Interface) -> bool {
+    REAL.contains(&interface.r#type.as_str())
+}
+
+/// Leaves an event when a host has another number of real interfaces than before.
+fn measure_interfaces(draft: &mut WorkingCopy<'_>, new: &Inventory) {
+    let count =
+        |inventory: &Inventory| inventory.interfaces.iter().flatten().filter(|one| is_real(one)).count();
+    let known = draft.host.inventory.as_deref().map(count);
+    let others = new.interfaces.iter().flatten().filter(|one| !is_real(one));
+    let others = others.map(|one| one.r#type.clone()).take(MOST_TYPES).collect();
+    if let Some(measured) = of_interfaces(&draft.host, known, count(new), others) {
+        draft.events.extend(measured.events());
+    }
 }
 
 /// Judges the disks of an inventory anew, keeps it, and chooses the disks that follow from it.
