@@ -120,8 +120,6 @@ pub const UNREAD: &[Unread] = &[
     ),
     no_effect("S3_REGION", S3),
     no_effect("S3_USE_SSL", S3),
-    no_effect("SLOW_CLUSTER_MONITOR_LOG_THRESHOLD", LOOP),
-    no_effect("SLOW_HOST_MONITOR_LOG_THRESHOLD", LOOP),
     refused("STORAGE", &["filesystem"], "this version keeps files in a folder, not in S3"),
     refused("TLS_CIPHER_SUITES", &[], "the suites can't be chosen: only strong ones are accepted"),
 ];
@@ -130,12 +128,18 @@ pub const UNREAD: &[Unread] = &[
 const NOTHING: &str = "\"\"";
 
 /// Whether a text says something.
-fn says_something(text: &str) -> bool {
+pub(crate) fn says_something(text: &str) -> bool {
     !text.is_empty() && text != NOTHING
 }
 
 impl Unread {
-    fn check(&self, env: &Env<'_>) -> Result<(), SettingsError> {
+    /// Whether its value must not be shown.
+    pub(crate) fn is_secret(&self) -> bool {
+        ["SECRET", "TOKEN"].iter().any(|word| self.name.contains(word))
+            && self.name != "ACKNOWLEDGE_DEPRECATED_OCM_SELF_TOKEN"
+    }
+
+    pub(crate) fn check(&self, env: &Env<'_>) -> Result<(), SettingsError> {
         let Fate::Refused { harmless, unless, why } = self.fate else { return Ok(()) };
         let Some(value) = (env.0)(self.name).filter(|value| says_something(value.trim())) else {
             return Ok(());

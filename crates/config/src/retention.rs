@@ -42,6 +42,10 @@ topic! {
     Events {
         /// The shortest pause between two events of a name about the same object; empty: none but those built in.
         rate_limits: RateLimits = RateLimits::default(), "EVENT_RATE_LIMITS";
+        /// To decide about a cluster takes so long before that leaves an event.
+        slow_cluster: Duration = Duration::from_secs(1), "SLOW_CLUSTER_MONITOR_LOG_THRESHOLD";
+        /// The same for a host that no cluster has.
+        slow_host: Duration = Duration::from_secs(1), "SLOW_HOST_MONITOR_LOG_THRESHOLD";
     }
 }
 

@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 use crate::cache::Cache;
 use crate::event_limit::Limits;
+use crate::metrics::Metrics;
 use crate::{Caller, Clock, Error};
 
 /// The store, the cache that observes it, which events were emitted lately, and what facts are made of besides records: the
@@ -30,15 +31,22 @@ pub(crate) struct Database {
     limits: Limits,
     policy: Arc<Policy>,
     clock: Clock,
+    metrics: Metrics,
 }
 
 impl Database {
     /// A handle whose cache hears of each commit from now on.
-    pub(crate) fn new(store: Store, settings: &Settings, policy: Arc<Policy>, clock: Clock) -> Self {
+    pub(crate) fn new(
+        store: Store,
+        settings: &Settings,
+        policy: Arc<Policy>,
+        clock: Clock,
+        metrics: Metrics,
+    ) -> Self {
         let cache = Arc::new(Cache::default());
         let observer: Arc<dyn Observer> = Arc::<Cache>::clone(&cache);
         store.observe(&observer);
-        Self { store, cache, limits: Limits::new(settings), policy, clock }
+        Self { store, cache, limits: Limits::new(settings), policy, clock, metrics }
     }
 
     pub(crate) fn reader(&self) -> &Reader {
@@ -52,6 +60,11 @@ impl Database {
 
     pub(crate) fn cache(&self) -> &Cache {
         &self.cache
+    }
+
+    /// What is counted and timed.
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     /// What the domain decides by.

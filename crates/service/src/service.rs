@@ -14,6 +14,7 @@ use crate::event::Events;
 use crate::file::Files;
 use crate::host::Hosts;
 use crate::infra_env::InfraEnvs;
+use crate::metrics::Metrics;
 use crate::work::Work;
 
 /// The use cases, in rooms; a clone is another handle on the same service.
@@ -78,6 +79,11 @@ impl Service {
     /// What the service does by itself, for administrators.
     pub fn work(&self) -> &Work {
         &self.0.work
+    }
+
+    /// What is counted and timed.
+    pub fn metrics(&self) -> &Metrics {
+        self.0.database.metrics()
     }
 
     /// The settings that the service was started with.

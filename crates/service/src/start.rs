@@ -1,5 +1,6 @@
 //! Start and end of the service.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use assisted_blob::Blob;
@@ -27,11 +28,12 @@ use crate::generator::{Generator, ReviewTurns};
 use crate::host::Hosts;
 use crate::housekeeping::Housekeeping;
 use crate::infra_env::InfraEnvs;
+use crate::metrics::Metrics;
 use crate::pace::SHORTEST_REST;
 use crate::parts::Parts;
 use crate::policy::policy;
 use crate::retention::Sweeper;
-use crate::scheduler::{self, DueQueue, Scheduler};
+use crate::scheduler::{self, DueQueue, Scheduler, SlowLooks};
 use crate::service::{Rooms, Service};
 use crate::work::Work;
 
@@ -45,9 +47,30 @@ pub struct Builder {
     signer: Signer,
     generator: Arc<dyn Generator>,
     catalogue: Option<Releases>,
+    metrics: Metrics,
+}
+
+/// Why a service can't be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A setting that the domain can't decide by.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error("metrics can't be taken")]
+    Metrics(#[from] prometheus::Error),
 }
 
 impl Builder {
+    /// Measures the folder that the service keeps its data in.
+    ///
+    /// # Errors
+    ///
+    /// Another folder is measured already.
+    pub fn data_dir(self, path: &Path) -> Result<Self, StartError> {
+        self.metrics.watch_folder(path.to_owned())?;
+        Ok(self)
+    }
+
     /// Another clock than the system's.
     #[must_use]
     pub fn clock(mut self, clock: Clock) -> Self {
@@ -72,7 +95,8 @@ impl Builder {
     /// Starts the background tasks.
     pub fn start(self) -> (Service, Background) {
         let settings = Arc::new(self.settings);
-        let database = Database::new(self.store, &settings, Arc::clone(&self.policy), self.clock);
+        let database =
+            Database::new(self.store, &settings, Arc::clone(&self.policy), self.clock, self.metrics.clone());
         let database = Arc::new(database);
         let parts = Parts {
             access: Access::new(Arc::clone(&database), settings.auth.clone(), self.signer),
@@ -85,6 +109,9 @@ impl Builder {
         };
         let (clusters, events) = (Clusters::new(&parts), Events::new(&parts));
         let (scheduler, worker) = (Arc::<Scheduler>::default(), Arc::<Worker>::default());
+        for status in [scheduler.status(), worker.status()] {
+            self.metrics.watch_driver(Arc::clone(status));
+        }
         let stop = CancellationToken::new();
         let mut tasks = JoinSet::new();
         let reconcilers = Reconcilers::new(&parts, &scheduler, &worker, clusters.clone());
@@ -138,9 +165,16 @@ impl Reconcilers {
         // Shown to people who look into the tables of work.
         let owner: Arc<str> = format!("{}-{}", std::process::id(), Uuid::new_v4().simple()).into();
         let sweeper = Arc::new(Sweeper::new(parts, clusters));
+        let events = &parts.settings.events;
+        let slow = SlowLooks { cluster: events.slow_cluster, host: events.slow_host };
         let (database, scheduler) = (Arc::clone(&parts.database), Arc::clone(scheduler));
-        let due =
-            scheduler::driver(&database, Arc::clone(&sweeper), Arc::clone(&scheduler), Arc::clone(&owner));
+        let due = scheduler::driver(
+            &database,
+            Arc::clone(&sweeper),
+            Arc::clone(&scheduler),
+            Arc::clone(&owner),
+            slow,
+        );
         let actions = action::driver(parts, Arc::clone(worker), owner);
         Self { database, sweeper, scheduler, due, actions }
     }
@@ -199,7 +233,7 @@ impl Service {
         store: Store,
         blob: Blob,
         generator: Arc<dyn Generator>,
-    ) -> Result<Builder, SettingsError> {
+    ) -> Result<Builder, StartError> {
         Ok(Builder {
             policy: Arc::new(policy(&settings)?),
             settings,
@@ -209,6 +243,7 @@ impl Service {
             signer: Arc::new(|_| None),
             generator,
             catalogue: None,
+            metrics: Metrics::new()?,
         })
     }
 }

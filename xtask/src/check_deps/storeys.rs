@@ -51,7 +51,7 @@ const ORDERS: &[Order] = &[
             &["fuzz", "parts", "signature"],
             &["access", "available_versions", "generator", "unit_of_work"],
             &["database"],
-            &["cache", "event_limit"],
+            &["cache", "event_limit", "metrics"],
             &[
                 "attempt",
                 "clock",

@@ -13,10 +13,11 @@ use assisted_auth::oidc::{OidcError, Provider};
 use assisted_auth::password::HashError;
 use assisted_auth::users::Authenticated;
 use assisted_auth::{
-    Accounts, AccountsError, Caller, InstallerTokens, KeyError, Kind, UserError, Users, Verifier,
+    Accounts, AccountsError, Caller, InstallerTokens, KeyError, Kind, Observer, UserError, Users, Verifier,
 };
 use assisted_config::{AuthType, Settings};
 use assisted_service::Service;
+use assisted_service::metrics::ScopeOf;
 use assisted_wire::operation::{BASE_PATH, Operation, Scheme, Security};
 use http::HeaderMap;
 use jiff::Timestamp;
@@ -89,7 +90,11 @@ impl Auth {
             AuthType::AgentInstallerLocal => {
                 return Ok(Self::Installer(Box::new(InstallerTokens::new(&settings.ec_public_key_pem)?)));
             }
-            AuthType::Rhsso => return Ok(Self::Accounts(Box::new(Accounts::new(all)?))),
+            AuthType::Rhsso => {
+                let metrics = service.metrics().clone();
+                let observed: Observer = Box::new(move |name, took| metrics.operation(name, took));
+                return Ok(Self::Accounts(Box::new(Accounts::new(all)?.observed(observed))));
+            }
         };
         if settings.agent_tokens_unscoped {
             tracing::warn!(
@@ -259,6 +264,9 @@ impl Tokens {
                 }
                 _ => scope::is_within(grant.resource, path),
             };
+            if kind == Kind::Link {
+                service.metrics().scope_check(grant.resource, ScopeOf::Path, within);
+            }
             if !within {
                 return Err(Failure::Refused(not_found()));
             }

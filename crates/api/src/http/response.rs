@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::pin::Pin;
 
 use assisted_service::file::File;
+use assisted_service::metrics::Record;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -82,6 +83,25 @@ fn disposition(name: &str) -> String {
         text.push_str(&format!("; filename*=UTF-8''{}", utf8_percent_encode(name, NON_ALPHANUMERIC)));
     }
     text
+}
+
+/// Has an answer measured until the last of it is sent, before it is compressed.
+pub(crate) fn recorded(answer: Answer, mut record: Record) -> Answer {
+    record.code = answer.status().as_u16();
+    let (parts, body) = answer.into_parts();
+    let body = match body {
+        Either::Left(body) => {
+            record.sent = hyper::body::Body::size_hint(&body).exact().unwrap_or_default();
+            Either::Left(body)
+        }
+        Either::Right(pieces) => {
+            let pieces: Pieces = Box::pin(pieces.inspect_ok(move |frame| {
+                record.add_sent(frame.data_ref().map_or(0, |data| data.len() as u64));
+            }));
+            Either::Right(StreamBody::new(pieces))
+        }
+    };
+    Response::from_parts(parts, body)
 }
 
 /// Compresses an answer's body if it is whole, the client takes gzip and the body is worth it.

@@ -15,8 +15,8 @@ use ::http::request::Parts as Head;
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use assisted_auth::UserError;
 use assisted_config::{Origins, SIMULATION, Settings};
-use assisted_service::Service;
 use assisted_service::infra_env::PROGRAM_PATH;
+use assisted_service::{Service, metrics};
 use assisted_wire::machine::{self, Machine};
 use assisted_wire::operation::{BASE_PATH, Operation, OperationId};
 use assisted_wire::secret::Secret;
@@ -28,7 +28,7 @@ use uuid::Uuid;
 
 use self::call::Call;
 use crate::Timeouts;
-use crate::auth::{Auth, AuthError};
+use crate::auth::{Auth, AuthError, PathParams};
 use crate::budget::Budget;
 use crate::check::Bodies;
 use crate::check::params::Params;
@@ -37,7 +37,7 @@ use crate::error::ApiError;
 use crate::http::body;
 use crate::http::cors::{self, Cors};
 use crate::http::guard::Guard;
-use crate::http::response::{Answer, bytes_answer, empty_answer, file_answer, gzip};
+use crate::http::response::{Answer, bytes_answer, empty_answer, file_answer, gzip, recorded};
 use crate::http::route::{Routes, normalize_path};
 use crate::identity::{self, IdentityRequest};
 use crate::openapi::Documents;
@@ -234,6 +234,10 @@ impl Api {
                     Err(error) => ApiError::from(error).answer(),
                 })
             }
+            "/metrics" => Some(match self.parts.service.metrics().text().await {
+                Ok(text) => bytes_answer(StatusCode::OK, metrics::CONTENT_TYPE, text.into()),
+                Err(error) => ApiError::from(error).answer(),
+            }),
             "/docs" => {
                 Some(bytes_answer(StatusCode::OK, "text/html; charset=utf-8", self.parts.documents.page()))
             }
@@ -280,10 +284,26 @@ impl Api {
         request_id: Uuid,
         name: &mut &'static str,
     ) -> Result<Answer, ApiError> {
-        let Parts { service, routes, bodies, auth, timeouts, stopping, budget, .. } = &*self.parts;
-        let (operation, path) = routes.find(method, path)?;
+        let (operation, path) = self.parts.routes.find(method, path)?;
         *name = operation.name;
-        let mut caller = auth.caller(service, operation, &path, query, headers, request_id).await?;
+        let record = self.parts.service.metrics().request(operation.path, method.as_str());
+        let answer = self.perform(operation, &path, query, headers, peer, body, request_id).await;
+        Ok(recorded(answer.unwrap_or_else(|error| error.answer()), record))
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of one request")]
+    async fn perform(
+        &self,
+        operation: &'static Operation,
+        path: &PathParams<'_>,
+        query: Option<&str>,
+        headers: &HeaderMap,
+        peer: Option<IpAddr>,
+        body: Incoming,
+        request_id: Uuid,
+    ) -> Result<Answer, ApiError> {
+        let Parts { service, bodies, auth, timeouts, stopping, budget, .. } = &*self.parts;
+        let mut caller = auth.caller(service, operation, path, query, headers, request_id).await?;
         if operation.id == OperationId::RegisterHost {
             caller.peer = peer;
             let told = headers.get(machine::HEADER).and_then(|value| value.to_str().ok());
@@ -291,7 +311,7 @@ impl Api {
         }
         let has_body = !hyper::body::Body::is_end_stream(&body);
         check_content_type(operation, headers, has_body)?;
-        let params = Params::read(operation, &path, query, headers)
+        let params = Params::read(operation, path, query, headers)
             .map_err(|reason| ApiError::framework(400, reason))?;
         let mut call =
             Call { operation, service, bodies, caller, params, body: Bytes::new(), peer, budget, stopping };

@@ -16,6 +16,7 @@ mod installation;
 mod installer;
 mod life;
 mod live;
+mod metrics;
 mod pem;
 mod people;
 mod provider;

@@ -5,6 +5,7 @@ use assisted_core::decide::install::{Generated, awaits, generated, payload_read}
 use assisted_core::model::action::Attempt;
 use assisted_core::model::cluster::PayloadImages;
 use assisted_core::model::facts::Facts;
+use assisted_core::model::measurement::{Measured, Measurement, ProgramUsed};
 use assisted_store::{Change, Deleted, QueuedAction, Subject};
 use assisted_wire::id::ClusterId;
 use tokio::sync::broadcast::Receiver;
@@ -41,6 +42,7 @@ impl Actions {
             files = self.generate_files(id, attempt, &work.facts) => files,
             () = self.given_up(id, attempt, changes) => return self.finish_action(asked).await,
         };
+        let used = generated.as_ref().ok().and_then(|files| files.program.clone());
         let kept = match generated {
             Ok(files) => self.keep_files(id, files).await,
             Err(error) => Err(error),
@@ -53,7 +55,7 @@ impl Actions {
         };
         let mut tries = Retries::default();
         loop {
-            match self.commit_outcome(asked, id, attempt, &outcome).await {
+            match self.commit_outcome(asked, id, attempt, &outcome, used.as_ref()).await {
                 Ok(()) => break,
                 // Whoever took it over commits its own outcome.
                 Err(AttemptError::Conflict(Subject::Actions(_))) => return Ok(()),
@@ -158,6 +160,7 @@ impl Actions {
         id: ClusterId,
         attempt: Attempt,
         outcome: &Result<Generated, String>,
+        used: Option<&ProgramUsed>,
     ) -> Result<(), AttemptError> {
         let Some(mut work) = self.database.load_cluster(id, Deleted::Hidden).await? else {
             return Ok(self.finish_action(asked).await?);
@@ -165,6 +168,8 @@ impl Actions {
         let decided = generated(&work.facts, attempt, outcome.clone());
         work.apply_and_mark(decided);
         work.batch.finish_action(asked);
+        let used = used.map(|used| Measurement::of_cluster(id, Measured::ProgramUsed(used.clone())));
+        work.measured.extend(used);
         work.commit(&self.database).await?;
         Ok(())
     }

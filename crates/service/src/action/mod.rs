@@ -49,7 +49,7 @@ impl Worker {
     }
 
     /// What the driver does.
-    pub(crate) fn status(&self) -> &Status {
+    pub(crate) fn status(&self) -> &Arc<Status> {
         &self.status
     }
 }

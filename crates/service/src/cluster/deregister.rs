@@ -3,6 +3,7 @@
 use assisted_core::admission::precondition::{Operation, check};
 use assisted_core::decide::host::binding::release_host;
 use assisted_core::decide::host::registration::deregistered;
+use assisted_core::decide::measure::of_host_of_deregistered;
 use assisted_core::model::event::catalogue;
 use assisted_core::model::host::HostKey;
 use assisted_store::{Deleted, Due};
@@ -40,6 +41,7 @@ impl Clusters {
         check(Operation::Deregister, &record.cluster)?;
         let keys: Vec<HostKey> =
             work.facts.hosts.iter().map(assisted_core::model::facts::HostFacts::key).collect();
+        let left: Vec<_> = work.facts.hosts.iter().flat_map(of_host_of_deregistered).collect();
         for key in keys {
             let Some(host) = work.host(key) else { continue };
             let own = work.infra_env(key.infra_env_id).is_none_or(|own| own.infra_env.cluster_id == Some(id));
@@ -56,6 +58,7 @@ impl Clusters {
                 }
             }
         }
+        work.measured.extend(left);
         let now = work.facts.now;
         record.cluster.deleted_at = Some(now.into());
         record.cluster.monitored_operators = Some(Vec::new());

@@ -4,6 +4,7 @@ pub mod live;
 
 use std::sync::Arc;
 
+use assisted_auth::Kind;
 use assisted_core::model::refusal::Refusal;
 use assisted_store::{Batch, EventOrder, EventQuery, HostFilter};
 use assisted_wire::event::{Event, EventCategory, EventList, EventSeverity};
@@ -11,6 +12,7 @@ use assisted_wire::id::{ClusterId, HostId, InfraEnvId};
 
 use crate::access::Access;
 use crate::database::Database;
+use crate::metrics::ScopeOf;
 use crate::parts::Parts;
 use crate::view::event::render_event;
 use crate::{Caller, Error, TokenResource};
@@ -145,6 +147,9 @@ impl Events {
             }
             Some(TokenResource::InfraEnv(_)) => false,
         };
+        if let (Some(resource), Kind::Link) = (caller.resource, caller.kind) {
+            self.database.metrics().scope_check(resource, ScopeOf::Query, allowed);
+        }
         if allowed { Ok(()) } else { Err(Refusal::not_found("Object Not Found").into()) }
     }
 

@@ -15,6 +15,7 @@ use assisted_core::model::cluster::{ClusterRecord, PayloadImages};
 use assisted_core::model::facts::{Facts, HostFacts};
 use assisted_core::model::host::HostKey;
 use assisted_core::model::infra_env::InfraEnvRecord;
+use assisted_core::model::measurement::ProgramUsed;
 use assisted_core::model::refusal::Refusal;
 use assisted_wire::host::HostRole;
 use assisted_wire::secret::Secret;
@@ -115,6 +116,8 @@ pub struct Files {
     pub manifests: Vec<(String, Bytes)>,
     /// The id that the new cluster will have.
     pub openshift_cluster_id: Uuid,
+    /// The program that made them; `None`: none was needed.
+    pub program: Option<ProgramUsed>,
 }
 
 /// Why nothing was generated.

@@ -8,9 +8,10 @@
 mod idle_cache;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assisted_base::error::chain;
+use assisted_core::model::measurement::{Measured, Measurement, Subject};
 use assisted_reconcile::{self as reconcile, Driver, Ending, Failure, Outcome, Policy, Status};
 use assisted_store::{Batch, Deleted, Due, LeasedItem};
 use jiff::Timestamp;
@@ -21,6 +22,7 @@ use crate::attempt::{AttemptError, Retries};
 use crate::database::Database;
 use crate::error::passing;
 use crate::mark_watch::MarkWatch;
+use crate::metrics::Metrics;
 use crate::off_thread::off_thread_if;
 use crate::pace;
 use crate::retention::Sweeper;
@@ -59,7 +61,7 @@ impl Scheduler {
     }
 
     /// What the driver does.
-    pub(crate) fn status(&self) -> &Status {
+    pub(crate) fn status(&self) -> &Arc<Status> {
         &self.status
     }
 
@@ -106,6 +108,15 @@ pub(crate) struct DueQueue {
     /// The name of this process, for the table.
     owner: Arc<str>,
     marks: MarkWatch,
+    /// After so long a look is slow.
+    slow: SlowLooks,
+}
+
+/// From when on a look leaves an event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlowLooks {
+    pub(crate) cluster: Duration,
+    pub(crate) host: Duration,
 }
 
 /// The driver of due work.
@@ -114,10 +125,11 @@ pub(crate) fn driver(
     sweeper: Arc<Sweeper>,
     scheduler: Arc<Scheduler>,
     owner: Arc<str>,
+    slow: SlowLooks,
 ) -> Driver<DueQueue, DueQueue> {
     let marks = MarkWatch::new(database.reader().due_marks());
     let status = Arc::clone(&scheduler.status);
-    let queue = Arc::new(DueQueue { database: Arc::clone(database), sweeper, scheduler, owner, marks });
+    let queue = Arc::new(DueQueue { database: Arc::clone(database), sweeper, scheduler, owner, marks, slow });
     let policy = Policy { at_once: AT_ONCE, time_limit: TIME_LIMIT, ..pace::policy() };
     Driver::new(Arc::clone(&queue), queue, policy, status)
 }
@@ -167,7 +179,12 @@ impl reconcile::Queue for DueQueue {
             // In the transaction of what was decided.
             Ending::Finished(_) => return Ok(()),
             Ending::Failed { error, retry_at } => batch.fail_due(&row.0, error, retry_at),
-            Ending::SetAside { error, retry_at } => batch.set_due_aside(&row.0, error, self.now(), retry_at),
+            Ending::SetAside { error, retry_at } => {
+                if let Due::Cluster(id) = row.0.due {
+                    self.database.metrics().set_cluster_aside(id);
+                }
+                batch.set_due_aside(&row.0, error, self.now(), retry_at)
+            }
             Ending::GivenBack => batch.finish_due(&row.0, Some(self.now())),
         };
         self.database.commit_silently(batch).await.map_err(|error| passing(&error))
@@ -182,6 +199,7 @@ impl reconcile::Reconciler for DueQueue {
     type Row = DueRow;
 
     async fn reconcile(&self, row: &DueRow) -> Result<Outcome, Failure> {
+        let _look = Look::begin(self.database.metrics());
         let mut tries = Retries::default();
         let error = loop {
             match Box::pin(self.refresh_due(&row.0)).await {
@@ -196,6 +214,22 @@ impl reconcile::Reconciler for DueQueue {
             }
         };
         Err(Error::of_row(error))
+    }
+}
+
+/// A row that is worked on, for the metrics; it has ended when this is dropped.
+struct Look<'a>(&'a Metrics);
+
+impl<'a> Look<'a> {
+    fn begin(metrics: &'a Metrics) -> Self {
+        metrics.begin_look();
+        Self(metrics)
+    }
+}
+
+impl Drop for Look<'_> {
+    fn drop(&mut self) {
+        self.0.end_look();
     }
 }
 
@@ -217,11 +251,40 @@ impl DueQueue {
             self.scheduler.idle.forget(taken.due);
             return Ok(None);
         };
+        let (started, hosts) = (Instant::now(), work.facts.hosts.len());
         let is_large = work.snapshot_bytes() >= LARGE;
         let (mut work, next) = off_thread_if(is_large, work, UnitOfWork::refresh).await?;
         work.batch.finish_due(taken, next);
         let facts = work.commit(&self.database).await?;
         self.scheduler.idle.remember(taken, &facts, next, self.database.cache());
+        self.note_look(taken.due, started.elapsed(), hosts).await;
         Ok(next)
+    }
+
+    /// Notes how long it took to decide about something, and leaves an event if that was long.
+    async fn note_look(&self, due: Due, took: Duration, hosts: usize) {
+        let metrics = self.database.metrics();
+        let (of, cluster_id, host_id, slow) = match due {
+            Due::Cluster(id) => {
+                metrics.looked_at_cluster(id, took, hosts);
+                (Subject::Cluster, Some(id), None, self.slow.cluster)
+            }
+            Due::Host(key) => {
+                metrics.looked_at_host(took);
+                (Subject::Host, None, Some(key.host_id), self.slow.host)
+            }
+            Due::Sweep(_) => return,
+        };
+        if took <= slow {
+            return;
+        }
+        let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let measured = Measurement { cluster_id, host_id, what: Measured::SlowRefresh { of, milliseconds } };
+        tracing::warn!(%due, milliseconds, "it took long to decide");
+        if let Err(error) =
+            self.database.commit(Batch::new(), &measured.events(), None, self.database.now()).await
+        {
+            tracing::warn!(error = %chain(&error), "the event of it is lost");
+        }
     }
 }

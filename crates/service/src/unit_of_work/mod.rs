@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use assisted_core::catalogue::feature::usage::Usages;
+use assisted_core::decide::measure::{self, HostBefore};
 use assisted_core::decide::refresh::refresh;
 use assisted_core::model::cluster::ClusterRecord;
 use assisted_core::model::decision::{Decision, HostChange};
@@ -15,6 +16,7 @@ use assisted_core::model::event::NewEvent;
 use assisted_core::model::facts::{Facts, HostFacts};
 use assisted_core::model::host::{HostKey, HostRecord};
 use assisted_core::model::infra_env::InfraEnvRecord;
+use assisted_core::model::measurement::Measurement;
 use assisted_core::model::report::ReportKind;
 use assisted_store::{Batch, Due, MarkCount, Version};
 use assisted_wire::host::HostRole;
@@ -33,6 +35,8 @@ pub(crate) struct UnitOfWork {
     pub(crate) events: Vec<NewEvent>,
     /// Further writes of the same batch.
     pub(crate) batch: Batch,
+    /// What is counted and timed besides what is found in the changes themselves.
+    pub(crate) measured: Vec<Measurement>,
     /// Stands in the events; none for what the service does by itself.
     pub(crate) request_id: Option<Uuid>,
     cluster_version: Option<Version>,
@@ -40,6 +44,10 @@ pub(crate) struct UnitOfWork {
     marks: Option<MarkCount>,
     host_versions: BTreeMap<HostKey, Version>,
     cluster_changed: bool,
+    /// The cluster before it was changed first; `None` while it is not changed, or when it is new.
+    cluster_before: Option<ClusterRecord>,
+    /// The hosts before they were changed first.
+    hosts_before: BTreeMap<HostKey, HostBefore>,
     hosts_added: BTreeSet<HostKey>,
     hosts_changed: BTreeSet<HostKey>,
     reports_changed: BTreeSet<(HostKey, ReportKind)>,
@@ -56,12 +64,15 @@ impl UnitOfWork {
         Self {
             facts,
             events: Vec::new(),
+            measured: Vec::new(),
             batch: Batch::new(),
             request_id: None,
             cluster_version: None,
             marks: None,
             host_versions: BTreeMap::new(),
             cluster_changed: false,
+            cluster_before: None,
+            hosts_before: BTreeMap::new(),
             hosts_added: BTreeSet::new(),
             hosts_changed: BTreeSet::new(),
             reports_changed: BTreeSet::new(),
@@ -111,7 +122,10 @@ impl UnitOfWork {
     /// Puts another cluster record in place.
     pub(crate) fn put_cluster(&mut self, mut record: ClusterRecord) {
         record.cluster.updated_at = self.facts.now.into();
-        self.facts.cluster = Some(record);
+        let before = self.facts.cluster.replace(record);
+        if !self.cluster_changed {
+            self.cluster_before = before;
+        }
         self.cluster_changed = true;
     }
 
@@ -131,6 +145,7 @@ impl UnitOfWork {
     /// Lays a host's change over the facts.
     pub(crate) fn change_host(&mut self, change: HostChange) {
         let Some(host) = self.facts.hosts.iter_mut().find(|host| host.key() == change.key) else { return };
+        self.hosts_before.entry(change.key).or_insert_with(|| HostBefore::of(host));
         if let Some(mut record) = change.record {
             // Only hosts in some states are named to the others.
             self.mates_changed |= record.host.status != host.record.host.status;
@@ -210,7 +225,9 @@ impl UnitOfWork {
         self.host_versions.extend(other.host_versions);
         self.hosts_changed.extend(other.hosts_changed);
         self.reports_changed.extend(other.reports_changed);
+        self.hosts_before.extend(other.hosts_before);
         self.events.extend(other.events);
+        self.measured.extend(other.measured);
         self.mates_changed = true;
     }
 
@@ -282,6 +299,8 @@ impl UnitOfWork {
 
     /// Writes all that changed in one batch.
     pub(crate) async fn commit(mut self, database: &Database) -> Result<Facts, AttemptError> {
+        let measured = self.measure();
+        self.events.extend(measured.iter().flat_map(Measurement::events));
         if self.is_idle() {
             return Ok(self.facts);
         }
@@ -321,7 +340,23 @@ impl UnitOfWork {
             batch.touch_members(record.cluster.id);
         }
         database.commit(batch, &self.events, self.request_id, self.facts.now).await?;
+        database.metrics().note(&measured);
         Ok(self.facts)
+    }
+
+    /// What is counted and timed of all that changed.
+    fn measure(&mut self) -> Vec<Measurement> {
+        let mut all = std::mem::take(&mut self.measured);
+        let (events, now) = (&self.events, self.facts.now);
+        if let (true, Some(record)) = (self.cluster_changed, &self.facts.cluster) {
+            all.extend(measure::of_cluster(self.cluster_before.as_ref(), record, events, now));
+        }
+        for host in self.facts.hosts.iter().chain(&self.left) {
+            if let Some(before) = self.hosts_before.get(&host.key()) {
+                all.extend(measure::of_host(before, host, events, now));
+            }
+        }
+        all
     }
 }
 

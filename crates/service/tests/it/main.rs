@@ -19,6 +19,7 @@ mod lists;
 mod live;
 mod logs;
 mod manifests;
+mod metrics;
 mod openshift;
 mod polling;
 mod refusals;

@@ -23,6 +23,7 @@ use assisted_core::model::cluster::{ClusterRecord, PayloadImages};
 use assisted_core::model::facts::Facts;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::infra_env::InfraEnvRecord;
+use assisted_core::model::measurement::ProgramUsed;
 use assisted_core::model::topology;
 use assisted_core::network::{address, node_ip};
 use assisted_release::{
@@ -38,6 +39,7 @@ use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use ipnet::IpNet;
+use jiff::Timestamp;
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
 
@@ -258,7 +260,16 @@ impl Openshift {
             Some(opened) => opened,
             None => Arc::new(self.read(record).await?),
         };
+        let started_at = Timestamp::now();
         let program = self.program(&opened).await?;
+        let used = ProgramUsed {
+            release: record.cluster.ocp_release_image.clone(),
+            version: opened.release.version.clone(),
+            cached: program.was_cached,
+            evicted: program.evicted,
+            started_at,
+            ended_at: Timestamp::now(),
+        };
         // Closed by nobody.
         let _turn = self.turns.acquire().await.map_err(broken)?;
 
@@ -277,7 +288,7 @@ impl Openshift {
         let collected = aside(move || outputs::collect(place.path(), &known, &given).map_err(refused));
         let (contents, openshift_cluster_id) = collected.await?;
         let manifests = system.into_iter().map(|manifest| (manifest.name, manifest.text.into())).collect();
-        Ok(Files { contents, manifests, openshift_cluster_id })
+        Ok(Files { contents, manifests, openshift_cluster_id, program: Some(used) })
     }
 
     async fn make_unconfigured(

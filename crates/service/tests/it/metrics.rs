@@ -1,0 +1,78 @@
+//! What a whole installation is counted and timed as, and the events that it leaves for machines.
+
+use assisted_service::event::ListEvents;
+use assisted_wire::event::EventCategory;
+use serde_json::Value;
+
+use crate::lab::{Database, Lab, on_both_engines};
+
+on_both_engines![an_installation, a_cluster_that_is_given_up];
+
+impl Lab {
+    /// The value of a line of the metrics, which begins with a name and its labels.
+    async fn metric(&self, line: &str) -> Option<f64> {
+        let text = String::from_utf8(self.service.metrics().text().await.unwrap()).unwrap();
+        let wanted = format!("service_assisted_installer_{line} ");
+        let value = text.lines().find_map(|line| line.strip_prefix(wanted.as_str()))?;
+        Some(value.parse().unwrap())
+    }
+
+    /// Kinds and facts of the events for machines.
+    async fn measured_events(&self, query: ListEvents) -> Vec<(String, Value)> {
+        let query = ListEvents { categories: Some(vec![EventCategory::Metrics]), ..query };
+        let page = self.service.events().list(&self.caller, query).await.unwrap();
+        let read = |event: assisted_wire::event::Event| {
+            assert!(event.name.is_empty() && event.infra_env_id.is_none(), "{event:?}");
+            (event.message, serde_json::from_str(&event.props).unwrap())
+        };
+        page.events.0.into_iter().map(read).collect()
+    }
+}
+
+async fn an_installation(database: Database) {
+    let lab = Lab::simulating(&database).await;
+    let ready = lab.installed().await;
+    for (line, expected) in [
+        ("cluster_creations", 1.0),
+        ("cluster_installation_started", 1.0),
+        (r#"cluster_installation_seconds_count{result="installed"}"#, 1.0),
+        (r#"cluster_hosts{result="Done",role="master"}"#, 2.0),
+        (r#"cluster_hosts{result="Done",role="bootstrap"}"#, 1.0),
+        (r#"cluster_host_cores_count{result="Done",role="master"}"#, 2.0),
+        (r#"host_installation_phase_seconds_count{phase="Rebooting",result="Done"}"#, 3.0),
+        (r#"cluster_image_pull_status_count{imageName="quay.io/release",result="success"}"#, 3.0),
+        ("cluster_host_disk_sync_duration_ms_count", 3.0),
+    ] {
+        assert_eq!(lab.metric(line).await, Some(expected), "{line}");
+    }
+    for line in ["monitored_clusters_duration_ms_count", "monitored_hosts_duration_ms_count"] {
+        assert!(lab.metric(line).await.is_some_and(|count| count >= 1.0), "{line}");
+    }
+
+    let of_cluster = ListEvents { cluster_id: Some(ready.id), ..ListEvents::default() };
+    let events = lab.measured_events(of_cluster.clone()).await;
+    let count = |kind: &str| events.iter().filter(|(message, _)| message == kind).count();
+    assert_eq!(count("cluster.installation.results"), 1, "{events:?}");
+    assert_eq!((count("host.mem.cpu"), count("nic.physical_interfaces")), (3, 3));
+    assert_eq!((count("disk.size.type"), count("nic.speed"), count("nic.virtual_interfaces")), (3, 3, 3));
+    let (_, results) = events.iter().find(|(kind, _)| kind == "cluster.installation.results").unwrap();
+    assert_eq!((&results["result"], &results["lastState"]), (&"installed".into(), &"finalizing".into()));
+    let (_, stage) = events.iter().find(|(kind, _)| kind == "host.stage.duration").unwrap();
+    assert_eq!((&stage["result"], &stage["host_stage"]), (&"Done".into(), &"Starting installation".into()));
+    // They are not for people.
+    let shown = lab.service.events().list(&lab.caller, of_cluster).await.unwrap();
+    assert!(shown.events.0.iter().all(|event| !event.name.is_empty()));
+    lab.stop().await;
+}
+
+async fn a_cluster_that_is_given_up(database: Database) {
+    let lab = Lab::simulating(&database).await;
+    let cluster = lab.cluster(serde_json::json!({"base_dns_domain": "example.com"})).await;
+    let infra_env = lab.infra_env(Some(cluster.id)).await;
+    lab.host(infra_env.id).await;
+    lab.until_cluster(cluster.id, "judged", |cluster| cluster.validations_info.contains("failure")).await;
+    lab.service.clusters().deregister(&lab.caller, cluster.id).await.unwrap();
+    let line = r#"cluster_validation_is_in_failed_status_on_cluster_deletion{clusterValidationType="sufficient-masters-count"}"#;
+    assert_eq!(lab.metric(line).await, Some(1.0));
+    lab.stop().await;
+}
