@@ -2,6 +2,7 @@
 
 mod agent_client;
 mod cli;
+mod config;
 mod controller;
 mod image_service;
 mod serve;
@@ -36,6 +37,9 @@ enum Command {
     Webhook(Box<webhook::Webhook>),
     #[command(name = agent_client::NAME)]
     AgentClient(Box<agent_client::AgentClient>),
+    /// The environment of the service: what each variable does
+    #[command(subcommand)]
+    Config(config::Command),
     #[command(flatten)]
     Client(cli::Command),
     /// Write the completion script for a shell
@@ -96,6 +100,7 @@ fn run(program: Program) -> Result<(), Failure> {
         }
         Command::Webhook(webhook) => webhook.run().map_err(|error| Failure::Refused(chain(error.as_ref()))),
         Command::AgentClient(client) => runtime()?.block_on(client.run()),
+        Command::Config(command) => command.run(&program.global),
         Command::Client(command) => runtime()?.block_on(command.run(&program.global)),
         Command::Completion { shell } => reference::completion(Program::command(), shell),
         Command::Man { dir } => reference::man(Program::command(), &dir),

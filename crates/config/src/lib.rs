@@ -9,6 +9,7 @@ mod clusters;
 mod disabled;
 mod discovery;
 mod duration;
+mod explain;
 mod fate;
 mod generation;
 mod images;
@@ -27,6 +28,7 @@ pub use api::{Accounts, Auth, AuthType, Http, Oidc};
 pub use clusters::Clusters;
 pub use discovery::{Hardware, Hosts, RequirementsText};
 pub use duration::{format_duration, parse_duration};
+pub use explain::{Effect, Explained, explain};
 pub use fate::{Fate, UNREAD, Unread, without_effect};
 pub use generation::{Generation, Generator, SIMULATION};
 pub use images::{AgentDelivery, Images, JsonList, MustGather, Versions};
@@ -60,6 +62,13 @@ macro_rules! settings {
                 fate::check(&env)?;
                 Ok(Self { $($field: $topic::read(&env)?,)+ })
             }
+        }
+
+        /// Every variable of this program with the value that it has now.
+        fn given(env: &Env<'_>) -> Vec<(Variable, Result<String, SettingsError>)> {
+            let mut all = Vec::new();
+            $(all.extend($topic::variables(stringify!($field)).into_iter().zip($topic::given(env)));)+
+            all
         }
 
         /// Every variable, by topic: what the documentation prints.

@@ -90,6 +90,13 @@ macro_rules! topic {
                 Ok(Self { $($field: env.read($variable, $default)?,)+ })
             }
 
+            /// The values of the variables, in their order, each read by itself; those of secrets are not shown.
+            pub(crate) fn given(
+                env: &$crate::topic::Env<'_>,
+            ) -> Vec<Result<String, $crate::SettingsError>> {
+                vec![$(env.read::<$type>($variable, $default).map(|value| $crate::value::Value::show(&value)),)+]
+            }
+
             pub(crate) fn variables(section: &'static str) -> Vec<$crate::Variable> {
                 let default = Self::default();
                 vec![$($crate::Variable {

@@ -205,3 +205,38 @@ fn a_taken_port_is_named() {
     let told = text(&refused(dir.path(), &["--listen", address], &[]).stderr);
     assert!(told.contains(address) && told.contains("in use") && told.contains("--listen"), "{told}");
 }
+
+#[test]
+fn an_environment_is_explained() {
+    let explained = |args: &[&str], env: &[(&str, &str)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assisted"));
+        command.env_clear().args(["config", "explain"]).args(args).envs(env.iter().copied());
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        (output.status.success(), text(&output.stdout), text(&output.stderr))
+    };
+    let (done, told, _) = explained(&["--set", "-o", "json"], TEMPLATE);
+    assert!(done && !told.contains("refused"), "{told}");
+    let rows: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let row = |name: &str| rows.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap().clone();
+    assert_eq!(
+        (&row("DEPLOY_TARGET")["effect"], &row("DEPLOY_TARGET")["from"]),
+        (&"harmless".into(), &"environment".into())
+    );
+    assert_eq!(row("AUTH_TYPE")["effect"], "works");
+
+    let env = [
+        ("DB_PASS", "hush"),
+        ("ASSISTED_DATABASE", "postgres://me:hush@db/a"),
+        ("ENABLE_EVENT_STREAMING", "true"),
+    ];
+    let (done, told, _) = explained(&[], &env);
+    assert!(done && !told.contains("hush") && told.contains("(secret)"), "{told}");
+    let line = |name: &str| told.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+    assert!(line("ENABLE_EVENT_STREAMING").contains("refused"), "{told}");
+    assert!(
+        line("ASSISTED_LISTEN").contains("127.0.0.1:8090") && line("LOG_LEVEL").contains("default"),
+        "{told}"
+    );
+    let (done, told, why) = explained(&["DB_PASS", "NONSENSE"], &env);
+    assert!(!done && told.is_empty() && why.contains("NONSENSE is not set"), "{why}");
+}
