@@ -288,7 +288,7 @@ impl Api {
         *name = operation.name;
         let record = self.parts.service.metrics().request(operation.path, method.as_str());
         let answer = self.perform(operation, &path, query, headers, peer, body, request_id).await;
-        Ok(recorded(answer.unwrap_or_else(|error| error.answer()), record))
+        Ok(recorded(answer.unwrap_or_else(ApiError::answer), record))
     }
 
     #[allow(clippy::too_many_arguments, reason = "the parts of one request")]

@@ -241,7 +241,7 @@ impl DueQueue {
             Due::Host(key) => {
                 self.database.load_host_alone(key).await?.filter(|work| work.cluster().is_none())
             }
-            Due::Sweep(sweep) => return self.sweeper.run(taken, sweep).await,
+            Due::Sweep(sweep) => return Box::pin(self.sweeper.run(taken, sweep)).await,
         };
         let Some(work) = loaded else {
             // Gone, or due with its cluster.

@@ -45,7 +45,7 @@ pub(crate) struct UnitOfWork {
     host_versions: BTreeMap<HostKey, Version>,
     cluster_changed: bool,
     /// The cluster before it was changed first; `None` while it is not changed, or when it is new.
-    cluster_before: Option<ClusterRecord>,
+    cluster_before: Option<Box<ClusterRecord>>,
     /// The hosts before they were changed first.
     hosts_before: BTreeMap<HostKey, HostBefore>,
     hosts_added: BTreeSet<HostKey>,
@@ -124,7 +124,7 @@ impl UnitOfWork {
         record.cluster.updated_at = self.facts.now.into();
         let before = self.facts.cluster.replace(record);
         if !self.cluster_changed {
-            self.cluster_before = before;
+            self.cluster_before = before.map(Box::new);
         }
         self.cluster_changed = true;
     }
@@ -349,7 +349,7 @@ impl UnitOfWork {
         let mut all = std::mem::take(&mut self.measured);
         let (events, now) = (&self.events, self.facts.now);
         if let (true, Some(record)) = (self.cluster_changed, &self.facts.cluster) {
-            all.extend(measure::of_cluster(self.cluster_before.as_ref(), record, events, now));
+            all.extend(measure::of_cluster(self.cluster_before.as_deref(), record, events, now));
         }
         for host in self.facts.hosts.iter().chain(&self.left) {
             if let Some(before) = self.hosts_before.get(&host.key()) {
