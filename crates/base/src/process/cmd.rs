@@ -158,6 +158,16 @@ impl Cmd {
         words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
+    /// The program, for people.
+    pub(super) fn program_name(&self) -> String {
+        self.program.to_string_lossy().into_owned()
+    }
+
+    /// Its time, the size of its output, and its memory.
+    pub(super) fn limits(&self) -> (Duration, usize, Option<u64>) {
+        (self.timeout, self.output_limit, self.memory)
+    }
+
     /// Becomes that program, called `name`, with the whole environment of this process: it is its successor. Comes back
     /// only where that fails.
     pub fn take_over(self, name: &str) -> io::Error {
@@ -189,14 +199,14 @@ impl Cmd {
         sink: &mut (impl AsyncWrite + Unpin),
         watch: impl FnMut(&[u8]),
     ) -> Result<CmdOutput, CmdError> {
-        let program = || self.program.to_string_lossy().into_owned();
+        let program = || self.program_name();
         let io = |source| CmdError::Io { program: program(), source };
         let (mut command, merged) = self.command().map_err(io)?;
         let spawned = spawn(&mut command).await;
         // It holds the ends that are written to.
         drop(command);
         let mut child = spawned.map_err(|source| CmdError::Start { program: program(), source })?;
-        let mut group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
+        let mut group = Group::of(&child);
         if let Some((pid, limit)) = group.0.zip(self.memory) {
             limit_memory(pid, limit).map_err(io)?;
         }
@@ -239,7 +249,7 @@ impl Cmd {
     }
 
     /// The program as the system takes it, and where to read what it writes if that is one stream.
-    fn command(&self) -> io::Result<(Command, Option<pipe::Receiver>)> {
+    pub(super) fn command(&self) -> io::Result<(Command, Option<pipe::Receiver>)> {
         let (first, args) = self.argv();
         let mut command = Command::new(first);
         if self.inherits {
@@ -273,7 +283,7 @@ enum Output {
 
 /// Starts a program that this process may have written itself a moment ago: whatever another thread starts meanwhile holds the
 /// file open for writing until it has become that other program.
-async fn spawn(command: &mut Command) -> io::Result<Child> {
+pub(super) async fn spawn(command: &mut Command) -> io::Result<Child> {
     for _ in 1..STARTS {
         match command.spawn() {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
@@ -285,7 +295,7 @@ async fn spawn(command: &mut Command) -> io::Result<Child> {
     command.spawn()
 }
 
-fn limit_memory(pid: Pid, bytes: u64) -> io::Result<()> {
+pub(super) fn limit_memory(pid: Pid, bytes: u64) -> io::Result<()> {
     let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
     match prlimit(Some(pid), Resource::Data, limit) {
         // It has ended already.
@@ -295,7 +305,19 @@ fn limit_memory(pid: Pid, bytes: u64) -> io::Result<()> {
 }
 
 /// A process group that dies with this value, unless it ended in peace.
-struct Group(Option<Pid>);
+#[derive(Debug)]
+pub(super) struct Group(Option<Pid>);
+
+impl Group {
+    /// The group of a program that leads one.
+    pub(super) fn of(child: &Child) -> Self {
+        Self(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw))
+    }
+
+    pub(super) fn pid(&self) -> Option<Pid> {
+        self.0
+    }
+}
 
 impl Drop for Group {
     fn drop(&mut self) {
