@@ -17,6 +17,8 @@ use crate::traits::{Ending, Failure, Outcome, Queue, Reconciler, Row};
 const PACE: Duration = Duration::from_millis(25);
 /// How soon it is asked when the next row is due while others are worked on.
 const MEANWHILE: Duration = Duration::from_millis(250);
+/// When a row is looked at again that was judged by something that has changed meanwhile.
+const STALE: Duration = Duration::from_millis(250);
 
 /// How a driver works.
 #[derive(Clone, Debug)]
@@ -245,6 +247,11 @@ where
                     Outcome::Done | Outcome::After(_) => None,
                 };
                 (End::Finished { waits }, Some(Ending::Finished(outcome)))
+            }
+            Ok(Ok(Err(failure))) if failure.stale => {
+                let (work, error) = (self.status.name(), failure.message);
+                tracing::debug!(work, row = row.label(), error, "what the row was judged by has changed");
+                (End::Finished { waits: None }, Some(Ending::Finished(Outcome::After(self.later(STALE)))))
             }
             Ok(Ok(Err(failure))) => {
                 let most = if failure.passing { u32::MAX } else { self.policy.most_failures };

@@ -22,17 +22,24 @@ pub struct Failure {
     pub message: String,
     /// Whether the cause lies outside of the row, such as a database that is away: the row is never set aside for it.
     pub passing: bool,
+    /// Whether the row was judged by something that has changed meanwhile: it is looked at again in a moment, and nothing is wrong.
+    pub stale: bool,
 }
 
 impl Failure {
     /// A failure of the row itself.
     pub fn of_row(message: impl fmt::Display) -> Self {
-        Self { message: message.to_string(), passing: false }
+        Self { message: message.to_string(), passing: false, stale: false }
     }
 
     /// A failure that any row would have had.
     pub fn passing(message: impl fmt::Display) -> Self {
-        Self { message: message.to_string(), passing: true }
+        Self { message: message.to_string(), passing: true, stale: false }
+    }
+
+    /// No failure at all: what the row was judged by has changed meanwhile.
+    pub fn stale(message: impl fmt::Display) -> Self {
+        Self { message: message.to_string(), passing: true, stale: true }
     }
 }
 

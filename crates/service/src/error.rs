@@ -49,7 +49,7 @@ impl Error {
     /// The failure of an attempt at work: what its keeper of records or files lacks for now is not the fault of the work.
     pub(crate) fn of_row(self) -> Failure {
         let passing = matches!(self.kind(), RefusalKind::Unavailable | RefusalKind::OutOfSpace);
-        Failure { message: self.to_string(), passing }
+        Failure { message: self.to_string(), passing, stale: false }
     }
 
     /// What kind of refusal it is.
