@@ -11,11 +11,13 @@ mod signals;
 mod webhook;
 
 use std::ffi::{OsStr, OsString};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use assisted_base::error::chain;
 use assisted_console::{Failure, Global, reference};
+use assisted_kubeapi::classification::serve as serve_queries;
 use clap::{CommandFactory, Parser, Subcommand};
 
 /// Installs OpenShift on bare-metal machines without a spare bootstrap node.
@@ -50,10 +52,16 @@ enum Command {
     Man {
         dir: PathBuf,
     },
+    /// Answer queries of AgentClassifications, one a line: started by the service, which limits its memory
+    #[command(name = QUERIES, hide = true)]
+    AnswerQueries,
     /// Print the command line as Markdown
     #[command(hide = true)]
     Docs,
 }
+
+/// Name of the command that answers queries.
+pub(crate) const QUERIES: &str = "answer-queries";
 
 /// Names under which the program is one of its commands.
 const NAMES: &[(&str, &str)] = &[
@@ -104,6 +112,10 @@ fn run(program: Program) -> Result<(), Failure> {
         Command::Client(command) => runtime()?.block_on(command.run(&program.global)),
         Command::Completion { shell } => reference::completion(Program::command(), shell),
         Command::Man { dir } => reference::man(Program::command(), &dir),
+        Command::AnswerQueries => {
+            let input = BufReader::new(std::io::stdin());
+            serve_queries(input, std::io::stdout()).map_err(|error| Failure::Refused(error.to_string()))
+        }
         Command::Docs => reference::markdown(Program::command(), "Command line"),
     }
 }

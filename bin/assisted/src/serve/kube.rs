@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use assisted_base::process::Cmd;
 use assisted_config::{AuthType, Settings};
 use assisted_kube::client::Client;
 use assisted_kubeapi::controllers::{Options, run};
@@ -13,11 +14,15 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::stopping;
+use crate::QUERIES;
 
 /// How long an API server may be silent: longer than a watch, which it ends after five minutes at the most.
 const SILENCE: Duration = Duration::from_secs(330);
 /// How long a new image rests before BareMetalHosts boot it.
 const IMAGE_COOL_DOWN: Duration = Duration::from_secs(60);
+
+/// This program, also when its file has been replaced since it started.
+const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// Refuses settings that do not go together.
 pub(super) fn check(settings: &Settings) -> Result<()> {
@@ -57,6 +62,7 @@ pub(super) fn start(
         renew_deadline: kube.renew_deadline,
         retry_interval: kube.retry_interval,
         image_cool_down: IMAGE_COOL_DOWN,
+        queries: Cmd::new(OWN_PROGRAM).arg(QUERIES),
     };
     let (stop, until) = (CancellationToken::new(), stopping(stopped));
     let token = stop.clone();

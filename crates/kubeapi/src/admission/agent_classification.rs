@@ -6,7 +6,7 @@ use assisted_crd::labels::label::CLASSIFICATION_PREFIX;
 
 use super::verdict::{Denial, Verdict};
 use super::webhook::{Change, Kind, Operation, Webhook};
-use crate::classification::Query;
+use crate::classification::check;
 
 /// The service labels Agents of which a query fails with a value that begins with this.
 const RESERVED: &str = "QUERYERROR";
@@ -43,7 +43,7 @@ fn create(new: &AgentClassification) -> Verdict {
     if spec.label_value.starts_with(RESERVED) {
         tell(&spec.label_value, "label must not start with QUERYERROR as this is reserved");
     }
-    if let Err(error) = Query::parse(&spec.query) {
+    if let Err(error) = check(&spec.query) {
         tell(&spec.query, &error.to_string());
     }
     match wrong.as_slice() {

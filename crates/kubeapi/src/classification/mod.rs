@@ -1,7 +1,9 @@
 //! AgentClassifications: which Agents get their label (kube-api §6.8).
 
+mod program;
 mod queries;
 mod query;
 
+pub use program::serve;
 pub use queries::Queries;
-pub use query::{Query, QueryError};
+pub use query::{QueryError, check};

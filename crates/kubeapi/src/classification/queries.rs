@@ -1,109 +1,87 @@
-//! Queries that are asked of many inventories: a thread of its own has each of them compiled once.
+//! Queries that are asked of many inventories: one process answers them all, and another one takes its place when a query takes too
+//! much time or memory.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::mpsc;
-use std::thread;
+use std::borrow::Cow;
+use std::collections::HashMap;
 
-use tokio::sync::{Mutex, oneshot};
-use tokio::time::timeout;
+use assisted_base::process::{Cmd, CmdError, Coprocess};
+use tokio::sync::Mutex;
 
-use super::query::{Filter, LIMIT, QueryError, STACK, answer, compile};
+use super::program::{Answer, Question};
+use super::query::{LIMIT, MEMORY, QueryError};
 
-/// Compiled queries that are kept, and slow ones that are remembered, at most.
+/// Queries that took too much and are remembered, at most.
 const MOST: usize = 1024;
+/// Bytes of an answer.
+const LONGEST_ANSWER: usize = 64 << 10;
 
 /// Asks queries, one after the other.
-#[derive(Debug, Default)]
-pub struct Queries(Mutex<State>);
+#[derive(Debug)]
+pub struct Queries {
+    /// Runs [`super::serve`].
+    program: Cmd,
+    state: Mutex<State>,
+}
 
 #[derive(Debug, Default)]
 struct State {
-    /// The thread, once it is needed.
-    thread: Option<mpsc::Sender<Question>>,
-    /// Queries that took too long: they are not asked again.
-    slow: HashSet<String>,
-}
-
-struct Question {
-    query: String,
-    inventory: String,
-    answer: oneshot::Sender<Result<bool, QueryError>>,
+    /// The process, once it is needed.
+    process: Option<Coprocess>,
+    /// Queries that took too much: they are not asked again.
+    refused: HashMap<String, QueryError>,
 }
 
 impl Queries {
+    /// Queries are answered by a program that runs [`super::serve`] on its standard input and output.
+    pub fn new(program: &Cmd) -> Self {
+        let program = program.clone().timeout(LIMIT).memory(MEMORY).output_limit(LONGEST_ANSWER);
+        Self { program: program.only_own_env(), state: Mutex::default() }
+    }
+
     /// Whether a query is true of a JSON text. A single result that is not `true` is no match.
     ///
     /// # Errors
-    /// It can't be read, fails, takes too long (then, and whenever it is asked again), or has no result or several.
-    pub async fn ask(&self, query: &str, inventory: String) -> Result<bool, QueryError> {
-        let mut state = self.0.lock().await;
-        if state.slow.contains(query) {
-            return Err(QueryError::Slow);
+    /// It can't be read, fails, takes too long or too much memory (then, and whenever it is asked again), or has no result or several.
+    pub async fn ask(&self, query: &str, inventory: &str) -> Answer {
+        let mut state = self.state.lock().await;
+        if let Some(error) = state.refused.get(query) {
+            return Err(error.clone());
         }
-        let (send, receive) = oneshot::channel();
-        let question = Question { query: query.to_owned(), inventory, answer: send };
-        let thread = match state.thread.take() {
-            Some(thread) => thread,
-            None => start()?,
-        };
-        thread.send(question).map_err(|_| QueryError::Thread)?;
-        match timeout(LIMIT, receive).await {
-            Ok(Ok(answer)) => {
-                state.thread = Some(thread);
-                answer
-            }
-            // The interpreter failed, and took the thread along.
-            Ok(Err(_)) => Err(QueryError::crash()),
-            // The thread is left to itself; the next query gets another one.
-            Err(_) => {
-                if state.slow.len() >= MOST {
-                    state.slow.clear();
-                }
-                state.slow.insert(query.to_owned());
-                Err(QueryError::Slow)
-            }
+        let question = Question { query: Cow::Borrowed(query), inventory: Cow::Borrowed(inventory) };
+        let line = serde_json::to_string(&question).map_err(|_| QueryError::Input)?;
+        // A process that answered others may have little memory left: what ends it is asked once more of one of its own.
+        let is_fresh = state.process.is_none();
+        let mut told = self.ask_once(&mut state, &line).await;
+        if !is_fresh && told == Err(QueryError::Memory) {
+            told = self.ask_once(&mut state, &line).await;
         }
+        if let Err(error @ (QueryError::Slow | QueryError::Memory)) = &told {
+            if state.refused.len() >= MOST {
+                state.refused.clear();
+            }
+            state.refused.insert(query.to_owned(), error.clone());
+        }
+        told
     }
-}
 
-/// Starts a thread that answers until nobody can ask any more.
-fn start() -> Result<mpsc::Sender<Question>, QueryError> {
-    let (send, receive) = mpsc::channel::<Question>();
-    let work = move || {
-        let mut compiled: HashMap<String, Result<Filter, QueryError>> = HashMap::new();
-        for Question { query, inventory, answer: told } in receive {
-            if compiled.len() >= MOST {
-                compiled.clear();
+    /// Asks the process, which stays only if it answers.
+    async fn ask_once(&self, state: &mut State, line: &str) -> Answer {
+        let mut process = match state.process.take() {
+            Some(process) => process,
+            None => {
+                let started = self.program.clone().start().await;
+                started.map_err(|error| QueryError::Process(assisted_base::error::chain(&error)))?
             }
-            let filter = compiled.entry(query).or_insert_with_key(|query| compile(query));
-            let answered = match filter {
-                Ok(filter) => answer(filter, &inventory),
-                Err(error) => Err(error.clone()),
-            };
-            // Who asked may have given up.
-            let _ = told.send(answered);
-        }
-    };
-    thread::Builder::new()
-        .name("queries".to_owned())
-        .stack_size(STACK)
-        .spawn(work)
-        .map(|_| send)
-        .map_err(|_| QueryError::Thread)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn queries_are_asked_again_and_again() {
-        let queries = Queries::default();
-        for count in [1, 9] {
-            let inventory = format!(r#"{{"cpu": {{"count": {count}}}}}"#);
-            assert_eq!(queries.ask(".cpu.count > 8", inventory.clone()).await, Ok(count > 8));
-            assert_eq!(queries.ask("(", inventory.clone()).await, Err(QueryError::Syntax));
-            assert_eq!(queries.ask("empty", inventory).await, Err(QueryError::Count));
+        };
+        match process.ask(line).await {
+            Ok(answer) => {
+                let told = serde_json::from_str(&answer);
+                let told: Answer = told.map_err(|error| QueryError::Process(error.to_string()))?;
+                state.process = Some(process);
+                told
+            }
+            Err(CmdError::Timeout { .. }) => Err(QueryError::Slow),
+            Err(_) => Err(QueryError::Memory),
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Who may write one is anybody with a namespace of the hub, so a query is taken only if it ends and stays by itself: what loops
 //! without end, or reaches out of the query (the environment, the log, the end of the process), is not part of the language here.
-//! It runs on a thread with a large stack, for parser and interpreter recurse, and for a limited time.
+//! It runs on a thread with a large stack, for parser and interpreter recurse, in a process of its own with a limit of time and memory
+//! ([`super::Queries`]).
 
 use std::sync::mpsc;
 use std::thread;
@@ -12,6 +13,7 @@ use jaq_core::load::lex::{StrPart, Tok, Token};
 use jaq_core::load::{Arena, File, Lexer, Loader};
 use jaq_core::{Compiler, Ctx, Vars, data, unwrap_valr};
 use jaq_json::Val;
+use serde::{Deserialize, Serialize};
 
 /// The longest query that is read, in bytes.
 const LONGEST: usize = 4 * 1024;
@@ -19,17 +21,15 @@ const LONGEST: usize = 4 * 1024;
 pub(super) const STACK: usize = 64 << 20;
 /// How long a query may take.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
+/// Bytes of memory that the process of queries may take, its stack included.
+pub(super) const MEMORY: u64 = 256 << 20;
 /// What may loop without end.
 const ENDLESS: &[&str] = &["def", "combinations", "range", "recurse", "repeat", "until", "while"];
 /// Functions of jq that reach out of the query.
 const OUTSIDE: &[&str] = &["debug", "debug_empty", "env", "halt", "halt_error", "stderr", "stderr_empty"];
 
-/// A query that can be asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Query(String);
-
 /// Why a query can't be asked, or has no answer.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum QueryError {
     #[error("the query has more than {LONGEST} bytes")]
     Long,
@@ -47,58 +47,30 @@ pub enum QueryError {
     Count,
     #[error("the query takes longer than {} s", LIMIT.as_secs())]
     Slow,
-    #[error("no thread can be started for the query, or the one that there was is gone")]
-    Thread,
+    #[error("the query takes more than {} MiB of memory", MEMORY >> 20)]
+    Memory,
+    #[error("the process of queries does not work: {0}")]
+    Process(String),
 }
 
 pub(super) type Filter = jaq_core::compile::Filter<jaq_core::Native<data::JustLut<Val>>>;
 
-impl QueryError {
-    /// The interpreter gave up on it.
-    pub(super) fn crash() -> Self {
-        Self::Run("its interpreter failed".to_owned())
+/// Checks that a query can be asked, on a thread of its own: the parser recurses.
+///
+/// # Errors
+/// It is no filter of jq, or one that may loop without end.
+pub fn check(text: &str) -> Result<(), QueryError> {
+    if text.len() > LONGEST {
+        return Err(QueryError::Long);
     }
-}
-
-impl Query {
-    /// Reads a query.
-    ///
-    /// # Errors
-    /// It is no filter of jq, or one that may loop without end.
-    pub fn parse(text: &str) -> Result<Self, QueryError> {
-        if text.len() > LONGEST {
-            return Err(QueryError::Long);
-        }
-        let own = text.to_owned();
-        apart(move || compile(&own).map(drop))?;
-        Ok(Self(text.to_owned()))
-    }
-
-    /// Whether the query is true of a JSON text. A single result that is not `true` is no match. Waits for the answer, on the
-    /// thread of the caller.
-    ///
-    /// # Errors
-    /// It fails, takes too long, or has no result or several.
-    pub fn matches(&self, inventory: &str) -> Result<bool, QueryError> {
-        let (text, inventory) = (self.0.clone(), inventory.to_owned());
-        apart(move || run(&text, &inventory))
-    }
-}
-
-/// Does something on a thread of its own.
-fn apart<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, QueryError> + Send + 'static,
-) -> Result<T, QueryError> {
+    let own = text.to_owned();
     let (send, receive) = mpsc::sync_channel(1);
     let told = move || {
         // Who asked may have given up.
-        let _ = send.send(work());
+        let _ = send.send(compile(&own).map(drop));
     };
-    thread::Builder::new()
-        .name("query".to_owned())
-        .stack_size(STACK)
-        .spawn(told)
-        .map_err(|_| QueryError::Thread)?;
+    let thread = thread::Builder::new().name("query".to_owned()).stack_size(STACK).spawn(told);
+    thread.map_err(|error| QueryError::Process(error.to_string()))?;
     match receive.recv_timeout(LIMIT) {
         Ok(answer) => answer,
         Err(mpsc::RecvTimeoutError::Timeout) => Err(QueryError::Slow),
@@ -106,10 +78,6 @@ fn apart<T: Send + 'static>(
             Err(QueryError::Run("its interpreter failed".to_owned()))
         }
     }
-}
-
-fn run(text: &str, inventory: &str) -> Result<bool, QueryError> {
-    answer(&compile(text)?, inventory)
 }
 
 pub(super) fn answer(filter: &Filter, inventory: &str) -> Result<bool, QueryError> {

@@ -173,7 +173,10 @@ mod tests {
         assert_eq!(counts, Counts { matched: 1, failed: 1, own: 2 });
         let status = status(None, counts, &Time(jiff::Timestamp::UNIX_EPOCH));
         assert_eq!(status.conditions[0].message, "1 Agents failed to apply the classification");
+        assert_eq!(status.conditions[0].reason, "HasQueryErrors");
         assert_eq!(of_classifications(&agents[1]).len(), 1);
+        let none = super::status(None, Counts::default(), &Time(jiff::Timestamp::UNIX_EPOCH));
+        assert_eq!(none.conditions[0].reason, "NoQueryErrors");
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod labels;
 
 use std::sync::Arc;
 
+use assisted_base::process::Cmd;
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::agent_classification::AgentClassification;
 use assisted_crd::labels::finalizer as names;
@@ -27,8 +28,9 @@ pub(super) struct AgentLabelReconciler {
 }
 
 impl AgentLabelReconciler {
-    pub(super) fn new(hub: &Hub) -> Self {
-        Self { hub: Hub::clone(hub), queries: Queries::default() }
+    /// `program` answers queries.
+    pub(super) fn new(hub: &Hub, program: &Cmd) -> Self {
+        Self { hub: Hub::clone(hub), queries: Queries::new(program) }
     }
 }
 
@@ -60,10 +62,10 @@ impl AgentLabelReconciler {
         if finalizer::is_deleting(&classification.metadata) {
             return Ok(Answer::NoMatch);
         }
-        match self.queries.ask(&classification.spec.query, inventory.to_owned()).await {
+        match self.queries.ask(&classification.spec.query, inventory).await {
             Ok(true) => Ok(Answer::Match),
             Ok(false) => Ok(Answer::NoMatch),
-            Err(QueryError::Thread) => Err(Failure::passing(QueryError::Thread)),
+            Err(error @ QueryError::Process(_)) => Err(Failure::passing(error)),
             Err(error) => {
                 tracing::debug!(classification = classification.name_any(), %error, "a query fails");
                 Ok(Answer::Failed)

@@ -1,7 +1,9 @@
 //! Rules on AgentClassifications (kube-api §5.2), and queries (§6.8).
 
+use assisted_base::process::Cmd;
 use assisted_kubeapi::admission::Verdict;
-use assisted_kubeapi::classification::{Query, QueryError};
+use assisted_kubeapi::classification::{Queries, QueryError, check, serve};
+use assisted_testkit::built;
 use serde_json::{Value, json};
 
 use super::{created, denial, updated};
@@ -74,32 +76,55 @@ fn the_label_stays() {
     assert_eq!(super::verdict(WEBHOOK, &deleted), Verdict::Allowed);
 }
 
+/// What the process of queries says, in this one.
+fn asked(query: &str, inventory: &str) -> Value {
+    let question = json!({"query": query, "inventory": inventory});
+    let mut answers = Vec::new();
+    serve(format!("{question}\n").as_bytes(), &mut answers).unwrap();
+    serde_json::from_slice(&answers).unwrap()
+}
+
 #[test]
 fn queries_have_one_answer() {
     let inventory = r#"{"cpu": {"count": 16, "flags": ["vmx"]}, "disks": [{"sizeBytes": 5}]}"#;
-    let ask = |query: &str| Query::parse(query).unwrap().matches(inventory);
-    assert_eq!(ask(".cpu.count == 16"), Ok(true));
-    assert_eq!(ask("any(.disks[]; .sizeBytes > 4) and (.cpu.flags | index(\"vmx\") != null)"), Ok(true));
-    assert_eq!(ask(".cpu.count"), Ok(false));
-    assert_eq!(ask(".memory.none"), Ok(false));
-    assert_eq!(ask("empty"), Err(QueryError::Count));
-    assert_eq!(ask("true, true"), Err(QueryError::Count));
-    assert!(matches!(ask("error(1)"), Err(QueryError::Run(_))));
-    assert_eq!(Query::parse("true").unwrap().matches("{"), Err(QueryError::Input));
+    let ask = |query: &str| asked(query, inventory);
+    assert_eq!(ask(".cpu.count == 16"), json!({"Ok": true}));
+    assert_eq!(
+        ask("any(.disks[]; .sizeBytes > 4) and (.cpu.flags | index(\"vmx\") != null)"),
+        json!({"Ok": true})
+    );
+    assert_eq!(ask(".cpu.count"), json!({"Ok": false}));
+    assert_eq!(ask(".memory.none"), json!({"Ok": false}));
+    assert_eq!(ask("empty"), json!({"Err": "Count"}));
+    assert_eq!(ask("true, true"), json!({"Err": "Count"}));
+    assert!(ask("error(1)")["Err"]["Run"].is_string());
+    assert_eq!(asked("true", "{"), json!({"Err": "Input"}));
     for word in
         ["def f: [f]; f", "[repeat(1)]", "\"\\([range(1;2)])\"", "{a: (1 | until(false; .))}", "recurse([.])"]
     {
-        assert!(matches!(Query::parse(word), Err(QueryError::Endless(_))), "{word}");
+        assert!(matches!(check(word), Err(QueryError::Endless(_))), "{word}");
+        assert!(ask(word)["Err"]["Endless"].is_string(), "{word}");
     }
     for word in ["halt", "halt_error(1)", "env", "debug", "stderr"] {
-        assert_eq!(
-            Query::parse(word),
-            Err(QueryError::Undefined(format!("{:?}", word.trim_end_matches("(1)"))))
-        );
+        assert_eq!(check(word), Err(QueryError::Undefined(format!("{:?}", word.trim_end_matches("(1)")))));
     }
     // What is nested deeply is read or refused.
     let deep = format!("{}1{}", "[".repeat(2000), "]".repeat(2000));
-    assert_eq!(Query::parse(&deep).unwrap().matches(inventory), Ok(false));
-    assert!(Query::parse(&"(".repeat(4000)).is_err());
-    assert_eq!(Query::parse(&format!("true {}", " ".repeat(65536))), Err(QueryError::Long));
+    assert_eq!((check(&deep), ask(&deep)), (Ok(()), json!({"Ok": false})));
+    assert!(check(&"(".repeat(4000)).is_err());
+    assert_eq!(check(&format!("true {}", " ".repeat(65536))), Err(QueryError::Long));
+}
+
+#[tokio::test]
+async fn a_query_that_takes_too_much_ends_and_others_go_on() {
+    let queries = Queries::new(&Cmd::new(built("examples/queries").unwrap()));
+    for _ in 0..2 {
+        assert_eq!(queries.ask(".cpu > 8", r#"{"cpu": 9}"#).await, Ok(true));
+        assert_eq!(queries.ask("(", "{}").await, Err(QueryError::Syntax));
+        assert_eq!(queries.ask(r#""x" * 1000000000 | length > 1"#, "{}").await, Err(QueryError::Memory));
+        let doubled = format!(r#""x"{} | length > 1"#, " | . + .".repeat(40));
+        assert_eq!(queries.ask(&doubled, "{}").await, Err(QueryError::Memory));
+    }
+    let gone = Queries::new(&Cmd::new("/no/such/program"));
+    assert!(matches!(gone.ask("true", "{}").await, Err(QueryError::Process(_))));
 }
