@@ -30,8 +30,6 @@ pub struct Unread {
 
 const OFF: &[&str] = &["false", "False", "FALSE", "f", "F", "0"];
 
-const METAL3: &str =
-    "BareMetalHosts boot the discovery ISO as virtual media: metal3 neither inspects nor cleans them here";
 const AT_ONCE: &str = "eight BareMetalHosts are worked on at once";
 const STREAM: &str =
     "it belongs to the stream of events (ENABLE_EVENT_STREAMING), which is not part of this version";
@@ -62,7 +60,6 @@ const fn no_effect(name: &'static str, why: &'static str) -> Unread {
 /// All of them, by name.
 pub const UNREAD: &[Unread] = &[
     no_effect("ACKNOWLEDGE_DEPRECATED_OCM_SELF_TOKEN", SELF_TOKEN),
-    no_effect("ALLOW_CONVERGED_FLOW", METAL3),
     no_effect("AWS_ACCESS_KEY_ID", S3),
     no_effect("AWS_SECRET_ACCESS_KEY", S3),
     refused("BASE_DNS_DOMAINS", &[], "this version makes and deletes no DNS records"),
@@ -104,8 +101,6 @@ pub const UNREAD: &[Unread] = &[
         "INSTALLER_CACHE_RELEASE_FETCH_RETRY_INTERVAL",
         "what fails is tried again after pauses that grow",
     ),
-    no_effect("IRONIC_AGENT_IMAGE", METAL3),
-    no_effect("IRONIC_AGENT_IMAGE_ARM", METAL3),
     no_effect("KAFKA_BOOTSTRAP_SERVER", STREAM),
     no_effect("KAFKA_CLIENT_ID", STREAM),
     no_effect("KAFKA_CLIENT_SECRET", STREAM),

@@ -35,6 +35,8 @@ pub struct DescribedInfraEnv {
     pub infra_env: InfraEnv,
     pub pull_secret: Secret,
     pub mirror_registry: Option<MirrorRegistry>,
+    /// Ignition config that the service lays over that of the image; empty: none.
+    pub internal_ignition: String,
 }
 
 /// A host of an infra-env that an object describes.

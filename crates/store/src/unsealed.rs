@@ -80,6 +80,7 @@ secret_fields! {
         "proxy" = infra_env.proxy;
         "static_network_config" = infra_env.static_network_config;
         "ignition_config_override" = infra_env.ignition_config_override;
+        "internal_ignition" = internal_ignition;
         "kernel_arguments" = infra_env.kernel_arguments;
         "download_url" = infra_env.download_url;
     }

@@ -30,6 +30,10 @@ pub struct InfraEnvRecord {
     /// Registries that stand in for others for its hosts, in the place of the service's; `None`: the service's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mirror_registry: Option<MirrorRegistry>,
+    /// Ignition config, as JSON, that the service itself lays over that of the images, below the user's: what metal3 needs in them;
+    /// empty: none. With it somebody else starts the agent.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub internal_ignition: String,
     /// The InfraEnv that describes it; `None`: nobody does in the Kubernetes API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object_key: Option<ObjectKey>,

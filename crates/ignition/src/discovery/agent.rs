@@ -3,9 +3,11 @@
 use assisted_base::pem;
 use std::fmt::Write;
 
-use super::{Agent, Delivery, Discovery, PULL_SECRET, given};
+use super::{Agent, Delivery, Discovery, PULL_SECRET};
 use assisted_ignition_spec::config::{Config, Link};
 use assisted_ignition_spec::resource::Resource;
+
+use crate::systemd::{environment, proxies, word};
 
 /// Where the agent is.
 const PROGRAM: &str = "/usr/local/bin/agent";
@@ -48,6 +50,9 @@ pub(super) fn add(config: &mut Config, input: &Discovery<'_>) {
         });
     }
     config.add_unit(UNIT, unit(input, &before));
+    if let Some(unit) = config.systemd.units.last_mut().filter(|_| !agent.starts_at_boot) {
+        unit.enabled = Some(false);
+    }
 }
 
 /// Whether the agent comes as a program, without an image of which an installer could come.
@@ -100,27 +105,12 @@ fn unit(input: &Discovery<'_>, before: &[String]) -> String {
          [Service]\nType=simple\nRestart=always\nRestartSec=3\n",
     );
     let _ = writeln!(text, "TimeoutStartSec={}", agent.start_timeout.as_secs());
-    let mut environment = |names: [&str; 2], value: &str| {
-        for name in names.into_iter().filter(|name| !name.is_empty()) {
-            let _ = writeln!(text, "Environment={}", quoted(&format!("{name}={value}")));
-        }
-    };
-    if let Some(proxy) = input.proxy {
-        for (names, value) in [
-            (["HTTP_PROXY", "http_proxy"], &proxy.http_proxy),
-            (["HTTPS_PROXY", "https_proxy"], &proxy.https_proxy),
-            (["NO_PROXY", "no_proxy"], &proxy.no_proxy),
-        ] {
-            if let Some(value) = given(value.as_ref()) {
-                environment(names, value);
-            }
-        }
-    }
+    proxies(&mut text, input.proxy);
     if let Some(token) = agent.token {
-        environment(["PULL_SECRET_TOKEN", ""], token.expose());
+        environment(&mut text, "PULL_SECRET_TOKEN", token.expose());
     }
     if matches!(agent.delivery, Delivery::Image(_)) {
-        environment(["REGISTRY_AUTH_FILE", ""], PULL_SECRET);
+        environment(&mut text, "REGISTRY_AUTH_FILE", PULL_SECRET);
     }
     for command in before {
         let _ = writeln!(text, "ExecStartPre={command}");
@@ -141,48 +131,4 @@ fn unit(input: &Discovery<'_>, before: &[String]) -> String {
     }
     text.push_str("\n\n[Install]\nWantedBy=multi-user.target\n");
     text
-}
-
-/// One word of a command line or environment of systemd, which fills in `%` and `$`, and splits at blanks.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => quoted.extend(['\\', letter]),
-            '%' => quoted.push_str("%%"),
-            // It would end the line, and begin an option of its own.
-            letter if letter.is_control() => {}
-            letter => quoted.push(letter),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-/// An argument; plain ones are left as people know them.
-fn word(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/@+=,?&[]".contains(&byte);
-    if !text.is_empty() && text.bytes().all(plain) {
-        text.to_owned()
-    } else {
-        quoted(&text.replace('$', "$$"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{quoted, word};
-
-    #[test]
-    fn words() {
-        for (text, written) in [
-            ("https://h:8090/a?b=c", "https://h:8090/a?b=c"),
-            ("", "\"\""),
-            ("a b", "\"a b\""),
-            ("a%$\"\\\nExecStart=x", "\"a%%$$\\\"\\\\ExecStart=x\""),
-        ] {
-            assert_eq!(word(text), written);
-        }
-        assert_eq!(quoted("http_proxy=http://u:p%40@h"), "\"http_proxy=http://u:p%%40@h\"");
-    }
 }

@@ -23,7 +23,7 @@ use assisted_ignition_spec::resource::Resource;
 const VERSION: &str = "3.1.0";
 
 /// Where the pull secret is.
-const PULL_SECRET: &str = "/root/.docker/config.json";
+pub(crate) const PULL_SECRET: &str = "/root/.docker/config.json";
 
 /// What a discovery config is made from.
 #[derive(Clone, Debug)]
@@ -52,6 +52,8 @@ pub struct Agent<'a> {
     /// The version that the agent reports to the service: a reference of its image.
     pub version: &'a str,
     pub delivery: Delivery<'a>,
+    /// Whether it starts at boot; else somebody on the host starts it when it is time.
+    pub starts_at_boot: bool,
     /// How long the agent may take to start.
     pub start_timeout: Duration,
     /// What the agent proves itself with; `None`: the service asks for nothing.
@@ -124,6 +126,6 @@ fn user(ssh_keys: &str) -> Vec<User> {
 }
 
 /// A member of a proxy that is set.
-fn given(text: Option<&String>) -> Option<&str> {
+pub(crate) fn given(text: Option<&String>) -> Option<&str> {
     text.map(String::as_str).filter(|text| !text.is_empty())
 }

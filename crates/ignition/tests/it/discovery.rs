@@ -27,6 +27,7 @@ fn plain(pull_secret: &Secret) -> Discovery<'_> {
                 url: "https://assisted.example.com:8090/assisted-host/x86_64",
                 sha512: SHA512,
             },
+            starts_at_boot: true,
             start_timeout: Duration::from_secs(600),
             token: None,
             service_ca: None,

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by a panic")]
 
 mod discovery;
+mod ironic;
 mod overrides;
 mod scripts;
 

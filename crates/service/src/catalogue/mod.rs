@@ -7,6 +7,7 @@ use std::sync::Arc;
 use assisted_core::catalogue::feature::{self, QueryError};
 use assisted_core::catalogue::release::{self, release_image};
 use assisted_core::model::refusal::Refusal;
+use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::network::ListManagedDomains;
 use assisted_wire::secret::Secret;
 use assisted_wire::support_level::{SupportedArchitectures, SupportedFeatures};
@@ -19,7 +20,7 @@ pub use crate::available_versions::open;
 
 use crate::available_versions::AvailableVersions;
 use crate::database::Database;
-use crate::generator::Generator;
+use crate::generator::{Generator, ReleaseComponent};
 use crate::parts::Parts;
 use crate::{Caller, Error};
 
@@ -88,6 +89,33 @@ impl Catalogue {
         let read = self.generator.release(url, pull_secret).await?;
         self.available.add(read.clone());
         Ok(read)
+    }
+
+    /// What an image serves, read with these registry credentials.
+    ///
+    /// # Errors
+    ///
+    /// 409 when the image can't be read.
+    pub async fn image_architectures(
+        &self,
+        url: &str,
+        pull_secret: &Secret,
+    ) -> Result<Vec<CpuArchitecture>, Error> {
+        Ok(self.generator.architectures(url, pull_secret).await?)
+    }
+
+    /// The image in a release that has this name, read with these registry credentials.
+    ///
+    /// # Errors
+    ///
+    /// 409 when the release can't be read, or has none.
+    pub async fn release_component(
+        &self,
+        url: &str,
+        name: &str,
+        pull_secret: &Secret,
+    ) -> Result<ReleaseComponent, Error> {
+        Ok(self.generator.component(url, name, pull_secret).await?)
     }
 
     /// Where releases come from.

@@ -17,6 +17,7 @@ use assisted_core::model::host::HostKey;
 use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_core::model::measurement::ProgramUsed;
 use assisted_core::model::refusal::Refusal;
+use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::host::HostRole;
 use assisted_wire::secret::Secret;
 use assisted_wire::version::ReleaseImage;
@@ -71,6 +72,25 @@ pub trait Generator: Send + Sync {
         async { Err(GenerateError::Refused(ONLY_KNOWN.to_owned())) }.boxed()
     }
 
+    /// What an image serves, read with these registry credentials.
+    fn architectures<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a Secret,
+    ) -> BoxFuture<'a, Result<Vec<CpuArchitecture>, GenerateError>> {
+        async { Err(GenerateError::Refused(ONLY_KNOWN.to_owned())) }.boxed()
+    }
+
+    /// The image in a release that has this name, and what the release serves; read with these registry credentials.
+    fn component<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a str,
+        _: &'a Secret,
+    ) -> BoxFuture<'a, Result<ReleaseComponent, GenerateError>> {
+        async { Err(GenerateError::Refused(ONLY_KNOWN.to_owned())) }.boxed()
+    }
+
     /// The discovery config of an image that brings the release of this cluster along.
     fn unconfigured_ignition<'a>(
         &'a self,
@@ -85,6 +105,15 @@ const ONLY_KNOWN: &str = "a service that only simulates reads no release images:
 
 const ONLY_OPENSHIFT: &str = "The config of a disconnected ISO is made by OpenShift's installer: start the service without \
      GENERATOR=simulation (--generator simulation), or change the infra-env's image_type to full-iso";
+
+/// One of the images that a release is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReleaseComponent {
+    /// The image.
+    pub image: String,
+    /// What the release serves.
+    pub architectures: Vec<CpuArchitecture>,
+}
 
 /// What the release of a cluster says of itself.
 #[derive(Clone, Debug, Default)]

@@ -164,6 +164,8 @@ impl InfraEnvs {
                         Delivery::Program { url: &with.program.0, sha512: &with.program.1 }
                     }
                 },
+                // Else the agent of Ironic starts it.
+                starts_at_boot: record.internal_ignition.is_empty(),
                 start_timeout: settings.hosts.agent_timeout_start,
                 token: with.token.as_ref(),
                 service_ca: with.service_ca.as_deref(),
@@ -182,11 +184,14 @@ impl InfraEnvs {
             network: &with.network,
             okd_rpms_image: (settings.images.enable_okd_support && !okd.is_empty()).then_some(okd),
         };
-        let config = discovery(&input);
-        match infra_env.ignition_config_override.as_str() {
-            "" => Ok(config),
-            text => overlay(&config, text),
+        let mut config = discovery(&input);
+        // The user's lies over all else.
+        for text in [&record.internal_ignition, &infra_env.ignition_config_override] {
+            if !text.is_empty() {
+                config = overlay(&config, text)?;
+            }
         }
+        Ok(config)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Infra-envs that objects of the Kubernetes API describe: found by the object, registered for it, removed with their hosts.
 
+use assisted_core::admission::infra_env::image_event;
 use assisted_core::decide::host::registration::deregistered;
 use assisted_core::model::cluster::MirrorRegistry;
 use assisted_core::model::event::catalogue;
@@ -12,6 +13,7 @@ use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams};
 
 use super::InfraEnvs;
 use crate::attempt::{AttemptError, attempt, final_error};
+use crate::not_found::no_infra_env;
 use crate::object::{Described, DescribedInfraEnv};
 use crate::{Caller, Error};
 
@@ -28,6 +30,7 @@ impl InfraEnvs {
             infra_env: record.infra_env,
             pull_secret: record.pull_secret,
             mirror_registry: record.mirror_registry,
+            internal_ignition: record.internal_ignition,
         };
         Ok(found.into_iter().next().map(|stored| described(stored.record)))
     }
@@ -87,6 +90,44 @@ impl InfraEnvs {
             Ok(())
         };
         attempt!(self.database, caller, self.change_infra_env(id, change)).map(drop)
+    }
+
+    /// Sets the Ignition config that is laid over that of the image below the user's, which the REST API never tells; whether it is
+    /// another one than before: then there is a new image.
+    ///
+    /// # Errors
+    ///
+    /// 404 when there is no such infra-env, 400 when the config can't be laid over, or images have no room for it.
+    pub async fn set_internal_ignition(
+        &self,
+        caller: &Caller,
+        id: InfraEnvId,
+        config: &str,
+    ) -> Result<bool, Error> {
+        attempt!(self.database, caller, self.try_set_internal_ignition(caller, id, config))
+    }
+
+    async fn try_set_internal_ignition(
+        &self,
+        caller: &Caller,
+        id: InfraEnvId,
+        config: &str,
+    ) -> Result<bool, AttemptError> {
+        let stored = self.database.reader().infra_env(id).await?.ok_or_else(|| no_infra_env(id))?;
+        if stored.record.internal_ignition == config {
+            return Ok(false);
+        }
+        let mut record = stored.record.clone();
+        config.clone_into(&mut record.internal_ignition);
+        self.check_images(&record, None).await?;
+        self.sign_image_url(&mut record)?;
+        let mut work = self.database.blank_work();
+        work.request_id = Some(caller.request_id);
+        record.infra_env.updated_at = work.facts.now.into();
+        work.events.push(image_event(&record.infra_env));
+        work.update_infra_env(record, stored.version);
+        work.commit(&self.database).await?;
+        Ok(true)
     }
 
     /// Removes an infra-env and its hosts, in whatever state they are; one that is not there is removed already.

@@ -88,6 +88,7 @@ pub fn create(
         image_token_key: new.image_token_key.clone(),
         token_generation: 0,
         mirror_registry: None,
+        internal_ignition: String::new(),
         object_key: None,
     };
     Ok(Created { record, events, cluster_feature_usage })

@@ -89,7 +89,7 @@ fn check_architecture(
 }
 
 /// The event when the image of an infra-env changes.
-fn image_event(infra_env: &InfraEnv) -> NewEvent {
+pub fn image_event(infra_env: &InfraEnv) -> NewEvent {
     let mut details = Vec::new();
     let url = infra_env.proxy.as_ref().and_then(|proxy| proxy.http_proxy.as_deref()).unwrap_or_default();
     if !url.is_empty() {

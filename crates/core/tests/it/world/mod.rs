@@ -60,6 +60,7 @@ pub fn infra_env(cluster_id: Option<ClusterId>) -> InfraEnvRecord {
         image_token_key: "00".into(),
         token_generation: 0,
         mirror_registry: None,
+        internal_ignition: String::new(),
         object_key: None,
     }
 }

@@ -30,6 +30,7 @@ use assisted_release::{
     Cache, Key, Lease, Mirrors, Program, PullSecret, Reference, Registries, Release, Session, component,
     extract, image,
 };
+use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::host::HostRole;
 use assisted_wire::id::ClusterId;
 use assisted_wire::platform::PlatformType;
@@ -43,7 +44,7 @@ use jiff::Timestamp;
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
 
-use super::{Files, GenerateError, Generator, Payload, cluster, host};
+use super::{Files, GenerateError, Generator, Payload, ReleaseComponent, cluster, host};
 use crate::Error;
 use manifests::OverlaidManifest;
 use outputs::ClusterInput;
@@ -157,6 +158,36 @@ impl Generator for Openshift {
         self.read_release_image(url, secret).boxed()
     }
 
+    fn architectures<'a>(
+        &'a self,
+        url: &'a str,
+        secret: &'a Secret,
+    ) -> BoxFuture<'a, Result<Vec<CpuArchitecture>, GenerateError>> {
+        async {
+            let (reference, session) = self.session_for(url, secret)?;
+            let image = session.image(&reference, image::host()).await.map_err(refused)?;
+            Ok(image.architectures().to_vec())
+        }
+        .boxed()
+    }
+
+    fn component<'a>(
+        &'a self,
+        url: &'a str,
+        name: &'a str,
+        secret: &'a Secret,
+    ) -> BoxFuture<'a, Result<ReleaseComponent, GenerateError>> {
+        async move {
+            let (reference, session) = self.session_for(url, secret)?;
+            let release = session.release(&reference, image::host()).await.map_err(refused)?;
+            Ok(ReleaseComponent {
+                image: release.component(name).map_err(refused)?.to_string(),
+                architectures: release.architectures().to_vec(),
+            })
+        }
+        .boxed()
+    }
+
     fn unconfigured_ignition<'a>(
         &'a self,
         record: &'a ClusterRecord,
@@ -197,11 +228,16 @@ impl Openshift {
     }
 
     /// What a release image says of itself, under the name by which it was asked for.
-    async fn read_release_image(&self, url: &str, secret: &Secret) -> Result<ReleaseImage, GenerateError> {
+    /// An image, and who opens it.
+    fn session_for(&self, url: &str, secret: &Secret) -> Result<(Reference, Session), GenerateError> {
         let reference: Reference = url.parse().map_err(refused)?;
         let secret = PullSecret::parse(secret).map_err(refused)?;
-        let release = self.registries.session(secret).release(&reference, image::host()).await;
-        let release = release.map_err(refused)?;
+        Ok((reference, self.registries.session(secret)))
+    }
+
+    async fn read_release_image(&self, url: &str, secret: &Secret) -> Result<ReleaseImage, GenerateError> {
+        let (reference, session) = self.session_for(url, secret)?;
+        let release = session.release(&reference, image::host()).await.map_err(refused)?;
         let base = version::base(&release.version)
             .ok_or_else(|| refused(format!("{} is no version of OpenShift", release.version)))?;
         let architectures = release.architectures().iter().map(|one| one.as_str().to_owned());
