@@ -66,6 +66,17 @@ pub mod annotation {
     pub const BMAC_AGENT_LABEL_PREFIX: &str = "bmac.agent-install.openshift.io.agent-label.";
     /// BareMetalHost: its presence says that the cluster that it joined knows it.
     pub const BMAC_SPOKE_CREATED: &str = "bmac.agent-install.openshift.io/spoke-bmh-machine-created";
+    /// BareMetalHost: when it is deleted, its Agent and the node go as well.
+    pub const BMAC_REMOVE_AGENT: &str = "bmac.agent-install.openshift.io/remove-agent-and-node-on-delete";
+    /// BareMetalHost: metal3 looks after the machine once it is installed, too.
+    pub const BMAC_ALLOW_MANAGEMENT: &str =
+        "bmac.agent-install.openshift.io/allow-provisioned-host-management";
+    /// BareMetalHost: since when its node is drained; RFC 3339.
+    pub const BMAC_DRAIN_STARTED: &str = "bmac.agent-install.openshift.io/drain-started-at";
+    /// BareMetalHost: how long that may take, such as `1h30m`.
+    pub const BMAC_DRAIN_TIMEOUT: &str = "bmac.agent-install.openshift.io/drain-timeout";
+    /// BareMetalHost: how far that is.
+    pub const BMAC_DRAIN_STATUS: &str = "bmac.agent-install.openshift.io/drain-status";
     /// BareMetalHost: metal3 keeps its hands off the machine.
     pub const BMH_DETACHED: &str = "baremetalhost.metal3.io/detached";
     /// BareMetalHost: metal3 does nothing with it.

@@ -11,6 +11,7 @@ use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive::cluster_image_set::ClusterImageSet;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_crd::metal3::bare_metal_host::BareMetalHost;
+use assisted_crd::metal3::preprovisioning_image::PreprovisioningImage;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Resource;
 use kube::runtime::reflector::{Lookup, ObjectRef, Store, store::Writer};
@@ -26,6 +27,8 @@ pub(super) struct Cache {
     pub(super) classifications: Store<AgentClassification>,
     /// Empty where metal3 is not looked after.
     pub(super) bare_metal_hosts: Store<BareMetalHost>,
+    /// Those of InfraEnvs; empty where metal3 inspects no machines with them.
+    pub(super) preprovisioning_images: Store<PreprovisioningImage>,
     pub(super) secrets: Store<Secret>,
     pub(super) config_maps: Store<ConfigMap>,
 }
@@ -40,6 +43,7 @@ pub(super) struct Writers {
     pub(super) agents: Writer<Agent>,
     pub(super) classifications: Writer<AgentClassification>,
     pub(super) bare_metal_hosts: Writer<BareMetalHost>,
+    pub(super) preprovisioning_images: Writer<PreprovisioningImage>,
     pub(super) secrets: Writer<Secret>,
     pub(super) config_maps: Writer<ConfigMap>,
 }
@@ -56,6 +60,7 @@ impl Cache {
             agents: Writer::new(()),
             classifications: Writer::new(()),
             bare_metal_hosts: Writer::new(()),
+            preprovisioning_images: Writer::new(()),
             secrets: Writer::new(()),
             config_maps: Writer::new(()),
         };
@@ -68,6 +73,7 @@ impl Cache {
             agents: writers.agents.as_reader(),
             classifications: writers.classifications.as_reader(),
             bare_metal_hosts: writers.bare_metal_hosts.as_reader(),
+            preprovisioning_images: writers.preprovisioning_images.as_reader(),
             secrets: writers.secrets.as_reader(),
             config_maps: writers.config_maps.as_reader(),
         };

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::labels::label;
+use assisted_kube::error::is_conflict;
 use assisted_kube::write::{Guard, object};
 use assisted_reconcile::{Failure, Outcome};
 use assisted_service::{Caller, Service};
@@ -18,6 +19,7 @@ use std::fmt::Debug;
 use uuid::Uuid;
 
 use super::cache::Cache;
+use super::index::Index;
 use super::queues::Queues;
 use super::spoke::Spokes;
 use super::synced::Synced;
@@ -32,6 +34,9 @@ pub(super) struct Shared {
     pub(super) client: Client,
     pub(super) service: Service,
     pub(super) cache: Cache,
+    pub(super) index: Index,
+    /// Whether metal3 inspects and cleans machines with the images of InfraEnvs, and has them installed.
+    pub(super) is_converged: bool,
     pub(super) queues: Queues,
     /// The clusters that were installed.
     pub(super) spokes: Spokes,
@@ -95,9 +100,11 @@ pub(super) fn whole_seconds(at: Timestamp) -> Time {
     Time(Timestamp::from_second(at.as_second()).unwrap_or(at))
 }
 
-/// The failure of a pass: the API server's, which is tried again.
+/// The failure of a pass: the API server's, which is tried again. That somebody else wrote first is none: the watch is about to tell of
+/// it.
 pub(super) fn failed(error: &kube::Error) -> Failure {
-    Failure::passing(assisted_base::error::chain(error))
+    let text = assisted_base::error::chain(error);
+    if is_conflict(error) { Failure::stale(text) } else { Failure::passing(text) }
 }
 
 /// The failure of a pass: the service's.

@@ -12,10 +12,11 @@ use assisted_crd::hive::cluster_image_set::ClusterImageSet;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_crd::labels::label;
 use assisted_crd::metal3::bare_metal_host::BareMetalHost;
+use assisted_crd::metal3::preprovisioning_image::PreprovisioningImage;
 use assisted_kube::finalizer::is_deleting;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 
-use super::bare_metal_host::{self, boots_anew, is_of_interest, is_same_machine};
+use super::bare_metal_host::{self, boots_anew, is_of_interest};
 use super::cache::key;
 use super::classification::of_classifications;
 use super::hub::Hub;
@@ -85,7 +86,25 @@ pub(super) fn infra_env(hub: &Hub, before: Option<&InfraEnv>, after: Option<&Inf
             mark(&hub.queues.bare_metal_hosts, key(&*machine));
         }
     }
+    if looked_at_by_images(before) != looked_at_by_images(after) {
+        let belongs = |image: &PreprovisioningImage| {
+            let labels = image.metadata.labels.as_ref();
+            image.metadata.namespace.as_deref() == Some(&own.namespace)
+                && labels.and_then(|labels| labels.get(label::INFRA_ENV)) == Some(&own.name)
+        };
+        for image in hub.cache.preprovisioning_images.state_filter(belongs) {
+            mark(&hub.queues.preprovisioning_images, key(&*image));
+        }
+    }
     mark(&hub.queues.infra_envs, own);
+}
+
+/// What of an InfraEnv the images of machines look at.
+fn looked_at_by_images(object: Option<&InfraEnv>) -> impl PartialEq {
+    object.map(|object| {
+        let metadata = &object.metadata;
+        (object.spec.clone(), object.status.clone(), metadata.annotations.clone(), is_deleting(metadata))
+    })
 }
 
 /// Whether an Agent is one of an InfraEnv.
@@ -119,6 +138,7 @@ pub(super) fn is_synced(agent: &Agent) -> Option<&str> {
 
 pub(super) fn agent(hub: &Hub, before: Option<&Agent>, after: Option<&Agent>) {
     let Some(object) = after.or(before) else { return };
+    hub.index.agent(before, after);
     if after.is_none() {
         hub.synced.forget(&key(object));
     }
@@ -148,15 +168,28 @@ fn machines(hub: &Hub, before: Option<&Agent>, after: Option<&Agent>) {
             mark(&hub.queues.bare_metal_hosts, ObjectKey::new(namespace, name));
             continue;
         }
-        let is_it = |machine: &BareMetalHost| is_same_machine(agent, machine);
-        for machine in hub.cache.bare_metal_hosts.state_filter(is_it) {
-            mark(&hub.queues.bare_metal_hosts, key(&*machine));
+        for machine in hub.index.machines_of(agent) {
+            mark(&hub.queues.bare_metal_hosts, machine);
         }
     }
 }
 
 pub(super) fn bare_metal_host(hub: &Hub, before: Option<&BareMetalHost>, after: Option<&BareMetalHost>) {
+    hub.index.machine(before, after);
     if let Some(object) = after.or(before) {
+        mark(&hub.queues.bare_metal_hosts, key(object));
+        // Its image has its name.
+        mark(&hub.queues.preprovisioning_images, key(object));
+    }
+}
+
+pub(super) fn preprovisioning_image(
+    hub: &Hub,
+    before: Option<&PreprovisioningImage>,
+    after: Option<&PreprovisioningImage>,
+) {
+    if let Some(object) = after.or(before) {
+        mark(&hub.queues.preprovisioning_images, key(object));
         mark(&hub.queues.bare_metal_hosts, key(object));
     }
 }

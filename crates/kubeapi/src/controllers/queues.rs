@@ -40,6 +40,7 @@ pub(super) struct Queues {
     pub(super) classifications: Arc<Queue>,
     /// BareMetalHosts.
     pub(super) bare_metal_hosts: Arc<Queue>,
+    pub(super) preprovisioning_images: Arc<Queue>,
     /// ClusterDeployments, for what is to be done in their clusters.
     pub(super) spokes: Arc<Queue>,
 }
@@ -56,6 +57,7 @@ impl Queues {
             agent_labels: queue(),
             classifications: queue(),
             bare_metal_hosts: queue(),
+            preprovisioning_images: queue(),
             spokes: queue(),
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use assisted_base::process::Cmd;
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::agent_classification::AgentClassification;
 use assisted_crd::agent_install::infra_env::InfraEnv;
@@ -12,12 +13,11 @@ use assisted_crd::hive::cluster_image_set::ClusterImageSet;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_crd::labels::label;
 use assisted_crd::metal3::bare_metal_host::BareMetalHost;
-use assisted_kube::error::optional;
+use assisted_crd::metal3::preprovisioning_image::PreprovisioningImage;
 use assisted_kube::lease::{self, Leadership};
 use assisted_service::Service;
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::runtime::watcher::Config;
 use kube::{Api, Client};
 use tokio::task::JoinSet;
@@ -29,9 +29,12 @@ use super::bare_metal_host::BareMetalHostReconciler;
 use super::cache::{Cache, Writers};
 use super::classification::{AgentLabelReconciler, ClassificationReconciler};
 use super::cluster::ClusterReconciler;
+use super::flow::{self, Flow};
 use super::hub::{Hub, Shared};
+use super::index::Index;
 use super::infra_env::InfraEnvReconciler;
 use super::install::InstallReconciler;
+use super::preprovisioning_image::PreprovisioningImageReconciler;
 use super::queues::{Queues, work};
 use super::spoke::{SpokeReconciler, Spokes};
 use super::synced::Synced;
@@ -58,10 +61,9 @@ pub struct Options {
     pub retry_interval: Duration,
     /// How long a new image rests before BareMetalHosts boot it, so that one that changes several times in a row is booted once.
     pub image_cool_down: Duration,
+    /// A program that answers the queries of AgentClassifications: it runs [`crate::classification::serve`].
+    pub queries: Cmd,
 }
-
-/// Name of the definition of BareMetalHosts.
-const MACHINES: &str = "baremetalhosts.metal3.io";
 
 /// Why the controllers end before they are told to.
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +74,7 @@ pub enum RunError {
         "objects of these kinds can't be listed: {0}; check that their definitions are installed, and who may read them"
     )]
     NotListed(String),
-    #[error("whether there are BareMetalHosts can't be found out: {0}")]
+    #[error("which kinds of metal3 are looked after can't be found out: {0}")]
     Undefined(String),
     #[error("a watch ended")]
     Ended,
@@ -103,7 +105,7 @@ pub async fn run(
     }
     tracing::info!("this replica leads: its controllers of the Kubernetes API are at work");
     let ended = tokio::select! {
-        ended = lead(client, service, cool_down, &stop) => ended,
+        ended = lead(client, service, cool_down, options.queries, &stop) => ended,
         lost = leadership.keep(&stop) => if lost { Err(RunError::LostLease) } else { Ok(()) },
     };
     if let Err(error) = leadership.release().await {
@@ -116,21 +118,26 @@ async fn lead(
     client: Client,
     service: Service,
     cool_down: SignedDuration,
+    answers: Cmd,
     stop: &CancellationToken,
 ) -> Result<(), RunError> {
-    let has_machines = has_machines(&client, &service).await?;
+    let flow = timeout(LISTING, flow::find(&client, &service)).await;
+    let flow = flow.unwrap_or_else(|_| Err(format!("no answer within {} s", LISTING.as_secs())));
+    let flow = flow.map_err(RunError::Undefined)?;
     let (cache, writers) = Cache::new();
     let hub: Hub = Arc::new(Shared {
         client,
         service,
         cache,
+        index: Index::default(),
+        is_converged: flow == Flow::Converged,
         queues: Queues::new(),
         spokes: Spokes::default(),
         synced: Synced::default(),
     });
     // Ends with this future.
     let mut tasks = JoinSet::new();
-    watch(&hub, writers, has_machines, &mut tasks);
+    watch(&hub, writers, flow, &mut tasks);
     tokio::select! {
         unlisted = unlisted(&hub) => if !unlisted.is_empty() {
             return Err(RunError::NotListed(unlisted));
@@ -146,12 +153,18 @@ async fn lead(
             work("agent-cluster-installs", &queues.installs, InstallReconciler::new(&hub), stop),
             work("infra-envs", &queues.infra_envs, InfraEnvReconciler::new(&hub), stop),
             work("agents", &queues.agents, AgentReconciler::new(&hub), stop),
-            work("agent-labels", &queues.agent_labels, AgentLabelReconciler::new(&hub), stop),
+            work("agent-labels", &queues.agent_labels, AgentLabelReconciler::new(&hub, &answers), stop),
             work("agent-classifications", &queues.classifications, ClassificationReconciler::new(&hub), stop),
             work(
                 "bare-metal-hosts",
                 &queues.bare_metal_hosts,
                 BareMetalHostReconciler::new(&hub, cool_down),
+                stop
+            ),
+            work(
+                "preprovisioning-images",
+                &queues.preprovisioning_images,
+                PreprovisioningImageReconciler::new(&hub, cool_down),
                 stop
             ),
             work("spokes", &queues.spokes, SpokeReconciler::new(&hub), stop),
@@ -161,25 +174,6 @@ async fn lead(
         () = working => Ok(()),
         _ = tasks.join_next() => Err(RunError::Ended),
     }
-}
-
-/// Whether BareMetalHosts are looked after: they boot images, and their kind has to be there.
-async fn has_machines(client: &Client, service: &Service) -> Result<bool, RunError> {
-    let settings = service.settings();
-    if !settings.kube.enable_metal3 || !settings.http.enable_image_service {
-        return Ok(false);
-    }
-    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let found = timeout(LISTING, async { optional(api.get(MACHINES).await) }).await;
-    let found = found.map_err(|_| RunError::NotListed("CustomResourceDefinition".to_owned()))?;
-    let is_there = found.map_err(|error| RunError::Undefined(assisted_base::error::chain(&error)))?.is_some();
-    if !is_there {
-        tracing::warn!(
-            "BareMetalHosts are not looked after, for their kind is not defined: install {MACHINES} and start again, or set \
-             ENABLE_METAL3=false"
-        );
-    }
-    Ok(is_there)
 }
 
 /// The kinds that are not listed in time. One that is not looked after has no writer, and is not waited for.
@@ -200,6 +194,7 @@ async fn unlisted(hub: &Hub) -> String {
         agents: "Agent",
         classifications: "AgentClassification",
         bare_metal_hosts: "BareMetalHost",
+        preprovisioning_images: "PreprovisioningImage",
         secrets: "Secret",
         config_maps: "ConfigMap",
     );
@@ -207,7 +202,7 @@ async fn unlisted(hub: &Hub) -> String {
 }
 
 /// Starts a watch of each kind, and says what each change is about (kube-api §1.3).
-fn watch(hub: &Hub, writers: Writers, has_machines: bool, tasks: &mut JoinSet<()>) {
+fn watch(hub: &Hub, writers: Writers, flow: Flow, tasks: &mut JoinSet<()>) {
     macro_rules! follow {
         ($kind:ty, $writer:ident, $config:expr, $changed:path) => {
             let (hub, writer) = (Arc::clone(hub), writers.$writer);
@@ -224,8 +219,12 @@ fn watch(hub: &Hub, writers: Writers, has_machines: bool, tasks: &mut JoinSet<()
     follow!(InfraEnv, infra_envs, Config::default(), marks::infra_env);
     follow!(NMStateConfig, nmstate_configs, Config::default(), marks::nmstate_config);
     follow!(Agent, agents, Config::default(), marks::agent);
-    if has_machines {
+    if flow != Flow::None {
         follow!(BareMetalHost, bare_metal_hosts, Config::default(), marks::bare_metal_host);
+    }
+    if flow == Flow::Converged {
+        let of_infra_envs = Config::default().labels(label::INFRA_ENV);
+        follow!(PreprovisioningImage, preprovisioning_images, of_infra_envs, marks::preprovisioning_image);
     }
     follow!(AgentClassification, classifications, Config::default(), marks::classification);
     follow!(Secret, secrets, labelled(), marks::secret);

@@ -59,6 +59,7 @@ pub const ROLE: Role = Role {
             &["get", "list", "watch", "create", "update", "patch", "delete"],
         ),
         cluster("where metal3 is reached", "metal3.io", &["provisionings"], &["get"]),
+        cluster("which node metal3 runs on", "", &["pods"], &["list"]),
         cluster("credentials of registries and of clusters that are installed", "", &["secrets"], WRITE),
         cluster("manifests, mirrors of registries", "", &["configmaps"], KEEP),
         cluster("what happened to an object", "", &["events"], &["create", "patch"]),

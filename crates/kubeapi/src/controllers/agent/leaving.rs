@@ -13,6 +13,7 @@ use assisted_reconcile::Failure;
 use assisted_service::object::DescribedHost;
 use assisted_wire::host::{Host, HostStage, HostStatus};
 use kube::ResourceExt;
+use kube::api::ObjectMeta;
 
 use super::AgentReconciler;
 use crate::Problem;
@@ -21,6 +22,7 @@ use crate::controllers::cache::get;
 use crate::controllers::hub::failed;
 use crate::controllers::marks::bound_to;
 use crate::controllers::spoke::{SpokeError, remove_node};
+use crate::problem::Class;
 
 /// What is told of a node whose host has not left yet.
 const WAITING: &str = "Waiting for host to unbind to do spoke cleanup";
@@ -61,6 +63,25 @@ fn info(agent: &Agent) -> Option<&DeprovisionInfo> {
     agent.status.as_ref()?.deprovision_info.as_ref()
 }
 
+/// Whether a host has become something in its cluster: it is done, has got a certificate, or `machine` stands for it there.
+fn is_something(agent: &Agent, machine: Option<&BareMetalHost>) -> bool {
+    let progress = agent.status.as_ref().and_then(|status| status.progress.as_ref());
+    let is_done = progress.is_some_and(|progress| progress.current_stage == HostStage::Done.as_str());
+    let is_known =
+        machine.is_some_and(|machine| machine.annotations().contains_key(annotation::BMAC_SPOKE_CREATED));
+    is_done || has_approved_requests(agent) || is_known
+}
+
+/// Whether an object is there, and is not about to go.
+fn remains(metadata: Option<&ObjectMeta>) -> bool {
+    metadata.is_some_and(|metadata| !finalizer::is_deleting(metadata))
+}
+
+/// Whether what is left to do is left to do in this cluster.
+fn is_of(info: &DeprovisionInfo, cluster: &ObjectKey) -> bool {
+    info.cluster_name == cluster.name && info.cluster_namespace == cluster.namespace
+}
+
 impl AgentReconciler {
     /// Takes a host out of its cluster: the Agent as it is then, and what stands in the way.
     pub(super) async fn unbind(
@@ -87,21 +108,30 @@ impl AgentReconciler {
                     false
                 }
             };
+        let before = info(&agent).filter(|info| is_of(info, cluster)).map(|info| info.node_name.clone());
         let told = DeprovisionInfo {
             cluster_name: cluster.name.clone(),
             cluster_namespace: cluster.namespace.clone(),
             message: WAITING.to_owned(),
-            node_name: if may_be_a_node { hostname(&agent).to_owned() } else { String::new() },
+            node_name: if may_be_a_node {
+                hostname(&agent).to_owned()
+            } else {
+                // What an attempt that came to nothing has told.
+                before.unwrap_or_default()
+            },
         };
-        if let Some(problem) = self.left(host, is_reclaimed).await.err() {
-            return Ok((agent, Some(problem)));
-        }
-        let left = |status: &mut AgentStatus| {
+        // Before it leaves: afterwards nobody would know what is left to do, if this came to nothing.
+        let leaves = |status: &mut AgentStatus| {
             status.csr_status = Some(CsrStatus::default());
             status.deprovision_info = Some(told);
         };
-        let agent = self.change_status(&agent, left).await?;
-        Ok((agent, None))
+        let agent = self.change_status(&agent, leaves).await?;
+        let problem = self.left(host, is_reclaimed).await.err();
+        if problem.as_ref().is_some_and(|problem| problem.class == Class::Input) {
+            let stays = |status: &mut AgentStatus| status.deprovision_info = None;
+            return Ok((self.change_status(&agent, stays).await?, problem));
+        }
+        Ok((agent, problem))
     }
 
     async fn left(&self, host: HostKey, is_reclaimed: bool) -> Result<(), Problem> {
@@ -114,10 +144,20 @@ impl AgentReconciler {
     pub(super) async fn clean_up(
         &self,
         agent: Agent,
-        host: &Host,
+        described: &DescribedHost,
     ) -> Result<(Agent, Option<Problem>), Failure> {
-        let Some(info) = info(&agent).filter(|_| !is_leaving(host.status)) else { return Ok((agent, None)) };
+        let Some(info) = info(&agent).filter(|_| !is_leaving(described.host.status)) else {
+            return Ok((agent, None));
+        };
         let done = |status: &mut AgentStatus| status.deprovision_info = None;
+        let cluster = described.cluster.as_ref().and_then(|(_, object)| object.as_ref());
+        if let Some(cluster) = cluster.filter(|cluster| is_of(info, cluster)) {
+            // It could not leave. Nothing is left to do if it is to stay after all.
+            if bound_to(&agent).as_ref() == Some(cluster) {
+                return Ok((self.change_status(&agent, done).await?, None));
+            }
+            return Ok((agent, None));
+        }
         if info.node_name.is_empty() || keeps_node(&agent) {
             return Ok((self.change_status(&agent, done).await?, None));
         }
@@ -156,24 +196,23 @@ impl AgentReconciler {
 
     /// Whether the host is something in its cluster.
     async fn is_in_cluster(&self, agent: &Agent) -> Result<bool, Problem> {
-        let progress = agent.status.as_ref().and_then(|status| status.progress.as_ref());
-        let is_done = progress.is_some_and(|progress| progress.current_stage == HostStage::Done.as_str());
-        if is_done || has_approved_requests(agent) {
-            return Ok(true);
-        }
-        let Some(name) = self.hub.bare_metal_host(agent) else { return Ok(false) };
-        let api = self.hub.api::<BareMetalHost>(&agent.namespace().unwrap_or_default());
-        let found = optional(api.get(name).await);
-        let found = found.map_err(|error| Problem::backend(assisted_base::error::chain(&error)))?;
-        Ok(found.is_some_and(|host| host.annotations().contains_key(annotation::BMAC_SPOKE_CREATED)))
+        let machine = match self.hub.bare_metal_host(agent) {
+            Some(name) => {
+                let api = self.hub.api::<BareMetalHost>(&agent.namespace().unwrap_or_default());
+                let found = optional(api.get(name).await);
+                found.map_err(|error| Problem::backend(assisted_base::error::chain(&error)))?
+            }
+            None => None,
+        };
+        Ok(is_something(agent, machine.as_ref()))
     }
 
     /// Whether the cluster of a host stays when the host goes, and the InfraEnv that it would come back from.
     fn stays(&self, agent: &Agent, cluster: &ObjectKey) -> Result<bool, Problem> {
-        let Some(deployment) = get(&self.hub.cache.cluster_deployments, cluster) else { return Ok(false) };
-        if finalizer::is_deleting(&deployment.metadata) {
+        let deployment = get(&self.hub.cache.cluster_deployments, cluster);
+        let Some(deployment) = deployment.filter(|found| remains(Some(&found.metadata))) else {
             return Ok(false);
-        }
+        };
         let install = install_of(&deployment).ok_or_else(|| {
             Problem::backend("failed to check agent cluster install existence, cluster install ref is empty")
         })?;
@@ -184,11 +223,8 @@ impl AgentReconciler {
                 "failed to find infraenv name for agent {name} in namespace {namespace}"
             ))
         })?;
-        let is_there = |metadata: Option<&kube::api::ObjectMeta>| {
-            metadata.is_some_and(|metadata| !finalizer::is_deleting(metadata))
-        };
-        Ok(is_there(install.as_deref().map(|install| &install.metadata))
-            && is_there(infra_env.as_deref().map(|infra_env| &infra_env.metadata)))
+        Ok(remains(install.as_deref().map(|install| &install.metadata))
+            && remains(infra_env.as_deref().map(|infra_env| &infra_env.metadata)))
     }
 
     /// Writes what differs in the status; the Agent as it is then.
@@ -252,6 +288,36 @@ mod tests {
         let csr = json!({"name": "a", "type": "client", "approvedAt": "2024-01-01T00:00:00Z"});
         let approved = agent(&json!({"status": {"csrStatus": {"approvedCSRs": [csr]}}}));
         assert!(may_be_a_node(&approved, &host("known", None)));
+    }
+
+    #[test]
+    fn a_host_in_the_middle_of_its_installation_may_have_left_something() {
+        let at = |stage: &str| json!({"progress": {"currentStage": stage}});
+        let csr = json!({"name": "a", "type": "client", "approvedAt": "2024-01-01T00:00:00Z"});
+        let mut approved = at("Rebooting");
+        approved["csrStatus"] = json!({"approvedCSRs": [csr]});
+        let machine = |name: &str| -> BareMetalHost {
+            serde_json::from_value(json!({"metadata": {"name": "m", "annotations": {(name): ""}}})).unwrap()
+        };
+        let (known, other) = (machine(annotation::BMAC_SPOKE_CREATED), machine("other"));
+        for (status, machine, expected) in [
+            (at("Done"), None, true),
+            (at("Rebooting"), None, false),
+            (approved, None, true),
+            (at("Writing image to disk"), Some(&other), false),
+            (at("Writing image to disk"), Some(&known), true),
+            (json!({}), None, false),
+        ] {
+            assert_eq!(is_something(&agent(&json!({"status": status})), machine), expected, "{status}");
+        }
+    }
+
+    #[test]
+    fn an_object_that_is_about_to_go_does_not_remain() {
+        let going: ObjectMeta =
+            serde_json::from_value(json!({"deletionTimestamp": "2024-01-01T00:00:00Z"})).unwrap();
+        assert!(remains(Some(&ObjectMeta::default())));
+        assert!(!remains(Some(&going)) && !remains(None));
     }
 
     #[test]

@@ -229,7 +229,7 @@ impl AgentReconciler {
         let known = read(&described);
         let dressed = object::dressed(agent, infra_env.as_deref(), &described.host, known.as_ref());
         let agent = self.write(agent, &dressed).await?.unwrap_or(dressed);
-        let (agent, problem) = match self.clean_up(agent, &described.host).await? {
+        let (agent, problem) = match self.clean_up(agent, &described).await? {
             (agent, None) => Box::pin(self.settle(key, agent, host, &described, known.as_ref())).await?,
             left => left,
         };

@@ -155,3 +155,90 @@ fn disk(spec: &AgentSpec, host: &Host, inventory: Option<&Inventory>) -> Option<
     }
     Some(vec![DiskConfigParams { id: wanted.clone(), role: Some(DiskRole::Install) }])
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn described(status: &str, fields: &Value) -> DescribedHost {
+        let at = "2024-01-01T00:00:00.000Z";
+        let mut host = json!({
+            "kind": "Host", "id": "33333333-3333-4333-8333-333333333333", "href": "", "status": status,
+            "status_info": "", "created_at": at, "updated_at": at,
+        });
+        host.as_object_mut().unwrap().extend(fields.as_object().cloned().unwrap());
+        DescribedHost {
+            host: serde_json::from_value(host).unwrap(),
+            infra_env: assisted_core::model::object_key::ObjectKey::new("site", "rack"),
+            cluster: None,
+            ignition_endpoint_token: Secret::default(),
+            ignition_endpoint_http_headers: String::new(),
+        }
+    }
+
+    fn spec(fields: &Value) -> AgentSpec {
+        let mut spec = json!({"approved": true, "role": ""});
+        spec.as_object_mut().unwrap().extend(fields.as_object().cloned().unwrap());
+        serde_json::from_value(spec).unwrap()
+    }
+
+    fn differs(spec: &AgentSpec, described: &DescribedHost, inventory: Option<&Inventory>) -> Difference {
+        difference(spec, described, inventory, &Referred::default()).unwrap()
+    }
+
+    #[test]
+    fn what_is_wanted_is_held_back_once_the_installation_has_begun() {
+        let wanted = spec(&json!({"hostname": "a", "role": "worker", "installerArgs": "[\"-n\"]"}));
+        for status in HostStatus::ALL {
+            let found = differs(&wanted, &described(status.as_str(), &json!({})), None);
+            assert_eq!(found.params.is_some(), updatable(*status), "{status}");
+            assert_eq!(found.installer_args, Some(vec!["-n".to_owned()]), "{status}");
+        }
+        assert!(updatable(HostStatus::Known) && !updatable(HostStatus::Installing));
+        let same = json!({"requested_hostname": "a", "role": "worker", "installer_args": "[\"-n\"]"});
+        assert_eq!(differs(&wanted, &described("known", &same), None), Difference::default());
+        // What is not set any more stays as it is, but for labels.
+        let kept = json!({"requested_hostname": "a", "node_labels": "{\"x\":\"y\"}"});
+        let found = differs(&spec(&json!({})), &described("known", &kept), None).params.unwrap();
+        assert_eq!((found.host_name, found.node_labels), (None, Some(Vec::new())));
+    }
+
+    #[test]
+    fn arguments_are_compared_as_lists() {
+        let host = |args: &str| described("known", &json!({"installer_args": args}));
+        let own = |args: &str| spec(&json!({"installerArgs": args}));
+        let args = |wanted: &str, current: &str| {
+            difference(&own(wanted), &host(current), None, &Referred::default())
+                .map(|found| found.installer_args)
+                .map_err(|problem| problem.text)
+        };
+        assert_eq!(args("[ \"-n\" ]", "[\"-n\"]"), Ok(None));
+        assert_eq!(args("[]", ""), Ok(None));
+        assert_eq!(args("", "[\"-n\"]"), Ok(Some(Vec::new())));
+        let told = args("[", "").unwrap_err();
+        assert!(told.starts_with("Fail to unmarshal installer args for host 33333333"), "{told}");
+    }
+
+    #[test]
+    fn a_disk_that_is_chosen_is_not_chosen_again() {
+        let inventory: Inventory = serde_json::from_value(json!({"disks": [
+            {"id": "/dev/disk/by-id/1", "by_path": "/dev/disk/by-path/1", "name": "sda"},
+            {"id": "/dev/disk/by-id/2", "by_path": "/dev/disk/by-path/2", "name": "sdb"},
+        ]}))
+        .unwrap();
+        let host = described("known", &json!({"installation_disk_id": "/dev/disk/by-id/1"}));
+        let chosen = |fields: Value| {
+            let found = differs(&spec(&fields), &host, Some(&inventory)).params?;
+            Some(found.disks_selected_config?.remove(0).id)
+        };
+        for same in ["/dev/disk/by-id/1", "/dev/disk/by-path/1", "/dev/sda"] {
+            assert_eq!(chosen(json!({"installation_disk_id": same})), None, "{same}");
+        }
+        assert_eq!(chosen(json!({"installation_disk_id": "/dev/sdb"})).as_deref(), Some("/dev/sdb"));
+        let both = json!({"installation_disk_id": "/dev/sda", "installation_disk_path": "/dev/sdb"});
+        assert_eq!(chosen(both).as_deref(), Some("/dev/sdb"));
+        assert_eq!(chosen(json!({})), None);
+    }
+}

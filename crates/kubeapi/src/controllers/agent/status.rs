@@ -435,6 +435,10 @@ mod tests {
 
         let unapproved = Seen { approved: false, ..seen(Some(&host)) };
         assert_eq!(said(&status(None, &unapproved, &now(1)), "RequirementsMet"), "False AgentNotReady");
+        let unjudged = Host { validations_info: String::new(), ..host.clone() };
+        let unjudged = Host { status: HostStatus::Known, ..unjudged };
+        let shown = status(None, &seen(Some(&unjudged)), &now(1));
+        assert_eq!(said(&shown, "Validated"), "Unknown ValidationsUnknown");
         let lost = status(Some(&first), &seen(None), &now(3));
         for kind in ["Connected", "RequirementsMet", "Validated", "Installed", "Bound"] {
             assert_eq!(said(&lost, kind), "Unknown NotAvailable");

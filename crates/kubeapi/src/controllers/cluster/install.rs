@@ -16,7 +16,6 @@ use super::{count, credentials};
 use crate::Problem;
 use crate::cluster::held;
 use crate::controllers::hub::Hub;
-use crate::controllers::marks::bound_to;
 
 /// The next step. `is_synced`: nothing stands in the way of what the objects say.
 ///
@@ -70,10 +69,8 @@ fn is_completed(object: &AgentClusterInstall) -> bool {
 
 /// Hosts that are ready and approved join the cluster; the first that can't ends it.
 async fn install_hosts(hub: &Hub, key: &ObjectKey, known: &DescribedCluster) -> Result<(), Problem> {
-    let agents = hub
-        .cache
-        .agents
-        .state_filter(|agent| bound_to(agent).as_ref() == Some(key) && hub.synced.is_approved(agent));
+    let mut agents = hub.index.agents_of(&hub.cache.agents, key);
+    agents.retain(|agent| hub.synced.is_approved(agent));
     for host in known.hosts.iter().filter(|host| host.status == HostStatus::Known) {
         let name = host.id.to_string();
         let Some(infra_env_id) =

@@ -26,7 +26,7 @@ use kube::ResourceExt;
 
 use super::cache::get;
 use super::hub::{Hub, after, broken, failed, now};
-use super::marks::{bound_to, is_synced};
+use super::marks::is_synced;
 use super::queues::Row;
 use crate::cluster::{held, install_of};
 use crate::problem::Class;
@@ -172,7 +172,7 @@ pub(super) fn link(url: &str, token: Option<&str>) -> String {
 
 /// What is known of a cluster's hosts, and of their Agents.
 fn count(hub: &Hub, key: &ObjectKey, found: &DescribedCluster) -> Counts {
-    let agents = hub.cache.agents.state_filter(|agent| bound_to(agent).as_ref() == Some(key));
+    let agents = hub.index.agents_of(&hub.cache.agents, key);
     let unsynced = agents.iter().filter(|agent| is_synced(agent) == Some("False")).count();
     Counts::of(&found.hosts, unsynced, |id| {
         let name = id.to_string();

@@ -17,7 +17,6 @@ use kube::api::DeleteParams;
 use super::AGAIN;
 use crate::controllers::cache::get;
 use crate::controllers::hub::{Hub, after, broken, failed};
-use crate::controllers::marks::bound_to;
 
 /// The states in which an installation can be cancelled.
 const CANCELLABLE: [ClusterStatus; 5] = [
@@ -60,7 +59,7 @@ pub(in crate::controllers) async fn remove_install(
         rooms.cancel_installation(&caller, found.cluster.id).await.map_err(|error| broken(&error))?;
     }
     let preserve = deployment.is_some_and(|deployment| deployment.spec.preserve_on_delete == Some(true));
-    for agent in hub.cache.agents.state_filter(|agent| bound_to(agent).as_ref() == Some(key)) {
+    for agent in hub.index.agents_of(&hub.cache.agents, key) {
         release(hub, key, &agent, preserve).await.map_err(|error| failed(&error))?;
     }
     if let Some(found) = found {

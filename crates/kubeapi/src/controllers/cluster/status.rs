@@ -385,6 +385,13 @@ mod tests {
         let mut counts = ready();
         counts.known.masters = 2;
         let shown = status(None, &seen(Some(&cluster_ready), &counts), &at(1));
+        assert_eq!(said(&shown, "RequirementsMet").1, "InsufficientAgents");
+        let preparation = "LastInstallationPreparationFailed";
+        let never = "Cluster preparation has never been performed for this cluster";
+        assert_eq!(said(&shown, preparation), ("False", never, ""));
+        let last = json!({"last-installation-preparation": {"status": "failed", "reason": "away"}});
+        let failed = status(None, &seen(Some(&cluster(&last)), &counts), &at(1));
+        assert_eq!(said(&failed, preparation), ("True", "The last installation preparation failed", "away"));
         assert_eq!(
             said(&shown, "RequirementsMet").2,
             "The cluster currently requires exactly 3 master agents, 0 arbiter agents and 0 worker agents, but currently \
@@ -395,6 +402,7 @@ mod tests {
         assert_eq!(said(&shown, "RequirementsMet").1, "UnsyncedAgents");
         let counts = Counts { approved: 1, ..ready() };
         let shown = status(None, &seen(Some(&cluster_ready), &counts), &at(1));
+        assert_eq!(said(&shown, "RequirementsMet").1, "UnapprovedAgents");
         assert_eq!(
             said(&shown, "RequirementsMet").2,
             "The installation is pending on the approval of 2 agents"

@@ -70,9 +70,14 @@ struct Absence {
     until: Instant,
 }
 
+/// How long the authority of a cluster is taken for the same.
+const AUTHORITY: Duration = Duration::from_secs(600);
+
 /// What is known of one cluster.
 #[derive(Default)]
 struct Known {
+    /// The authority behind the server of its nodes' configuration, and when it was read.
+    authority: Option<(Instant, String)>,
     connection: Option<Connection>,
     absence: Option<Absence>,
     /// What is shown by its objects.
@@ -92,6 +97,19 @@ impl Spokes {
     /// What stands in the way of the work in a cluster.
     pub(in crate::controllers) fn problem(&self, key: &ObjectKey) -> Option<Problem> {
         self.0.lock().get(key)?.problem.clone().map(Problem::backend)
+    }
+
+    /// The authority behind the server from which its nodes get their configuration, PEM, if that was read a moment ago.
+    pub(in crate::controllers) fn authority(&self, key: &ObjectKey) -> Option<String> {
+        let all = self.0.lock();
+        let (read, authority) = all.get(key)?.authority.as_ref()?;
+        (read.elapsed() < AUTHORITY).then(|| authority.clone())
+    }
+
+    /// Remembers it.
+    pub(in crate::controllers) fn keep_authority(&self, key: &ObjectKey, authority: &str) {
+        let mut all = self.0.lock();
+        all.entry(key.clone()).or_default().authority = Some((Instant::now(), authority.to_owned()));
     }
 
     /// Notes what stands in the way; whether that is something else than before.

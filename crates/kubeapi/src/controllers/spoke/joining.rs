@@ -30,10 +30,13 @@ pub(in crate::controllers) fn is_followed(host: &Host) -> bool {
 pub(super) fn needs_approval(host: &Host, cluster: &Cluster, has_bare_metal_host: bool) -> bool {
     let is_time = matches!(host.stage(), Some(HostStage::Rebooting | HostStage::Joined))
         || host.status == HostStatus::InstallingPendingUserAction;
-    let is_nobody_elses = cluster.user_managed_networking == Some(true)
-        || !has_bare_metal_host
-        || is_bare_metal(cluster) && !has_machine_api(&cluster.install_config_overrides);
-    is_time && is_nobody_elses
+    is_time && !(has_bare_metal_host && looks_after_machines(cluster))
+}
+
+/// Whether machines of the cluster are made known to it, and it looks after them.
+pub(in crate::controllers) fn looks_after_machines(cluster: &Cluster) -> bool {
+    cluster.user_managed_networking != Some(true)
+        && (!is_bare_metal(cluster) || has_machine_api(&cluster.install_config_overrides))
 }
 
 fn is_bare_metal(cluster: &Cluster) -> bool {

@@ -24,7 +24,6 @@ use super::client::SpokeError;
 use super::joining::{is_followed, needs_approval, reached, tracked};
 use super::pool;
 use crate::controllers::hub::{Hub, after, broken, failed, now};
-use crate::controllers::marks::bound_to;
 use crate::controllers::queues::{Row, mark};
 
 /// Takes in the nodes of hosts that join clusters; a row is a ClusterDeployment.
@@ -48,7 +47,7 @@ impl Reconciler for SpokeReconciler {
             self.hub.spokes.forget(key);
             return Ok(Outcome::Done);
         };
-        let agents = self.hub.cache.agents.state_filter(|agent| bound_to(agent).as_ref() == Some(key));
+        let agents = self.hub.index.agents_of(&self.hub.cache.agents, key);
         let is_followed = known.hosts.iter().any(is_followed);
         let pause = pool::pause(&agents, &known.hosts);
         if known.cluster.kind != ClusterKind::AddHostsCluster || !is_followed && pause.is_none() {

@@ -3,10 +3,11 @@
 use assisted_crd::metal3::bare_metal_host::BareMetalHost;
 use assisted_kube::error::optional;
 use k8s_openapi::api::core::v1::Node;
-use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams};
-use kube::core::GroupVersionKind;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
+
+use super::machine::{BARE_METAL_HOST, machine_sets, machines};
 
 /// Node: namespace and name of its Machine.
 const MACHINE: &str = "machine.openshift.io/machine";
@@ -16,8 +17,6 @@ const DELETE_MACHINE: &str = "machine.openshift.io/delete-machine";
 const EXCLUDE_NODE_DRAINING: &str = "machine.openshift.io/exclude-node-draining";
 /// Machine: name of its set.
 const MACHINE_SET: &str = "machine.openshift.io/cluster-api-machineset";
-/// Machine: namespace and name of its BareMetalHost.
-const BARE_METAL_HOST: &str = "metal3.io/BareMetalHost";
 /// MachineSet: its presence says that it has as many machines as there are hosts.
 const AUTOSCALE_TO_HOSTS: &str = "metal3.io/autoscale-to-hosts";
 
@@ -30,12 +29,12 @@ pub(in crate::controllers) async fn remove_node(client: &Client, name: &str) -> 
     let Some(node) = optional(nodes.get(name).await)? else { return Ok(()) };
     let reference = node.annotations().get(MACHINE).and_then(|text| namespaced(text));
     let Some((namespace, machine_name)) = reference else { return delete(&nodes, name).await };
-    let machines = machine_api(client, namespace, "Machine", "machines");
+    let machines = machines(client, namespace);
     let Some(machine) = optional(machines.get(machine_name).await)? else {
         return delete(&nodes, name).await;
     };
     annotate(&machines, machine_name, &[DELETE_MACHINE, EXCLUDE_NODE_DRAINING]).await?;
-    let sets = machine_api(client, namespace, "MachineSet", "machinesets");
+    let sets = machine_sets(client, namespace);
     let set = match machine.labels().get(MACHINE_SET) {
         Some(set) => optional(sets.get(set).await)?,
         None => None,
@@ -56,11 +55,6 @@ pub(in crate::controllers) async fn remove_node(client: &Client, name: &str) -> 
 fn namespaced(text: &str) -> Option<(&str, &str)> {
     let (namespace, name) = text.split_once('/')?;
     (!namespace.is_empty() && !name.is_empty() && !name.contains('/')).then_some((namespace, name))
-}
-
-fn machine_api(client: &Client, namespace: &str, kind: &str, plural: &str) -> Api<DynamicObject> {
-    let kind = GroupVersionKind::gvk("machine.openshift.io", "v1beta1", kind);
-    Api::namespaced_with(client.clone(), namespace, &ApiResource::from_gvk_with_plural(&kind, plural))
 }
 
 async fn annotate(api: &Api<DynamicObject>, name: &str, keys: &[&str]) -> Result<(), kube::Error> {

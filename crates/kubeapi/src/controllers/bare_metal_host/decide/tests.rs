@@ -1,10 +1,15 @@
 //! Each step of a pass, and that a second pass changes nothing.
 
 use assisted_crd::agent_install::agent::Agent;
+use assisted_crd::labels::finalizer as names;
+use assisted_crd::metal3::bare_metal_host::Image;
+use assisted_kube::finalizer;
 use serde_json::json;
 
 use super::*;
+use crate::text::same_json;
 
+const OWN: &str = "assisted-service-controller";
 const URL: &str = "http://images.example.com/1.iso";
 
 fn at(second: i64) -> Timestamp {
@@ -60,6 +65,7 @@ fn pass(object: &BareMetalHost, agent: Option<&Agent>, now: i64) -> Decision {
     decide(
         object,
         &Seen {
+            flow: Flow::VirtualMedia,
             infra_env: Some(&infra_env),
             agent,
             pauses: true,
@@ -106,6 +112,7 @@ fn a_machine_boots_an_image_that_has_rested() {
 fn without_an_infra_env_nothing_is_done() {
     let object = machine(&json!({}), "available");
     let seen = Seen {
+        flow: Flow::VirtualMedia,
         infra_env: None,
         agent: None,
         pauses: true,
@@ -198,6 +205,7 @@ fn a_cluster_reference_that_makes_no_sense_is_told() {
     let mut infra_env = infra_env();
     infra_env.spec.cluster_ref = bound.spec.cluster_deployment_name.clone();
     let seen = Seen {
+        flow: Flow::VirtualMedia,
         infra_env: Some(&infra_env),
         agent: Some(&bound),
         pauses: false,
@@ -226,6 +234,7 @@ fn metal3_keeps_its_hands_off_until_the_host_leaves_its_cluster() {
     let (infra_env, agent_there) = (infra_env(), agent("Done", "Bound"));
     let status = json!({"operationalStatus": "detached", "unknown": 1});
     let seen = Seen {
+        flow: Flow::VirtualMedia,
         infra_env: Some(&infra_env),
         agent: Some(&agent_there),
         pauses: true,

@@ -8,19 +8,15 @@ use assisted_service::TokenResource;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
-use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
-use serde_json::Value;
 
 use self::objects::{
     ACCOUNT, CONFIG, NAMESPACE, Wanted, account, config, daemon_set, daemon_set_name, namespace, role,
     role_binding, secret, secret_name,
 };
+use super::apply::apply;
 use crate::Problem;
 use crate::controllers::hub::Shared;
-
-/// Who these objects are applied by.
-const MANAGER: &str = "assisted-service";
 
 impl Shared {
     /// Starts an agent on the node of a host that leaves the cluster of an object.
@@ -71,13 +67,4 @@ async fn start(client: Client, mut wanted: Wanted) -> Result<(), kube::Error> {
     }
     let name = daemon_set_name(&wanted.node);
     apply::<DaemonSet>(&Api::namespaced(client, NAMESPACE), &name, daemon_set(&wanted)).await
-}
-
-/// Makes an object, or changes what of it differs.
-async fn apply<K>(api: &Api<K>, name: &str, object: Value) -> Result<(), kube::Error>
-where
-    K: Clone + serde::de::DeserializeOwned + std::fmt::Debug,
-{
-    let params = PatchParams::apply(MANAGER).force();
-    api.patch(name, &params, &Patch::Apply(object)).await.map(drop)
 }
