@@ -218,6 +218,30 @@ fn nothing_is_changed_that_is_so_already_or_is_not_set() {
 }
 
 #[test]
+fn what_the_service_has_in_other_words_is_no_change() {
+    let mut same = cluster();
+    same.ssh_public_key = "ssh-ed25519 AAAA".to_owned();
+    same.ignition_endpoint =
+        Some(serde_json::from_value(json!({"url": "https://mcs", "ca_certificate": "UEVN"})).unwrap());
+    // It found them itself: nobody set them.
+    same.ingress_vips = Some(serde_json::from_value(json!([{"ip": "10.0.0.7"}])).unwrap());
+    let mut objects = crate::fixture::site().to_vec();
+    let endpoint =
+        json!({"url": "https://mcs", "caCertificateReference": {"name": "ca", "namespace": "other"}});
+    objects[2]["spec"]["ignitionEndpoint"] = endpoint;
+    objects[2]["spec"]["sshPublicKey"] = "ssh-ed25519 AAAA \n".into();
+    objects
+        .push(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "ca", "namespace": "other"},
+                        "data": {"tls.crt": "UEVN"}}));
+    let manifests = crate::fixture::manifests(&objects);
+    let update = with(&manifests, |spec| spec.update(&same, None)).unwrap();
+    assert_eq!(update.changed, Vec::<&str>::new());
+    same.ssh_public_key = "ssh-ed25519 BBBB".to_owned();
+    let update = with(&manifests, |spec| spec.update(&same, None)).unwrap();
+    assert_eq!(update.changed, ["ssh_public_key"]);
+}
+
+#[test]
 fn what_differs_is_changed_and_nothing_else() {
     for (changes, name, expected) in [
         (json!({"ClusterDeployment": {"spec": {"clusterName": "other"}}}), "name", json!("other")),

@@ -17,19 +17,19 @@ use super::world::{Site, until};
 const HOSTNAME: &str = "bmac.agent-install.openshift.io/hostname";
 
 /// What metal3 says of a machine.
-async fn metal3(site: &Site, name: &str, status: Value) {
+pub async fn metal3(site: &Site, name: &str, status: Value) {
     let patch = Patch::Merge(json!({ "status": status }));
     site.api::<BareMetalHost>().patch_status(name, &PatchParams::default(), &patch).await.unwrap();
 }
 
-fn state(state: &str, operational: &str) -> Value {
+pub fn state(state: &str, operational: &str) -> Value {
     json!({
         "errorCount": 0, "errorMessage": "", "hardwareProfile": "", "operationalStatus": operational, "poweredOn": true,
         "provisioning": {"ID": "", "state": state, "image": {"url": ""}}, "lastUpdated": "2024-01-01T00:00:00Z",
     })
 }
 
-async fn machine(site: &Site, name: &str, mac: &str, annotations: Value) -> BareMetalHost {
+pub async fn machine(site: &Site, name: &str, mac: &str, annotations: Value) -> BareMetalHost {
     site.create(
         name,
         json!({
@@ -42,7 +42,7 @@ async fn machine(site: &Site, name: &str, mac: &str, annotations: Value) -> Bare
 }
 
 /// A host tells its inventory; the hardware address that its Agent shows.
-async fn told_address(site: &Site, host: HostKey) -> String {
+pub async fn told_address(site: &Site, host: HostKey) -> String {
     tell(site, host).await;
     let shown = until(&site.api(), &host.host_id.to_string(), |agent: &Agent| {
         agent.status.as_ref().is_some_and(|status| status.inventory.is_some())

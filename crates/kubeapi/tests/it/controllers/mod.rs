@@ -4,6 +4,7 @@ mod agent;
 mod bare_metal_host;
 mod classification;
 mod cluster;
+mod converged;
 mod infra_env;
 mod installation;
 mod spoke;

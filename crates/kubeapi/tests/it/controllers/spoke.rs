@@ -6,6 +6,7 @@ use assisted_core::model::host::HostKey;
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::labels::{annotation, label};
 use assisted_crd::machine_config::machine_config_pool::MachineConfigPool;
+use assisted_crd::metal3::bare_metal_host::BareMetalHost;
 use assisted_kube::client::from_text;
 use assisted_kube::error::optional;
 use assisted_simhost::host::SimHost;
@@ -22,6 +23,7 @@ use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, SanType};
 use serde_json::{Value, json};
 
 use super::agent::{boot, infra_env_id, register, said, state, tell};
+use super::bare_metal_host::{machine, metal3, state as machine_state, told_address};
 use super::cluster::imported;
 use super::world::{Site, until, wait};
 use crate::hub::{Hub, define};
@@ -49,7 +51,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: system:authe
 "#;
 
 /// Defines the kinds of machines, with any fields.
-fn define_machines(hub: &Hub) {
+pub fn define_machines(hub: &Hub) {
     for (kind, plural) in [("Machine", "machines"), ("MachineSet", "machinesets")] {
         let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
         let version =
@@ -65,12 +67,12 @@ fn define_machines(hub: &Hub) {
 }
 
 /// A cluster that was installed.
-struct Spoke {
-    hub: Hub,
+pub struct Spoke {
+    pub hub: Hub,
 }
 
 impl Spoke {
-    async fn launch() -> Self {
+    pub async fn launch() -> Self {
         let kube = tokio::task::spawn_blocking(|| Kube::launch(&[]).unwrap()).await.unwrap();
         let hub = Hub::of(kube).await;
         define(&hub.client, |group| GROUPS.contains(&group)).await;
@@ -78,11 +80,11 @@ impl Spoke {
         Self { hub }
     }
 
-    fn kubeconfig(&self) -> String {
+    pub fn kubeconfig(&self) -> String {
         std::fs::read_to_string(self.hub.kube.kubeconfig()).unwrap()
     }
 
-    fn client(&self) -> Client {
+    pub fn client(&self) -> Client {
         self.hub.client.clone()
     }
 
@@ -122,7 +124,7 @@ impl Spoke {
         conditions.into_iter().find(|condition| condition.type_ == "Approved")?.message
     }
 
-    async fn node(&self, name: &str, address: IpAddr) {
+    pub async fn node(&self, name: &str, address: IpAddr) {
         let node: Node = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
         Api::all(self.client()).create(&PostParams::default(), &node).await.unwrap();
         let addresses =
@@ -142,7 +144,7 @@ impl Spoke {
 }
 
 /// A cluster that is there already, whose kubeconfig is this one, is taken in.
-async fn taken_in(site: &Site, kubeconfig: &str) {
+pub async fn taken_in(site: &Site, kubeconfig: &str) {
     site.create::<Secret>("admin", json!({"metadata": {}, "stringData": {"kubeconfig": kubeconfig}})).await;
     imported(site).await;
     site.pull_secret().await;
@@ -182,7 +184,7 @@ fn stage(agent: &Agent) -> &str {
 }
 
 /// A host is installed for the cluster, up to its reboot.
-async fn reboots(site: &Site, host: HostKey, spec: Value) {
+pub async fn reboots(site: &Site, host: HostKey, spec: Value) {
     let (agents, name) = (site.api::<Agent>(), host.host_id.to_string());
     tell(site, host).await;
     reach_the_cluster(site, host).await;
@@ -197,7 +199,7 @@ async fn reboots(site: &Site, host: HostKey, spec: Value) {
 }
 
 /// The address of simulated hosts.
-fn address(host: HostKey) -> IpAddr {
+pub fn address(host: HostKey) -> IpAddr {
     let inventory = SimHost::new(host.infra_env_id, 7).inventory(1);
     let interface = inventory.interfaces.unwrap().into_iter().next().unwrap();
     let network = interface.ipv4_addresses.unwrap().into_iter().next().unwrap();
@@ -265,7 +267,7 @@ async fn a_host_joins_a_cluster_as_a_node() {
 }
 
 /// A host that has rebooted joins as a node, and is done.
-async fn joins(site: &Site, spoke: &Spoke, host: HostKey, name: &str, attempt: &str) {
+pub async fn joins(site: &Site, spoke: &Spoke, host: HostKey, name: &str, attempt: &str) {
     spoke.node(name, address(host)).await;
     spoke.ask(&format!("csr-client-{attempt}"), name, None).await;
     spoke.ask(&format!("csr-serving-{attempt}"), name, Some((&[name], &[address(host)]))).await;
@@ -495,4 +497,76 @@ async fn a_cluster_that_is_away_holds_up_nobody_and_is_told_of() {
     until(&agents, &id, |agent: &Agent| stage(agent) == "Joined" && said(agent, "SpecSynced").1 == "SyncOK")
         .await;
     site.install_says("demo", "SpecSynced", "SyncOK").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_becomes_one_of_the_cluster_that_it_joins() {
+    let site = Site::new("member").await;
+    let spoke = Spoke::launch().await;
+    define_machines(&spoke.hub);
+    let authority = rcgen::generate_simple_self_signed(["machine-config".to_owned()]).unwrap().cert.pem();
+    let config_map = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "data": {"ca-bundle.crt": authority},
+        "metadata": {"name": "machine-config-server-ca", "namespace": "openshift-machine-config-operator"},
+    });
+    spoke.hub.namespace("openshift-machine-config-operator").await;
+    spoke.hub.namespace("openshift-machine-api").await;
+    spoke.hub.apply(&config_map.to_string());
+    let master = json!({
+        "apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine",
+        "metadata": {"name": "master-0", "namespace": "openshift-machine-api",
+                     "labels": {"machine.openshift.io/cluster-api-machine-type": "master"}},
+        "spec": {"providerSpec": {"value": {"image": {"url": "http://image", "checksum": "http://sum"}}}},
+    });
+    spoke.hub.apply(&master.to_string());
+    taken_in(&site, &spoke.kubeconfig()).await;
+    let reference =
+        json!({"clusterRef": {"name": "demo", "namespace": site.namespace}, "cpuArchitecture": "x86_64"});
+    site.infra_env("rack", reference).await;
+    let host = register(&site, infra_env_id(&site, "rack").await).await;
+    let id = host.host_id.to_string();
+    let mac = told_address(&site, host).await;
+    machine(&site, "node-0", &mac, json!({"bmac.agent-install.openshift.io/hostname": "worker-7"})).await;
+
+    metal3(&site, "node-0", machine_state("available", "OK")).await;
+
+    // It is told whom its configuration comes from.
+    let encoded = {
+        use base64::Engine;
+        base64::engine::general_purpose::STANDARD.encode(authority.trim())
+    };
+    let agent =
+        until(&site.api(), &id, |agent: &Agent| agent.spec.ignition_config_overrides.contains(&encoded))
+            .await;
+    assert!(agent.spec.ignition_config_overrides.contains("3.1.0"));
+    reach_the_cluster(&site, host).await;
+    until(&site.api(), &id, |agent: &Agent| state(agent) == "installing").await;
+
+    let hosts = Api::<BareMetalHost>::namespaced(spoke.client(), "openshift-machine-api");
+    let member = until(&hosts, "node-0", |_: &BareMetalHost| true).await;
+    assert_eq!(member.spec.boot_mac_address, mac);
+    assert_eq!(member.spec.bmc.unwrap_or_default().address, "");
+    assert_eq!(member.spec.consumer_ref.unwrap().name.as_deref(), Some("demo-node-0"));
+    assert!(member.metadata.annotations.unwrap().contains_key(annotation::HARDWARE_DETAILS));
+    let machines = spoke.hub.get(&[
+        "get",
+        "machines.machine.openshift.io",
+        "demo-node-0",
+        "--namespace",
+        "openshift-machine-api",
+        "--output=json",
+    ]);
+    assert_eq!(
+        machines["metadata"]["annotations"]["metal3.io/BareMetalHost"],
+        "openshift-machine-api/node-0"
+    );
+    assert_eq!(machines["metadata"]["labels"]["machine.openshift.io/cluster-api-machine-role"], "worker");
+    assert_eq!(
+        machines["spec"]["providerSpec"]["value"]["image"],
+        json!({"url": "http://image", "checksum": "http://sum"})
+    );
+    until(&site.api(), "node-0", |machine: &BareMetalHost| {
+        machine.annotations().contains_key(annotation::BMAC_SPOKE_CREATED)
+    })
+    .await;
 }

@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use assisted_api::Api as Rest;
 use assisted_api::server::serve;
+use assisted_base::process::Cmd;
 use assisted_blob::Blob;
-use assisted_config::{Generator, Settings};
+use assisted_config::{AgentDelivery, Generator, Settings};
 use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::agent_install::infra_env::InfraEnv;
+use assisted_crd::config::cluster_operator::ClusterOperator;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_kube::client::{from_file, from_text};
 use assisted_kube::error::optional;
@@ -20,6 +22,7 @@ use assisted_service::generator::Simulation;
 use assisted_service::{Caller, Service};
 use assisted_simhost::plan::PULL_SECRET;
 use assisted_store::Store;
+use assisted_testkit::built;
 use assisted_testkit::kube::Kube;
 use assisted_wire::version::ReleaseImages;
 use k8s_openapi::NamespaceResourceScope;
@@ -45,40 +48,68 @@ const GROUPS: [&str; 4] =
     ["agent-install.openshift.io", "extensions.hive.openshift.io", "hive.openshift.io", "metal3.io"];
 const IMAGES: &str = "http://images.example.com:8080";
 
-/// What all tests share.
+/// A hub, and what runs for it.
 pub struct Shared {
     pub service: Service,
     pub address: SocketAddr,
+    kube: &'static Kube,
 }
 
-/// The hub, started on first use, on threads of its own.
+/// How metal3 treats machines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    VirtualMedia,
+    /// It inspects them, and has them installed.
+    Converged,
+}
+
+/// The hub that all tests share, started on first use, on threads of its own.
 pub fn shared() -> &'static Shared {
     static SHARED: OnceLock<Shared> = OnceLock::new();
+    SHARED.get_or_init(|| start_apart(Kube::start().unwrap(), Flow::VirtualMedia))
+}
+
+/// The one on which metal3 has machines installed.
+fn converged() -> &'static Shared {
+    static SHARED: OnceLock<Shared> = OnceLock::new();
     SHARED.get_or_init(|| {
-        let told = tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::WARN);
-        drop(told.with_test_writer().with_writer(std::io::stderr).try_init());
-        let (send, receive) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-            runtime.block_on(async move {
-                let shared = Box::pin(start()).await;
-                send.send(shared).unwrap();
-                std::future::pending::<()>().await;
-            });
-        });
-        receive.recv().unwrap()
+        let kube = Box::leak(Box::new(Kube::launch(&[]).unwrap()));
+        start_apart(kube, Flow::Converged)
     })
 }
 
-async fn start() -> Shared {
-    let client = client().await;
-    define(&client, |group| GROUPS.contains(&group)).await;
+fn start_apart(kube: &'static Kube, flow: Flow) -> Shared {
+    let told = tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::WARN);
+    drop(told.with_test_writer().with_writer(std::io::stderr).try_init());
+    let (send, receive) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async move {
+            let shared = Box::pin(start(kube, flow)).await;
+            send.send(shared).unwrap();
+            std::future::pending::<()>().await;
+        });
+    });
+    receive.recv().unwrap()
+}
+
+async fn start(kube: &'static Kube, flow: Flow) -> Shared {
+    let client = client(kube).await;
+    define(&client, |group| {
+        GROUPS.contains(&group) || flow == Flow::Converged && group == "config.openshift.io"
+    })
+    .await;
+    if flow == Flow::Converged {
+        is_openshift(&client).await;
+    }
     let dir = tempfile::tempdir().unwrap().keep();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let mut settings = Settings::default();
     settings.generation.generator = Generator::Simulation;
     settings.kube.enabled = true;
+    // No program for hosts has to be there.
+    settings.images.agent_delivery = AgentDelivery::Image;
     settings.kube.approve_csrs_requeue = Duration::from_millis(500);
     settings.http.service_base_url = format!("http://{address}");
     settings.http.image_service_base_url = IMAGES.to_owned();
@@ -100,21 +131,33 @@ async fn start() -> Shared {
         renew_deadline: Duration::from_secs(10),
         retry_interval: Duration::from_secs(2),
         image_cool_down: Duration::from_secs(1),
+        queries: Cmd::new(built("examples/queries").unwrap()),
     };
     let own = service.clone();
-    let limited = account().await;
+    let limited = account(kube).await;
     tokio::spawn(async move {
         let _background = background;
         let ended = Box::pin(run(limited, own, options, CancellationToken::new())).await;
         panic!("the controllers ended: {ended:?}");
     });
-    Shared { service, address }
+    Shared { service, address, kube }
+}
+
+/// The operator by which metal3 is known to have machines installed.
+async fn is_openshift(client: &Client) {
+    let operator: ClusterOperator = serde_json::from_value(json!({
+        "metadata": {"name": "baremetal"}, "spec": {},
+        "status": {"versions": [{"name": "operator", "version": "4.20.0"}]},
+    }))
+    .unwrap();
+    let api = Api::<ClusterOperator>::all(client.clone());
+    let made = api.create(&PostParams::default(), &operator).await.unwrap();
+    assert!(made.status.is_some(), "the status is part of the object");
 }
 
 /// The account of the service, with the rights that are declared and no others.
-async fn account() -> Client {
+async fn account(kube: &'static Kube) -> Client {
     let kubeconfig = tokio::task::spawn_blocking(|| {
-        let kube = Kube::start().unwrap();
         apply(kube, &manifest(&SERVICE, "default")).unwrap();
         let groups = ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"];
         kube.kubeconfig_of(&format!("system:serviceaccount:default:{}", SERVICE.account), &groups)
@@ -122,8 +165,7 @@ async fn account() -> Client {
     from_text(&kubeconfig.await.unwrap(), SILENCE).await.unwrap()
 }
 
-async fn client() -> Client {
-    let kube = tokio::task::spawn_blocking(|| Kube::start().unwrap()).await.unwrap();
+async fn client(kube: &Kube) -> Client {
     from_file(&kube.kubeconfig(), SILENCE).await.unwrap()
 }
 
@@ -166,8 +208,17 @@ pub struct Site {
 
 impl Site {
     pub async fn new(namespace: &'static str) -> Self {
+        Self::of(namespace, shared).await
+    }
+
+    /// One of the hub on which metal3 has machines installed.
+    pub async fn converged(namespace: &'static str) -> Self {
+        Self::of(namespace, converged).await
+    }
+
+    async fn of(namespace: &'static str, shared: fn() -> &'static Shared) -> Self {
         let shared = tokio::task::spawn_blocking(shared).await.unwrap();
-        let client = client().await;
+        let client = client(shared.kube).await;
         let mut own = Namespace::default();
         own.metadata.name = Some(namespace.to_owned());
         Api::all(client.clone()).create(&PostParams::default(), &own).await.unwrap();

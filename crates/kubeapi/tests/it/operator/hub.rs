@@ -123,6 +123,7 @@ async fn from_nothing_to_running_and_away_again() {
     run(hub.kube.kubectl().args(["apply", "--filename"]).arg(folder("examples/one-node.yaml")));
 
     reconciled(&hub.client).await;
+    assert_eq!(reason(&hub.client, "ReconcileCompleted").await, "ReconcileSucceeded");
     let told = condition(&hub.client, "ReconcileCompleted").await.unwrap();
     assert_eq!(told.2, "AgentServiceConfig reconcile completed without error.");
     let told = condition(&hub.client, "DataPersistent").await.unwrap();
