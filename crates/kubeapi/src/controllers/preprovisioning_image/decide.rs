@@ -358,6 +358,15 @@ mod tests {
             told(&status(&other, &Shown::Obstacle(&obstacle), &Time(at(0)))),
             json!([["False", "UnsupportedImageFormat", text], ["True", "UnsupportedImageFormat", text]])
         );
+        let lost = Obstacle::Ironic(Problem::backend("away"));
+        let text = "Could not add ironic agent to image: away";
+        assert_eq!(
+            told(&status(&other, &Shown::Obstacle(&lost), &Time(at(0)))),
+            json!([
+                ["False", "IronicAgentIgnitionUpdateFailure", text],
+                ["True", "IronicAgentIgnitionUpdateFailure", text]
+            ])
+        );
         let own = object(&["iso"], "aarch64");
         assert!(fits(&own, Some(&infra_env("arm64", Some(0), AVAILABLE))).is_ok());
         for (found, expected) in [
