@@ -87,6 +87,8 @@ pub mod annotation {
     pub const INSPECT: &str = "inspect.metal3.io";
     /// BareMetalHost: hardware that metal3 is to take over.
     pub const HARDWARE_DETAILS: &str = "inspect.metal3.io/hardwaredetails";
+    /// PreprovisioningImage: the image that its machine was given last.
+    pub const GIVEN_IMAGE: &str = "preprovisioningimage.agent-install.openshift.io/given-image";
     /// BareMetalHost: its presence asks for a restart.
     pub const REBOOT: &str = "reboot.metal3.io";
 }

@@ -158,6 +158,7 @@ fn delivered(url: &str, image: &str) -> String {
             service_url: url,
             version: image,
             delivery: Delivery::Image(image),
+            starts_at_boot: true,
             start_timeout: Duration::from_secs(600),
             token: Some(&token),
             service_ca: None,

@@ -62,23 +62,23 @@ impl Reconciler for PreprovisioningImageReconciler {
             .get(label::INFRA_ENV)
             .and_then(|name| get(&self.hub.cache.infra_envs, &ObjectKey::new(&row.key.namespace, name)))
             .filter(|infra_env| !finalizer::is_deleting(&infra_env.metadata));
-        let (shown, outcome) = match self.image(&object, infra_env.as_deref()).await {
-            Ok(image) => (Shown::Image(image), Outcome::Done),
+        match self.image(&object, infra_env.as_deref()).await {
+            Ok(image) => {
+                let object = self.give(&row.key, &object, &image).await?;
+                self.show(&row.key, &object, &Shown::Image(image)).await?;
+                Ok(Outcome::Done)
+            }
             // The change of the InfraEnv that follows leads here again.
-            Err(Obstacle::Changed) => return Ok(Outcome::Done),
+            Err(Obstacle::Changed) => Ok(Outcome::Done),
             Err(obstacle) => {
-                let outcome = match &obstacle {
+                self.show(&row.key, &object, &Shown::Obstacle(&obstacle)).await?;
+                match &obstacle {
                     Obstacle::Rests { until } => Ok(Outcome::After(*until)),
                     Obstacle::Ironic(problem) => Err(Failure::passing(&problem.text)),
                     _ => Ok(Outcome::Done),
-                };
-                self.show(&row.key, &object, &Shown::Obstacle(&obstacle)).await?;
-                return outcome;
+                }
             }
-        };
-        self.restart(&row.key, &object, &shown).await?;
-        self.show(&row.key, &object, &shown).await?;
-        Ok(outcome)
+        }
     }
 }
 
@@ -149,25 +149,33 @@ impl PreprovisioningImageReconciler {
         Ok(changed)
     }
 
-    /// Has a machine that runs another image boot this one.
-    async fn restart(
+    /// Has a machine that was given another image boot this one. Which one it was given stands in an annotation, for what is shown is
+    /// withdrawn while a new image is made.
+    async fn give(
         &self,
         key: &ObjectKey,
         object: &PreprovisioningImage,
-        shown: &Shown<'_>,
-    ) -> Result<(), Failure> {
-        let before = object.status.as_ref().map_or("", |status| status.image_url.as_str());
-        let Shown::Image(image) = shown else { return Ok(()) };
-        let Some(machine) = get(&self.hub.cache.bare_metal_hosts, key) else { return Ok(()) };
-        if before.is_empty() || before == image.image_url || decide::state(&machine) == PROVISIONED {
-            return Ok(());
+        image: &decide::Image,
+    ) -> Result<PreprovisioningImage, Failure> {
+        let before = object.annotations().get(annotation::GIVEN_IMAGE);
+        if before == Some(&image.image_url) {
+            return Ok(object.clone());
         }
-        let mut restarted = (*machine).clone();
-        let annotations = restarted.metadata.annotations.get_or_insert_default();
-        annotations.insert(annotation::REBOOT.to_owned(), RESTART.to_owned());
-        let api = self.hub.api::<BareMetalHost>(&key.namespace);
-        write::object(&api, &*machine, &restarted, Guard::Free).await.map_err(|error| failed(&error))?;
-        Ok(())
+        let machine = get(&self.hub.cache.bare_metal_hosts, key);
+        let machine = machine.filter(|machine| before.is_some() && decide::state(machine) != PROVISIONED);
+        if let Some(machine) = machine {
+            let mut restarted = (*machine).clone();
+            let annotations = restarted.metadata.annotations.get_or_insert_default();
+            annotations.insert(annotation::REBOOT.to_owned(), RESTART.to_owned());
+            let api = self.hub.api::<BareMetalHost>(&key.namespace);
+            write::object(&api, &*machine, &restarted, Guard::Free).await.map_err(|error| failed(&error))?;
+        }
+        let mut given = object.clone();
+        let annotations = given.metadata.annotations.get_or_insert_default();
+        annotations.insert(annotation::GIVEN_IMAGE.to_owned(), image.image_url.clone());
+        let api = self.hub.api(&key.namespace);
+        let written = write::object(&api, object, &given, Guard::Version).await;
+        Ok(written.map_err(|error| failed(&error))?.unwrap_or(given))
     }
 
     async fn show(

@@ -98,8 +98,9 @@ async fn a_machine_is_inspected_with_the_image_of_its_infra_env_and_installed() 
     assert_eq!(waiting.labels()[label::EXCLUDE_FROM_BACKUP], "true");
     customization(&site).await;
     site.infra_env("rack", json!({"ignitionConfigOverride": OVERRIDE, "cpuArchitecture": "x86_64"})).await;
-    let image = "quay.io/lab/own-agent:2";
-    let named = json!({"metadata": {"annotations": {(annotation::IRONIC_AGENT_IMAGE_OVERRIDE): image}}});
+    let agent_image = "quay.io/lab/own-agent:2";
+    let named =
+        json!({"metadata": {"annotations": {(annotation::IRONIC_AGENT_IMAGE_OVERRIDE): agent_image}}});
     site.merge::<InfraEnv>("rack", named).await;
 
     let ready = until(&images, "node-0", |image: &PreprovisioningImage| {
@@ -115,7 +116,7 @@ async fn a_machine_is_inspected_with_the_image_of_its_infra_env_and_installed() 
     let config = discovery(&site, "rack").await;
     assert_eq!(unit(&config, "agent.service")["enabled"], false);
     let ironic = unit(&config, "ironic-agent.service");
-    assert!(ironic["contents"].as_str().unwrap().contains(image), "{ironic}");
+    assert!(ironic["contents"].as_str().unwrap().contains(agent_image), "{ironic}");
     let paths: Vec<_> =
         config["storage"]["files"].as_array().unwrap().iter().map(|file| &file["path"]).collect();
     assert!(paths.contains(&&json!("/etc/ironic-python-agent.conf")) && paths.contains(&&json!("/etc/own")));
@@ -126,7 +127,7 @@ async fn a_machine_is_inspected_with_the_image_of_its_infra_env_and_installed() 
     let deployed =
         until(&machines, "node-0", |machine: &BareMetalHost| machine.spec.custom_deploy.is_some()).await;
     assert_eq!(deployed.spec.custom_deploy.unwrap().method, "start_assisted_install");
-    assert!(deployed.spec.image.is_none() && deployed.spec.automated_cleaning_mode.is_empty());
+    assert_eq!((deployed.spec.image, deployed.spec.automated_cleaning_mode.as_str()), (None, "metadata"));
     let host = register(&site, infra_env_id(&site, "rack").await).await;
     let mac = told_address(&site, host).await;
     site.merge::<BareMetalHost>("node-0", json!({"spec": {"bootMACAddress": mac}})).await;
