@@ -75,6 +75,10 @@ pub mod agent_service_config {
 
     outcomes! {
         RECONCILE_COMPLETED_RECONCILE_SUCCEEDED = "ReconcileCompleted" True "ReconcileSucceeded" "AgentServiceConfig reconcile completed without error.";
+        LOCAL_CLUSTER_MANAGED_NOT_ENABLED = "LocalClusterManaged" False "Local cluster import is not enabled" "Local cluster import is not enabled";
+        LOCAL_CLUSTER_MANAGED_UNDETERMINED = "LocalClusterManaged" False "Unable to determine local cluster managed status." "expectd a single matching local managed cluster and received {} instead";
+        LOCAL_CLUSTER_MANAGED_MANAGED = "LocalClusterManaged" True "Local cluster is managed." "";
+        LOCAL_CLUSTER_MANAGED_NOT_MANAGED = "LocalClusterManaged" False "Local cluster is not managed." "";
         DEPLOYMENTS_HEALTHY_DEPLOYMENT_SUCCEEDED = "DeploymentsHealthy" True "DeploymentSucceeded" "All the deployments managed by Infrastructure-operator are healthy.";
     }
 }

@@ -14,6 +14,7 @@ pub mod environment;
 pub mod facts;
 mod gather;
 mod health;
+mod local_cluster;
 pub mod reconcile;
 pub mod validate;
 pub mod watch;
@@ -57,6 +58,8 @@ pub mod annotation {
     pub const CLAIM_PREFIX: &str = "unsupported.agent-install.openshift.io/assisted-service-pvc-prefix";
     pub const SECRET_PREFIX: &str = "unsupported.agent-install.openshift.io/assisted-service-secrets-prefix";
     pub const ENABLE_IMAGE_SERVICE: &str = "agent-install.openshift.io/enable-image-service";
+    /// Its presence has the hub's own cluster taken in, on OpenShift.
+    pub const ENABLE_LOCAL_CLUSTER_IMPORT: &str = "agent-install.openshift.io/enable-local-cluster-import";
 
     /// Those that can't change.
     pub const IMMUTABLE: &[&str] = &[CLAIM_PREFIX, SECRET_PREFIX, ENABLE_IMAGE_SERVICE];

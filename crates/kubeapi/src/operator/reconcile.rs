@@ -1,9 +1,11 @@
 //! Brings the AgentServiceConfig to where it should be: facts, objects, conditions.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use assisted_base::error::chain;
 use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
+use assisted_crd::condition::{Statement, set};
 use assisted_crd::labels::finalizer;
 use assisted_kube::error::{is_missing, is_refused, optional};
 use assisted_kube::write::{self, Guard};
@@ -22,11 +24,18 @@ use super::desired::{Input, annotation_of, desired, has_image_service};
 use super::environment::Environment;
 use super::facts::Facts;
 use super::gather::{self, GatherError};
+use super::local_cluster::{self, Import};
 use super::validate::{self, is_given};
 use super::{CONFIG, IMAGE_SERVICE, MANAGED_BY, annotation, apply, health};
 
-/// Finalizers of an operator that was here before: nothing waits for them, since everything is owned.
+/// The finalizer of an operator that was here before: nothing waits for it, since everything is owned; and that of the import of the
+/// hub's own cluster, of which not everything is.
 const FINALIZERS: &[&str] = &[finalizer::AGENT_SERVICE_CONFIG, finalizer::LOCAL_CLUSTER_IMPORT];
+
+/// When the hub's own cluster is looked at again: each of the objects that it is made of may have changed.
+const LOCAL_CLUSTER: Duration = Duration::from_secs(600);
+/// The same while something is in the way.
+const LOCAL_CLUSTER_AGAIN: Duration = Duration::from_secs(20);
 
 /// Events that are remembered as told.
 const MOST_TOLD: usize = 1000;
@@ -35,6 +44,7 @@ const MOST_TOLD: usize = 1000;
 pub struct Operator {
     client: Client,
     environment: Environment,
+    is_openshift: bool,
     recorder: Recorder,
     /// Events that were told, so that each is told once as long as it holds.
     told: Mutex<BTreeSet<(String, String)>>,
@@ -58,11 +68,11 @@ impl Look {
 
 impl Operator {
     /// An operator of these variables.
-    pub fn new(client: Client, environment: Environment) -> Self {
+    pub fn new(client: Client, environment: Environment, is_openshift: bool) -> Self {
         let reporter =
             Reporter { controller: MANAGED_BY.1.to_owned(), instance: environment.pod_name.clone() };
         let recorder = Recorder::new(client.clone(), reporter);
-        Self { client, environment, recorder, told: Mutex::default() }
+        Self { client, environment, is_openshift, recorder, told: Mutex::default() }
     }
 
     /// Looks at one AgentServiceConfig.
@@ -83,12 +93,18 @@ impl Operator {
             self.release(&api, &config).await.map_err(|error| failure(&error))?;
             return Ok(Outcome::Done);
         }
-        let look = match self.bring(&config).await {
+        let mut look = match self.bring(&config).await {
             Ok(look) => look,
             Err(GatherError::Problem(problem)) => Look::failed(problem),
             Err(GatherError::Api(error)) => return Err(failure(&error)),
         };
-        self.write_status(&api, &config, &look).await.map_err(|error| failure(&error))?;
+        let imported = self.import(&api, &config).await.map_err(|error| failure(&error))?;
+        if let Some(pause) = imported.as_ref().and_then(pause) {
+            let at = Timestamp::now().checked_add(pause).unwrap_or(Timestamp::MAX);
+            look.again = Some(look.again.map_or(at, |again| again.min(at)));
+        }
+        let said = imported.map(|imported| imported.said);
+        self.write_status(&api, &config, &look, said).await.map_err(|error| failure(&error))?;
         match look.outcome {
             Ok(()) => Ok(look.again.map_or(Outcome::Done, Outcome::After)),
             Err(problem) => {
@@ -141,6 +157,28 @@ impl Operator {
         })
     }
 
+    /// Has the hub's own cluster taken in, where that is wanted; `None`: nobody could ever want it here.
+    async fn import(
+        &self,
+        api: &Api<AgentServiceConfig>,
+        config: &AgentServiceConfig,
+    ) -> Result<Option<Import>, kube::Error> {
+        if !self.is_openshift {
+            return Ok(None);
+        }
+        let mut kept = config.clone();
+        if local_cluster::is_wanted(config)
+            && assisted_kube::finalizer::add(&mut kept.metadata, finalizer::LOCAL_CLUSTER_IMPORT)
+        {
+            write::object(api, config, &kept, Guard::Version).await?;
+        }
+        let imported = local_cluster::import(&self.client, config).await?;
+        if let Some(problem) = &imported.problem {
+            tracing::warn!(problem, "the hub's own cluster is not taken in");
+        }
+        Ok(Some(imported))
+    }
+
     /// The operator that was here before kept the StatefulSet by a finalizer until its volumes were gone; they go with it now.
     async fn drop_old_finalizer(&self, facts: &Facts) -> Result<(), kube::Error> {
         if !facts.has_image_service {
@@ -161,6 +199,9 @@ impl Operator {
         if let Some(set) = optional(sets.get(IMAGE_SERVICE).await)? {
             remove_finalizers(&sets, &set, &[finalizer::IMAGE_SERVICE]).await?;
         }
+        if config.finalizers().iter().any(|name| name == finalizer::LOCAL_CLUSTER_IMPORT) {
+            local_cluster::remove(&self.client).await?;
+        }
         remove_finalizers(api, config, FINALIZERS).await
     }
 
@@ -169,19 +210,18 @@ impl Operator {
         api: &Api<AgentServiceConfig>,
         config: &AgentServiceConfig,
         look: &Look,
+        imported: Option<Statement>,
     ) -> Result<(), kube::Error> {
         let mut after = config.clone();
         let status = after.status.get_or_insert_default();
         if let Some(immutable) = &look.immutable {
             status.immutable_annotations.clone_from(immutable);
         }
-        conditions::write(
-            status,
-            &look.outcome,
-            look.health.as_ref(),
-            look.ephemeral,
-            &Time(Timestamp::now()),
-        );
+        let now = Time(Timestamp::now());
+        conditions::write(status, &look.outcome, look.health.as_ref(), look.ephemeral, &now);
+        if let Some(imported) = imported {
+            set(&mut status.conditions, imported, &now);
+        }
         write::status(api, config, &after, Guard::Free).await?;
         Ok(())
     }
@@ -226,6 +266,14 @@ impl Operator {
         if let Err(error) = self.recorder.publish(&event, &config.object_ref(&())).await {
             tracing::warn!(%error, reason, "an event can't be told");
         }
+    }
+}
+
+/// When the hub's own cluster is looked at again.
+fn pause(imported: &Import) -> Option<Duration> {
+    match imported.problem {
+        Some(_) => Some(LOCAL_CLUSTER_AGAIN),
+        None => (imported.said.status == "True").then_some(LOCAL_CLUSTER),
     }
 }
 

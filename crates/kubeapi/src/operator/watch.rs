@@ -6,11 +6,16 @@ use std::time::Duration;
 
 use assisted_base::retry::{Backoff, Jitter};
 use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
+use assisted_crd::agent_install::infra_env::InfraEnv;
+use assisted_crd::cluster_management::managed_cluster::ManagedCluster;
+use assisted_crd::hive::cluster_deployment::ClusterDeployment;
+use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_kube::lease::{Leadership, Settings};
 use assisted_reconcile::{Driver, MemoryQueue, Policy, Status};
 use futures::stream::{self, Stream, StreamExt};
 use jiff::{SignedDuration, Timestamp};
-use kube::core::{DynamicObject, PartialObjectMeta};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::core::PartialObjectMeta;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, ResourceExt};
@@ -21,13 +26,16 @@ use super::apply::KINDS;
 use super::environment::Environment;
 use super::gather::{MANAGED_NAMESPACE, is_openshift};
 use super::reconcile::Operator;
-use super::{CONFIG, INGRESS_AUTHORITIES, MANAGED_BY};
+use super::{CONFIG, INGRESS_AUTHORITIES, MANAGED_BY, local_cluster};
 
 /// Name of the lease.
 const LEASE: &str = "86f835c3.agent-install.openshift.io";
 
 /// How long changes are gathered before a look: what is applied comes back as changes.
 const GATHER: SignedDuration = SignedDuration::from_millis(300);
+
+/// Name of the definition of the clusters that a hub manages.
+const MANAGED_CLUSTERS: &str = "managedclusters.cluster.open-cluster-management.io";
 
 /// A look without a cause.
 const REST: Duration = Duration::from_secs(10 * 60 * 60);
@@ -104,13 +112,14 @@ pub enum RunError {
 pub async fn work(client: Client, environment: Environment, stop: CancellationToken) -> Result<(), RunError> {
     let openshift = is_openshift(&client).await?;
     let queue = Arc::new(MemoryQueue::new(LEASE_TIME, Timestamp::now));
-    let operator = Arc::new(Operator::new(client.clone(), environment.clone()));
+    let operator = Arc::new(Operator::new(client.clone(), environment.clone(), openshift));
     let status = Arc::new(Status::new("operator"));
     let driver = Driver::new(Arc::clone(&queue), operator, POLICY, status);
     let mut tasks = JoinSet::new();
     tasks.spawn(driver.run(stop.clone()));
     let mut changes = configs(&client);
-    let mut others = others(&client, &environment.namespace, openshift);
+    let manages_clusters = openshift && has_managed_clusters(&client).await?;
+    let mut others = others(&client, &environment.namespace, openshift, manages_clusters);
     loop {
         tokio::select! {
             // First: what works ends by it, too, and that is no failure.
@@ -150,7 +159,7 @@ fn configs(client: &Client) -> Changes<String> {
 }
 
 /// Changes of what the operator made, and of what it reads.
-fn others(client: &Client, namespace: &str, openshift: bool) -> Changes<()> {
+fn others(client: &Client, namespace: &str, openshift: bool, manages_clusters: bool) -> Changes<()> {
     let labelled = format!("{}={}", MANAGED_BY.0, MANAGED_BY.1);
     let mut all = Vec::new();
     for kind in KINDS {
@@ -172,10 +181,30 @@ fn others(client: &Client, namespace: &str, openshift: bool) -> Changes<()> {
             changes(kind.api(client, MANAGED_NAMESPACE), own)
         }));
     }
+    if manages_clusters {
+        let own = watcher::Config::default().labels("local-cluster=true");
+        all.push(changes(Api::<PartialObjectMeta<ManagedCluster>>::all(client.clone()), own));
+        let marked = format!("{}={}", local_cluster::MARK.0, local_cluster::MARK.1);
+        let marked = watcher::Config::default().labels(&marked);
+        let deployments = Api::<PartialObjectMeta<ClusterDeployment>>::all(client.clone());
+        all.push(changes(deployments, marked.clone()));
+        let installs = Api::<PartialObjectMeta<AgentClusterInstall>>::all(client.clone());
+        all.push(changes(installs, marked.clone()));
+        all.push(changes(Api::<PartialObjectMeta<InfraEnv>>::all(client.clone()), marked));
+    }
     stream::select_all(all).boxed()
 }
 
-fn changes(api: Api<DynamicObject>, config: watcher::Config) -> Changes<()> {
+/// Whether the cluster is a hub that manages clusters.
+async fn has_managed_clusters(client: &Client) -> Result<bool, kube::Error> {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    Ok(api.get_opt(MANAGED_CLUSTERS).await?.is_some())
+}
+
+fn changes<K>(api: Api<K>, config: watcher::Config) -> Changes<()>
+where
+    K: kube::Resource + Clone + serde::de::DeserializeOwned + std::fmt::Debug + Send + 'static,
+{
     let changed = watcher(api, config).default_backoff().filter_map(async |event| match event {
         Ok(Event::Apply(_) | Event::InitApply(_) | Event::Delete(_)) => Some(()),
         _ => None,

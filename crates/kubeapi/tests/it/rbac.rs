@@ -104,7 +104,7 @@ async fn an_api_server_grants_what_is_declared() {
         for (group, resource, verb) in [
             ("", "pods", "create"),
             ("", "pods/exec", "create"),
-            ("", "nodes", "list"),
+            ("", "nodes", "patch"),
             ("", "namespaces", "delete"),
             ("rbac.authorization.k8s.io", "clusterrolebindings", "create"),
             ("apiextensions.k8s.io", "customresourcedefinitions", "delete"),

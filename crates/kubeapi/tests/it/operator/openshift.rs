@@ -1,9 +1,10 @@
 //! On a real API server with the kinds of OpenShift.
 
+use assisted_crd::cluster_management::managed_cluster::ManagedCluster;
 use assisted_lab_kinds as kinds;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
-use kube::api::{Patch, PatchParams};
+use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use super::hub::{Running, condition, reconciled};
@@ -112,5 +113,114 @@ async fn routes_and_authorities_are_waited_for() {
         routes["items"].as_array().unwrap().len() == 2
     })
     .await;
+    running.stop().await;
+}
+
+/// The kind by which a cluster tells its domain, in the fields that are read here.
+fn dnses() -> Value {
+    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "dnses.config.openshift.io"},
+        "spec": {"group": "config.openshift.io", "scope": "Cluster",
+            "names": {"kind": "DNS", "plural": "dnses", "singular": "dns"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": any}}]}})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_hubs_own_cluster_is_taken_in_and_let_go() {
+    const ID: &str = "11111111-1111-4111-8111-111111111111";
+    let hub = Hub::launch().await;
+    hub.apply(&dnses().to_string());
+    for name in [NAMESPACE, "openshift-config", "openshift-kube-apiserver", "local-cluster"] {
+        hub.namespace(name).await;
+    }
+    let secret = |namespace: &str, name: &str, key: &str, value: &str| {
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": namespace},
+               "stringData": {(key): value}})
+        .to_string()
+    };
+    hub.apply(&secret("openshift-kube-apiserver", "node-kubeconfigs", "lb-ext.kubeconfig", "own kubeconfig"));
+    hub.apply(&secret("openshift-config", "pull-secret", ".dockerconfigjson", r#"{"auths":{}}"#));
+    hub.apply(
+        &json!({"apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion", "metadata": {"name": "version"},
+                "spec": {"clusterID": ID}})
+        .to_string(),
+    );
+    let status = json!({"status": {"desired": {"image": "quay.io/release:1", "version": "4.20.0"}, "availableUpdates": [],
+                                   "observedGeneration": 1, "versionHash": "x"}});
+    let patch = format!("--patch={status}");
+    hub.get(&[
+        "patch",
+        "clusterversion",
+        "version",
+        "--subresource=status",
+        "--type=merge",
+        "--output=json",
+        &patch,
+    ]);
+    let node = json!({"apiVersion": "v1", "kind": "Node",
+                      "metadata": {"name": "a", "labels": {"node-role.kubernetes.io/control-plane": ""}}});
+    hub.apply(&node.to_string());
+    let dns = json!({"apiVersion": "config.openshift.io/v1", "kind": "DNS", "metadata": {"name": "cluster"},
+                     "spec": {"baseDomain": "hub.example.com"}});
+    eventually("its domain is known", async || hub.try_apply(&dns.to_string()).is_ok()).await;
+    let running = Running::start(hub.client.clone(), environment());
+    let mut wanted = serde_json::to_value(config(&json!({}))).unwrap();
+    wanted["metadata"].as_object_mut().unwrap().remove("uid");
+    hub.apply(&wanted.to_string());
+    let says = async |reason: &str| {
+        eventually(reason, async || {
+            condition(&hub.client, "LocalClusterManaged").await.is_some_and(|(_, said, _)| said == reason)
+        })
+        .await;
+    };
+    says("Local cluster import is not enabled").await;
+    wanted["metadata"]["annotations"]["agent-install.openshift.io/enable-local-cluster-import"] = "".into();
+    hub.apply(&wanted.to_string());
+    says("Local cluster is not managed.").await;
+
+    let managed = |name: &str| {
+        json!({"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+               "metadata": {"name": name, "labels": {"local-cluster": "true", "clusterID": ID}},
+               "spec": {"hubAcceptsClient": true}})
+        .to_string()
+    };
+    hub.apply(&managed("local-cluster"));
+    says("Local cluster is managed.").await;
+    let get = |kind: &str, name: &str| {
+        hub.get(&["get", kind, name, "--namespace", "local-cluster", "--output=json"])
+    };
+    let deployment = get("clusterdeployments.hive.openshift.io", "local-cluster");
+    assert_eq!(
+        (&deployment["spec"]["clusterName"], &deployment["spec"]["installed"]),
+        (&json!("hub"), &json!(true))
+    );
+    let install = get("agentclusterinstalls", "local-cluster");
+    assert_eq!(install["spec"]["provisionRequirements"]["controlPlaneAgents"], 1);
+    assert_eq!(get("infraenvs", "local-cluster")["spec"]["clusterRef"]["name"], "local-cluster");
+    assert_eq!(
+        get("clusterimagesets", "local-cluster-image-set")["spec"]["releaseImage"],
+        "quay.io/release:1"
+    );
+    assert_eq!(
+        get("secret", "local-cluster-admin-kubeconfig")["metadata"]["ownerReferences"][0]["name"],
+        "agent"
+    );
+
+    hub.apply(&managed("other"));
+    says("Unable to determine local cluster managed status.").await;
+    let clusters = Api::<ManagedCluster>::all(hub.client.clone());
+    for name in ["other", "local-cluster"] {
+        clusters.delete(name, &DeleteParams::default()).await.unwrap();
+    }
+    says("Local cluster is not managed.").await;
+    let left = hub.get(&[
+        "get",
+        "clusterdeployments.hive.openshift.io,agentclusterinstalls,infraenvs,secrets",
+        "--namespace",
+        "local-cluster",
+        "--output=json",
+    ]);
+    assert_eq!(left["items"], json!([]));
     running.stop().await;
 }
