@@ -12,7 +12,7 @@ use assisted_crd::config::cluster_version::ClusterVersion;
 use assisted_crd::config::proxy::Proxy;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
-use assisted_kube::error::optional;
+use assisted_kube::error::{is_refused, optional};
 use assisted_wire::secret::Secret;
 use k8s_openapi::api::core::v1::{self as core, Node};
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
@@ -171,7 +171,11 @@ pub(super) async fn remove(client: &Client) -> Result<(), kube::Error> {
         optional(Api::<InfraEnv>::namespaced(client.clone(), &namespace).delete(&name, &params).await)?;
         let secrets = Api::<core::Secret>::namespaced(client.clone(), &namespace);
         for name in [kubeconfig_secret(&name), PULL_SECRET.to_owned()] {
-            optional(secrets.delete(&name, &params).await)?;
+            match secrets.delete(&name, &params).await {
+                // Of a hub with another name than is usual: it is owned, and goes with the AgentServiceConfig.
+                Err(error) if is_refused(&error) => tracing::info!(namespace, name, "a secret stays"),
+                deleted => drop(optional(deleted)?),
+            }
         }
     }
     Ok(())
