@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    fn pod(metadata: Value, phase: &str) -> Pod {
+    fn pod(metadata: &Value, phase: &str) -> Pod {
         serde_json::from_value(json!({"metadata": metadata, "status": {"phase": phase}})).unwrap()
     }
 
@@ -103,14 +103,14 @@ mod tests {
         let later: Timestamp = "2024-01-01T00:06:00Z".parse().unwrap();
         let (known, away) = (node("True"), node("Unknown"));
         for (pod, node, expected) in [
-            (pod(json!({}), "Running"), &known, true),
-            (pod(json!({"ownerReferences": owner("ReplicaSet")}), "Running"), &known, true),
-            (pod(json!({"ownerReferences": owner("DaemonSet")}), "Running"), &known, false),
-            (pod(json!({"annotations": {(MIRROR): "x"}}), "Running"), &known, false),
-            (pod(json!({}), "Succeeded"), &known, false),
-            (pod(since.clone(), "Running"), &known, true),
-            (pod(since, "Running"), &away, false),
-            (pod(json!({}), "Running"), &away, true),
+            (pod(&json!({}), "Running"), &known, true),
+            (pod(&json!({"ownerReferences": owner("ReplicaSet")}), "Running"), &known, true),
+            (pod(&json!({"ownerReferences": owner("DaemonSet")}), "Running"), &known, false),
+            (pod(&json!({"annotations": {(MIRROR): "x"}}), "Running"), &known, false),
+            (pod(&json!({}), "Succeeded"), &known, false),
+            (pod(&since, "Running"), &known, true),
+            (pod(&since, "Running"), &away, false),
+            (pod(&json!({}), "Running"), &away, true),
         ] {
             assert_eq!(has_to_go(&pod, node, later), expected, "{pod:?}");
         }

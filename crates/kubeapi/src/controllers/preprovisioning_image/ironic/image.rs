@@ -29,23 +29,26 @@ const PAUSE: Duration = Duration::from_secs(300);
 /// Images that are remembered.
 const MOST: usize = 64;
 
+/// What was told of each image, and when; `None`: it could not be read then.
+type Told<T> = Mutex<BTreeMap<String, (Instant, Option<T>)>>;
+
 /// What registries told of images.
 #[derive(Default)]
 pub(super) struct Images {
-    /// What each image serves; `None`: it could not be read then.
-    architectures: Mutex<BTreeMap<String, (Instant, Option<Vec<CpuArchitecture>>)>>,
-    /// The agent's image in each release; the same.
-    components: Mutex<BTreeMap<String, (Instant, Option<ReleaseComponent>)>>,
+    /// What each image serves.
+    architectures: Told<Vec<CpuArchitecture>>,
+    /// The agent's image in each release.
+    components: Told<ReleaseComponent>,
 }
 
 /// What was told, unless it is to be asked for again.
-fn remembered<T: Clone>(all: &Mutex<BTreeMap<String, (Instant, Option<T>)>>, url: &str) -> Option<Option<T>> {
+fn remembered<T: Clone>(all: &Told<T>, url: &str) -> Option<Option<T>> {
     let all = all.lock();
     let (asked, told) = all.get(url)?;
     (told.is_some() || asked.elapsed() < PAUSE).then(|| told.clone())
 }
 
-fn remember<T>(all: &Mutex<BTreeMap<String, (Instant, Option<T>)>>, url: &str, told: Option<T>) {
+fn remember<T>(all: &Told<T>, url: &str, told: Option<T>) {
     let mut all = all.lock();
     if all.len() >= MOST {
         all.clear();
