@@ -3,11 +3,13 @@
 //!
 //! They are written here, in the fields that this project writes and reads; the published definitions are not copied.
 
+mod published;
 mod schema;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+pub use published::folder;
 pub use schema::{SchemaError, schema};
 
 const KINDS: &str = include_str!("kinds.yaml");

@@ -34,11 +34,15 @@ fn of(field: &str, fields: &Value) -> Result<Value, SchemaError> {
 fn object(field: &str, fields: &Map<String, Value>) -> Result<Value, SchemaError> {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for (key, fields) in fields {
-        let name = key.strip_suffix('!').unwrap_or(key);
-        if name != key {
+        let name = key.strip_suffix(['!', '?']).unwrap_or(key);
+        if key.ends_with('!') {
             required.push(name);
         }
-        properties.insert(name.to_owned(), of(&format!("{field}.{name}"), fields)?);
+        let mut property = of(&format!("{field}.{name}"), fields)?;
+        if key.ends_with('?') {
+            property["nullable"] = true.into();
+        }
+        properties.insert(name.to_owned(), property);
     }
     let mut schema = json!({"type": "object"});
     if !properties.is_empty() {
@@ -61,6 +65,7 @@ fn named(name: &str) -> Option<Value> {
     }
     Some(match name {
         "string" | "boolean" | "integer" | "number" => json!({"type": name}),
+        "quantity" => json!({"x-kubernetes-int-or-string": true}),
         "time" => json!({"type": "string", "format": "date-time"}),
         "map" => json!({"type": "object", "additionalProperties": {"type": "string"}}),
         "any" => json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
@@ -74,8 +79,7 @@ mod tests {
 
     #[test]
     fn the_short_form_is_expanded() {
-        let fields =
-            json!({"spec!": {"paused": "boolean", "names!": ["string"], "at": "time?", "free": "any"}});
+        let fields = json!({"spec!": {"paused": "boolean", "names!": ["string"], "at": "time?", "size": "quantity", "place?": {}, "free": "any"}});
         let expected = json!({
             "type": "object", "required": ["spec"],
             "properties": {"spec": {
@@ -84,6 +88,7 @@ mod tests {
                     "paused": {"type": "boolean"},
                     "names": {"type": "array", "items": {"type": "string"}},
                     "at": {"type": "string", "format": "date-time", "nullable": true},
+                    "size": {"x-kubernetes-int-or-string": true}, "place": {"type": "object", "nullable": true},
                     "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
                 },
             }},
