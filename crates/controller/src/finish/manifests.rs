@@ -2,7 +2,7 @@
 //!
 //! Each object is applied once its operator has been brought, in the order in which they were made, and again and again until the
 //! API takes it: its kind may come with the operator, its namespace with another object, a webhook may not answer yet. What an API
-//! says of an object itself (it is invalid) no attempt changes. What is left when the time is up has a reason, which is told of the
+//! says of an object itself (it is invalid) no attempt changes; a field that its kind doesn't have is left out. What is left when the time is up has a reason, which is told of the
 //! operator.
 
 use std::fmt;
@@ -11,7 +11,7 @@ use assisted_base::error::chain;
 use assisted_wire::operator::MonitoredOperator;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::{Scope, pinned_kind};
 use kube::{Api, Client, ResourceExt};
@@ -216,8 +216,32 @@ async fn apply_one(kube: &Client, object: &DynamicObject) -> Result<(), Reconcil
         }
     };
     let params = PatchParams::apply(MANAGER).force();
-    objects.patch(&object.name_any(), &params, &Patch::Apply(object)).await?;
+    match objects.patch(&object.name_any(), &params, &Patch::Apply(object)).await {
+        Err(kube::Error::Api(status)) if is_undeclared(&status.message) => {
+            let name = display(object);
+            warn!(object = name, error = status.message, "written without what the API doesn't know");
+            write_declared(&objects, object).await?;
+        }
+        outcome => drop(outcome?),
+    }
     Ok(())
+}
+
+/// Whether a field that the kind's schema lacks keeps an object from being applied: versions of operators drop fields with which
+/// their objects are written for all versions.
+fn is_undeclared(message: &str) -> bool {
+    message.contains("field not declared in schema")
+}
+
+/// Writes what the API knows of an object. A field that it doesn't know, it leaves out of what is written in this way.
+async fn write_declared(objects: &Api<DynamicObject>, object: &DynamicObject) -> Result<(), kube::Error> {
+    let name = object.name_any();
+    if objects.get_opt(&name).await?.is_none() {
+        let params = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
+        return objects.create(&params, object).await.map(drop);
+    }
+    let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+    objects.patch(&name, &params, &Patch::Merge(object)).await.map(drop)
 }
 
 #[cfg(test)]

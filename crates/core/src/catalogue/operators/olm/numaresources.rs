@@ -36,7 +36,8 @@ impl Behaviour for Numaresources {
     fn objects(&self, _: &ClusterView<'_>) -> Vec<Value> {
         vec![json!({
             "apiVersion": "nodetopology.openshift.io/v1", "kind": "NUMAResourcesOperator",
-            "metadata": {"name": "numaresources"},
+            // The operator takes note of an object of this name alone.
+            "metadata": {"name": "numaresourcesoperator"},
             "spec": {"nodeGroups": [{"machineConfigPoolSelector": {
                 "matchLabels": {"pools.operator.machineconfiguration.openshift.io/worker": ""},
             }}]},

@@ -232,12 +232,11 @@ fn constant_objects() {
     compare(section("4.4").split(" No `default`").next().unwrap(), &all, &mut seen);
     for row in table(REFERENCE, "### 4.5 ", "Operator") {
         assert!(find(&row[0]).is_some(), "{row:?}");
-        // What a row says of an object's place is no field of it.
-        compare(
-            &row[1].replace("(metadata.namespace `openshift-sandboxed-containers-operator` is given)", ""),
-            &all,
-            &mut seen,
-        );
+        // What a row says of an object's place is no field of it; one object has another name here (record 15).
+        let text = row[1]
+            .replace("(metadata.namespace `openshift-sandboxed-containers-operator` is given)", "")
+            .replace("Operator `numaresources`", "Operator `numaresourcesoperator`");
+        compare(&text, &all, &mut seen);
     }
     let engine = table(REFERENCE, "### 4.6 ", "Object");
     compare(&format!("{} {}", engine[0][0], engine[0][1]), &all, &mut seen);
