@@ -10,5 +10,6 @@ mod olm;
 mod operators;
 mod requests;
 mod service;
+mod setup;
 mod well;
 mod world;

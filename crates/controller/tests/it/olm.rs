@@ -60,27 +60,6 @@ impl World {
         }
     }
 
-    /// The setup job of an operator, which runs.
-    pub(crate) async fn setup_job(&self, namespace: &str, operator: &str) {
-        let container = json!({"name": "setup", "image": "none"});
-        let pod = json!({"spec": {"restartPolicy": "Never", "containers": [container]}});
-        let labels = json!({"agent-install.openshift.io/setup-job": operator});
-        let object = json!({"metadata": {"name": "setup", "labels": labels}, "spec": {"template": pod}});
-        self.apply("batch/v1", "Job", "jobs", Some(namespace), object).await;
-    }
-
-    /// The setup job of a namespace has done its work.
-    pub(crate) async fn complete_setup_job(&self, namespace: &str) {
-        let (began, ended) = ("2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z");
-        let condition = |name: &str| json!({"type": name, "status": "True", "lastTransitionTime": ended});
-        let status = json!({"status": {
-            "startTime": began, "completionTime": ended, "succeeded": 1,
-            "conditions": [condition("SuccessCriteriaMet"), condition("Complete")],
-        }});
-        let jobs = Api::<Job>::namespaced(self.admin.clone(), namespace);
-        jobs.patch_status("setup", &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
-    }
-
     /// Whether a job is there, and is to stay.
     pub(crate) async fn has_job(&self, name: &str) -> bool {
         let job: Option<Value> = self.get("batch/v1", "Job", "jobs", Some(MARKETPLACE), name).await;

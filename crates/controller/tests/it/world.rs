@@ -28,6 +28,7 @@ const KINDS: &[&str] = &[
     "Subscription",
     "InstallPlan",
     "ClusterServiceVersion",
+    "Config",
 ];
 
 const CLUSTER_ID: &str = "1b7dbf10-3b7f-4a7b-8d1a-3a8c2c2f5a4e";
@@ -111,6 +112,36 @@ fn condition_of(name: &str, message: &str) -> Value {
     json!({"type": name, "status": "True", "lastTransitionTime": TIME, "message": message})
 }
 
+/// Says that a schema takes any field.
+const OPEN: &str = "x-kubernetes-preserve-unknown-fields";
+
+/// The definition of a kind that an operator brings: the published one, where it is at hand.
+fn definition(kind: &Kind) -> Value {
+    kind.published_alone().unwrap().unwrap_or_else(|| kind.definition().unwrap())
+}
+
+/// What a schema has of a value; `left` gets the paths of what it does not have.
+fn declared(value: &Value, schema: &Value, path: &str, left: &mut Vec<String>) -> Value {
+    match value {
+        _ if schema[OPEN] == true => value.clone(),
+        Value::Array(items) => {
+            items.iter().map(|item| declared(item, &schema["items"], &format!("{path}[]"), left)).collect()
+        }
+        Value::Object(members) if schema.get("additionalProperties").is_none() => {
+            let mut known = serde_json::Map::new();
+            for (name, value) in members {
+                let path = format!("{path}.{name}");
+                match schema["properties"].get(name) {
+                    Some(schema) => drop(known.insert(name.clone(), declared(value, schema, &path, left))),
+                    None => left.push(path),
+                }
+            }
+            known.into()
+        }
+        _ => value.clone(),
+    }
+}
+
 fn resource(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
 }
@@ -126,7 +157,7 @@ impl World {
         kinds.retain(|kind| KINDS.contains(&kind.kind.as_str()));
         assert_eq!(kinds.len(), KINDS.len());
         let world = Self { kube, admin, kinds };
-        world.define_kinds(&world.kinds).await;
+        world.define_kinds(&world.kinds, |kind| kind.definition().unwrap()).await;
         for name in NAMESPACES {
             world.namespace(name).await;
         }
@@ -141,10 +172,9 @@ impl World {
     }
 
     /// The API knows kinds from now on.
-    async fn define_kinds(&self, kinds: &[Kind]) {
+    async fn define_kinds(&self, kinds: &[Kind], definition: impl Fn(&Kind) -> Value) {
         for kind in kinds {
-            let definition: CustomResourceDefinition =
-                serde_json::from_value(kind.definition().unwrap()).unwrap();
+            let definition: CustomResourceDefinition = serde_json::from_value(definition(kind)).unwrap();
             Api::all(self.admin.clone()).create(&Default::default(), &definition).await.unwrap();
         }
         for kind in kinds {
@@ -153,12 +183,32 @@ impl World {
         }
     }
 
-    /// The API knows the kinds that an operator brings.
+    /// The API knows the kinds that an operator brings, as they are published where that is known.
     pub(crate) async fn define(&self, operator: &str) {
         let all = assisted_lab_kinds::operators().unwrap();
         if let Some(known) = all.iter().find(|known| known.operator == operator) {
-            self.define_kinds(&known.kinds).await;
+            self.define_kinds(&known.kinds, definition).await;
         }
+    }
+
+    /// The part of an object that its kind's definition has, and paths of the fields that it does not have.
+    pub(crate) fn declared(object: &Value) -> (Value, Vec<String>) {
+        let kinds = assisted_lab_kinds::operators().unwrap().into_iter().flat_map(|each| each.kinds);
+        let version = |kind: &Kind| format!("{}/{}", kind.group, kind.version);
+        let known = kinds
+            .into_iter()
+            .find(|kind| object["kind"] == kind.kind.as_str() && object["apiVersion"] == version(kind));
+        let Some(kind) = known else { return (object.clone(), Vec::new()) };
+        let definition = definition(&kind);
+        let versions = definition["spec"]["versions"].as_array().unwrap();
+        let of_version = versions.iter().find(|version| version["name"] == kind.version.as_str()).unwrap();
+        let mut schema = of_version["schema"]["openAPIV3Schema"].clone();
+        // Every object has these.
+        for name in ["apiVersion", "kind", "metadata"] {
+            schema["properties"][name] = json!({OPEN: true});
+        }
+        let mut left = Vec::new();
+        (declared(object, &schema, &kind.kind, &mut left), left)
     }
 
     /// The API of an object, whatever it is.
@@ -221,7 +271,9 @@ impl World {
         let api = self.api(group, version, kind, plural, namespace);
         let params = PatchParams::apply("test").force();
         api.patch(&name, &params, &Patch::Apply(&object)).await.unwrap();
-        let known = self.kinds.iter().find(|known| known.group == group && known.kind == kind);
+        let of_operators = assisted_lab_kinds::operators().unwrap().into_iter().flat_map(|each| each.kinds);
+        let mut kinds = self.kinds.iter().cloned().chain(of_operators);
+        let known = kinds.find(|known| known.group == group && known.kind == kind);
         if known.is_some_and(|known| known.status) && object["status"].is_object() {
             api.patch_status(&name, &params, &Patch::Apply(&object)).await.unwrap();
         }

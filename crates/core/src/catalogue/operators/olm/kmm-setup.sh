@@ -40,6 +40,8 @@ set +x
 key() {
   oc get secret registry -n openshift-image-registry -o jsonpath="{.data.$1}"
 }
+access_key=$(key AWS_ACCESS_KEY_ID)
+secret_key=$(key AWS_SECRET_ACCESS_KEY)
 oc apply -f - <<KEYS
 apiVersion: v1
 kind: Secret
@@ -47,13 +49,13 @@ metadata:
   name: image-registry-private-configuration-user
   namespace: openshift-image-registry
 data:
-  REGISTRY_STORAGE_S3_ACCESSKEY: $(key AWS_ACCESS_KEY_ID)
-  REGISTRY_STORAGE_S3_SECRETKEY: $(key AWS_SECRET_ACCESS_KEY)
+  REGISTRY_STORAGE_S3_ACCESSKEY: $access_key
+  REGISTRY_STORAGE_S3_SECRETKEY: $secret_key
 KEYS
 set -x
 
-oc get configmap openshift-service-ca.crt -n openshift-config -o jsonpath='{.data.service-ca\.crt}' >/tmp/ca-bundle.crt
-oc create configmap registry-ca -n openshift-config --from-file=/tmp/ca-bundle.crt --dry-run=client -o yaml | oc apply -f -
+ca=$(oc get configmap openshift-service-ca.crt -n openshift-config -o jsonpath='{.data.service-ca\.crt}')
+oc create configmap registry-ca -n openshift-config --from-literal=ca-bundle.crt="$ca" --dry-run=client -o yaml | oc apply -f -
 
 oc patch configs.imageregistry.operator.openshift.io cluster --type=merge -p "{
   \"spec\": {
