@@ -1,5 +1,7 @@
 //! What the operators that come with a cluster need.
 
+use std::time::Duration;
+
 use crate::topic::topic;
 
 fn texts(list: &[&str]) -> Vec<String> {
@@ -9,6 +11,8 @@ fn texts(list: &[&str]) -> Vec<String> {
 topic! {
     /// Operators installed with a cluster.
     Operators {
+        /// How long each operator that a cluster selects may take to be there, instead of its own limit; 0: its own limit.
+        operator_timeout: Duration = Duration::ZERO, "OLM_OPERATOR_TIMEOUT";
         /// Processors that logical volumes take on each host.
         lvm_cpu_per_host: i64 = 1, "LVM_CPU_PER_HOST";
         /// Memory that logical volumes take on each host, MiB; empty: by version.

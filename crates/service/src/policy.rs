@@ -78,7 +78,7 @@ pub fn policy(settings: &Settings) -> Result<Policy, SettingsError> {
         ),
         operators: copy!(
             Operators from settings.operators =>
-                lvm_cpu_per_host, odf_num_minimum_disk, odf_per_disk_cpu_count, odf_per_disk_ram_gib,
+                operator_timeout, lvm_cpu_per_host, odf_num_minimum_disk, odf_per_disk_cpu_count, odf_per_disk_ram_gib,
                 odf_num_minimum_host, odf_per_host_cpu_compact_mode, odf_per_host_memory_gib_compact_mode,
                 odf_per_host_cpu_standard_mode, odf_per_host_memory_gib_standard_mode, odf_min_disk_size_gb,
                 cnv_mode, cnv_sno_install_hpp, cnv_sno_pool_size_request_hpp_gib, osc_cpu_per_host,
@@ -153,6 +153,43 @@ mod tests {
         assert_eq!(policy.versions.ignored, ["4.10"]);
         assert!(policy.versions.release_images.0.is_empty() && !policy.versions.os_images.0.is_empty());
         assert_eq!(policy.hardware.requirements.of_version("4.22").unwrap().master.cpu_cores, 9);
+    }
+
+    /// Names of the operators' variables, each with its default unless that depends on the version, as the reference lists them
+    /// (operators §6).
+    fn variables_of_operators() -> Vec<(String, Option<&'static str>)> {
+        let reference = include_str!("../../../docs/reference/operators.md");
+        let section = reference.split("\n## 6. Environment").nth(1).unwrap().split("\n## ").next().unwrap();
+        let code = |cell: &'static str| cell.split('`').skip(1).step_by(2).collect::<Vec<_>>();
+        let mut variables = Vec::new();
+        for row in section.lines().filter(|line| line.starts_with("| `")) {
+            let cells: Vec<_> = row.split('|').collect();
+            let (names, defaults) = (code(cells[1]), code(cells[2]));
+            for (number, name) in names.iter().enumerate() {
+                // A name that begins with dots shares the beginning of the one before it; two may share a default.
+                let name = name.replace('…', names[0].trim_end_matches("_UNREADY_DURATION"));
+                variables.push((name, defaults.get(number).or(defaults.first()).copied()));
+            }
+        }
+        variables
+    }
+
+    #[test]
+    fn variables_of_operators_are_those_of_the_reference() {
+        let variables = variables_of_operators();
+        assert!(variables.len() > 30, "{variables:?}");
+        for (name, default) in variables {
+            let policy = |value: &str| with(&[(&name, value)]).unwrap();
+            if let Some(default) = default {
+                assert_eq!(policy(default), Policy::default(), "{name}");
+            }
+            let other = match (default, default.and_then(|text| text.parse::<i64>().ok())) {
+                (Some("true"), _) => "false".to_owned(),
+                (_, Some(number)) => (number + 1).to_string(),
+                (text, None) => format!("{}7", text.unwrap_or_default()),
+            };
+            assert_ne!(policy(&other), Policy::default(), "{name}={other} changes nothing");
+        }
     }
 
     #[test]

@@ -200,6 +200,8 @@ part! {
 part! {
     /// Operators installed with a cluster.
     Operators {
+        /// How long each operator may take to be there, instead of its own limit; 0: its own limit.
+        operator_timeout: Duration = Duration::ZERO;
         /// Processors that logical volumes take on each host.
         lvm_cpu_per_host: i64 = 1;
         /// Memory that logical volumes take on each host, MiB; `None`: by version.

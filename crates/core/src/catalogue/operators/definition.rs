@@ -22,8 +22,8 @@ pub struct Operator {
     pub namespace: &'static str,
     /// Name of its subscription, unless it differs for a cluster ([`Self::subscribed`]).
     pub(super) subscription: &'static str,
-    /// How long it may take to be there.
-    pub timeout_seconds: i64,
+    /// How long it may take to be there, unless the policy says it.
+    pub(super) timeout_seconds: i64,
     /// Operators that it needs.
     pub(super) depends_on: &'static [&'static str],
     /// Operators that it needs besides on a single node.
@@ -48,6 +48,14 @@ impl Operator {
     /// Whether the published contract has it; else it is one of ours ([`OWN_OPERATORS`]).
     pub fn is_published(&self) -> bool {
         OWN_OPERATORS.iter().all(|own| own.name != self.name)
+    }
+
+    /// How many seconds it may take to be there.
+    pub fn timeout_seconds(&self, policy: &policy::Operators) -> i64 {
+        match policy.operator_timeout.as_secs() {
+            0 => self.timeout_seconds,
+            seconds => i64::try_from(seconds).unwrap_or(i64::MAX),
+        }
     }
 
     /// How a cluster of a version subscribes to it.

@@ -48,7 +48,7 @@ impl Operator {
             title: self.rule.name.to_owned(),
             feature: self.feature(),
             namespace: self.subscribed(version, policy).namespace.to_owned(),
-            timeout_seconds: self.timeout_seconds,
+            timeout_seconds: self.timeout_seconds(policy),
             dependencies: owned(self.depends_on),
             single_node_dependencies: owned(self.depends_on_single_node),
             bundles: bundles.map(|bundle| bundle.id.to_owned()).collect(),

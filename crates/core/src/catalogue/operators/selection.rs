@@ -120,7 +120,7 @@ fn find_or_add<'s>(
                 namespace: subscribed.namespace.to_owned(),
                 subscription_name: subscribed.name.to_owned(),
                 operator_type: Some(OperatorType::Olm),
-                timeout_seconds: operator.timeout_seconds,
+                timeout_seconds: operator.timeout_seconds(cluster.policy),
                 status_updated_at: DateTime::ZERO,
                 ..MonitoredOperator::default()
             });
@@ -297,6 +297,14 @@ mod tests {
         assert_eq!(row(cluster("4.9.0"), "odf"), pair("openshift-storage", "odf-operator"));
         assert_eq!(row(cluster("4.11.3"), "lvm"), pair("openshift-storage", "odf-lvm-operator"));
         assert_eq!(row(cluster("4.12.0"), "lvm"), pair("openshift-storage", "lvms-operator"));
+        let limits = |policy: &policy::Operators| {
+            let cluster = SelectionContext { policy, ..cluster("4.22.9") };
+            let rows = select(cluster, &named(&["lso", "odf"]), &[]).unwrap();
+            rows.iter().map(|row| row.timeout_seconds).collect::<Vec<_>>()
+        };
+        assert_eq!(limits(&POLICY), [4200, 1800]);
+        let operator_timeout = std::time::Duration::from_secs(30);
+        assert_eq!(limits(&policy::Operators { operator_timeout, ..policy::Operators::default() }), [30, 30]);
         let community = policy::Operators { cnv_mode: false, ..policy::Operators::default() };
         let cluster = SelectionContext { policy: &community, ..cluster("4.22.9") };
         assert_eq!(row(cluster, "cnv"), pair("kubevirt-hyperconverged", "hco-operatorhub"));
