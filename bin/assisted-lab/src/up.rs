@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assisted_console::output::{line_if_read, show, table};
 use assisted_console::{Failure, Global};
-use assisted_lab_machines::up::{Fault, Lab, LabError, Plan, Rack, Record, Topology, Until};
+use assisted_lab_machines::up::{Fault, Lab, LabError, Operator, Plan, Rack, Record, Topology, Until};
 use clap::{Args, ValueEnum};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -46,9 +46,9 @@ pub struct Up {
     /// Let something go wrong; several times, each with a machine of its own
     #[arg(long = "fault", value_enum)]
     faults: Vec<Fault>,
-    /// Operator to install with the cluster, by its name in `assisted operator list`; several times for several
-    #[arg(long = "operator", value_name = "NAME")]
-    operators: Vec<String>,
+    /// Operator to install with the cluster, as the service calls it; it fails with =fails, and no catalogue has it with =missing
+    #[arg(long = "operator", value_name = "NAME[=fails|=missing]")]
+    operators: Vec<Operator>,
     /// How far to go
     #[arg(long, value_enum, default_value = "installed", value_name = "STATUS")]
     until: Until,

@@ -26,6 +26,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use assisted_lab_kinds::Outcomes;
 use assisted_lab_tools::STAND_INS;
 use clap::{Args, Parser, Subcommand};
 
@@ -60,7 +61,13 @@ enum Applet {
     /// Waits until the cluster stands without its bootstrap host
     Progress,
     /// A node of the cluster
-    Node(How),
+    Node {
+        #[command(flatten)]
+        how: How,
+        /// How the installation of operators ends: PACKAGE=fails or PACKAGE=missing, with commas between them
+        #[arg(long, env = Outcomes::VARIABLE, default_value = "")]
+        operators: Outcomes,
+    },
     /// The release's client for a bootstrap host that has none
     NodeImage {
         #[command(subcommand)]
@@ -124,7 +131,7 @@ async fn run(applet: Applet) -> Result<()> {
         Applet::Bootkube(how) => bootkube::run(how.programs).await,
         Applet::ApproveCsr { nodes } => bootkube::approve_requests(nodes).await,
         Applet::Progress => bootkube::progress().await,
-        Applet::Node(how) => node::run(how.programs).await,
+        Applet::Node { how, operators } => node::run(how.programs, operators).await,
         Applet::NodeImage { step } => node_image::run(step).await,
     }
 }

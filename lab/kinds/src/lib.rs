@@ -3,12 +3,14 @@
 //!
 //! They are written here, in the fields that this project writes and reads; the published definitions are not copied.
 
+mod outcome;
 mod published;
 mod schema;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+pub use outcome::{Outcome, Outcomes};
 pub use published::folder;
 pub use schema::{SchemaError, schema};
 

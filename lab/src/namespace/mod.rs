@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use assisted_lab_kinds::Outcomes;
 use uuid::Uuid;
 
 use crate::network::{self, GATEWAY, NetworkError, PREFIX, tap};
@@ -72,6 +73,8 @@ pub struct Spec {
     /// Whether that is tried before the disk.
     pub medium_first: bool,
     pub programs: MachinePrograms,
+    /// How the installation of operators ends in its cluster.
+    pub outcomes: Outcomes,
 }
 
 /// A running machine, which restarts by itself. It is killed when this is dropped.

@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use assisted_lab_kinds::Outcomes;
 use uuid::Uuid;
 
 use super::programs::{COMPUTER, KUBERNETES, LAB};
@@ -216,6 +217,7 @@ impl System {
         sandbox.add(["--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/usr/sbin"]);
         sandbox.add(["--setenv", "HOME", "/root", "--setenv", "LAB_PROGRAMS", "direct"]);
         sandbox.add(["--setenv", "LAB_APPROVES", "first-master"]);
+        sandbox.add(["--setenv", Outcomes::VARIABLE, &self.spec.outcomes.to_string()]);
         sandbox.add(["--chdir", "/", "--", "/usr/bin/lab-init"]);
         Ok(sandbox.command(namespace))
     }

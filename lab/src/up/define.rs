@@ -21,7 +21,8 @@ impl Lab {
         let mut create =
             vec!["cluster", "create", NAME, "--base-domain", DOMAIN, "--control-plane-count", &count];
         create.extend(common);
-        create.extend(self.plan.operators.iter().flat_map(|name| ["--operator", name]));
+        let operators = self.plan.operators.iter().map(|operator| operator.name.as_str());
+        create.extend(operators.flat_map(|name| ["--operator", name]));
         if masters == 1 {
             create.extend(["--machine-network", "192.168.126.0/24", "--user-managed-networking", "true"]);
         } else {

@@ -46,6 +46,12 @@ pub enum LabError {
     NoTarget(&'static str),
     #[error("an installation that a reset ends has to go wrong alone: nothing else would come to its end")]
     NotWithOthers,
+    #[error("an operator can fail or be missing on machines of namespaces alone: add --namespaces")]
+    OnlyNamespaces,
+    #[error("the lab's cluster knows no operator {0} that could fail or be missing")]
+    NoOperator(String),
+    #[error("the table of operators can't be read: {0}")]
+    Operators(#[from] assisted_lab_kinds::Error),
     #[error("{host} is no node of the cluster: it is {status}: {why}")]
     NotAdded { host: String, status: String, why: String },
     #[error("{0} is missing: build it (`cargo build --bins`), or say where it is")]

@@ -11,6 +11,7 @@ mod error;
 mod fault;
 mod machine_handle;
 mod minutes;
+mod operators;
 mod payload;
 mod plan;
 mod rack;
@@ -42,6 +43,7 @@ pub use error::LabError;
 pub use fault::Fault;
 use fault::ScheduledFault;
 use machine_handle::{Liveness, MachineHandle};
+pub use operators::Operator;
 pub use plan::{Plan, Until};
 pub use rack::Rack;
 pub use record::Record;
@@ -332,7 +334,8 @@ impl Lab {
         }
         let dir = self.plan.dir.join(&planned.name);
         if let Some(programs) = &self.programs
-            && let Some(spec) = topology::namespace(planned, &self.plan, medium_first, programs)
+            && let Some(spec) =
+                topology::namespace(planned, &self.plan, medium_first, programs, &self.plan.outcomes()?)
         {
             say(&format!("{}: console in {}", planned.name, dir.join("console.log").display()));
             let started = namespace::Machine::start(self.network.name(), spec, &dir)?;

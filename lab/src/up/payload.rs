@@ -33,6 +33,7 @@ pub(super) fn must_come(plan: &Plan) -> Result<(), LabError> {
     if let Some(missing) = programs.into_iter().find(|program| !program.is_file()) {
         return Err(LabError::NoProgram(missing));
     }
+    plan.outcomes()?;
     match kubernetes::is_being_built() || kubernetes::find("kube").is_some() {
         true => Ok(()),
         false => Err(LabError::NoKubernetes),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use super::{Fault, Rack, Topology};
+use super::{Fault, Operator, Rack, Topology};
 
 /// What `assisted-lab up` is asked for.
 #[derive(Clone, Debug)]
@@ -30,8 +30,8 @@ pub struct Plan {
     /// A folder with the program for hosts, `assisted-host-x86_64`, or `assisted-host` as it was built.
     pub host_programs: PathBuf,
     pub faults: Vec<Fault>,
-    /// Operators that are installed with the cluster, by their names in the service's list.
-    pub operators: Vec<String>,
+    /// Operators that are installed with the cluster.
+    pub operators: Vec<Operator>,
     /// End once the cluster has this status.
     pub until: Until,
     /// The longest time from the start until the lab has gone as far as it is to go.

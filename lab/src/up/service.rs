@@ -152,6 +152,7 @@ fn api(
         // It need not be long until it is asked for; the others need their time to start.
         command.env("HOST_STAGE_REBOOTING_TIMEOUT", if plan.namespaces { "1m" } else { "10m" });
     }
+    command.envs(plan.operator_limits());
     Ok(Running::start("the service", &mut command, &dir.join(LOG))?)
 }
 

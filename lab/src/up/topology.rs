@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
 
+use assisted_lab_kinds::Outcomes;
 use clap::ValueEnum;
 use serde::Deserialize;
 use serde_json::Value;
@@ -162,6 +163,7 @@ pub(super) fn namespace(
     plan: &Plan,
     medium_first: bool,
     programs: &MachinePrograms,
+    outcomes: &Outcomes,
 ) -> Option<namespace::Spec> {
     let Kind::Namespace { number, id } = planned.kind else { return None };
     Some(namespace::Spec {
@@ -174,6 +176,7 @@ pub(super) fn namespace(
         medium: plan.dir.join(ISO),
         medium_first,
         programs: programs.clone(),
+        outcomes: outcomes.clone(),
     })
 }
 

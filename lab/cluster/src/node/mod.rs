@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::Result;
+use assisted_lab_kinds::Outcomes;
 use kube::Client;
 use tokio::task::JoinSet;
 use tracing::info;
@@ -28,6 +29,8 @@ pub const RESYNC: Duration = Duration::from_secs(1);
 pub struct Node {
     pub cluster: Cluster,
     pub programs: ProgramRuntime,
+    /// How the installation of operators ends.
+    pub outcomes: Outcomes,
     pub name: String,
     pub address: IpAddr,
     pub interface: String,
@@ -45,10 +48,10 @@ impl Node {
 }
 
 /// Runs a node until it is stopped.
-pub async fn run(programs: ProgramRuntime) -> Result<()> {
+pub async fn run(programs: ProgramRuntime, outcomes: Outcomes) -> Result<()> {
     let cluster = Cluster::read(NODE)?;
     let (address, interface) = cluster.own_address()?;
-    let node = Node { cluster, programs, name: hostname(), address, interface };
+    let node = Node { cluster, programs, outcomes, name: hostname(), address, interface };
     info!(node = node.name, role = node.cluster.role, %address, "starts");
     let mut tasks = JoinSet::new();
     if node.has_etcd() {

@@ -55,7 +55,7 @@ async fn pass(
     let nodes: Vec<NodeView> = nodes.iter().map(NodeView::of).collect();
     pods::schedule(kube, &nodes).await?;
     // An operator that can't come keeps none of the cluster's own from saying how far it is.
-    if let Err(error) = olm::bring(kube, applier, brought).await {
+    if let Err(error) = olm::bring(&node.outcomes, kube, applier, brought).await {
         warn!(error = format!("{error:#}"), "operators of subscriptions have to wait");
     }
     objects::report(&node.cluster, &nodes, kube, applier, reported).await

@@ -1,10 +1,10 @@
 //! What the Operator Lifecycle Manager would do: an operator that is subscribed to comes with the kinds of its objects, and says that
-//! it is there. It operates nothing.
+//! it is there, or that it could not be installed. It operates nothing.
 
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use assisted_lab_kinds::operators;
+use assisted_lab_kinds::{Outcome, Outcomes, operators};
 use kube::api::{ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use kube::{Api, Client, ResourceExt};
@@ -17,6 +17,7 @@ const VERSION: &str = "operators.coreos.com/v1alpha1";
 
 /// Brings the operators of subscriptions that have brought none yet. `brought`: namespaces and names of those that have.
 pub async fn bring(
+    outcomes: &Outcomes,
     kube: &Client,
     applier: &mut Applier,
     brought: &mut BTreeSet<(String, String)>,
@@ -30,6 +31,10 @@ pub async fn bring(
             continue;
         }
         let package = subscription.data["spec"]["name"].as_str().unwrap_or_default();
+        let outcome = outcomes.of(package);
+        if outcome == Outcome::Missing {
+            continue;
+        }
         for kind in operators()?
             .into_iter()
             .filter(|operator| operator.package == package)
@@ -37,25 +42,30 @@ pub async fn bring(
         {
             applier.apply(kind.definition()?, Fields::Known).await?;
         }
-        for object in [service_version(&namespace, package), subscription_status(&namespace, &name, package)]
+        for object in
+            [service_version(&namespace, package, outcome), subscription_status(&namespace, &name, package)]
         {
             match object["kind"] == "Subscription" {
                 true => applier.apply_status(&object).await?,
                 false => applier.apply(object, Fields::Known).await?,
             }
         }
-        info!(namespace, package, "brought");
+        info!(namespace, package, ?outcome, "brought");
         brought.insert((namespace, name));
     }
     Ok(())
 }
 
-fn service_version(namespace: &str, package: &str) -> Value {
+fn service_version(namespace: &str, package: &str, outcome: Outcome) -> Value {
+    let (phase, reason, message) = match outcome {
+        Outcome::Fails => ("Failed", "InstallCheckFailed", "install timeout"),
+        _ => ("Succeeded", "InstallSucceeded", "install strategy completed with no errors"),
+    };
     json!({
         "apiVersion": VERSION, "kind": "ClusterServiceVersion",
         "metadata": {"name": format!("{package}.v1.0.0"), "namespace": namespace},
         "spec": {"displayName": package, "version": "1.0.0"},
-        "status": {"phase": "Succeeded", "reason": "InstallSucceeded", "message": "install strategy completed with no errors"},
+        "status": {"phase": phase, "reason": reason, "message": message},
     })
 }
 
@@ -77,8 +87,11 @@ mod tests {
     use super::*;
     use crate::kube_api::of;
 
+    const FAILS: &str = "redhat-oadp-operator";
+    const MISSING: &str = "numaresources-operator";
+
     #[tokio::test]
-    async fn an_operator_comes_with_its_kinds() {
+    async fn an_operator_comes_with_its_kinds_or_fails_or_is_missing() {
         let api = tokio::task::spawn_blocking(|| Kube::launch(&[])).await.unwrap().unwrap();
         let kube = of(Kubeconfig::read_from(api.kubeconfig()).unwrap()).await.unwrap();
         let mut applier = Applier::new(kube.clone());
@@ -90,13 +103,15 @@ mod tests {
         }
         let namespace =
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "openshift-nfd"}});
-        let spec =
-            json!({"name": "nfd", "source": "redhat-operators", "sourceNamespace": "openshift-marketplace"});
-        let subscription = json!({
-            "apiVersion": VERSION, "kind": "Subscription",
-            "metadata": {"name": "nfd", "namespace": "openshift-nfd"}, "spec": spec,
-        });
-        for object in [namespace, subscription] {
+        let subscription = |package: &str| {
+            let (source, namespace) = ("redhat-operators", "openshift-marketplace");
+            json!({
+                "apiVersion": VERSION, "kind": "Subscription",
+                "metadata": {"name": package, "namespace": "openshift-nfd"},
+                "spec": {"name": package, "source": source, "sourceNamespace": namespace},
+            })
+        };
+        for object in [namespace, subscription("nfd"), subscription(FAILS), subscription(MISSING)] {
             // A kind is known a moment after it was defined.
             let mut applied = applier.apply(object.clone(), Fields::Known).await;
             for _ in 0..100 {
@@ -108,14 +123,15 @@ mod tests {
             }
             applied.unwrap();
         }
+        let outcomes = format!("{FAILS}=fails,{MISSING}=missing").parse().unwrap();
         let mut brought = BTreeSet::new();
         for _ in 0..100 {
-            if bring(&kube, &mut applier, &mut brought).await.is_ok() {
+            if bring(&outcomes, &kube, &mut applier, &mut brought).await.is_ok() {
                 break;
             }
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         }
-        assert_eq!(brought, [("openshift-nfd".to_owned(), "nfd".to_owned())].into());
+        assert_eq!(brought, ["nfd", FAILS].map(|name| ("openshift-nfd".to_owned(), name.to_owned())).into());
         let kind = GroupVersionKind::gvk("nfd.openshift.io", "v1", "NodeFeatureDiscovery");
         let mut known = pinned_kind(&kube, &kind).await;
         for _ in 0..100 {
@@ -126,15 +142,20 @@ mod tests {
             known = pinned_kind(&kube, &kind).await;
         }
         known.unwrap();
-        let get = |kind: &str, plural: &str, name: &'static str| {
+        let get = |kind: &str, plural: &str, name: &str| {
+            let name = name.to_owned();
             let kind = GroupVersionKind::gvk("operators.coreos.com", "v1alpha1", kind);
             let resource = ApiResource::from_gvk_with_plural(&kind, plural);
             let objects = Api::<DynamicObject>::namespaced_with(kube.clone(), "openshift-nfd", &resource);
-            async move { objects.get(name).await.unwrap().data }
+            async move { objects.get(&name).await.unwrap().data }
         };
         let version = get("ClusterServiceVersion", "clusterserviceversions", "nfd.v1.0.0").await;
         assert_eq!(version["status"]["phase"], "Succeeded");
         let subscription = get("Subscription", "subscriptions", "nfd").await;
         assert_eq!(subscription["status"]["currentCSV"], "nfd.v1.0.0");
+        let failed = get("ClusterServiceVersion", "clusterserviceversions", &format!("{FAILS}.v1.0.0")).await;
+        assert_eq!(failed["status"]["phase"], "Failed");
+        let missing = get("Subscription", "subscriptions", MISSING).await;
+        assert!(missing.get("status").is_none(), "{missing}");
     }
 }
