@@ -69,7 +69,8 @@ const OPERATORS: &str = "# Operators
 
 Made from the code by `cargo xtask docs`. `assisted operator list` and `assisted operator show NAME` tell the same of a running service; with `--cluster` they
 tell what an operator would add to each of a cluster's hosts, and which hosts fail and why (`GET /v2/operators`, `GET /v2/clusters/{cluster_id}/operators`). What
-is made for each operator stands in [the reference](reference/operators.md), where ours is meant to differ in [a record](adr/0015-one-operator-is-one-file.md).
+is made for each operator stands in [the reference](reference/operators.md), where ours is meant to differ in [a record](adr/0015-one-operator-is-one-file.md), and
+[which test holds what](operator-tests.md).
 
 ## Support
 

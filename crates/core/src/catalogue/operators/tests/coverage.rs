@@ -1,9 +1,9 @@
-//! Holds that whatever an operator checks, takes and brings is held by a test: the table of `tests/data/operators.md`.
+//! Holds that whatever an operator checks, takes and brings is held by a test: the table of `docs/operator-tests.md`.
 
 use super::fields::{cluster, made};
 use super::*;
 
-const TABLE: &str = include_str!("../../../../tests/data/operators.md");
+const TABLE: &str = include_str!("../../../../../../docs/operator-tests.md");
 const HOSTS: &str = include_str!("../../../../tests/data/outcomes/host.txt");
 const CLUSTERS: &str = include_str!("../../../../tests/data/outcomes/cluster.txt");
 
