@@ -1,5 +1,6 @@
 //! Real servers for tests and benchmarks, started by them and gone with them.
 
+mod aws;
 mod built;
 mod docker_registry;
 mod golden;
@@ -20,6 +21,7 @@ mod tied;
 mod tls;
 
 pub use assisted_lab_tools::{Missing, cache, coreos_installer, installed, kubernetes, python};
+pub use aws::AwsServer;
 pub use built::{NotBuilt, built, built_for_hosts};
 pub use docker_registry::{Access, Auth, DockerRegistry};
 pub use golden::{BLESS, golden};

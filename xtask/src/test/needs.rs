@@ -47,6 +47,7 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-store", "PostgreSQL", &[PROGRAMS]),
     of("assisted-testkit", "PostgreSQL, docker-registry, etcd", &[KUBERNETES]),
     of("assisted-bmc", "", &[PYTHON]),
+    of("assisted-blob", "", &[PYTHON]),
     as_root("assisted-agent", "chrony, dnsmasq, fio, iproute2", &[]),
     of("assisted-release", "docker-registry", &[]),
     of("assisted-isokit", "xorriso", &[COREOS_INSTALLER]),

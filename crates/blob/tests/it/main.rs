@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod sealed;
+mod suite;
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};

@@ -8,7 +8,7 @@ use crate::key::Key;
 use crate::object::Object;
 
 /// Calls `found` for each file below a folder, or for the file itself. What is no plain file or folder is passed over.
-pub(crate) fn files(root: &Path, start: &Path, found: &mut dyn FnMut(Key, Object)) -> io::Result<()> {
+pub(super) fn files(root: &Path, start: &Path, found: &mut dyn FnMut(Key, Object)) -> io::Result<()> {
     let metadata = match fs::symlink_metadata(start) {
         Ok(metadata) => metadata,
         // Gone meanwhile, or never there: nothing to find.
@@ -36,7 +36,7 @@ pub(crate) fn files(root: &Path, start: &Path, found: &mut dyn FnMut(Key, Object
 }
 
 /// Removes the empty folders above a path, up to the root.
-pub(crate) fn prune(root: &Path, removed: &Path) {
+pub(super) fn prune(root: &Path, removed: &Path) {
     for folder in removed.ancestors().skip(1).take_while(|folder| *folder != root) {
         // Not empty, or already gone: the folders above are not for us either.
         if fs::remove_dir(folder).is_err() {
@@ -46,7 +46,7 @@ pub(crate) fn prune(root: &Path, removed: &Path) {
 }
 
 /// Makes the entry of a path last: its folder is flushed, and the folders above it up to the root, which may be new.
-pub(crate) fn sync_folders(root: &Path, path: &Path) -> io::Result<()> {
+pub(super) fn sync_folders(root: &Path, path: &Path) -> io::Result<()> {
     for folder in path.ancestors().skip(1) {
         match fs::File::open(folder) {
             Ok(opened) => opened.sync_all()?,

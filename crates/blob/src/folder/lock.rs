@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::key::UNFINISHED;
 
 /// The file that is locked, among the unfinished ones.
-pub(crate) const FILE: &str = "lock";
+pub(super) const FILE: &str = "lock";
 
 /// Time to wait for others, each of whom holds it only for as long as a rename takes.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -18,24 +18,24 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 /// A lock that is held; it is given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub(super) struct Lock {
     _file: File,
 }
 
 impl Lock {
     /// With others who put and delete files.
-    pub(crate) fn shared(root: &Path) -> io::Result<Self> {
+    pub(super) fn shared(root: &Path) -> io::Result<Self> {
         take(root, File::try_lock_shared)
     }
 
     /// Alone.
-    pub(crate) fn exclusive(root: &Path) -> io::Result<Self> {
+    pub(super) fn exclusive(root: &Path) -> io::Result<Self> {
         take(root, File::try_lock)
     }
 }
 
 /// Makes the file, so that a full disk lets files be deleted.
-pub(crate) fn create(root: &Path) -> io::Result<File> {
+pub(super) fn create(root: &Path) -> io::Result<File> {
     let path = root.join(UNFINISHED).join(FILE);
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)
 }

@@ -1,0 +1,92 @@
+//! Services of AWS: moto (PyPI), which keeps buckets in memory.
+
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::{Error, Port, python, tied};
+
+const PROGRAM: &str = "moto_server";
+
+/// How long it may take until it listens.
+const START: Duration = Duration::from_secs(60);
+
+/// A running server. It is killed when this is dropped, and when the thread that started it ends.
+#[derive(Debug)]
+pub struct AwsServer {
+    child: Child,
+    /// Its address.
+    pub url: String,
+    log: PathBuf,
+    _dir: TempDir,
+    _port: Port,
+}
+
+impl AwsServer {
+    /// Starts a server without buckets; it takes any credentials.
+    ///
+    /// # Errors
+    /// When moto is not installed, or does not listen in time.
+    pub fn start() -> Result<Self, Error> {
+        let missing = |_| Error::NotInstalled { program: PROGRAM };
+        let program = python().map_err(missing)?.with_file_name(PROGRAM);
+        let (port, dir) = (Port::free()?, tempfile::tempdir()?);
+        let log = dir.path().join("moto.log");
+        let number = port.number;
+        let child = tied(&program)
+            .args(["-H", "127.0.0.1", "-p", &number.to_string()])
+            .env("TMPDIR", dir.path())
+            .env("NO_PROXY", "*")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(std::fs::File::create(&log)?)
+            .spawn()
+            .map_err(|source| Error::Run { program: PROGRAM, source })?;
+        let url = format!("http://127.0.0.1:{number}");
+        let mut server = Self { child, url, log, _dir: dir, _port: port };
+        server.await_ready(([127, 0, 0, 1], number).into())?;
+        Ok(server)
+    }
+
+    /// Starts a server that lives as long as the process: for tests that share one.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn shared() -> Result<String, Error> {
+        let (send, receive) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let server = Self::start();
+            let _ = send.send(server.as_ref().map(|server| server.url.clone()).map_err(ToString::to_string));
+            // It ends with this thread.
+            loop {
+                std::thread::park();
+            }
+        });
+        match receive.recv() {
+            Ok(Ok(url)) => Ok(url),
+            Ok(Err(log)) => Err(Error::Silent { log }),
+            Err(_) => Err(Error::Silent { log: String::new() }),
+        }
+    }
+
+    fn await_ready(&mut self, address: SocketAddr) -> Result<(), Error> {
+        let deadline = Instant::now() + START;
+        while TcpStream::connect(address).is_err() {
+            if Instant::now() >= deadline || self.child.try_wait()?.is_some() {
+                return Err(Error::Silent { log: std::fs::read_to_string(&self.log).unwrap_or_default() });
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for AwsServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
