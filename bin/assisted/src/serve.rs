@@ -1,6 +1,7 @@
 //! `assisted serve`: the service with its database and files, until it is told to stop.
 
 mod environment;
+pub(crate) mod files;
 pub(crate) mod identity;
 mod images;
 mod kube;
@@ -18,7 +19,6 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use assisted_api::Api;
 use assisted_auth::{Grant, Signer};
-use assisted_blob::Blob;
 use assisted_config::{AuthType, Http, SIMULATION, Settings};
 use assisted_service::{Service, generator};
 use clap::Args;
@@ -97,7 +97,7 @@ impl Serve {
         let embedded = self.place.is_embedded(&settings, &data_dir);
         let _lock = if embedded { Some(lock::hold(&data_dir)?) } else { None };
         let store = self.place.store(&settings, &data_dir).await?;
-        let blob = Blob::open(data_dir.join("files")).await.context("the folder of files can't be used")?;
+        let blob = files::open(&settings.storage, &data_dir).await?;
         let secrets = Secrets::open(&settings.seal, &data_dir, &store).await?;
         let blob = blob.sealed(secrets.keys.clone());
         secrets.seal(&store, &blob).await?;

@@ -37,10 +37,9 @@ fn variables() -> String {
     text += "\n## Refused\n\nVariables of the service that this one replaces which ask for what this version can't do. Each stops the start, \
              unless it is empty or has a value that asks for nothing.\n\n| variable | taken | why it is refused |\n|---|---|---|\n";
     for assisted_config::Unread { name, fate } in assisted_config::UNREAD {
-        let assisted_config::Fate::Refused { harmless, unless, why } = fate else { continue };
-        let mut taken: Vec<_> = harmless.first().map(|value| format!("`{value}`")).into_iter().collect();
-        taken.extend(unless.map(|(other, value)| format!("any, beside `{other}={value}`")));
-        let _ = writeln!(text, "| `{name}` | {} | {why} |", taken.join(", "));
+        let assisted_config::Fate::Refused { harmless, why } = fate else { continue };
+        let taken = harmless.first().map(|value| format!("`{value}`")).unwrap_or_default();
+        let _ = writeln!(text, "| `{name}` | {taken} | {why} |");
     }
     text += "\n## Without effect\n\nVariables of the service that this one replaces which can't matter here. One that is set is told at start, \
              and so are those that only `assisted image-service` reads ([its flags](cli.md)), and names that differ by one letter from one \

@@ -13,8 +13,6 @@ pub enum Fate {
     Refused {
         /// Values that ask for nothing; the first is the one to give.
         harmless: &'static [&'static str],
-        /// Another variable, and the value of it with which this one asks for nothing.
-        unless: Option<(&'static str, &'static str)>,
         why: &'static str,
     },
     /// Changes nothing.
@@ -35,22 +33,13 @@ const STREAM: &str =
     "it belongs to the stream of events (ENABLE_EVENT_STREAMING), which is not part of this version";
 const UPLOAD: &str =
     "it belongs to the upload of data (ENABLE_DATA_COLLECTION), which is not part of this version";
-const S3: &str = "it belongs to STORAGE=s3, which is not part of this version";
 const SELF_TOKEN: &str = "the account service is asked by OCM_SERVICE_CLIENT_ID and its secret alone";
 const LOOP: &str =
     "no loop goes over all clusters and hosts: each is looked at when something changes, or becomes due";
 const LEADER: &str = "each replica takes work from the database under a lease; only controllers of the Kubernetes API have a leader";
 
 const fn refused(name: &'static str, harmless: &'static [&'static str], why: &'static str) -> Unread {
-    Unread { name, fate: Fate::Refused { harmless, unless: None, why } }
-}
-
-const fn refused_unless(
-    name: &'static str,
-    other: (&'static str, &'static str),
-    why: &'static str,
-) -> Unread {
-    Unread { name, fate: Fate::Refused { harmless: &[], unless: Some(other), why } }
+    Unread { name, fate: Fate::Refused { harmless, why } }
 }
 
 const fn no_effect(name: &'static str, why: &'static str) -> Unread {
@@ -60,8 +49,6 @@ const fn no_effect(name: &'static str, why: &'static str) -> Unread {
 /// All of them, by name.
 pub const UNREAD: &[Unread] = &[
     no_effect("ACKNOWLEDGE_DEPRECATED_OCM_SELF_TOKEN", SELF_TOKEN),
-    no_effect("AWS_ACCESS_KEY_ID", S3),
-    no_effect("AWS_SECRET_ACCESS_KEY", S3),
     refused("BASE_DNS_DOMAINS", &[], "this version makes and deletes no DNS records"),
     no_effect("BMAC_MAX_CONCURRENT_RECONCILES", AT_ONCE),
     no_effect("CLUSTER_EVENTS_UPLOADER_INTERVAL", UPLOAD),
@@ -70,7 +57,6 @@ pub const UNREAD: &[Unread] = &[
     no_effect("CLUSTER_MONITOR_CYCLE_DEADLINE", LOOP),
     no_effect("CLUSTER_MONITOR_INTERVAL", LOOP),
     no_effect("CLUSTER_MONITOR_PER_CLUSTER_DEADLINE", LOOP),
-    no_effect("CREATE_S3_BUCKET", S3),
     no_effect("DATA_TEMP_DIR", "images are put together while they are sent: nothing is kept for a while"),
     no_effect("DATA_UPLOAD_ENDPOINT", UPLOAD),
     no_effect("DB_SLOW_QUERY_HTTP_ROUTES", "DB_LOG_SLOW_QUERIES logs what is slow, whoever asked for it"),
@@ -107,15 +93,6 @@ pub const UNREAD: &[Unread] = &[
     no_effect("KAFKA_EVENT_STREAM_TOPIC", STREAM),
     no_effect("KAFKA_SASL_MECHANISM", STREAM),
     no_effect("OCM_SELF_TOKEN", SELF_TOKEN),
-    refused_unless("S3_BUCKET", ("STORAGE", "filesystem"), "this version keeps files in a folder, not in S3"),
-    refused_unless(
-        "S3_ENDPOINT_URL",
-        ("STORAGE", "filesystem"),
-        "this version keeps files in a folder, not in S3",
-    ),
-    no_effect("S3_REGION", S3),
-    no_effect("S3_USE_SSL", S3),
-    refused("STORAGE", &["filesystem"], "this version keeps files in a folder, not in S3"),
     refused("TLS_CIPHER_SUITES", &[], "the suites can't be chosen: only strong ones are accepted"),
 ];
 
@@ -135,23 +112,20 @@ impl Unread {
     }
 
     pub(crate) fn check(&self, env: &Env<'_>) -> Result<(), SettingsError> {
-        let Fate::Refused { harmless, unless, why } = self.fate else { return Ok(()) };
+        let Fate::Refused { harmless, why } = self.fate else { return Ok(()) };
         let Some(value) = (env.0)(self.name).filter(|value| says_something(value.trim())) else {
             return Ok(());
         };
-        let off =
-            unless.is_some_and(|(other, wanted)| (env.0)(other).is_some_and(|text| text.trim() == wanted));
-        if off || harmless.contains(&value.trim()) {
+        if harmless.contains(&value.trim()) {
             return Ok(());
         }
         Err(SettingsError::Refused {
             variable: self.name,
             value: excerpt(&value),
             why,
-            remedy: match (harmless.first(), unless) {
-                (Some(value), _) => format!("unset it, or set it to {value}"),
-                (None, Some((other, value))) => format!("unset it, or set {other} to {value}"),
-                (None, None) => "unset it".to_owned(),
+            remedy: match harmless.first() {
+                Some(value) => format!("unset it, or set it to {value}"),
+                None => "unset it".to_owned(),
             },
         })
     }
@@ -187,19 +161,14 @@ mod tests {
     fn what_cannot_be_done_is_refused_with_a_sentence() {
         for (name, value, told) in [
             (
-                "STORAGE",
-                "s3",
-                "this version keeps files in a folder, not in S3. Please unset it, or set it to filesystem",
-            ),
-            (
-                "S3_BUCKET",
-                "b",
-                "this version keeps files in a folder, not in S3. Please unset it, or set STORAGE to filesystem",
-            ),
-            (
                 "BASE_DNS_DOMAINS",
                 "a.com:Z/route53",
                 "this version makes and deletes no DNS records. Please unset it",
+            ),
+            (
+                "DUMMY_IGNITION",
+                "true",
+                "files for tests come from GENERATOR=simulation here. Please unset it, or set it to false",
             ),
         ] {
             assert_eq!(start(&[(name, value)]).unwrap_err(), format!("{name}={value:?} is refused: {told}"));
@@ -214,15 +183,12 @@ mod tests {
     #[test]
     fn a_value_that_asks_for_nothing_is_taken() {
         for unread in UNREAD {
-            let Fate::Refused { harmless, unless, .. } = unread.fate else {
+            let Fate::Refused { harmless, .. } = unread.fate else {
                 start(&[(unread.name, "anything")]).unwrap();
                 continue;
             };
             for value in harmless.iter().copied().chain(["", "\"\""]) {
                 start(&[(unread.name, value)]).unwrap();
-            }
-            if let Some(other) = unless {
-                start(&[(unread.name, "anything"), other]).unwrap();
             }
         }
     }

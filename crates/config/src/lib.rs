@@ -38,7 +38,7 @@ pub use operators::Operators;
 pub use origins::Origins;
 pub use retention::{Events, RateLimits, Retention};
 pub use size::Size;
-pub use storage::{Database, Seal, Storage};
+pub use storage::{Database, Seal, Storage, StorageKind};
 pub use timeouts::{FinalizingStageTimeouts, HostStageTimeouts, Timeouts};
 use topic::Env;
 pub use topic::{SettingsError, Variable};

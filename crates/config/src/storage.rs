@@ -6,6 +6,7 @@ use std::time::Duration;
 use assisted_wire::secret::Secret;
 
 use crate::topic::topic;
+use crate::value::{Value, excerpt};
 
 const MOST_CONNECTIONS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(7);
 
@@ -58,7 +59,59 @@ topic! {
 topic! {
     /// Stored files.
     Storage {
+        /// Where files are kept: filesystem, in the data folder, or s3; empty: s3 where S3_BUCKET is set.
+        kind: StorageKind = StorageKind::Unset, "STORAGE";
+        /// Address of the S3 server; empty: that of Amazon in S3_REGION.
+        s3_endpoint: String = String::new(), "S3_ENDPOINT_URL";
+        /// Whether an S3_ENDPOINT_URL that begins with neither http:// nor https:// is asked by TLS.
+        s3_use_ssl: bool = false, "S3_USE_SSL";
+        /// Region of the bucket; empty: us-east-1.
+        s3_region: String = String::new(), "S3_REGION";
+        /// Name of the bucket.
+        s3_bucket: String = String::new(), "S3_BUCKET";
+        /// Who opens the bucket.
+        s3_access_key: String = String::new(), "AWS_ACCESS_KEY_ID";
+        /// Secret that belongs to it.
+        s3_secret_key: Secret = Secret::default(), "AWS_SECRET_ACCESS_KEY";
+        /// File with authorities that the S3 server's certificate may be of, besides those of the system, PEM.
+        s3_ca_file: String = String::new(), "S3_CA_FILE";
+        /// Whether a bucket that is not there is made.
+        create_s3_bucket: bool = false, "CREATE_S3_BUCKET";
         /// From what share of a full file system a warning is logged, looked at every ten minutes; percent.
         filesystem_usage_threshold: u32 = 80, "FILESYSTEM_USAGE_THRESHOLD";
+    }
+}
+
+/// Where files are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StorageKind {
+    /// In a bucket where one is named, else in a folder.
+    Unset,
+    Filesystem,
+    S3,
+}
+
+impl Value for StorageKind {
+    const KIND: &'static str = "filesystem or s3";
+
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "filesystem" => Ok(Self::Filesystem),
+            "s3" => Ok(Self::S3),
+            _ => Err(format!("{} is neither filesystem nor s3", excerpt(text))),
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::Unset => "",
+            Self::Filesystem => "filesystem",
+            Self::S3 => "s3",
+        }
+        .to_owned()
+    }
+
+    fn empty() -> Option<Self> {
+        Some(Self::Unset)
     }
 }

@@ -72,7 +72,7 @@ impl Housekeeping {
     async fn watch_file_system(&self) {
         let threshold = self.threshold;
         match self.blob.usage().await {
-            Ok(percent) if percent >= threshold => {
+            Ok(Some(percent)) if percent >= threshold => {
                 tracing::warn!(percent, threshold, "the file system that files are kept on is filling up");
             }
             Ok(_) => {}

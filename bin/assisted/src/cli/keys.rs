@@ -9,9 +9,9 @@ use assisted_seal::{Key, KeyFile, Keyring, Keys, SealedFile};
 use assisted_store::Store;
 use clap::Subcommand;
 
-use crate::serve::identity;
 use crate::serve::place::Place;
 use crate::serve::secrets::key_file;
+use crate::serve::{files, identity};
 
 /// Rounds in which everything that is written meanwhile is sealed anew.
 const MOST_ROUNDS: u32 = 20;
@@ -64,7 +64,8 @@ impl Parts {
         // Before anything is changed: are these the keys of the database at all?
         let ring = Keyring::new(keys.clone());
         store.unlock(&ring).await.map_err(Failure::refused)?;
-        let blob = Blob::open(data_dir.join("files")).await.map_err(Failure::refused)?.sealed(ring.clone());
+        let blob = files::open(&settings.storage, &data_dir).await.map_err(|error| refused(&error))?;
+        let blob = blob.sealed(ring.clone());
         let token_key = identity::key_file(&data_dir);
         Ok(Self { file, keys, ring, store, blob, token_key })
     }

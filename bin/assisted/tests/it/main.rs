@@ -18,4 +18,5 @@ mod secrets;
 mod service;
 mod start;
 mod stock_clients;
+mod storage;
 mod watch;

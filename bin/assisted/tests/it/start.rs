@@ -70,8 +70,9 @@ fn a_bad_setting_is_named_with_what_is_allowed() {
 fn what_this_version_cannot_do_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     for (variable, value, remedy) in [
-        ("STORAGE", "s3", "set it to filesystem"),
-        ("S3_BUCKET", "b", "set STORAGE to filesystem"),
+        ("STORAGE", "s3", "S3_BUCKET is not set"),
+        ("STORAGE", "nfs", "filesystem or s3"),
+        ("S3_BUCKET", "b", "with STORAGE=filesystem they are kept in a folder"),
         ("BASE_DNS_DOMAINS", "example.com:Z1/route53", "unset it"),
         ("ENABLE_EVENT_STREAMING", "true", "set it to false"),
         ("ENABLE_DATA_COLLECTION", "true", "set it to false"),
