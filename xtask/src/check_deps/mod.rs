@@ -25,6 +25,7 @@ const ORDER: &[&str] = &[
     "assisted-hostinfo",
     "assisted-imageserver",
     "assisted-api",
+    "assisted-ui",
     "assisted-kubeapi",
     "assisted-service",
     "assisted-reconcile",

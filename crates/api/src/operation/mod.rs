@@ -21,6 +21,7 @@ use assisted_wire::machine::{self, Machine};
 use assisted_wire::operation::{BASE_PATH, Operation, OperationId};
 use assisted_wire::secret::Secret;
 use bytes::Bytes;
+use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
@@ -171,6 +172,10 @@ impl Api {
         let request_id = request_id(&head.headers);
         let origin = self.parts.cors.origin(&head.headers);
         let mut name = "";
+        if let Some(answer) = self.page(&head.method, &path, &head.headers) {
+            log(&head.method, &path, name, answer.status(), started, request_id);
+            return answer;
+        }
         let hidden =
             self.ipxe_only && path.starts_with(BASE_PATH) && !is_script(&head.method, &path, &head.uri);
         let mut answer = if hidden {
@@ -195,6 +200,20 @@ impl Api {
         }
         log(&head.method, &path, name, answer.status(), started, request_id);
         answer
+    }
+
+    /// A page or a file of the web UI, where no other route has the path. It is for everybody: what it shows is asked for by
+    /// the REST API.
+    fn page(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Answer> {
+        let routed = |prefix: &str| {
+            path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let other = [BASE_PATH, PROGRAM_PATH.trim_end_matches('/'), "/health", "/ready", "/docs"];
+        if self.ipxe_only || other.into_iter().any(routed) {
+            return None;
+        }
+        assisted_ui::answer(method, path, headers)
+            .map(|answer| answer.map(|body| Either::Left(Full::new(body))))
     }
 
     /// What is answered without an operation, and without authentication.
