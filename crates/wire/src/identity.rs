@@ -95,6 +95,15 @@ pub struct PasswordChange {
     pub password: Secret,
 }
 
+/// How people log in here: `GET methods`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoginMethods {
+    /// By name and password.
+    pub password: bool,
+    /// By an identity provider, which a browser is sent to: `GET oidc/login`.
+    pub provider: bool,
+}
+
 /// Name and password: `POST login`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

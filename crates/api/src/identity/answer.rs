@@ -1,9 +1,10 @@
 //! What each route answers.
 
 use assisted_auth::UserError;
+use assisted_auth::oidc::Provider;
 use assisted_auth::users::Authenticated;
 use assisted_wire::identity::{
-    Login, LoginParams, Me, NewToken, NewUser, PasswordChange, SetUpParams, UserChange,
+    Login, LoginMethods, LoginParams, Me, NewToken, NewUser, PasswordChange, SetUpParams, UserChange,
 };
 use assisted_wire::operation::BASE_PATH;
 use http::header::{CACHE_CONTROL, SET_COOKIE};
@@ -19,6 +20,11 @@ use crate::error::ApiError;
 use crate::http::response::{Answer, empty_answer, json_answer};
 
 impl Call<'_> {
+    pub(super) fn methods(&self) -> Answer {
+        let provider = self.provider.is_some_and(Provider::lets_browsers_in);
+        json(StatusCode::OK, &LoginMethods { password: true, provider })
+    }
+
     pub(super) async fn login(&self) -> Result<Answer, ApiError> {
         let body: LoginParams = self.read()?;
         let login = self.users.login(&body.name, body.password, self.asked.peer, Timestamp::now()).await;
@@ -99,7 +105,8 @@ impl Call<'_> {
                 tracing::info!(by = who.user.name, %id, "a token was revoked");
                 empty_answer(StatusCode::NO_CONTENT)
             }
-            Route::Login
+            Route::Methods
+            | Route::Login
             | Route::SetUp
             | Route::ProviderLogin
             | Route::ProviderCallback

@@ -41,6 +41,7 @@ pub enum Who {
 /// The requests about identities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
+    Methods,
     Login,
     SetUp,
     Logout,
@@ -61,6 +62,7 @@ pub enum Route {
 
 /// Method, path below [`PATH`] (`{}` stands for one segment), and who may ask.
 pub const ROUTES: &[(Route, Method, &str, Who)] = &[
+    (Route::Methods, Method::GET, "methods", Who::Anyone),
     (Route::Login, Method::POST, "login", Who::Anyone),
     (Route::SetUp, Method::POST, "setup", Who::Anyone),
     (Route::ProviderLogin, Method::GET, "oidc/login", Who::Anyone),
@@ -130,6 +132,7 @@ pub(crate) async fn answer(
     let held = body::read(asked.headers, body, LARGEST, asked.timeouts, reservation).await?;
     let call = Call { asked, users, provider: auth.provider(), segment, body: held.bytes.clone() };
     match (route, known) {
+        (Route::Methods, _) => Ok(call.methods()),
         (Route::Login, _) => call.login().await,
         (Route::SetUp, _) => call.set_up().await,
         (Route::ProviderLogin, _) => call.provider_login().await,

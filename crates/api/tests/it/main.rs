@@ -17,6 +17,7 @@ mod installer;
 mod life;
 mod live;
 mod metrics;
+mod pages;
 mod pem;
 mod people;
 mod provider;

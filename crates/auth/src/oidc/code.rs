@@ -90,6 +90,11 @@ impl Provider {
         }
     }
 
+    /// Whether the provider knows where to send browsers back to.
+    pub fn lets_browsers_in(&self) -> bool {
+        self.redirect.is_some()
+    }
+
     fn redirect(&self) -> Result<&Url, ProviderError> {
         self.redirect.as_ref().ok_or(ProviderError::Unsupported(
             "the service does not know where browsers reach it: set SERVICE_BASE_URL",
