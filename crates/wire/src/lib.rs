@@ -20,6 +20,7 @@ pub mod host;
 pub mod host_params;
 pub mod id;
 pub mod identity;
+pub mod image_state;
 pub mod infra_env;
 pub mod inventory;
 pub mod lenient;

@@ -226,3 +226,39 @@ fn an_image_is_for_whoever_has_its_token() {
         assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}\n{}", rotated.log());
     }
 }
+
+/// What the service says of the image of an infra-env.
+fn image_state(service: &Service, id: &str) -> serde_json::Value {
+    let url = format!("{}/api/assisted-install/v2/infra-envs/{id}/downloads/image-state", service.url);
+    let (head, body) = get(&url);
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}{}", text(&body));
+    serde_json::from_slice(&body).unwrap()
+}
+
+#[test]
+fn whoever_waits_for_an_image_is_told_how_far_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let create = ["infra-env", "create", "i", "--pull-secret-file", "pull-secret.json"];
+    let service = Service::start_with_env(&[("OS_IMAGES", &list(&base(dir.path())))]);
+    let id = service.id(&create);
+    // To ask is to begin: until the base has been read it is waited for, and then nothing is missing.
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let told = image_state(&service, &id);
+        if told["state"] == "ready" {
+            assert_eq!(told, serde_json::json!({"state": "ready"}));
+            break;
+        }
+        assert_eq!(told["state"], "waiting", "{told}");
+        assert!(told["retry_after_seconds"].as_i64().is_some(), "{told}");
+        assert!(told["received_bytes"].as_i64().is_some(), "{told}");
+        assert!(Instant::now() < until, "{told}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    // An image service that nobody reaches is no reason to fail, and the address, which opens the image, stands nowhere.
+    let away = Service::start_with_env(&[("IMAGE_SERVICE_BASE_URL", "http://127.0.0.1:9")]);
+    let told = image_state(&away, &away.id(&create));
+    assert_eq!(told["state"], "unknown");
+    let message = told["message"].as_str().unwrap();
+    assert!(message.contains("can't be asked") && !message.contains("/by"), "{message}");
+}

@@ -121,6 +121,11 @@ pub(super) const ADDITIONS: &[Addition] = &[
         what: "operation v2ReleaseWork",
         reason: "a row that was set aside is tried again at once by who has mended its cause",
     },
+    Addition {
+        what: "operation v2GetImageState",
+        reason: "until the base image is there its address answers an error, which a browser shows instead of the page",
+    },
+    Addition { what: "definition image-state", reason: "what it answers" },
 ];
 
 pub(super) const DIFFERENCES: &[Difference] = &[

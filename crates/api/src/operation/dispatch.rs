@@ -127,6 +127,9 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         Id::GetInfraEnvDownloadURL => {
             call.json(service.infra_envs().get_download_url(caller, call.infra_env_id()?)).await
         }
+        Id::GetImageState => {
+            call.json(service.infra_envs().get_image_state(caller, call.infra_env_id()?)).await
+        }
         Id::RegenerateInfraEnvSigningKey => {
             call.empty(service.infra_envs().regenerate_signing_key(caller, call.infra_env_id()?)).await
         }

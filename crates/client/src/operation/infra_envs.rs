@@ -2,6 +2,7 @@
 
 use assisted_wire::cluster_params::PresignedUrl;
 use assisted_wire::id::{ClusterId, InfraEnvId};
+use assisted_wire::image_state::ImageState;
 use assisted_wire::infra_env::{InfraEnv, InfraEnvCreateParams, InfraEnvList, InfraEnvUpdateParams};
 use assisted_wire::operation::OperationId;
 
@@ -66,6 +67,11 @@ impl Client {
     /// Address of the discovery ISO.
     pub async fn infra_env_image_url(&self, id: InfraEnvId) -> Result<PresignedUrl, Error> {
         self.infra_env(OperationId::GetInfraEnvDownloadURL, id).send().await
+    }
+
+    /// Whether the discovery ISO can be downloaded; an image service that fetches base images when they are asked for begins.
+    pub async fn image_state(&self, id: InfraEnvId) -> Result<ImageState, Error> {
+        self.infra_env(OperationId::GetImageState, id).send().await
     }
 
     pub async fn download_infra_env_file(

@@ -4,6 +4,7 @@ mod deregister;
 mod discovery;
 mod download;
 mod image;
+mod image_state;
 mod ipxe;
 mod links;
 mod network;
@@ -29,6 +30,7 @@ pub use links::Links;
 pub use program::PATH as PROGRAM_PATH;
 pub use read::ListInfraEnvs;
 
+use image_state::ImageProbe;
 use network::KeyfileCache;
 use program::HostPrograms;
 
@@ -42,6 +44,7 @@ pub struct InfraEnvs {
     access: Access,
     keyfiles: KeyfileCache,
     programs: HostPrograms,
+    images: ImageProbe,
 }
 
 impl InfraEnvs {
@@ -55,6 +58,7 @@ impl InfraEnvs {
             access: parts.access.clone(),
             keyfiles: KeyfileCache::default(),
             programs: HostPrograms::default(),
+            images: ImageProbe::default(),
         }
     }
 }

@@ -4,6 +4,7 @@
 use super::*;
 use crate::action::PendingActionList;
 use crate::host::Host;
+use crate::image_state::ImageState;
 use crate::live::EVENT_STREAM;
 use crate::operator_assessment::{OperatorAssessmentList, OperatorDescriptionList};
 use crate::validation::ValidationList;
@@ -191,6 +192,21 @@ pub(super) const OPERATIONS: &[Operation] = &[
         body: None,
         success: &[Success::json::<OperatorAssessmentList>(200)],
         errors: &[401, 403, 404, 405, 500],
+        deprecated: false,
+        consumes: None,
+        produces: None,
+    },
+    Operation {
+        id: OperationId::GetImageState,
+        name: "v2GetImageState",
+        method: Method::Get,
+        path: "/v2/infra-envs/{infra_env_id}/downloads/image-state",
+        tags: &["installer"],
+        security: &[WRITER],
+        params: &[INFRA_ENV_ID],
+        body: None,
+        success: &[Success::json::<ImageState>(200)],
+        errors: &[400, 401, 403, 404, 405, 500],
         deprecated: false,
         consumes: None,
         produces: None,

@@ -115,6 +115,7 @@ pub enum OperationId {
     ReleaseWork,
     ListOperators,
     AssessClusterOperators,
+    GetImageState,
 }
 
 impl OperationId {
