@@ -1,0 +1,46 @@
+import { Page, PageSection, SkipToContent } from '@patternfly/react-core';
+import { BrowserRouter, Navigate, Route, Routes } from 'react-router-dom-v5-compat';
+import { Boundary } from '../common/Boundary';
+import { HelpPage } from '../help/HelpPage';
+import { ImagesPage } from '../images/ImagesPage';
+import { LibraryCluster, LibraryClusters, LibraryNewCluster, LibraryProvider } from '../library/Library';
+import { LiveListPage } from '../live/LiveListPage';
+import { LivePage } from '../live/LivePage';
+import { Session } from '../session/Session';
+import { AppMasthead } from './AppMasthead';
+
+const MAIN = 'main-content';
+
+export function App() {
+  return (
+    <BrowserRouter>
+      <Session>
+        <LibraryProvider>
+          <Page
+            masthead={<AppMasthead />}
+            mainContainerId={MAIN}
+            mainAriaLabel="Content"
+            skipToContent={<SkipToContent href={`#${MAIN}`}>Skip to content</SkipToContent>}
+          >
+            <Boundary>
+              <Routes>
+                <Route path="/" element={<Navigate to="/clusters" replace />} />
+                <Route path="/clusters" element={<LibraryClusters />} />
+                <Route path="/clusters/~new" element={<LibraryNewCluster />}>
+                  <Route path=":clusterId" element={<LibraryNewCluster />} />
+                </Route>
+                <Route path="/clusters/:clusterId" element={<LibraryCluster />} />
+                <Route path="/live" element={<LiveListPage />} />
+                <Route path="/live/:clusterId" element={<LivePage />} />
+                <Route path="/live/:clusterId/:tab" element={<LivePage />} />
+                <Route path="/images" element={<ImagesPage />} />
+                <Route path="/help" element={<HelpPage />} />
+                <Route path="*" element={<PageSection>There is no such page.</PageSection>} />
+              </Routes>
+            </Boundary>
+          </Page>
+        </LibraryProvider>
+      </Session>
+    </BrowserRouter>
+  );
+}

@@ -1,0 +1,70 @@
+import { ActionGroup, Alert, Button, Form, FormGroup, LoginPage, TextInput } from '@patternfly/react-core';
+import { type FormEvent, useState } from 'react';
+import { PROVIDER_LOGIN, api } from '../api/client';
+import { textOf } from '../api/request';
+import type { LoginMethods } from '../api/types';
+
+interface SignInProps {
+  methods: LoginMethods;
+  /** Whether somebody was in until now. */
+  hasEnded: boolean;
+  onIn: () => void;
+}
+
+/** Logging in by name and password or by the identity provider, and making the first administrator by a code. */
+export function SignIn({ methods, hasEnded, onIn }: SignInProps) {
+  const [isSetUp, setIsSetUp] = useState(false);
+  const [code, setCode] = useState('');
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const [problem, setProblem] = useState('');
+  const [isBusy, setIsBusy] = useState(false);
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setIsBusy(true);
+    setProblem('');
+    const asked = isSetUp ? api.setUp(code.trim(), name, password) : api.login(name, password);
+    asked.then(onIn, (error: unknown) => setProblem(textOf(error))).finally(() => setIsBusy(false));
+  };
+
+  return (
+    <LoginPage loginTitle={isSetUp ? 'Make the first administrator' : 'Log in to assisted'} textContent="Installs OpenShift on bare metal.">
+      <Form onSubmit={submit}>
+        {hasEnded && <Alert isInline variant="info" title="Your session has ended. Log in again to go on where you were." />}
+        {problem && <Alert isInline isLiveRegion variant="danger" title={problem} />}
+        {isSetUp && (
+          <FormGroup label="Code that the service has printed" fieldId="code" isRequired>
+            <TextInput id="code" isRequired value={code} autoComplete="off" onChange={(_, value) => setCode(value)} />
+          </FormGroup>
+        )}
+        <FormGroup label="Name" fieldId="name" isRequired>
+          <TextInput id="name" isRequired value={name} autoComplete="username" onChange={(_, value) => setName(value)} />
+        </FormGroup>
+        <FormGroup label={isSetUp ? 'Password, of at least 12 characters' : 'Password'} fieldId="password" isRequired>
+          <TextInput
+            id="password"
+            type="password"
+            isRequired
+            value={password}
+            autoComplete={isSetUp ? 'new-password' : 'current-password'}
+            onChange={(_, value) => setPassword(value)}
+          />
+        </FormGroup>
+        <ActionGroup>
+          <Button type="submit" isBlock isLoading={isBusy} isDisabled={isBusy || !name || !password}>
+            {isSetUp ? 'Make administrator' : 'Log in'}
+          </Button>
+          {methods.provider && !isSetUp && (
+            <Button component="a" href={PROVIDER_LOGIN} variant="secondary" isBlock>
+              Log in by the identity provider
+            </Button>
+          )}
+          <Button variant="link" isBlock onClick={() => setIsSetUp(!isSetUp)}>
+            {isSetUp ? 'Log in instead' : 'I have a code of the first start'}
+          </Button>
+        </ActionGroup>
+      </Form>
+    </LoginPage>
+  );
+}

@@ -1,0 +1,68 @@
+// @ts-check
+// Dark, narrow, by the keyboard and by a screen reader; no page has words or links of a hosted service.
+
+import assert from 'node:assert/strict';
+import { run } from './lib/browser.mjs';
+
+const HOSTED = /redhat\.com|openshift\.com|Red Hat account|Assisted Installer|Cluster Manager/i;
+
+await run(async ({ service, page, picture }) => {
+  const ids = await service.cluster('demo');
+  const discovered = service.simulate(ids, ['--speed', '120', '--until', 'ready']);
+  await discovered.ended;
+  const pages = ['/clusters', '/clusters/~new', `/clusters/${ids.cluster}`, '/live', `/live/${ids.cluster}`, '/images', '/help'];
+  for (const path of pages) {
+    await page.goto(service.url + path);
+    await page.getByRole('heading').first().waitFor();
+    await page.waitForLoadState('networkidle').catch(() => undefined);
+    const text = await page.locator('body').innerText();
+    assert.ok(!HOSTED.test(text), `${path}: ${HOSTED.exec(text)?.[0]}`);
+    const links = await page.locator('a[href]').evaluateAll((all) => all.map((link) => /** @type {HTMLAnchorElement} */ (link).origin));
+    assert.deepEqual([...new Set(links)], [new URL(service.url).origin], path);
+    assert.equal(await page.getByRole('main').count(), 1, path);
+    assert.equal(await page.getByRole('navigation', { name: 'Pages' }).count(), 1, path);
+  }
+
+  // Own pages have a name for each control, one heading of the first level, and are reached by the keyboard.
+  for (const path of [`/live/${ids.cluster}`, `/live/${ids.cluster}/hosts`, `/live/${ids.cluster}/validations`, `/live/${ids.cluster}/events`, '/live', '/images', '/help']) {
+    await page.goto(service.url + path);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1, path);
+    const nameless = await page.locator('button, a[href], input, select, textarea').evaluateAll((all) =>
+      all
+        .filter((one) => {
+          const control = /** @type {HTMLInputElement} */ (one);
+          const labels = [...(control.labels ?? [])].map((label) => label.textContent ?? '').join('');
+          const by = control.getAttribute('aria-labelledby')?.split(' ').map((id) => document.getElementById(id)?.textContent ?? '').join('');
+          return !(control.getAttribute('aria-label') || by || labels || control.textContent?.trim() || control.title);
+        })
+        .map((one) => one.outerHTML),
+    );
+    assert.deepEqual(nameless, [], path);
+  }
+  await page.goto(`${service.url}/live`);
+  await page.getByRole('link', { name: 'demo' }).waitFor();
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Skip to content');
+  await page.getByRole('link', { name: 'demo' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('tab', { name: 'Stages' }).waitFor();
+  await page.getByRole('tab', { name: 'Stages' }).focus();
+  await page.keyboard.press('Tab');
+
+  // Dark is kept.
+  await page.getByRole('button', { name: 'Dark colours' }).click();
+  await page.goto(`${service.url}/live/${ids.cluster}/hosts`);
+  await page.getByRole('grid', { name: 'Hosts', exact: true }).getByText('GiB').first().waitFor();
+  assert.equal(await page.evaluate(() => document.documentElement.classList.contains('pf-v6-theme-dark')), true);
+  await picture('dark');
+
+  // As narrow as a telephone: nothing is wider than the screen but the map, which scrolls in itself.
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const path of [`/live/${ids.cluster}`, `/live/${ids.cluster}/validations`, `/live/${ids.cluster}/events`, '/live', '/images', '/help']) {
+    await page.goto(service.url + path);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    const { wide, width } = await page.evaluate(() => ({ wide: document.documentElement.scrollWidth, width: window.innerWidth }));
+    assert.ok(wide <= width, `${path} is ${wide} wide`);
+  }
+});

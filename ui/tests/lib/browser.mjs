@@ -1,0 +1,70 @@
+// @ts-check
+// A page in headless Chromium that fails its test on what a person would not see: errors of scripts, requests to other origins,
+// answers that are errors.
+
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { Service } from './service.mjs';
+
+/** How long something may take to appear. */
+const LIMIT_MS = 30_000;
+
+/**
+ * @typedef {object} Stage
+ * @property {Service} service
+ * @property {import('playwright-core').Page} page
+ * @property {import('playwright-core').BrowserContext} context
+ * @property {(pattern: RegExp) => void} expectError Allows answers that are errors: `STATUS PATH`
+ * @property {(name: string) => Promise<void>} picture Takes a picture for the documentation, if one is wanted
+ */
+
+/**
+ * Runs a scenario in a new browser, against a new service.
+ * @param {(stage: Stage) => Promise<void>} scenario
+ * @param {{ listen?: string, env?: Record<string, string>, allowedOrigins?: string[] }} options
+ */
+export async function run(scenario, { listen, env = {}, allowedOrigins = [] } = {}) {
+  const service = await Service.start(env, listen);
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell' });
+  try {
+    const context = await browser.newContext({ viewport: { width: 1500, height: 950 }, acceptDownloads: true, reducedMotion: 'reduce' });
+    context.setDefaultTimeout(LIMIT_MS);
+    const page = await context.newPage();
+    /** @type {string[]} */
+    const wrong = [];
+    /** @type {RegExp[]} */
+    const expected = [];
+    page.on('pageerror', (error) => wrong.push(`error in the page: ${error.stack ?? error.message}`));
+    page.on('console', (message) => {
+      if (/Content Security Policy/.test(message.text())) wrong.push(message.text());
+    });
+    page.on('request', (request) => {
+      const { origin, protocol } = new URL(request.url());
+      const isOwn = origin === new URL(service.url).origin || ['data:', 'blob:'].includes(protocol);
+      if (!isOwn && !allowedOrigins.includes(origin)) wrong.push(`a request to another origin: ${request.url()}`);
+    });
+    page.on('response', (response) => {
+      const told = `${response.status()} ${new URL(response.url()).pathname}`;
+      if (response.status() >= 400 && !expected.some((pattern) => pattern.test(told))) wrong.push(`an answer: ${told}`);
+    });
+    const picture = async (/** @type {string} */ name) => {
+      const folder = process.env.ASSISTED_UI_PICTURES;
+      if (!folder) return;
+      await mkdir(folder, { recursive: true });
+      await page.screenshot({ path: join(folder, `${name}.png`), animations: 'disabled' });
+    };
+    try {
+      await scenario({ service, page, context, expectError: (pattern) => void expected.push(pattern), picture });
+    } catch (error) {
+      console.error(`at ${page.url()}:\n${(await page.locator('body').innerText().catch(() => '')).slice(0, 3000)}`);
+      if (wrong.length > 0) console.error(wrong.join('\n'));
+      throw error;
+    }
+    assert.deepEqual(wrong, []);
+  } finally {
+    await browser.close();
+    await service.end();
+  }
+}

@@ -1,0 +1,71 @@
+// @ts-check
+// The live pages: an installation from discovery to its end, followed without a reload; cancel and reset.
+
+import assert from 'node:assert/strict';
+import { run } from './lib/browser.mjs';
+
+await run(async ({ service, page, expectError, picture }) => {
+  await page.goto(`${service.url}/live`);
+  await page.getByText('There are no clusters').waitFor();
+
+  const ids = await service.cluster('demo');
+  await page.goto(`${service.url}/live/${ids.cluster}`);
+  await page.getByRole('heading', { name: 'demo' }).waitFor();
+  await page.getByText('The installation has not begun').waitFor();
+  await page.getByRole('tab', { name: 'Hosts' }).click();
+  await page.getByText('There are no hosts yet').waitFor();
+
+  // Hosts appear by themselves.
+  const discovered = service.simulate(ids, ['--speed', '60', '--until', 'ready']);
+  const hosts = page.getByRole('grid', { name: 'Hosts', exact: true });
+  await hosts.getByRole('row').nth(3).waitFor();
+  await discovered.ended;
+  await page.getByRole('tab', { name: 'Validations' }).click();
+  await page.getByText('Cluster: all is well').waitFor();
+  await page.getByLabel('Show what is well, too').check({ force: true });
+  await page.getByText('(has-min-memory)').first().waitFor();
+  await picture('validations');
+
+  await page.getByRole('tab', { name: 'Hosts' }).click();
+  await hosts.getByText('GiB').first().waitFor();
+  await hosts.getByRole('button').first().click();
+  await page.getByRole('grid', { name: /^Disks of/ }).waitFor();
+  const map = page.getByRole('grid', { name: 'Who reaches whom' });
+  await map.getByText('✓').first().waitFor();
+  await hosts.getByRole('button').first().click();
+  await picture('hosts');
+
+  // The installation.
+  const installing = service.simulate(ids, ['--hosts-only', '--speed', '120']);
+  await page.getByRole('tab', { name: 'Stages' }).click();
+  await page.waitForTimeout(1500);
+  await service.ask(`/v2/clusters/${ids.cluster}/actions/install`, { method: 'POST' });
+  await page.getByText('Writing image to disk').first().waitFor();
+  await page.getByRole('button', { name: 'Cancel installation' }).waitFor();
+  await picture('installing');
+  await page.getByRole('heading', { name: 'demo installed' }).waitFor({ timeout: 120_000 });
+  await installing.ended;
+  await page.getByRole('heading', { name: /in all$/ }).waitFor();
+  const lines = page.getByRole('grid', { name: 'Stages with their times' });
+  assert.equal(await lines.getByRole('row').count(), 5);
+  await lines.getByRole('button', { name: 'Where the minutes went' }).first().click();
+  await lines.getByText(/^Finalizing: |^Waiting for cluster operators: /).first().waitFor();
+  await picture('stages');
+
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Save kubeconfig' }).click();
+  assert.equal((await download).suggestedFilename(), 'kubeconfig');
+
+  await page.getByRole('tab', { name: 'Events' }).click();
+  const events = page.getByRole('grid', { name: 'Events' });
+  await events.getByText('Successfully finished installing cluster').waitFor();
+  await page.getByLabel('Words in the message').fill('Writing image to disk');
+  await page.getByText(/^\d+ of \d+ events$/).waitFor();
+  assert.equal(await events.getByText('Successfully finished').count(), 0);
+  await picture('events');
+
+  // An address of a page is good by itself, also for a cluster that is gone.
+  expectError(/^404 .*\/v2\/(watch|clusters|events)/);
+  await page.goto(`${service.url}/live/00000000-0000-4000-8000-000000000000`);
+  await page.getByText('There is no such cluster').waitFor();
+});

@@ -1,0 +1,73 @@
+// @ts-check
+// Logging in by name and password: the first administrator, a wrong password, a session that ends, another role, logging out.
+
+import assert from 'node:assert/strict';
+import { run } from './lib/browser.mjs';
+
+const PASSWORD = 'correct horse battery';
+
+/** @param {import('playwright-core').Page} page @param {string} name @param {string} password */
+async function logIn(page, name, password) {
+  await page.getByLabel('Name').fill(name);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Log in', exact: true }).click();
+}
+
+await run(
+  async ({ service, page, context, expectError, picture }) => {
+    expectError(/^401 .*\/auth\/(me|login|setup|logout)$/);
+    await page.goto(`${service.url}/live`);
+    await page.getByRole('heading', { name: 'Log in to assisted' }).waitFor();
+    assert.equal(await page.getByText('identity provider').count(), 0);
+    await picture('sign-in');
+
+    // The first administrator.
+    await page.getByRole('button', { name: 'I have a code of the first start' }).click();
+    await page.getByLabel('Code that the service has printed').fill('asst_wrong');
+    await page.getByLabel('Name').fill('root');
+    await page.getByLabel(/^Password/).fill(PASSWORD);
+    await page.getByRole('button', { name: 'Make administrator' }).click();
+    await page.locator('.pf-v6-c-alert.pf-m-danger').waitFor();
+    await page.getByLabel('Code that the service has printed').fill(service.setupCode);
+    await page.getByRole('button', { name: 'Make administrator' }).click();
+    await page.getByText('root (admin)').waitFor();
+    await page.getByText('There are no clusters').waitFor();
+
+    const { token } = await service.ask('/auth/login', { method: 'POST', body: { name: 'root', password: PASSWORD } });
+    const viewer = { name: 'vera', password: PASSWORD, role: 'viewer', organisation: '' };
+    await service.ask('/auth/users', { method: 'POST', body: viewer, token });
+    const ids = await service.cluster('demo', token);
+    await page.goto(`${service.url}/live/${ids.cluster}`);
+    await page.getByRole('heading', { name: 'demo' }).waitFor();
+
+    // The cookie is for the API and for no script.
+    const cookies = await context.cookies(`${service.url}/api/assisted-install/v2/clusters`);
+    assert.deepEqual(cookies.map(({ name, httpOnly, sameSite }) => ({ name, httpOnly, sameSite })), [
+      { name: 'assisted_session', httpOnly: true, sameSite: 'Strict' },
+    ]);
+
+    // The session ends while a page is open: the page comes back after the next log-in.
+    await context.clearCookies();
+    expectError(/^401 /);
+    await page.getByRole('tab', { name: 'Validations' }).click();
+    await page.getByRole('tab', { name: 'Hosts' }).click();
+    await page.getByText('Your session has ended').waitFor();
+    await logIn(page, 'root', 'wrong password 1');
+    await page.locator('.pf-v6-c-alert.pf-m-danger').waitFor();
+    await logIn(page, 'root', PASSWORD);
+    await page.getByRole('heading', { name: 'demo' }).waitFor();
+    assert.ok(page.url().includes(ids.cluster));
+
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('heading', { name: 'Log in to assisted' }).waitFor();
+    assert.equal((await context.cookies(`${service.url}/api/assisted-install/v2`)).length, 0);
+
+    // Somebody who may only look has no buttons that change.
+    await logIn(page, 'vera', PASSWORD);
+    await page.getByText('vera (viewer)').waitFor();
+    await page.goto(`${service.url}/images`);
+    await page.getByRole('heading', { name: 'Images' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Download' }).count(), 0);
+  },
+  { env: { AUTH_TYPE: 'users' } },
+);
