@@ -14,6 +14,7 @@ mod fuzz;
 mod run;
 mod setup;
 mod test;
+mod ui;
 
 use clap::{Parser, Subcommand};
 
@@ -42,6 +43,8 @@ enum Task {
     Fuzz(fuzz::Fuzz),
     /// Build the program for hosts for each architecture, small and static, and try each
     Dist(dist::Dist),
+    /// Build the web UI (with Node): programs that are built afterwards have it in them
+    Ui,
     /// Check that a crate uses only crates below it
     CheckDeps,
     /// Check that no shell is run, and programs in one place alone
@@ -73,6 +76,7 @@ fn main() -> anyhow::Result<()> {
         Task::Bench(bench) => bench.run(),
         Task::Fuzz(fuzz) => fuzz.run(),
         Task::Dist(dist) => dist.run(),
+        Task::Ui => ui::run(),
         Task::CheckDeps => check_deps::run(),
         Task::CheckShell => check_shell::run(),
         Task::CheckCitations => check_citations::run(),

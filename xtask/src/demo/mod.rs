@@ -9,10 +9,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 
 use crate::run::{build, finish, target_dir};
+use crate::ui;
 use background::Background;
 use simulated::Simulated;
 
@@ -44,6 +45,10 @@ impl Demo {
         let background = if self.simulated { Background::none() } else { Background::start()? };
         let background = RefCell::new(background);
         let is_first = !programs.join("assisted-lab").exists();
+        let made = if ui::has_node() { ui::run() } else { Err(anyhow!("there is no Node with npm here")) };
+        if let Err(error) = made {
+            println!("The web UI is left out: {error:#}");
+        }
         first_build(&background, &["assisted"])?;
         // The first time, the service is shown while the rest is being built.
         let begun = if self.simulated || is_first {

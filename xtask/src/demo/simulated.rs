@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::background::Background;
 use crate::run::{finish, tied};
+use crate::ui;
 
 /// Clusters that are installed: name, shape, control-plane nodes.
 const CLUSTERS: [(&str, &str, &str); 2] = [("three-nodes", "compact", "3"), ("single-node", "sno", "1")];
@@ -106,7 +107,9 @@ impl Simulated {
         for (name, topology, control_plane) in CLUSTERS {
             install(&cli, name, topology, control_plane, speed)?;
         }
-        println!("\nThe API: {0}  its documentation: {0}/docs", cli.url);
+        let missing = if ui::is_built()? { "" } else { " says how to get it (cargo xtask ui)" };
+        println!("\nThe UI:  {}{missing}", cli.url);
+        println!("The API: {0}  its documentation: {0}/docs", cli.url);
         println!("Try:     {} --url {} host list", cli.program.display(), cli.url);
         std::io::stdout().flush()?;
         Ok(shown)

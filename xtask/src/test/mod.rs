@@ -17,9 +17,9 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::run::{cache, cargo, programs, root, step, target_dir};
-use crate::{check_citations, check_deps, check_recipes, check_shell, contract, dist, docs, setup};
+use crate::{check_citations, check_deps, check_recipes, check_shell, contract, dist, docs, setup, ui};
 use binaries::{Binary, What};
-use needs::{COREOS_INSTALLER, HOST_PROGRAM, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON};
+use needs::{CHROMIUM, COREOS_INSTALLER, HOST_PROGRAM, KUBERNETES, LAB_IMAGE, PROGRAMS, PYTHON, UI};
 use results::{Skip, Sum};
 use stage::{End, Ended, Kind, Stage};
 
@@ -125,8 +125,13 @@ impl Run {
         let first = if whole && !only_tests { CHECKS } else { PACKAGES };
         let at = |path: &Path| path.to_owned();
         let (image, host, judged, papers) = (at(built), at(built), at(built), at(built));
+        let with_ui = whole || self.packages.iter().any(|package| needs::stages(package).contains(&UI));
+        // The programs have the web UI in them.
+        let before_programs: &[&str] = if with_ui { &[first, UI] } else { &[first] };
         stages.extend([
-            self.stage(PROGRAMS, &[first], Kind::Cargo, || programs().map(drop)),
+            self.stage(UI, &[PACKAGES], Kind::Other, ui::run),
+            self.stage(PROGRAMS, before_programs, Kind::Cargo, || programs().map(drop)),
+            self.stage(CHROMIUM, &[PACKAGES], Kind::Other, ui::browser),
             self.stage(COREOS_INSTALLER, &[first], Kind::Other, setup::coreos_installer),
             self.stage(LAB_IMAGE, &[PROGRAMS, COREOS_INSTALLER], Kind::Other, move || {
                 setup::lab_image(&image)

@@ -7,6 +7,8 @@ pub const COREOS_INSTALLER: &str = "coreos-installer";
 pub const KUBERNETES: &str = "kubernetes";
 pub const LAB_IMAGE: &str = "lab image";
 pub const HOST_PROGRAM: &str = "program for hosts";
+pub const UI: &str = "web UI";
+pub const CHROMIUM: &str = "chromium";
 
 /// The needs of a crate's tests.
 pub struct Needs {
@@ -35,6 +37,7 @@ pub const NEEDS: &[Needs] = &[
         &[PYTHON, PROGRAMS, COREOS_INSTALLER, KUBERNETES, LAB_IMAGE, HOST_PROGRAM],
     ),
     as_root("assisted-lab-cluster", "bubblewrap, etcd, ignition-validate", &[PROGRAMS, KUBERNETES]),
+    of("assisted-ui", "Node, npm", &[UI, CHROMIUM, PROGRAMS]),
     of("assisted-simhost", "PostgreSQL", &[PROGRAMS]),
     of("assisted-lab", "", &[PROGRAMS]),
     as_root("assisted", "PostgreSQL, docker-registry, xorriso, bubblewrap", &[PYTHON, PROGRAMS]),

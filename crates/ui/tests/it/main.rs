@@ -1,0 +1,71 @@
+//! The web UI in headless Chromium, against a real service with simulated hosts. The scenarios are those of `ui/tests`; each starts
+//! what it needs by itself.
+
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+
+use assisted_testkit::{IdentityProvider, built, tied};
+use serde_json::json;
+
+/// Where Node may be.
+const NODE: [&str; 2] = ["/usr/bin/node", "/usr/local/bin/node"];
+
+/// Runs a scenario to its end.
+fn scenario(name: &str, env: &[(&str, &str)]) {
+    assert!(
+        assisted_ui::is_embedded(),
+        "the web UI is not embedded: run `cargo xtask ui`, and build again; `cargo xtask test -p assisted-ui` does both"
+    );
+    let node = NODE.into_iter().map(Path::new).find(|path| path.is_file());
+    let node = node.expect("the tests of the web UI need Node: apt-get install nodejs npm");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ui");
+    let mut command = tied(node);
+    command
+        .arg(PathBuf::from("tests").join(format!("{name}.mjs")))
+        .current_dir(sources)
+        .env("ASSISTED", built("assisted").unwrap())
+        .env("ASSISTED_LAB", built("assisted-lab").unwrap())
+        .envs(env.iter().copied())
+        .stdin(Stdio::null());
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(status.success(), "{name}: {status}\n{}{}", text(&stdout), text(&stderr));
+}
+
+#[test]
+fn an_installation_is_followed_live() {
+    scenario("live", &[]);
+}
+
+#[test]
+fn people_sign_in_and_out() {
+    scenario("sign-in", &[]);
+}
+
+#[test]
+fn people_sign_in_by_a_provider() {
+    let provider = IdentityProvider::start("assisted", "secret");
+    provider.set_person(json!({"sub": "1", "preferred_username": "ann", "groups": ["ops"]}));
+    scenario("provider", &[("ISSUER", &provider.issuer())]);
+}
+
+#[test]
+fn images_are_waited_for() {
+    scenario("images", &[]);
+}
+
+#[test]
+fn faults_are_told_and_passed_over() {
+    scenario("faults", &[]);
+}
+
+#[test]
+fn pages_are_for_everybody() {
+    scenario("access", &[]);
+}
+
+/// From an empty list by the wizard to an installed cluster, and a host more.
+#[test]
+fn everything_from_an_empty_list_to_a_second_day() {
+    scenario("walk", &[]);
+}
