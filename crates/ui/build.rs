@@ -42,9 +42,10 @@ fn main() -> io::Result<()> {
     fs::write(out.join("files.rs"), table)
 }
 
-/// The folder that Cargo builds into: it marks it by this file.
+/// The folder that Cargo builds into: it leaves these files there, the first of them only in a folder that it has made.
 fn target_dir(out: &Path) -> PathBuf {
-    let marked = out.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file());
+    let marks = ["CACHEDIR.TAG", ".rustc_info.json"];
+    let marked = out.ancestors().find(|folder| marks.iter().any(|mark| folder.join(mark).is_file()));
     marked.unwrap_or(out).to_owned()
 }
 
