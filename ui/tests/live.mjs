@@ -58,10 +58,10 @@ await run(async ({ service, page, expectError, picture }) => {
 
   await page.getByRole('tab', { name: 'Events' }).click();
   const events = page.getByRole('grid', { name: 'Events' });
-  await events.getByText('Successfully finished installing cluster').waitFor();
+  await events.getByText('Successfully completed installing cluster').waitFor();
   await page.getByLabel('Words in the message').fill('Writing image to disk');
   await page.getByText(/^\d+ of \d+ events$/).waitFor();
-  assert.equal(await events.getByText('Successfully finished').count(), 0);
+  assert.equal(await events.getByText('Successfully completed').count(), 0);
   await picture('events');
 
   // An address of a page is good by itself, also for a cluster that is gone.

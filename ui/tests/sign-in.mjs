@@ -50,7 +50,6 @@ await run(
     await context.clearCookies();
     expectError(/^401 /);
     await page.getByRole('tab', { name: 'Validations' }).click();
-    await page.getByRole('tab', { name: 'Hosts' }).click();
     await page.getByText('Your session has ended').waitFor();
     await logIn(page, 'root', 'wrong password 1');
     await page.locator('.pf-v6-c-alert.pf-m-danger').waitFor();

@@ -34,8 +34,9 @@ export async function run(scenario, { listen, env = {}, allowedOrigins = [] } = 
     const page = await context.newPage();
     /** @type {string[]} */
     const wrong = [];
+    // Where nobody logs in, there is nothing below `auth`.
     /** @type {RegExp[]} */
-    const expected = [];
+    const expected = [/^404 .*\/auth\/methods$/];
     page.on('pageerror', (error) => wrong.push(`error in the page: ${error.stack ?? error.message}`));
     page.on('console', (message) => {
       if (/Content Security Policy/.test(message.text())) wrong.push(message.text());
