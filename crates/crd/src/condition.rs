@@ -2,6 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition as MetaCondition, Time};
 
+use crate::cluster_api::common::V1Beta1Condition;
 use crate::common::Condition;
 use crate::hive_extensions::agent_cluster_install::ClusterInstallCondition;
 
@@ -161,6 +162,34 @@ impl Entry for MetaCondition {
             reason: statement.reason.to_owned(),
             status: statement.status.to_owned(),
             type_: statement.r#type.to_owned(),
+        }
+    }
+
+    fn update(&mut self, statement: Statement, now: &Time) -> bool {
+        let since =
+            if self.status == statement.status { self.last_transition_time.clone() } else { now.clone() };
+        let after = Self { last_transition_time: since, ..Self::new(statement, now) };
+        let changed = *self != after;
+        *self = after;
+        changed
+    }
+}
+
+/// The time follows the status alone; what is not so weighs nothing but as information, unless its owner says more.
+impl Entry for V1Beta1Condition {
+    fn r#type(&self) -> &str {
+        &self.r#type
+    }
+
+    fn new(statement: Statement, now: &Time) -> Self {
+        let severity = if statement.status == "False" { "Info" } else { "" };
+        Self {
+            last_transition_time: now.clone(),
+            message: statement.message,
+            reason: statement.reason.to_owned(),
+            severity: severity.to_owned(),
+            status: statement.status.to_owned(),
+            r#type: statement.r#type.to_owned(),
         }
     }
 

@@ -22,6 +22,9 @@ pub const OURS: &[&str] = &[
 /// Definitions of the kinds of others that are used here, in YAML.
 pub const OTHERS: &[&str] = &[
     include_str!("../definitions/cluster.open-cluster-management.io/managedclusters.yaml"),
+    include_str!("../definitions/cluster.x-k8s.io/clusters.yaml"),
+    include_str!("../definitions/cluster.x-k8s.io/machinedeployments.yaml"),
+    include_str!("../definitions/cluster.x-k8s.io/machines.yaml"),
     include_str!("../definitions/config.openshift.io/apiservers.yaml"),
     include_str!("../definitions/config.openshift.io/clusteroperators.yaml"),
     include_str!("../definitions/config.openshift.io/clusterversions.yaml"),
@@ -31,6 +34,8 @@ pub const OTHERS: &[&str] = &[
     include_str!("../definitions/config.openshift.io/proxies.yaml"),
     include_str!("../definitions/hive.openshift.io/clusterdeployments.yaml"),
     include_str!("../definitions/hive.openshift.io/clusterimagesets.yaml"),
+    include_str!("../definitions/infrastructure.cluster.x-k8s.io/metal3machines.yaml"),
+    include_str!("../definitions/infrastructure.cluster.x-k8s.io/metal3machinetemplates.yaml"),
     include_str!("../definitions/machineconfiguration.openshift.io/machineconfigpools.yaml"),
     include_str!("../definitions/machineconfiguration.openshift.io/machineosbuilds.yaml"),
     include_str!("../definitions/machineconfiguration.openshift.io/machineosconfigs.yaml"),

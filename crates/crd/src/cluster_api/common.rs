@@ -36,3 +36,27 @@ pub struct V1Beta1Condition {
     #[serde(default)]
     pub r#type: String,
 }
+
+/// An object of another kind in the same namespace; the definition of its kind tells which version is meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ContractReference {
+    pub api_group: String,
+    pub kind: String,
+    pub name: String,
+}
+
+/// How long each step of a machine's deletion may take.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct MachineDeletion {
+    /// How long the node may take to go away, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_deletion_timeout_seconds: Option<i32>,
+    /// How long draining may take, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_drain_timeout_seconds: Option<i32>,
+    /// How long volumes may take to be detached, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_volume_detach_timeout_seconds: Option<i32>,
+}

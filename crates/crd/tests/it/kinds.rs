@@ -28,7 +28,7 @@ impl Kind {
     /// Whether the definition is ours to install.
     pub fn is_ours(&self) -> bool {
         ["agent-install.openshift.io", "extensions.hive.openshift.io"].contains(&self.group.as_str())
-            || self.group.ends_with(".cluster.x-k8s.io")
+            || ["bootstrap.cluster.x-k8s.io", "controlplane.cluster.x-k8s.io"].contains(&self.group.as_str())
     }
 
     pub fn name(&self) -> String {
@@ -75,6 +75,11 @@ pub fn all() -> Vec<Kind> {
         ),
         kind::<cluster_api::openshift_assisted_control_plane::v1alpha2::OpenshiftAssistedControlPlane>(true),
         kind::<cluster_api::openshift_assisted_control_plane::v1alpha3::OpenshiftAssistedControlPlane>(true),
+        kind::<cluster_api::cluster::Cluster>(false),
+        kind::<cluster_api::machine::Machine>(false),
+        kind::<cluster_api::machine_deployment::MachineDeployment>(false),
+        kind::<cluster_api::metal3_machine::Metal3Machine>(false),
+        kind::<cluster_api::metal3_machine_template::Metal3MachineTemplate>(false),
         kind::<machine_config::machine_os_config::MachineOSConfig>(true),
         kind::<machine_config::machine_os_build::MachineOSBuild>(true),
         kind::<machine_config::machine_config_pool::MachineConfigPool>(false),

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests too")]
 
 mod conditions;
+mod conversion;
 mod kinds;
 mod patch;
 mod published;

@@ -78,6 +78,23 @@ fn ours_say_what_the_published_ones_say() {
     }
 }
 
+/// Without these labels the core of Cluster API finds no object of a kind.
+#[test]
+fn definitions_of_providers_tell_which_version_fits_which_contract() {
+    for definition in definition::read(definition::OURS).unwrap() {
+        if definition.spec.group.ends_with(".cluster.x-k8s.io") {
+            let labels = definition.metadata.labels.unwrap();
+            let version = |name: &str| {
+                let found =
+                    definition.spec.versions.iter().find(|version| version.name == labels[name]).unwrap();
+                assert!(found.served);
+                found.storage
+            };
+            assert!(!version("cluster.x-k8s.io/v1beta1") && version("cluster.x-k8s.io/v1beta2"));
+        }
+    }
+}
+
 /// Where the published definitions are on the machines that this is written on.
 fn beside() -> Option<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/crds");

@@ -81,6 +81,8 @@ pub fn least(schema: &Value) -> Value {
             }
             Value::Object(object)
         }
+        // Anything.
+        None => json!({}),
         other => panic!("what is a {other:?}?"),
     }
 }

@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use serde::{Deserialize, Serialize};
 
-use crate::cluster_api::common::TemplateMetadata;
+use crate::cluster_api::common::{ContractReference, MachineDeletion, TemplateMetadata};
 use crate::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfigSpec;
 use crate::resource::resource;
 
@@ -44,34 +44,10 @@ pub struct MachineTemplate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion: Option<MachineDeletion>,
     /// Template of the infrastructure's machines.
-    pub infrastructure_ref: InfrastructureReference,
+    pub infrastructure_ref: ContractReference,
     /// Labels and annotations of each machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TemplateMetadata>,
-}
-
-/// How long each step of a machine's deletion may take.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct MachineDeletion {
-    /// How long the node may take to go away, in seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_deletion_timeout_seconds: Option<i32>,
-    /// How long draining may take, in seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_drain_timeout_seconds: Option<i32>,
-    /// How long volumes may take to be detached, in seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_volume_detach_timeout_seconds: Option<i32>,
-}
-
-/// A template in the same namespace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct InfrastructureReference {
-    pub api_group: String,
-    pub kind: String,
-    pub name: String,
 }
 
 /// The control plane as it is.
