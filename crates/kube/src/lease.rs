@@ -161,6 +161,41 @@ fn settled(written: Result<Lease, kube::Error>) -> Result<bool, kube::Error> {
     }
 }
 
+/// What became of work that only the leader does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Led<T> {
+    /// It was stopped before this replica led.
+    Never,
+    /// The work ended by itself.
+    Ended(T),
+    /// It was stopped.
+    Stopped,
+    /// Another replica leads: what this one knows counts no more.
+    Lost,
+}
+
+/// Does something as soon as this replica leads, and as long as it does; the lease is given back at the end.
+pub async fn lead<F: Future>(
+    client: Client,
+    settings: Settings,
+    stop: &CancellationToken,
+    work: impl FnOnce() -> F,
+) -> Led<F::Output> {
+    let mut leadership = Leadership::new(client, settings);
+    if !leadership.acquire(stop).await {
+        return Led::Never;
+    }
+    tracing::info!(lease = leadership.settings.name, "this replica leads");
+    let ended = tokio::select! {
+        ended = work() => Led::Ended(ended),
+        lost = leadership.keep(stop) => if lost { Led::Lost } else { Led::Stopped },
+    };
+    if let Err(error) = leadership.release().await {
+        tracing::debug!(%error, "the lease is not given back; it runs out");
+    }
+    ended
+}
+
 fn now() -> MicroTime {
     MicroTime(Timestamp::now())
 }

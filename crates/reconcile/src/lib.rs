@@ -13,6 +13,7 @@
 
 mod driver;
 mod memory;
+pub mod objects;
 mod status;
 mod traits;
 

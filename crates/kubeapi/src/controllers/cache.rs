@@ -1,8 +1,5 @@
 //! The objects of the API server, as they were last heard of.
 
-use std::sync::Arc;
-
-use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::agent_classification::AgentClassification;
 use assisted_crd::agent_install::infra_env::InfraEnv;
@@ -12,9 +9,9 @@ use assisted_crd::hive::cluster_image_set::ClusterImageSet;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_crd::metal3::bare_metal_host::BareMetalHost;
 use assisted_crd::metal3::preprovisioning_image::PreprovisioningImage;
+pub(super) use assisted_kube::cache::{get, key};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::Resource;
-use kube::runtime::reflector::{Lookup, ObjectRef, Store, store::Writer};
+use kube::runtime::reflector::{Store, store::Writer};
 
 /// A copy of what the API server holds; of Secrets and ConfigMaps only those with the label that asks for it (kube-api §1.2).
 pub(super) struct Cache {
@@ -79,18 +76,4 @@ impl Cache {
         };
         (cache, writers)
     }
-}
-
-/// An object of the copy.
-pub(super) fn get<K>(store: &Store<K>, key: &ObjectKey) -> Option<Arc<K>>
-where
-    K: Lookup<DynamicType = ()> + Clone + 'static,
-{
-    store.get(&ObjectRef::new(&key.name).within(&key.namespace))
-}
-
-/// Namespace and name of an object.
-pub(super) fn key<K: Resource>(object: &K) -> ObjectKey {
-    let metadata = object.meta();
-    ObjectKey::new(metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default())
 }

@@ -1,17 +1,16 @@
 //! What all reconcilers share: the service, the API server, the copy of its objects, the queues.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::labels::label;
 use assisted_kube::error::is_conflict;
+pub(super) use assisted_kube::time::{now, whole_seconds};
 use assisted_kube::write::{Guard, object};
-use assisted_reconcile::{Failure, Outcome};
+use assisted_reconcile::Failure;
+pub(super) use assisted_reconcile::objects::after;
 use assisted_service::{Caller, Service};
-use jiff::Timestamp;
 use k8s_openapi::NamespaceResourceScope;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{Api, Client, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -90,16 +89,6 @@ impl Shared {
     }
 }
 
-/// The time in objects, which has whole seconds.
-pub(super) fn now() -> Time {
-    whole_seconds(Timestamp::now())
-}
-
-/// A time in objects.
-pub(super) fn whole_seconds(at: Timestamp) -> Time {
-    Time(Timestamp::from_second(at.as_second()).unwrap_or(at))
-}
-
 /// The failure of a pass: the API server's, which is tried again. That somebody else wrote first is none: the watch is about to tell of
 /// it.
 pub(super) fn failed(error: &kube::Error) -> Failure {
@@ -110,9 +99,4 @@ pub(super) fn failed(error: &kube::Error) -> Failure {
 /// The failure of a pass: the service's.
 pub(super) fn broken(error: &assisted_service::Error) -> Failure {
     Failure::passing(assisted_base::error::chain(error))
-}
-
-/// To be looked at again after a while.
-pub(super) fn after(pause: Duration) -> Outcome {
-    Outcome::After(Timestamp::now().checked_add(pause).unwrap_or(Timestamp::MAX))
 }

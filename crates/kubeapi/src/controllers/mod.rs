@@ -1,6 +1,6 @@
 //! The controllers of a hub: they bring rows of the service to what objects say, and show in the objects what became of them.
 //!
-//! Watches ([`watch`]) keep a copy of the objects in memory ([`cache`]) and mark what an object's change is about; the service's
+//! Watches (`assisted_kube::watch`) keep a copy of the objects in memory ([`cache`]) and mark what an object's change is about; the service's
 //! own changes ([`changes`]) mark the objects of rows. Each kind has a queue ([`queues`]) and one reconciler: [`cluster`] for
 //! ClusterDeployments with their AgentClusterInstalls, [`install`] for AgentClusterInstalls that have no ClusterDeployment,
 //! [`infra_env`], [`agent`], [`classification`] for AgentClassifications and the labels that they give,
@@ -29,6 +29,5 @@ mod run;
 mod spoke;
 mod synced;
 mod validations;
-mod watch;
 
 pub use run::{Options, run};

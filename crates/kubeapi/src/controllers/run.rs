@@ -14,7 +14,8 @@ use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_crd::labels::label;
 use assisted_crd::metal3::bare_metal_host::BareMetalHost;
 use assisted_crd::metal3::preprovisioning_image::PreprovisioningImage;
-use assisted_kube::lease::{self, Leadership};
+use assisted_kube::lease::{self, Led};
+use assisted_kube::watch::follow;
 use assisted_service::Service;
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -38,7 +39,6 @@ use super::preprovisioning_image::PreprovisioningImageReconciler;
 use super::queues::{Queues, work};
 use super::spoke::{SpokeReconciler, Spokes};
 use super::synced::Synced;
-use super::watch::follow;
 use super::{changes, marks};
 
 /// Name of the lease by which one replica leads.
@@ -99,19 +99,12 @@ pub async fn run(
         retry: options.retry_interval,
     };
     let cool_down = SignedDuration::try_from(options.image_cool_down).unwrap_or(SignedDuration::MAX);
-    let mut leadership = Leadership::new(client.clone(), settings);
-    if !leadership.acquire(&stop).await {
-        return Ok(());
+    let work = || lead(client.clone(), service, cool_down, options.queries, &stop);
+    match lease::lead(client.clone(), settings, &stop, work).await {
+        Led::Never | Led::Stopped => Ok(()),
+        Led::Ended(ended) => ended,
+        Led::Lost => Err(RunError::LostLease),
     }
-    tracing::info!("this replica leads: its controllers of the Kubernetes API are at work");
-    let ended = tokio::select! {
-        ended = lead(client, service, cool_down, options.queries, &stop) => ended,
-        lost = leadership.keep(&stop) => if lost { Err(RunError::LostLease) } else { Ok(()) },
-    };
-    if let Err(error) = leadership.release().await {
-        tracing::debug!(%error, "the lease is not given back; it runs out");
-    }
-    ended
 }
 
 async fn lead(

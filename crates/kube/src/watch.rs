@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 /// Follows a kind for ever: every change is in the copy before `changed` hears of it, with the object as it was and as it is.
 /// What was deleted while the watch was interrupted is told when it is taken up again.
-pub(super) async fn follow<K>(
+pub async fn follow<K>(
     api: Api<K>,
     config: watcher::Config,
     mut writer: Writer<K>,
