@@ -1,6 +1,7 @@
 //! `assisted`: the service, and the command line that talks to it.
 
 mod agent_client;
+mod capi;
 mod cli;
 mod config;
 mod controller;
@@ -37,6 +38,7 @@ enum Command {
     Controller(controller::Controller),
     ServiceOperator(service_operator::ServiceOperator),
     Webhook(Box<webhook::Webhook>),
+    Capi(capi::Capi),
     #[command(name = agent_client::NAME)]
     AgentClient(Box<agent_client::AgentClient>),
     /// The environment of the service: what each variable does
@@ -107,6 +109,7 @@ fn run(program: Program) -> Result<(), Failure> {
             operator.run().map_err(|error| Failure::Refused(chain(error.as_ref())))
         }
         Command::Webhook(webhook) => webhook.run().map_err(|error| Failure::Refused(chain(error.as_ref()))),
+        Command::Capi(capi) => capi.run().map_err(|error| Failure::Refused(chain(error.as_ref()))),
         Command::AgentClient(client) => runtime()?.block_on(client.run()),
         Command::Config(command) => command.run(&program.global),
         Command::Client(command) => runtime()?.block_on(command.run(&program.global)),

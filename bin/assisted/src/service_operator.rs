@@ -60,6 +60,6 @@ async fn work(environment: Environment) -> Result<()> {
     Ok(())
 }
 
-fn hostname() -> String {
+pub(crate) fn hostname() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }

@@ -26,6 +26,7 @@ const ORDER: &[&str] = &[
     "assisted-imageserver",
     "assisted-api",
     "assisted-ui",
+    "assisted-capi",
     "assisted-kubeapi",
     "assisted-service",
     "assisted-reconcile",

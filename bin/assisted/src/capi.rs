@@ -1,0 +1,144 @@
+//! `assisted capi`: the providers for Cluster API.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use assisted_capi::installer::hub::{self, Authority, Hub, Internal, Source};
+use assisted_capi::{Options, bootstrap};
+use clap::{Args, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::serve::log;
+use crate::service_operator::hostname;
+use crate::webhook::{SILENCE, namespace};
+
+/// Where the authority of the service is looked for unless somebody says otherwise; it may be missing there.
+const AUTHORITY: (&str, &str) = ("assisted-installer", "assisted-installer-ca");
+
+/// Provide machines with OpenShift for Cluster API
+#[derive(Args, Debug)]
+pub struct Capi {
+    #[command(subcommand)]
+    provider: Provider,
+}
+
+#[derive(Debug, Subcommand)]
+enum Provider {
+    Bootstrap(Box<Bootstrap>),
+}
+
+/// Tell machines what they boot with, and approve their hosts: OpenshiftAssistedConfigs
+///
+/// Works with the objects of a hub that serves ClusterDeployments, AgentClusterInstalls, InfraEnvs and Agents. Credentials are those of
+/// KUBECONFIG, or of the pod. Of several replicas one works.
+#[derive(Args, Debug)]
+struct Bootstrap {
+    /// Work only while this replica leads; it always does so
+    #[arg(long, hide = true)]
+    leader_elect: bool,
+    /// Namespace of the lease by which one replica leads [default: that of the pod]
+    #[arg(long, env = "NAMESPACE", value_name = "NAME")]
+    namespace: Option<String>,
+    /// Reach the service through its Service in the cluster: true or false
+    #[arg(long, env = "USE_INTERNAL_IMAGE_URL", value_name = "BOOLEAN", default_value = "false", value_parser = clap::builder::BoolishValueParser::new())]
+    use_internal_url: bool,
+    /// Name of that Service
+    #[arg(long, env = "ASSISTED_SERVICE_NAME", value_name = "NAME", default_value = "assisted-service")]
+    service_name: String,
+    /// Its namespace [default: that of the InfraEnv]
+    #[arg(long, env = "ASSISTED_INSTALLER_NAMESPACE", value_name = "NAME")]
+    service_namespace: Option<String>,
+    /// http or https
+    #[arg(long, env = "ASSISTED_SERVICE_SCHEME", value_name = "SCHEME", default_value = "http", value_parser = ["http", "https"])]
+    service_scheme: String,
+    /// Its port
+    #[arg(long, env = "ASSISTED_SERVICE_PORT", value_name = "PORT", default_value_t = 8090)]
+    service_port: u16,
+    /// Kind of the object with an authority that is trusted beside the system's: secret or configmap
+    #[arg(long, env = "ASSISTED_CA_BUNDLE_RESOURCE", value_name = "KIND", default_value = "secret")]
+    ca_bundle_resource: String,
+    /// Its namespace; empty together with the name: no such object [default: assisted-installer]
+    #[arg(long, env = "ASSISTED_CA_BUNDLE_NAMESPACE", value_name = "NAME")]
+    ca_bundle_namespace: Option<String>,
+    /// Its name [default: assisted-installer-ca, which may be missing]
+    #[arg(long, env = "ASSISTED_CA_BUNDLE_NAME", value_name = "NAME")]
+    ca_bundle_name: Option<String>,
+    /// Its member with certificates in PEM form
+    #[arg(long, env = "ASSISTED_CA_BUNDLE_KEY", value_name = "KEY", default_value = "ca.crt")]
+    ca_bundle_key: String,
+    /// error, warn, info, debug or trace
+    #[arg(long, env = "LOG_LEVEL", default_value = "info", value_name = "LEVEL")]
+    log_level: String,
+    /// text or json
+    #[arg(long, env = "LOG_FORMAT", default_value = "text", value_name = "FORMAT")]
+    log_format: String,
+}
+
+impl Capi {
+    /// Works until SIGTERM or SIGINT.
+    pub fn run(self) -> Result<()> {
+        let Provider::Bootstrap(bootstrap) = self.provider;
+        log::start("LOG_LEVEL", &bootstrap.log_level, &bootstrap.log_format)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        runtime.block_on(bootstrap.work())
+    }
+}
+
+impl Bootstrap {
+    async fn work(self) -> Result<()> {
+        let own = namespace(self.namespace.as_deref())?;
+        let internal = self.use_internal_url.then(|| Internal {
+            scheme: self.service_scheme.clone(),
+            service: self.service_name.clone(),
+            namespace: self.service_namespace.clone().filter(|name| !name.is_empty()),
+            port: self.service_port,
+        });
+        let options = hub::Options { internal, authority: self.authority()? };
+        let client = assisted_kube::client::from_environment(SILENCE).await?;
+        let stop = CancellationToken::new();
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let on_signal = stop.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            on_signal.cancel();
+        });
+        let leading = Options {
+            namespace: own,
+            identity: format!("{}-{}", hostname(), std::process::id()),
+            lease_duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+            retry_interval: Duration::from_secs(2),
+        };
+        let hub = Hub::new(client.clone(), options);
+        Box::pin(bootstrap::run(client, hub, leading, stop)).await.context("the provider ended")?;
+        tracing::info!("stopped");
+        Ok(())
+    }
+
+    /// The authority that is trusted beside the system's.
+    fn authority(&self) -> Result<Option<Authority>> {
+        let source = match self.ca_bundle_resource.as_str() {
+            "secret" => Source::Secret,
+            "configmap" => Source::ConfigMap,
+            _ => bail!("ASSISTED_CA_BUNDLE_RESOURCE must be either configmap or secret"),
+        };
+        let (namespace, name) = (self.ca_bundle_namespace.as_deref(), self.ca_bundle_name.as_deref());
+        let required = namespace.is_some() || name.is_some();
+        let namespace = namespace.unwrap_or(AUTHORITY.0).to_owned();
+        let name = name.unwrap_or(AUTHORITY.1).to_owned();
+        match (namespace.is_empty(), name.is_empty()) {
+            (true, true) => Ok(None),
+            (false, false) => {
+                Ok(Some(Authority { source, namespace, name, key: self.ca_bundle_key.clone(), required }))
+            }
+            _ => bail!(
+                "ASSISTED_CA_BUNDLE_NAME and ASSISTED_CA_BUNDLE_NAMESPACE must either both be set or unset"
+            ),
+        }
+    }
+}

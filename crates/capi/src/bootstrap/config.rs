@@ -1,0 +1,325 @@
+//! Brings a machine to what it boots with, and shows in its config how far that is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use assisted_core::model::object_key::ObjectKey;
+use assisted_crd::cluster_api::conditions::config as says;
+use assisted_crd::cluster_api::labels::{SECRET_TYPE, annotation, finalizer as names, label};
+use assisted_crd::cluster_api::machine::Machine;
+use assisted_crd::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfig;
+use assisted_crd::condition::Statement;
+use assisted_kube::cache::get;
+use assisted_kube::error::{is_conflict, optional};
+use assisted_kube::finalizer;
+use assisted_kube::time::now;
+use assisted_kube::write::{self, Guard};
+use assisted_reconcile::objects::after;
+use assisted_reconcile::{Failure, MemoryRow, Outcome, Reconciler};
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::PostParams;
+use kube::{Resource, ResourceExt};
+
+use super::decide::{self, BootMethod};
+use super::provider::{Provider, machine_owner};
+use super::status::{Shown, is_created, status};
+use super::{hosts, live_iso};
+use crate::installer::{self, InfraEnvWanted, Installer};
+use crate::node::{self, Metadata};
+
+/// When what no watch tells of is looked for again.
+pub(super) const AGAIN: Duration = Duration::from_secs(60);
+/// The same, while something is about to happen.
+pub(super) const SOON: Duration = Duration::from_secs(10);
+
+/// Looks after OpenshiftAssistedConfigs.
+pub(super) struct ConfigReconciler<I> {
+    provider: Arc<Provider<I>>,
+}
+
+/// What stands in the way of something.
+pub(super) struct Obstacle {
+    pub(super) statement: Statement,
+    pub(super) next: Next,
+}
+
+/// What is done about an obstacle.
+pub(super) enum Next {
+    /// A watch tells when it is gone; and it is looked for after a while.
+    Wait(Duration),
+    /// It is tried again.
+    Retry(Failure),
+}
+
+impl Obstacle {
+    pub(super) fn waiting(statement: Statement, pause: Duration) -> Self {
+        Self { statement, next: Next::Wait(pause) }
+    }
+
+    /// A failure that is told in a condition whose message it is.
+    pub(super) fn failed(outcome: assisted_crd::condition::Outcome, failure: Failure) -> Self {
+        Self { statement: outcome.with(&[&failure.message]), next: Next::Retry(failure) }
+    }
+
+    /// Somebody has to change the object.
+    fn invalid(why: &str) -> Self {
+        Self::waiting(says::INVALID.with(&[why]), AGAIN)
+    }
+}
+
+/// What a pass works with.
+pub(super) struct Work<'a> {
+    pub(super) key: &'a ObjectKey,
+    pub(super) config: &'a OpenshiftAssistedConfig,
+    pub(super) machine: &'a Machine,
+    pub(super) method: BootMethod,
+}
+
+pub(super) fn failed(error: &kube::Error) -> Failure {
+    Failure::passing(assisted_base::error::chain(error))
+}
+
+impl<I: Installer> Reconciler for ConfigReconciler<I> {
+    type Row = MemoryRow<ObjectKey>;
+
+    async fn reconcile(&self, row: &Self::Row) -> Result<Outcome, Failure> {
+        let Some(config) = get(&self.provider.cache.configs, &row.key) else { return Ok(Outcome::Done) };
+        let machine = self.provider.machine_of(&config);
+        if finalizer::is_deleting(&config.metadata) {
+            return self.remove(&row.key, &config, machine.as_deref()).await;
+        }
+        // Without an owner it waits for one; an owner of another kind is no affair of this provider.
+        let Some(machine) = machine else { return Ok(Outcome::Done) };
+        let Some(cluster) = self.provider.cluster_of(&machine) else { return Ok(Outcome::Done) };
+        if let Some(why) = decide::paused(&config, &cluster) {
+            self.show(&config, Shown { paused: Some(why), ..Shown::default() }).await?;
+            return Ok(Outcome::Done);
+        }
+        if finalizer::is_deleting(&machine.metadata) {
+            return Ok(Outcome::Done);
+        }
+        let config = self.keep(&row.key, &config).await?;
+        let method = match BootMethod::of(&config) {
+            Ok(method) => method,
+            Err(why) => return self.stand(&config, Obstacle::invalid(&why)).await,
+        };
+        if !cluster.has_infrastructure() {
+            let waiting = Obstacle::waiting(says::WAITING_FOR_INFRASTRUCTURE.with(&[]), AGAIN);
+            return self.stand(&config, waiting).await;
+        }
+        let work = Work { key: &row.key, config: &config, machine: &machine, method };
+        Box::pin(self.advance(&work, &cluster.name_any())).await
+    }
+}
+
+impl<I: Installer> ConfigReconciler<I> {
+    pub(super) fn new(provider: &Arc<Provider<I>>) -> Self {
+        Self { provider: Arc::clone(provider) }
+    }
+
+    /// Keeps the object until its infra-env is gone.
+    async fn keep(
+        &self,
+        key: &ObjectKey,
+        config: &OpenshiftAssistedConfig,
+    ) -> Result<OpenshiftAssistedConfig, Failure> {
+        let mut kept = config.clone();
+        finalizer::add(&mut kept.metadata, names::CONFIG);
+        let written = write::object(&self.provider.api(&key.namespace), config, &kept, Guard::Version).await;
+        Ok(written.map_err(|error| failed(&error))?.unwrap_or(kept))
+    }
+
+    /// The infra-env goes, and then the object. That of a control plane machine stays as long as its machine does.
+    async fn remove(
+        &self,
+        key: &ObjectKey,
+        config: &OpenshiftAssistedConfig,
+        machine: Option<&Machine>,
+    ) -> Result<Outcome, Failure> {
+        if !finalizer::has(&config.metadata, names::CONFIG) {
+            return Ok(Outcome::Done);
+        }
+        let is_wanted = machine.is_some_and(|machine| !finalizer::is_deleting(&machine.metadata));
+        if is_wanted && config.labels().contains_key(label::CONTROL_PLANE) {
+            return Err(Failure::passing(
+                "agent bootstrap config belongs to control plane that's not being deleted",
+            ));
+        }
+        // One that others share goes with its template.
+        if let Some(owner) = machine_owner(config)
+            && matches!(BootMethod::of(config), Ok(BootMethod::DiskImage))
+        {
+            let infra_env = ObjectKey::new(&key.namespace, &owner.name);
+            if !self.provider.installer.remove_infra_env(&infra_env).await? {
+                return Ok(after(SOON));
+            }
+        }
+        let mut released = config.clone();
+        finalizer::remove(&mut released.metadata, names::CONFIG);
+        let api = self.provider.api(&key.namespace);
+        write::object(&api, config, &released, Guard::Version).await.map_err(|error| failed(&error))?;
+        Ok(Outcome::Done)
+    }
+
+    /// Shows what stands in the way.
+    async fn stand(&self, config: &OpenshiftAssistedConfig, obstacle: Obstacle) -> Result<Outcome, Failure> {
+        let generation = match &obstacle.next {
+            Next::Wait(_) => config.metadata.generation,
+            Next::Retry(_) => None,
+        };
+        self.show(config, Shown { data: Some(obstacle.statement), generation, ..Shown::default() }).await?;
+        match obstacle.next {
+            Next::Wait(pause) => Ok(after(pause)),
+            Next::Retry(failure) => Err(failure),
+        }
+    }
+
+    async fn show(&self, config: &OpenshiftAssistedConfig, shown: Shown) -> Result<(), Failure> {
+        let mut told = config.clone();
+        told.status = Some(status(config.status.as_ref(), &shown, config.metadata.generation, &now()));
+        let api = self.provider.api(&config.namespace().unwrap_or_default());
+        write::status(&api, config, &told, Guard::Free).await.map_err(|error| failed(&error))?;
+        Ok(())
+    }
+
+    /// Infra-env, bootstrap data, host: as far as it goes.
+    async fn advance(&self, work: &Work<'_>, cluster: &str) -> Result<Outcome, Failure> {
+        let infra_env = match self.boot(work, cluster).await {
+            Ok(infra_env) => infra_env,
+            Err(obstacle) => return self.stand(work.config, obstacle).await,
+        };
+        let created = Shown {
+            data: Some(says::DATA_SECRET_AVAILABLE.with(&[])),
+            secret: Some(work.key.name.clone()),
+            generation: work.config.metadata.generation,
+            ..Shown::default()
+        };
+        match hosts::settle(&self.provider, work, &infra_env).await {
+            Ok(host) => {
+                let is_settled = host.status == "True";
+                self.show(work.config, Shown { host: Some(host), ..created }).await?;
+                // Which machine is which host is told by objects that nobody watches here.
+                let is_shared = work.method == BootMethod::LiveIso;
+                Ok(if is_shared && !is_settled { after(SOON) } else { Outcome::Done })
+            }
+            Err(obstacle) => {
+                self.show(work.config, Shown { host: Some(obstacle.statement), ..created }).await?;
+                match obstacle.next {
+                    Next::Wait(pause) => Ok(after(pause)),
+                    Next::Retry(failure) => Err(failure),
+                }
+            }
+        }
+    }
+
+    /// Brings the bootstrap data to be there; the infra-env that the machine boots then.
+    async fn boot(&self, work: &Work<'_>, cluster: &str) -> Result<ObjectKey, Obstacle> {
+        let Work { key, config, machine, method } = work;
+        let installer = &self.provider.installer;
+        let of = ObjectKey::new(&key.namespace, cluster);
+        let found = installer.cluster(&of).await;
+        let found = found.map_err(|failure| Obstacle::failed(says::WAITING_FOR_INSTALLER, failure))?;
+        let Some(found) = found else {
+            let what = "The cluster is not known to the installer yet";
+            return Err(Obstacle::waiting(says::WAITING_FOR_INSTALLER.with(&[what]), AGAIN));
+        };
+        let template = match method {
+            BootMethod::DiskImage => None,
+            BootMethod::LiveIso => Some(live_iso::Template::of(&self.provider, machine).await?),
+        };
+        let infra_env = match &template {
+            None => ObjectKey::new(&key.namespace, machine.name_any()),
+            Some(template) => template.key(),
+        };
+        let secret = optional(self.provider.api::<Secret>(&key.namespace).get(&key.name).await);
+        let secret =
+            secret.map_err(|error| Obstacle::failed(says::CREATING_SECRET_FAILED, failed(&error)))?;
+        let is_booted = secret.is_some() && is_created(config.status.as_ref());
+        if !is_booted && decide::is_held(machine, &found.state) {
+            return Err(Obstacle::waiting(says::WAITING_FOR_INSTALLATION.with(&[&found.state]), AGAIN));
+        }
+        let owners = match &template {
+            None => vec![owner(*config, false), owner(*machine, false)],
+            Some(template) => vec![template.owner()],
+        };
+        let wanted = InfraEnvWanted {
+            key: &infra_env,
+            spec: &config.spec,
+            cluster_name: cluster,
+            config: &key.name,
+            cluster: &found,
+            owners,
+            ignition_override: config
+                .annotations()
+                .get(annotation::DISCOVERY_IGNITION_OVERRIDE)
+                .map(String::as_str),
+        };
+        let shown = installer.infra_env(&wanted).await;
+        let shown = shown.map_err(|failure| Obstacle::failed(says::INFRA_ENV_FAILED, failure))?;
+        if is_booted {
+            return Ok(infra_env);
+        }
+        let data = match &template {
+            None => self.user_data(work, &shown).await?,
+            // The ISO has everything in it.
+            Some(template) => {
+                template.boot(&self.provider, &shown).await?;
+                Vec::new()
+            }
+        };
+        if secret.is_none() {
+            let secret = bootstrap_data(config, cluster, data);
+            let api = self.provider.api::<Secret>(&key.namespace);
+            if let Err(error) = api.create(&PostParams::default(), &secret).await
+                && !is_conflict(&error)
+            {
+                return Err(Obstacle::failed(says::CREATING_SECRET_FAILED, failed(&error)));
+            }
+        }
+        Ok(infra_env)
+    }
+
+    /// The Ignition config of the discovery, with the name of the host.
+    async fn user_data(&self, work: &Work<'_>, infra_env: &installer::InfraEnv) -> Result<Vec<u8>, Obstacle> {
+        if infra_env.ignition_url.is_none() {
+            let problem = infra_env.problem.as_deref().unwrap_or("infraenv not ready");
+            return Err(Obstacle::waiting(says::WAITING_FOR_INFRA_ENV.with(&[problem]), AGAIN));
+        }
+        let base = self.provider.installer.ignition(infra_env).await.map_err(|failure| {
+            let message = format!("failed retrieving ignition: {}", failure.message);
+            Obstacle::failed(says::WAITING_FOR_INSTALLER, Failure { message, ..failure })
+        })?;
+        node::discovery(&work.config.spec, Metadata::ConfigDrive, base)
+            .map_err(|error| Obstacle::invalid(&error.to_string()))
+    }
+}
+
+/// A reference to an owner.
+pub(super) fn owner<K: Resource<DynamicType = ()>>(object: &K, is_controller: bool) -> OwnerReference {
+    OwnerReference {
+        api_version: K::api_version(&()).into_owned(),
+        kind: K::kind(&()).into_owned(),
+        name: object.meta().name.clone().unwrap_or_default(),
+        uid: object.meta().uid.clone().unwrap_or_default(),
+        controller: is_controller.then_some(true),
+        block_owner_deletion: is_controller.then_some(true),
+    }
+}
+
+/// The Secret that Cluster API hands to the infrastructure.
+fn bootstrap_data(config: &OpenshiftAssistedConfig, cluster: &str, data: Vec<u8>) -> Secret {
+    let mut secret = Secret {
+        type_: Some(SECRET_TYPE.to_owned()),
+        data: Some(
+            [("value".to_owned(), ByteString(data)), ("format".to_owned(), ByteString(b"ignition".to_vec()))]
+                .into(),
+        ),
+        ..Secret::default()
+    };
+    secret.metadata.name = Some(config.name_any());
+    secret.metadata.labels = Some([(label::CLUSTER_NAME.to_owned(), cluster.to_owned())].into());
+    secret.metadata.owner_references = Some(vec![owner(config, true)]);
+    secret
+}

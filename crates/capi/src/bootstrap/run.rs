@@ -1,0 +1,104 @@
+//! The bootstrap provider from its start to its end, on the replica that leads.
+
+use std::sync::Arc;
+
+use assisted_crd::cluster_api::cluster::Cluster;
+use assisted_crd::cluster_api::machine::Machine;
+use assisted_crd::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfig;
+use assisted_kube::watch::follow;
+use assisted_reconcile::objects::{queue, work};
+use kube::runtime::reflector::store::Writer;
+use kube::runtime::watcher::Config;
+use kube::{Api, Client};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::config::ConfigReconciler;
+use super::marks;
+use super::provider::{Cache, Provider};
+use crate::installer::Installer;
+use crate::run::{LISTING, Options, RunError, lead};
+
+/// Name of the lease by which one replica leads.
+const LEASE: &str = "08dff33b.cluster.x-k8s.io";
+/// Runs the provider as soon as this replica leads, until stopped.
+///
+/// # Errors
+/// The lease is lost, or objects can't be listed: the process must end, for nobody may go on with what it knows.
+pub async fn run<I: Installer>(
+    client: Client,
+    installer: I,
+    options: Options,
+    stop: CancellationToken,
+) -> Result<(), RunError> {
+    let work = || Box::pin(provide(client.clone(), installer, &stop));
+    lead(client.clone(), LEASE, options, &stop, work).await
+}
+
+async fn provide<I: Installer>(
+    client: Client,
+    installer: I,
+    stop: &CancellationToken,
+) -> Result<(), RunError> {
+    let writers = (Writer::new(()), Writer::new(()), Writer::new(()));
+    let cache = Cache {
+        configs: writers.0.as_reader(),
+        machines: writers.1.as_reader(),
+        clusters: writers.2.as_reader(),
+    };
+    let provider = Arc::new(Provider { client, installer, cache, queue: queue() });
+    // Ends with this future.
+    let mut tasks = JoinSet::new();
+    macro_rules! watch {
+        ($kind:ty, $writer:expr, $changed:path) => {
+            let (provider, writer) = (Arc::clone(&provider), $writer);
+            let api: Api<$kind> = Api::all(provider.client.clone());
+            tasks.spawn(async move {
+                follow(api, Config::default(), writer, |before, after| {
+                    for object in [before, after].into_iter().flatten() {
+                        $changed(&provider, object);
+                    }
+                })
+                .await;
+            });
+        };
+    }
+    watch!(OpenshiftAssistedConfig, writers.0, marks::config);
+    watch!(Machine, writers.1, marks::machine);
+    watch!(Cluster, writers.2, marks::cluster);
+    let (changing, stopped) = (Arc::clone(&provider), stop.clone());
+    let following = Arc::clone(&provider);
+    tasks.spawn(async move {
+        let changed = move |change| marks::installer(&changing, &change);
+        following.installer.follow(changed, stopped).await;
+    });
+    tokio::select! {
+        unlisted = unlisted(&provider) => if !unlisted.is_empty() {
+            return Err(RunError::NotListed(unlisted));
+        },
+        () = stop.cancelled() => return Ok(()),
+    }
+    let reconciler = ConfigReconciler::new(&provider);
+    tokio::select! {
+        () = work("openshift-assisted-configs", &provider.queue, reconciler, stop) => Ok(()),
+        _ = tasks.join_next() => if stop.is_cancelled() { Ok(()) } else { Err(RunError::Ended) },
+    }
+}
+
+/// The kinds that are not listed in time.
+async fn unlisted<I: Installer>(provider: &Provider<I>) -> String {
+    let (cache, deadline) = (&provider.cache, Instant::now() + LISTING);
+    let mut kinds = Vec::new();
+    if timeout_at(deadline, cache.configs.wait_until_ready()).await.is_err() {
+        kinds.push("OpenshiftAssistedConfig".to_owned());
+    }
+    if timeout_at(deadline, cache.machines.wait_until_ready()).await.is_err() {
+        kinds.push("Machine".to_owned());
+    }
+    if timeout_at(deadline, cache.clusters.wait_until_ready()).await.is_err() {
+        kinds.push("Cluster".to_owned());
+    }
+    kinds.extend(provider.installer.ready().await.err());
+    kinds.join(", ")
+}

@@ -1,0 +1,154 @@
+//! What the provider needs of an installer, and the installers that it works with.
+
+pub mod hub;
+
+use std::collections::BTreeSet;
+
+use assisted_core::model::object_key::ObjectKey;
+use assisted_crd::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfigSpec;
+use assisted_reconcile::Failure;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use tokio_util::sync::CancellationToken;
+
+/// What changed at the installer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A cluster: the namespace and the name of its Cluster.
+    Cluster(ObjectKey),
+    /// An infra-env, or a host of it.
+    InfraEnv(ObjectKey),
+}
+
+/// A cluster at the installer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cluster {
+    /// How the installer finds it.
+    pub key: ObjectKey,
+    /// Its status, as the REST API calls it; empty: none yet.
+    pub state: String,
+}
+
+/// The infra-env that is wanted.
+#[derive(Clone, Debug)]
+pub struct InfraEnvWanted<'a> {
+    /// Namespace and name.
+    pub key: &'a ObjectKey,
+    /// What hosts are discovered with.
+    pub spec: &'a OpenshiftAssistedConfigSpec,
+    /// Name of the Cluster that it is for, and of the object it is made for.
+    pub cluster_name: &'a str,
+    pub config: &'a str,
+    /// Where its hosts belong.
+    pub cluster: &'a Cluster,
+    /// What goes when these go goes with them.
+    pub owners: Vec<OwnerReference>,
+    /// Ignition config, as JSON, that is merged over that of the discovery.
+    pub ignition_override: Option<&'a str>,
+}
+
+/// An infra-env as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InfraEnv {
+    /// Where the Ignition config of the discovery is; none while it is made. It may carry a key: it is shown to nobody.
+    pub ignition_url: Option<String>,
+    /// Where the ISO is; none while it is made.
+    pub iso_url: Option<String>,
+    /// What stands in the way, in the words of the installer.
+    pub problem: Option<String>,
+}
+
+/// A host that registered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Host {
+    /// Name, which is its id.
+    pub name: String,
+    pub approved: bool,
+    /// When it registered, as something to order by.
+    pub registered: Option<i64>,
+    /// Hardware addresses in lower case.
+    pub addresses: BTreeSet<String>,
+}
+
+/// What is wanted of a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostWanted {
+    pub approved: bool,
+    /// `master` or `worker`.
+    pub role: &'static str,
+    /// Ignition config, as JSON, that is merged over that of the installed node.
+    pub ignition_overrides: String,
+    /// Further arguments of the program that writes the disk, as a JSON array.
+    pub installer_arguments: String,
+    /// Host name; none: whatever it has.
+    pub hostname: Option<String>,
+}
+
+/// An installer of clusters.
+pub trait Installer: Send + Sync + 'static {
+    /// The cluster of a Cluster, by its namespace and name; none: the installer does not know it yet.
+    ///
+    /// # Errors
+    /// The installer can't be asked, or knows several.
+    fn cluster(&self, key: &ObjectKey) -> impl Future<Output = Result<Option<Cluster>, Failure>> + Send;
+
+    /// Makes the infra-env unless it is there; as it is then.
+    ///
+    /// # Errors
+    /// The installer can't be asked, or refuses it.
+    fn infra_env(
+        &self,
+        wanted: &InfraEnvWanted<'_>,
+    ) -> impl Future<Output = Result<InfraEnv, Failure>> + Send;
+
+    /// The Ignition config of the discovery.
+    ///
+    /// # Errors
+    /// It can't be had; the text names no key.
+    fn ignition(&self, infra_env: &InfraEnv) -> impl Future<Output = Result<Vec<u8>, Failure>> + Send;
+
+    /// Has an infra-env go with its hosts; whether it is gone.
+    ///
+    /// # Errors
+    /// The installer can't be asked.
+    fn remove_infra_env(&self, key: &ObjectKey) -> impl Future<Output = Result<bool, Failure>> + Send;
+
+    /// The hosts of an infra-env.
+    ///
+    /// # Errors
+    /// The installer can't be asked.
+    fn hosts(&self, infra_env: &ObjectKey) -> impl Future<Output = Result<Vec<Host>, Failure>> + Send;
+
+    /// Brings a host to what is wanted of it; whether there was something to do.
+    ///
+    /// # Errors
+    /// The installer can't be asked, or refuses.
+    fn settle(
+        &self,
+        infra_env: &ObjectKey,
+        host: &str,
+        wanted: &HostWanted,
+    ) -> impl Future<Output = Result<bool, Failure>> + Send;
+
+    /// Takes back the approval of a host.
+    ///
+    /// # Errors
+    /// The installer can't be asked, or refuses.
+    fn disapprove(
+        &self,
+        infra_env: &ObjectKey,
+        host: &str,
+    ) -> impl Future<Output = Result<(), Failure>> + Send;
+
+    /// Tells changes until stopped; ends before only if it can't any more.
+    fn follow(
+        &self,
+        changed: impl Fn(Change) + Clone + Send + Sync + 'static,
+        stop: CancellationToken,
+    ) -> impl Future<Output = ()> + Send;
+
+    /// Returns when everything is known that can be asked for.
+    ///
+    /// # Errors
+    /// It does not come; the text names what is missing.
+    fn ready(&self) -> impl Future<Output = Result<(), String>> + Send;
+}

@@ -1,0 +1,13 @@
+//! The bootstrap provider for Cluster API.
+//!
+//! Cluster API knows clusters and machines; an installer ([`installer`]) knows how OpenShift comes onto machines without a
+//! bootstrap node. [`bootstrap`] gives each machine what it boots with, and its host the role and the settings that the machine's
+//! objects ask for. [`node`] is what a host and a node are told by Ignition, pure.
+
+pub mod bootstrap;
+pub mod installer;
+pub mod node;
+pub mod rbac;
+mod run;
+
+pub use run::{Options, RunError};

@@ -1,0 +1,55 @@
+//! What each provider may do at an API server (capi-providers §18).
+
+use assisted_kubeapi::rbac::{Role, cluster, namespaced};
+
+const READ: &[&str] = &["get", "list", "watch"];
+const KEEP: &[&str] = &["get", "list", "watch", "update", "patch"];
+const STATUS: &[&str] = &["get", "update", "patch"];
+
+/// Rights of the bootstrap provider.
+pub const BOOTSTRAP: Role = Role {
+    name: "assisted-capi-bootstrap",
+    account: "assisted-capi-bootstrap",
+    accesses: &[
+        cluster("how machines boot", "bootstrap.cluster.x-k8s.io", &["openshiftassistedconfigs"], KEEP),
+        cluster(
+            "their status and finalizers",
+            "bootstrap.cluster.x-k8s.io",
+            &["openshiftassistedconfigs/status", "openshiftassistedconfigs/finalizers"],
+            STATUS,
+        ),
+        cluster("machines and their clusters", "cluster.x-k8s.io", &["clusters", "machines"], READ),
+        cluster(
+            "which live ISO machines boot",
+            "infrastructure.cluster.x-k8s.io",
+            &["metal3machines", "metal3machinetemplates"],
+            &["get", "patch"],
+        ),
+        cluster("which hardware a machine is", "metal3.io", &["baremetalhosts"], &["get"]),
+        cluster(
+            "infra-envs of machines",
+            "agent-install.openshift.io",
+            &["infraenvs"],
+            &["get", "list", "watch", "create", "delete"],
+        ),
+        cluster(
+            "hosts of machines",
+            "agent-install.openshift.io",
+            &["agents"],
+            &["get", "list", "watch", "patch"],
+        ),
+        cluster(
+            "how far an installation is",
+            "extensions.hive.openshift.io",
+            &["agentclusterinstalls"],
+            READ,
+        ),
+        cluster("which cluster is installed", "hive.openshift.io", &["clusterdeployments"], READ),
+        cluster("bootstrap data, and an authority that is trusted", "", &["secrets"], &["get", "create"]),
+        cluster("an authority that is trusted", "", &["configmaps"], &["get"]),
+        namespaced("who leads", "coordination.k8s.io", &["leases"], &["get", "create", "update"]),
+    ],
+};
+
+/// The roles of all providers.
+pub const ROLES: &[&Role] = &[&BOOTSTRAP];

@@ -1,0 +1,8 @@
+//! The providers against a real API server.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests too")]
+
+mod bootstrap;
+mod documentation;
+mod node;
+mod rbac;
+mod world;
