@@ -65,8 +65,8 @@ impl Downloads {
                 assisted_base::error::chain(&error.without_url())
             )
         };
-        let client =
-            builder("assisted-capi", trust, &Proxies::FromEnvironment).and_then(|client| client.build());
+        let client = builder("assisted-capi", trust, &Proxies::FromEnvironment)
+            .and_then(reqwest::ClientBuilder::build);
         let mut answer = client.map_err(told)?.get(url).timeout(LIMIT).send().await.map_err(told)?;
         if !answer.status().is_success() {
             return Err(format!("ignition request to {place} returned status {}", answer.status().as_u16()));
