@@ -9,7 +9,7 @@ import { chromium } from 'playwright-core';
 import { Service } from './service.mjs';
 
 /** How long something may take to appear. */
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 60_000;
 
 /**
  * @typedef {object} Stage
