@@ -36,6 +36,7 @@ const PACKAGES: &[Package] = &[
     Package { name: "podman", present: || has_program("podman") && has_program("crun") },
     Package { name: "curl", present: || has_program("curl") },
     Package { name: "iproute2", present: || has_program("ip") },
+    Package { name: "jq", present: || has_program("jq") },
     Package { name: "dnsmasq-base", present: || has_program("dnsmasq") },
     Package { name: "e2fsprogs", present: || has_program("mkfs.ext4") },
     Package { name: "fio", present: || has_program("fio") },
