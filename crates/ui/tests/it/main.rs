@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use assisted_testkit::{IdentityProvider, built, tied};
 use serde_json::json;
@@ -11,8 +12,12 @@ use serde_json::json;
 /// Where Node may be.
 const NODE: [&str; 2] = ["/usr/bin/node", "/usr/local/bin/node"];
 
-/// Runs a scenario to its end.
+/// A browser and a service fill two processors: more of them at once only wait for each other.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Runs a scenario to its end, when it is its turn.
 fn scenario(name: &str, env: &[(&str, &str)]) {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     assert!(
         assisted_ui::is_embedded(),
         "the web UI is not embedded: run `cargo xtask ui`, and build again; `cargo xtask test -p assisted-ui` does both"
