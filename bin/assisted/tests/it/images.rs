@@ -239,7 +239,8 @@ fn image_state(service: &Service, id: &str) -> serde_json::Value {
 fn whoever_waits_for_an_image_is_told_how_far_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let create = ["infra-env", "create", "i", "--pull-secret-file", "pull-secret.json"];
-    let service = Service::start_with_env(&[("OS_IMAGES", &list(&base(dir.path())))]);
+    let images = list(&base(dir.path()));
+    let service = Service::start_with_env(&[("OS_IMAGES", &images), ("AGENT_DELIVERY", "image")]);
     let id = service.id(&create);
     // To ask is to begin: until the base has been read it is waited for, and then nothing is missing.
     let until = Instant::now() + Duration::from_secs(60);
@@ -255,6 +256,20 @@ fn whoever_waits_for_an_image_is_told_how_far_it_is() {
         assert!(Instant::now() < until, "{told}");
         std::thread::sleep(Duration::from_millis(200));
     }
+    // Without the program that is to be in the image, nobody is told to wait.
+    let nothing = dir.path().join("nothing").display().to_string();
+    let lacking = Service::start_with_env(&[("OS_IMAGES", &images), ("HOST_PROGRAMS_DIR", &nothing)]);
+    let id = lacking.id(&create);
+    let told = loop {
+        let told = image_state(&lacking, &id);
+        if told["state"] != "waiting" || Instant::now() > until {
+            break told;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    };
+    assert_eq!(told["state"], "failed", "{told}");
+    assert!(told["message"].as_str().unwrap().contains("503 Service Unavailable: the log"), "{told}");
+
     // An image service that nobody reaches is no reason to fail, and the address, which opens the image, stands nowhere.
     let away = Service::start_with_env(&[("IMAGE_SERVICE_BASE_URL", "http://127.0.0.1:9")]);
     let told = image_state(&away, &away.id(&create));

@@ -77,15 +77,20 @@ impl ImageProbe {
         let status = answer.status();
         let mut state = match status {
             StatusCode::OK | StatusCode::PARTIAL_CONTENT => return Ok(state(ImageReadiness::Ready)),
-            StatusCode::SERVICE_UNAVAILABLE => ImageState {
+            // Whoever only has to wait is told for how long.
+            StatusCode::SERVICE_UNAVAILABLE if answer.headers().contains_key(RETRY_AFTER) => ImageState {
                 retry_after_seconds: Some(retry_after(&answer)),
                 message: text(answer).await,
                 ..state(ImageReadiness::Waiting)
             },
-            _ => ImageState {
-                message: format!("the image service answers {status}: {}", text(answer).await),
-                ..state(ImageReadiness::Failed)
-            },
+            _ => {
+                let said = text(answer).await;
+                let said = if said.is_empty() { "the log of the service tells why" } else { &said };
+                ImageState {
+                    message: format!("the image service answers {status}: {said}"),
+                    ..state(ImageReadiness::Failed)
+                }
+            }
         };
         if let Some(found) = base_image(client, base, image).await {
             state.received_bytes = Some(found.received_bytes);
