@@ -149,9 +149,22 @@ fn keys_are_those_of_the_reference() {
             }
         }
     }
-    // Named where it is used alone.
-    let elsewhere = "bmac.agent-install.openshift.io/spoke-bmh-machine-created";
-    assert!(REFERENCE.contains(&format!("annotation `{elsewhere}`")) && theirs.insert(elsewhere.to_owned()));
+    // Named where they are used alone.
+    for name in [
+        "spoke-bmh-machine-created",
+        "remove-agent-and-node-on-delete",
+        "allow-provisioned-host-management",
+        "drain-started-at",
+        "drain-timeout",
+        "drain-status",
+    ] {
+        let is_named = REFERENCE.contains(&format!(".../{name}`"))
+            || REFERENCE.contains(&format!("nnotation `bmac.agent-install.openshift.io/{name}`"))
+            || REFERENCE.contains(&format!("nnotations `bmac.agent-install.openshift.io/{name}`"));
+        assert!(is_named && theirs.insert(format!("bmac.agent-install.openshift.io/{name}")), "{name}");
+    }
+    // Our own: which image a machine was given is remembered.
+    theirs.insert("preprovisioningimage.agent-install.openshift.io/given-image".to_owned());
     assert_eq!(ours, theirs.iter().map(String::as_str).collect());
 }
 
