@@ -14,6 +14,7 @@ pub const VARIABLE: &str = "ASSISTED_BLESS";
 
 /// Crates with golden files, and what the names of the tests that write them hold.
 const GOLDENS: &[(&str, &str)] = &[
+    ("assisted-capi", "rbac::manifests_are_those_of_the_code"),
     ("assisted-core", "judged::texts_are_as_they_were"),
     ("assisted-hostinfo", "machines::inventories_are_as_recorded"),
     ("assisted-kubeapi", "rbac::manifests_are_those_of_the_code"),
