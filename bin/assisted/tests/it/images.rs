@@ -240,7 +240,11 @@ fn whoever_waits_for_an_image_is_told_how_far_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let create = ["infra-env", "create", "i", "--pull-secret-file", "pull-secret.json"];
     let images = list(&base(dir.path()));
-    let service = Service::start_with_env(&[("OS_IMAGES", &images), ("AGENT_DELIVERY", "image")]);
+    let service = Service::start_with_env(&[
+        ("OS_IMAGES", &images),
+        ("SERVICE_BASE_URL", "http://127.0.0.1:8090"),
+        ("AGENT_DELIVERY", "image"),
+    ]);
     let id = service.id(&create);
     // To ask is to begin: until the base has been read it is waited for, and then nothing is missing.
     let until = Instant::now() + Duration::from_secs(60);
