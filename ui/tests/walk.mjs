@@ -10,7 +10,7 @@ const OTHER_SECRET = JSON.stringify({ auths: { 'registry.example.com': { auth: '
 
 await run(async ({ service, page, expectError, picture }) => {
   /** @param {string} name */
-  const field = (name) => page.locator(`#form-input-${name}-field`);
+  const field = (name) => page.locator(`input#form-input-${name}-field, textarea#form-input-${name}-field`);
   const next = async () => {
     const button = page.locator('button[name=next]');
     // The forms keep what was typed a moment later.

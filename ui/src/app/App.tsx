@@ -25,11 +25,15 @@ export function App() {
             <Boundary>
               <Routes>
                 <Route path="/" element={<Navigate to="/clusters" replace />} />
-                <Route path="/clusters" element={<LibraryClusters />} />
-                <Route path="/clusters/~new" element={<LibraryNewCluster />}>
-                  <Route path=":clusterId" element={<LibraryNewCluster />} />
+                {/* The library's pages lead to each other by their places in this tree. */}
+                <Route path="/clusters">
+                  <Route index element={<LibraryClusters />} />
+                  <Route path="~new" element={<LibraryNewCluster />}>
+                    <Route path=":clusterId" element={<LibraryNewCluster />} />
+                  </Route>
+                  <Route path=":clusterId" element={<LibraryCluster />} />
                 </Route>
-                <Route path="/clusters/:clusterId" element={<LibraryCluster />} />
+                <Route path="/cluster-list" element={<Navigate to="/clusters" replace />} />
                 <Route path="/live" element={<LiveListPage />} />
                 <Route path="/live/:clusterId" element={<LivePage />} />
                 <Route path="/live/:clusterId/:tab" element={<LivePage />} />
