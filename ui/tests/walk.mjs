@@ -52,8 +52,9 @@ await run(async ({ service, page, expectError, picture }) => {
   await field('apiVips-0-ip').waitFor();
   const { host_networks } = await service.ask(`/v2/clusters/${cluster}`);
   const base = host_networks[0].cidr.split('.').slice(0, 3).join('.');
-  await field('apiVips-0-ip').fill(`${base}.100`);
-  await field('ingressVips-0-ip').fill(`${base}.101`);
+  // Beyond the hosts, and within a network of 64 addresses.
+  await field('apiVips-0-ip').fill(`${base}.50`);
+  await field('ingressVips-0-ip').fill(`${base}.51`);
   await next();
 
   // Review and install.
