@@ -1,5 +1,7 @@
 //! What holds wherever files are kept: in a directory, and in a bucket of S3.
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use assisted_base::http::Trust;
@@ -11,7 +13,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use super::{LIMIT, key};
+use super::{LIMIT, files, key};
 
 /// Where files are kept.
 #[derive(Clone, Copy)]
@@ -35,11 +37,15 @@ pub(crate) fn bucket(create: bool) -> S3 {
     }
 }
 
+fn folder(dir: &TempDir) -> PathBuf {
+    dir.path().join("data/blob")
+}
+
 impl Place {
     async fn open(self) -> (TempDir, Blob) {
         let dir = tempfile::tempdir().unwrap();
         let blob = match self {
-            Self::Directory => Blob::open(dir.path().join("blob")).await,
+            Self::Directory => Blob::open(folder(&dir)).await,
             Self::Bucket => Blob::bucket(bucket(true)).await,
         };
         (dir, blob.unwrap())
@@ -49,13 +55,13 @@ impl Place {
 macro_rules! in_both_places {
     ($($test:ident),+ $(,)?) => {
         mod directory {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn $test() {
                 super::$test(super::Place::Directory).await;
             })+
         }
         mod bucket {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn $test() {
                 super::$test(super::Place::Bucket).await;
             })+
@@ -79,7 +85,7 @@ fn content(len: usize) -> Bytes {
 }
 
 async fn what_is_put_is_got(place: Place) {
-    let (_dir, blob) = place.open().await;
+    let (dir, blob) = place.open().await;
     let file = key("c1/logs of a+b %2F/bootstrap ü.ign");
     assert!(!blob.exists(&file).await.unwrap());
     assert!(matches!(blob.get(&file, LIMIT).await, Err(Error::NotFound(missing)) if missing == file));
@@ -94,8 +100,15 @@ async fn what_is_put_is_got(place: Place) {
     let listed = blob.list(&key("c1")).await.unwrap();
     assert_eq!(
         listed.iter().map(|(key, object)| (key.clone(), object.size)).collect::<Vec<_>>(),
-        [(file, 11)]
+        [(file.clone(), 11)]
     );
+    if let Place::Directory = place {
+        assert_eq!(files(&dir), 1);
+        let path = folder(&dir).join(file.as_str());
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let again = Blob::open(folder(&dir)).await.unwrap();
+        assert_eq!(again.get(&file, LIMIT).await.unwrap(), "new content");
+    }
     blob.put(&key("empty"), "").await.unwrap();
     assert_eq!(blob.get(&key("empty"), LIMIT).await.unwrap(), "");
     assert_eq!(blob.metadata(&key("empty")).await.unwrap().unwrap().size, 0);
@@ -126,7 +139,7 @@ async fn parts_are_clipped_to_the_file(place: Place) {
 }
 
 async fn streams_are_written_whole_or_not_at_all(place: Place) {
-    let (_dir, blob) = place.open().await;
+    let (dir, blob) = place.open().await;
     let logs = key("c1/logs/h1/logs.tar.gz");
     let pieces = |count: usize| stream::iter((0..count).map(|n| Ok(Bytes::from(vec![n as u8; 1000]))));
     assert_eq!(blob.put_stream(&logs, pieces(1000), 1_000_000).await.unwrap(), 1_000_000);
@@ -140,6 +153,9 @@ async fn streams_are_written_whole_or_not_at_all(place: Place) {
     assert!(matches!(blob.put_stream(&logs, large, 19 << 20).await, Err(Error::TooLarge { .. })));
     assert_eq!(blob.metadata(&logs).await.unwrap().unwrap().size, 1_000_000);
     assert_eq!(blob.list(&key("c1")).await.unwrap().len(), 1, "nothing unfinished is seen");
+    if let Place::Directory = place {
+        assert_eq!(files(&dir), 1, "nothing unfinished is left");
+    }
 }
 
 async fn large_files_come_in_parts(place: Place) {
@@ -158,7 +174,7 @@ async fn large_files_come_in_parts(place: Place) {
 }
 
 async fn folders_are_listed_and_deleted(place: Place) {
-    let (_dir, blob) = place.open().await;
+    let (dir, blob) = place.open().await;
     for name in [
         "c1/master.ign",
         "c1/manifests/openshift/b.yaml",
@@ -182,11 +198,12 @@ async fn folders_are_listed_and_deleted(place: Place) {
     assert!(!blob.delete(&key("c1.tar/below")).await.unwrap());
     assert_eq!(blob.delete_all(&key("c1")).await.unwrap(), 2);
     assert_eq!(blob.delete_all(&key("c1")).await.unwrap(), 0);
+    assert!(!folder(&dir).join("c1").exists(), "empty folders go");
     assert_eq!(list("c10").await, "c10/master.ign");
 }
 
 async fn writers_and_deleters_do_not_disturb_each_other(place: Place) {
-    let (_dir, blob) = place.open().await;
+    let (dir, blob) = place.open().await;
     let rounds = match place {
         Place::Directory => 50,
         Place::Bucket => 5,
@@ -212,6 +229,7 @@ async fn writers_and_deleters_do_not_disturb_each_other(place: Place) {
         task.await.unwrap();
     }
     assert_eq!(blob.list(&key("shared")).await.unwrap(), []);
+    assert_eq!(files(&dir), 0);
 }
 
 async fn streamed(blob: &Blob, name: &str, range: Option<std::ops::Range<u64>>) -> Vec<u8> {
@@ -259,12 +277,14 @@ async fn files_of_an_older_key_are_sealed_anew(place: Place) {
         plain.put(&key(name), format!("s3cr3t of {name}")).await.unwrap();
     }
     plain.put(&key("c/logs/large"), content(9 << 20)).await.unwrap();
+    let before = plain.metadata(&key("d")).await.unwrap().unwrap();
     let old = SealKey::generate().unwrap();
     let keys = Keyring::new(Keys::of(old.clone()));
     let blob = plain.clone().sealed(keys.clone());
     assert_eq!(blob.get(&key("d"), LIMIT).await.unwrap(), "s3cr3t of d");
     assert_eq!(blob.seal_files().await.unwrap(), 4);
     assert_eq!(blob.seal_files().await.unwrap(), 0);
+    assert!(!plain.get(&key("d"), LIMIT).await.unwrap().windows(6).any(|part| part == b"s3cr3t"));
     let new = SealKey::generate().unwrap();
     keys.replace(Keys { opens: vec![old], ..Keys::of(new.clone()) });
     assert_eq!(blob.seal_files().await.unwrap(), 4);
@@ -273,6 +293,12 @@ async fn files_of_an_older_key_are_sealed_anew(place: Place) {
         assert_eq!(blob.get(&key(name), LIMIT).await.unwrap(), format!("s3cr3t of {name}"));
     }
     assert!(blob.get(&key("c/logs/large"), u64::MAX).await.unwrap() == content(9 << 20));
+    if let Place::Directory = place {
+        let after = blob.metadata(&key("d")).await.unwrap().unwrap();
+        assert_eq!(after, before, "size and time are those of the content");
+    }
+    let foreign = plain.sealed(Keyring::generate().unwrap());
+    assert!(matches!(foreign.get(&key("d"), LIMIT).await, Err(Error::Io { .. })));
 }
 
 #[tokio::test]
