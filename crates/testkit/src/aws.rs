@@ -1,18 +1,14 @@
 //! Services of AWS: moto (PyPI), which keeps buckets in memory.
 
-use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::listener::await_listener;
 use crate::{Error, Port, python, tied};
 
 const PROGRAM: &str = "moto_server";
-
-/// How long it may take until it listens.
-const START: Duration = Duration::from_secs(60);
 
 /// A running server. It is killed when this is dropped, and when the thread that started it ends.
 #[derive(Debug)]
@@ -47,7 +43,7 @@ impl AwsServer {
             .map_err(|source| Error::Run { program: PROGRAM, source })?;
         let url = format!("http://127.0.0.1:{number}");
         let mut server = Self { child, url, log, _dir: dir, _port: port };
-        server.await_ready(([127, 0, 0, 1], number).into())?;
+        await_listener(&mut server.child, ([127, 0, 0, 1], number).into(), &server.log)?;
         Ok(server)
     }
 
@@ -70,17 +66,6 @@ impl AwsServer {
             Ok(Err(log)) => Err(Error::Silent { log }),
             Err(_) => Err(Error::Silent { log: String::new() }),
         }
-    }
-
-    fn await_ready(&mut self, address: SocketAddr) -> Result<(), Error> {
-        let deadline = Instant::now() + START;
-        while TcpStream::connect(address).is_err() {
-            if Instant::now() >= deadline || self.child.try_wait()?.is_some() {
-                return Err(Error::Silent { log: std::fs::read_to_string(&self.log).unwrap_or_default() });
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        Ok(())
     }
 }
 

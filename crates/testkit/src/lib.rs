@@ -8,6 +8,7 @@ mod hole;
 mod ignition;
 pub mod install_config;
 pub mod kube;
+mod listener;
 pub mod oci;
 mod port;
 mod postgres;

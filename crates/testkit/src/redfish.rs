@@ -1,18 +1,15 @@
 //! A management controller: the emulator of sushy-tools (PyPI), with one machine that is no more than its notes.
 
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::listener::await_listener;
 use crate::{Error, Port, python, tied};
 
 const PROGRAM: &str = "sushy-emulator";
-
-/// How long it may take until it listens.
-const START: Duration = Duration::from_secs(60);
 
 /// A running controller. It is killed when this is dropped, and when the thread that started it ends.
 #[derive(Debug)]
@@ -71,19 +68,8 @@ impl ManagementController {
             .map_err(|source| Error::Run { program: PROGRAM, source })?;
         let system = format!("http://127.0.0.1:{number}/redfish/v1/Systems/{uuid}");
         let mut controller = Self { child, system, log, _port: port };
-        controller.await_ready(([127, 0, 0, 1], number).into())?;
+        await_listener(&mut controller.child, ([127, 0, 0, 1], number).into(), &controller.log)?;
         Ok(controller)
-    }
-
-    fn await_ready(&mut self, address: SocketAddr) -> Result<(), Error> {
-        let deadline = Instant::now() + START;
-        while TcpStream::connect(address).is_err() {
-            if Instant::now() >= deadline || self.child.try_wait()?.is_some() {
-                return Err(Error::Silent { log: self.log() });
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        Ok(())
     }
 
     /// What it has written about itself.
