@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use assisted_capi::bootstrap;
 use assisted_capi::installer::hub::{self, Authority, Hub, Internal, Source};
-use assisted_capi::{Options, bootstrap};
+use assisted_kube::lease::Settings;
 use clap::{Args, Subcommand};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::serve::log;
 use crate::service_operator::hostname;
+use crate::signals::StopSignals;
 use crate::webhook::{SILENCE, namespace};
 
 /// Where the authority of the service is looked for unless somebody says otherwise; it may be missing there.
@@ -97,25 +98,16 @@ impl Bootstrap {
         let options = hub::Options { internal, authority: self.authority()? };
         let client = assisted_kube::client::from_environment(SILENCE).await?;
         let stop = CancellationToken::new();
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let on_signal = stop.clone();
-        tokio::spawn(async move {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-            on_signal.cancel();
-        });
-        let leading = Options {
+        StopSignals::new()?.cancel(stop.clone());
+        let lease = Settings {
             namespace: own,
             identity: format!("{}-{}", hostname(), std::process::id()),
-            lease_duration: Duration::from_secs(15),
-            renew_deadline: Duration::from_secs(10),
-            retry_interval: Duration::from_secs(2),
+            duration: Duration::from_secs(15),
+            deadline: Duration::from_secs(10),
+            retry: Duration::from_secs(2),
         };
         let hub = Hub::new(client.clone(), options);
-        Box::pin(bootstrap::run(client, hub, leading, stop)).await.context("the provider ended")?;
+        Box::pin(bootstrap::run(client, hub, lease, stop)).await.context("the provider ended")?;
         tracing::info!("stopped");
         Ok(())
     }

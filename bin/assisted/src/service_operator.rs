@@ -47,12 +47,7 @@ impl ServiceOperator {
 async fn work(environment: Environment) -> Result<()> {
     let client = assisted_kube::client::from_environment(SILENCE).await?;
     let stop = CancellationToken::new();
-    let mut signals = StopSignals::new()?;
-    let on_signal = stop.clone();
-    tokio::spawn(async move {
-        signals.recv().await;
-        on_signal.cancel();
-    });
+    StopSignals::new()?.cancel(stop.clone());
     let pod = environment.pod_name.clone();
     let identity = pod.unwrap_or_else(|| format!("{}-{}", hostname(), std::process::id()));
     watch::run(client, environment, &identity, stop).await.context("the operator ended")?;

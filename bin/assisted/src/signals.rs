@@ -3,6 +3,7 @@
 use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 
 /// SIGTERM and SIGINT. From its making on they end the process no more: it is made before anybody is told that the service
 /// is there.
@@ -22,5 +23,13 @@ impl StopSignals {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
         }
+    }
+
+    /// Cancels `stop` with the first of them.
+    pub fn cancel(mut self, stop: CancellationToken) {
+        tokio::spawn(async move {
+            self.recv().await;
+            stop.cancel();
+        });
     }
 }

@@ -10,4 +10,4 @@ pub mod node;
 pub mod rbac;
 mod run;
 
-pub use run::{Options, RunError};
+pub use run::RunError;

@@ -16,11 +16,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{is_conflict, optional};
 
-/// How a lease is kept.
+/// Where a lease stands, and how this replica keeps it.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub namespace: String,
-    pub name: String,
     /// Who holds it: the name of this replica, unlike any other's.
     pub identity: String,
     /// How long others wait after the last renewal before they take it over; whole seconds.
@@ -34,6 +33,7 @@ pub struct Settings {
 /// A lease that may be held.
 pub struct Leadership {
     api: Api<Lease>,
+    name: &'static str,
     settings: Settings,
     /// What was last seen of another holder, and when.
     seen: Option<(Option<String>, Instant)>,
@@ -41,8 +41,8 @@ pub struct Leadership {
 
 impl Leadership {
     /// A lease that nobody has tried to get yet.
-    pub fn new(client: Client, settings: Settings) -> Self {
-        Self { api: Api::namespaced(client, &settings.namespace), settings, seen: None }
+    pub fn new(client: Client, name: &'static str, settings: Settings) -> Self {
+        Self { api: Api::namespaced(client, &settings.namespace), name, settings, seen: None }
     }
 
     /// Waits until this replica leads; false when `stop` came first. Failures of the API server are logged, and tried again.
@@ -53,7 +53,7 @@ impl Leadership {
                 got = self.attempt() => match got {
                     Ok(true) => return true,
                     Ok(false) => {}
-                    Err(error) => tracing::warn!(lease = self.settings.name, %error, "the lease can't be asked for"),
+                    Err(error) => tracing::warn!(lease = self.name, %error, "the lease can't be asked for"),
                 },
             }
             tokio::select! {
@@ -75,7 +75,7 @@ impl Leadership {
                 Ok(Ok(true)) => renewed = Instant::now(),
                 Ok(Ok(false)) | Err(_) => return true,
                 Ok(Err(error)) => {
-                    tracing::warn!(lease = self.settings.name, %error, "the lease can't be renewed");
+                    tracing::warn!(lease = self.name, %error, "the lease can't be renewed");
                     if renewed.elapsed() >= self.settings.deadline {
                         return true;
                     }
@@ -89,7 +89,7 @@ impl Leadership {
     /// # Errors
     /// The API server's.
     pub async fn release(&mut self) -> Result<(), kube::Error> {
-        let Some(mut lease) = optional(self.api.get(&self.settings.name).await)? else { return Ok(()) };
+        let Some(mut lease) = optional(self.api.get(self.name).await)? else { return Ok(()) };
         let spec = lease.spec.get_or_insert_default();
         if spec.holder_identity.as_deref() != Some(&self.settings.identity) {
             return Ok(());
@@ -103,7 +103,7 @@ impl Leadership {
 
     /// Takes or renews the lease; whether it is held.
     async fn attempt(&mut self) -> Result<bool, kube::Error> {
-        let Some(mut lease) = optional(self.api.get(&self.settings.name).await)? else {
+        let Some(mut lease) = optional(self.api.get(self.name).await)? else {
             return self.create().await;
         };
         let version = lease.metadata.resource_version.clone();
@@ -129,7 +129,7 @@ impl Leadership {
 
     async fn create(&self) -> Result<bool, kube::Error> {
         let mut lease = Lease::default();
-        lease.metadata.name = Some(self.settings.name.clone());
+        lease.metadata.name = Some(self.name.to_owned());
         let spec = lease.spec.get_or_insert_default();
         self.hold(spec, true);
         spec.lease_transitions = Some(0);
@@ -148,7 +148,7 @@ impl Leadership {
     }
 
     async fn write(&self, lease: &Lease) -> Result<bool, kube::Error> {
-        settled(self.api.replace(&self.settings.name, &PostParams::default(), lease).await)
+        settled(self.api.replace(self.name, &PostParams::default(), lease).await)
     }
 }
 
@@ -177,15 +177,16 @@ pub enum Led<T> {
 /// Does something as soon as this replica leads, and as long as it does; the lease is given back at the end.
 pub async fn lead<F: Future>(
     client: Client,
+    name: &'static str,
     settings: Settings,
     stop: &CancellationToken,
     work: impl FnOnce() -> F,
 ) -> Led<F::Output> {
-    let mut leadership = Leadership::new(client, settings);
+    let mut leadership = Leadership::new(client, name, settings);
     if !leadership.acquire(stop).await {
         return Led::Never;
     }
-    tracing::info!(lease = leadership.settings.name, "this replica leads");
+    tracing::info!(lease = leadership.name, "this replica leads");
     let ended = tokio::select! {
         ended = work() => Led::Ended(ended),
         lost = leadership.keep(stop) => if lost { Led::Lost } else { Led::Stopped },

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use assisted_base::process::Cmd;
 use assisted_config::{AuthType, Settings};
 use assisted_kube::client::Client;
+use assisted_kube::lease;
 use assisted_kubeapi::controllers::{Options, run};
 use assisted_service::Service;
 use tokio::sync::watch;
@@ -56,11 +57,13 @@ pub(super) fn start(
 ) {
     let kube = &settings.kube;
     let options = Options {
-        namespace: kube.namespace.clone(),
-        identity: format!("{}_{}", settings.http.pod_name, Uuid::new_v4()),
-        lease_duration: kube.lease_duration,
-        renew_deadline: kube.renew_deadline,
-        retry_interval: kube.retry_interval,
+        lease: lease::Settings {
+            namespace: kube.namespace.clone(),
+            identity: format!("{}_{}", settings.http.pod_name, Uuid::new_v4()),
+            duration: kube.lease_duration,
+            deadline: kube.renew_deadline,
+            retry: kube.retry_interval,
+        },
         image_cool_down: IMAGE_COOL_DOWN,
         queries: Cmd::new(OWN_PROGRAM).arg(QUERIES),
     };

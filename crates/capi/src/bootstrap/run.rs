@@ -5,6 +5,7 @@ use std::sync::Arc;
 use assisted_crd::cluster_api::cluster::Cluster;
 use assisted_crd::cluster_api::machine::Machine;
 use assisted_crd::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfig;
+use assisted_kube::lease::Settings;
 use assisted_kube::watch::follow;
 use assisted_reconcile::objects::{queue, work};
 use kube::runtime::reflector::store::Writer;
@@ -18,10 +19,11 @@ use super::config::ConfigReconciler;
 use super::marks;
 use super::provider::{Cache, Provider};
 use crate::installer::Installer;
-use crate::run::{LISTING, Options, RunError, lead};
+use crate::run::{LISTING, RunError, lead};
 
 /// Name of the lease by which one replica leads.
 const LEASE: &str = "08dff33b.cluster.x-k8s.io";
+
 /// Runs the provider as soon as this replica leads, until stopped.
 ///
 /// # Errors
@@ -29,11 +31,11 @@ const LEASE: &str = "08dff33b.cluster.x-k8s.io";
 pub async fn run<I: Installer>(
     client: Client,
     installer: I,
-    options: Options,
+    settings: Settings,
     stop: CancellationToken,
 ) -> Result<(), RunError> {
     let work = || Box::pin(provide(client.clone(), installer, &stop));
-    lead(client.clone(), LEASE, options, &stop, work).await
+    lead(client.clone(), LEASE, settings, &stop, work).await
 }
 
 async fn provide<I: Installer>(

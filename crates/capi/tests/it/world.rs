@@ -8,9 +8,9 @@ use std::process::Stdio;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use assisted_capi::bootstrap;
 use assisted_capi::installer::hub::{self, Hub};
 use assisted_capi::rbac::BOOTSTRAP;
-use assisted_capi::{Options, bootstrap};
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::cluster_api::cluster::Cluster;
@@ -22,6 +22,7 @@ use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_kube::client::{from_file, from_text};
 use assisted_kube::error::optional;
+use assisted_kube::lease::Settings;
 use assisted_kubeapi::rbac::{Role, manifest};
 use assisted_testkit::kube::Kube;
 use axum::Router;
@@ -78,17 +79,17 @@ pub fn service() -> SocketAddr {
 async fn provide() {
     let client = client().await;
     define(&client).await;
-    let options = Options {
+    let lease = Settings {
         namespace: "default".to_owned(),
         identity: "test".to_owned(),
-        lease_duration: Duration::from_secs(15),
-        renew_deadline: Duration::from_secs(10),
-        retry_interval: Duration::from_secs(2),
+        duration: Duration::from_secs(15),
+        deadline: Duration::from_secs(10),
+        retry: Duration::from_secs(2),
     };
     let limited = account(&BOOTSTRAP).await;
     let hub = Hub::new(limited.clone(), hub::Options::default());
     tokio::spawn(async move {
-        let ended = Box::pin(bootstrap::run(limited, hub, options, CancellationToken::new())).await;
+        let ended = Box::pin(bootstrap::run(limited, hub, lease, CancellationToken::new())).await;
         panic!("the provider ended: {ended:?}");
     });
 }

@@ -9,16 +9,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::client;
 
-fn leadership(client: &Client, name: &str, identity: &str, duration: u64) -> Leadership {
+fn leadership(client: &Client, name: &'static str, identity: &str, duration: u64) -> Leadership {
     let settings = Settings {
         namespace: "default".to_owned(),
-        name: name.to_owned(),
         identity: identity.to_owned(),
         duration: Duration::from_secs(duration),
         deadline: Duration::from_millis(duration * 700),
         retry: Duration::from_millis(50),
     };
-    Leadership::new(client.clone(), settings)
+    Leadership::new(client.clone(), name, settings)
 }
 
 async fn holder(client: &Client, name: &str) -> (String, i32) {

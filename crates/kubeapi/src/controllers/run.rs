@@ -49,16 +49,7 @@ const LISTING: Duration = Duration::from_secs(120);
 /// How the controllers are run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the lease stands.
-    pub namespace: String,
-    /// Name of this replica.
-    pub identity: String,
-    /// How long the others wait until they take over.
-    pub lease_duration: Duration,
-    /// How long renewing is tried.
-    pub renew_deadline: Duration,
-    /// Between two tries.
-    pub retry_interval: Duration,
+    pub lease: lease::Settings,
     /// How long a new image rests before BareMetalHosts boot it, so that one that changes several times in a row is booted once.
     pub image_cool_down: Duration,
     /// A program that answers the queries of AgentClassifications: it runs [`crate::classification::serve`].
@@ -90,17 +81,9 @@ pub async fn run(
     options: Options,
     stop: CancellationToken,
 ) -> Result<(), RunError> {
-    let settings = lease::Settings {
-        namespace: options.namespace,
-        name: LEASE.to_owned(),
-        identity: options.identity,
-        duration: options.lease_duration,
-        deadline: options.renew_deadline,
-        retry: options.retry_interval,
-    };
     let cool_down = SignedDuration::try_from(options.image_cool_down).unwrap_or(SignedDuration::MAX);
     let work = || lead(client.clone(), service, cool_down, options.queries, &stop);
-    match lease::lead(client.clone(), settings, &stop, work).await {
+    match lease::lead(client.clone(), LEASE, options.lease, &stop, work).await {
         Led::Never | Led::Stopped => Ok(()),
         Led::Ended(ended) => ended,
         Led::Lost => Err(RunError::LostLease),

@@ -71,13 +71,12 @@ pub async fn run(
 ) -> Result<(), RunError> {
     let settings = Settings {
         namespace: environment.namespace.clone(),
-        name: LEASE.to_owned(),
         identity: identity.to_owned(),
         duration: Duration::from_secs(30),
         deadline: Duration::from_secs(20),
         retry: Duration::from_secs(4),
     };
-    let mut leadership = Leadership::new(client.clone(), settings);
+    let mut leadership = Leadership::new(client.clone(), LEASE, settings);
     if !leadership.acquire(&stop).await {
         return Ok(());
     }

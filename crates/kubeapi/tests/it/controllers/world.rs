@@ -16,6 +16,7 @@ use assisted_crd::config::cluster_operator::ClusterOperator;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_kube::client::{from_file, from_text};
 use assisted_kube::error::optional;
+use assisted_kube::lease;
 use assisted_kubeapi::controllers::{Options, run};
 use assisted_kubeapi::rbac::{SERVICE, manifest};
 use assisted_service::generator::Simulation;
@@ -125,11 +126,13 @@ async fn start(kube: &'static Kube, flow: Flow) -> Shared {
     let api = Rest::new(service.clone(), &settings).unwrap();
     tokio::spawn(serve(listener, None, api, std::future::pending()));
     let options = Options {
-        namespace: "default".to_owned(),
-        identity: "test".to_owned(),
-        lease_duration: Duration::from_secs(15),
-        renew_deadline: Duration::from_secs(10),
-        retry_interval: Duration::from_secs(2),
+        lease: lease::Settings {
+            namespace: "default".to_owned(),
+            identity: "test".to_owned(),
+            duration: Duration::from_secs(15),
+            deadline: Duration::from_secs(10),
+            retry: Duration::from_secs(2),
+        },
         image_cool_down: Duration::from_secs(1),
         queries: Cmd::new(built("examples/queries").unwrap()),
     };
