@@ -106,7 +106,7 @@ fn main() {
     for hosts in [3, 300].into_iter().chain(sizes) {
         let (ready, installing) = clusters(hosts);
         bench.looks(&format!("look, {hosts} hosts, ready"), &ready.facts, |world| {
-            world.tell(1, StepType::Inventory, &poor_inventory(1)).unwrap();
+            world.reply(1, StepType::Inventory, &poor_inventory(1)).unwrap();
         });
         bench.looks(&format!("look, {hosts} hosts, installing"), &installing.facts, |world| {
             world.report(1, HostStage::WritingImageToDisk, "50%").unwrap();

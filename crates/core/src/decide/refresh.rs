@@ -94,7 +94,7 @@ impl<'f> WorkingCopy<'f> {
         for place in order.iter().copied() {
             let (host, Some(Ok(results))) = (&mut facts.hosts[place], &host_results[place]) else { continue };
             if judged_now[place] {
-                host_refresh::note(host, results, events);
+                host_refresh::record_results(host, results, events);
             }
             if host_refresh::refresh(host, results, &context, events) {
                 host_results[place] = None;

@@ -147,7 +147,7 @@ fn checks_that_fail() {
     let (attempt, _) = world.install();
     world.generate(attempt, Ok(Generated::default()));
     world.check_disk(2, 1);
-    world.look();
+    world.refresh();
     assert_eq!(world.status(2), HostStatus::Insufficient);
     assert_eq!(world.status(1), HostStatus::Known, "the others are ready again");
     assert_eq!(world.at(), ClusterStatus::Insufficient);
@@ -159,7 +159,7 @@ fn checks_that_fail() {
         world.check_disk(number, 0);
         world.check_images(number, if number == 2 { "failure" } else { "success" });
     }
-    world.look();
+    world.refresh();
     assert_eq!(world.at(), ClusterStatus::Ready);
     assert_eq!((world.status(1), world.status(2)), (HostStatus::Known, HostStatus::Known));
     let (attempt, _) = world.install();
@@ -177,17 +177,17 @@ fn a_preparation_takes_too_long() {
         world.check_disk(number, 0);
         world.check_images(number, "success");
     }
-    let next = world.look().next_check.unwrap();
+    let next = world.refresh().next_check.unwrap();
     assert!(
         next <= begun + SignedDuration::from_mins(3) + SignedDuration::from_secs(1),
         "silence comes first"
     );
     assert_eq!(world.status(1), HostStatus::PreparingSuccessful);
     world.until(begun + SignedDuration::from_mins(18));
-    world.look();
+    world.refresh();
     assert_eq!(world.at(), ClusterStatus::PreparingForInstallation);
     world.until(begun + SignedDuration::from_mins(18) + SignedDuration::from_millis(1));
-    let told = world.look().events;
+    let told = world.refresh().events;
     assert!(names(&told).contains(&"installation_preparing_timed_out"));
     assert_eq!(world.at(), ClusterStatus::Ready);
     assert_eq!(world.status(1), HostStatus::Known);
@@ -202,12 +202,12 @@ fn a_host_boots_anew_while_it_is_prepared() {
     let last = world.cluster().last_installation_preparation.clone().unwrap();
     assert_eq!(last.status, Some(InstallationPreparationStatus::NotStarted));
     world.poll(1);
-    world.look();
+    world.refresh();
     for number in 1..=3 {
         world.check_disk(number, 0);
         world.check_images(number, "success");
     }
-    world.look();
+    world.refresh();
     assert_eq!(world.at(), ClusterStatus::Installing, "what was generated stays good");
     let last = world.cluster().last_installation_preparation.clone().unwrap();
     assert_eq!(last.status, Some(InstallationPreparationStatus::Success));
@@ -300,7 +300,7 @@ fn finalizing_stages() {
         Some(begun + SignedDuration::from_mins(70) + SignedDuration::from_millis(1))
     );
     world.facts.now = again.next_check.unwrap();
-    world.look();
+    world.refresh();
     assert_eq!(world.at(), ClusterStatus::Error);
     assert_eq!(
         world.cluster().status_info,
@@ -322,7 +322,7 @@ fn soft_limits_only_warn() {
     world.take(decided);
     assert_eq!(next, world.facts.now + SignedDuration::from_mins(70) + SignedDuration::from_millis(1));
     world.facts.now = next;
-    let told = world.look().events;
+    let told = world.refresh().events;
     assert_eq!(names(&told), ["finalizing_stage_timed_out"]);
     assert_eq!(world.at(), ClusterStatus::Finalizing);
     world.finalize();
@@ -335,7 +335,7 @@ fn a_host_boots_the_wrong_device() {
     let host = world.with_role(HostRole::Master)[0];
     world.advance(host, HostStage::Rebooting);
     world.register(host).unwrap();
-    world.look();
+    world.refresh();
     assert_eq!(world.status(host), HostStatus::InstallingPendingUserAction);
     assert_eq!(world.at(), ClusterStatus::InstallingPendingUserAction);
     assert_eq!(world.cluster().status_info, "Cluster has hosts pending user action");
@@ -353,7 +353,7 @@ fn cancelled_and_reset() {
     let told = world.take(decided);
     assert_eq!(names(&told).iter().filter(|name| **name == "host_installation_cancelled").count(), 3);
     assert!(names(&told).contains(&"cluster_installation_canceled"));
-    world.look();
+    world.refresh();
     assert_eq!(world.at(), ClusterStatus::Cancelled);
     assert_eq!(world.cluster().status_info, "Installation was cancelled by user");
     assert!(world.facts.hosts.iter().all(|host| host.record.host.status == HostStatus::Cancelled));
@@ -368,7 +368,7 @@ fn cancelled_and_reset() {
     assert!(names(&told).contains(&"cluster_installation_reset"));
     assert_eq!(world.cluster().status_info, "cluster was reset by user");
     assert_eq!(world.progress(), ClusterProgressInfo::default());
-    world.look();
+    world.refresh();
     assert_eq!(world.at(), ClusterStatus::Insufficient);
     assert!(
         world
@@ -379,7 +379,7 @@ fn cancelled_and_reset() {
     );
     for number in 1..=3 {
         world.bring(number);
-        world.look();
+        world.refresh();
     }
     assert_eq!(world.at(), ClusterStatus::Ready, "roles and networks stay: it can be installed again");
     to_the_end(world);
@@ -392,7 +392,7 @@ fn cancelled_while_it_is_prepared() {
     let decided = install::cancel(&world.facts).unwrap();
     world.take(decided);
     assert_eq!(world.cluster().status_info, "Installation was cancelled by user", "as the answer shows it");
-    world.look();
+    world.refresh();
     assert_eq!((world.at(), world.status(1)), (ClusterStatus::Ready, HostStatus::Known));
     assert!(world.generate(attempt, Ok(Generated::default())).is_empty());
     assert_eq!(world.at(), ClusterStatus::Ready);
@@ -440,8 +440,8 @@ fn hosts_are_added_to_an_installed_cluster() {
 
     world.bring(4);
     let reached = json!({"is_success": true, "ignition": "{\"ignition\":{\"version\":\"3.2.0\"}}"});
-    world.tell(4, StepType::ApiVipConnectivityCheck, &reached).unwrap();
-    world.look();
+    world.reply(4, StepType::ApiVipConnectivityCheck, &reached).unwrap();
+    world.refresh();
     assert_eq!(world.status(4), HostStatus::Known, "{}", world.host(4).status_info);
     assert_eq!(
         install::install_host(&world.facts, key(1)).unwrap_err().kind,

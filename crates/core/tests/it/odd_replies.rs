@@ -19,7 +19,7 @@ fn world() -> World {
 /// What a step's answer is kept as, and what it looks like when nothing is odd.
 fn kept(step: StepType, output: &Value) -> (Value, Vec<String>) {
     let mut world = world();
-    let effect = world.tell(1, step, output).unwrap_or_else(|refusal| panic!("{step} {output}: {refusal}"));
+    let effect = world.reply(1, step, output).unwrap_or_else(|refusal| panic!("{step} {output}: {refusal}"));
     let kind = match step {
         StepType::Inventory => ReportKind::Inventory,
         StepType::ConnectivityCheck => ReportKind::Connectivity,
@@ -170,7 +170,7 @@ fn leases_may_be_written_with_a_prefix_length() {
     world.register(1).unwrap();
     let output = json!({"api_vip_address": "192.168.126.100/24", "ingress_vip_address": "192.168.126.101/32",
         "api_vip_lease": null, "server": "192.168.126.1"});
-    let effect = world.tell(1, StepType::DhcpLeaseAllocate, &output).unwrap();
+    let effect = world.reply(1, StepType::DhcpLeaseAllocate, &output).unwrap();
     let vips = effect.decision.cluster.unwrap().cluster;
     assert_eq!(vips.api_vips.unwrap()[0].ip.0, "192.168.126.100");
     assert_eq!(vips.ingress_vips.unwrap()[0].ip.0, "192.168.126.101");

@@ -102,7 +102,7 @@ fn again(
     });
     let mut world = World::new(record);
     world.register(1).unwrap();
-    world.tell(1, StepType::Inventory, &inventory(1)).unwrap();
+    world.reply(1, StepType::Inventory, &inventory(1)).unwrap();
     let host = &mut world.facts.hosts[0].record.host;
     (host.status, host.status_info, host.kind) = (status, "old".to_owned(), kind);
     (host.requested_hostname, host.role) = ("kept".to_owned(), Some(HostRole::Worker));
@@ -219,7 +219,7 @@ fn binding_and_unbinding() {
     let early = bind_host(&world.facts.hosts[place], &world.infra_env, &record, &policy, world.facts.now);
     let early = early.unwrap_err();
     assert_eq!((early.refusal.kind, names(&early.events)), (RefusalKind::Internal, vec!["host_bind_failed"]));
-    world.look();
+    world.refresh();
     assert_eq!(world.status(1), HostStatus::KnownUnbound);
 
     let bound =
@@ -232,7 +232,7 @@ fn binding_and_unbinding() {
     assert!(world.facts.hosts[place].inventory.is_none());
     let twice = bind_host(&world.facts.hosts[place], &world.infra_env, &record, &policy, world.facts.now);
     assert_eq!(twice.unwrap_err().refusal.kind, RefusalKind::Conflict);
-    world.look();
+    world.refresh();
     assert_eq!(world.status(1), HostStatus::Binding, "its agent registers anew");
     world.register(1).unwrap();
     assert_eq!(world.status(1), HostStatus::Discovering);
@@ -272,7 +272,7 @@ fn hosts_that_stay_with_their_cluster() {
 fn another_architecture() {
     let mut world = World::new(None);
     world.bring(1);
-    world.look();
+    world.refresh();
     let record = cluster(&json!({"cpu_architecture": "arm64"}));
     let refused =
         bind_host(&world.facts.hosts[0], &world.infra_env, &record, &Policy::default(), world.facts.now);
@@ -301,9 +301,9 @@ fn a_disabled_host_takes_no_part() {
     for number in 1..=2 {
         world.bring(number);
         // Both machines have one name.
-        world.tell(number, StepType::Inventory, &inventory(1)).unwrap();
+        world.reply(number, StepType::Inventory, &inventory(1)).unwrap();
     }
-    world.look();
+    world.refresh();
     let is_unique = |world: &World, number| {
         let info = world.find(number).unwrap().report(ReportKind::ValidationsInfo).to_owned();
         info.contains(r#"{"id":"hostname-unique","status":"success""#)
@@ -311,13 +311,13 @@ fn a_disabled_host_takes_no_part() {
     assert!(!is_unique(&world, 1));
     let disabled = disable_host(world.find(2).unwrap(), world.facts.now).unwrap();
     world.write(disabled.hosts, None);
-    world.look();
+    world.refresh();
     assert!(is_unique(&world, 1));
 
     let before = world.host(2).clone();
     world.wait(3600);
     world.poll(1);
-    let outcome = world.look();
+    let outcome = world.refresh();
     assert!(outcome.hosts.iter().all(|change| change.key == key(1)));
     assert_eq!(world.host(2).status, before.status, "silence means nothing");
     let told = steps(&view(&world.facts, key(1)).unwrap(), 0).instructions.unwrap();
@@ -333,6 +333,6 @@ fn a_disabled_host_takes_no_part() {
     assert_eq!(world.status(2), HostStatus::Disabled);
     let enabled = enable_host(world.find(2).unwrap(), world.facts.now).unwrap();
     world.write(enabled.hosts, None);
-    world.look();
+    world.refresh();
     assert_eq!(world.status(2), HostStatus::Discovering);
 }

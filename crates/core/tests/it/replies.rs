@@ -25,7 +25,7 @@ fn an_inventory_chooses_the_disk() {
         .as_array_mut()
         .unwrap()
         .push(json!({"name": "sdb", "size_bytes": 10, "drive_type": "SSD"}));
-    world.tell(1, StepType::Inventory, &machine).unwrap();
+    world.reply(1, StepType::Inventory, &machine).unwrap();
     let host = world.find(1).unwrap();
     assert_eq!(host.record.host.installation_disk_id, "/dev/disk/by-id/wwn-1");
     assert_eq!(host.record.host.installation_disk_path, "/dev/sda");
@@ -42,7 +42,7 @@ fn an_inventory_chooses_the_disk() {
 fn an_inventory_in_the_wrong_state() {
     let mut world = world();
     world.facts.hosts[0].record.host.status = HostStatus::Installing;
-    let refusal = world.tell(1, StepType::Inventory, &inventory(1)).unwrap_err();
+    let refusal = world.reply(1, StepType::Inventory, &inventory(1)).unwrap_err();
     assert_eq!(refusal.kind, RefusalKind::Internal);
     assert!(
         refusal
@@ -77,14 +77,14 @@ fn outputs_that_can_not_be_read() {
             );
         }
     }
-    let empty = world.tell(1, StepType::FreeNetworkAddresses, &json!([])).unwrap_err();
+    let empty = world.reply(1, StepType::FreeNetworkAddresses, &json!([])).unwrap_err();
     assert_eq!(empty.kind, RefusalKind::Internal);
 }
 
 #[test]
 fn failures_change_nothing() {
     let mut world = world();
-    world.tell(1, StepType::NtpSynchronizer, &time_sources()).unwrap();
+    world.reply(1, StepType::NtpSynchronizer, &time_sources()).unwrap();
     for step in StepType::ALL.iter().filter(|step| **step != StepType::TangConnectivityCheck) {
         let reply =
             StepReply { step_type: Some(*step), exit_code: -1, output: "x".to_owned(), ..Default::default() };
@@ -105,12 +105,12 @@ fn reports_are_written_anew() {
     let mut world = world();
     let report =
         json!({"remote_hosts": [{"host_id": "00000000-0000-0000-0000-000000000009", "x": 1}], "y": 2});
-    world.tell(1, StepType::ConnectivityCheck, &report).unwrap();
+    world.reply(1, StepType::ConnectivityCheck, &report).unwrap();
     assert_eq!(
         world.find(1).unwrap().report(ReportKind::Connectivity),
         r#"{"remote_hosts":[{"host_id":"00000000-0000-0000-0000-000000000009","l2_connectivity":null,"l3_connectivity":null,"mtu_report":null}]}"#
     );
-    world.tell(1, StepType::NtpSynchronizer, &time_sources()).unwrap();
+    world.reply(1, StepType::NtpSynchronizer, &time_sources()).unwrap();
     assert_eq!(
         world.find(1).unwrap().report(ReportKind::NtpSources),
         r#"[{"source_name":"time.example.com","source_state":"synced"}]"#
@@ -122,11 +122,11 @@ fn vips_are_verified() {
     let mut world = world();
     let found = json!([{"vip": "192.168.124.3", "vip_type": "api", "verification": "succeeded"},
                        {"vip": "192.168.124.5", "vip_type": "ingress", "verification": "failed"}]);
-    assert!(world.tell(1, StepType::VerifyVips, &found).unwrap().decision.cluster.is_some());
-    assert!(world.tell(1, StepType::VerifyVips, &found).unwrap().decision.is_empty());
+    assert!(world.reply(1, StepType::VerifyVips, &found).unwrap().decision.cluster.is_some());
+    assert!(world.reply(1, StepType::VerifyVips, &found).unwrap().decision.is_empty());
     let mut pool = World::new(None);
     pool.register(1).unwrap();
-    assert_eq!(pool.tell(1, StepType::VerifyVips, &found).unwrap_err().kind, RefusalKind::Internal);
+    assert_eq!(pool.reply(1, StepType::VerifyVips, &found).unwrap_err().kind, RefusalKind::Internal);
 }
 
 #[test]
@@ -134,8 +134,10 @@ fn agents_are_replaced() {
     let mut world = world();
     for (result, name) in [("success", "upgrade_agent_finished"), ("failure", "upgrade_agent_failed")] {
         let told =
-            world.tell(1, StepType::UpgradeAgent, &json!({"agent_image": "i", "result": result})).unwrap();
+            world.reply(1, StepType::UpgradeAgent, &json!({"agent_image": "i", "result": result})).unwrap();
         assert_eq!(names(&told.decision.events), [name]);
     }
-    assert!(world.tell(1, StepType::UpgradeAgent, &json!({"agent_image": "i"})).unwrap().decision.is_empty());
+    assert!(
+        world.reply(1, StepType::UpgradeAgent, &json!({"agent_image": "i"})).unwrap().decision.is_empty()
+    );
 }

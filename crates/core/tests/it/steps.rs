@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::world::{World, cluster, infra_env, inventory, key, single_node};
 
-fn told(world: &World, number: u16) -> Steps {
+fn next_steps(world: &World, number: u16) -> Steps {
     steps(&view(&world.facts, key(number)).unwrap(), 0xbeef)
 }
 
@@ -20,7 +20,7 @@ fn kinds(steps: &Steps) -> String {
 }
 
 fn argument(world: &World, number: u16, step: StepType) -> Value {
-    let steps = told(world, number).instructions.unwrap();
+    let steps = next_steps(world, number).instructions.unwrap();
     let step = steps.into_iter().find(|each| each.step_type == Some(step)).unwrap();
     serde_json::from_str(&step.args.unwrap()[0]).unwrap()
 }
@@ -80,7 +80,7 @@ fn by_state() {
             host.record.host.status = S::Known;
         }
         world.facts.hosts[0].record.host.status = status;
-        let told = told(&world, 1);
+        let told = next_steps(&world, 1);
         assert_eq!(kinds(&told), expected, "{status} {kind}");
         assert_eq!(told.next_instruction_seconds, seconds, "{status}");
         assert_eq!(told.post_step_action.map(PostStepAction::as_str), Some(action), "{status}");
@@ -92,8 +92,8 @@ fn arguments() {
     let mut world = World::new(Some(cluster(&json!({"ocp_release_image": "quay.io:443/o/r@sha256:1"}))));
     world.bring(1);
     world.bring(2);
-    world.look();
-    let steps = told(&world, 1).instructions.unwrap();
+    world.refresh();
+    let steps = next_steps(&world, 1).instructions.unwrap();
     assert_eq!(steps[0].step_id, "inventory-0000beef");
     assert_eq!(steps[0].args, Some(vec![key(1).host_id.to_string()]));
     assert_eq!(argument(&world, 1, StepType::NtpSynchronizer), json!({"ntp_source": "time.example.com"}));
@@ -135,7 +135,7 @@ fn time_sources() {
     assert_eq!(asked(&world), "a,b");
     let mut world = World::new(Some(cluster(&json!({"additional_ntp_source": "own"}))));
     world.bring(1);
-    world.look();
+    world.refresh();
     assert_eq!(asked(&world), "own");
 }
 
@@ -146,7 +146,7 @@ fn hosts_to_join_an_installed_cluster_look_for_its_ignition() {
     }));
     let mut world = World::new(Some(record));
     world.bring(1);
-    world.look();
+    world.refresh();
     world.facts.hosts[0].record.ignition_endpoint_token = "token".into();
     let asked = argument(&world, 1, StepType::ApiVipConnectivityCheck);
     assert_eq!(asked["url"], "http://api.c.example.com:22624/config/worker");
@@ -159,15 +159,15 @@ fn hosts_to_join_an_installed_cluster_look_for_its_ignition() {
 fn settings() {
     let mut world = World::new(Some(single_node()));
     world.bring(1);
-    world.look();
+    world.refresh();
     let mut policy = Policy::default();
     policy.hosts.disabled_steps = vec!["inventory".to_owned(), "domain-resolution".to_owned()];
     policy.hosts.agent_inventory_max_size = 7;
     world.facts.policy = Arc::new(policy.clone());
-    assert!(!kinds(&told(&world, 1)).contains("inventory"));
+    assert!(!kinds(&next_steps(&world, 1)).contains("inventory"));
     policy.hosts.disabled_steps.clear();
     world.facts.policy = Arc::new(policy.clone());
-    let steps = told(&world, 1).instructions.unwrap();
+    let steps = next_steps(&world, 1).instructions.unwrap();
     let step = steps.iter().find(|step| step.step_type == Some(StepType::Inventory)).unwrap();
     assert_eq!(step.args.as_ref().unwrap()[1], "--output-max-size=7");
 
@@ -197,8 +197,8 @@ fn views_of_all_are_those_of_each() {
     for number in 1..=3 {
         world.bring(number);
     }
-    world.tell(2, StepType::Inventory, &inventory(9)).unwrap();
-    world.look();
+    world.reply(2, StepType::Inventory, &inventory(9)).unwrap();
+    world.refresh();
     for each in views(&world.facts) {
         assert_eq!(steps(&each, 5), steps(&view(&world.facts, each.key).unwrap(), 5));
     }

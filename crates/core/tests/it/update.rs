@@ -17,8 +17,8 @@ fn world() -> World {
     (second["id"], second["name"]) = (json!("/dev/disk/by-id/wwn-2"), json!("sdb"));
     disks["disks"].as_array_mut().unwrap().push(second);
     disks["disks"].as_array_mut().unwrap().push(json!({"id": "small", "name": "sdc", "size_bytes": 1}));
-    world.tell(1, assisted_wire::step::StepType::Inventory, &disks).unwrap();
-    world.look();
+    world.reply(1, assisted_wire::step::StepType::Inventory, &disks).unwrap();
+    world.refresh();
     world
 }
 
@@ -26,7 +26,7 @@ fn update(world: &mut World, params: &Value) -> Result<(), Refusal> {
     let params: HostUpdateParams = serde_json::from_value(params.clone()).unwrap();
     let outcome = update_host(&world.facts, key(1), &params)?;
     world.write(outcome.hosts, None);
-    world.look();
+    world.refresh();
     Ok(())
 }
 
@@ -155,7 +155,7 @@ fn once_the_installation_began() {
 fn hosts_that_join_an_installed_cluster() {
     let mut world = World::new(Some(cluster(&json!({"kind": "AddHostsCluster", "status": "adding-hosts"}))));
     world.bring(1);
-    world.look();
+    world.refresh();
     update(&mut world, &json!({"host_role": "master"})).unwrap();
     assert_eq!(world.host(1).machine_config_pool_name, "master", "follows the role");
     update(&mut world, &json!({"machine_config_pool_name": "own"})).unwrap();

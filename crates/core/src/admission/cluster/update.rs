@@ -94,7 +94,7 @@ pub fn update(
     check_compatibility(&record, &facts.hosts, infra_envs)?;
 
     let mut usages = Usages::read(&stored.cluster.feature_usage);
-    note_usage(&mut usages, &record.cluster, &stored.cluster, params, facts);
+    record_usage(&mut usages, &record.cluster, &stored.cluster, params, facts);
     record.cluster.feature_usage = usages.write();
     let mut events = Vec::new();
     if proxy_changed(&stored.cluster, &record.cluster) {
@@ -322,16 +322,21 @@ fn check_compatibility(
     Ok(())
 }
 
-fn note_usage(
+fn record_usage(
     usages: &mut Usages,
     cluster: &Cluster,
     stored: &Cluster,
     params: &ClusterUpdateParams,
     facts: &Facts,
 ) {
-    usage::note(usages, cluster);
+    usage::record(usages, cluster);
     let given = |member: &Option<String>| !text(member.as_ref()).is_empty();
-    usage::note_proxy(usages, given(&params.http_proxy), given(&params.https_proxy), given(&params.no_proxy));
+    usage::record_proxy(
+        usages,
+        given(&params.http_proxy),
+        given(&params.https_proxy),
+        given(&params.no_proxy),
+    );
     if params.schedulable_masters.is_some() {
         usages.set("Schedulable masters", cluster.schedulable_masters);
     }
@@ -342,7 +347,7 @@ fn note_usage(
         .and_then(|encryption| encryption.enable_on)
         .is_some_and(|roles| roles != RoleSet::None);
     if params.disk_encryption.is_some() && was_on {
-        usage::note_disk_encryption(usages, cluster);
+        usage::record_disk_encryption(usages, cluster);
     }
     for (architecture, name) in [
         (CpuArchitecture::Arm64, "arm64 architecture"),

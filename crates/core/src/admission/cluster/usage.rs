@@ -10,7 +10,7 @@ use crate::catalogue::feature::usage::Usages;
 use crate::catalogue::operators::{OPERATORS, is_selected};
 
 /// Notes what follows from the cluster as it is, whether it is new or updated.
-pub(super) fn note(usages: &mut Usages, cluster: &Cluster) {
+pub(super) fn record(usages: &mut Usages, cluster: &Cluster) {
     let sources = cluster.additional_ntp_source.split(',').filter(|source| !source.is_empty()).count();
     usages.set_with("Additional NTP Source", sources > 0, [("source_count", sources.into())]);
     usages.set("SNO", cluster.control_plane_count == 1);
@@ -47,14 +47,14 @@ pub(super) fn note(usages: &mut Usages, cluster: &Cluster) {
 }
 
 /// Notes the proxies of a request.
-pub(super) fn note_proxy(usages: &mut Usages, http: bool, https: bool, no_proxy: bool) {
+pub(super) fn record_proxy(usages: &mut Usages, http: bool, https: bool, no_proxy: bool) {
     let flag = |given: bool| Value::from(i32::from(given));
     let data = [("http_proxy", flag(http)), ("https_proxy", flag(https)), ("no_proxy", flag(no_proxy))];
     usages.set_with("Proxy", http || https || no_proxy, data);
 }
 
 /// Notes the encryption of disks; never forgotten once noted.
-pub(super) fn note_disk_encryption(usages: &mut Usages, cluster: &Cluster) {
+pub(super) fn record_disk_encryption(usages: &mut Usages, cluster: &Cluster) {
     let Some(encryption) = &cluster.disk_encryption else { return };
     let enable_on = encryption.enable_on.unwrap_or(RoleSet::None);
     if enable_on == RoleSet::None {

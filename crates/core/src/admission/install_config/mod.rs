@@ -68,7 +68,7 @@ pub fn text(facts: &Facts, overrides: &str, additions: &Additions) -> Result<Sec
     let mut document = built(facts, record)?;
     mirrors(&mut document, record, additions);
     if !overrides.is_empty() {
-        document = overrides::lay_over(document, overrides)?;
+        document = overrides::apply(document, overrides)?;
     }
     if let Some(layering) = &document.on_cluster_layering {
         layering.check()?;

@@ -9,7 +9,7 @@ use super::{InstallConfigError, first_value};
 /// Objects that are always there: an override can't take them away.
 const FIXED: [&str; 4] = ["metadata", "networking", "platform", "controlPlane"];
 
-pub(super) fn lay_over(document: Document, overrides: &str) -> Result<Document, InstallConfigError> {
+pub(super) fn apply(document: Document, overrides: &str) -> Result<Document, InstallConfigError> {
     let overrides = match folded(first_value(overrides)?)? {
         Value::Null => return Ok(document),
         overrides @ Value::Object(_) => overrides,

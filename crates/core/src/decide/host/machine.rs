@@ -126,7 +126,7 @@ mod tests {
         host
     }
 
-    fn told(serial: &str, mac: &str) -> Origin {
+    fn reported(serial: &str, mac: &str) -> Origin {
         let machine = Machine { serial: serial.to_owned(), macs: vec![mac.to_owned()] };
         Origin { machine: Some(machine), peer: None }
     }
@@ -138,10 +138,10 @@ mod tests {
                 [host(status, &json!({})), host(status, &json!({"machine": {"serial": "S1", "macs": []}}))]
             {
                 for (origin, same) in [
-                    (told("S1", "52:54:00:00:00:0f"), true),
-                    (told("S2", "52:54:00:00:00:0a"), true),
-                    (told("S2", "52:54:00:00:00:0f"), false),
-                    (told("", "52:54:00:00:00:0f"), false),
+                    (reported("S1", "52:54:00:00:00:0f"), true),
+                    (reported("S2", "52:54:00:00:00:0a"), true),
+                    (reported("S2", "52:54:00:00:00:0f"), false),
+                    (reported("", "52:54:00:00:00:0f"), false),
                 ] {
                     assert_eq!(stranger(&known, &origin).is_none(), same, "{status} {origin:?}");
                 }
@@ -150,11 +150,11 @@ mod tests {
         // What makers leave in place of a serial number proves nothing.
         let placeholder =
             host("known", &json!({"machine": {"serial": "None", "macs": ["52:54:00:00:00:0b"]}}));
-        assert!(stranger(&placeholder, &told("None", "52:54:00:00:00:0f")).is_some());
+        assert!(stranger(&placeholder, &reported("None", "52:54:00:00:00:0f")).is_some());
         // Nothing is known of it.
         let mut blank = host("discovering", &json!({}));
         blank.inventory = None;
-        assert_eq!(stranger(&blank, &told("S2", "52:54:00:00:00:0f")), None);
+        assert_eq!(stranger(&blank, &reported("S2", "52:54:00:00:00:0f")), None);
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(stranger(&host("installing", &json!({})), &silent), None);
         let released = host("known", &json!({"machine": {"serial": "S1"}, "machine_released": true}));
         assert_eq!(stranger(&released, &silent), None);
-        assert_eq!(stranger(&released, &told("S2", "x")), None);
+        assert_eq!(stranger(&released, &reported("S2", "x")), None);
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub fn install(facts: &Facts) -> Result<Decision, Refusal> {
     let Some(record) = &mut draft.facts.cluster else {
         return Err(Refusal::not_found("record not found"));
     };
-    draft.events.extend(note(record, left_open && many));
+    draft.events.extend(record_usage(record, left_open && many));
     precondition::check(Operation::Install, &record.cluster)?;
     let cluster_id = record.cluster.id;
     for host in draft.facts.hosts.iter().filter(|host| !host.is_day2()) {
@@ -62,7 +62,7 @@ pub fn install(facts: &Facts) -> Result<Decision, Refusal> {
 }
 
 /// Notes which features an installation uses, and emits an event if the user does without some validations.
-fn note(record: &mut ClusterRecord, roles_assigned: bool) -> Option<NewEvent> {
+fn record_usage(record: &mut ClusterRecord, roles_assigned: bool) -> Option<NewEvent> {
     let ignored = !embedded::ignored_host_validations(record).is_empty()
         || !embedded::ignored_cluster_validations(record).is_empty();
     if roles_assigned || ignored {

@@ -96,7 +96,7 @@ impl Change<'_> {
                 }
             }
             Effect::RestartStage => restart_stage(cluster, now),
-            Effect::TellStageTimeout => self.tell_stage_timeout(),
+            Effect::TellStageTimeout => self.emit_stage_timeout(),
             Effect::TellFailure => {
                 let reason: &dyn fmt::Display = &cluster.status_info;
                 let spec = catalogue::CLUSTER_INSTALLATION_FAILED;
@@ -119,7 +119,7 @@ impl Change<'_> {
         }
     }
 
-    fn tell_stage_timeout(&mut self) {
+    fn emit_stage_timeout(&mut self) {
         let cluster = &mut self.record.cluster;
         let Some(stage) = progress::stage(cluster) else { return };
         let minutes = timeouts::minutes(timeouts::of_stage(stage, cluster, self.policy));

@@ -72,11 +72,11 @@ pub(crate) fn refresh(facts: &mut Facts, events: &mut Vec<NewEvent>) -> Changed 
     let Some(record) = &mut facts.cluster else { return Changed::Nothing };
     record.cluster.schedulable_masters_forced_true =
         topology::masters_schedulable_forced(&record.cluster, hosts);
-    note(record, &results, events);
+    record_results(record, &results, events);
     if INSTALLING.contains(&record.cluster.status) {
         progress::install(&mut record.cluster, hosts);
     }
-    vip_lease::tell_timeout(record, now, events);
+    vip_lease::emit_timeout(record, now, events);
 
     let view = View { record, hosts, policy, now, results: &results };
     let mut changed = Changed::Nothing;
@@ -146,7 +146,11 @@ pub(crate) fn next_check(facts: &Facts) -> Option<Timestamp> {
 }
 
 /// Stores new results and emits events for what changed.
-fn note(record: &mut ClusterRecord, results: &Results<ClusterValidationId>, events: &mut Vec<NewEvent>) {
+fn record_results(
+    record: &mut ClusterRecord,
+    results: &Results<ClusterValidationId>,
+    events: &mut Vec<NewEvent>,
+) {
     if results.is_empty() || results.is_stored_as(&record.cluster.validations_info) {
         return;
     }

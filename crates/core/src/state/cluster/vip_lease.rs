@@ -23,7 +23,7 @@ pub(crate) fn deadline(record: &ClusterRecord) -> Option<Timestamp> {
 }
 
 /// Tells, once per change of the networks, that leases did not come in time.
-pub(crate) fn tell_timeout(record: &mut ClusterRecord, now: Timestamp, events: &mut Vec<NewEvent>) {
+pub(crate) fn emit_timeout(record: &mut ClusterRecord, now: Timestamp, events: &mut Vec<NewEvent>) {
     if deadline(record).is_some_and(|deadline| now > deadline) {
         record.lease_timeout_told_for = record.machine_network_cidr_updated_at;
         events.push(catalogue::API_INGRESS_VIP_TIMED_OUT.of_cluster(record.cluster.id, &[]));
@@ -53,11 +53,11 @@ mod tests {
         let end: Timestamp = "2026-01-01T00:02:00Z".parse().unwrap();
         assert_eq!(deadline(record), Some(end));
         let mut events = Vec::new();
-        tell_timeout(record, end, &mut events);
+        emit_timeout(record, end, &mut events);
         assert!(events.is_empty());
         let late = end + jiff::SignedDuration::from_millis(1);
         for _ in 0..2 {
-            tell_timeout(record, late, &mut events);
+            emit_timeout(record, late, &mut events);
         }
         assert_eq!(events.iter().map(|event| event.name).collect::<Vec<_>>(), ["api_ingress_vip_timed_out"]);
         record.machine_network_cidr_updated_at = Some(late);

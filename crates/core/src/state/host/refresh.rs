@@ -85,7 +85,7 @@ fn run(effect: Effect, host: &mut HostFacts, context: &ClusterContext, events: &
         }
         Effect::HoldStageBack => hold_stage_back(host, context),
         Effect::NoteStageOverdue => {
-            note_stage_overdue(host, context, events);
+            record_stage_overdue(host, context, events);
             true
         }
         Effect::GiveUpLogs => {
@@ -123,7 +123,7 @@ pub(crate) fn set_stage_updated_at(host: &mut HostFacts, at: DateTime) {
     }
 }
 
-fn note_stage_overdue(host: &mut HostFacts, context: &ClusterContext, events: &mut Vec<NewEvent>) {
+fn record_stage_overdue(host: &mut HostFacts, context: &ClusterContext, events: &mut Vec<NewEvent>) {
     let Some(progress) = &mut host.record.host.progress else { return };
     progress.stage_timed_out = true;
     let Some(stage) = progress.current_stage else { return };
@@ -132,7 +132,7 @@ fn note_stage_overdue(host: &mut HostFacts, context: &ClusterContext, events: &m
 }
 
 /// Stores new results and emits events for what changed.
-pub fn note(host: &mut HostFacts, results: &Results<HostValidationId>, events: &mut Vec<NewEvent>) {
+pub fn record_results(host: &mut HostFacts, results: &Results<HostValidationId>, events: &mut Vec<NewEvent>) {
     let old = host.report(ReportKind::ValidationsInfo);
     if results.is_empty() || results.is_stored_as(old) {
         return;

@@ -173,12 +173,12 @@ pub fn same(one: &Walk, other: &Walk) -> Result<(), TestCaseError> {
 pub fn leads_back(mut walk: Walk) -> Result<(), TestCaseError> {
     walk.silent.clear();
     for number in 1..=walk.topology.hosts {
-        walk.act(&Act::Host(number, HostAct::Enable));
+        walk.perform(&Act::Host(number, HostAct::Enable));
     }
     // Long enough for a machine that is on its way back into the pool.
     for _ in 0..2 {
-        walk.act(&Act::Wait(3601));
-        walk.look();
+        walk.perform(&Act::Wait(3601));
+        walk.refresh();
     }
     if walk.world.at() == Installed {
         return Ok(());
@@ -198,14 +198,14 @@ pub fn leads_back(mut walk: Walk) -> Result<(), TestCaseError> {
         walk.world.take(decided.unwrap());
     }
     for number in 1..=walk.topology.hosts {
-        walk.act(&Act::Host(number, HostAct::Reset));
+        walk.perform(&Act::Host(number, HostAct::Reset));
         // One that failed alone, or was added to another cluster, comes back as a new one.
         let gone = [H::Error, H::Cancelled, H::Installed, H::AddedToExistingCluster];
         if walk.world.find(number).is_some_and(|host| gone.contains(&host.record.host.status)) {
             walk.remove(number);
         }
     }
-    walk.look();
+    walk.refresh();
     for _ in 0..2 {
         walk.heal();
     }

@@ -51,22 +51,22 @@ fn run(mut walk: Walk, history: &[Vec<Act>]) -> Result<(), TestCaseError> {
             && act.is_independent_of(next)
         {
             let (mut one, mut other) = (walk.clone(), walk.clone());
-            [act, next].into_iter().for_each(|act| one.act(act));
-            [next, act].into_iter().for_each(|act| other.act(act));
+            [act, next].into_iter().for_each(|act| one.perform(act));
+            [next, act].into_iter().for_each(|act| other.perform(act));
             one.glance();
             other.glance();
             law::same(&one, &other)?;
         }
         for act in acts {
-            walk.act(act);
+            walk.perform(act);
             if act.may_come_twice() {
                 let mut twice = walk.clone();
-                twice.act(act);
+                twice.perform(act);
                 law::same(&walk, &twice)?;
             }
         }
         if number % SELDOM == 0 {
-            walk.look();
+            walk.refresh();
             law::clock(&walk)?;
         } else {
             walk.glance();
@@ -129,7 +129,7 @@ fn bound_and_released_hosts_register_again() {
     let record = cluster(&json!({}));
     let mut world = World::new(None);
     world.bring(1);
-    world.look();
+    world.refresh();
     let policy = world.facts.policy.clone();
     for _ in 0..3 {
         let host = &world.facts.hosts[0];
@@ -137,13 +137,13 @@ fn bound_and_released_hosts_register_again() {
         world.write(bound.hosts, None);
         world.facts.cluster = Some(record.clone());
         world.bring(1);
-        world.look();
+        world.refresh();
         assert_eq!(world.status(1), HostStatus::PendingForInput);
         let released = release_host(&world.facts.hosts[0], world.facts.now).unwrap();
         world.write(released.hosts, None);
         world.facts.cluster = None;
         world.bring(1);
-        world.look();
+        world.refresh();
         assert_eq!(world.status(1), HostStatus::KnownUnbound);
     }
 }

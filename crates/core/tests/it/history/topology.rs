@@ -113,7 +113,7 @@ pub const ALL: &[Topology] = &[
         },
         help: |world, number| {
             let leases = json!({"api_vip_address": API_VIP, "ingress_vip_address": INGRESS_VIP});
-            let _ = world.tell(number, StepType::DhcpLeaseAllocate, &leases);
+            let _ = world.reply(number, StepType::DhcpLeaseAllocate, &leases);
         },
         ..PLAIN
     },
@@ -137,7 +137,7 @@ pub const ALL: &[Topology] = &[
         },
         help: |world, number| {
             let reached = json!({"is_success": true, "ignition": IGNITION});
-            let _ = world.tell(number, StepType::ApiVipConnectivityCheck, &reached);
+            let _ = world.reply(number, StepType::ApiVipConnectivityCheck, &reached);
         },
         ..PLAIN
     },

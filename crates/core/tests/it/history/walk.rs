@@ -55,7 +55,7 @@ impl fmt::Debug for Walk {
 
 impl Walk {
     /// Does it, as far as the machines allow; nothing is looked at yet.
-    pub fn act(&mut self, act: &Act) {
+    pub fn perform(&mut self, act: &Act) {
         DONE.fetch_add(usize::from(!matches!(act, Act::Host(..))), Ordering::Relaxed);
         let facts = &self.world.facts;
         let decided = match act {
@@ -78,7 +78,7 @@ impl Walk {
             Act::Transform => day2::transform(facts).ok(),
             Act::Heal => return self.heal(),
             Act::Prepare => return self.prepare(),
-            Act::Settle => return self.settle(),
+            Act::Settle => return self.refresh_to_fixpoint(),
             Act::Change(params) => return self.change(params),
             Act::Wait(seconds) => return self.wait(*seconds),
             Act::Host(number, act) => return self.host(*number, act),
@@ -99,9 +99,9 @@ impl Walk {
     }
 
     /// Looks at everything, and holds that a second look finds nothing to do.
-    pub fn look(&mut self) {
+    pub fn refresh(&mut self) {
         let world = std::iter::once(&mut self.world);
-        world.chain(self.pool.values_mut()).for_each(|part| drop(part.look()));
+        world.chain(self.pool.values_mut()).for_each(|part| drop(part.refresh()));
     }
 
     /// Every part of the world.
@@ -140,12 +140,12 @@ impl Walk {
         self.world.take(decided);
         for number in self.numbers().filter(|number| self.world.find(*number).is_some()).collect::<Vec<_>>() {
             for step in [StepType::InstallationDiskSpeedCheck, StepType::ContainerImageAvailability] {
-                let _ = self.world.tell(number, step, &self.answer(number, step, Answer::Good));
+                let _ = self.world.reply(number, step, &self.answer(number, step, Answer::Good));
             }
         }
     }
 
-    fn settle(&mut self) {
+    fn refresh_to_fixpoint(&mut self) {
         if self.world.at() != Finalizing {
             return;
         }
@@ -221,11 +221,11 @@ impl Walk {
     fn update(&mut self, number: u16, params: &str) {
         let params = serde_json::from_str(params).unwrap();
         let outcome = self.part(number).map(|part| update_host(&part.facts, key(number), &params));
-        self.note(number, outcome.and_then(Result::ok));
+        self.record(number, outcome.and_then(Result::ok));
     }
 
     /// Writes down what became of a host.
-    fn note(&mut self, number: u16, outcome: Option<Decision>) {
+    fn record(&mut self, number: u16, outcome: Option<Decision>) {
         if let (Some(outcome), Some(part)) = (outcome, self.part(number)) {
             part.write(outcome.hosts, None);
             part.told.extend(outcome.events);
@@ -261,7 +261,7 @@ impl Walk {
             HostAct::Tell(step, answer) => {
                 let output = self.answer(number, *step, *answer);
                 let part = self.part(number).unwrap();
-                let _ = part.tell(number, *step, &output);
+                let _ = part.reply(number, *step, &output);
                 None
             }
             HostAct::Fail(step, exit_code) => {
@@ -338,7 +338,7 @@ impl Walk {
                 None
             }
         };
-        self.note(number, outcome);
+        self.record(number, outcome);
     }
 
     /// A host is heard of for the first time.
@@ -391,7 +391,7 @@ impl Walk {
         if self.world.find(number).is_none() || left.is_none() {
             return;
         }
-        self.note(number, left);
+        self.record(number, left);
         let place = self.world.position(number);
         let host = self.world.facts.hosts.remove(place);
         let mut alone = World::new(None);

@@ -61,13 +61,13 @@ impl World {
         let mut world = Self::new(Some(record));
         for number in 1..=hosts {
             world.bring(number);
-            world.look();
+            world.refresh();
         }
         change(&mut world);
         for number in 1..=hosts {
             world.find_others(number, hosts);
         }
-        world.look();
+        world.refresh();
         let infos: Vec<_> = world.facts.hosts.iter().map(|host| &host.record.host.status_info).collect();
         assert_eq!(world.at(), ClusterStatus::Ready, "{} {infos:?}", world.cluster().validations_info);
         world
@@ -76,8 +76,8 @@ impl World {
     /// A host looks for the others, and for free addresses.
     pub fn find_others(&mut self, number: u16, hosts: u16) {
         let found = links(self.machine, number, 1..=hosts);
-        self.tell(number, StepType::ConnectivityCheck, &found).unwrap();
-        self.tell(number, StepType::FreeNetworkAddresses, &free_addresses()).unwrap();
+        self.reply(number, StepType::ConnectivityCheck, &found).unwrap();
+        self.reply(number, StepType::FreeNetworkAddresses, &free_addresses()).unwrap();
     }
 
     pub fn install(&mut self) -> (Attempt, Vec<NewEvent>) {
@@ -97,7 +97,7 @@ impl World {
 
     pub fn check_images(&mut self, number: u16, result: &str) {
         let output = json!({"images": [{"name": "quay.io/release", "result": result}]});
-        self.tell(number, StepType::ContainerImageAvailability, &output).unwrap();
+        self.reply(number, StepType::ContainerImageAvailability, &output).unwrap();
     }
 
     pub fn generate(&mut self, attempt: Attempt, outcome: Result<Generated, String>) -> Vec<NewEvent> {
@@ -112,7 +112,7 @@ impl World {
             self.check_disk(number, 0);
             self.check_images(number, "success");
         }
-        events.extend(self.look().events);
+        events.extend(self.refresh().events);
         events
     }
 
@@ -129,7 +129,7 @@ impl World {
 
     pub fn reach(&mut self, number: u16, stage: HostStage) -> Result<Vec<NewEvent>, Refusal> {
         let mut events = self.report(number, stage, "")?;
-        events.extend(self.look().events);
+        events.extend(self.refresh().events);
         Ok(events)
     }
 

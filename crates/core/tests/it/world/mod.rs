@@ -153,7 +153,7 @@ impl World {
             assert!(decision.hosts.is_empty());
             self.insert(registered.host.clone());
         }
-        self.heard(number);
+        self.check_in(number);
         self.write(decision.hosts, decision.cluster);
         self.told.extend(decision.events);
         Ok(registered)
@@ -164,14 +164,14 @@ impl World {
         self.facts.hosts.push(HostFacts::new(record, checked_in_at));
     }
 
-    fn heard(&mut self, number: u16) {
+    fn check_in(&mut self, number: u16) {
         let (place, now) = (self.position(number), self.facts.now);
         self.facts.hosts[place].checked_in_at = now;
     }
 
     /// A host polls, telling a right clock.
     pub fn poll(&mut self, number: u16) {
-        self.heard(number);
+        self.check_in(number);
         let place = self.position(number);
         let told = CheckInReport { agent_version: None, clock: self.facts.now.as_second() };
         if let Some(record) = check_in(&self.facts.hosts[place], &told, self.facts.now) {
@@ -181,7 +181,7 @@ impl World {
 
     /// A host answers; what changes is written down.
     pub fn answer(&mut self, number: u16, answer: &StepReply) -> Result<ReplyEffect, Refusal> {
-        self.heard(number);
+        self.check_in(number);
         let effect = reply(&self.facts, key(number), answer)?;
         let decision = effect.decision.clone();
         self.write(decision.hosts, decision.cluster);
@@ -190,7 +190,7 @@ impl World {
     }
 
     /// A host answers a step that went well.
-    pub fn tell(&mut self, number: u16, step: StepType, output: &Value) -> Result<ReplyEffect, Refusal> {
+    pub fn reply(&mut self, number: u16, step: StepType, output: &Value) -> Result<ReplyEffect, Refusal> {
         let answer = StepReply { step_type: Some(step), output: output.to_string(), ..StepReply::default() };
         self.answer(number, &answer)
     }
@@ -219,7 +219,7 @@ impl World {
     }
 
     /// The same, and holds that a second look finds nothing to do.
-    pub fn look(&mut self) -> Decision {
+    pub fn refresh(&mut self) -> Decision {
         let outcome = self.glance();
         let again = refresh(&self.facts);
         assert!(again.hosts.is_empty(), "a second look changes hosts: {:?}", again.hosts);
@@ -233,10 +233,10 @@ impl World {
     pub fn bring(&mut self, number: u16) {
         self.register(number).unwrap();
         self.poll(number);
-        self.tell(number, StepType::Inventory, &(self.machine)(number)).unwrap();
-        self.tell(number, StepType::NtpSynchronizer, &time_sources()).unwrap();
+        self.reply(number, StepType::Inventory, &(self.machine)(number)).unwrap();
+        self.reply(number, StepType::NtpSynchronizer, &time_sources()).unwrap();
         if self.facts.cluster.is_some() {
-            self.tell(number, StepType::DomainResolution, &resolutions()).unwrap();
+            self.reply(number, StepType::DomainResolution, &resolutions()).unwrap();
         }
     }
 }

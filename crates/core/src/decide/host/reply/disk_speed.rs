@@ -27,7 +27,7 @@ pub(super) fn measured(draft: &mut WorkingCopy<'_>, exit_code: i64, output: &str
     if response.path.is_empty() {
         return Err(Refusal::invalid("the disk whose speed was measured is not told"));
     }
-    let mut disks = known(&draft.host)?;
+    let mut disks = known_disks(&draft.host)?;
     let speed = DiskSpeed { tested: true, exit_code, speed_ms: response.io_sync_duration };
     let path = response.path;
     disks.insert(path.clone(), DiskInfo { id: None, path: path.clone(), disk_speed: Some(speed) });
@@ -52,14 +52,14 @@ fn threshold(draft: &WorkingCopy<'_>) -> Option<i64> {
     Some(total.installation_disk_speed_threshold_ms)
 }
 
-fn known(host: &HostFacts) -> Result<BTreeMap<String, DiskInfo>, Refusal> {
+fn known_disks(host: &HostFacts) -> Result<BTreeMap<String, DiskInfo>, Refusal> {
     let disks = embedded::read(host.report(ReportKind::DisksInfo));
     disks.map(Option::unwrap_or_default).map_err(Refusal::internal)
 }
 
 /// Forgets what was measured of a disk.
 pub(crate) fn forget(host: &mut HostFacts, disk: &str) -> Result<(), Refusal> {
-    let mut disks = known(host)?;
+    let mut disks = known_disks(host)?;
     if disks.remove(disk).is_some() {
         let text = embedded::write(&disks).map_err(Refusal::internal)?;
         host.put_report(ReportKind::DisksInfo, text.into());

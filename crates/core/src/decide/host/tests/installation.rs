@@ -16,8 +16,8 @@ fn begins_with_the_disks_that_are_wiped() {
         "/dev/disk/by-id/sda,/dev/disk/by-id/sdb".clone_into(&mut fields.disks_to_be_formatted);
         "/dev/disk/by-id/sdb".clone_into(&mut fields.skip_formatting_disks);
     });
-    let events = facts.look();
-    assert_eq!(facts.told(), (S::Installing, info::INSTALLING));
+    let events = facts.refresh();
+    assert_eq!(facts.status_and_info(), (S::Installing, info::INSTALLING));
     assert_eq!(facts.first().installer_version, facts.policy.images.installer);
     assert_eq!(
         names(&events),
@@ -31,7 +31,7 @@ fn the_installer_must_start() {
     let mut facts = host_in(S::Installing, C::Installing);
     facts.hosts[0].checked_in_at += SignedDuration::from_secs(19 * 60);
     let events = facts.changes_after(20 * 60);
-    assert_eq!(facts.told(), (S::Error, info::START_TIMED_OUT));
+    assert_eq!(facts.status_and_info(), (S::Error, info::START_TIMED_OUT));
     assert_eq!(events[0].severity, EventSeverity::Error);
 }
 
@@ -40,17 +40,17 @@ fn silence_ends_it_before_the_reboot() {
     for status in [S::Installing, S::InstallingInProgress] {
         let mut facts = host_in(status, C::Installing);
         facts.changes_after(180);
-        assert_eq!(facts.told(), (S::Error, info::CONNECTION_TIMED_OUT));
+        assert_eq!(facts.status_and_info(), (S::Error, info::CONNECTION_TIMED_OUT));
     }
     let mut bootstrap = in_stage(Stage::WaitingForBootkube, C::Installing)
         .with_host(|host| host.record.host.bootstrap = true);
     bootstrap.changes_after(300);
-    assert_eq!(bootstrap.told(), (S::Error, info::CONNECTION_TIMED_OUT));
+    assert_eq!(bootstrap.status_and_info(), (S::Error, info::CONNECTION_TIMED_OUT));
     for stage in [Stage::Rebooting, Stage::WaitingForIgnition, Stage::Configuring, Stage::Joined, Stage::Done]
     {
         let mut facts = in_stage(stage, C::Installing);
         facts.wait(600);
-        facts.look();
+        facts.refresh();
         assert_eq!(facts.first().status, S::InstallingInProgress, "{stage}");
     }
 }
@@ -60,12 +60,12 @@ fn soft_limits_only_tell_of_silence() {
     for status in [S::Installing, S::InstallingInProgress] {
         let mut facts = host_in(status, C::Installing).soft();
         facts.changes_after(180);
-        assert_eq!(facts.told(), (status, info::CONNECTION_SOFT));
+        assert_eq!(facts.status_and_info(), (status, info::CONNECTION_SOFT));
         assert!(facts.first().connection_timed_out);
         assert!(wakes_on_check_in(&facts.hosts[0]));
-        facts.hear();
-        facts.look();
-        assert_eq!(facts.told(), (status, info::CONNECTION_RECOVERED));
+        facts.check_in();
+        facts.refresh();
+        assert_eq!(facts.status_and_info(), (status, info::CONNECTION_RECOVERED));
         assert!(!facts.first().connection_timed_out);
     }
 }
@@ -97,7 +97,7 @@ fn stages_take_no_longer_than_they_may() {
         let mut facts = heard_until(in_stage(stage, C::Installing), minutes);
         facts.changes_after(minutes * 60);
         let text = format!("Host failed to install because its installation stage {stage} {end}");
-        assert_eq!(facts.told(), (S::Error, text.as_str()));
+        assert_eq!(facts.status_and_info(), (S::Error, text.as_str()));
     }
 }
 
@@ -115,7 +115,7 @@ fn soft_limits_only_tell_of_stages() {
                 end.rsplit(' ').next().unwrap()
             ),
         };
-        assert_eq!(facts.told(), (S::InstallingInProgress, text.as_str()));
+        assert_eq!(facts.status_and_info(), (S::InstallingInProgress, text.as_str()));
         assert_eq!(names(&events), ["host_stage_timed_out"]);
         let event = format!(
             "Host host-1: host stage {stage} has been active more than the expected completion time ({minutes} minutes)"
@@ -165,8 +165,8 @@ fn nobody_is_blamed_while_another_host_needs_a_person() {
         assert_eq!(progress.stage_updated_at, facts.now.into());
         assert_eq!(progress.stage_started_at, now().into());
         facts.wait(3 * 3600);
-        facts.hear();
-        facts.look();
+        facts.check_in();
+        facts.refresh();
         assert_eq!(facts.first().status, S::InstallingInProgress, "{stage}");
     }
     let mut facts = heard_until(in_stage(Stage::Configuring, C::InstallingPendingUserAction), 60);
@@ -192,16 +192,16 @@ fn with_others(installed_masters: usize) -> Facts {
 fn a_host_that_nobody_helps_is_given_up_if_it_is_not_needed() {
     let mut facts = with_others(3);
     facts.changes_after(3600);
-    assert_eq!(facts.told(), (S::Error, info::USER_ACTION_TIMED_OUT));
+    assert_eq!(facts.status_and_info(), (S::Error, info::USER_ACTION_TIMED_OUT));
     let mut needed = with_others(2);
     needed.wait(24 * 3600);
-    needed.look();
+    needed.refresh();
     assert_eq!(needed.first().status, S::InstallingPendingUserAction);
     assert_eq!(needed.next_check(), None);
     for cluster in [C::Installed, C::AddingHosts] {
         let mut late = with_others(3).with_cluster(|own| own.status = cluster);
         late.wait(24 * 3600);
-        late.look();
+        late.refresh();
         assert_eq!(late.first().status, S::InstallingPendingUserAction);
     }
 }
@@ -217,11 +217,11 @@ fn hosts_fail_with_their_cluster() {
     ];
     for status in states {
         let mut facts = host_in(status, C::Error);
-        facts.look();
-        assert_eq!(facts.told(), (S::Error, info::ABORTED), "{status}");
+        facts.refresh();
+        assert_eq!(facts.status_and_info(), (S::Error, info::ABORTED), "{status}");
         let mut day2 = host_in(status, C::Error)
             .with_host(|host| host.record.host.kind = HostKind::AddToExistingClusterHost);
-        day2.look();
+        day2.refresh();
         assert_eq!(day2.first().status, status, "day-2 in {status}");
     }
 }
@@ -254,7 +254,7 @@ fn logs_are_not_awaited_for_ever() {
         for state in [LogsState::Completed, LogsState::Timeout] {
             let mut facts = logs(Some(state), true, true);
             facts.wait(86400);
-            facts.look();
+            facts.refresh();
             assert_eq!(facts.first().logs_info, Some(state));
         }
     }

@@ -47,7 +47,7 @@ fn cancelled_in_each_state() {
         match expected {
             Some(expected) => {
                 outcome.unwrap();
-                assert_eq!(facts.told(), expected);
+                assert_eq!(facts.status_and_info(), expected);
                 assert_eq!(last, Some("host_installation_cancelled"));
             }
             None => {
@@ -84,7 +84,7 @@ fn reset_in_each_state() {
         let outcome = reset::reset(&mut facts.hosts[0], now(), &mut events);
         assert_eq!(outcome.is_ok(), can, "{status}");
         if can {
-            assert_eq!(facts.told(), (S::ResettingPendingUserAction, info::RESET));
+            assert_eq!(facts.status_and_info(), (S::ResettingPendingUserAction, info::RESET));
             assert_eq!(names(&events).last().copied(), Some("host_installation_reset"));
         } else {
             assert_eq!(names(&events), ["host_installation_reset_failed"]);
@@ -103,7 +103,7 @@ fn hosts_of_old_resets_are_asked_for() {
     assert!(resetting::is_overdue(&rebooted.hosts[0], &facts.policy, now()));
     let mut events = Vec::new();
     resetting::demand(&mut facts.hosts[0], now(), &mut events);
-    assert_eq!(facts.told(), (S::ResettingPendingUserAction, info::RESET));
+    assert_eq!(facts.status_and_info(), (S::ResettingPendingUserAction, info::RESET));
     assert_eq!(names(&events), ["host_status_updated", "user_required_complete_installation_reset"]);
 }
 
@@ -153,7 +153,7 @@ fn disabled_hosts_come_back_through_discovery() {
         facts.hosts[0].record.host.bootstrap = true;
         let outcome = disable_host(&facts.hosts[0], now()).unwrap();
         assert_eq!(take(&mut facts, outcome), ["host_status_updated"]);
-        assert_eq!(facts.told(), (disabled, info::DISABLED));
+        assert_eq!(facts.status_and_info(), (disabled, info::DISABLED));
         assert!(!crate::model::facts::takes_part(&facts.hosts[0]));
         assert!(facts.clone().without_disabled().hosts.is_empty());
         assert!(!facts.first().bootstrap || pool.contains(status), "{status}");
@@ -161,7 +161,7 @@ fn disabled_hosts_come_back_through_discovery() {
         assert_eq!(facts.next_check(), None);
         let outcome = enable_host(&facts.hosts[0], now()).unwrap();
         take(&mut facts, outcome);
-        assert_eq!(facts.told(), (back, info::DISCOVERING));
+        assert_eq!(facts.status_and_info(), (back, info::DISCOVERING));
     }
 }
 
@@ -180,7 +180,7 @@ fn installed_hosts_are_reclaimed() {
         match (reclaim_host(&facts.hosts[0], now()), expected) {
             (Ok(outcome), Some(expected)) => {
                 take(&mut facts, outcome);
-                assert_eq!(facts.told(), (expected, info::UNBINDING), "{status}");
+                assert_eq!(facts.status_and_info(), (expected, info::UNBINDING), "{status}");
                 assert_eq!(facts.first().cluster_id, None);
             }
             (outcome, expected) => assert_eq!(outcome.is_ok(), expected.is_some(), "{status}"),
@@ -208,7 +208,7 @@ fn an_object_takes_a_host_out_even_while_it_is_installed() {
         let mut facts = host_in(status, C::Installed);
         let outcome = unbind_described_host(&facts.hosts[0], &pool, reclaimed, now()).unwrap();
         take(&mut facts, outcome);
-        assert_eq!(facts.told(), (expected, info::UNBINDING), "{status}");
+        assert_eq!(facts.status_and_info(), (expected, info::UNBINDING), "{status}");
         let again = unbind_described_host(&facts.hosts[0], &pool, reclaimed, now()).unwrap_err().refusal;
         assert!(again.reason.ends_with("is already unbound"), "{again:?}");
     }
@@ -218,13 +218,13 @@ fn an_object_takes_a_host_out_even_while_it_is_installed() {
 fn reclaimed_hosts_reboot_in_time() {
     let mut facts = host_in(S::Reclaiming, C::Installed);
     facts.answer(DownloadBootArtifacts, 0, "Successfully downloaded boot artifacts", "");
-    assert_eq!(facts.told(), (S::ReclaimingRebooting, info::RECLAIM_REBOOTING));
+    assert_eq!(facts.status_and_info(), (S::ReclaimingRebooting, info::RECLAIM_REBOOTING));
     facts.changes_after(3600);
-    assert_eq!(facts.told(), (S::UnbindingPendingUserAction, info::UNBINDING));
+    assert_eq!(facts.status_and_info(), (S::UnbindingPendingUserAction, info::UNBINDING));
     for status in [S::Reclaiming, S::ReclaimingRebooting] {
         let mut facts = host_in(status, C::Installed);
         facts.answer(DownloadBootArtifacts, -1, "", "no space");
-        assert_eq!(facts.told(), (S::UnbindingPendingUserAction, info::UNBINDING));
+        assert_eq!(facts.status_and_info(), (S::UnbindingPendingUserAction, info::UNBINDING));
     }
     let mut other = host_in(S::Known, C::Ready);
     assert!(other.answer(DownloadBootArtifacts, 0, "", "").is_empty());
@@ -241,7 +241,7 @@ fn hosts_that_join_a_cluster_are_installed_one_by_one() {
     may_install(&facts.hosts[0]).unwrap();
     let (policy, mut events) = (facts.policy.clone(), Vec::new());
     install_day2(&mut facts.hosts[0], &policy, now(), &mut events).unwrap();
-    assert_eq!(facts.told(), (S::Installing, info::INSTALLING));
+    assert_eq!(facts.status_and_info(), (S::Installing, info::INSTALLING));
     assert_eq!(names(&events), ["host_status_updated", "host_installation_started"]);
     let refusal = may_install(&facts.hosts[0]).unwrap_err();
     assert_eq!(

@@ -59,7 +59,7 @@ impl Facts {
         &self.hosts[0].record.host
     }
 
-    fn told(&self) -> (HostStatus, &str) {
+    fn status_and_info(&self) -> (HostStatus, &str) {
         (self.first().status, &self.first().status_info)
     }
 
@@ -89,17 +89,17 @@ impl Facts {
     }
 
     /// The agent is heard now.
-    fn hear(&mut self) {
+    fn check_in(&mut self) {
         self.hosts[0].checked_in_at = self.now;
     }
 
     /// Looks at the first host once, and holds that it comes to rest after a few more looks.
-    fn look(&mut self) -> Vec<NewEvent> {
+    fn refresh(&mut self) -> Vec<NewEvent> {
         let mut events = Vec::new();
         self.glance(&mut events);
         let mut later = self.clone();
         let mut looks = (0..4).map(|_| later.glance(&mut Vec::new()));
-        assert!(looks.any(|changed| !changed), "never comes to rest: {:?}", self.told());
+        assert!(looks.any(|changed| !changed), "never comes to rest: {:?}", self.status_and_info());
         events.retain(|event| !event.name.starts_with("host_validation_"));
         events
     }
@@ -107,7 +107,7 @@ impl Facts {
     fn glance(&mut self, events: &mut Vec<NewEvent>) -> bool {
         let results = evaluate_in(&Scope::new(self), &self.hosts[0]).unwrap();
         let context = ClusterContext::of(self);
-        refresh::note(&mut self.hosts[0], &results, events);
+        refresh::record_results(&mut self.hosts[0], &results, events);
         refresh::refresh(&mut self.hosts[0], &results, &context, events)
     }
 
@@ -119,15 +119,15 @@ impl Facts {
     /// looks.
     fn changes_after(&mut self, seconds: i64) -> Vec<NewEvent> {
         let limit = now() + SignedDuration::from_secs(seconds);
-        self.look();
+        self.refresh();
         let next = limit + SignedDuration::from_millis(1);
         assert_eq!(self.next_check(), Some(next));
         let before = self.first().clone();
         self.now = limit;
-        self.look();
+        self.refresh();
         assert_eq!(*self.first(), before);
         self.now = next;
-        let events = self.look();
+        let events = self.refresh();
         assert_ne!(*self.first(), before);
         events
     }

@@ -38,8 +38,8 @@ fn begins_with_the_cluster() {
         })
     };
     let mut facts = begun().with_report(ReportKind::ImagesStatus, r#"{"a":{"name":"a","result":"success"}}"#);
-    let events = facts.look();
-    assert_eq!(facts.told(), (S::PreparingForInstallation, info::PREPARED));
+    let events = facts.refresh();
+    assert_eq!(facts.status_and_info(), (S::PreparingForInstallation, info::PREPARED));
     assert_eq!(names(&events), ["host_status_updated"]);
     let fields = facts.first();
     assert_eq!(fields.logs_info, None);
@@ -47,11 +47,11 @@ fn begins_with_the_cluster() {
     assert_ne!(facts.hosts[0].report(ReportKind::ImagesStatus), "", "images that could be pulled are kept");
 
     let mut facts = begun().with_report(ReportKind::ImagesStatus, r#"{"a":{"name":"a","result":"failure"}}"#);
-    facts.look();
+    facts.refresh();
     assert_eq!(facts.hosts[0].report(ReportKind::ImagesStatus), "", "those that could not are tried again");
 
     let mut facts = begun().with_host(|host| host.record.host.role = Some(HostRole::AutoAssign));
-    facts.look();
+    facts.refresh();
     assert_eq!(facts.first().status, S::Known, "not without a role");
 }
 
@@ -59,14 +59,14 @@ fn begins_with_the_cluster() {
 fn succeeds_when_disk_and_images_are_fine() {
     let mut facts = preparing(C::PreparingForInstallation);
     facts.answer(InstallationDiskSpeedCheck, 0, SPEED, "");
-    facts.look();
+    facts.refresh();
     assert_eq!(facts.first().status, S::PreparingForInstallation);
     facts.answer(ContainerImageAvailability, 0, PULLED, "");
-    facts.look();
-    assert_eq!(facts.told(), (S::PreparingSuccessful, info::PREPARED));
+    facts.refresh();
+    assert_eq!(facts.status_and_info(), (S::PreparingSuccessful, info::PREPARED));
     facts.test_cluster().status = C::Installing;
-    facts.look();
-    assert_eq!(facts.told(), (S::Installing, info::INSTALLING));
+    facts.refresh();
+    assert_eq!(facts.status_and_info(), (S::Installing, info::INSTALLING));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn some_disks_need_no_measuring() {
         machine.boot = Some(Boot { device_type: Some(BootDeviceType::Persistent), ..Boot::default() });
     });
     for facts in [&mut kept, &mut running] {
-        facts.look();
+        facts.refresh();
         assert_eq!(facts.first().status, S::PreparingSuccessful);
     }
 }
@@ -92,8 +92,8 @@ fn a_disk_that_fails_makes_the_host_insufficient() {
         let mut facts = host_in(status, C::PreparingForInstallation)
             .with_host(|host| host.record.host.role = Some(HostRole::AutoAssign));
         facts.answer(InstallationDiskSpeedCheck, 1, SPEED, "broken");
-        facts.look();
-        let (status, text) = facts.told();
+        facts.refresh();
+        let (status, text) = facts.status_and_info();
         assert_eq!(status, S::Insufficient);
         assert!(
             text.starts_with("Host cannot be installed due to following failing validation(s): "),
@@ -108,8 +108,8 @@ fn missing_images_fail_it() {
     let mut facts = preparing(C::PreparingForInstallation);
     facts.answer(InstallationDiskSpeedCheck, 0, SPEED, "");
     facts.answer(ContainerImageAvailability, 2, MISSING, "");
-    facts.look();
-    let (status, text) = facts.told();
+    facts.refresh();
+    let (status, text) = facts.status_and_info();
     assert_eq!(status, S::PreparingFailed);
     assert!(
         text.starts_with("Host failed to prepare for installation due to following failing validation(s): ")
@@ -117,8 +117,8 @@ fn missing_images_fail_it() {
     assert!(text.contains("Failed to fetch container images needed for installation from a/b:1."), "{text}");
     // The cluster gives up, too: the host may try again.
     facts.test_cluster().status = C::Ready;
-    facts.look();
-    assert_eq!(facts.told(), (S::Known, info::KNOWN));
+    facts.refresh();
+    assert_eq!(facts.status_and_info(), (S::Known, info::KNOWN));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn takes_no_longer_than_it_may() {
             facts.answer(ContainerImageAvailability, 0, PULLED, "");
         }
         facts.changes_after(17 * 60);
-        assert_eq!(facts.told(), (S::PreparingFailed, expected.as_str()));
+        assert_eq!(facts.status_and_info(), (S::PreparingFailed, expected.as_str()));
     }
 }
 
@@ -148,8 +148,8 @@ fn takes_no_longer_than_it_may() {
 fn ends_when_the_cluster_turns_back() {
     for status in [S::PreparingForInstallation, S::PreparingSuccessful, S::PreparingFailed] {
         let mut facts = host_in(status, C::Insufficient);
-        facts.look();
-        assert_eq!(facts.told(), (S::Known, info::KNOWN), "{status}");
+        facts.refresh();
+        assert_eq!(facts.status_and_info(), (S::Known, info::KNOWN), "{status}");
     }
 }
 
@@ -162,7 +162,7 @@ fn silence_ends_it() {
     ] {
         let mut facts = host_in(status, C::PreparingForInstallation);
         facts.changes_after(180);
-        assert_eq!(facts.told(), (S::Disconnected, text));
+        assert_eq!(facts.status_and_info(), (S::Disconnected, text));
         assert!(crate::state::host::check_in::wakes_on_check_in(&facts.hosts[0]));
     }
 }

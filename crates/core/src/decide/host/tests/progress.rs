@@ -10,13 +10,13 @@ use crate::model::object_key::ObjectKey;
 use crate::model::refusal::{Refusal, RefusalKind};
 use crate::state::host::{stage, status_info as info};
 
-fn told(stage: Stage, info: &str) -> HostProgress {
+fn progress_of(stage: Stage, info: &str) -> HostProgress {
     HostProgress { current_stage: Some(stage), progress_info: info.to_owned() }
 }
 
 /// Works a report in, and takes over what changes.
 fn report(facts: &mut Facts, stage: Stage, info: &str) -> Result<Progressed, Refusal> {
-    let outcome = update(facts, facts.hosts[0].key(), &told(stage, info))?;
+    let outcome = update(facts, facts.hosts[0].key(), &progress_of(stage, info))?;
     if let Some(record) = outcome.decision.hosts.first().and_then(|change| change.record.clone()) {
         facts.hosts[0].record = record;
     }
@@ -79,16 +79,16 @@ fn percentages_of_each_role() {
 fn states_and_texts_on_the_way() {
     let mut facts = playing(HostRole::Worker, false);
     let outcome = report(&mut facts, Stage::StartingInstallation, "worker").unwrap();
-    assert_eq!(facts.told(), (S::InstallingInProgress, "Starting installation"));
+    assert_eq!(facts.status_and_info(), (S::InstallingInProgress, "Starting installation"));
     assert_eq!(names(&outcome.decision.events), ["host_status_updated", "host_install_progress_updated"]);
     assert_eq!(
         outcome.decision.events[1].message,
         "Host: host-1, reached installation stage Starting installation: worker"
     );
     report(&mut facts, Stage::Rebooting, "").unwrap();
-    assert_eq!(facts.told(), (S::InstallingInProgress, "Rebooting"));
+    assert_eq!(facts.status_and_info(), (S::InstallingInProgress, "Rebooting"));
     let outcome = report(&mut facts, Stage::Done, "").unwrap();
-    assert_eq!(facts.told(), (S::Installed, "Done"));
+    assert_eq!(facts.status_and_info(), (S::Installed, "Done"));
     assert_eq!(outcome.decision.events[1].message, "Host: host-1, reached installation stage Done");
     assert_eq!(refused(&mut facts, Stage::Joined).0, RefusalKind::Conflict);
 }
@@ -144,7 +144,10 @@ fn refusals() {
     let own = facts.hosts[0].key();
     assert_eq!(update(&facts, own, &HostProgress::default()).unwrap_err().kind, RefusalKind::Invalid);
     let other = HostKey { host_id: testing::host_id(9), ..own };
-    assert_eq!(update(&facts, other, &told(Stage::Installing, "")).unwrap_err().kind, RefusalKind::NotFound);
+    assert_eq!(
+        update(&facts, other, &progress_of(Stage::Installing, "")).unwrap_err().kind,
+        RefusalKind::NotFound
+    );
 }
 
 #[test]
@@ -152,7 +155,7 @@ fn the_first_stage_may_be_any() {
     let mut facts = playing(HostRole::Worker, false);
     report(&mut facts, Stage::WaitingForBootkube, "").unwrap();
     assert_eq!(percentage(&facts), 0);
-    assert_eq!(facts.told(), (S::InstallingInProgress, "Waiting for bootkube"));
+    assert_eq!(facts.status_and_info(), (S::InstallingInProgress, "Waiting for bootkube"));
 }
 
 #[test]
@@ -161,7 +164,7 @@ fn failure_keeps_the_stage() {
         let mut facts = playing(HostRole::Worker, false);
         report(&mut facts, Stage::Installing, "").unwrap();
         let outcome = report(&mut facts, Stage::Failed, info).unwrap();
-        assert_eq!(facts.told(), (S::Error, text));
+        assert_eq!(facts.status_and_info(), (S::Error, text));
         assert_eq!(percentage(&facts), 22);
         assert_eq!(facts.first().progress.as_ref().unwrap().current_stage, Some(Stage::Installing));
         assert_eq!(names(&outcome.decision.events), ["host_status_updated", "host_install_progress_updated"]);
@@ -174,7 +177,7 @@ fn hosts_that_join_a_cluster_end_with_their_reboot() {
         let mut facts = day2(playing(HostRole::Worker, false));
         facts.hosts[0].record.host.status = status;
         report(&mut facts, Stage::Rebooting, "").unwrap();
-        assert_eq!(facts.told(), (S::AddedToExistingCluster, info::DAY2_DONE));
+        assert_eq!(facts.status_and_info(), (S::AddedToExistingCluster, info::DAY2_DONE));
         assert_eq!(facts.first().progress.as_ref().unwrap().current_stage, Some(Stage::Done));
         assert_eq!(percentage(&facts), 100);
     }
@@ -187,12 +190,12 @@ fn hosts_that_join_a_cluster_of_a_hub_are_followed_to_their_end() {
         facts.hosts[0].record.host.status = status;
         facts.cluster.as_mut().unwrap().object_key = Some(ObjectKey::new("site", "demo"));
         report(&mut facts, Stage::Rebooting, "").unwrap();
-        assert_eq!(facts.told(), (S::InstallingInProgress, "Rebooting"));
+        assert_eq!(facts.status_and_info(), (S::InstallingInProgress, "Rebooting"));
         assert_eq!(percentage(&facts), 55);
         report(&mut facts, Stage::Joined, "").unwrap();
-        assert_eq!(facts.told(), (S::InstallingInProgress, "Joined"));
+        assert_eq!(facts.status_and_info(), (S::InstallingInProgress, "Joined"));
         report(&mut facts, Stage::Done, "").unwrap();
-        assert_eq!(facts.told(), (S::AddedToExistingCluster, "Done"));
+        assert_eq!(facts.status_and_info(), (S::AddedToExistingCluster, "Done"));
         assert_eq!(
             (facts.first().progress.as_ref().unwrap().current_stage, percentage(&facts)),
             (Some(Stage::Done), 100)
@@ -205,9 +208,9 @@ fn a_host_that_was_helped_goes_on() {
     let mut facts = in_stage(Stage::Rebooting, C::InstallingPendingUserAction)
         .with_host(|host| host.record.host.status = S::InstallingPendingUserAction);
     report(&mut facts, Stage::WaitingForIgnition, "").unwrap();
-    assert_eq!(facts.told(), (S::InstallingInProgress, "Waiting for ignition"));
+    assert_eq!(facts.status_and_info(), (S::InstallingInProgress, "Waiting for ignition"));
     // It does not end before it goes on.
     facts.hosts[0].record.host.status = S::InstallingPendingUserAction;
     report(&mut facts, Stage::Done, "").unwrap();
-    assert_eq!(facts.told(), (S::InstallingInProgress, "Done"));
+    assert_eq!(facts.status_and_info(), (S::InstallingInProgress, "Done"));
 }

@@ -124,7 +124,7 @@ fn lost_media_end_an_installation() {
         .with_host(|host| "Rebooting".clone_into(&mut host.record.host.status_info));
     let events = facts.answer(LogsGather, 256, "", "");
     let text = format!("Failed - {}. Rebooting", info::MEDIA);
-    assert_eq!(facts.told(), (S::Error, text.as_str()));
+    assert_eq!(facts.status_and_info(), (S::Error, text.as_str()));
     assert_eq!(names(&events), ["host_status_updated", "host_media_disconnected"]);
     assert!(facts.answer(StopInstallation, 256, "", "").is_empty(), "told once");
     facts.answer(StopInstallation, 0, "", "");

@@ -12,16 +12,16 @@ use crate::decide::host::steps::{steps, view};
 use crate::model::infra_env::InfraEnvRecord;
 use crate::model::report::ReportKind;
 
-fn told(facts: &Facts) -> Vec<Step> {
+fn steps_of(facts: &Facts) -> Vec<Step> {
     steps(&view(facts, facts.hosts[0].key()).unwrap(), 7).instructions.unwrap()
 }
 
 fn kinds(facts: &Facts) -> String {
-    told(facts).iter().map(|step| step.step_type.unwrap().as_str()).collect::<Vec<_>>().join(" ")
+    steps_of(facts).iter().map(|step| step.step_type.unwrap().as_str()).collect::<Vec<_>>().join(" ")
 }
 
 fn arguments(facts: &Facts, step: T) -> Option<Vec<String>> {
-    told(facts).into_iter().find(|each| each.step_type == Some(step)).and_then(|step| step.args)
+    steps_of(facts).into_iter().find(|each| each.step_type == Some(step)).and_then(|step| step.args)
 }
 
 fn argument(facts: &Facts, step: T) -> Value {
