@@ -14,7 +14,7 @@ use crate::status::{End, Status};
 use crate::traits::{Ending, Failure, Outcome, Queue, Reconciler, Row};
 
 /// While rows are worked on, changes are looked for no more often than this: those of one row come together.
-const PACE: Duration = Duration::from_millis(25);
+const MIN_INTERVAL: Duration = Duration::from_millis(25);
 /// How soon it is asked when the next row is due while others are worked on.
 const MEANWHILE: Duration = Duration::from_millis(250);
 /// When a row is looked at again that was judged by something that has changed meanwhile.
@@ -95,13 +95,15 @@ where
                 // Places that get free are filled together.
                 let fill = more && running.len() * 2 <= self.policy.at_once;
                 if next_step.is_some()
-                    && (running.is_empty() || fill || last.is_none_or(|last: Instant| last.elapsed() >= PACE))
+                    && (running.is_empty()
+                        || fill
+                        || last.is_none_or(|last: Instant| last.elapsed() >= MIN_INTERVAL))
                     && running.len() < self.policy.at_once
                 {
                     break next_step.unwrap_or(Step::NextAt);
                 }
                 let pause = match (next_step, last) {
-                    (Some(_), Some(last)) if running.len() < self.policy.at_once => last + PACE,
+                    (Some(_), Some(last)) if running.len() < self.policy.at_once => last + MIN_INTERVAL,
                     (Some(_), _) => Instant::now() + self.policy.longest_rest,
                     (None, _) => until,
                 };
@@ -130,7 +132,7 @@ where
             self.status.mark_alive();
             last = Some(Instant::now());
             match self.take_due(seen, &mut running, &stop).await {
-                Ok(Taken { rest, again }) => {
+                Ok(Batch { rest, again }) => {
                     more = again;
                     next_step = again.then_some(Step::Take);
                     until = Instant::now() + rest;
@@ -157,11 +159,11 @@ where
         step: Step,
         running: &mut JoinSet<()>,
         stop: &CancellationToken,
-    ) -> Result<Taken, Failure> {
+    ) -> Result<Batch, Failure> {
         if step == Step::NextAt {
             let next = self.queue.next_at().await?;
             if next.is_none_or(|next| next > self.queue.now()) {
-                return Ok(Taken { rest: self.rest(next), again: false });
+                return Ok(Batch { rest: self.idle_for(next), again: false });
             }
         }
         let room = self.policy.at_once.saturating_sub(running.len());
@@ -170,16 +172,16 @@ where
             running.spawn(self.clone().work_on(row, stop.clone()));
         }
         if taken.more {
-            return Ok(Taken { rest: Duration::ZERO, again: true });
+            return Ok(Batch { rest: Duration::ZERO, again: true });
         }
         if !running.is_empty() {
-            return Ok(Taken { rest: MEANWHILE, again: false });
+            return Ok(Batch { rest: MEANWHILE, again: false });
         }
-        Ok(Taken { rest: self.rest(self.queue.next_at().await?), again: false })
+        Ok(Batch { rest: self.idle_for(self.queue.next_at().await?), again: false })
     }
 
     /// How long to rest until a moment; `None`: nothing is waited for.
-    fn rest(&self, next: Option<Timestamp>) -> Duration {
+    fn idle_for(&self, next: Option<Timestamp>) -> Duration {
         let longest = self.policy.longest_rest;
         next.map_or(longest, |next| {
             Duration::try_from(next.duration_since(self.queue.now())).unwrap_or_default()
@@ -208,7 +210,7 @@ where
                 );
             }
             Ending::SetAside { error, .. } => {
-                self.status.note_set_aside();
+                self.status.record_set_aside();
                 tracing::error!(
                     work = self.status.name(),
                     row = label,
@@ -219,7 +221,7 @@ where
             }
             Ending::Finished(_) | Ending::GivenBack => {}
         }
-        if let Err(failure) = self.queue.settle(&row, ending).await {
+        if let Err(failure) = self.queue.complete(&row, ending).await {
             let (work, error) = (self.status.name(), failure.message);
             tracing::error!(work, row = label, error, "a row can't be given back; its lease will run out");
         }
@@ -301,7 +303,7 @@ where
 }
 
 /// What came of taking rows.
-struct Taken {
+struct Batch {
     /// How long nothing will be due.
     rest: Duration,
     /// Whether more rows are due than there was room for.

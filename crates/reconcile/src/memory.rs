@@ -165,7 +165,7 @@ impl<K: Clone + Eq + Hash + fmt::Display + Send + Sync + 'static> Queue for Memo
         Ok(true)
     }
 
-    async fn settle(&self, row: &Self::Row, ending: Ending) -> Result<(), Failure> {
+    async fn complete(&self, row: &Self::Row, ending: Ending) -> Result<(), Failure> {
         let now = (self.now)();
         let mut rows = self.rows.lock();
         let Some(entry) = rows.get_mut(&row.key).filter(|entry| entry.takes == row.takes) else {

@@ -189,7 +189,7 @@ impl Status {
         }
     }
 
-    pub(crate) fn note_set_aside(&self) {
+    pub(crate) fn record_set_aside(&self) {
         self.state.lock().counts.set_aside += 1;
     }
 }

@@ -102,7 +102,7 @@ pub trait Queue: Send + Sync + 'static {
 
     /// Takes a row back. A reconciler that gave back its row in the transaction of what it decided leaves nothing to do for
     /// [`Ending::Finished`].
-    fn settle(&self, row: &Self::Row, ending: Ending) -> impl Future<Output = Result<(), Failure>> + Send;
+    fn complete(&self, row: &Self::Row, ending: Ending) -> impl Future<Output = Result<(), Failure>> + Send;
 
     /// Returns when a row may have become due earlier than [`Queue::next_at`] said, since this was last called; false when
     /// none ever will be. Nothing is lost when the future is dropped.

@@ -64,7 +64,7 @@ impl Access {
                 })
             }
             TokenResource::Cluster(id) => {
-                self.database.known_cluster(id).await.map_err(final_error)?.map(|stored| {
+                self.database.cached_cluster(id).await.map_err(final_error)?.map(|stored| {
                     let cluster = &stored.record.cluster;
                     ResourceOwner {
                         user_name: cluster.user_name.clone(),
@@ -77,7 +77,7 @@ impl Access {
     }
 
     /// Whether objects have owners that differ (service-api §4.8).
-    pub(crate) fn knows_owners(&self) -> bool {
+    pub(crate) fn has_owners(&self) -> bool {
         matches!(self.settings.auth_type, AuthType::Users | AuthType::Rhsso)
     }
 
@@ -100,7 +100,7 @@ impl Access {
                 .map_err(final_error)?
                 .map(|stored| stored.record.token_generation),
             TokenResource::Cluster(id) => {
-                self.database.known_cluster(id).await.map_err(final_error)?.map(|_| 0)
+                self.database.cached_cluster(id).await.map_err(final_error)?.map(|_| 0)
             }
         })
     }

@@ -20,7 +20,7 @@ impl MarkWatch {
     }
 
     /// Takes notice of all marks so far: to be called before the rows are taken, so that none is missed.
-    pub(crate) fn note(&self) {
+    pub(crate) fn mark_seen(&self) {
         self.seen.store(*self.marks.borrow(), Ordering::Release);
     }
 

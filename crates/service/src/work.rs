@@ -34,9 +34,9 @@ impl Work {
     }
 
     /// Looks at once for what is due and to be done: for who turned the clock.
-    pub fn wake(&self) {
-        self.scheduler.wake();
-        self.worker.wake();
+    pub fn notify(&self) {
+        self.scheduler.notify();
+        self.worker.notify();
     }
 
     /// Whether rows are looked for: not longer ago than `longest`.

@@ -113,7 +113,7 @@ async fn lane(
                 let sent = Instant::now();
                 let answer = open.call(&call).await?;
                 if let Some(meter) = &target.meter {
-                    meter.note(sent.elapsed());
+                    meter.record(sent.elapsed());
                 }
                 connection = Some(open);
                 anyhow::Ok(answer)

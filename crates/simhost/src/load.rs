@@ -25,7 +25,7 @@ pub struct Meter(Arc<Mutex<Vec<Duration>>>);
 
 impl Meter {
     /// Notes what a request took.
-    pub fn note(&self, took: Duration) {
+    pub fn record(&self, took: Duration) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(took);
     }
 
@@ -103,7 +103,7 @@ impl Load {
                         let (status, open) = self.send(connection.take(), call).await?;
                         connection = Some(open);
                         if status.is_success() {
-                            meter.note(sent.elapsed());
+                            meter.record(sent.elapsed());
                         } else {
                             refused += 1;
                         }
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn quantiles_are_of_what_was_noted() {
         let meter = Meter::default();
-        (1..=100).rev().map(Duration::from_millis).for_each(|took| meter.note(took));
+        (1..=100).rev().map(Duration::from_millis).for_each(|took| meter.record(took));
         let latencies = meter.take();
         assert_eq!([0.5, 0.99, 1.0].map(|part| latencies.quantile(part).as_millis()), [50, 99, 100]);
         assert_eq!(meter.take().quantile(0.5), Duration::ZERO);

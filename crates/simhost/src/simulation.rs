@@ -146,7 +146,7 @@ impl Simulation {
     /// The service has answered a process.
     pub fn answered(&mut self, process: Process, answer: &Response, out: &mut ActionSink) {
         if !answer.is_success() {
-            self.note(process, answer);
+            self.record(process, answer);
         }
         match process {
             Process::User(index) => {
@@ -175,7 +175,7 @@ impl Simulation {
         }
     }
 
-    fn note(&mut self, process: Process, answer: &Response) {
+    fn record(&mut self, process: Process, answer: &Response) {
         let who = match process {
             Process::User(_) => "user".to_owned(),
             Process::Agent(_) => "agent".to_owned(),

@@ -64,7 +64,7 @@ impl ChangeFeed {
         }
         let mut marks = UnkeyedMarks::default();
         for subject in subjects {
-            marks.note(*subject);
+            marks.record(*subject);
             if subject.is_object() {
                 self.publish(Change::Here(*subject));
             }

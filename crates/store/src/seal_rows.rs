@@ -100,14 +100,14 @@ impl Store {
     /// When a key is missing that something may be sealed with. Nothing is changed then.
     pub async fn unlock(&self, keys: &Keyring) -> Result<(), UnlockError> {
         for key in keys.sealing() {
-            self.note_key(&key, keys).await?;
+            self.record_key(&key, keys).await?;
         }
         self.set_keys(keys.clone());
         Ok(())
     }
 
     /// Notes that something may be sealed with a key, if all that are noted already are given.
-    async fn note_key(&self, key: &Key, keys: &Keyring) -> Result<(), UnlockError> {
+    async fn record_key(&self, key: &Key, keys: &Keyring) -> Result<(), UnlockError> {
         let id = key.id().to_string();
         let probe = text::seal_with(key, &place(&id), PROBE).map_err(Error::Seal)?;
         for _ in 0..TRIES {
@@ -176,7 +176,7 @@ impl Store {
     /// # Errors
     /// When the database fails.
     pub async fn sealing_done(&self) -> Result<(), WriteError> {
-        self.note_of_primary(COMPLETE).await
+        self.record_of_primary(COMPLETE).await
     }
 
     /// Notes that no other key than the newest is needed: nobody seals with another any more.
@@ -184,10 +184,10 @@ impl Store {
     /// # Errors
     /// When the database fails.
     pub async fn forget_other_keys(&self) -> Result<(), WriteError> {
-        self.note_of_primary(FORGET_OTHERS).await
+        self.record_of_primary(FORGET_OTHERS).await
     }
 
-    async fn note_of_primary(&self, sql: &'static str) -> Result<(), WriteError> {
+    async fn record_of_primary(&self, sql: &'static str) -> Result<(), WriteError> {
         let Some(keys) = self.keys() else { return Err(Error::Locked.into()) };
         let id = keys.primary().id().to_string();
         self.write_one(Statement::new(sql, vec![id.into()])).await?;

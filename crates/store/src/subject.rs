@@ -83,7 +83,7 @@ pub(crate) struct UnkeyedMarks {
 
 impl UnkeyedMarks {
     /// Marks a subject; false when it is one that is published with its key.
-    pub(crate) fn note(&mut self, subject: Subject) -> bool {
+    pub(crate) fn record(&mut self, subject: Subject) -> bool {
         match subject {
             Subject::Due(_) => self.due = true,
             Subject::Actions(_) => self.actions = true,
@@ -103,7 +103,7 @@ pub(crate) fn encode(sender: Uuid, subjects: impl IntoIterator<Item = Subject>) 
     let mut marks = UnkeyedMarks::default();
     for subject in subjects {
         let before = marks;
-        if marks.note(subject) && marks == before {
+        if marks.record(subject) && marks == before {
             continue;
         }
         let item = match subject {
@@ -208,7 +208,7 @@ mod tests {
         ] {
             assert_eq!(read.iter().filter(|notification| marked(notification.marks)).count(), 1);
         }
-        subjects.retain(|subject| !UnkeyedMarks::default().note(*subject));
+        subjects.retain(|subject| !UnkeyedMarks::default().record(*subject));
         assert_eq!(
             read.into_iter().flat_map(|notification| notification.subjects).collect::<Vec<_>>(),
             subjects

@@ -136,7 +136,7 @@ impl Manifests {
     }
 
     /// What of an operator's objects is not applied: what never will be, else the first that may be.
-    pub(super) fn left(&self, operator: &str) -> Option<Left> {
+    pub(super) fn unapplied(&self, operator: &str) -> Option<Left> {
         let own = || self.0.iter().filter(|manifest| manifest.operator == operator);
         let refused = own().find_map(|Manifest { name, state, .. }| match state {
             State::Refused(reason) => Some(Left::Refused(format!("{name}: {reason}"))),
@@ -274,16 +274,16 @@ mod tests {
         let names: Vec<_> = all.0.iter().map(|manifest| manifest.name.as_str()).collect();
         assert_eq!(names, ["ConfigMap b/a", "Secret c", "manifests"]);
         assert_eq!(
-            all.left("odf").map(|left| left.to_string()).as_deref(),
+            all.unapplied("odf").map(|left| left.to_string()).as_deref(),
             Some("its objects are not applied yet: ConfigMap b/a: its operator is not there")
         );
-        assert!(matches!(all.left("cnv"), Some(Left::Refused(_))));
-        assert_eq!(all.left("loki"), None);
+        assert!(matches!(all.unapplied("cnv"), Some(Left::Refused(_))));
+        assert_eq!(all.unapplied("loki"), None);
         let odf = [MonitoredOperator { name: "odf".to_owned(), ..MonitoredOperator::default() }];
         assert!(!all.are_settled(&odf));
         all.0[0].state = State::Applied;
         all.0[1].state = State::Refused("spec: Invalid value".to_owned());
         assert!(all.are_settled(&odf));
-        assert_eq!(all.left("odf"), Some(Left::Refused("Secret c: spec: Invalid value".to_owned())));
+        assert_eq!(all.unapplied("odf"), Some(Left::Refused("Secret c: spec: Invalid value".to_owned())));
     }
 }

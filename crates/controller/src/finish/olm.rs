@@ -283,7 +283,7 @@ async fn readiness(
         OperatorStatus::Available => {}
     }
     let unread = || Some(Left::Pending("they could not be read".to_owned()));
-    if let Some(left) = manifests.map_or_else(unread, |manifests| manifests.left(&operator.name)) {
+    if let Some(left) = manifests.map_or_else(unread, |manifests| manifests.unapplied(&operator.name)) {
         let text = left.to_string();
         return Ok(match left {
             Left::Refused(_) => Readiness::Failed(told(OperatorStatus::Failed, text)),

@@ -34,7 +34,7 @@ pub(crate) async fn report_configuring(context: &Context) {
     if waiting.is_empty() {
         return;
     }
-    let addresses = asked(&log(context).await);
+    let addresses = requesters(&log(context).await);
     for host in waiting.into_iter().filter(|host| addresses.iter().any(|address| host.has_address(*address)))
     {
         match context.service.progress(&host.host, HostStage::Configuring).await {
@@ -70,7 +70,7 @@ async fn log(context: &Context) -> String {
 
 /// The addresses that Ignition asked from: the word before its name, `address:port`, in brackets and with a zone as the
 /// case may be, or quoted after `address:`.
-fn asked(log: &str) -> BTreeSet<IpAddr> {
+fn requesters(log: &str) -> BTreeSet<IpAddr> {
     let before = log.lines().filter_map(|line| line.split_once(AGENT)).map(|(before, _)| before.trim_end());
     before.filter_map(|before| remote(before.rsplit(char::is_whitespace).next()?)).collect()
 }
@@ -109,6 +109,6 @@ nothing User-Agent:"Ignition
 "#;
         let expected =
             ["192.168.126.12", "fe80::5054:ff:fe9a:4739", "fd00::7", "2620:52:0:1351::83", "10.0.0.3"];
-        assert_eq!(asked(log), expected.iter().map(|address| address.parse().unwrap()).collect());
+        assert_eq!(requesters(log), expected.iter().map(|address| address.parse().unwrap()).collect());
     }
 }

@@ -74,7 +74,7 @@ async fn ends_badly() {
         })
         .await;
         passed.fetch_add(STAGE, Ordering::SeqCst);
-        one.server.lock().await.wake();
+        one.server.lock().await.run_due();
     }
     let report = until("the report of operators", async || {
         one.events().await.into_iter().find(|message| message.starts_with("The following operators"))

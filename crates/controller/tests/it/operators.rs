@@ -228,7 +228,7 @@ async fn some_come() {
     };
     let time_passes = async || {
         passed.fetch_add(STAGE, Ordering::SeqCst);
-        one.server.lock().await.wake();
+        one.server.lock().await.run_due();
     };
     let told = async |name: &str| {
         let operators = one.cluster().await?.monitored_operators?;

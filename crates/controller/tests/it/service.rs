@@ -112,8 +112,8 @@ impl Server {
     }
 
     /// Has what is due looked at.
-    pub(crate) fn wake(&self) {
-        self.running.as_ref().unwrap().service.work().wake();
+    pub(crate) fn run_due(&self) {
+        self.running.as_ref().unwrap().service.work().notify();
     }
 
     pub(crate) fn client(&self) -> Client {

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 /// What a row is to do when it is worked on.
 #[derive(Clone, Debug)]
-enum Deed {
+enum Behaviour {
     Done,
     After(SignedDuration),
     Wait,
@@ -28,7 +28,7 @@ enum Deed {
 }
 
 struct World {
-    deeds: Mutex<HashMap<String, Deed>>,
+    deeds: Mutex<HashMap<String, Behaviour>>,
     /// How often each row was begun.
     begun: Mutex<HashMap<String, u32>>,
     ended: Mutex<HashMap<String, u32>>,
@@ -44,14 +44,14 @@ impl Reconciler for World {
         self.changed.notify_waiters();
         let deed = self.deeds.lock().get(&row.key).cloned().unwrap();
         let outcome = match deed {
-            Deed::Done => Ok(Outcome::Done),
-            Deed::After(pause) => Ok(Outcome::After(Timestamp::now() + pause)),
-            Deed::Wait => Ok(Outcome::Wait { reason: "for a friend".to_owned() }),
-            Deed::Fail => Err(Failure::of_row("no luck")),
-            Deed::FailPassing => Err(Failure::passing("the disk is full")),
-            Deed::Panic => panic!("a number is too large"),
-            Deed::Hang => std::future::pending().await,
-            Deed::Gate => {
+            Behaviour::Done => Ok(Outcome::Done),
+            Behaviour::After(pause) => Ok(Outcome::After(Timestamp::now() + pause)),
+            Behaviour::Wait => Ok(Outcome::Wait { reason: "for a friend".to_owned() }),
+            Behaviour::Fail => Err(Failure::of_row("no luck")),
+            Behaviour::FailPassing => Err(Failure::passing("the disk is full")),
+            Behaviour::Panic => panic!("a number is too large"),
+            Behaviour::Hang => std::future::pending().await,
+            Behaviour::Gate => {
                 self.gate.acquire().await.unwrap().forget();
                 Ok(Outcome::Done)
             }
@@ -101,7 +101,7 @@ impl Lab {
         Self { world, queue, status, stop, driver }
     }
 
-    fn add(&self, key: &str, deed: Deed) {
+    fn add(&self, key: &str, deed: Behaviour) {
         self.world.deeds.lock().insert(key.to_owned(), deed);
         self.queue.mark(key.to_owned(), Timestamp::now());
     }
@@ -137,11 +137,11 @@ impl Lab {
 async fn slow_rows_hold_up_no_other() {
     let lab = Lab::start(policy());
     for key in ["slow-1", "slow-2", "slow-3"] {
-        lab.add(key, Deed::Gate);
+        lab.add(key, Behaviour::Gate);
     }
     lab.until("all slow rows begun", |lab| (1..=3).all(|n| lab.begun(&format!("slow-{n}")) == 1)).await;
     for n in 0..200 {
-        lab.add(&format!("quick-{n}"), Deed::Done);
+        lab.add(&format!("quick-{n}"), Behaviour::Done);
     }
     lab.until("all quick rows done", |lab| (0..200).all(|n| lab.ended(&format!("quick-{n}")) == 1)).await;
     // A row ends, and then it is counted.
@@ -162,14 +162,14 @@ async fn slow_rows_hold_up_no_other() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_mark_during_an_attempt_brings_another() {
     let lab = Lab::start(policy());
-    lab.add("row", Deed::Gate);
+    lab.add("row", Behaviour::Gate);
     lab.until("begun", |lab| lab.begun("row") == 1).await;
     for _ in 0..50 {
         lab.queue.mark("row".to_owned(), Timestamp::now());
     }
     lab.world.gate.add_permits(2);
     lab.until("done twice", |lab| lab.ended("row") == 2).await;
-    lab.add("again", Deed::After(SignedDuration::from_millis(5)));
+    lab.add("again", Behaviour::After(SignedDuration::from_millis(5)));
     lab.until("looked at again and again", |lab| lab.ended("again") >= 3).await;
     assert_eq!(lab.ended("row"), 2);
     lab.stop().await;
@@ -178,7 +178,8 @@ async fn a_mark_during_an_attempt_brings_another() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_that_fail_panic_or_hang_are_set_aside_and_released() {
     let lab = Lab::start(Policy { time_limit: Duration::from_millis(200), ..policy() });
-    for (key, deed) in [("fails", Deed::Fail), ("panics", Deed::Panic), ("hangs", Deed::Hang)] {
+    for (key, deed) in [("fails", Behaviour::Fail), ("panics", Behaviour::Panic), ("hangs", Behaviour::Hang)]
+    {
         lab.add(key, deed);
     }
     lab.until("all set aside", |lab| lab.aside().len() == 3).await;
@@ -191,12 +192,12 @@ async fn rows_that_fail_panic_or_hang_are_set_aside_and_released() {
     assert_eq!((seen.set_aside, seen.panicked, seen.timed_out, seen.failed), (3, 2, 2, 9));
 
     // Whatever changes, it is left alone; the driver is at work.
-    lab.add("fails", Deed::Fail);
-    lab.add("other", Deed::Done);
+    lab.add("fails", Behaviour::Fail);
+    lab.add("other", Behaviour::Done);
     lab.until("the other done", |lab| lab.ended("other") == 1).await;
     assert_eq!(lab.begun("fails"), 5);
 
-    lab.world.deeds.lock().insert("fails".to_owned(), Deed::Done);
+    lab.world.deeds.lock().insert("fails".to_owned(), Behaviour::Done);
     assert!(lab.queue.release(&"fails".to_owned()));
     assert!(!lab.queue.release(&"other".to_owned()));
     lab.until("released", |lab| lab.begun("fails") == 6 && lab.aside().len() == 2).await;
@@ -206,10 +207,10 @@ async fn rows_that_fail_panic_or_hang_are_set_aside_and_released() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_lies_outside_of_a_row_sets_none_aside() {
     let lab = Lab::start(policy());
-    lab.add("row", Deed::FailPassing);
+    lab.add("row", Behaviour::FailPassing);
     lab.until("tried often", |lab| lab.begun("row") > 8).await;
     assert!(lab.aside().is_empty());
-    lab.world.deeds.lock().insert("row".to_owned(), Deed::Wait);
+    lab.world.deeds.lock().insert("row".to_owned(), Behaviour::Wait);
     lab.until("waiting", |lab| !lab.status.snapshot().waiting.is_empty()).await;
     let waiting = lab.status.snapshot().waiting;
     assert_eq!((waiting[0].label.as_str(), waiting[0].reason.as_str()), ("row", "for a friend"));
@@ -219,12 +220,12 @@ async fn what_lies_outside_of_a_row_sets_none_aside() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_worked_on_at_the_end_is_given_back_or_finished() {
     let lab = Lab::start(Policy { give_back: true, ..policy() });
-    lab.add("row", Deed::Hang);
+    lab.add("row", Behaviour::Hang);
     lab.until("begun", |lab| lab.begun("row") == 1).await;
     lab.stop().await;
 
     let lab = Lab::start(policy());
-    lab.add("row", Deed::Gate);
+    lab.add("row", Behaviour::Gate);
     lab.until("begun", |lab| lab.begun("row") == 1).await;
     lab.stop.cancel();
     lab.world.gate.add_permits(1);

@@ -44,7 +44,7 @@ impl Default for Worker {
 
 impl Worker {
     /// Looks for actions at once.
-    pub(crate) fn wake(&self) {
+    pub(crate) fn notify(&self) {
         self.woken.notify_one();
     }
 
@@ -125,7 +125,7 @@ impl reconcile::Queue for ActionQueue {
     }
 
     async fn take(&self, limit: usize) -> Result<reconcile::Batch<ActionRow>, Failure> {
-        self.marks.note();
+        self.marks.mark_seen();
         let most = u32::try_from(limit).unwrap_or(u32::MAX);
         let taken = self.database().take_actions(&self.owner, self.now(), most, pace::LEASE).await;
         let rows: Vec<_> = taken.map_err(|error| passing(&error))?.into_iter().map(ActionRow).collect();
@@ -145,7 +145,7 @@ impl reconcile::Queue for ActionQueue {
         }
     }
 
-    async fn settle(&self, row: &ActionRow, ending: Ending) -> Result<(), Failure> {
+    async fn complete(&self, row: &ActionRow, ending: Ending) -> Result<(), Failure> {
         let mut batch = Batch::new();
         match ending {
             // In the transaction of its outcome.

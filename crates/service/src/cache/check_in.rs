@@ -57,7 +57,7 @@ impl CheckIns {
     }
 
     /// Notes a sign of life. Time never runs backwards here, whatever the clock does.
-    pub(crate) fn note(&self, entry: &Arc<CheckIn>, now: Timestamp) {
+    pub(crate) fn record(&self, entry: &Arc<CheckIn>, now: Timestamp) {
         entry.at.fetch_max(now.as_microsecond(), Ordering::AcqRel);
         if !entry.unsaved.swap(true, Ordering::AcqRel) {
             self.unsaved.lock().push(Arc::clone(entry));
@@ -84,7 +84,7 @@ impl CheckIns {
     pub(crate) fn give_back(&self, unsaved: &[(HostKey, Timestamp)]) {
         for (key, at) in unsaved {
             if let Some(entry) = self.hosts.read().get(key).cloned() {
-                self.note(&entry, *at);
+                self.record(&entry, *at);
             }
         }
     }
@@ -114,9 +114,9 @@ mod tests {
         let check_ins = CheckIns::default();
         let (one, other) = (key(), key());
         for second in 1..=100 {
-            check_ins.note(&check_ins.entry(one), at(second));
+            check_ins.record(&check_ins.entry(one), at(second));
         }
-        check_ins.note(&check_ins.entry(other), at(7));
+        check_ins.record(&check_ins.entry(other), at(7));
         assert_eq!(check_ins.take_unsaved(), [(one, at(100)), (other, at(7))]);
         assert_eq!(check_ins.take_unsaved(), []);
         assert_eq!(check_ins.at(one), Some(at(100)));
@@ -126,9 +126,9 @@ mod tests {
     fn what_could_not_be_saved_is_saved_later_unless_something_newer_came() {
         let check_ins = CheckIns::default();
         let host = key();
-        check_ins.note(&check_ins.entry(host), at(5));
+        check_ins.record(&check_ins.entry(host), at(5));
         let lost = check_ins.take_unsaved();
-        check_ins.note(&check_ins.entry(host), at(9));
+        check_ins.record(&check_ins.entry(host), at(9));
         check_ins.give_back(&lost);
         assert_eq!(check_ins.take_unsaved(), [(host, at(9))]);
         check_ins.forget(host);

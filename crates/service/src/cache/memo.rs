@@ -27,7 +27,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A host as polls and replies see it. It is dropped when anything changes the host or what it is told.
 #[derive(Debug)]
-pub(crate) struct HostMemo {
+pub(crate) struct HostPollCache {
     pub(crate) view: HostView,
     pub(crate) cluster_id: Option<ClusterId>,
     pub(crate) check_in: Arc<CheckIn>,
@@ -44,7 +44,7 @@ pub(crate) struct HostMemo {
     hasher: RandomState,
 }
 
-impl HostMemo {
+impl HostPollCache {
     pub(crate) fn new(cache: &Cache, host: &HostFacts, view: HostView) -> Self {
         let fields = &host.record.host;
         Self {

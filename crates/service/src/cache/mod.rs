@@ -14,7 +14,7 @@ use assisted_store::{Observer, Stored, Subject};
 use assisted_wire::id::{ClusterId, InfraEnvId};
 
 use check_in::CheckIns;
-use memo::HostMemo;
+use memo::HostPollCache;
 use parsed::ParsedReports;
 use read_through::{Groups, ReadThroughCache};
 
@@ -30,7 +30,7 @@ pub(crate) enum Group {
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     pub(crate) check_ins: CheckIns,
-    pub(crate) hosts: ReadThroughCache<HostKey, HostMemo>,
+    pub(crate) hosts: ReadThroughCache<HostKey, HostPollCache>,
     pub(crate) clusters: ReadThroughCache<ClusterId, Stored<ClusterRecord>>,
     pub(crate) infra_envs: ReadThroughCache<InfraEnvId, Stored<InfraEnvRecord>>,
     pub(crate) groups: Groups<Group>,

@@ -15,7 +15,7 @@ impl Clusters {
     ///
     /// 404 when there is no such cluster.
     pub async fn list_actions(&self, _: &Caller, id: ClusterId) -> Result<PendingActionList, Error> {
-        self.database.known_cluster(id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
+        self.database.cached_cluster(id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         let actions = self.database.reader().actions(id).await?.into_iter().map(|asked| PendingAction {
             action: asked.action.name().to_owned(),
             asked_at: asked.asked_at.into(),

@@ -30,7 +30,7 @@ impl Clusters {
         cluster_id: ClusterId,
     ) -> Result<IgnoredValidations, Error> {
         let stored =
-            self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
+            self.database.cached_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         Ok(response(&stored.record))
     }
 

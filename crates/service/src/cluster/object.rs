@@ -66,7 +66,7 @@ impl Clusters {
     ///
     /// The database failed.
     pub async fn object_of(&self, id: ClusterId) -> Result<Option<ObjectKey>, Error> {
-        if let Some(known) = self.database.known_cluster(id).await.map_err(final_error)? {
+        if let Some(known) = self.database.cached_cluster(id).await.map_err(final_error)? {
             return Ok(known.record.object_key.clone());
         }
         let found = self.database.reader().cluster(id, Deleted::Shown).await?;

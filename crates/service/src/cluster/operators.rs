@@ -27,7 +27,7 @@ impl Clusters {
         cluster_id: ClusterId,
         name: Option<&str>,
     ) -> Result<MonitoredOperatorsList, Error> {
-        let stored = self.database.known_cluster(cluster_id).await.map_err(final_error)?;
+        let stored = self.database.cached_cluster(cluster_id).await.map_err(final_error)?;
         let operators = stored.iter().flat_map(|stored| &stored.record.cluster.monitored_operators).flatten();
         let wanted = operators.filter(|operator| name.is_none_or(|name| operator.name == name));
         let found: Vec<_> = wanted.cloned().collect();

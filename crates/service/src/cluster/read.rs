@@ -103,7 +103,7 @@ impl Clusters {
         };
         let mut clusters = Vec::new();
         let mut found = self.database.reader().clusters(&filter).await?;
-        if let Some(owner) = query.owner.filter(|_| self.access.knows_owners()) {
+        if let Some(owner) = query.owner.filter(|_| self.access.has_owners()) {
             found.retain(|stored| stored.record.cluster.user_name == owner);
         }
         if let Some(resource) = caller.resource {

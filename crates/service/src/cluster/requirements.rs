@@ -36,7 +36,7 @@ impl Clusters {
         cluster_id: ClusterId,
     ) -> Result<PreflightHardwareRequirements, Error> {
         let stored =
-            self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
+            self.database.cached_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         preflight_requirements(&stored.record.cluster, self.database.policy()).map_err(Error::internal)
     }
 

@@ -16,7 +16,7 @@ impl Clusters {
     /// 404 when there is no such cluster.
     pub async fn get_ui_settings(&self, _: &Caller, cluster_id: ClusterId) -> Result<String, Error> {
         let stored =
-            self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
+            self.database.cached_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         Ok(stored.record.ui_settings.clone())
     }
 

@@ -21,7 +21,7 @@ impl Files {
     /// 404 when there is no such cluster, 409 until the console is there, 500 without a password.
     pub async fn get_credentials(&self, _: &Caller, cluster_id: ClusterId) -> Result<Credentials, Error> {
         let stored =
-            self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
+            self.database.cached_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         let console = console_url(&stored.record.cluster, &self.settings.http.install_invoker)?;
         let file = generated_key(&stored.record, KUBEADMIN_PASSWORD)?;
         let password = self.blob.get(&file, LONGEST).await?;

@@ -52,7 +52,7 @@ impl Files {
 
     async fn cluster_file(&self, cluster_id: ClusterId, name: &str) -> Result<File, Error> {
         let stored =
-            self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
+            self.database.cached_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         check_download(&stored.record.cluster, name, self.database.policy())?;
         match File::open(&self.blob, &generated_key(&stored.record, name)?, name).await {
             Err(BlobError::NotFound(_) | BlobError::Shadowed(_)) => {

@@ -30,7 +30,7 @@ impl Files {
         ca: &str,
     ) -> Result<(), Error> {
         let stored =
-            self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
+            self.database.cached_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         check(Operation::IngressCertificate, &stored.record.cluster)?;
         let target = generated_key(&stored.record, KUBECONFIG)?;
         if !self.blob.exists(&target).await? {

@@ -64,7 +64,7 @@ impl Hosts {
             change_record(work, host, |record| {
                 record.host.ignition_config_overrides.clone_from(&params.config);
             });
-            work.note_usage(|usages| {
+            work.record_usage(|usages| {
                 usages.set_ignition_override(Overridden::Host, !params.config.is_empty());
             });
         };

@@ -11,11 +11,11 @@ use assisted_wire::id::ClusterId;
 use super::Hosts;
 use crate::attempt::AttemptError;
 use crate::cache::Group;
-use crate::cache::memo::HostMemo;
+use crate::cache::memo::HostPollCache;
 
 impl Hosts {
     /// A host, from the cache if it is there; `None` when there is none.
-    pub(crate) async fn memo(&self, key: HostKey) -> Result<Option<Arc<HostMemo>>, AttemptError> {
+    pub(crate) async fn memo(&self, key: HostKey) -> Result<Option<Arc<HostPollCache>>, AttemptError> {
         match self.database.cache().hosts.get(&key) {
             Ok(memo) => Ok(Some(memo)),
             Err(epoch) => {
@@ -33,7 +33,7 @@ impl Hosts {
                     return Ok(Some(memo));
                 }
                 let Some(view) = view(&work.facts, key) else { return Ok(None) };
-                let memo = Arc::new(HostMemo::new(self.database.cache(), host, view));
+                let memo = Arc::new(HostPollCache::new(self.database.cache(), host, view));
                 self.database.cache().hosts.put(key, epoch, Arc::clone(&memo));
                 Ok(Some(memo))
             }
@@ -41,7 +41,11 @@ impl Hosts {
     }
 
     /// Makes and caches the memos of all hosts of a cluster; returns that of one.
-    async fn memos_of(&self, id: ClusterId, wanted: HostKey) -> Result<Option<Arc<HostMemo>>, AttemptError> {
+    async fn memos_of(
+        &self,
+        id: ClusterId,
+        wanted: HostKey,
+    ) -> Result<Option<Arc<HostPollCache>>, AttemptError> {
         let keys = self.database.cache().groups.members(&Group::Cluster(id));
         let cache = self.database.cache();
         let epochs: HashMap<_, _> = keys
@@ -58,7 +62,7 @@ impl Hosts {
         for (host, view) in work.facts.hosts.iter().zip(views(&work.facts)) {
             let key = view.key;
             let Some(epoch) = epochs.get(&key) else { continue };
-            let memo = Arc::new(HostMemo::new(self.database.cache(), host, view));
+            let memo = Arc::new(HostPollCache::new(self.database.cache(), host, view));
             cache.hosts.put(key, *epoch, Arc::clone(&memo));
             if key == wanted {
                 found = Some(memo);

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::Hosts;
 use crate::attempt::{AttemptError, attempt};
-use crate::cache::memo::HostMemo;
+use crate::cache::memo::HostPollCache;
 use crate::not_found::no_host;
 use crate::{Caller, Error};
 
@@ -37,7 +37,7 @@ impl Hosts {
         let Some(mut memo) = attempt!(self.database, caller, self.memo(poll.host))? else {
             return Err(no_host(poll.host).into());
         };
-        self.database.cache().check_ins.note(&memo.check_in, now);
+        self.database.cache().check_ins.record(&memo.check_in, now);
         if may_have_changed(&memo, &poll, now) {
             attempt!(self.database, caller, self.commit_change(&poll, now))?;
             match attempt!(self.database, caller, self.memo(poll.host))? {
@@ -65,7 +65,7 @@ impl Hosts {
     }
 
     /// What a poll brings about besides its answer. A failure costs nothing: the next poll comes.
-    async fn follow_up(&self, memo: &HostMemo, caller: &Caller, now: Timestamp) {
+    async fn follow_up(&self, memo: &HostPollCache, caller: &Caller, now: Timestamp) {
         let mut batch = Batch::new();
         if memo.view.wakes_on_check_in {
             batch.mark_due(memo.cluster_id.map_or(Due::Host(memo.view.key), Due::Cluster), now);
@@ -78,7 +78,7 @@ impl Hosts {
 }
 
 /// Whether a poll may report what is not stored; the domain decides once more.
-fn may_have_changed(memo: &HostMemo, poll: &Poll<'_>, now: Timestamp) -> bool {
+fn may_have_changed(memo: &HostPollCache, poll: &Poll<'_>, now: Timestamp) -> bool {
     let version = poll
         .agent_version
         .is_some_and(|reported| !reported.is_empty() && reported != memo.view.discovery_agent_version);

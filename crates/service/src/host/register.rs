@@ -51,7 +51,7 @@ impl Hosts {
     ) -> Result<HostRegistrationResponse, AttemptError> {
         let infra_env = self.infra_env_of(key).await?;
         let cluster = match infra_env.record.infra_env.cluster_id {
-            Some(id) => Some(self.database.known_cluster(id).await?.ok_or_else(no_cluster)?),
+            Some(id) => Some(self.database.cached_cluster(id).await?.ok_or_else(no_cluster)?),
             None => None,
         };
         let cluster = cluster.as_ref().map(|cluster| &cluster.record);
@@ -100,7 +100,7 @@ impl Hosts {
         } else {
             // The agent was heard, whatever came of it.
             let entry = self.database.cache().check_ins.entry(key);
-            self.database.cache().check_ins.note(&entry, now);
+            self.database.cache().check_ins.record(&entry, now);
             // An agent that was started anew has lost its steps.
             entry.handed_out.clear();
             work.merge(decided.decision);

@@ -8,7 +8,7 @@ use assisted_wire::step::{StepReply, StepType};
 
 use super::Hosts;
 use crate::attempt::{AttemptError, attempt};
-use crate::cache::memo::HostMemo;
+use crate::cache::memo::HostPollCache;
 use crate::not_found::no_host;
 use crate::off_thread::off_thread_if;
 use crate::{Caller, Error};
@@ -32,7 +32,7 @@ impl Hosts {
         // not learn what was known of the old one.
         let memo = self.database.cache().hosts.get(&host).ok();
         if let Some(memo) = memo.as_ref().filter(|memo| memo.is_unchanged(&reply)) {
-            self.database.cache().check_ins.note(&memo.check_in, self.database.now());
+            self.database.cache().check_ins.record(&memo.check_in, self.database.now());
             return Ok(());
         }
         let reply = Arc::new(reply);
@@ -43,12 +43,12 @@ impl Hosts {
         &self,
         caller: &Caller,
         key: HostKey,
-        memo: Option<&HostMemo>,
+        memo: Option<&HostPollCache>,
         answer: &Arc<StepReply>,
     ) -> Result<(), AttemptError> {
         let mut work = self.database.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
         let check_ins = &self.database.cache().check_ins;
-        check_ins.note(&check_ins.entry(key), self.database.now());
+        check_ins.record(&check_ins.entry(key), self.database.now());
         work.request_id = Some(caller.request_id);
         let read = Arc::clone(answer);
         let is_long = answer.output.len() >= LONG;

@@ -42,7 +42,7 @@ impl Hosts {
         let outcome = update_host(&work.facts, key, params)?;
         work.merge(outcome);
         if params.host_name.is_some() {
-            work.note_usage(Usages::set_requested_hostname);
+            work.record_usage(Usages::set_requested_hostname);
         }
         work.refresh_and_mark();
         let facts = work.commit(&self.database).await?;

@@ -83,7 +83,7 @@ impl InfraEnvs {
     /// The config of an image that brings the release of the bound cluster along, made by that release's installer.
     async fn unconfigured_ignition(&self, record: &InfraEnvRecord) -> Result<Vec<u8>, Error> {
         let cluster = match record.infra_env.cluster_id {
-            Some(id) => self.database.known_cluster(id).await.map_err(final_error)?,
+            Some(id) => self.database.cached_cluster(id).await.map_err(final_error)?,
             None => None,
         };
         let cluster = cluster.ok_or_else(|| {

@@ -53,7 +53,7 @@ impl InfraEnvs {
         let filter =
             InfraEnvFilter { cluster_id: query.cluster_id, user_name, org_id, ..InfraEnvFilter::default() };
         let mut found = self.database.reader().infra_envs(&filter).await?;
-        if let Some(owner) = query.owner.filter(|_| self.access.knows_owners()) {
+        if let Some(owner) = query.owner.filter(|_| self.access.has_owners()) {
             found.retain(|stored| stored.record.infra_env.user_name == owner);
         }
         if let Some(resource) = caller.resource {

@@ -140,12 +140,12 @@ impl Metrics {
     }
 
     /// Notes that the scheduler begins with a row.
-    pub(crate) fn begin_look(&self) {
+    pub(crate) fn begin_pass(&self) {
         self.0.spell.begin();
     }
 
     /// Notes that it has ended one.
-    pub(crate) fn end_look(&self) {
+    pub(crate) fn end_pass(&self) {
         let Some(took) = self.0.spell.end() else { return };
         let families = &self.0.families;
         for cycles in [&families.cluster_cycles, &families.host_cycles] {
@@ -180,13 +180,13 @@ impl Metrics {
     }
 
     /// Notes what a transaction has brought; only once it is committed.
-    pub(crate) fn note(&self, measured: &[Measurement]) {
+    pub(crate) fn record(&self, measured: &[Measurement]) {
         for Measurement { what, .. } in measured {
-            self.note_one(what);
+            self.record_one(what);
         }
     }
 
-    fn note_one(&self, measured: &Measured) {
+    fn record_one(&self, measured: &Measured) {
         let families = &self.0.families;
         match measured {
             Measured::ClusterCreated => families.cluster_creations.inc(),
@@ -198,7 +198,7 @@ impl Metrics {
                 let labels = [stage.phase, stage.result];
                 families.phase_seconds.with_label_values(&labels).observe(stage.seconds);
             }
-            Measured::HostEnded(host) => self.note_host(host),
+            Measured::HostEnded(host) => self.record_host(host),
             Measured::DiskSynced { milliseconds } => {
                 families.disk_syncs.with_label_values::<&str>(&[]).observe(*milliseconds);
             }
@@ -215,7 +215,7 @@ impl Metrics {
                 };
                 counters.with_label_values(&[id.as_str()]).inc();
             }
-            Measured::ProgramUsed(used) => self.note_program(used),
+            Measured::ProgramUsed(used) => self.record_program(used),
             // They are events alone.
             Measured::Interfaces { .. } | Measured::SlowRefresh { .. } => {}
         }
@@ -234,7 +234,7 @@ impl Metrics {
         image
     }
 
-    fn note_host(&self, host: &HostEnded) {
+    fn record_host(&self, host: &HostEnded) {
         let families = &self.0.families;
         let labels = [host.role, host.result];
         families.hosts.with_label_values(&labels).inc();
@@ -248,7 +248,7 @@ impl Metrics {
         }
     }
 
-    fn note_program(&self, used: &ProgramUsed) {
+    fn record_program(&self, used: &ProgramUsed) {
         let families = &self.0.families;
         let minor: Vec<&str> = used.version.splitn(3, '.').take(2).collect();
         let release = if minor.len() == 2 { minor.join(".") } else { "unknown".to_owned() };

@@ -56,10 +56,10 @@ async fn all() -> (tempfile::TempDir, String) {
             ended_at: Timestamp::now(),
         }),
     ];
-    metrics.note(&what.map(|what| Measurement::of_cluster(cluster, what)));
-    metrics.begin_look();
+    metrics.record(&what.map(|what| Measurement::of_cluster(cluster, what)));
+    metrics.begin_pass();
     metrics.looked_at_cluster(cluster, Duration::from_millis(150), 3);
-    metrics.end_look();
+    metrics.end_pass();
     metrics.set_cluster_aside(cluster);
     metrics.scope_check(TokenResource::InfraEnv(InfraEnvId::random()), ScopeOf::Path, true);
     let mut request = metrics.request("/v2/clusters", "GET");
@@ -69,7 +69,7 @@ async fn all() -> (tempfile::TempDir, String) {
 }
 
 /// The names and labels in a page of metrics.
-fn known(text: &str) -> Known {
+fn series_of(text: &str) -> Known {
     let mut known = Known::new();
     let mut family = String::new();
     for line in text.lines() {
@@ -102,7 +102,7 @@ fn quoted(cell: &str) -> Vec<String> {
 #[tokio::test]
 async fn the_metrics_of_the_reference() {
     let (_dir, text) = all().await;
-    let known = known(&text);
+    let known = series_of(&text);
     let reference = read("docs/reference/service-api.md");
     let section = reference.split("### 17.2").nth(1).unwrap().split("\n## ").next().unwrap();
     let mut count = 0;
@@ -183,7 +183,7 @@ fn images_of_hostile_hosts_are_not_told_apart() {
     let cluster = ClusterId::random();
     for number in 0..1000 {
         let what = Measured::ImagePulled { image: format!("i{number}"), result: "failure", rate: 0.0 };
-        metrics.note(&[Measurement::of_cluster(cluster, what)]);
+        metrics.record(&[Measurement::of_cluster(cluster, what)]);
     }
     let text = String::from_utf8(text(&metrics.0.registry).unwrap()).unwrap();
     let count = text.lines().filter(|line| line.contains("cluster_image_pull_status_count{")).count();
@@ -271,7 +271,7 @@ fn check(known: &Known, place: &str, query: &str) {
 #[tokio::test]
 async fn the_dashboard_and_the_alerts_ask_for_what_is_measured() {
     let (_dir, text) = all().await;
-    let known = known(&text);
+    let known = series_of(&text);
     let dashboard: Value = serde_json::from_str(&read("deploy/monitoring/dashboard.json")).unwrap();
     let panels = dashboard["panels"].as_array().unwrap();
     let mut queries = 0;

@@ -51,7 +51,7 @@ impl Default for Scheduler {
 
 impl Scheduler {
     /// Looks for due rows at once.
-    pub(crate) fn wake(&self) {
+    pub(crate) fn notify(&self) {
         self.woken.notify_one();
     }
 
@@ -142,7 +142,7 @@ impl reconcile::Queue for DueQueue {
     }
 
     async fn take(&self, limit: usize) -> Result<reconcile::Batch<DueRow>, Failure> {
-        self.marks.note();
+        self.marks.mark_seen();
         let (now, most) = (self.now(), u32::try_from(limit).unwrap_or(u32::MAX));
         let taken = self.database.take_due(&self.owner, now, most, pace::LEASE).await;
         let taken = taken.map_err(|error| passing(&error))?;
@@ -173,7 +173,7 @@ impl reconcile::Queue for DueQueue {
         self.database.keep_due(&row.0, until).await.map_err(|error| passing(&error))
     }
 
-    async fn settle(&self, row: &DueRow, ending: Ending) -> Result<(), Failure> {
+    async fn complete(&self, row: &DueRow, ending: Ending) -> Result<(), Failure> {
         let mut batch = Batch::new();
         match ending {
             // In the transaction of what was decided.
@@ -199,7 +199,7 @@ impl reconcile::Reconciler for DueQueue {
     type Row = DueRow;
 
     async fn reconcile(&self, row: &DueRow) -> Result<Outcome, Failure> {
-        let _look = Look::begin(self.database.metrics());
+        let _look = PassGuard::begin(self.database.metrics());
         let mut tries = Retries::default();
         let error = loop {
             match Box::pin(self.refresh_due(&row.0)).await {
@@ -218,18 +218,18 @@ impl reconcile::Reconciler for DueQueue {
 }
 
 /// A row that is worked on, for the metrics; it has ended when this is dropped.
-struct Look<'a>(&'a Metrics);
+struct PassGuard<'a>(&'a Metrics);
 
-impl<'a> Look<'a> {
+impl<'a> PassGuard<'a> {
     fn begin(metrics: &'a Metrics) -> Self {
-        metrics.begin_look();
+        metrics.begin_pass();
         Self(metrics)
     }
 }
 
-impl Drop for Look<'_> {
+impl Drop for PassGuard<'_> {
     fn drop(&mut self) {
-        self.0.end_look();
+        self.0.end_pass();
     }
 }
 
@@ -257,12 +257,12 @@ impl DueQueue {
         work.batch.finish_due(taken, next);
         let facts = work.commit(&self.database).await?;
         self.scheduler.idle.remember(taken, &facts, next, self.database.cache());
-        self.note_look(taken.due, started.elapsed(), hosts).await;
+        self.record_pass(taken.due, started.elapsed(), hosts).await;
         Ok(next)
     }
 
     /// Notes how long it took to decide about something, and leaves an event if that was long.
-    async fn note_look(&self, due: Due, took: Duration, hosts: usize) {
+    async fn record_pass(&self, due: Due, took: Duration, hosts: usize) {
         let metrics = self.database.metrics();
         let (of, cluster_id, host_id, slow) = match due {
             Due::Cluster(id) => {

@@ -115,7 +115,7 @@ impl Database {
     }
 
     /// A cluster that is not deleted, from the cache if it is there.
-    pub(crate) async fn known_cluster(
+    pub(crate) async fn cached_cluster(
         &self,
         id: ClusterId,
     ) -> Result<Option<Arc<Stored<ClusterRecord>>>, AttemptError> {
@@ -139,12 +139,12 @@ impl Database {
         version: Option<Version>,
     ) -> Result<Option<Arc<Stored<ClusterRecord>>>, AttemptError> {
         let Some(version) = version else { return Ok(None) };
-        let known = self.known_cluster(id).await?;
+        let known = self.cached_cluster(id).await?;
         if known.as_ref().is_some_and(|known| known.version >= version) {
             return Ok(known);
         }
         self.cache().forget(Subject::Cluster(id));
-        self.known_cluster(id).await
+        self.cached_cluster(id).await
     }
 
     /// An infra-env, from the cache if it is there.

@@ -130,7 +130,7 @@ impl UnitOfWork {
     }
 
     /// Notes with the cluster, if there is one, which features are used.
-    pub(crate) fn note_usage(&mut self, note: impl FnOnce(&mut Usages)) {
+    pub(crate) fn record_usage(&mut self, note: impl FnOnce(&mut Usages)) {
         let Some(record) = &self.facts.cluster else { return };
         let mut usages = Usages::read(&record.cluster.feature_usage);
         let before = usages.clone();
@@ -340,7 +340,7 @@ impl UnitOfWork {
             batch.touch_members(record.cluster.id);
         }
         database.commit(batch, &self.events, self.request_id, self.facts.now).await?;
-        database.metrics().note(&measured);
+        database.metrics().record(&measured);
         Ok(self.facts)
     }
 

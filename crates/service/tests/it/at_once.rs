@@ -99,7 +99,7 @@ async fn hosts_that_come_and_go(database: Database) {
     let ready = lab.ready().await;
     let pool = lab.infra_env(None).await;
     let waiting = lab.host(pool.id).await;
-    lab.tell_all(waiting, 4).await;
+    lab.report_all(waiting, 4).await;
     lab.until(waiting, HostStatus::KnownUnbound).await;
     lab.stop_background().await;
     let count = async || {
@@ -180,7 +180,7 @@ async fn a_day2_host_starts_over(database: Database) {
     let ready = lab.installed().await;
     lab.service.clusters().transform_to_adding_hosts(&lab.caller, ready.id).await.unwrap();
     let host = lab.host(ready.hosts[0].infra_env_id).await;
-    lab.tell_all(host, 4).await;
+    lab.report_all(host, 4).await;
     lab.until_told(host, StepType::ApiVipConnectivityCheck).await;
     let reached = json!({"is_success": true, "ignition": "{\"ignition\":{\"version\":\"3.2.0\"}}"});
     lab.reply(host, StepType::ApiVipConnectivityCheck, &reached).await.unwrap();

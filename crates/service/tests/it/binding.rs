@@ -20,7 +20,7 @@ async fn bound_and_unbound(database: Database) {
         refusal(lab.service.hosts().bind(&lab.caller, host, params.clone()).await).0,
         RefusalKind::Internal
     );
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     lab.until(host, HostStatus::KnownUnbound).await;
 
     let nowhere = BindHostParams { cluster_id: ClusterId::random() };
@@ -39,7 +39,7 @@ async fn bound_and_unbound(database: Database) {
 
     lab.register(pool.id, host.host_id).await.unwrap();
     assert_eq!(lab.get(host).await.status, HostStatus::Discovering);
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     lab.until_host(host, "judged", |host| host.status != HostStatus::Discovering).await;
 
     let unbound = lab.service.hosts().unbind(&lab.caller, host).await.unwrap();
@@ -64,7 +64,7 @@ async fn a_cluster_leaves_its_hosts_behind(database: Database) {
     let stays = lab.host(own.id).await;
     let (leaves, joins) = (lab.host(pool.id).await, lab.host(pool.id).await);
     for host in [leaves, joins] {
-        lab.tell_all(host, 2).await;
+        lab.report_all(host, 2).await;
         lab.until(host, HostStatus::KnownUnbound).await;
         let params = BindHostParams { cluster_id: cluster.id };
         lab.service.hosts().bind(&lab.caller, host, params).await.unwrap();

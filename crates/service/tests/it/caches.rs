@@ -33,14 +33,14 @@ async fn hosts_of_a_cluster_hear_of_each_other(database: Database) {
     let cluster = lab.cluster(json!({"base_dns_domain": "example.com"})).await;
     let infra_env = lab.infra_env(Some(cluster.id)).await;
     let (one, other) = (lab.host(infra_env.id).await, lab.host(infra_env.id).await);
-    lab.tell_all(one, 1).await;
+    lab.report_all(one, 1).await;
     let told_of_other = async || {
         let steps = lab.poll(one).await.unwrap().instructions.unwrap();
         let mut checks = steps.iter().filter(|step| step.step_type == Some(StepType::ConnectivityCheck));
         checks.any(|step| step.args.iter().flatten().any(|arg| arg.contains(&other.host_id.to_string())))
     };
     assert!(!told_of_other().await, "nothing is known of its addresses");
-    lab.tell_all(other, 2).await;
+    lab.report_all(other, 2).await;
     eventually("told of the other", async || told_of_other().await.then_some(()).ok_or(String::new())).await;
     lab.stop().await;
 }

@@ -35,11 +35,11 @@ async fn a_clock_that_jumps_disconnects_nobody_and_holds_up_nothing() {
     let lab = Lab::clocked(&database, machine.clock()).await;
     let id = lab.single_node().await.id;
     let host = lab.host(lab.infra_env(Some(id)).await.id).await;
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     lab.until(host, HostStatus::Known).await;
     for jump in [2 * HOUR, -4 * HOUR] {
         machine.jump(jump);
-        lab.service.work().wake();
+        lab.service.work().notify();
         // What is due is looked at, and the host still is as it was.
         let params = serde_json::from_value(json!({"tags": format!("jump{}", jump.unsigned_abs())})).unwrap();
         lab.service.clusters().update(&lab.caller, id, params).await.unwrap();
@@ -75,7 +75,7 @@ async fn a_start_with_a_clock_that_was_ahead_before_sees_who_is_gone() {
     machine.jump(HOUR);
     let lab = Lab::clocked(&database, machine.clock()).await;
     let host = lab.host(lab.infra_env(None).await.id).await;
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     lab.stop().await;
 
     machine.jump(-HOUR);

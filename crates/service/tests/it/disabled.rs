@@ -22,7 +22,7 @@ async fn four_hosts(lab: &Lab, more: Value) -> (ClusterId, Vec<HostKey>) {
     let mut hosts = Vec::new();
     for number in 1..=4 {
         let host = lab.host(infra_env.id).await;
-        lab.tell_all(host, number).await;
+        lab.report_all(host, number).await;
         hosts.push(host);
     }
     lab.meet(&hosts).await;

@@ -22,7 +22,7 @@ async fn told_and_listed(database: Database) {
     let cluster = lab.single_node().await;
     let infra_env = lab.infra_env(Some(cluster.id)).await;
     let host = lab.host(infra_env.id).await;
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     lab.until(host, HostStatus::Known).await;
     let event = json!({
         "name": "mine", "cluster_id": cluster.id, "severity": "critical", "message": "100% done",

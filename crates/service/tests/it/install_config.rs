@@ -27,7 +27,7 @@ async fn shown_and_overridden(database: Database) {
     let lab = Lab::start(&database).await;
     let id = lab.single_node().await.id;
     let host = lab.host(lab.infra_env(Some(id)).await.id).await;
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     let config = lab.install_config(id).await;
     let secret: Value = serde_json::from_str(config["pullSecret"].as_str().unwrap()).unwrap();
     assert_eq!(secret, serde_json::from_str::<Value>(PULL_SECRET).unwrap());

@@ -56,7 +56,7 @@ impl Lab {
         let mut hosts = Vec::new();
         for number in 1..=3 {
             let host = self.host(infra_env.id).await;
-            self.tell_all(host, number).await;
+            self.report_all(host, number).await;
             hosts.push(host);
         }
         self.meet(&hosts).await;
@@ -340,7 +340,7 @@ async fn cancelled_and_reset(database: Database) {
     }
     // And all over again.
     for (number, host) in (1..).zip(&ready.hosts) {
-        lab.tell_all(*host, number).await;
+        lab.report_all(*host, number).await;
     }
     lab.meet(&ready.hosts).await;
     lab.until_status(id, ClusterStatus::Ready).await;
@@ -456,7 +456,7 @@ async fn disabled_and_enabled(database: Database) {
 
     let enabled = lab.service.hosts().enable(&lab.caller, host).await.unwrap();
     assert_eq!(enabled.status, HostStatus::Discovering);
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     lab.meet(&ready.hosts).await;
     lab.until_status(ready.id, ClusterStatus::Ready).await;
     lab.stop().await;
@@ -481,7 +481,7 @@ async fn a_day2_host(database: Database) {
         RefusalKind::Conflict,
         "too early"
     );
-    lab.tell_all(host, 4).await;
+    lab.report_all(host, 4).await;
     lab.until(host, HostStatus::Insufficient).await;
     lab.until_told(host, StepType::ApiVipConnectivityCheck).await;
     let answer = json!({"is_success": true, "ignition": "{\"ignition\":{\"version\":\"3.2.0\"}}"});

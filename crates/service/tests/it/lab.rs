@@ -172,7 +172,7 @@ impl Lab {
     /// Turns the clock, and has what is due then looked at.
     pub fn pass(&self, seconds: i64) {
         self.time.0.fetch_add(seconds, Ordering::SeqCst);
-        self.service.work().wake();
+        self.service.work().notify();
     }
 
     /// A cluster of one node, with all that must be told about it.
@@ -246,7 +246,7 @@ impl Lab {
     }
 
     /// Tells all that a sufficient host tells.
-    pub async fn tell_all(&self, host: HostKey, number: u8) {
+    pub async fn report_all(&self, host: HostKey, number: u8) {
         self.poll(host).await.unwrap();
         self.reply(host, StepType::Inventory, &inventory(number)).await.unwrap();
         self.reply(host, StepType::NtpSynchronizer, &time_sources()).await.unwrap();

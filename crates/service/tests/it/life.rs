@@ -43,7 +43,7 @@ async fn a_single_node(database: Database) {
     assert!(shown.inventory.contains("52:54:00:00:00:01"));
     assert!(lab.steps(host).await.contains(&StepType::NtpSynchronizer));
 
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     lab.until(host, HostStatus::Known).await;
     let ready =
         lab.until_cluster(cluster.id, "ready", |cluster| cluster.status == ClusterStatus::Ready).await;
@@ -104,7 +104,7 @@ async fn registered_again(database: Database) {
     let cluster = lab.single_node().await;
     let infra_env = lab.infra_env(Some(cluster.id)).await;
     let host = lab.host(infra_env.id).await;
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     lab.until(host, HostStatus::Known).await;
 
     let response = lab.register(infra_env.id, host.host_id).await.unwrap();
@@ -132,7 +132,7 @@ async fn updates_show_at_once(database: Database) {
     let cluster = lab.single_node().await;
     let infra_env = lab.infra_env(Some(cluster.id)).await;
     let host = lab.host(infra_env.id).await;
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     lab.until(host, HostStatus::Known).await;
 
     let rename = |name: &str| serde_json::from_value(json!({"host_name": name})).unwrap();
@@ -162,7 +162,7 @@ async fn restarts(database: Database) {
     let cluster = lab.single_node().await;
     let infra_env = lab.infra_env(Some(cluster.id)).await;
     let host = lab.host(infra_env.id).await;
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     lab.until(host, HostStatus::Known).await;
     lab.pass(60);
     lab.poll(host).await.unwrap();

@@ -80,7 +80,7 @@ async fn of_a_clusters_hosts(database: Database) {
     let cluster = lab.single_node().await;
     let infra_env = lab.infra_env(Some(cluster.id)).await;
     let host = lab.host(infra_env.id).await;
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     lab.until(host, HostStatus::Known).await;
     let all = || ListClusterHosts {
         cluster_id: cluster.id,

@@ -85,7 +85,7 @@ async fn an_event_is_told_before_what_it_is_about(database: Database) {
         .await;
 
     let host = lab.host(infra_env.id).await;
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     let told = until(&mut watcher, |kind, data| kind == ChangeKind::Host && data["status"] == "known").await;
     let at = |wanted: &dyn Fn(ChangeKind, &Value) -> bool| {
         told.iter().position(|(kind, data, _)| wanted(*kind, data)).unwrap()

@@ -87,7 +87,7 @@ async fn kept_as_they_come(database: Database) {
     let lab = Lab::start(&database).await;
     let id = lab.single_node().await.id;
     let host = lab.host(lab.infra_env(Some(id)).await.id).await;
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     // No archive at all, and none of the service's business.
     let garbage: Vec<u8> = (0..100_000_u32).map(|number| (number % 251) as u8).collect();
     lab.upload_logs(of_host(id, host), b"earlier").await.unwrap();
@@ -121,7 +121,7 @@ async fn by_their_role_and_type(database: Database) {
     let lab = Lab::start(&database).await;
     let id = lab.cluster(json!({"base_dns_domain": "example.com"})).await.id;
     let host = lab.host(lab.infra_env(Some(id)).await.id).await;
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     lab.until_host(host, "a suggestion", |host| host.suggested_role == Some(HostRole::Master)).await;
     lab.upload_logs(of_host(id, host), b"host").await.unwrap();
     let name = async || lab.logs(query(id, Some(LogsType::Host), Some(host.host_id))).await.unwrap().0;
@@ -228,7 +228,7 @@ async fn all_in_one(database: Database) {
     let id = lab.single_node().await.id;
     let infra_env = lab.infra_env(Some(id)).await.id;
     let (host, gone) = (lab.host(infra_env).await, lab.host(infra_env).await);
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     let long = format!("{}.yaml", "n".repeat(240));
     for name in ["x.yaml", long.as_str()] {
         let params = json!({"folder": "openshift", "file_name": name, "content": "YTogMQ=="});

@@ -30,7 +30,7 @@ async fn a_host_polls_soon_while_something_is_expected(database: Database) {
     assert_eq!(lab.steps(host).await, [StepType::Inventory]);
 
     // What a new state calls for is handed out at the next poll, not a minute later.
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     lab.until_host(host, "judged", |host| host.status != HostStatus::Discovering).await;
     let next = lab.poll(host).await.unwrap();
     assert_eq!(next.next_instruction_seconds, 1);

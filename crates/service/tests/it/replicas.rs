@@ -18,8 +18,8 @@ async fn each_sees_what_the_other_does() {
     let host = one.host(infra_env.id).await;
     // The agent talks to both in turn.
     assert_eq!(other.steps(host).await, [StepType::Inventory]);
-    one.tell_all(host, 1).await;
-    other.tell_all(host, 1).await;
+    one.report_all(host, 1).await;
+    other.report_all(host, 1).await;
     other.until(host, HostStatus::Known).await;
     one.until_cluster(cluster.id, "ready", |cluster| cluster.status == ClusterStatus::Ready).await;
 
@@ -40,7 +40,7 @@ async fn each_sees_what_the_other_does() {
         one.pass(60);
         one.poll(host).await.unwrap();
     }
-    other.service.work().wake();
+    other.service.work().notify();
     assert_eq!(other.get(host).await.status, HostStatus::Known);
 
     other.service.hosts().deregister(&other.caller, host).await.unwrap();

@@ -36,7 +36,7 @@ async fn twice(database: Database) {
     let lab = Lab::start(&database).await;
     let pool = lab.infra_env(None).await;
     let host = lab.host(pool.id).await;
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     let before = lab.until(host, HostStatus::KnownUnbound).await;
     lab.pass(1);
     for _ in 0..3 {
@@ -78,7 +78,7 @@ async fn strange(database: Database) {
         error: "no".to_owned(),
         ..StepReply::default()
     };
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     lab.until(host, HostStatus::KnownUnbound).await;
     lab.service.hosts().post_step_reply(&lab.caller, host, failed(1)).await.unwrap();
     assert!(!lab.get(host).await.inventory.is_empty());
@@ -162,7 +162,7 @@ async fn of_machines_that_cannot_be(database: Database) {
 
     let infra_env = lab.infra_env(Some(second.id)).await;
     let well = lab.host(infra_env.id).await;
-    lab.tell_all(well, 2).await;
+    lab.report_all(well, 2).await;
     lab.until(well, HostStatus::Known).await;
     lab.stop().await;
 }
@@ -185,7 +185,7 @@ async fn at_the_same_time(database: Database) {
     };
     let renames: Vec<_> = (0..10).map(|number| rename(format!("host-{number}"))).collect();
     let patches: Vec<_> = (0..10).map(|number| patch(format!("tag{number}"))).collect();
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     for task in renames {
         task.await.unwrap().unwrap();
     }
@@ -205,7 +205,7 @@ async fn while_a_host_begins_anew(database: Database) {
     let host = lab.host(pool.id).await;
     lab.stop_background().await;
     for round in 0..100 {
-        lab.tell_all(host, 1).await;
+        lab.report_all(host, 1).await;
         assert!(!lab.get(host).await.inventory.is_empty(), "round {round}");
         let (service, caller) = (lab.service.clone(), lab.caller.clone());
         let reply = StepReply {

@@ -169,7 +169,7 @@ async fn unused_infra_envs_go_with_their_hosts(database: Database) {
     let cluster = lab.settled().await;
     let (pool, bound) = (lab.infra_env(None).await.id, lab.infra_env(Some(cluster)).await.id);
     let host = lab.host(pool).await;
-    lab.tell_all(host, 1).await;
+    lab.report_all(host, 1).await;
     lab.pass(479 * HOUR);
     let young = lab.infra_env(None).await.id;
     assert!(lab.service.infra_envs().get(&lab.caller, pool).await.is_ok());

@@ -315,7 +315,7 @@ impl Shape {
 }
 
 /// What of the files is the same each time, for people to read.
-fn told(files: &Files) -> Value {
+fn stable_parts(files: &Files) -> Value {
     let mut told = Map::new();
     for (name, content) in &files.contents {
         let text = std::str::from_utf8(content).unwrap();
@@ -387,7 +387,7 @@ async fn shapes_as_they_were() {
     for (shape, first, again) in made {
         let name = shape.name;
         assert!(names.insert(format!("{name}.json")), "{name} is there twice");
-        let (told, again) = (told(&first), told(&again));
+        let (told, again) = (stable_parts(&first), stable_parts(&again));
         assert_eq!(told, again, "{name}");
         for (file, content) in first.contents.iter().filter(|(file, _)| file.ends_with(".ign")) {
             assert_eq!(ignition_validate(content).unwrap(), "", "{name}: {file}");

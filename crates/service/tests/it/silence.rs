@@ -12,8 +12,8 @@ async fn silence_counts_after_three_minutes(database: Database) {
     let infra_env = lab.infra_env(Some(cluster.id)).await;
     let pool = lab.infra_env(None).await;
     let (bound, free) = (lab.host(infra_env.id).await, lab.host(pool.id).await);
-    lab.tell_all(bound, 1).await;
-    lab.tell_all(free, 2).await;
+    lab.report_all(bound, 1).await;
+    lab.report_all(free, 2).await;
     lab.until(bound, HostStatus::Known).await;
     lab.until(free, HostStatus::KnownUnbound).await;
 
@@ -36,7 +36,7 @@ async fn whoever_polls_stays(database: Database) {
     let pool = lab.infra_env(None).await;
     let (talks, falls_silent) = (lab.host(pool.id).await, lab.host(pool.id).await);
     for host in [talks, falls_silent] {
-        lab.tell_all(host, 1).await;
+        lab.report_all(host, 1).await;
         lab.until(host, HostStatus::KnownUnbound).await;
     }
     for _ in 0..6 {

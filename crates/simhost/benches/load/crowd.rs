@@ -82,12 +82,12 @@ fn poll(path: String) -> Call {
 /// Lets all hosts poll at their pace, and one of them report meanwhile.
 async fn measure(service: &Service, hosts: &[SimHost], limit: Duration) -> Result<()> {
     // What their coming has left to be done is not what their polls cost.
-    let (_, work) = pace(service, hosts, Duration::from_secs_f64(POLL)).await?;
+    let (_, work) = poll_rate(service, hosts, Duration::from_secs_f64(POLL)).await?;
     line("CPU in the minute after they came", Figure::Cores(work.service / POLL), "");
     service.tidy_up()?;
     let started = Instant::now();
     let ((polls, work), ()) =
-        tokio::try_join!(pace(service, hosts, limit), visible::run(service, &hosts[0]))?;
+        tokio::try_join!(poll_rate(service, hosts, limit), visible::run(service, &hosts[0]))?;
     let elapsed = started.elapsed().as_secs_f64();
     line("polls", Figure::PerSecond(polls.rate()), &format!("{:.0}", per_second(hosts)));
     line("  p50", ms(polls.answered.quantile(0.5)), "");
@@ -120,7 +120,7 @@ fn per_second(hosts: &[SimHost]) -> f64 {
 }
 
 /// Polls of all hosts at their pace, each on a connection of its own as long as the service keeps it.
-pub async fn pace(service: &Service, hosts: &[SimHost], limit: Duration) -> Result<(Outcome, Work)> {
+pub async fn poll_rate(service: &Service, hosts: &[SimHost], limit: Duration) -> Result<(Outcome, Work)> {
     let load = Load {
         address: service.address,
         connections: hosts.len(),

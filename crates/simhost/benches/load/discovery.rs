@@ -71,7 +71,7 @@ async fn populate(service: &Service, before: u32, count: u32, connections: usize
     line(&what, Figure::PerSecond(rate), ">= 3,000");
     let each = (service.cpu()? - cpu) * 1e3 / f64::from(count);
     line("  CPU, service + database", Figure::MsEach(each), "");
-    service.settle().await?;
+    service.wait_until_idle().await?;
     Ok(hosts)
 }
 
@@ -133,7 +133,7 @@ async fn pairs(
         ">= 4,800",
     );
     detail(&outcome, service.cpu()? - cpu, "<= 0.19")?;
-    service.settle().await
+    service.wait_until_idle().await
 }
 
 fn detail(outcome: &Outcome, cpu: f64, goal: &str) -> Result<()> {

@@ -23,7 +23,7 @@ use kube::runtime::{WatchStreamExt, watcher};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::crowd::{pace, poll_once};
+use crate::crowd::{poll_once, poll_rate};
 use crate::populate::{Arrivals, RUSH};
 use crate::report::{Figure, heading, line, ms};
 use crate::service::{Engine, Service};
@@ -74,11 +74,11 @@ pub async fn run(engine: Engine, program: &Path, agents: u32, limit: Duration) -
     let rate = f64::from(agents) / started.elapsed().as_secs_f64();
     line("hosts that come until their Agents show inventories", Figure::PerSecond(rate), "");
     poll_once(&service, &hosts).await?;
-    service.settle().await?;
+    service.wait_until_idle().await?;
     line("  CPU of the service, each", Figure::MsEach((service.cpu()? - cpu) * 1e3 / f64::from(agents)), "");
 
     let (requests, cpu) = (requests(&hub)?, service.cpu()?);
-    let (_, _) = pace(&service, &hosts, limit).await?;
+    let (_, _) = poll_rate(&service, &hosts, limit).await?;
     let seconds = limit.as_secs_f64();
     let quiet = self::requests(&hub)?.since(&requests);
     line("quiet hosts that poll: requests to the API server", Figure::PerSecond(quiet.all / seconds), "0");
@@ -250,7 +250,7 @@ async fn restart(hub: &Kube, service: &mut Service, watched: &Watched, hosts: &[
     line("  until an Agent's change is done", Figure::Seconds(started.elapsed().as_secs_f64()), "");
     // Nobody was heard meanwhile; that is no news to tell of.
     poll_once(service, hosts).await?;
-    service.settle().await?;
+    service.wait_until_idle().await?;
     let made = requests(hub)?.since(&before);
     // One by this program, and what it changes in the Agent.
     line("  writes to the API server", Figure::Count(made.writes as u64), "<= 3");

@@ -113,7 +113,7 @@ impl Service {
     }
 
     /// Waits until the service has worked off what it was told: its CPU time stands still.
-    pub async fn settle(&self) -> Result<()> {
+    pub async fn wait_until_idle(&self) -> Result<()> {
         let (started, mut last) = (Instant::now(), self.cpu()?);
         while started.elapsed() < BUSY {
             tokio::time::sleep(Duration::from_secs(2)).await;

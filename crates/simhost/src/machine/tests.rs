@@ -31,7 +31,7 @@ impl Bench {
         Self { machine, plan, kube, agent: "sim".into(), calls_user: false, target: None, now }
     }
 
-    fn act(
+    fn apply(
         &mut self,
         act: impl FnOnce(&mut Machine, &mut ClusterContext<'_>, &mut ActionSink),
     ) -> Vec<(Duration, Effect)> {
@@ -49,18 +49,18 @@ impl Bench {
         out.take()
     }
 
-    fn wake(&mut self) -> Vec<(Duration, Effect)> {
-        self.act(Machine::woken)
+    fn run_timers(&mut self) -> Vec<(Duration, Effect)> {
+        self.apply(Machine::woken)
     }
 
     fn answer(&mut self, status: u16, body: &Value) -> Vec<(Duration, Effect)> {
         let answer = Response { status, body: Bytes::from(body.to_string()) };
-        self.act(|machine, context, out| machine.answered(&answer, context, out))
+        self.apply(|machine, context, out| machine.answered(&answer, context, out))
     }
 
     /// Registers, and answers the first poll.
     fn polled(&mut self, steps: &Value) -> Vec<(Duration, Effect)> {
-        self.wake();
+        self.run_timers();
         self.answer(201, &json!({}));
         self.answer(200, steps)
     }
@@ -94,12 +94,12 @@ fn a_hundred_thousand_fit_in_memory() {
 #[test]
 fn it_registers_polls_and_tells_the_same_once() {
     let mut bench = Bench::new(None);
-    let effects = bench.wake();
+    let effects = bench.run_timers();
     assert!(
         calls(&effects)[0].1.starts_with("POST") && calls(&effects)[0].1.ends_with("/hosts"),
         "{effects:?}"
     );
-    assert!(bench.wake().is_empty(), "an old wake-up");
+    assert!(bench.run_timers().is_empty(), "an old wake-up");
     let effects = bench.answer(201, &json!({}));
     assert!(calls(&effects)[0].1.ends_with("/instructions?timestamp=1000000"), "{effects:?}");
     let told = calls(&bench.answer(200, &steps()));
@@ -108,29 +108,29 @@ fn it_registers_polls_and_tells_the_same_once() {
         ["inventory", "ntp-synchronizer"]
     );
     bench.now += Duration::from_secs(60);
-    assert_eq!(calls(&bench.wake()).len(), 1);
+    assert_eq!(calls(&bench.run_timers()).len(), 1);
     assert!(calls(&bench.answer(200, &steps())).is_empty());
     let refused = Response { status: 400, body: Bytes::new() };
-    bench.act(|machine, context, out| machine.reply_answered(StepType::Inventory, &refused, context, out));
+    bench.apply(|machine, context, out| machine.reply_answered(StepType::Inventory, &refused, context, out));
     bench.now += Duration::from_secs(60);
-    bench.wake();
+    bench.run_timers();
     assert_eq!(calls(&bench.answer(200, &steps()))[0].2["step_type"], "inventory");
 }
 
 #[test]
 fn it_polls_again_later_and_later_when_the_service_fails() {
     let mut bench = Bench::new(None);
-    bench.wake();
+    bench.run_timers();
     bench.answer(201, &json!({}));
     let mut pauses = Vec::new();
     for _ in 0..20 {
         let effects = bench.answer(500, &json!({}));
         pauses.push(effects[0].0);
         bench.now += effects[0].0;
-        assert_eq!(calls(&bench.wake()).len(), 1);
+        assert_eq!(calls(&bench.run_timers()).len(), 1);
     }
     assert!(pauses[0] < Duration::from_secs(1) && pauses[19] > Duration::from_secs(40), "{pauses:?}");
-    assert!(bench.answer(404, &json!({})).is_empty() && bench.wake().is_empty());
+    assert!(bench.answer(404, &json!({})).is_empty() && bench.run_timers().is_empty());
 }
 
 #[test]
@@ -141,17 +141,17 @@ fn replies_go_wrong_when_they_are_to() {
     let mut bench = Bench::new(Some("wrong-type"));
     assert_ne!(calls(&bench.polled(&steps()))[0].2["step_type"], "inventory");
     bench.now += Duration::from_secs(60);
-    bench.wake();
+    bench.run_timers();
     assert_eq!(calls(&bench.answer(200, &steps()))[0].2["step_type"], "inventory");
     let mut bench = Bench::new(Some("clock"));
-    bench.wake();
+    bench.run_timers();
     assert!(calls(&bench.answer(201, &json!({})))[0].1.ends_with("timestamp=1003900"));
 }
 
 #[test]
 fn one_of_a_role_is_struck() {
     let clock = |bench: &mut Bench| {
-        bench.wake();
+        bench.run_timers();
         calls(&bench.answer(201, &json!({})))[0].1.rsplit('=').next().unwrap().to_owned()
     };
     let mut first = Bench::new(Some("clock:master"));
@@ -184,7 +184,7 @@ fn it_upgrades_its_agent_and_registers_as_the_new_one() {
     assert_eq!(calls(&told)[0].2["step_id"], Value::Null);
     let done = Response { status: 204, body: Bytes::new() };
     let effects = bench
-        .act(|machine, context, out| machine.reply_answered(StepType::UpgradeAgent, &done, context, out));
+        .apply(|machine, context, out| machine.reply_answered(StepType::UpgradeAgent, &done, context, out));
     assert_eq!(calls(&effects)[0].2["discovery_agent_version"], "quay.io/a/agent:2");
 }
 
@@ -202,7 +202,7 @@ fn install() -> Value {
 fn installed(bench: &mut Bench) {
     let mut answer = None;
     for _ in 0..1000 {
-        let effects = bench.act(|machine, context, out| machine.install(answer.as_ref(), context, out));
+        let effects = bench.apply(|machine, context, out| machine.install(answer.as_ref(), context, out));
         let own = effects
             .iter()
             .any(|(_, effect)| matches!(effect, Effect::Send(Call { from: Process::Installer(_), .. })));
@@ -219,14 +219,14 @@ fn installed(bench: &mut Bench) {
 fn an_installed_machine_polls_no_more() {
     let mut bench = Bench::new(None);
     assert!(calls(&bench.polled(&install())).is_empty());
-    let again = calls(&bench.act(|machine, context, out| {
+    let again = calls(&bench.apply(|machine, context, out| {
         machine.phase = Phase::Polling;
         machine.answered(&Response { status: 200, body: install().to_string().into() }, context, out);
     }));
     assert_eq!(again[0].2["exit_code"], 125);
     installed(&mut bench);
     bench.now += Duration::from_secs(600);
-    assert!(bench.wake().is_empty());
+    assert!(bench.run_timers().is_empty());
     bench.kube.bootstrap_started(Duration::ZERO);
     assert_eq!(
         bench.kube.seen_by_controller(bench.now + Duration::from_secs(3600)),
@@ -240,10 +240,10 @@ fn a_wrong_boot_order_brings_the_agent_back_until_it_is_repaired() {
     bench.polled(&install());
     installed(&mut bench);
     bench.now = bench.machine.stray_until.unwrap() - BOOT_REPAIR;
-    assert!(calls(&bench.wake())[0].1.ends_with("/hosts"));
+    assert!(calls(&bench.run_timers())[0].1.ends_with("/hosts"));
     bench.answer(201, &json!({}));
     bench.answer(200, &json!({"next_instruction_seconds": 60}));
     bench.now += BOOT_REPAIR;
-    assert!(bench.wake().is_empty());
+    assert!(bench.run_timers().is_empty());
     assert_eq!(bench.machine.phase, Phase::Node);
 }

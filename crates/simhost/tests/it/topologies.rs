@@ -31,14 +31,14 @@ async fn install(data: Data, shape: Shape) {
     for result in simulation.results(now) {
         let cluster = travel.get(&format!("clusters/{}", result.id.unwrap())).await;
         assert!(result.as_expected, "{what}: {result:#?} {}", cluster["validations_info"]);
-        judge(&mut travel, &shape, &result).await;
+        check_installed(&mut travel, &shape, &result).await;
     }
     assert_eq!(travel.warnings(), "", "{what}");
     travel.stop().await;
 }
 
 /// What everyone finds after an installation.
-async fn judge(travel: &mut Travel, shape: &Shape, result: &ClusterResult) {
+async fn check_installed(travel: &mut Travel, shape: &Shape, result: &ClusterResult) {
     let id = result.id.unwrap();
     let cluster = travel.get(&format!("clusters/{id}")).await;
     let grows = shape.all_hosts() != Some(shape.hosts);

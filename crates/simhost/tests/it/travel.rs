@@ -113,7 +113,7 @@ impl Travel {
         let mut until = LONGEST;
         let mut out = self.outbox(now);
         simulation.start(&mut out);
-        let mut due_at = self.settle().await;
+        let mut due_at = self.wait_until_idle().await;
         loop {
             for (delay, effect) in out.take() {
                 heap.push(Reverse((now + delay, number)));
@@ -132,7 +132,7 @@ impl Travel {
             self.time.set(now);
             out = self.outbox(now);
             if due_at.is_some_and(|at| at <= now) {
-                self.server.service.work().wake();
+                self.server.service.work().notify();
             } else if let Some(Reverse((_, next))) = heap.pop() {
                 match effects.remove(&next).unwrap() {
                     Effect::Wake(process) => {
@@ -148,7 +148,7 @@ impl Travel {
                     }
                 }
             }
-            due_at = self.settle().await;
+            due_at = self.wait_until_idle().await;
         }
     }
 
@@ -158,7 +158,7 @@ impl Travel {
 
     /// Waits until the service has done everything that it has to do now; tells when it has something to do of itself, in
     /// simulated time.
-    async fn settle(&mut self) -> Option<Duration> {
+    async fn wait_until_idle(&mut self) -> Option<Duration> {
         let since = Instant::now();
         self.marks.iter_mut().for_each(watch::Receiver::mark_unchanged);
         while !self.server.store.is_idle(self.time.now()).await.unwrap() {

@@ -54,12 +54,12 @@ async fn what_is_acknowledged_survives_a_kill(database: Database) {
             assert!(reached.len() == WORKERS && reached.values().all(|step| *step == STEPS), "{reached:?}");
         }
         let store = database.open().await;
-        judge(&store, &reached).await;
+        check_after_crash(&store, &reached).await;
         nothing_is_stuck(&store).await;
     }
 }
 
-async fn judge(store: &Store, acknowledged: &BTreeMap<String, u64>) {
+async fn check_after_crash(store: &Store, acknowledged: &BTreeMap<String, u64>) {
     let mut found = BTreeSet::new();
     for stored in store.clusters(&ClusterFilter::default()).await.unwrap() {
         let id = stored.record.cluster.id;

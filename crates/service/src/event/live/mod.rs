@@ -113,7 +113,7 @@ impl Events {
         let topic = match watch.cluster_id {
             Some(id) => {
                 let stored =
-                    self.database.known_cluster(id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
+                    self.database.cached_cluster(id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
                 let cluster = &stored.record.cluster;
                 if !caller.may_see(&cluster.user_name, &cluster.org_id) {
                     return Err(no_cluster().into());

@@ -41,7 +41,7 @@ struct ChangedObjects {
 }
 
 impl ChangedObjects {
-    fn note(&mut self, change: Stored) {
+    fn add(&mut self, change: Stored) {
         match change {
             Stored::Here(Subject::Host(key)) | Stored::Elsewhere(Subject::Host(key)) => {
                 self.hosts.insert(key);
@@ -118,7 +118,7 @@ impl Publisher {
             let mut changed = ChangedObjects::default();
             tokio::select! {
                 change = changes.recv() => match change {
-                    Ok(change) => changed.note(change),
+                    Ok(change) => changed.add(change),
                     Err(RecvError::Lagged(_)) => changed.missed = true,
                     Err(RecvError::Closed) => return,
                 },
@@ -128,7 +128,7 @@ impl Publisher {
             }
             while !changed.is_enough() {
                 match changes.try_recv() {
-                    Ok(change) => changed.note(change),
+                    Ok(change) => changed.add(change),
                     Err(TryRecvError::Lagged(_)) => changed.missed = true,
                     Err(TryRecvError::Empty | TryRecvError::Closed) => break,
                 }
@@ -176,7 +176,8 @@ impl Publisher {
     async fn publish_host(&self, key: HostKey) -> Result<(), Error> {
         let Some(row) = self.0.database.reader().host(key, Deleted::Shown).await? else { return Ok(()) };
         let cluster = row.record.host.cluster_id;
-        let before = self.0.live.settle(key, cluster.filter(|_| row.record.host.deleted_at.is_none()));
+        let before =
+            self.0.live.set_cluster_of_host(key, cluster.filter(|_| row.record.host.deleted_at.is_none()));
         let mut clusters: Vec<_> = cluster.into_iter().chain(before).collect();
         clusters.dedup();
         if self.0.live.is_wanted(&clusters) {
@@ -226,7 +227,7 @@ impl Events {
             row.reports.insert(ReportKind::Inventory, report);
         }
         let cluster = match row.record.host.cluster_id {
-            Some(id) => self.database.known_cluster(id).await.map_err(crate::attempt::final_error)?,
+            Some(id) => self.database.cached_cluster(id).await.map_err(crate::attempt::final_error)?,
             None => None,
         };
         let facts = self.database.host_facts(row);

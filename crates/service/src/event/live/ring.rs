@@ -162,7 +162,7 @@ impl Live {
     }
 
     /// Remembers where a host is now; returns where it was.
-    pub(crate) fn settle(&self, host: HostKey, cluster: Option<ClusterId>) -> Option<ClusterId> {
+    pub(crate) fn set_cluster_of_host(&self, host: HostKey, cluster: Option<ClusterId>) -> Option<ClusterId> {
         let mut state = self.state.lock();
         match cluster {
             Some(id) => state.clusters.insert(host, id),
@@ -186,7 +186,7 @@ impl Live {
 
     /// The publisher ends, and with it all watchers.
     pub(super) fn close(&self) {
-        self.rest(&mut self.state.lock());
+        self.clear(&mut self.state.lock());
     }
 
     /// Forgets interests that nobody has had for a while; false, and the publisher may rest, when none is left.
@@ -196,13 +196,13 @@ impl Live {
             interest.watchers > 0 || now.saturating_duration_since(interest.left) < INTEREST_KEPT
         });
         if state.interests.is_empty() {
-            self.rest(&mut state);
+            self.clear(&mut state);
             return false;
         }
         true
     }
 
-    fn rest(&self, state: &mut State) {
+    fn clear(&self, state: &mut State) {
         self.run.send_replace(None);
         state.interests.clear();
         state.frames.clear();
@@ -230,7 +230,7 @@ impl Live {
         state.cursor.number += 1;
         state.cursor.event = state.cursor.event.max(event.unwrap_or_default());
         let frame = Arc::new(Frame { clusters, shared: Shared::new(change), cursor: state.cursor, event });
-        frame.topics().for_each(|topic| state.wake(topic));
+        frame.topics().for_each(|topic| state.notify(topic));
         state.bytes += frame.shared.weight();
         state.frames.push_back(frame);
         while state.bytes > MOST_BYTES || state.frames.len() > MOST_FRAMES {
@@ -245,7 +245,7 @@ impl Live {
         let number = state.cursor.number;
         for interest in state.interests.values_mut() {
             interest.lost = number;
-            interest.wake();
+            interest.notify();
         }
         state.frames.clear();
         state.bytes = 0;
@@ -253,15 +253,15 @@ impl Live {
 }
 
 impl TopicWatchers {
-    fn wake(&self) {
+    fn notify(&self) {
         self.marks.send_modify(|marks| *marks = marks.wrapping_add(1));
     }
 }
 
 impl State {
-    fn wake(&self, topic: Topic) {
+    fn notify(&self, topic: Topic) {
         if let Some(interest) = self.interests.get(&topic) {
-            interest.wake();
+            interest.notify();
         }
     }
 

@@ -135,7 +135,7 @@ impl Watcher {
                 seen.insert(number);
                 waiting.push_back(Message::new(Change::Event(Box::new(render_event(found))), None));
             }
-            hosts = self.settle_hosts(id).await?;
+            hosts = self.place_hosts(id).await?;
         }
         if hosts.is_empty()
             && let Some(last) = waiting.back_mut()
@@ -146,12 +146,12 @@ impl Watcher {
         Ok(())
     }
 
-    async fn settle_hosts(&self, id: ClusterId) -> Result<VecDeque<HostKey>, Error> {
+    async fn place_hosts(&self, id: ClusterId) -> Result<VecDeque<HostKey>, Error> {
         let filter = HostFilter { cluster_id: Some(id), ..HostFilter::default() };
         let hosts = self.subscription.events.database.reader().hosts(&filter).await?;
         let keys: VecDeque<_> = hosts.into_iter().map(|row| row.key).collect();
         for key in &keys {
-            self.subscription.live().settle(*key, Some(id));
+            self.subscription.live().set_cluster_of_host(*key, Some(id));
         }
         Ok(keys)
     }

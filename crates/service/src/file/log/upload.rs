@@ -41,12 +41,12 @@ impl Files {
             })?;
             let host = self.host_of(cluster_id, infra_env_id, host_id).await?;
             self.keep_logs(cluster_id, &host_key(cluster_id, host_id)?, content).await?;
-            return attempt!(self.database, caller, self.note_host_logs(caller, host));
+            return attempt!(self.database, caller, self.record_host_logs(caller, host));
         }
         if logs_type == LogsType::Empty {
             return Err(Refusal::invalid("logs_type is required").into());
         }
-        self.database.known_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
+        self.database.cached_cluster(cluster_id).await.map_err(final_error)?.ok_or_else(no_cluster)?;
         self.keep_logs(cluster_id, &cluster_key(cluster_id, logs_type)?, content).await?;
         if logs_type != LogsType::Controller {
             return Ok(());
@@ -103,7 +103,7 @@ impl Files {
         Ok(())
     }
 
-    async fn note_host_logs(&self, caller: &Caller, key: HostKey) -> Result<(), AttemptError> {
+    async fn record_host_logs(&self, caller: &Caller, key: HostKey) -> Result<(), AttemptError> {
         let mut work = self.database.load_host_alone(key).await?.ok_or_else(|| no_host(key))?;
         work.request_id = Some(caller.request_id);
         let host = work.host(key).ok_or_else(|| no_host(key))?;

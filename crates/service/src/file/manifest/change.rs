@@ -42,7 +42,7 @@ impl Files {
         let folder = params.folder.unwrap_or(ManifestFolder::Manifests);
         let file = ManifestFile { cluster_id, folder, file_name: params.file_name };
         check_name(file.place())?;
-        let content = judged(file.clone(), params.content).await?;
+        let content = decode_and_check(file.clone(), params.content).await?;
         let _turn = self.manifests.lock(cluster_id).await;
         self.check_distinct(file.place()).await?;
         self.keep_manifest(caller, &file, content).await?;
@@ -75,7 +75,7 @@ impl Files {
         let _turn = self.manifests.lock(cluster_id).await;
         let content = match params.updated_content {
             // By the old name's ending (service-api §8).
-            Some(content) => judged(old.clone(), content).await?,
+            Some(content) => decode_and_check(old.clone(), content).await?,
             None => match self.blob.get(&source.content, LARGEST as u64).await {
                 Err(BlobError::NotFound(key) | BlobError::Shadowed(key)) => {
                     return Err(Refusal::internal(format!("object {key} was not found")).into());
@@ -111,7 +111,7 @@ impl Files {
                 left.iter().any(|(manifest, _)| manifest.manifest_source == Some(ManifestSource::User));
             if !used {
                 let database = &self.database;
-                attempt!(database, caller, note_manifests(database, caller, file.cluster_id, false))?;
+                attempt!(database, caller, record_manifests(database, caller, file.cluster_id, false))?;
             }
         }
         Ok(())
@@ -135,20 +135,20 @@ impl Files {
         // To its end, also when whoever asked is gone: the cluster has to know of what is kept for it.
         let kept = tokio::spawn(async move {
             keys.put(&blob, content).await?;
-            attempt!(database, &caller, note_manifests(&database, &caller, id, true))
+            attempt!(database, &caller, record_manifests(&database, &caller, id, true))
         });
         kept.await.map_err(Error::internal)?
     }
 }
 
 /// Notes with the cluster whether it has manifests; some validations ask for them.
-async fn note_manifests(
+async fn record_manifests(
     database: &Database,
     caller: &Caller,
     id: ClusterId,
     used: bool,
 ) -> Result<(), AttemptError> {
-    let known = database.known_cluster(id).await?.ok_or_else(no_cluster)?;
+    let known = database.cached_cluster(id).await?.ok_or_else(no_cluster)?;
     if Usages::read(&known.record.cluster.feature_usage).contains(USAGE) == used {
         return Ok(());
     }
@@ -165,7 +165,7 @@ async fn note_manifests(
 }
 
 /// Decodes and judges a content apart from the requests of others: up to a mebibyte is parsed.
-async fn judged(file: ManifestFile, encoded: String) -> Result<Bytes, Error> {
+async fn decode_and_check(file: ManifestFile, encoded: String) -> Result<Bytes, Error> {
     let judge = move || {
         let content = decode(file.place(), &encoded)?;
         check(file.place(), &content)?;

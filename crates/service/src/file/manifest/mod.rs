@@ -35,6 +35,6 @@ impl ManifestFile {
 impl Files {
     /// The cluster that manifests belong to.
     async fn cluster_of_manifests(&self, id: ClusterId) -> Result<Arc<Stored<ClusterRecord>>, Error> {
-        Ok(self.database.known_cluster(id).await.map_err(final_error)?.ok_or_else(no_cluster)?)
+        Ok(self.database.cached_cluster(id).await.map_err(final_error)?.ok_or_else(no_cluster)?)
     }
 }

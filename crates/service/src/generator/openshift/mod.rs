@@ -99,7 +99,7 @@ fn refused(error: impl std::fmt::Display) -> GenerateError {
 }
 
 /// What stands in the way here.
-fn broken(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> GenerateError {
+fn failure(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> GenerateError {
     GenerateError::Broken(Error::internal(error))
 }
 
@@ -107,7 +107,7 @@ fn broken(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Generat
 async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, GenerateError> + Send + 'static,
 ) -> Result<T, GenerateError> {
-    tokio::task::spawn_blocking(work).await.map_err(broken)?
+    tokio::task::spawn_blocking(work).await.map_err(failure)?
 }
 
 impl Generator for Openshift {
@@ -307,10 +307,11 @@ impl Openshift {
             ended_at: Timestamp::now(),
         };
         // Closed by nobody.
-        let _turn = self.turns.acquire().await.map_err(broken)?;
+        let _turn = self.turns.acquire().await.map_err(failure)?;
 
         let (root, tls, id) = (self.setup.dir.clone(), self.setup.tls_dir.clone(), cluster.id);
-        let dir = aside(move || working_directory(&root, id, &for_installer, tls.as_deref()).map_err(broken));
+        let dir =
+            aside(move || working_directory(&root, id, &for_installer, tls.as_deref()).map_err(failure));
         let dir = Arc::new(dir.await?);
         let environment = self.environment(&known)?;
         let secrets = Redactor::of(&[&config]);
@@ -335,11 +336,11 @@ impl Openshift {
         let opened = self.read(record).await?;
         let program = self.program(&opened).await?;
         // Closed by nobody.
-        let _turn = self.turns.acquire().await.map_err(broken)?;
+        let _turn = self.turns.acquire().await.map_err(failure)?;
         let secrets = Redactor::of(&[&infra_env.pull_secret]);
         let (root, infra_env) = (self.setup.dir.clone(), infra_env.clone());
         let dir = aside(move || {
-            let dir = empty_directory(&root, infra_env.infra_env.id).map_err(broken)?;
+            let dir = empty_directory(&root, infra_env.infra_env.id).map_err(failure)?;
             unconfigured::write_inputs(&infra_env, dir.path()).map_err(refused)?;
             Ok(dir)
         });
@@ -434,7 +435,7 @@ fn overlay_manifests(
 ) -> Result<(), GenerateError> {
     let cluster = &known.record.cluster;
     let platform = cluster.platform.as_ref().map_or(PlatformType::Baremetal, |platform| platform.r#type);
-    manifests::drop_machines(dir, platform).map_err(broken)?;
+    manifests::drop_machines(dir, platform).map_err(failure)?;
     let workers = known.facts.hosts.iter().filter(|host| host.record.host.role == Some(HostRole::Worker));
     // The same each time, so that the files are.
     let tag: String = cluster.id.to_string().chars().take(7).collect();

@@ -30,7 +30,7 @@ const TOPOLOGIES: [Topology; 5] =
 const ONLY: &str = "ASSISTED_FAULT";
 
 /// Lets each case happen to a cluster of its own. Clusters that end soon do not go on for as long as those that take a day.
-async fn judge(data: fn() -> Data, mut cases: Vec<Case>) {
+async fn run_cases(data: fn() -> Data, mut cases: Vec<Case>) {
     if let Ok(only) = std::env::var(ONLY) {
         cases.retain(|case| case.fault().to_string().starts_with(&only));
     }
@@ -171,21 +171,21 @@ macro_rules! topologies {
             use super::*;
             $(#[tokio::test]
             async fn $name() {
-                judge(Data::sqlite, that_differ(Topology::$topology)).await;
+                run_cases(Data::sqlite, that_differ(Topology::$topology)).await;
             })+
         }
         mod everything_on_sqlite {
             use super::*;
             $(#[tokio::test]
             async fn $name() {
-                judge(Data::sqlite, case::all(Topology::$topology)).await;
+                run_cases(Data::sqlite, case::all(Topology::$topology)).await;
             })+
         }
         mod everything_on_postgresql {
             use super::*;
             $(#[tokio::test]
             async fn $name() {
-                judge(Data::postgres, case::all(Topology::$topology)).await;
+                run_cases(Data::postgres, case::all(Topology::$topology)).await;
             })+
         }
     };
@@ -202,7 +202,7 @@ topologies! {
 /// What the database has to do with: each fault once on a host of each role.
 #[tokio::test]
 async fn on_postgresql() {
-    judge(Data::postgres, one_of_each_mishap(case::all(Topology::Arbiter))).await;
+    run_cases(Data::postgres, one_of_each_mishap(case::all(Topology::Arbiter))).await;
 }
 
 /// Of a hundred hosts each stage of a worker takes one; all others are installed.
