@@ -42,7 +42,7 @@ impl FailedLogins {
     }
 
     /// Counts a failure.
-    pub fn note(&self, name: &str, peer: IpAddr, now: Timestamp) {
+    pub fn record(&self, name: &str, peer: IpAddr, now: Timestamp) {
         let mut failures = self.0.lock();
         if failures.len() >= MOST_KEYS {
             failures.retain(|_, (_, until)| *until > now);
@@ -87,21 +87,21 @@ mod tests {
     fn who_fails_too_often_waits() {
         let (failed, now) = (FailedLogins::default(), Timestamp::UNIX_EPOCH);
         for _ in 0..4 {
-            failed.note("ann", HERE, now);
+            failed.record("ann", HERE, now);
         }
         assert_eq!(failed.wait("ann", HERE, now), None);
-        failed.note("ann", HERE, now);
+        failed.record("ann", HERE, now);
         assert_eq!(failed.wait("ann", HERE, now), Some(Duration::from_secs(900)));
         // Others from there, and ann from elsewhere, get in.
         assert_eq!(failed.wait("bob", HERE, now), None);
         assert_eq!(failed.wait("ann", THERE, now), None);
         for _ in 0..15 {
-            failed.note("bob", HERE, now);
+            failed.record("bob", HERE, now);
         }
         assert!(failed.wait("eve", HERE, now).is_some() && failed.wait("eve", THERE, now).is_none());
         let later = now + WINDOW;
         assert_eq!(failed.wait("ann", HERE, later), None);
-        failed.note("ann", HERE, later);
+        failed.record("ann", HERE, later);
         assert_eq!(failed.wait("ann", HERE, later), None);
     }
 
@@ -109,7 +109,7 @@ mod tests {
     fn who_gets_in_has_not_failed() {
         let (failed, now) = (FailedLogins::default(), Timestamp::UNIX_EPOCH);
         for _ in 0..1000 {
-            failed.note("ann", HERE, now);
+            failed.record("ann", HERE, now);
             failed.forgive("ann", HERE);
         }
         assert_eq!(failed.wait("ann", HERE, now), None);
@@ -119,7 +119,7 @@ mod tests {
     fn memory_is_bounded() {
         let (failed, now) = (FailedLogins::default(), Timestamp::UNIX_EPOCH);
         for n in 0..20_000 {
-            failed.note(&format!("user{n}"), HERE, now);
+            failed.record(&format!("user{n}"), HERE, now);
         }
         assert!(failed.0.lock().len() <= MOST_KEYS + 3);
     }

@@ -119,7 +119,7 @@ impl Machine {
         let drive = self.drive().await?;
         self.empty(&drive).await?;
         let medium = json!({ "Image": image, "Inserted": true, "WriteProtected": true });
-        self.act(&drive, "VirtualMedia.InsertMedia", &medium).await
+        self.invoke_action(&drive, "VirtualMedia.InsertMedia", &medium).await
     }
 
     /// Takes the medium out of the drive, if there is one.
@@ -160,7 +160,7 @@ impl Machine {
 
     async fn ask_for_power(&self, kind: &str) -> Result<(), RedfishError> {
         let system = self.connection.get(&self.system).await?;
-        self.act(&system, "ComputerSystem.Reset", &json!({ "ResetType": kind })).await
+        self.invoke_action(&system, "ComputerSystem.Reset", &json!({ "ResetType": kind })).await
     }
 
     /// The drive for CDs: of the machine itself, or of whatever manages it, as older controllers have it.
@@ -186,12 +186,17 @@ impl Machine {
 
     async fn empty(&self, drive: &Value) -> Result<(), RedfishError> {
         match drive["Inserted"] == true {
-            true => self.act(drive, "VirtualMedia.EjectMedia", &json!({})).await,
+            true => self.invoke_action(drive, "VirtualMedia.EjectMedia", &json!({})).await,
             false => Ok(()),
         }
     }
 
-    async fn act(&self, resource: &Value, name: &'static str, body: &Value) -> Result<(), RedfishError> {
+    async fn invoke_action(
+        &self,
+        resource: &Value,
+        name: &'static str,
+        body: &Value,
+    ) -> Result<(), RedfishError> {
         let target = action(resource, name).ok_or_else(|| self.missing(name))?;
         self.connection.post(target, body).await
     }

@@ -2,7 +2,7 @@
 
 use crate::attempts::Exhausted;
 use crate::bootstrap::{HostnameError, ManifestError, UnitError};
-use crate::disk::{LayError, RegistryError};
+use crate::disk::{DeployError, RegistryError};
 use crate::host::{AttemptError, FileError, RunError};
 use crate::ignition::{ExtractError, MergeError};
 use crate::kube::KubeError;
@@ -34,7 +34,7 @@ pub enum InstallError {
     #[error(transparent)]
     Write(#[from] Exhausted<RunError>),
     #[error(transparent)]
-    Lay(#[from] Exhausted<LayError>),
+    Lay(#[from] Exhausted<DeployError>),
     #[error(transparent)]
     Registry(#[from] RegistryError),
     #[error(transparent)]

@@ -172,7 +172,7 @@ impl Installer {
         let config = &self.config;
         self.service.report(HostStage::WritingImageToDisk, "").await;
         if config.keeps_disk() {
-            let lay = async || disk::lay_beside(&config.coreos_image, ignition, args, &self.host).await;
+            let lay = async || disk::deploy_beside(&config.coreos_image, ignition, args, &self.host).await;
             return Ok(attempts(WRITES, 1, config.intervals, lay).await?);
         }
         let dry = config.dry_run.is_some();

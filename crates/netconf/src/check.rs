@@ -170,7 +170,7 @@ mod tests {
     const B: (&str, &str) = ("52:54:00:00:00:02", "eth1");
     const ETH0: &str = "interfaces:\n- {name: eth0, type: ethernet, state: up}\n";
 
-    fn told(hosts: &[HostStaticNetworkConfig]) -> String {
+    fn problem_of(hosts: &[HostStaticNetworkConfig]) -> String {
         check(hosts).unwrap_err().to_string()
     }
 
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn each_problem_is_told() {
-        let refused = told(&[host(ETH0, &[]), host(ETH0, &[B])]);
+        let refused = problem_of(&[host(ETH0, &[]), host(ETH0, &[B])]);
         assert_eq!(
             refused,
             "3 errors occurred:\n\t* at least one interface for host 0 must be provided\n\t* mac-interface mapping for interface \
@@ -218,18 +218,18 @@ mod tests {
                 "interface bond0 is missing and not a physical interface (its port eth7)",
             ),
         ] {
-            let refused = told(&hosts);
+            let refused = problem_of(&hosts);
             assert!(refused.contains(text), "{text}: {refused}");
         }
     }
 
     #[test]
     fn too_many() {
-        assert!(told(&vec![host(ETH0, &[A]); MOST_HOSTS + 1]).contains("5001 hosts"));
+        assert!(problem_of(&vec![host(ETH0, &[A]); MOST_HOSTS + 1]).contains("5001 hosts"));
         let map: Vec<(String, String)> = (0..300)
             .map(|n| (format!("52:54:00:00:{:02x}:{:02x}", n / 256, n % 256), format!("e{n}")))
             .collect();
         let map: Vec<(&str, &str)> = map.iter().map(|(mac, name)| (mac.as_str(), name.as_str())).collect();
-        assert!(told(&[host(ETH0, &map)]).contains("more than 256"));
+        assert!(problem_of(&[host(ETH0, &map)]).contains("more than 256"));
     }
 }

@@ -75,7 +75,7 @@ impl Keyring {
         let (mut seen, mut pause) = (None, LOOK);
         loop {
             tokio::time::sleep(pause).await;
-            let now = Look::at(file.path());
+            let now = Stamp::at(file.path());
             if now == seen {
                 continue;
             }
@@ -103,13 +103,13 @@ impl Keyring {
 
 /// What tells one content of a file from another without reading it.
 #[derive(PartialEq)]
-struct Look {
+struct Stamp {
     modified: Option<SystemTime>,
     len: u64,
     inode: u64,
 }
 
-impl Look {
+impl Stamp {
     fn at(path: &Path) -> Option<Self> {
         let metadata = std::fs::metadata(path).ok()?;
         Some(Self { modified: metadata.modified().ok(), len: metadata.len(), inode: metadata.ino() })

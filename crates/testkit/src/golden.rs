@@ -16,11 +16,11 @@ const TOLD: usize = 40;
 /// # Panics
 /// Where they differ, and where the file can't be written.
 pub fn golden(path: impl AsRef<Path>, made: &str) {
-    let judged = judge(path.as_ref(), made, std::env::var_os(BLESS).is_some());
+    let judged = compare(path.as_ref(), made, std::env::var_os(BLESS).is_some());
     assert!(judged.is_ok(), "{}", judged.err().unwrap_or_default());
 }
 
-fn judge(path: &Path, made: &str, bless: bool) -> Result<(), String> {
+fn compare(path: &Path, made: &str, bless: bool) -> Result<(), String> {
     let known = std::fs::read_to_string(path).unwrap_or_default();
     if known == made {
         return Ok(());
@@ -61,12 +61,12 @@ mod tests {
     fn a_file_that_differs_is_told_or_written() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new/file.txt");
-        let missing = judge(&path, "a\n", false).unwrap_err();
+        let missing = compare(&path, "a\n", false).unwrap_err();
         assert!(missing.contains("cargo xtask bless") && missing.contains("+a"), "{missing}");
         assert!(!path.exists());
-        judge(&path, "a\nb\nc\n", true).unwrap();
-        judge(&path, "a\nb\nc\n", false).unwrap();
-        let told = judge(&path, "a\nB\nc\n", false).unwrap_err();
+        compare(&path, "a\nb\nc\n", true).unwrap();
+        compare(&path, "a\nb\nc\n", false).unwrap();
+        let told = compare(&path, "a\nB\nc\n", false).unwrap_err();
         assert!(told.ends_with("@ line 2\n-b\n+B\n"), "{told}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "a\nb\nc\n");
     }
@@ -75,10 +75,10 @@ mod tests {
     fn line_ends_count_and_long_differences_are_cut() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file.txt");
-        judge(&path, "a\n", true).unwrap();
-        judge(&path, "a", false).unwrap_err();
+        compare(&path, "a\n", true).unwrap();
+        compare(&path, "a", false).unwrap_err();
         let long = "x\n".repeat(TOLD + 3);
-        let told = judge(&path, &long, false).unwrap_err();
+        let told = compare(&path, &long, false).unwrap_err();
         assert!(told.contains("+… 3 more"), "{told}");
     }
 

@@ -294,13 +294,13 @@ pub struct InventoryTruncation {
 /// Without a type that is known, nothing is said about what was left out.
 fn truncation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<InventoryTruncation>, D::Error> {
     #[derive(Deserialize)]
-    struct Told {
+    struct Reported {
         #[serde(default, deserialize_with = "crate::lenient::parsed")]
         r#type: Option<InventoryTruncationType>,
         #[serde(default)]
         reasons: Option<Vec<String>>,
     }
-    let told = Option::<Told>::deserialize(deserializer)?;
+    let told = Option::<Reported>::deserialize(deserializer)?;
     Ok(told.and_then(|told| Some(InventoryTruncation { r#type: told.r#type?, reasons: told.reasons })))
 }
 

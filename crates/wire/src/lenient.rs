@@ -49,7 +49,7 @@ fn without_nulls(value: Value) -> Value {
     }
 }
 
-fn note<T>(value: &dyn Display) {
+fn record_note<T>(value: &dyn Display) {
     NOTES.with_borrow_mut(|notes| {
         if let Some(notes) = notes.as_mut().filter(|notes| notes.len() < MOST_NOTES) {
             let value: String = value.to_string().chars().take(TOLD).collect();
@@ -75,7 +75,7 @@ fn value<T: FromStr>(text: &str) -> Option<T> {
     }
     let read = text.parse().ok();
     if read.is_none() {
-        note::<T>(&text);
+        record_note::<T>(&text);
     }
     read
 }
@@ -119,7 +119,7 @@ where
     if let Some(whole) = number.as_i64().filter(|whole| T::MIN <= *whole && *whole <= T::MAX) {
         return Ok(T::of(whole));
     }
-    note::<T>(&number);
+    record_note::<T>(&number);
     #[expect(clippy::cast_possible_truncation, reason = "a cast from a float stops at the bounds")]
     let whole = number.as_i64().unwrap_or_else(|| number.as_f64().unwrap_or_default() as i64);
     Ok(T::of(whole.clamp(T::MIN, T::MAX)))
@@ -185,7 +185,7 @@ mod tests {
         small: i32,
     }
 
-    fn told(report: &Value) -> (Report, Vec<String>) {
+    fn read_report(report: &Value) -> (Report, Vec<String>) {
         let (read, notes) = read(&report.to_string());
         (read.unwrap(), notes)
     }
@@ -235,7 +235,7 @@ mod tests {
                 vec!["\"12.75\" is no i64", "\"-1e+30\" is no i32"],
             ),
         ] {
-            let told = told(&report);
+            let told = read_report(&report);
             assert_eq!(told.0, expected, "{report}");
             assert_eq!(told.1, notes, "{report}");
         }
@@ -260,12 +260,12 @@ mod tests {
     #[test]
     fn notes_are_few_and_short() {
         let odd = vec!["x".repeat(100_000); 1000];
-        let (read, notes) = told(&json!({"v4": odd, "texts": [null]}));
+        let (read, notes) = read_report(&json!({"v4": odd, "texts": [null]}));
         assert_eq!((read.v4, read.texts), (Some(Vec::new()), Some(Vec::new())));
         assert_eq!(notes.len(), MOST_NOTES);
         assert!(notes.iter().all(|note| note.len() < 100), "{notes:?}");
         // Who does not ask for notes gets none, and those of another report are not among the next one's.
         assert!(serde_json::from_str::<Report>(r#"{"v4":["x"]}"#).is_ok());
-        assert_eq!(told(&json!({})).1, Vec::<String>::new());
+        assert_eq!(read_report(&json!({})).1, Vec::<String>::new());
     }
 }

@@ -31,7 +31,7 @@ async fn an_unknown_host_freezes() {
     service.register(registered()).poll(quiet()).poll(refusal(404));
     let End::Frozen(error) = ends(service.agent(Pretender).unwrap()).await else { panic!("frozen") };
     assert_eq!(error.status(), Some(404));
-    assert_eq!(service.asked(), [Kind::Register, Kind::Poll, Kind::Poll]);
+    assert_eq!(service.take_requests(), [Kind::Register, Kind::Poll, Kind::Poll]);
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn a_hostile_answer_is_bounded() {
             let reply = service.next_of(Kind::Reply).await;
             assert_eq!(reply.body, json!({"exit_code": -1, "error": "no such thing"}));
         }
-        assert!(service.asked().is_empty());
+        assert!(service.take_requests().is_empty());
     })
     .await;
 }

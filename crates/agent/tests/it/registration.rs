@@ -42,7 +42,7 @@ async fn a_refusal_by_the_api_freezes_the_agent() {
         let mut service = Service::start().await;
         service.register(answer);
         let End::Frozen(_) = ends(service.agent(Pretender).unwrap()).await else { panic!("frozen") };
-        assert_eq!(service.asked(), [Kind::Register]);
+        assert_eq!(service.take_requests(), [Kind::Register]);
     }
 }
 

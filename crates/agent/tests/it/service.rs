@@ -152,14 +152,14 @@ impl Service {
     }
 
     /// Waits for so many polls that everything sent before them has been answered and noted.
-    pub(crate) async fn settle(&mut self) {
+    pub(crate) async fn wait_until_handled(&mut self) {
         for _ in 0..20 {
             self.next_of(Kind::Poll).await;
         }
     }
 
     /// What was asked and not looked at yet.
-    pub(crate) fn asked(&mut self) -> Vec<Kind> {
+    pub(crate) fn take_requests(&mut self) -> Vec<Kind> {
         std::iter::from_fn(|| self.asked.try_recv().ok()).map(|asked| asked.kind).collect()
     }
 

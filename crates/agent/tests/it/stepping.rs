@@ -43,10 +43,10 @@ async fn an_output_that_the_service_has_is_not_sent_again() {
     service.poll(list("not taken", "same")).poll(quiet());
     watched(service.agent(Pretender).unwrap(), async {
         assert_eq!(service.next_of(Kind::Reply).await.body["step_id"], "not taken");
-        service.settle().await;
+        service.wait_until_handled().await;
         service.poll(list("taken", "same")).poll(quiet());
         assert_eq!(service.next_of(Kind::Reply).await.body["step_id"], "taken");
-        service.settle().await;
+        service.wait_until_handled().await;
         service.poll(list("known", "same")).poll(list("changed", "other")).poll(quiet());
         assert_eq!(service.next_of(Kind::Reply).await.body["step_id"], "changed");
     })
@@ -60,7 +60,7 @@ async fn a_failed_poll_forgets_what_the_service_had() {
     service.register(registered()).poll(same("first")).poll(quiet());
     watched(service.agent(Pretender).unwrap(), async {
         assert_eq!(service.next_of(Kind::Reply).await.body["step_id"], "first");
-        service.settle().await;
+        service.wait_until_handled().await;
         service.poll(refusal(500)).poll(same("second")).poll(quiet());
         assert_eq!(service.next_of(Kind::Reply).await.body["step_id"], "second");
     })

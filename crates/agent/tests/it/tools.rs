@@ -146,7 +146,7 @@ impl Host {
         self.steps.run(&instruction).await
     }
 
-    fn asked(&self) -> String {
+    fn recorded_calls(&self) -> String {
         std::fs::read_to_string(self.dir.path().join("asked")).unwrap_or_default()
     }
 }
@@ -434,7 +434,7 @@ async fn hostile_arguments_run_nothing() {
         }
     }
     assert_eq!(host.step("stop-installation", &[String::new()]).await.exit_code, -1);
-    assert_eq!(host.asked(), "", "no program was run");
+    assert_eq!(host.recorded_calls(), "", "no program was run");
 }
 
 #[tokio::test]
@@ -442,7 +442,7 @@ async fn an_installer_is_given_everything_and_runs_once() {
     let host = Host::new(Mood::Well).await;
     let outcome = host.step("install", &one(&install())).await;
     assert_eq!(outcome.exit_code, 0, "{outcome:?}");
-    let asked = host.asked();
+    let asked = host.recorded_calls();
     let run = asked.lines().find(|line| line.starts_with("podman run")).unwrap();
     assert!(
         run.starts_with(
@@ -469,7 +469,7 @@ async fn an_installer_is_given_everything_and_runs_once() {
          --property=RestartSec=5 --property=EnvironmentFile={} -- /opt/installer --role master",
         environment.display()
     );
-    let asked = host.asked();
+    let asked = host.recorded_calls();
     assert!(asked.contains(&start), "{asked}");
     assert!(!environment.exists());
     let active = Host::new(Mood::Empty).await;
@@ -486,7 +486,7 @@ async fn an_installer_is_given_everything_and_runs_once() {
         async move { slow.step("install", &one(&install())).await }
     });
     tokio::time::timeout(Duration::from_secs(60), async {
-        while slow.asked().is_empty() {
+        while slow.recorded_calls().is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     })

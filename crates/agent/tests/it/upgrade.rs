@@ -38,7 +38,7 @@ async fn a_registered_host_is_only_polled_for() {
     let agent = service.agent(Pretender).unwrap();
     let end = agent.run_steps(HOST.parse().unwrap()).await;
     assert!(matches!(end, End::Register), "{end:?}");
-    assert_eq!(service.asked(), [Kind::Poll]);
+    assert_eq!(service.take_requests(), [Kind::Poll]);
 }
 
 /// A podman whose images hold `program`.

@@ -25,7 +25,7 @@ fn owned(params: &Params, name: Name<String>) -> Option<String> {
 }
 
 /// A value of an enumeration; its text has been judged before.
-fn known<T: FromStr>(params: &Params, name: Name<String>) -> Option<T> {
+fn enumeration<T: FromStr>(params: &Params, name: Name<String>) -> Option<T> {
     params.text(name).and_then(|text| text.parse().ok())
 }
 
@@ -54,7 +54,7 @@ pub(super) fn get_cluster(call: &Call<'_>) -> Result<GetCluster, ApiError> {
 pub(super) fn list_cluster_hosts(call: &Call<'_>) -> Result<ListClusterHosts, ApiError> {
     Ok(ListClusterHosts {
         cluster_id: call.cluster_id()?,
-        role: known(&call.params, name::ROLE),
+        role: enumeration(&call.params, name::ROLE),
         status: owned(&call.params, name::STATUS),
         with_inventory: call.params.flag(name::WITH_INVENTORY),
         with_connectivity: call.params.flag(name::WITH_CONNECTIVITY),
@@ -64,7 +64,7 @@ pub(super) fn list_cluster_hosts(call: &Call<'_>) -> Result<ListClusterHosts, Ap
 pub(super) fn manifest_file(call: &Call<'_>) -> Result<ManifestFile, ApiError> {
     Ok(ManifestFile {
         cluster_id: call.cluster_id()?,
-        folder: known(&call.params, name::FOLDER).unwrap_or(ManifestFolder::Manifests),
+        folder: enumeration(&call.params, name::FOLDER).unwrap_or(ManifestFolder::Manifests),
         file_name: call.text(name::FILE_NAME).to_owned(),
     })
 }
@@ -72,7 +72,7 @@ pub(super) fn manifest_file(call: &Call<'_>) -> Result<ManifestFile, ApiError> {
 pub(super) fn download_logs(call: &Call<'_>) -> Result<DownloadLogs, ApiError> {
     Ok(DownloadLogs {
         cluster_id: call.cluster_id()?,
-        logs_type: known(&call.params, name::LOGS_TYPE),
+        logs_type: enumeration(&call.params, name::LOGS_TYPE),
         host_id: call.params.uuid(name::HOST_ID).map(HostId),
     })
 }
@@ -89,7 +89,7 @@ pub(super) fn download_infra_env_files(call: &Call<'_>) -> Result<DownloadInfraE
     Ok(DownloadInfraEnvFiles {
         infra_env_id: call.infra_env_id()?,
         file_name: call.text(name::FILE_NAME).to_owned(),
-        discovery_iso_type: known(&call.params, name::DISCOVERY_ISO_TYPE),
+        discovery_iso_type: enumeration(&call.params, name::DISCOVERY_ISO_TYPE),
         mac: owned(&call.params, name::MAC),
         ipxe_script_type: owned(&call.params, name::IPXE_SCRIPT_TYPE),
     })
@@ -125,7 +125,7 @@ pub(super) fn watch(params: &Params) -> Watch {
     Watch {
         infra_envs: false,
         cluster_id: params.uuid(name::CLUSTER_ID).map(ClusterId),
-        cursor: known(params, name::LAST_EVENT_ID),
+        cursor: enumeration(params, name::LAST_EVENT_ID),
     }
 }
 
@@ -144,8 +144,8 @@ pub(super) fn feature_ids(params: &Params) -> Vec<FeatureSupportLevelId> {
 pub(super) fn feature_query(params: &Params) -> FeatureQuery {
     FeatureQuery {
         openshift_version: owned(params, name::OPENSHIFT_VERSION).unwrap_or_default(),
-        cpu_architecture: known(params, name::CPU_ARCHITECTURE).unwrap_or(CpuArchitecture::X8664),
-        platform_type: known(params, name::PLATFORM_TYPE),
+        cpu_architecture: enumeration(params, name::CPU_ARCHITECTURE).unwrap_or(CpuArchitecture::X8664),
+        platform_type: enumeration(params, name::PLATFORM_TYPE),
         external_platform_name: owned(params, name::EXTERNAL_PLATFORM_NAME),
     }
 }

@@ -70,7 +70,7 @@ async fn keep(
     let found = Arc::new(AtomicBool::new(false));
     let mut form = Multipart::new(pieces(body, Arc::clone(&found), *timeouts), boundary);
     let malformed = |error: multer::Error| {
-        let cause = broken(error);
+        let cause = read_error(error);
         let status = if cause.kind() == io::ErrorKind::TimedOut { 408 } else { 400 };
         ApiError::framework(status, format!("the form can't be read: {cause}"))
     };
@@ -81,14 +81,14 @@ async fn keep(
         found.store(true, Ordering::Relaxed);
         // Whatever it is, the client's file is not whole.
         let content =
-            field.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, broken(error).to_string()));
+            field.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, read_error(error).to_string()));
         return Ok(service.files().upload_logs(caller, upload, content).await?);
     }
     Err(ApiError::framework(400, format!("{FILE} in formData is required")))
 }
 
 /// What is wrong with a form: the reader of forms does not say why its source failed.
-fn broken(error: multer::Error) -> io::Error {
+fn read_error(error: multer::Error) -> io::Error {
     let multer::Error::StreamReadFailed(cause) = error else {
         return io::Error::new(io::ErrorKind::InvalidData, error.to_string());
     };

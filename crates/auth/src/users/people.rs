@@ -95,7 +95,7 @@ impl Users {
     /// # Errors
     ///
     /// The database failed.
-    pub async fn knows(&self, name: &str, password: Secret) -> Result<bool, UserError> {
+    pub async fn verify_password(&self, name: &str, password: Secret) -> Result<bool, UserError> {
         let hash = self.store.user(name).await?.map(|row| row.password_hash);
         Ok(self.passwords.verify(password, hash).await)
     }

@@ -74,7 +74,7 @@ impl Users {
         let row = self.store.user(name).await?;
         let hash = row.as_ref().map(|row| row.password_hash.clone());
         // Counted before it is known: many at once get no further than many in a row.
-        self.failed.note(name, peer, now);
+        self.failed.record(name, peer, now);
         let good = self.passwords.verify(password, hash).await;
         match row.filter(|_| good) {
             Some(row) => {

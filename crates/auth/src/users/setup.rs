@@ -66,7 +66,7 @@ impl Users {
         let hash = digest::of(code);
         let codes = self.store.user_tokens(SETUP, None, now).await?;
         if !codes.iter().any(|row| row.hash == hash) {
-            self.failed.note(NOBODY, peer, now);
+            self.failed.record(NOBODY, peer, now);
             return Err(UserError::Wrong(
                 "the code is not good, or no more; a new one is printed when the service starts without an administrator",
             ));

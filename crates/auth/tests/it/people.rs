@@ -93,7 +93,7 @@ async fn people_are_added_changed_and_removed() {
     let change = UserChange { password: Some("another good one".into()), ..UserChange::default() };
     users.change("ann", change).await.unwrap();
     assert!(users.authenticate(session.expose(), world.now).await.is_err());
-    assert!(!users.knows("ann", GOOD.into()).await.unwrap());
+    assert!(!users.verify_password("ann", GOOD.into()).await.unwrap());
     let session = users.login("ann", "another good one".into(), HERE, world.now).await.unwrap().token;
 
     users.remove("ann").await.unwrap();

@@ -51,7 +51,7 @@ async fn a_redirect_is_told_and_not_followed() {
     server.answer(response.unwrap());
     let refused = server.client().get_cluster(ClusterId::random()).await.unwrap_err();
     assert!(refused.to_string().contains("https://elsewhere/"), "{refused}");
-    assert_eq!(server.asked().len(), 1);
+    assert_eq!(server.requests().len(), 1);
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn passing_failures_are_repeated_where_that_is_harmless() {
     let client = server.builder().retry(quick()).build().unwrap();
     server.then(503, JSON, "").then(504, Some("text/html"), "<p>").then(429, JSON, "").then(200, JSON, "[]");
     assert!(client.list_clusters(&Default::default()).await.unwrap().is_empty());
-    let asked = server.asked();
+    let asked = server.requests();
     assert_eq!(asked.len(), 4);
     assert!(asked.iter().all(|again| again.headers["x-request-id"] == asked[0].headers["x-request-id"]));
 
@@ -68,14 +68,14 @@ async fn passing_failures_are_repeated_where_that_is_harmless() {
         server.then(503, JSON, "");
     }
     assert_eq!(client.list_clusters(&Default::default()).await.unwrap_err().status(), Some(503));
-    assert_eq!(server.asked().len(), 4);
+    assert_eq!(server.requests().len(), 4);
 
     server.then(503, JSON, "");
     let install = client.install_cluster(ClusterId::random()).await;
     assert_eq!(install.unwrap_err().status(), Some(503));
     server.then(500, JSON, "");
     assert_eq!(client.list_clusters(&Default::default()).await.unwrap_err().status(), Some(500));
-    assert_eq!(server.asked().len(), 2);
+    assert_eq!(server.requests().len(), 2);
 }
 
 #[tokio::test]

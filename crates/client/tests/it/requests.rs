@@ -25,7 +25,7 @@ async fn filters_become_queries_and_headers() {
         ..ClusterFilter::default()
     };
     assert!(server.client().list_clusters(&filter).await.unwrap().is_empty());
-    let asked = server.asked().remove(0);
+    let asked = server.requests().remove(0);
     assert_eq!(asked.line, "GET /api/assisted-install/v2/clusters?with_hosts=true&owner=a+b%26c");
     assert_eq!(asked.headers["get_unregistered_clusters"], "true");
     assert!(asked.headers.contains_key("x-request-id"));
@@ -54,7 +54,7 @@ async fn events_come_with_their_counts() {
     let page = server.client().list_events(&filter).await.unwrap();
     assert_eq!(page.counts, EventCounts { all: 12, warning: 5, ..EventCounts::default() });
     assert_eq!(
-        server.asked()[0].line,
+        server.requests()[0].line,
         format!(
             "GET /api/assisted-install/v2/events?cluster_id={ID}&host_ids={ID}%2C{ID}\
              &severities=info%2Cerror&order=descending&limit=7"
@@ -74,7 +74,7 @@ async fn an_agent_says_who_it_is() {
     let steps = client.next_steps(infra_env, host, "image:v1", 1_234).await.unwrap();
     assert!(steps.instructions.is_none());
     client.post_step_reply(infra_env, host, "image:v1", &StepReply::default()).await.unwrap();
-    let asked = server.asked();
+    let asked = server.requests();
     let base = format!("/api/assisted-install/v2/infra-envs/{ID}/hosts");
     let lines: Vec<_> = asked.iter().map(|asked| asked.line.as_str()).collect();
     assert_eq!(
@@ -113,7 +113,7 @@ async fn each_operation_gets_a_credential_it_accepts() {
     ] {
         server.then(204, None, "");
         client.call(operation).path("cluster_id", id).send_empty().await.unwrap();
-        let asked = server.asked().remove(0);
+        let asked = server.requests().remove(0);
         let sent: Vec<_> = ["authorization", "x-secret-key", "watcher-authorization"]
             .into_iter()
             .filter_map(|name| asked.headers.get(name).map(|value| (name, value.to_str().unwrap())))
@@ -123,5 +123,5 @@ async fn each_operation_gets_a_credential_it_accepts() {
     let only_url = server.builder().credential(Scheme::ImageUrl, Secret::from("a&b")).build().unwrap();
     server.then(204, None, "");
     only_url.call(OperationId::GetInfraEnv).path("infra_env_id", ID).send_empty().await.unwrap();
-    assert!(server.asked()[0].line.ends_with(&format!("/{ID}?image_token=a%26b")));
+    assert!(server.requests()[0].line.ends_with(&format!("/{ID}?image_token=a%26b")));
 }

@@ -30,7 +30,7 @@ fn interface(interface: &Interface) -> String {
 }
 
 /// The same facts out of an inventory.
-fn told(found: &Inventory) -> BTreeSet<String> {
+fn facts_of(found: &Inventory) -> BTreeSet<String> {
     let cpu = found.cpu.as_ref().unwrap();
     let memory = found.memory.as_ref().unwrap();
     let boot = found.boot.as_ref().unwrap();
@@ -56,7 +56,7 @@ fn inventories_say_what_a_person_has_read() {
         let facts = std::fs::read_to_string(fixtures().join(&name).join("facts.txt")).unwrap();
         let facts = facts.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
         let facts: BTreeSet<String> = facts.map(str::to_owned).collect();
-        let told = told(&inventory(&fixture(&name).root));
+        let told = facts_of(&inventory(&fixture(&name).root));
         let differ: Vec<_> = facts.symmetric_difference(&told).collect();
         assert_eq!(differ, Vec::<&String>::new(), "{name}");
         machines += 1;

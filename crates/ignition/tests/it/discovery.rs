@@ -9,7 +9,7 @@ use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::{HostStaticNetworkConfig, MacInterfaceMap, MacInterfaceMapItem, Proxy};
 use assisted_wire::secret::Secret;
 
-use crate::judge;
+use crate::validate;
 
 pub(crate) const SHA512: &str = "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f";
 const PULL_SECRET: &str = r#"{"auths":{"quay.io":{"auth":"dXNlcjpwYXNz"}}}"#;
@@ -65,7 +65,7 @@ fn file(config: &Config, path: &str) -> Option<String> {
 
 fn accepted(config: &Config) {
     let json = config.to_json().unwrap();
-    assert_eq!(judge(&json), Ok(()), "{}", String::from_utf8_lossy(&json));
+    assert_eq!(validate(&json), Ok(()), "{}", String::from_utf8_lossy(&json));
     assisted_ignition_spec::validate::validate(config).unwrap();
 }
 

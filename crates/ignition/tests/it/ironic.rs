@@ -5,7 +5,7 @@ use assisted_ignition_spec::overlay;
 use assisted_wire::infra_env::Proxy;
 
 use crate::discovery::with;
-use crate::judge;
+use crate::validate;
 
 fn plain() -> Ironic<'static> {
     Ironic {
@@ -22,7 +22,7 @@ fn ironic_is_called_and_the_agent_waits_for_it() {
     let proxy = Proxy { https_proxy: Some("http://u:p%40@proxy".to_owned()), ..Proxy::default() };
     let config = ironic(&Ironic { proxy: Some(&proxy), ..plain() }).unwrap();
     let json = config.to_json().unwrap();
-    assert_eq!(judge(&json), Ok(()), "{}", String::from_utf8_lossy(&json));
+    assert_eq!(validate(&json), Ok(()), "{}", String::from_utf8_lossy(&json));
     let file = &config.storage.files[0];
     assert_eq!((file.path.as_str(), file.mode), ("/etc/ironic-python-agent.conf", Some(0o644)));
     assert_eq!(
@@ -46,7 +46,7 @@ fn ironic_is_called_and_the_agent_waits_for_it() {
         |input| input.agent.starts_at_boot = false,
         |base| {
             let whole = overlay(&base, &text).unwrap();
-            assert_eq!(judge(&whole.to_json().unwrap()), Ok(()));
+            assert_eq!(validate(&whole.to_json().unwrap()), Ok(()));
             let enabled = |name: &str| {
                 whole.systemd.units.iter().find(|unit| unit.name == name).and_then(|unit| unit.enabled)
             };

@@ -8,7 +8,7 @@ mod overrides;
 mod scripts;
 
 /// What Ignition itself says of a config.
-fn judge(config: &[u8]) -> Result<(), String> {
+fn validate(config: &[u8]) -> Result<(), String> {
     let told = assisted_testkit::ignition_validate(config).unwrap();
     if told.is_empty() { Ok(()) } else { Err(told) }
 }

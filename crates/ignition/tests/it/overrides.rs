@@ -4,7 +4,7 @@ use assisted_ignition_spec::overlay;
 use serde_json::{Value, json};
 
 use crate::discovery::with;
-use crate::judge;
+use crate::validate;
 
 fn over(member: &str, value: &Value) -> String {
     json!({"ignition": {"version": "3.2.0"}, member: value}).to_string()
@@ -32,7 +32,7 @@ fn both_refuse() {
         ("systemd", json!({"units": [{"name": "a.service", "dropins": [{"name": "a"}]}]})),
     ] {
         let text = over(member, &value);
-        assert!(judge(text.as_bytes()).is_err(), "Ignition accepts {text}");
+        assert!(validate(text.as_bytes()).is_err(), "Ignition accepts {text}");
         with(|_| {}, |config| assert!(overlay(&config, &text).is_err(), "{text}"));
     }
 }
@@ -60,12 +60,12 @@ fn both_accept() {
         ),
     ] {
         let text = over(member, &value);
-        assert_eq!(judge(text.as_bytes()), Ok(()), "{text}");
+        assert_eq!(validate(text.as_bytes()), Ok(()), "{text}");
         with(
             |_| {},
             |config| {
                 let merged = overlay(&config, &text).unwrap_or_else(|error| panic!("{text}: {error}"));
-                assert_eq!(judge(&merged.to_json().unwrap()), Ok(()), "{text}");
+                assert_eq!(validate(&merged.to_json().unwrap()), Ok(()), "{text}");
             },
         );
     }

@@ -286,7 +286,7 @@ async fn receive(
     };
     // What came before an interruption is worth keeping.
     (part, _) = write(part, piece).await?;
-    part = on_disk(move || part.settle().map(|()| part)).await?;
+    part = on_disk(move || part.sync().map(|()| part)).await?;
     on_progress(&part);
     ended?;
     let (received, length) = (part.received, part.origin.length);

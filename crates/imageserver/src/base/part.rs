@@ -89,7 +89,7 @@ impl Part {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
         lock(&file)?;
         let part = Self { file: Arc::new(file), path, origin, received: 0 };
-        part.note()?;
+        part.write_notes()?;
         Ok(part)
     }
 
@@ -97,17 +97,17 @@ impl Part {
     pub fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all_at(bytes, self.received)?;
         self.received += bytes.len() as u64;
-        if self.received - self.origin.settled >= SETTLED { self.settle() } else { Ok(()) }
+        if self.received - self.origin.settled >= SETTLED { self.sync() } else { Ok(()) }
     }
 
     /// Makes the disk have all that was written, and says so.
-    pub fn settle(&mut self) -> io::Result<()> {
+    pub fn sync(&mut self) -> io::Result<()> {
         self.file.sync_data()?;
         self.origin.settled = self.received;
-        self.note()
+        self.write_notes()
     }
 
-    fn note(&self) -> io::Result<()> {
+    fn write_notes(&self) -> io::Result<()> {
         let notes = Self::notes(&self.path);
         let new = beside(&notes, ".new");
         fs::write(&new, serde_json::to_vec(&self.origin)?)?;
@@ -116,7 +116,7 @@ impl Part {
 
     /// Gives the file, which is whole, its name.
     pub fn finish(&mut self, to: &Path) -> io::Result<()> {
-        self.settle()?;
+        self.sync()?;
         fs::rename(&self.path, to)?;
         remove(&Self::notes(&self.path))?;
         let dir = to.parent().ok_or(io::ErrorKind::InvalidInput)?;
@@ -177,7 +177,7 @@ mod tests {
         let origin = Origin::new(&here, Some("\"1\"".to_owned()), 10);
         let mut part = Part::begin(&to, origin).unwrap();
         part.append(b"0123").unwrap();
-        part.settle().unwrap();
+        part.sync().unwrap();
         part.append(b"45").unwrap();
         drop(part);
         let notes = fs::read_to_string(dir.path().join("a.iso.part.json")).unwrap();
@@ -216,7 +216,7 @@ mod tests {
         assert!(Part::resume(&to, &here).unwrap().is_none());
         let mut part = Part::begin(&to, Origin::new(&here, None, 10)).unwrap();
         part.append(b"0123").unwrap();
-        part.settle().unwrap();
+        part.sync().unwrap();
         part.file.set_len(2).unwrap();
         drop(part);
         assert!(Part::resume(&to, &here).unwrap().is_none());

@@ -34,12 +34,12 @@ pub type Script = BTreeMap<&'static str, Reply>;
 pub struct Api {
     pub host: String,
     script: Arc<Mutex<Script>>,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<ApiRequest>>>,
 }
 
 /// A question.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct ApiRequest {
     pub what: &'static str,
     pub path: String,
     pub query: String,
@@ -68,7 +68,7 @@ impl Api {
             };
             let query = request.uri().query().unwrap_or_default().to_owned();
             let headers = request.headers().clone();
-            notes.lock().unwrap().push(Asked { what, path, query, headers });
+            notes.lock().unwrap().push(ApiRequest { what, path, query, headers });
             let reply = answers.lock().unwrap()[what].clone();
             async move {
                 let mut response = Response::new(Body::from(reply.body));
@@ -96,12 +96,12 @@ impl Api {
     }
 
     /// What was asked since the last time.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn take_requests(&self) -> Vec<ApiRequest> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
 
     /// The same in short.
     pub fn steps(&self) -> Vec<&'static str> {
-        self.asked().iter().map(|asked| asked.what).collect()
+        self.take_requests().iter().map(|asked| asked.what).collect()
     }
 }

@@ -57,7 +57,7 @@ async fn a_minimal_image_has_the_ramdisk_and_fetches_the_rest() {
     server.api.reply("ramdisk", Reply::new(200, "the ramdisk"));
     let answer = get(&server, &short("minimal.iso"), &[]).await;
     assert_eq!(answer.status, 200);
-    let asked = server.api.asked();
+    let asked = server.api.take_requests();
     assert_eq!(
         asked.iter().map(|asked| asked.what).collect::<Vec<_>>(),
         ["ignition", "ramdisk", "infra-env"]
@@ -94,7 +94,7 @@ async fn what_ipxe_loads_is_one_file() {
     let archive = &answer.body[iso.initrd.len()..];
     assert_eq!(archive.len() % 4, 0);
     assert_eq!(Contents::read(archive).unwrap().config.as_deref(), Some(CONFIG.as_bytes()));
-    let asked = server.api.asked();
+    let asked = server.api.take_requests();
     assert_eq!(asked.iter().map(|asked| asked.what).collect::<Vec<_>>(), ["ignition", "ramdisk"]);
     assert_eq!(asked[0].query, "file_name=discovery.ign");
 
@@ -178,7 +178,7 @@ async fn boot_artifacts_are_parts_of_the_base_for_everybody() {
         assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
         assert_eq!(answer.header("x-content-type-options"), "nosniff");
     }
-    assert!(server.api.asked().is_empty());
+    assert!(server.api.take_requests().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -223,7 +223,7 @@ async fn what_is_asked_wrongly_is_told() {
         let sniff = if text.ends_with('\n') { "nosniff" } else { "" };
         assert_eq!(answer.header("x-content-type-options"), sniff, "{path}");
     }
-    assert!(server.api.asked().is_empty());
+    assert!(server.api.take_requests().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -307,7 +307,7 @@ async fn one_credential_is_handed_on() {
         (by("byapikey", &token, "?api_key=key3&image_token=it"), &bearer, (&token, "", "")),
     ] {
         assert_eq!(get(&server, &path, headers).await.status, 200, "{path}");
-        let asked = server.api.asked();
+        let asked = server.api.take_requests();
         assert_eq!(asked.len(), 2, "{path}");
         for asked in asked {
             let key = asked.query.split('&').find_map(|pair| pair.strip_prefix("api_key="));
@@ -334,7 +334,7 @@ async fn an_accepted_credential_is_not_asked_about_again_but_any_other_is() {
         let again = get(&server, &path("api_key=good"), &[("range", "bytes=0-9")]).await;
         assert_eq!((again.status, again.header("etag")), (206, first.header("etag")));
     }
-    assert!(server.api.asked().is_empty());
+    assert!(server.api.take_requests().is_empty());
     for other in ["", "api_key=bad", "image_token=good"] {
         assert_eq!(get(&server, &path(other), &[]).await.status, 401);
         assert_eq!(server.api.steps(), ["ignition"]);
@@ -371,7 +371,7 @@ async fn a_disconnected_image_is_a_base_of_its_own() {
     let answer = get(&server, &format!("/byid/{ID}/4.19/x86_64/disconnected.iso"), &[]).await;
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("content-disposition"), "attachment; filename=agent-ove.x86_64.iso");
-    assert!(server.api.asked()[0].query.contains("discovery_iso_type=disconnected-iso"));
+    assert!(server.api.take_requests()[0].query.contains("discovery_iso_type=disconnected-iso"));
     // None of the other type is in the list.
     for path in ["4.19/x86_64/full.iso", "4.19/x86_64/minimal.iso", "4.18/x86_64/disconnected.iso"] {
         let answer = get(&server, &format!("/byid/{ID}/{path}"), &[]).await;

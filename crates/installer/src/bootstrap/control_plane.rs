@@ -90,7 +90,7 @@ impl Bootstrap<'_> {
                 }
             };
             while let Some(nodes) = &mut awaited {
-                match self.look(kube, nodes, &mut peers, untaint).await {
+                match self.check_nodes(kube, nodes, &mut peers, untaint).await {
                     Ok(()) if nodes.ready.len() >= nodes.needed => break,
                     Ok(()) => {
                         info!(label, ready = nodes.ready.len(), needed = nodes.needed, "waiting for nodes");
@@ -111,7 +111,7 @@ impl Bootstrap<'_> {
     }
 
     /// One look at the nodes. What is wrong with one of them doesn't keep the others from being told.
-    async fn look(
+    async fn check_nodes(
         &self,
         kube: &Kube,
         awaited: &mut Awaited,

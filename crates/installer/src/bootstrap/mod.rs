@@ -57,7 +57,7 @@ impl Bootstrap<'_> {
         let config = self.host.read(IGNITION)?;
         let secret = ignition::file(&config, PULL_SECRET).map_err(InstallError::BootstrapIgnition)?;
         self.host.write(PULL_SECRET, 0o600, secret)?;
-        self.lay().await?;
+        self.apply_ignition().await?;
         let single = self.config.is_single_node();
         if !single {
             ssh::prepare(self.host).await?;
@@ -74,7 +74,7 @@ impl Bootstrap<'_> {
     }
 
     /// Lays the files and units of the bootstrap's Ignition config onto the running system.
-    async fn lay(&self) -> Result<(), InstallError> {
+    async fn apply_ignition(&self) -> Result<(), InstallError> {
         let run = ["run", "--net", "host", "--pid=host", "--volume", "/:/rootfs:rw"];
         let with = ["--volume", "/usr/bin/rpm-ostree:/usr/bin/rpm-ostree", "--privileged"];
         let daemon = ["--entrypoint", "/usr/bin/machine-config-daemon", &self.config.mco_image];

@@ -18,7 +18,7 @@ const FIRST_BOOT_NETWORK: &str = "/boot/coreos-firstboot-network";
 
 /// Why the system isn't laid.
 #[derive(Debug, thiserror::Error)]
-pub enum LayError {
+pub enum DeployError {
     #[error(transparent)]
     Run(#[from] RunError),
     #[error(transparent)]
@@ -29,7 +29,12 @@ pub enum LayError {
 ///
 /// # Errors
 /// When a program fails.
-pub async fn lay_beside(image: &str, ignition: &str, args: &[String], host: &Host) -> Result<(), LayError> {
+pub async fn deploy_beside(
+    image: &str,
+    ignition: &str,
+    args: &[String],
+    host: &Host,
+) -> Result<(), DeployError> {
     for point in ["/sysroot", "/boot"] {
         host.run("mount", &[point, "-o", "remount,rw"]).await?;
     }

@@ -12,7 +12,7 @@ mod write;
 
 pub use boot_order::{BootOrderError, set_boot_order};
 pub use clean::{CleanError, clean};
-pub use existing_root::{LayError, lay_beside};
+pub use existing_root::{DeployError, deploy_beside};
 pub use format::format;
 pub use os_image::{OsImage, OverwriteError, overwrite};
 pub use partition::PartitionError;

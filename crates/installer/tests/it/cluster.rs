@@ -159,7 +159,7 @@ async fn a_bootstrap_hands_over_to_the_cluster_that_forms() {
         ]
     );
     assert!(told("Starting installation / bootstrap") && told("Installing / master"));
-    let asked = machine.asked();
+    let asked = machine.calls();
     for begin in [
         "ssh-keygen -q -f /root/.ssh/id_rsa",
         "systemctl restart NetworkManager.service",

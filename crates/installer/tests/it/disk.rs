@@ -42,7 +42,7 @@ async fn overwritten(fault: Option<&str>) -> Vec<String> {
     config.skip_mco_reboot = true;
     machine.installer(config, LONGEST).run().await.unwrap();
     assert_eq!(service.reports().last().unwrap(), "Rebooting / ");
-    let asked = machine.asked();
+    let asked = machine.calls();
     let from = asked.iter().position(|line| line.starts_with("coreos-installer")).unwrap() + 1;
     asked[from..].to_vec()
 }
@@ -98,7 +98,7 @@ async fn an_appliances_registry_goes_onto_the_disk() {
         "{:?}",
         service.reports()
     );
-    let asked = machine.asked();
+    let asked = machine.calls();
     let begin = asked.iter().position(|line| line.starts_with("du ")).unwrap();
     let target = "/mnt/root/ostree/deploy/rhcos/var/lib/iri-registry";
     let expected = [

@@ -31,7 +31,7 @@ async fn a_master_writes_its_disk_and_restarts() {
             "Rebooting / "
         ]
     );
-    let asked = machine.asked();
+    let asked = machine.calls();
     let position = |begin: &str| {
         asked.iter().position(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{begin}: {asked:#?}"))
     };
@@ -56,7 +56,7 @@ async fn a_master_writes_its_disk_and_restarts() {
     // An installation that is done isn't begun again: the machine may restart at any moment.
     std::fs::write(machine.path("asked"), "").unwrap();
     machine.installer(config(&service.url, HostRole::Master, 3), LONGEST).run().await.unwrap();
-    let again = machine.asked();
+    let again = machine.calls();
     assert!(again.len() == 2 && again[1].starts_with("systemd-run --on-active=8s"), "{again:?}");
 }
 
@@ -95,7 +95,7 @@ async fn an_arbiter_goes_the_way_of_a_master_but_takes_no_registry() {
     );
     assert_eq!(service.reports()[..2], ["Starting installation / arbiter", "Installing / arbiter"]);
     let own = "-i /opt/install-dir/arbiter-33333333-3c08-4d97-8ec7-ea0ad7d4cad0.ign ";
-    let asked = machine.asked();
+    let asked = machine.calls();
     assert!(
         asked.iter().any(|line| line.starts_with("coreos-installer") && line.contains(own)),
         "{asked:#?}"
@@ -116,7 +116,7 @@ async fn a_control_plane_host_that_joins_a_single_node_bootstraps_nothing() {
         service.stages(),
         ["Starting installation", "Installing", "Writing image to disk", "Rebooting"]
     );
-    let asked = machine.asked();
+    let asked = machine.calls();
     assert!(
         !asked.iter().any(|line| line.starts_with("podman") || line.starts_with("systemctl start")),
         "{asked:#?}"
@@ -135,7 +135,7 @@ async fn a_single_node_bootstraps_itself() {
         ["Starting installation", "Installing", "Waiting for bootkube", "Writing image to disk", "Rebooting"]
     );
     assert_eq!(service.reports()[..2], ["Starting installation / bootstrap", "Installing / bootstrap"]);
-    let asked = machine.asked();
+    let asked = machine.calls();
     let has = |begin: &str| asked.iter().any(|line| line.starts_with(begin));
     assert!(!has("ssh-keygen") && !has("systemctl restart NetworkManager"), "{asked:#?}");
     assert!(has("coreos-installer install --insecure -i /opt/install-dir/single-node.ign"), "{asked:#?}");
@@ -176,7 +176,7 @@ async fn a_system_is_laid_beside_the_one_that_runs() {
     std::fs::create_dir_all(machine.path("ostree/deploy/install")).unwrap();
     std::fs::write(machine.path("asked"), "").unwrap();
     machine.installer(config, LONGEST).run().await.unwrap();
-    let asked = machine.asked();
+    let asked = machine.calls();
     let has = |begin: &str| asked.iter().any(|line| line.starts_with(begin));
     assert!(!has("wipefs") && !has("efibootmgr") && !has("coreos-installer"), "{asked:#?}");
     assert!(!has("ostree admin stateroot-init"), "it is there: {asked:#?}");
@@ -193,7 +193,7 @@ async fn arguments_that_cannot_be_read_are_reported() {
     machine.installer(config, LONGEST).run().await.unwrap_err();
     let reports = service.reports();
     assert!(reports[0].starts_with("Failed / --installer-args is no JSON array"), "{reports:?}");
-    assert!(machine.asked().is_empty());
+    assert!(machine.calls().is_empty());
 }
 
 #[tokio::test]
@@ -206,7 +206,7 @@ async fn metal_managers_restart_machines_themselves() {
     crate::script::script(&machine.path("tools/systemctl"), &text);
     machine.installer(config(&service.url, HostRole::Master, 3), LONGEST).run().await.unwrap();
     assert_eq!(service.reports().last().unwrap(), "Rebooting / Ironic will reboot the node shortly");
-    let asked = machine.asked();
+    let asked = machine.calls();
     assert!(asked.contains(&"systemctl stop agent.service".to_owned()), "{asked:#?}");
     assert!(!asked.iter().any(|line| line.starts_with("systemd-run")), "{asked:#?}");
 }
@@ -232,7 +232,7 @@ async fn a_pretended_bootstrap_sees_pretended_nodes() {
     assert!(peers.contains(&"1 Joined".to_owned()) && peers.contains(&"2 Joined".to_owned()), "{peers:?}");
     assert!(machine.path("own-rebooted").exists());
     let touched = ["wipefs", "coreos-installer", "efibootmgr", "systemd-run", "podman", "systemctl start"];
-    let asked = machine.asked();
+    let asked = machine.calls();
     assert!(!asked.iter().any(|line| touched.iter().any(|begin| line.starts_with(begin))), "{asked:#?}");
     assert_eq!(std::fs::read(machine.path("dev/sdb")).unwrap(), b"other");
 }

@@ -156,11 +156,11 @@ async fn outcome(kind: Kind, what: &'static str, when: When, kubeconfig: &[u8]) 
     let machine = Machine::new();
     std::fs::write(machine.path("kubeconfig"), kubeconfig).unwrap();
     killed(&label, &kind, when, &machine, &service).await;
-    let before = machine.asked();
+    let before = machine.calls();
     std::fs::write(machine.path("asked"), "").unwrap();
     let ended = end(&label, begin(&kind, &machine, &service.url)).await;
     assert!(ended.success(), "{label}: {:?}", service.reports());
-    let after = machine.asked();
+    let after = machine.calls();
     let again = |begin: &str| {
         let began = |asked: &[String]| asked.iter().any(|line| line.starts_with(begin));
         match (began(&before), began(&after)) {

@@ -143,7 +143,7 @@ impl Machine {
     }
 
     /// What the programs were asked, without what logs are made of.
-    pub(crate) fn asked(&self) -> Vec<String> {
+    pub(crate) fn calls(&self) -> Vec<String> {
         let asked = std::fs::read_to_string(self.path("asked")).unwrap_or_default();
         asked.lines().filter(|line| !line.starts_with("journalctl")).map(str::to_owned).collect()
     }

@@ -145,7 +145,7 @@ impl Cluster {
 }
 
 /// What the agent tells the installer.
-fn told(request: &InstallCmdRequest, url: &str) -> Config {
+fn config_of(request: &InstallCmdRequest, url: &str) -> Config {
     let masters = u32::try_from(request.control_plane_count).unwrap();
     Config {
         cluster_id: request.cluster_id,
@@ -196,7 +196,7 @@ async fn three_hosts_are_installed() {
     let run = async |request: &InstallCmdRequest, machine: &Machine, marker: &PathBuf| {
         let dry_run = DryRun { reboot_marker: "/rebooted".into(), cluster_hosts: known.clone() };
         let dry_run = (request.role == HostRole::Bootstrap).then_some(dry_run);
-        let done = machine.installer(Config { dry_run, ..told(request, &url) }, TIMEOUT).run().await;
+        let done = machine.installer(Config { dry_run, ..config_of(request, &url) }, TIMEOUT).run().await;
         std::fs::write(marker, "").unwrap();
         done
     };
@@ -212,9 +212,9 @@ async fn three_hosts_are_installed() {
         let config: Value = serde_json::from_slice(&std::fs::read(config).unwrap()).unwrap();
         assert!(config["ignition"]["version"].is_string(), "{config}");
         assert!(
-            machine.asked().last().unwrap().starts_with("systemd-run --on-active="),
+            machine.calls().last().unwrap().starts_with("systemd-run --on-active="),
             "{:#?}",
-            machine.asked()
+            machine.calls()
         );
     }
     // The bootstrap saw the others come.

@@ -22,7 +22,7 @@ fn key(number: u8) -> Key {
 struct Source(AtomicU32);
 
 impl Source {
-    fn asked(&self) -> u32 {
+    fn fetches(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
     }
 
@@ -53,7 +53,7 @@ async fn fetched_once_and_kept() {
     let (source, cache) = (Source::default(), Cache::open(dir.path(), BOUNDS).unwrap());
     let first = source.get(&cache, 1, 300).await;
     let second = source.get(&cache, 1, 300).await;
-    assert_eq!((first.was_cached, second.was_cached, source.asked()), (false, true, 1));
+    assert_eq!((first.was_cached, second.was_cached, source.fetches()), (false, true, 1));
     assert_eq!(std::fs::read(first.path()).unwrap(), vec![7; 300]);
     assert_eq!(cache.usage(), Usage { programs: 1, bytes: 300, in_use: 1 });
     drop((first, second));
@@ -85,7 +85,7 @@ async fn many_at_once_share_one_download() {
     for user in users {
         leases.push(user.await.unwrap());
     }
-    assert_eq!((source.asked(), cache.usage().in_use), (1, 1));
+    assert_eq!((source.fetches(), cache.usage().in_use), (1, 1));
 }
 
 #[tokio::test]
@@ -168,10 +168,10 @@ async fn a_start_after_a_crash() {
     assert!(scratch_is_empty(dir.path()));
     assert_eq!(cache.usage().programs, 2);
     assert!(source.get(&cache, 3, 200).await.was_cached);
-    let asked = source.asked();
+    let asked = source.fetches();
     assert!(!source.get(&cache, 2, 200).await.was_cached);
     assert!(!source.get(&cache, 1, 200).await.was_cached);
-    assert_eq!(source.asked(), asked + 2);
+    assert_eq!(source.fetches(), asked + 2);
 }
 
 #[tokio::test]

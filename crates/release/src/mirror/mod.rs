@@ -208,7 +208,7 @@ mod tests {
         Rule { prefix: prefix.to_owned(), location: None, blocked: false, insecure: false, mirrors }
     }
 
-    fn asked(mirrors: &Mirrors, image: &str) -> Vec<String> {
+    fn candidates(mirrors: &Mirrors, image: &str) -> Vec<String> {
         mirrors.sources(&image.parse().unwrap()).iter().map(|source| source.reference.to_string()).collect()
     }
 
@@ -220,10 +220,10 @@ mod tests {
             rule("*.io", vec![mirror("m:4", Pull::All)]),
         ])
         .unwrap();
-        assert_eq!(asked(&mirrors, "quay.io/a/b:t"), ["m:2/b:t", "m:3/x/b:t", "quay.io/a/b:t"]);
-        assert_eq!(asked(&mirrors, "quay.io/ab"), ["m:1/all/ab", "quay.io/ab"]);
-        assert_eq!(asked(&mirrors, "ghcr.io/x"), ["m:4/x", "ghcr.io/x"]);
-        assert_eq!(asked(&mirrors, "other.com/x"), ["other.com/x"]);
+        assert_eq!(candidates(&mirrors, "quay.io/a/b:t"), ["m:2/b:t", "m:3/x/b:t", "quay.io/a/b:t"]);
+        assert_eq!(candidates(&mirrors, "quay.io/ab"), ["m:1/all/ab", "quay.io/ab"]);
+        assert_eq!(candidates(&mirrors, "ghcr.io/x"), ["m:4/x", "ghcr.io/x"]);
+        assert_eq!(candidates(&mirrors, "other.com/x"), ["other.com/x"]);
     }
 
     #[test]
@@ -233,9 +233,9 @@ mod tests {
             vec![mirror("m.d/a", Pull::ByDigest), mirror("m.t/a", Pull::ByTag)],
         )])
         .unwrap();
-        assert_eq!(asked(&mirrors, "quay.io/a:t"), ["m.t/a:t", "quay.io/a:t"]);
+        assert_eq!(candidates(&mirrors, "quay.io/a:t"), ["m.t/a:t", "quay.io/a:t"]);
         let pinned = format!("quay.io/a{DIGEST}");
-        assert_eq!(asked(&mirrors, &pinned), [format!("m.d/a{DIGEST}"), pinned]);
+        assert_eq!(candidates(&mirrors, &pinned), [format!("m.d/a{DIGEST}"), pinned]);
         assert_eq!(mirrors.by_digest(), [("quay.io/a".to_owned(), vec!["m.d/a".to_owned()])]);
     }
 
@@ -243,8 +243,8 @@ mod tests {
     fn a_blocked_source_is_not_asked() {
         let blocked = Rule { blocked: true, ..rule("quay.io", vec![mirror("m.d", Pull::ByDigest)]) };
         let mirrors = Mirrors::new([blocked]).unwrap();
-        assert!(asked(&mirrors, "quay.io/a:t").is_empty());
-        assert_eq!(asked(&mirrors, &format!("quay.io/a{DIGEST}")), [format!("m.d/a{DIGEST}")]);
+        assert!(candidates(&mirrors, "quay.io/a:t").is_empty());
+        assert_eq!(candidates(&mirrors, &format!("quay.io/a{DIGEST}")), [format!("m.d/a{DIGEST}")]);
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Attempts<'_> {
 }
 
 /// The pause that an answer asks for: seconds, or a moment.
-pub(super) fn asked(headers: &http::HeaderMap) -> Option<Duration> {
+pub(super) fn retry_after(headers: &http::HeaderMap) -> Option<Duration> {
     let text = headers.get(http::header::RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {
         return Some(Duration::from_secs(seconds));
@@ -108,11 +108,11 @@ mod tests {
         let of = |text: &str| {
             let mut headers = HeaderMap::new();
             headers.insert("retry-after", text.parse().unwrap());
-            asked(&headers)
+            retry_after(&headers)
         };
         assert_eq!(of("7"), Some(SECOND * 7));
         assert_eq!(of("Thu, 01 Jan 1970 00:00:00 GMT"), Some(Duration::ZERO));
         assert!(of("Fri, 31 Dec 2100 00:00:00 GMT").unwrap() > SECOND * 1000);
-        assert_eq!((of("soon"), of("-1"), asked(&HeaderMap::new())), (None, None, None));
+        assert_eq!((of("soon"), of("-1"), retry_after(&HeaderMap::new())), (None, None, None));
     }
 }

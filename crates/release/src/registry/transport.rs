@@ -107,7 +107,7 @@ pub(super) fn refusal(answer: &reqwest::Response) -> RegistryError {
         StatusCode::FORBIDDEN => RegistryError::Forbidden,
         StatusCode::NOT_FOUND => RegistryError::NoImage,
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-            RegistryError::Throttled(retry::asked(answer.headers()))
+            RegistryError::Throttled(retry::retry_after(answer.headers()))
         }
         status if status.is_server_error() => RegistryError::Server(status.as_u16()),
         status if status.is_redirection() => {

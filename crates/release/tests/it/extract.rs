@@ -24,7 +24,7 @@ async fn extracted(
 }
 
 /// The text in a program from a place on to the next zero.
-fn told(bytes: &[u8], at: usize) -> &str {
+fn text_at(bytes: &[u8], at: usize) -> &str {
     let end = bytes[at..].iter().position(|byte| *byte == 0).unwrap();
     std::str::from_utf8(&bytes[at..at + end]).unwrap()
 }
@@ -38,9 +38,9 @@ async fn it_runs_and_knows_its_release() {
     let (bytes, original) = (std::fs::read(&path).unwrap(), program());
     assert_eq!((made.size, made.digest), (original.len() as u64, Digest::of(&bytes)));
     let at = original.windows(2).position(|pair| pair == b"\0_").unwrap();
-    assert_eq!(told(&bytes, at), pinned.to_string());
+    assert_eq!(text_at(&bytes, at), pinned.to_string());
     let after = original.len() - 98 - 93;
-    assert_eq!((told(&bytes, after), told(&bytes, after + 93)), (VERSION, "x86_64"));
+    assert_eq!((text_at(&bytes, after), text_at(&bytes, after + 93)), (VERSION, "x86_64"));
     assert_eq!(bytes[at + 327..after], original[at + 327..after]);
     let modified = std::fs::metadata(&path).unwrap().modified().unwrap();
     assert_eq!(modified, SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000));

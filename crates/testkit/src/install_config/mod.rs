@@ -36,7 +36,7 @@ impl Judge {
     pub fn new(input: Input) -> Result<Self, String> {
         let overrides = overrides::spelled(&input.overrides)?;
         let mut expected = expected::expected(&input);
-        overrides::lay(&mut expected, &overrides, "");
+        overrides::merge(&mut expected, &overrides, "");
         expected::add_trust(&mut expected, &input);
         let expected = leaves(&expected).into_iter().map(|(path, value)| (path, value.clone())).collect();
         Ok(Self { input, overrides, expected })

@@ -9,30 +9,32 @@ use super::table::{TABLE, When};
 pub fn spelled(text: &str) -> Result<Value, String> {
     let first = serde_json::Deserializer::from_str(text).into_iter::<Value>().next();
     let value = first.unwrap_or(Ok(Value::Null)).map_err(|error| error.to_string())?;
-    fold(value, "")
+    normalize(value, "")
 }
 
-fn fold(value: Value, path: &str) -> Result<Value, String> {
+fn normalize(value: Value, path: &str) -> Result<Value, String> {
     Ok(match value {
         Value::Object(members) => {
             let mut folded = Map::new();
             for (name, value) in members {
                 let spelled = TABLE.spelled(path, &name).ok_or_else(|| format!("{path} has no {name}"))?;
                 let inner = if path.is_empty() { spelled.to_owned() } else { format!("{path}.{spelled}") };
-                folded.insert(spelled.to_owned(), fold(value, &inner)?);
+                folded.insert(spelled.to_owned(), normalize(value, &inner)?);
             }
             Value::Object(folded)
         }
         Value::Array(elements) => {
             let inner = format!("{path}[]");
-            Value::Array(elements.into_iter().map(|element| fold(element, &inner)).collect::<Result<_, _>>()?)
+            Value::Array(
+                elements.into_iter().map(|element| normalize(element, &inner)).collect::<Result<_, _>>()?,
+            )
         }
         value => value,
     })
 }
 
 /// Lays overrides over what lies at a path: objects member by member, lists element by element, all else in its place.
-pub fn lay(base: &mut Value, over: &Value, path: &str) {
+pub fn merge(base: &mut Value, over: &Value, path: &str) {
     match (base, over) {
         (_, Value::Null) => {}
         (Value::Object(base), Value::Object(over)) => {
@@ -43,7 +45,7 @@ pub fn lay(base: &mut Value, over: &Value, path: &str) {
                     continue;
                 }
                 let known = base.entry(name.clone()).or_insert_with(|| fresh(&path));
-                lay(known, over, &path);
+                merge(known, over, &path);
             }
         }
         (Value::Array(base), Value::Array(over)) => {
@@ -51,7 +53,7 @@ pub fn lay(base: &mut Value, over: &Value, path: &str) {
             base.truncate(over.len());
             base.resize_with(over.len(), || fresh(&path));
             for (base, over) in base.iter_mut().zip(over) {
-                lay(base, over, &path);
+                merge(base, over, &path);
             }
         }
         (base, over) => *base = over.clone(),
@@ -112,11 +114,11 @@ mod tests {
             ),
         ] {
             let mut laid = base.clone();
-            lay(&mut laid, &spelled(over).unwrap(), "");
+            merge(&mut laid, &spelled(over).unwrap(), "");
             assert_eq!(laid.pointer(pointer), Some(&expected), "{over}");
         }
         let mut laid = base;
-        lay(&mut laid, &spelled(r#"{"arbiter":null}"#).unwrap(), "");
+        merge(&mut laid, &spelled(r#"{"arbiter":null}"#).unwrap(), "");
         assert!(laid.get("arbiter").is_none());
         assert_eq!(spelled("").unwrap(), Value::Null);
         spelled(r#"{"publish":"Internal"}"#).unwrap_err();

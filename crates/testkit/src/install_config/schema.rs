@@ -11,7 +11,7 @@ pub fn complaints(config: &Value, input: &Input, overrides: &Value) -> Vec<Strin
     let mut found: Vec<_> =
         TABLE.unread.iter().map(|line| format!("the table has a line that says nothing: {line}")).collect();
     let Value::Object(members) = config else { return vec!["the config is no object".to_owned()] };
-    object("", "", members, &Look { input, overrides: Some(overrides) }, &mut found);
+    object("", "", members, &SchemaCheck { input, overrides: Some(overrides) }, &mut found);
     if let Some(platforms) = config["platform"].as_object()
         && platforms.len() != 1
     {
@@ -22,12 +22,12 @@ pub fn complaints(config: &Value, input: &Input, overrides: &Value) -> Vec<Strin
 
 /// The cluster, and what the overrides say of the place that is looked at; `None`: nothing.
 #[derive(Clone, Copy)]
-struct Look<'a> {
+struct SchemaCheck<'a> {
     input: &'a Input,
     overrides: Option<&'a Value>,
 }
 
-impl Look<'_> {
+impl SchemaCheck<'_> {
     fn member(self, name: &str) -> Self {
         Self { overrides: self.overrides.and_then(|value| value.get(name)), ..self }
     }
@@ -38,7 +38,13 @@ impl Look<'_> {
 }
 
 /// `place` has the numbers of elements, `path` has `[]` for each, as the table has.
-fn object(path: &str, place: &str, members: &Map<String, Value>, look: &Look<'_>, found: &mut Vec<String>) {
+fn object(
+    path: &str,
+    place: &str,
+    members: &Map<String, Value>,
+    look: &SchemaCheck<'_>,
+    found: &mut Vec<String>,
+) {
     let dot = if path.is_empty() { "" } else { "." };
     for (name, value) in members {
         let (path, place, look) =
@@ -69,7 +75,7 @@ fn object(path: &str, place: &str, members: &Map<String, Value>, look: &Look<'_>
     }
 }
 
-fn valued(row: &Row, place: &str, value: &Value, look: &Look<'_>, found: &mut Vec<String>) {
+fn valued(row: &Row, place: &str, value: &Value, look: &SchemaCheck<'_>, found: &mut Vec<String>) {
     if row.nullable && value.is_null() {
         return;
     }
