@@ -4,8 +4,6 @@ use std::fmt::Write;
 
 use assisted_wire::infra_env::Proxy;
 
-use crate::discovery::given;
-
 /// A variable of the unit's programs.
 pub(crate) fn environment(unit: &mut String, name: &str, value: &str) {
     let _ = writeln!(unit, "Environment={}", quoted(&format!("{name}={value}")));
@@ -49,6 +47,11 @@ pub(crate) fn word(text: &str) -> String {
     } else {
         quoted(&text.replace('$', "$$"))
     }
+}
+
+/// A member of a proxy that is set.
+pub(crate) fn given(text: Option<&String>) -> Option<&str> {
+    text.map(String::as_str).filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]

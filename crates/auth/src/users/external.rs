@@ -5,7 +5,7 @@ use assisted_wire::identity::Login;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::people::{check_name, check_text};
+use super::text::{check_name, check_text};
 use super::{UserError, Users};
 use crate::oidc::Person;
 

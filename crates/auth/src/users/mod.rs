@@ -7,6 +7,7 @@ mod external;
 mod people;
 mod session;
 mod setup;
+mod text;
 mod tokens;
 
 use std::time::Duration;

@@ -7,12 +7,10 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::external::is_external;
+use super::text::{check_name, check_text};
 use super::{UserError, Users};
 use crate::PersonRole;
 use crate::password::{LONGEST, SHORTEST};
-
-/// Longest name, organisation and e-mail address, in bytes.
-const LONGEST_NAME: usize = 128;
 
 impl Users {
     /// Everybody, by name.
@@ -145,23 +143,6 @@ pub(super) fn response(row: &UserRow) -> Result<User, UserError> {
 pub(super) fn role_of(row: &UserRow) -> Result<PersonRole, UserError> {
     PersonRole::parse(&row.role)
         .ok_or_else(|| assisted_store::Error::Corrupt(format!("user {:?} has no role", row.name)).into())
-}
-
-pub(super) fn check_name(name: &str) -> Result<(), UserError> {
-    let good = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-' | '@' | '+');
-    if (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(good) {
-        return Ok(());
-    }
-    Err(UserError::Invalid(format!(
-        "a user's name has 1 to {LONGEST_NAME} letters, digits and characters of \"._-@+\""
-    )))
-}
-
-pub(super) fn check_text(what: &str, text: &str) -> Result<(), UserError> {
-    if text.len() <= LONGEST_NAME && !text.chars().any(char::is_control) {
-        return Ok(());
-    }
-    Err(UserError::Invalid(format!("{what} has at most {LONGEST_NAME} bytes and no control characters")))
 }
 
 fn check_password(password: &Secret) -> Result<(), UserError> {

@@ -3,11 +3,13 @@
 use assisted_wire::cluster::Cluster;
 use assisted_wire::cluster::ClusterStatus::{self, *};
 
-use crate::admission::credentials::AGENT_INSTALLER;
 use crate::model::event::fill;
 use crate::model::refusal::{Refusal, RefusalKind};
 use crate::policy::Policy;
 use crate::state::cluster::state::list;
+
+/// The service drives no installation itself, but is part of an installer's own image.
+pub const AGENT_INSTALLER: &str = "agent-installer";
 
 /// Something that is only done to clusters in some states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

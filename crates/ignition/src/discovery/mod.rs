@@ -124,8 +124,3 @@ fn user(ssh_keys: &str) -> Vec<User> {
         ..User::default()
     }]
 }
-
-/// A member of a proxy that is set.
-pub(crate) fn given(text: Option<&String>) -> Option<&str> {
-    text.map(String::as_str).filter(|text| !text.is_empty())
-}

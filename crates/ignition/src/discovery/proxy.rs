@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use assisted_wire::infra_env::Proxy;
 
-use super::given;
 use super::os::shell_word;
+use crate::systemd::given;
 use assisted_ignition_spec::config::Config;
 use assisted_ignition_spec::resource::Resource;
 

@@ -5,7 +5,7 @@ mod ingress;
 use assisted_wire::cluster::Cluster;
 use assisted_wire::operator::OperatorStatus;
 
-use crate::admission::precondition::{self, Invoker, Operation};
+use crate::admission::precondition::{self, AGENT_INSTALLER, Invoker, Operation};
 use crate::catalogue::operators::CONSOLE;
 use crate::model::refusal::Refusal;
 use crate::policy::Policy;
@@ -20,9 +20,6 @@ pub const KUBECONFIG: &str = "kubeconfig";
 pub const KUBECONFIG_NOINGRESS: &str = "kubeconfig-noingress";
 /// Name of the administrator.
 pub const KUBEADMIN: &str = "kubeadmin";
-
-/// The service drives no installation itself, but is part of an installer's own image.
-pub const AGENT_INSTALLER: &str = "agent-installer";
 
 /// Whether a file of a cluster may be fetched now.
 ///
