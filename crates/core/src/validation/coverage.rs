@@ -9,6 +9,9 @@ use std::collections::BTreeSet;
 use super::ValidationId;
 use crate::model::outcome::Outcome;
 
+/// Where it says what a validation is made of.
+pub(super) const RECIPE: &str = "docs/recipes.md, a validation";
+
 /// Id, status and message.
 type Seen = (&'static str, &'static str, String);
 
@@ -72,12 +75,15 @@ pub(super) fn check<I: ValidationId>(list: &str, all: &[I], never: &[I], tests: 
         listed.iter().filter(|(_, each)| !seen.iter().any(|seen| each.is(seen))).map(|each| each.0).collect();
     let (hit, count) = (listed.len() - missed.len(), listed.len());
     println!("{hit} of {count} outcomes of {} validations are hit", I::KIND);
-    assert!(missed.is_empty(), "hit by no test:\n{}", missed.join("\n"));
+    assert!(missed.is_empty(), "hit by no test ({RECIPE}, steps 5 and 6):\n{}", missed.join("\n"));
     for seen in &seen {
-        assert!(listed.iter().any(|(_, each)| each.is(seen)), "not listed: {seen:?}");
+        assert!(listed.iter().any(|(_, each)| each.is(seen)), "not listed ({RECIPE}, step 4): {seen:?}");
     }
     for id in all.iter().filter(|id| !never.contains(id)) {
-        assert!(seen.iter().any(|each| each.0 == id.text()), "{id} is evaluated by no test");
+        assert!(
+            seen.iter().any(|each| each.0 == id.text()),
+            "{id} is evaluated by no test ({RECIPE}, steps 3 to 6)"
+        );
     }
 }
 

@@ -52,7 +52,9 @@ fn each_is_whole_and_there_once() {
     let features: BTreeSet<_> = OPERATORS.iter().map(|operator| operator.feature().as_str()).collect();
     assert_eq!(features.len(), OPERATORS.len());
     for own in OWN_OPERATORS {
-        let operator = find(own.name).unwrap_or_else(|| panic!("{} is not among OPERATORS", own.name));
+        let operator = find(own.name).unwrap_or_else(|| {
+            panic!("{} is not among OPERATORS (docs/recipes.md, an operator, step 3)", own.name)
+        });
         assert_eq!(
             (operator.feature().as_str(), operator.host.as_str()),
             (own.feature, own.validation),
