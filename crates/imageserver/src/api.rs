@@ -20,6 +20,9 @@ const IMAGE_TOKEN: HeaderName = HeaderName::from_static("image-token");
 /// Bytes of an answer at most: an Ignition config with a trust bundle takes a few hundred kilobytes.
 const LONGEST: usize = 32 << 20;
 
+/// Bytes of a refusal at most; a longer one is passed on without its text.
+const LONGEST_REFUSAL: usize = 16 << 10;
+
 /// For a whole answer: static networks of many hosts take some services a minute to write.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -41,6 +44,15 @@ pub(crate) struct ErrorAnswer {
     pub status: StatusCode,
     /// The reason, for the log and for answers that have a text; without addresses and credentials.
     pub reason: String,
+    /// The API service's own sentence about it, if it gave one.
+    pub said: Option<String>,
+}
+
+/// The body of a refusal: `reason` where the API's handlers refuse, `message` where its authorisation does (service-api §1.3).
+#[derive(Default, Deserialize)]
+struct Refusal {
+    reason: Option<String>,
+    message: Option<String>,
 }
 
 /// An Ignition config.
@@ -118,7 +130,7 @@ impl ApiService {
         let mut query = vec![("file_name", "discovery.ign")];
         query.extend(kind.map(|kind| ("discovery_iso_type", kind)));
         let response = self.get(id, "/downloads/files", &query, credential).await?;
-        expect(&response, response.status() == StatusCode::OK)?;
+        let response = expect(response, |status| status == StatusCode::OK).await?;
         let modified = response.headers().get(LAST_MODIFIED).cloned();
         Ok(Ignition { config: body(response).await?, modified })
     }
@@ -126,7 +138,7 @@ impl ApiService {
     /// What is unpacked into the initramfs beside the Ignition config; none when there is nothing.
     pub async fn ramdisk(&self, id: Uuid, credential: &Credential) -> Result<Option<Bytes>, ErrorAnswer> {
         let response = self.get(id, "/downloads/minimal-initrd", &[], credential).await?;
-        expect(&response, response.status().is_success())?;
+        let response = expect(response, |status| status.is_success()).await?;
         if response.status() == StatusCode::NO_CONTENT {
             return Ok(None);
         }
@@ -140,7 +152,7 @@ impl ApiService {
         credential: &Credential,
     ) -> Result<Option<Vec<String>>, ErrorAnswer> {
         let response = self.get(id, "", &[], credential).await?;
-        expect(&response, response.status() == StatusCode::OK)?;
+        let response = expect(response, |status| status == StatusCode::OK).await?;
         let infra_env: InfraEnv = serde_json::from_slice(&body(response).await?)
             .map_err(|error| broken(format!("the infra-env can't be read: {error}")))?;
         infra_env.kernel_arguments.as_deref().map(appended).transpose()
@@ -174,19 +186,26 @@ fn authorise(request: RequestBuilder, credential: &Credential) -> RequestBuilder
 }
 
 fn broken(reason: String) -> ErrorAnswer {
-    ErrorAnswer { status: StatusCode::INTERNAL_SERVER_ERROR, reason }
+    ErrorAnswer { status: StatusCode::INTERNAL_SERVER_ERROR, reason, said: None }
 }
 
-fn expect(response: &Response, good: bool) -> Result<(), ErrorAnswer> {
+async fn expect(mut response: Response, good: fn(StatusCode) -> bool) -> Result<Response, ErrorAnswer> {
     let status = response.status();
-    if good {
-        return Ok(());
+    if good(status) {
+        return Ok(response);
     }
+    let body = read(&mut response, LONGEST_REFUSAL).await.unwrap_or_default();
+    let Refusal { reason, message } = serde_json::from_slice(&body).unwrap_or_default();
+    let said = reason.or(message).filter(|said| !said.is_empty());
     // A redirect or an empty success would say something else to the client than it says here.
     let is_error = status.is_client_error() || status.is_server_error();
     Err(ErrorAnswer {
         status: if is_error { status } else { StatusCode::INTERNAL_SERVER_ERROR },
-        reason: format!("the API service answered {status}"),
+        reason: match &said {
+            Some(said) => format!("the API service answered {status}: {said}"),
+            None => format!("the API service answered {status}"),
+        },
+        said,
     })
 }
 

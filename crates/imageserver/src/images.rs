@@ -256,7 +256,10 @@ impl Service {
         let overlay = self.overlays.overlay(&request).await.map_err(|error| {
             tracing::warn!(%infra_env, reason = %error, "no image");
             match &*error {
-                OverlayError::Api { refused, .. } => Answer::bare(refused.status),
+                OverlayError::Api { refused, .. } => match &refused.said {
+                    Some(said) => Answer::line(refused.status, said),
+                    None => Answer::bare(refused.status),
+                },
                 OverlayError::BaseImage(_) => Answer::bare(StatusCode::INTERNAL_SERVER_ERROR),
             }
         })?;

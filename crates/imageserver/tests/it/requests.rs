@@ -238,6 +238,16 @@ async fn what_the_api_service_refuses_is_passed_on() {
     for (what, reply, path, status, text, steps) in [
         ("ignition", Reply::new(401, "no"), short("full.iso"), 401, "", 1),
         ("ignition", Reply::new(404, "no"), short("full.iso"), 404, "", 1),
+        (
+            "ignition",
+            Reply::new(503, r#"{"reason":"no address"}"#),
+            short("full.iso"),
+            503,
+            "no address\n",
+            1,
+        ),
+        ("ignition", Reply::new(401, r#"{"message":"who?"}"#), short("full.iso"), 401, "who?\n", 1),
+        ("ignition", Reply::new(503, r#"{"reason":""}"#), short("full.iso"), 503, "", 1),
         ("ignition", Reply::new(204, ""), short("full.iso"), 500, "", 1),
         ("ramdisk", Reply::new(503, "no"), short("minimal.iso"), 503, "", 2),
         ("infra-env", Reply::new(403, "no"), short("full.iso"), 403, "", 2),
