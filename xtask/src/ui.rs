@@ -82,9 +82,7 @@ fn packages(ui: &Path) -> Result<()> {
         return Ok(());
     }
     let mut install = tied("npm");
-    // Not `npm ci`: a mirror that lacks packages of other platforms makes a lock file without them, which it refuses.
-    let arguments = ["install", "--no-save", "--no-progress"];
-    step("packages of the web UI", install.args(arguments).current_dir(ui))?;
+    step("packages of the web UI", install.args(["ci", "--no-progress"]).current_dir(ui))?;
     fs::write(&stamp, wanted).with_context(|| format!("can't write {}", stamp.display()))
 }
 

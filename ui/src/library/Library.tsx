@@ -8,10 +8,11 @@ import {
   useFeatureDetection,
 } from '@openshift-assisted/ui-lib/ocm';
 import { Banner } from '@patternfly/react-core';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect } from 'react';
 import { Provider } from 'react-redux';
 import { Link, useParams } from 'react-router-dom-v5-compat';
 import { tellSignedOut } from '../api/request';
+import { useSession } from '../session/Session';
 
 /** The part of the library's HTTP clients that is used here. */
 interface HttpClient {
@@ -36,6 +37,7 @@ export function LibraryProvider({ children }: { children: ReactNode }) {
   return (
     <Provider store={Store.storeDay1}>
       <FeatureDetection />
+      <Permissions />
       {children}
     </Provider>
   );
@@ -43,6 +45,29 @@ export function LibraryProvider({ children }: { children: ReactNode }) {
 
 function FeatureDetection() {
   useFeatureDetection(Features.STANDALONE_DEPLOYMENT_ENABLED_FEATURES);
+  return null;
+}
+
+/** The type of the action by which the library's store learns what may be done with a cluster. */
+const UPDATE_PERMISSIONS = 'currentCluster/updateClusterPermissions';
+
+/** Lets viewers look and no more: the library forgets it with each cluster, so it is said again whenever that happens. */
+function Permissions() {
+  const { mayChange } = useSession();
+  useEffect(() => {
+    if (mayChange) return undefined;
+    const store = Store.storeDay1;
+    const restrict = () => {
+      if (store.getState().currentCluster.permissions.isViewerMode) return;
+      store.dispatch({ type: UPDATE_PERMISSIONS, payload: { isViewerMode: true } });
+    };
+    restrict();
+    const unsubscribe = store.subscribe(restrict);
+    return () => {
+      unsubscribe();
+      store.dispatch({ type: UPDATE_PERMISSIONS, payload: { isViewerMode: false } });
+    };
+  }, [mayChange]);
   return null;
 }
 

@@ -69,7 +69,7 @@ function Followed({ clusterId }: { clusterId: string }) {
               {cluster.name} <StatusLabel status={cluster.status} />
             </Title>
             <p role="status">
-              {cluster.status_info} OpenShift {cluster.openshift_version}
+              OpenShift {cluster.openshift_version} · {cluster.status_info}
             </p>
           </FlexItem>
           <FlexItem>
