@@ -35,7 +35,7 @@ impl Bless {
         let wanted = wanted(&self.packages)?;
         let packages = wanted.iter().map(|(package, _)| (*package).to_owned()).collect();
         let names = wanted.iter().map(|(_, name)| (*name).to_owned()).collect();
-        let written = test::run(test::Test::blessing(packages, names));
+        let written = test::run(test::Test::with((VARIABLE, "1".to_owned()), packages, names));
         step(
             "changed (read `git diff` before you keep it)",
             Command::new("git").args(["status", "--short"]).current_dir(root()),

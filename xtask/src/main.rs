@@ -13,6 +13,7 @@ mod docs;
 mod fuzz;
 mod run;
 mod setup;
+mod simulate;
 mod test;
 mod ui;
 
@@ -41,6 +42,8 @@ enum Task {
     Bench(bench::Bench),
     /// Hunt for inputs that break what reads foreign bytes, and keep what is found as a test
     Fuzz(fuzz::Fuzz),
+    /// Let happen to replicas of the service what seeds decide, and judge what comes of it
+    Simulate(simulate::Simulate),
     /// Build the program for hosts for each architecture, small and static, and try each
     Dist(dist::Dist),
     /// Build the web UI (with Node): programs that are built afterwards have it in them
@@ -75,6 +78,7 @@ fn main() -> anyhow::Result<()> {
         Task::Demo(demo) => demo.run(),
         Task::Bench(bench) => bench.run(),
         Task::Fuzz(fuzz) => fuzz.run(),
+        Task::Simulate(simulate) => simulate.run(),
         Task::Dist(dist) => dist.run(),
         Task::Ui => ui::run(),
         Task::CheckDeps => check_deps::run(),

@@ -26,7 +26,7 @@ pub use aws::AwsServer;
 pub use built::{NotBuilt, built, built_for_hosts};
 pub use docker_registry::{Access, Auth, DockerRegistry};
 pub use golden::{BLESS, golden};
-pub use hole::Hole;
+pub use hole::{Hole, HoleFault};
 pub use ignition::ignition_validate;
 pub use port::Port;
 pub use postgres::{Durability, Error, Postgres};

@@ -119,6 +119,11 @@ impl Postgres {
         self.port
     }
 
+    /// Where it listens in the file system.
+    pub fn socket(&self) -> PathBuf {
+        self.dir.join(format!(".s.PGSQL.{}", self.port))
+    }
+
     /// The address of a database of a server with TLS, by a name of it, perhaps at another port.
     pub fn tcp_address(&self, host: &str, port: u16) -> String {
         format!("postgres://assisted@{host}:{port}/postgres")

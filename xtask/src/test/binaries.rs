@@ -8,7 +8,6 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::results::{Skip, Sum, skips, sum};
-use crate::bless::VARIABLE;
 use crate::run::{cargo, say, status, tied};
 
 /// A test program.
@@ -71,8 +70,14 @@ impl Binary {
         Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
     }
 
-    /// Runs tests of it, in a thread that writes into this log; their results, and what skipped itself. `bless`: they write golden files.
-    pub fn run(&self, what: &What, python: &Path, bless: bool, log: &Path) -> Result<(Sum, Vec<Skip>)> {
+    /// Runs tests of it, in a thread that writes into this log; their results, and what skipped itself.
+    pub fn run(
+        &self,
+        what: &What,
+        python: &Path,
+        variable: Option<&(&'static str, String)>,
+        log: &Path,
+    ) -> Result<(Sum, Vec<Skip>)> {
         let skipped = log.with_extension("skipped");
         drop(std::fs::remove_file(&skipped));
         let mut command = self.command(python);
@@ -88,8 +93,8 @@ impl Binary {
             }
         }
         command.env("ASSISTED_SKIPPED", &skipped);
-        if bless {
-            command.env(VARIABLE, "1");
+        if let Some((name, value)) = variable {
+            command.env(name, value);
         }
         let status = status(&mut command, None);
         let output = String::from_utf8_lossy(&std::fs::read(log)?).into_owned();

@@ -60,15 +60,15 @@ pub struct Test {
     /// With -p: run the tests whose names hold one of these
     #[arg(requires = "packages", value_name = "NAME")]
     names: Vec<String>,
-    /// Tests write golden files
+    /// A variable that the tests are given
     #[arg(skip)]
-    bless: bool,
+    variable: Option<(&'static str, String)>,
 }
 
 impl Test {
-    /// The tests of these crates that write golden files.
-    pub fn blessing(packages: Vec<String>, names: Vec<String>) -> Self {
-        Self { only_tests: false, everything: true, packages, names, bless: true }
+    /// Some tests of these crates, those that take long too, with a variable that says what they do.
+    pub fn with(variable: (&'static str, String), packages: Vec<String>, names: Vec<String>) -> Self {
+        Self { only_tests: false, everything: true, packages, names, variable: Some(variable) }
     }
 }
 
@@ -84,7 +84,7 @@ struct Run {
     everything: bool,
     packages: Vec<String>,
     names: Vec<String>,
-    bless: bool,
+    variable: Option<(&'static str, String)>,
     python: PathBuf,
     logs: PathBuf,
     outcome: Arc<Mutex<Outcome>>,
@@ -98,7 +98,7 @@ pub fn run(test: Test) -> Result<()> {
         everything: test.everything,
         packages: test.packages,
         names: test.names,
-        bless: test.bless,
+        variable: test.variable,
         python: cache()?.join("python/bin/python"),
         logs: target.join("xtask"),
         outcome: Arc::default(),
@@ -217,7 +217,7 @@ impl Run {
     fn tests(self: &Arc<Self>, name: &str, binary: &Arc<Binary>, what: What) -> Stage {
         let (run, binary, log) = (Arc::clone(self), Arc::clone(binary), stage::log(&self.logs, name));
         self.stage(name, needs::stages(&binary.package), Kind::Other, move || {
-            match binary.run(&what, &run.python, run.bless, &log) {
+            match binary.run(&what, &run.python, run.variable.as_ref(), &log) {
                 Ok((sum, skips)) => {
                     run.add(sum, skips);
                     match sum.failed {

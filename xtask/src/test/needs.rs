@@ -47,7 +47,7 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-crd", "etcd", &[KUBERNETES]),
     of("assisted-kubeapi", "etcd", &[PROGRAMS, KUBERNETES]),
     of("assisted-capi", "etcd, ignition-validate, jq", &[KUBERNETES]),
-    of("assisted-service", "PostgreSQL, docker-registry, ignition-validate", &[]),
+    of("assisted-service", "PostgreSQL, docker-registry, ignition-validate", &[PYTHON]),
     of("assisted-store", "PostgreSQL", &[PROGRAMS]),
     of("assisted-testkit", "PostgreSQL, docker-registry, etcd", &[KUBERNETES]),
     of("assisted-bmc", "", &[PYTHON]),

@@ -28,5 +28,6 @@ mod replies;
 mod retention;
 mod shapes;
 mod silence;
+mod simulation;
 mod stages;
 mod work;

@@ -1,0 +1,35 @@
+//! A sweep of the service's simulation over many seeds. What a seed decides is told where it is read, in
+//! `crates/service/tests/it/simulation`.
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use crate::test;
+
+/// The variable that the sweep reads.
+const VARIABLE: &str = "ASSISTED_SIMULATION_SEEDS";
+
+#[derive(Args)]
+pub struct Simulate {
+    /// How many seeds; one takes about half a minute
+    #[arg(long, default_value_t = 20)]
+    seeds: u64,
+    /// The first of them: with `--seeds 1` a seed that failed
+    #[arg(long, default_value_t = 1)]
+    from: u64,
+}
+
+impl Simulate {
+    /// Sets up what the simulation needs, and runs it seed by seed; the first that fails ends it, with its plan.
+    pub fn run(&self) -> Result<()> {
+        let Some(last) = self.from.checked_add(self.seeds).and_then(|end| end.checked_sub(1)) else {
+            bail!("there are no such seeds");
+        };
+        if self.seeds == 0 {
+            bail!("no seeds, no simulation: --seeds takes a number from 1 on");
+        }
+        let seeds = format!("{}-{last}", self.from);
+        let sweep = vec!["simulation::everything_of_a_sweep_of_seeds".to_owned()];
+        test::run(test::Test::with((VARIABLE, seeds), vec!["assisted-service".to_owned()], sweep))
+    }
+}
