@@ -21,12 +21,11 @@ use super::world::World;
 use crate::lab::{content, eventually};
 
 /// What happens once in an installation; each message of theirs, where there are several.
-const ONCE: [&str; 5] = [
+const ONCE: [&str; 4] = [
     "cluster_prepare_installation_started",
     "cluster_installation_completed",
     "host_install_progress_updated",
     "cluster_finalizing_stage_updated",
-    "host_bootstrap_set",
 ];
 
 #[derive(Default)]
