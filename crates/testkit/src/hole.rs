@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests")]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -11,6 +14,7 @@ use tokio::sync::watch;
 pub struct Hole {
     port: u16,
     open: watch::Sender<bool>,
+    connections: Arc<AtomicUsize>,
 }
 
 impl Hole {
@@ -19,8 +23,11 @@ impl Hole {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let own = listener.local_addr()?.port();
         let (open, is_open) = watch::channel(false);
+        let connections = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&connections);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
+                counted.fetch_add(1, Ordering::Relaxed);
                 let mut is_open = is_open.clone();
                 tokio::spawn(async move {
                     // An error is the end of whoever opens it.
@@ -35,12 +42,17 @@ impl Hole {
                 });
             }
         });
-        Ok(Self { port: own, open })
+        Ok(Self { port: own, open, connections })
     }
 
     /// Where clients come.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// How many connections clients have begun.
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
     }
 
     /// Whether everything falls into it from now on.

@@ -120,7 +120,7 @@ impl Operator {
         validate::check(config, &facts)?;
         self.tell_settings(config).await;
         let ephemeral = Some(!is_given(&config.spec.filesystem_storage));
-        let fresh = gather::fresh(Timestamp::now())
+        let fresh = gather::fresh(&facts, Timestamp::now())
             .map_err(|error| Problem::new("AgentLocalAuthSecretFailure", error.to_string()))?;
         let input = Input { config, environment: &self.environment, facts: &facts, fresh: &fresh };
         let desired = desired(&input)?;

@@ -10,7 +10,7 @@ use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::cluster_management::managed_cluster::ManagedCluster;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
-use assisted_kube::lease::{Leadership, Settings};
+use assisted_kube::lease::{self, Led, Settings};
 use assisted_reconcile::{Driver, MemoryQueue, Policy, Status};
 use futures::stream::{self, Stream, StreamExt};
 use jiff::{SignedDuration, Timestamp};
@@ -59,10 +59,10 @@ const POLICY: Policy = Policy {
 
 const LEASE_TIME: SignedDuration = SignedDuration::from_secs(90);
 
-/// Works until `stop`. Of several replicas one works, and the others wait.
+/// Works until `stop`. Of several replicas one works, and the others wait; one that has lost the lease waits for it again.
 ///
 /// # Errors
-/// The API server can't be asked what cluster this is, or the lease is lost: the process is to end.
+/// The API server can't be asked what cluster this is: the process is to end.
 pub async fn run(
     client: Client,
     environment: Environment,
@@ -76,21 +76,14 @@ pub async fn run(
         deadline: Duration::from_secs(20),
         retry: Duration::from_secs(4),
     };
-    let mut leadership = Leadership::new(client.clone(), LEASE, settings);
-    if !leadership.acquire(&stop).await {
-        return Ok(());
+    loop {
+        let work = || work(client.clone(), environment.clone(), stop.clone());
+        match Box::pin(lease::lead(client.clone(), LEASE, settings.clone(), &stop, work)).await {
+            Led::Never | Led::Stopped => return Ok(()),
+            Led::Ended(ended) => return ended,
+            Led::Lost => tracing::warn!(lease = LEASE, "the lease is lost: waiting to lead again"),
+        }
     }
-    tracing::info!(identity, "leading");
-    let own = stop.child_token();
-    let working = tokio::spawn(work(client, environment, own.clone()));
-    let is_lost = leadership.keep(&stop).await;
-    own.cancel();
-    working.await.map_err(|error| RunError::Task(error.to_string()))??;
-    if is_lost {
-        return Err(RunError::Lost);
-    }
-    leadership.release().await?;
-    Ok(())
 }
 
 /// Why the operator ended.
@@ -98,8 +91,6 @@ pub async fn run(
 pub enum RunError {
     #[error("the API server can't be asked")]
     Api(#[from] kube::Error),
-    #[error("another replica leads")]
-    Lost,
     #[error("a task ended: {0}")]
     Task(String),
 }

@@ -5,6 +5,7 @@ mod bare_metal_host;
 mod classification;
 mod cluster;
 mod converged;
+mod faults;
 mod infra_env;
 mod installation;
 mod spoke;

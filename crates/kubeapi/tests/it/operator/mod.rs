@@ -77,9 +77,9 @@ pub fn kubernetes() -> Facts {
 
 pub fn fresh() -> Fresh {
     Fresh {
-        keys: Keys { private: "private".into(), public: "public".to_owned() },
-        password: "password".into(),
-        seal_keys: "seal".into(),
+        keys: Some(Keys { private: "private".into(), public: "public".to_owned() }),
+        password: Some("password".into()),
+        seal_keys: Some("seal".into()),
         now: "2026-01-02T03:04:05Z".parse::<Timestamp>().unwrap(),
     }
 }
