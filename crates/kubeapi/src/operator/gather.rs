@@ -48,18 +48,18 @@ pub(super) async fn is_openshift(client: &Client) -> Result<bool, Error> {
     has_kind(client, OPENSHIFT).await
 }
 
-async fn has_kind(client: &Client, name: &str) -> Result<bool, Error> {
+pub(super) async fn has_kind(client: &Client, name: &str) -> Result<bool, Error> {
     let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client.clone());
     Ok(api.get_opt(name).await?.is_some())
 }
 
-/// Reads everything that the objects depend on.
+/// Reads everything that the objects depend on; they are in `namespace`.
 pub(super) async fn facts(
     client: &Client,
     environment: &Environment,
+    namespace: &str,
     config: &AgentServiceConfig,
 ) -> Result<Facts, GatherError> {
-    let namespace = environment.namespace.as_str();
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let is_openshift = is_openshift(client).await?;

@@ -2,6 +2,7 @@
 
 mod desired;
 mod environment;
+mod hosted;
 mod hub;
 mod openshift;
 mod settings;
@@ -85,7 +86,7 @@ pub fn fresh() -> Fresh {
 }
 
 pub fn make(config: &AgentServiceConfig, facts: &Facts) -> Result<Desired, Problem> {
-    desired(&Input { config, environment: &environment(), facts, fresh: &fresh() })
+    desired(&Input { config, environment: &environment(), facts, fresh: &fresh(), hosted: None })
 }
 
 /// An object of what is to be.

@@ -1,6 +1,8 @@
 //! On a real API server with the kinds of OpenShift.
 
 use assisted_crd::cluster_management::managed_cluster::ManagedCluster;
+use assisted_kubeapi::operator::access::{LOCAL_CLUSTER, ROLE as OPERATOR};
+use assisted_kubeapi::rbac::{further, manifest};
 use assisted_lab_kinds as kinds;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
@@ -164,7 +166,9 @@ async fn the_hubs_own_cluster_is_taken_in_and_let_go() {
     let dns = json!({"apiVersion": "config.openshift.io/v1", "kind": "DNS", "metadata": {"name": "cluster"},
                      "spec": {"baseDomain": "hub.example.com"}});
     eventually("its domain is known", async || hub.try_apply(&dns.to_string()).is_ok()).await;
-    let running = Running::start(hub.client.clone(), environment());
+    hub.apply(&manifest(&OPERATOR, NAMESPACE));
+    let limited = hub.client_of(&format!("system:serviceaccount:{NAMESPACE}:{}", OPERATOR.account)).await;
+    let running = Running::start(limited, environment());
     let mut wanted = serde_json::to_value(config(&json!({}))).unwrap();
     wanted["metadata"].as_object_mut().unwrap().remove("uid");
     hub.apply(&wanted.to_string());
@@ -186,6 +190,14 @@ async fn the_hubs_own_cluster_is_taken_in_and_let_go() {
         .to_string()
     };
     hub.apply(&managed("local-cluster"));
+    // Who wants this gives the operator what it needs for it, and is told so.
+    eventually("the missing role is told", async || {
+        condition(&hub.client, "LocalClusterManaged").await.is_some_and(|(status, _, text)| {
+            status == "False" && text.contains("kubectl apply -k deploy/kustomize/local-cluster")
+        })
+    })
+    .await;
+    hub.apply(&further(&LOCAL_CLUSTER, NAMESPACE));
     says("Local cluster is managed.").await;
     let get = |kind: &str, name: &str| {
         hub.get(&["get", kind, name, "--namespace", "local-cluster", "--output=json"])
