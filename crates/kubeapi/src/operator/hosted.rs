@@ -20,7 +20,7 @@ use assisted_kube::client::from_foreign_text;
 use assisted_kube::write::{self, Guard};
 use assisted_reconcile::objects::after;
 use assisted_reconcile::{Failure, Outcome};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -49,7 +49,7 @@ const SILENCE: Duration = Duration::from_secs(20);
 const LIMIT: Duration = Duration::from_secs(60);
 /// When what is in the way is looked at again, and what is in the hosted cluster, which nobody watches.
 const AGAIN: Duration = Duration::from_secs(30);
-const REST: Duration = Duration::from_secs(600);
+const REST: SignedDuration = SignedDuration::from_secs(600);
 
 /// Looks at one.
 ///
@@ -82,12 +82,8 @@ pub(super) async fn look(operator: &Operator, key: &ObjectKey) -> Result<Outcome
     write::status(&api, &object, &shown, Guard::Free).await.map_err(|error| failure(&error))?;
     match look.outcome {
         Ok(()) => {
-            let rest = after(REST);
-            let renewed = look.again.map(Outcome::After);
-            Ok(match (renewed, &rest) {
-                (Some(Outcome::After(at)), Outcome::After(rest)) if at < *rest => Outcome::After(at),
-                _ => rest,
-            })
+            let rest = Timestamp::now().checked_add(REST).unwrap_or(Timestamp::MAX);
+            Ok(Outcome::After(look.again.map_or(rest, |again| again.min(rest))))
         }
         Err(problem) => {
             operator.tell(&object, EventType::Warning, problem.reason, &problem.text).await;

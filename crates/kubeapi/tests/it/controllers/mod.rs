@@ -9,4 +9,5 @@ mod faults;
 mod infra_env;
 mod installation;
 mod spoke;
+mod walk;
 mod world;

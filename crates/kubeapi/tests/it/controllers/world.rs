@@ -53,7 +53,7 @@ const IMAGES: &str = "http://images.example.com:8080";
 pub struct Shared {
     pub service: Service,
     pub address: SocketAddr,
-    kube: &'static Kube,
+    pub kube: &'static Kube,
 }
 
 /// How metal3 treats machines.
