@@ -56,8 +56,7 @@ const REST: SignedDuration = SignedDuration::from_secs(600);
 /// # Errors
 /// The hub's API server refuses, or can't be reached; what is wrong with the object or its cluster stands in the conditions.
 pub(super) async fn look(operator: &Operator, key: &ObjectKey) -> Result<Outcome, Failure> {
-    let api: Api<HypershiftAgentServiceConfig> =
-        Api::namespaced(operator.client.clone(), &key.namespace);
+    let api: Api<HypershiftAgentServiceConfig> = Api::namespaced(operator.client.clone(), &key.namespace);
     let Some(object) = api.get_opt(&key.name).await.map_err(|error| failure(&error))? else {
         return Ok(Outcome::Done);
     };
@@ -196,7 +195,10 @@ async fn prepare(client: &Client, namespace: &str) -> Result<(), Problem> {
         let read = definition::read(&[text]).map_err(|error| synced(&error))?;
         for definition in read.iter().filter(|definition| GROUPS.contains(&definition.spec.group.as_str())) {
             let name = definition.name_any();
-            definitions.patch(&name, &params, &Patch::Apply(definition)).await.map_err(|error| synced(&error))?;
+            definitions
+                .patch(&name, &params, &Patch::Apply(definition))
+                .await
+                .map_err(|error| synced(&error))?;
         }
     }
     let made = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});

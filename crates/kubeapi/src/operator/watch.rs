@@ -207,7 +207,12 @@ impl Places {
 /// What happens to the objects of a kind, by their names.
 fn names<K>(api: Api<K>) -> Changes<Event<ObjectKey>>
 where
-    K: kube::Resource<DynamicType = ()> + Clone + serde::de::DeserializeOwned + std::fmt::Debug + Send + 'static,
+    K: kube::Resource<DynamicType = ()>
+        + Clone
+        + serde::de::DeserializeOwned
+        + std::fmt::Debug
+        + Send
+        + 'static,
 {
     let changed =
         watcher(api, watcher::Config::default()).default_backoff().filter_map(async |event| match event {

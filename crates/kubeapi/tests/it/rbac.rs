@@ -33,8 +33,13 @@ fn all() -> impl Iterator<Item = &'static Role> {
 #[test]
 fn the_operator_has_secrets_of_its_own_namespace_alone() {
     let role = ROLES.iter().find(|role| role.account == "assisted-operator").unwrap();
-    let secrets = role.accesses.iter().filter(|access| access.group.is_empty() && access.resources.contains(&"secrets"));
-    assert!(secrets.clone().count() > 0 && secrets.into_iter().all(|access| access.scope == Scope::Namespace));
+    let secrets = role
+        .accesses
+        .iter()
+        .filter(|access| access.group.is_empty() && access.resources.contains(&"secrets"));
+    assert!(
+        secrets.clone().count() > 0 && secrets.into_iter().all(|access| access.scope == Scope::Namespace)
+    );
 }
 
 #[test]
@@ -103,7 +108,9 @@ async fn an_api_server_grants_what_is_declared() {
             hub.apply(&further(role, NAMESPACE));
             for access in role.accesses {
                 let Scope::In(place) = access.scope else { panic!("{access:?}") };
-                for (verb, name) in access.verbs.iter().flat_map(|verb| access.names.iter().map(move |name| (*verb, *name))) {
+                for (verb, name) in
+                    access.verbs.iter().flat_map(|verb| access.names.iter().map(move |name| (*verb, *name)))
+                {
                     let asked = |place, name| of(access.group, access.resources[0], verb, place, name);
                     assert!(may(role.account, asked(place, name)).await, "{verb} {name} in {place}");
                     assert!(!may(role.account, asked(place, "another")).await, "{verb} in {place}");

@@ -127,11 +127,7 @@ pub fn desired(input: &Input<'_>) -> Result<Desired, Problem> {
         "ServiceServiceAccount",
         hosted_account(input, &input.environment.service_account),
     );
-    add(
-        "WebHookServiceAccount",
-        "ReasonWebHookServiceAccountFailure",
-        hosted_account(input, super::WEBHOOK),
-    );
+    add("WebHookServiceAccount", "ReasonWebHookServiceAccountFailure", hosted_account(input, super::WEBHOOK));
     let mut renew_at = None;
     if openshift {
         add("AgentRoute", "AgentRouteFailure", Some(route::api(input)));

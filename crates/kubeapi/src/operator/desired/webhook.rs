@@ -47,7 +47,8 @@ pub(super) fn objects(input: &Input<'_>) -> Vec<(&'static str, &'static str, Val
 fn deployment(input: &Input<'_>) -> Value {
     let facts = input.facts;
     let (mut args, mut volumes, mut mounts) = (Vec::new(), Vec::new(), Vec::new());
-    let mut env = vec![json!({"name": "NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}})];
+    let mut env =
+        vec![json!({"name": "NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}})];
     if let Some(hosted) = input.hosted {
         // The control plane runs beside them, and asks what it is told by an address without a detour through its cluster's network. No
         // certificate of the hub's is known to it.

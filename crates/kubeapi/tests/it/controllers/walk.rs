@@ -3,11 +3,13 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 use assisted_core::model::host::HostKey;
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::infra_env::InfraEnv;
+use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_kube::client::from_file;
 use assisted_kube::error::optional;
 use assisted_simhost::drive::{self, Target};
@@ -85,8 +87,11 @@ impl Terminal {
             };
             let mut bash = Command::new("timeout");
             bash.args([LIMIT, "bash", "-o", "pipefail", "-c", &command]).current_dir(self.dir.path());
-            let output =
-                bash.env("PATH", &self.path).env("KUBECONFIG", self.dir.path().join("kubeconfig")).output().unwrap();
+            let output = bash
+                .env("PATH", &self.path)
+                .env("KUBECONFIG", self.dir.path().join("kubeconfig"))
+                .output()
+                .unwrap();
             let said = [output.stdout, output.stderr].concat();
             let said = String::from_utf8_lossy(&said);
             assert!(output.status.success(), "$ {command}\n{}: {said}", output.status);
@@ -100,38 +105,47 @@ async fn the_document_is_typed_from_manifests_to_a_cluster_and_back() {
     let hub = tokio::task::spawn_blocking(shared).await.unwrap();
     let client = from_file(&hub.kube.kubeconfig(), SILENCE).await.unwrap();
     let site = Site { client, namespace: "site", service: hub.service.clone() };
-    let terminal = Terminal::open(hub);
-    let blocks = blocks();
-    let [first, approve, completed, joining, leaving, gone] = blocks.as_slice() else {
-        panic!("{DOCUMENT} has other blocks than this test types: {blocks:#?}");
+    let terminal = Arc::new(Terminal::open(hub));
+    let blocks = <[Vec<String>; 6]>::try_from(blocks());
+    let [first, approve, completed, joining, leaving, gone] = blocks
+        .unwrap_or_else(|blocks| panic!("{DOCUMENT} has other blocks than this test types: {blocks:#?}"));
+    // Somebody types, while machines do what they do.
+    let type_in = |block: Vec<String>, agent: &str| {
+        let (terminal, agent) = (Arc::clone(&terminal), agent.to_owned());
+        tokio::task::spawn_blocking(move || terminal.follow(&block, &agent))
     };
-    let follow = |block: &[String], agent: &str| tokio::task::block_in_place(|| terminal.follow(block, agent));
 
-    follow(first, "");
+    type_in(first, "").await.unwrap();
     let machines = control_plane(hub, &site).await;
-    follow(approve, "");
-    follow(completed, "");
+    type_in(approve, "").await.unwrap();
+    type_in(completed, "").await.unwrap();
     let kubeconfig = std::fs::read_to_string(terminal.dir.path().join("demo.kubeconfig")).unwrap();
     assert!(kubeconfig.contains("clusters:"), "{kubeconfig}");
-    until(&site.api(), "demo", |object: &assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall| {
-        object.status.as_ref().and_then(|status| status.debug_info.as_ref()).is_some_and(|debug| debug.state == "adding-hosts")
+    until(&site.api(), "demo", |object: &AgentClusterInstall| {
+        let debug = object.status.as_ref().and_then(|status| status.debug_info.as_ref());
+        debug.is_some_and(|debug| debug.state == "adding-hosts")
     })
     .await;
     machines.abort();
 
     // From here on another API server is that of the cluster.
     let spoke = Spoke::launch().await;
-    site.merge::<Secret>("demo-admin-kubeconfig", json!({"stringData": {"kubeconfig": spoke.kubeconfig()}})).await;
+    site.merge::<Secret>("demo-admin-kubeconfig", json!({"stringData": {"kubeconfig": spoke.kubeconfig()}}))
+        .await;
     let host = register(&site, infra_env_id(&site, "pool").await).await;
     let agent = host.host_id.to_string();
     tell(&site, host).await;
-    tokio::join!(comes(&site, &spoke, host), async { follow(joining, &agent) });
-    tokio::join!(leaves(&site, host), async { follow(leaving, &agent) });
+    let typed = type_in(joining, &agent);
+    comes(&site, &spoke, host).await;
+    typed.await.unwrap();
+    let typed = type_in(leaving, &agent);
+    leaves(&site, host).await;
+    typed.await.unwrap();
     let nodes = Api::<Node>::all(spoke.client());
     assert!(optional(nodes.get("worker-7").await).unwrap().is_none(), "its node stays");
     assert!(site.service.hosts().described(host).await.unwrap().is_none());
 
-    follow(gone, "");
+    type_in(gone, "").await.unwrap();
     site.gone::<InfraEnv>("demo").await;
     wait("Agents stay", || async { site.names::<Agent>().await.is_empty() }).await;
     assert!(site.service.clusters().of_object(&site.key("demo")).await.unwrap().is_none());

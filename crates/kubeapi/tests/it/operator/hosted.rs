@@ -85,7 +85,8 @@ async fn a_hosted_cluster_gets_a_service_of_its_own() {
     hub.apply(&object(NAMESPACE, "demo"));
     says(&hub, NAMESPACE, "demo", "ConfigFailure", "namespace of the operator").await;
 
-    let role = further(&HOSTED, NAMESPACE).replace("metadata:\n", &format!("metadata:\n  namespace: {PLACE}\n"));
+    let role =
+        further(&HOSTED, NAMESPACE).replace("metadata:\n", &format!("metadata:\n  namespace: {PLACE}\n"));
     hub.apply(&role);
     kubeconfig_is_looked_for(&hub).await;
     let kubeconfig = std::fs::read_to_string(hosted.kube.kubeconfig()).unwrap();
@@ -108,7 +109,11 @@ async fn a_hosted_cluster_gets_a_service_of_its_own() {
     definitions.delete(agents, &DeleteParams::default()).await.unwrap();
     eventually("both are made anew", async || {
         services.get_opt("assisted-service").await.unwrap().is_some()
-            && definitions.get_opt(agents).await.unwrap().is_some_and(|found| found.metadata.deletion_timestamp.is_none())
+            && definitions
+                .get_opt(agents)
+                .await
+                .unwrap()
+                .is_some_and(|found| found.metadata.deletion_timestamp.is_none())
     })
     .await;
 
@@ -121,7 +126,14 @@ async fn a_hosted_cluster_gets_a_service_of_its_own() {
     let api: Api<HypershiftAgentServiceConfig> = Api::namespaced(hub.client.clone(), PLACE);
     let touched = json!({"metadata": {"annotations": {"example.com/look": "1"}}});
     api.patch("demo", &PatchParams::default(), &Patch::Merge(touched)).await.unwrap();
-    says(&hub, PLACE, "demo", "SpokeClusterCRDsSyncFailure", "Failed to sync agent-install CRDs on spoke cluster").await;
+    says(
+        &hub,
+        PLACE,
+        "demo",
+        "SpokeClusterCRDsSyncFailure",
+        "Failed to sync agent-install CRDs on spoke cluster",
+    )
+    .await;
 
     // Nothing waits for a cluster that is away, nor for an operator that is dead; the objects go by their owner.
     let kept = json!({"metadata": {"finalizers": [finalizer::AGENT_SERVICE_CONFIG]}});
@@ -146,7 +158,8 @@ async fn a_hosted_cluster_gets_a_service_of_its_own() {
 async fn kubeconfig_is_looked_for(hub: &Hub) {
     hub.apply(&object(PLACE, "demo"));
     let reason = "ReasonKubeconfigSecretFetchFailure";
-    let text = "Failed to get 'hosted' secret in 'clusters-demo' namespace (check `kubeconfigSecretRef` property)";
+    let text =
+        "Failed to get 'hosted' secret in 'clusters-demo' namespace (check `kubeconfigSecretRef` property)";
     says(hub, PLACE, "demo", reason, text).await;
     hub.apply(&kubeconfig_secret(&json!({"other": "1"})));
     says(hub, PLACE, "demo", reason, "Secret 'hosted' does not contain 'kubeconfig' key value").await;
@@ -186,13 +199,19 @@ fn pods_go_to_the_hosted_cluster(hub: &Hub, port: u16) {
 
 /// What the pods of the webhooks do, by the address that they are given.
 async fn webhooks_make_what_they_need(hosted: &Hub, hub: &Hub) {
-    let webhook = hub.get(&["get", "deployment", "agentinstalladmission", "--namespace", PLACE, "--output=json"]);
+    let webhook =
+        hub.get(&["get", "deployment", "agentinstalladmission", "--namespace", PLACE, "--output=json"]);
     let args = webhook["spec"]["template"]["spec"]["containers"][0]["args"].as_array().unwrap().clone();
     let url = args.iter().find_map(|arg| arg.as_str()?.strip_prefix("--webhook-url=")).unwrap().to_owned();
     assert_eq!(url, format!("https://agentinstalladmission.{PLACE}.svc"));
     let target = Target::Url(url.clone());
-    let keeper =
-        Keeper::new(hosted.client.clone(), PLACE, target, Configurations::Own, Arc::new(Certified::default()));
+    let keeper = Keeper::new(
+        hosted.client.clone(),
+        PLACE,
+        target,
+        Configurations::Own,
+        Arc::new(Certified::default()),
+    );
     keeper.look().await.unwrap();
     Api::<Namespace>::all(hosted.client.clone()).get(PLACE).await.unwrap();
     let secrets: Api<Secret> = Api::namespaced(hosted.client.clone(), PLACE);

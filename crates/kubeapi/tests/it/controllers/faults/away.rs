@@ -72,7 +72,8 @@ async fn a_watch_that_has_expired_misses_nothing() {
     let host = register(&site, pool).await.host_id.to_string();
     let agents = site.api::<Agent>();
     let agent = until(&agents, &host, |agent: &Agent| said(agent, "SpecSynced").1 == "SyncOK").await;
-    let row = async || site.service.infra_envs().of_object(&site.key("pool")).await.unwrap().unwrap().infra_env;
+    let row =
+        async || site.service.infra_envs().of_object(&site.key("pool")).await.unwrap().unwrap().infra_env;
     assert!(row().await.static_network_config.contains("192.0.2.2"));
 
     // Nothing is heard, and much happens.
@@ -104,10 +105,13 @@ async fn a_watch_that_has_expired_misses_nothing() {
 
 /// Whether nobody can watch from a version on any more.
 async fn is_forgotten(agents: &Api<Agent>, version: &str) -> bool {
-    let mut events = Box::pin(agents.watch(&WatchParams::default(), version).await.unwrap());
+    let mut events = match agents.watch(&WatchParams::default(), version).await {
+        Ok(events) => Box::pin(events),
+        Err(kube::Error::Api(status)) => return status.code == 410,
+        Err(error) => panic!("{error}"),
+    };
     match events.next().await {
-        Some(Ok(WatchEvent::Error(status))) => status.code == 410,
-        Some(Err(kube::Error::Api(status))) => status.code == 410,
+        Some(Ok(WatchEvent::Error(status)) | Err(kube::Error::Api(status))) => status.code == 410,
         other => panic!("{other:?}"),
     }
 }

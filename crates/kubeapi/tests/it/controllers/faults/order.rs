@@ -1,12 +1,12 @@
 //! Objects that belong together are deleted in any order, and finalizers whose keeper is dead.
 
+use assisted_core::model::host::HostKey;
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::agent_classification::AgentClassification;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_crd::labels::finalizer as names;
-use assisted_core::model::host::HostKey;
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ const PARTS: [Part; 4] = [Part::Deployment, Part::Install, Part::InfraEnv, Part:
 fn orders() -> Vec<[Part; 4]> {
     let mut orders = Vec::new();
     for number in 0..256_usize {
-        let order = [number & 3, number >> 2 & 3, number >> 4 & 3, number >> 6].map(|index| PARTS[index]);
+        let order = [number & 3, (number >> 2) & 3, (number >> 4) & 3, number >> 6].map(|index| PARTS[index]);
         if PARTS.iter().all(|part| order.contains(part)) {
             orders.push(order);
         }
@@ -126,7 +126,8 @@ async fn finalizers_of_a_dead_service_are_taken_away() {
         "clusterDeploymentRef": {"name": "none"}, "networking": {}, "provisionRequirements": {"controlPlaneAgents": 3},
     });
     site.create::<AgentClusterInstall>("lone", spec(kept(names::AGENT_CLUSTER_INSTALL), lone)).await;
-    site.create::<InfraEnv>("pool", spec(kept(names::INFRA_ENV), json!({"pullSecretRef": {"name": "pull"}}))).await;
+    site.create::<InfraEnv>("pool", spec(kept(names::INFRA_ENV), json!({"pullSecretRef": {"name": "pull"}})))
+        .await;
     let agent = "33333333-3333-4333-8333-333333333333";
     let bound = json!({
         "approved": true, "role": "", "clusterDeploymentName": {"name": "demo", "namespace": site.namespace},
@@ -135,7 +136,10 @@ async fn finalizers_of_a_dead_service_are_taken_away() {
     let query = json!({"labelKey": "size", "labelValue": "large", "query": "true"});
     site.create::<AgentClassification>("large", spec(kept(names::AGENT_CLASSIFICATION), query)).await;
     for part in PARTS {
-        let host = HostKey { infra_env_id: assisted_wire::id::InfraEnvId::random(), host_id: agent.parse().unwrap() };
+        let host = HostKey {
+            infra_env_id: assisted_wire::id::InfraEnvId::random(),
+            host_id: agent.parse().unwrap(),
+        };
         delete(&site, part, if part == Part::InfraEnv { "pool" } else { "demo" }, host).await;
     }
     site.delete::<AgentClusterInstall>("lone").await;

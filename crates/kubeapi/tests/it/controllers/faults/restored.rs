@@ -13,8 +13,8 @@ use kube::api::PostParams;
 use kube::{Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fmt::Debug;
 use serde_json::json;
+use std::fmt::Debug;
 
 use super::super::agent::{infra_env_id, register, said, tell};
 use super::super::cluster::{deployment, image_set, install};
@@ -26,14 +26,19 @@ const LEASE: Duration = Duration::from_secs(15);
 /// An object as a backup has it.
 async fn saved<K>(site: &Site, name: &str) -> K
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Serialize + DeserializeOwned + Clone + Debug,
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Serialize
+        + DeserializeOwned
+        + Clone
+        + Debug,
 {
     let object = site.api::<K>().get(name).await.unwrap();
     let mut value = serde_json::to_value(&object).unwrap();
     value.as_object_mut().unwrap().remove("status");
     let metadata = value["metadata"].as_object_mut().unwrap();
     metadata.retain(|member, _| {
-        ["name", "namespace", "labels", "annotations", "ownerReferences", "finalizers"].contains(&member.as_str())
+        ["name", "namespace", "labels", "annotations", "ownerReferences", "finalizers"]
+            .contains(&member.as_str())
     });
     site.remove_by_force::<K>(name).await;
     serde_json::from_value(value).unwrap()
@@ -41,7 +46,11 @@ where
 
 async fn restore<K>(site: &Site, object: &K) -> Option<String>
 where
-    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Serialize + DeserializeOwned + Clone + Debug,
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
+        + Serialize
+        + DeserializeOwned
+        + Clone
+        + Debug,
 {
     site.api::<K>().create(&PostParams::default(), object).await.unwrap().uid()
 }
@@ -59,10 +68,12 @@ async fn objects_of_a_backup_belong_to_their_rows_and_to_each_other() {
     let host = register(&site, infra_env_id(&site, "demo").await).await;
     tell(&site, host).await;
     let name = host.host_id.to_string();
-    let has_inventory = |agent: &Agent| agent.status.as_ref().is_some_and(|status| status.inventory.is_some());
+    let has_inventory =
+        |agent: &Agent| agent.status.as_ref().is_some_and(|status| status.inventory.is_some());
     until(&site.api(), &name, has_inventory).await;
     site.merge::<Agent>(&name, json!({"spec": {"hostname": "kept", "approved": true}})).await;
-    wait("the name does not come", || async { requested(&site, host).await.as_deref() == Some("kept") }).await;
+    wait("the name does not come", || async { requested(&site, host).await.as_deref() == Some("kept") })
+        .await;
     let before = site.service.clusters().of_object(&site.key("demo")).await.unwrap().unwrap().cluster.id;
 
     // The same database, and another API server with what a backup has: twice, the second time with an empty database.
@@ -76,7 +87,8 @@ async fn objects_of_a_backup_belong_to_their_rows_and_to_each_other() {
         if is_lost {
             hub.served = serving().await;
         }
-        let site = Site { client: hub.client.clone(), namespace: site.namespace, service: hub.service().clone() };
+        let site =
+            Site { client: hub.client.clone(), namespace: site.namespace, service: hub.service().clone() };
         restore(&site, &agent).await;
         hub.start(LEASE).await;
         restore(&site, &install).await;
@@ -93,7 +105,8 @@ async fn objects_of_a_backup_belong_to_their_rows_and_to_each_other() {
         let found = site.service.clusters().of_object(&site.key("demo")).await.unwrap().unwrap().cluster;
         assert_eq!(found.id == before, !is_lost);
         let owned = until(&site.api(), &name, |agent: &Agent| {
-            said(agent, "SpecSynced").1 == "SyncOK" && has_inventory(agent)
+            said(agent, "SpecSynced").1 == "SyncOK"
+                && has_inventory(agent)
                 && agent.owner_references().iter().any(|owner| Some(&owner.uid) == infra_env.as_ref())
         })
         .await;

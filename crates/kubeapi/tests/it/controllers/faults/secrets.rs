@@ -29,9 +29,8 @@ async fn secrets_that_vanish_are_missed_and_their_successors_taken() {
     assert!(said(&told, "SpecSynced").1.contains("pull"), "{told:#?}");
     until(&site.api(), "pool", |object: &InfraEnv| {
         let conditions = object.status.iter().flat_map(|status| &status.conditions);
-        find(conditions, "ImageCreated").is_some_and(|condition| {
-            condition.status == "False" && condition.message.contains("pull")
-        })
+        find(conditions, "ImageCreated")
+            .is_some_and(|condition| condition.status == "False" && condition.message.contains("pull"))
     })
     .await;
     let row = async || site.service.clusters().of_object(&site.key("demo")).await.unwrap().unwrap();
@@ -51,7 +50,8 @@ async fn secrets_that_vanish_are_missed_and_their_successors_taken() {
     .await;
 
     // The token of an Agent.
-    let reference = json!({"spec": {"ignitionEndpointTokenReference": {"name": "token", "namespace": site.namespace}}});
+    let reference =
+        json!({"spec": {"ignitionEndpointTokenReference": {"name": "token", "namespace": site.namespace}}});
     site.merge::<Agent>(&name, reference).await;
     until(&agents, &name, |agent: &Agent| agent_said(agent, "SpecSynced").1 == "BackendError").await;
     site.create::<Secret>("token", json!({"metadata": {}, "stringData": {"ignition-token": "one"}})).await;
@@ -64,7 +64,8 @@ async fn secrets_that_vanish_are_missed_and_their_successors_taken() {
     site.merge::<Secret>("token", json!({"stringData": {"ignition-token": "two"}})).await;
     wait("the host keeps the old token", || async { token().await == "two" }).await;
     site.delete::<Secret>("token").await;
-    let told = until(&agents, &name, |agent: &Agent| agent_said(agent, "SpecSynced").1 == "BackendError").await;
+    let told =
+        until(&agents, &name, |agent: &Agent| agent_said(agent, "SpecSynced").1 == "BackendError").await;
     let conditions = &told.status.unwrap().conditions;
     assert!(find(conditions, "SpecSynced").unwrap().message.contains("token"), "{conditions:?}");
     assert_eq!(token().await, "two");

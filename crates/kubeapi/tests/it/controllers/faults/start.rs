@@ -28,7 +28,13 @@ async fn objects(site: &Site) -> Vec<(String, Option<String>, Value)> {
             }
         )+};
     }
-    take!(Agent, InfraEnv, AgentClusterInstall, assisted_crd::hive::cluster_deployment::ClusterDeployment, k8s_openapi::api::core::v1::Secret);
+    take!(
+        Agent,
+        InfraEnv,
+        AgentClusterInstall,
+        assisted_crd::hive::cluster_deployment::ClusterDeployment,
+        k8s_openapi::api::core::v1::Secret
+    );
     all
 }
 
@@ -83,9 +89,10 @@ async fn a_start_writes_nothing_that_is_as_it_should_be() {
     .await;
     let after = objects(&site).await;
     for (name, version, object) in &before {
-        let Some((_, new, changed)) = after.iter().find(|(other, _, value)| {
-            other == name && value["metadata"]["uid"] == object["metadata"]["uid"]
-        }) else {
+        let Some((_, new, changed)) = after
+            .iter()
+            .find(|(other, _, value)| other == name && value["metadata"]["uid"] == object["metadata"]["uid"])
+        else {
             panic!("{name} is gone");
         };
         assert_eq!(version, new, "{name} was written: {object}\n{changed}");
