@@ -183,10 +183,10 @@ fn port_of(kubeconfig: &str) -> Option<u16> {
 /// objects would go with them.
 async fn prepare(client: &Client, namespace: &str) -> Result<(), Problem> {
     let params = PatchParams::apply(MANAGED_BY.1).force();
-    let told = |reason: &'static str, what: &str, error: &dyn std::error::Error| {
+    let told = |reason: &'static str, what: &str, error: &(dyn std::error::Error + 'static)| {
         Problem::new(reason, format!("{what}: {}", chain(error)))
     };
-    let synced = |error: &dyn std::error::Error| {
+    let synced = |error: &(dyn std::error::Error + 'static)| {
         let what = "Failed to sync agent-install CRDs on spoke cluster";
         told("SpokeClusterCRDsSyncFailure", what, error)
     };

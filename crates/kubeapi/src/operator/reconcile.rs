@@ -97,7 +97,7 @@ impl Operator {
             let immutable = validate::immutable_annotations(&config)?;
             self.tell_settings(&config).await;
             let look = self.bring(&config, &self.environment, None).await?;
-            Ok(Look { immutable: Some(immutable), ..look })
+            Ok::<_, GatherError>(Look { immutable: Some(immutable), ..look })
         };
         let mut look = match brought.await {
             Ok(look) => look,

@@ -115,9 +115,10 @@ pub async fn work(client: Client, environment: Environment, stop: CancellationTo
     tasks.spawn(driver.run(stop.clone()));
     let own = || ObjectKey::new("", CONFIG);
     let mut configs = names(Api::<PartialObjectMeta<AgentServiceConfig>>::all(client.clone()));
-    let mut hosted: Changes<Event<ObjectKey>> = match has_kind(&client, HOSTED).await? {
-        true => names(Api::<PartialObjectMeta<HypershiftAgentServiceConfig>>::all(client.clone())),
-        false => stream::pending().boxed(),
+    let mut hosted: Changes<Event<ObjectKey>> = if has_kind(&client, HOSTED).await? {
+        names(Api::<PartialObjectMeta<HypershiftAgentServiceConfig>>::all(client.clone()))
+    } else {
+        stream::pending().boxed()
     };
     let manages_clusters = openshift && has_kind(&client, MANAGED_CLUSTERS).await?;
     let mut places = Places::default();

@@ -11,6 +11,10 @@ use super::super::agent::{infra_env_id, register, said as agent_said};
 use super::super::cluster::{deployment, image_set, install};
 use super::super::world::{Site, said, until, wait};
 
+/// Credentials in the pull secret of all tests, and others.
+const OLD: &str = "c2ltOnNpbQ==";
+const NEW: &str = "b3RoZXI6b25l";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn secrets_that_vanish_are_missed_and_their_successors_taken() {
     let site = Site::new("secrets").await;
@@ -34,18 +38,16 @@ async fn secrets_that_vanish_are_missed_and_their_successors_taken() {
     })
     .await;
     let row = async || site.service.clusters().of_object(&site.key("demo")).await.unwrap().unwrap();
-    assert!(row().await.pull_secret.expose().contains("quay.io"));
+    assert!(row().await.pull_secret.expose().contains(OLD));
 
     // Its successor has no label yet by which it is watched; what changes of it afterwards is heard of.
-    let with = |registry: &str| PULL_SECRET.replace("quay.io", registry);
-    let data = |registry: &str| json!({"metadata": {}, "stringData": {".dockerconfigjson": with(registry)}});
-    site.create::<Secret>("pull", data("quay.io")).await;
+    site.pull_secret().await;
     site.install_says("demo", "SpecSynced", "SyncOK").await;
     infra_env_id(&site, "pool").await;
-    let other = json!({"stringData": {".dockerconfigjson": PULL_SECRET.replace("user@example.com", "other@example.com")}});
-    site.merge::<Secret>("pull", other).await;
+    let other = PULL_SECRET.replace(OLD, NEW);
+    site.merge::<Secret>("pull", json!({"stringData": {".dockerconfigjson": other}})).await;
     wait("the cluster keeps the old credentials", || async {
-        row().await.pull_secret.expose().contains("other@example.com")
+        row().await.pull_secret.expose().contains(NEW)
     })
     .await;
 
