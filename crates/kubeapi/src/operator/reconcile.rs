@@ -115,7 +115,8 @@ impl Operator {
             Ok(()) => Ok(look.again.map_or(Outcome::Done, Outcome::After)),
             Err(problem) => {
                 self.tell(&config, EventType::Warning, problem.reason, &problem.text).await;
-                Ok(Outcome::Wait { reason: problem.text })
+                // What else is to be looked at again does not wait for it.
+                Ok(look.again.map_or(Outcome::Wait { reason: problem.text }, Outcome::After))
             }
         }
     }

@@ -15,12 +15,12 @@ use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_kube::cache::key;
 use assisted_kube::lease::{self, Led, Settings};
+use assisted_kube::watch::events;
 use assisted_reconcile::{Driver, MemoryQueue, Policy, Status};
 use futures::stream::{self, AbortHandle, SelectAll, Stream, StreamExt, abortable};
 use jiff::{SignedDuration, Timestamp};
 use kube::core::PartialObjectMeta;
-use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -215,18 +215,13 @@ where
         + Send
         + 'static,
 {
-    let changed =
-        watcher(api, watcher::Config::default()).default_backoff().filter_map(async |event| match event {
-            Ok(Event::Apply(object)) => Some(Event::Apply(key(&object))),
-            Ok(Event::InitApply(object)) => Some(Event::InitApply(key(&object))),
-            Ok(Event::Delete(object)) => Some(Event::Delete(key(&object))),
-            Ok(Event::Init) => Some(Event::Init),
-            Ok(Event::InitDone) => Some(Event::InitDone),
-            Err(error) => {
-                tracing::debug!(%error, "a watch is begun anew");
-                None
-            }
-        });
+    let changed = events(api, watcher::Config::default()).map(|event| match event {
+        Event::Apply(object) => Event::Apply(key(&object)),
+        Event::InitApply(object) => Event::InitApply(key(&object)),
+        Event::Delete(object) => Event::Delete(key(&object)),
+        Event::Init => Event::Init,
+        Event::InitDone => Event::InitDone,
+    });
     changed.boxed()
 }
 
@@ -287,9 +282,9 @@ fn changes<K>(api: Api<K>, config: watcher::Config) -> Changes<()>
 where
     K: kube::Resource + Clone + serde::de::DeserializeOwned + std::fmt::Debug + Send + 'static,
 {
-    let changed = watcher(api, config).default_backoff().filter_map(async |event| match event {
-        Ok(Event::Apply(_) | Event::InitApply(_) | Event::Delete(_)) => Some(()),
-        _ => None,
+    let changed = events(api, config).filter_map(async |event| match event {
+        Event::Apply(_) | Event::InitApply(_) | Event::Delete(_) => Some(()),
+        Event::Init | Event::InitDone => None,
     });
     changed.boxed()
 }

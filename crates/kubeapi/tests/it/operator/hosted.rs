@@ -1,6 +1,7 @@
 //! HypershiftAgentServiceConfigs on a real API server; a second one is that of the cluster whose control plane is hosted.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use assisted_crd::agent_install::hypershift_agent_service_config::HypershiftAgentServiceConfig;
 use assisted_crd::labels::finalizer;
@@ -20,8 +21,10 @@ use serde_json::{Value, json};
 
 use super::hub::Running;
 use super::{NAMESPACE, config, environment};
-use crate::hub::{Hub, eventually};
+use crate::hub::{Hub, define, eventually};
 
+/// What is in the way is looked at every half minute.
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Where the hosted control plane is.
 const PLACE: &str = "clusters-demo";
 
@@ -41,11 +44,15 @@ async fn condition(hub: &Hub, namespace: &str, name: &str, kind: &str) -> Option
 }
 
 async fn says(hub: &Hub, namespace: &str, name: &str, reason: &str, text: &str) {
-    eventually(&format!("{name} says {reason}: {text}"), async || {
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    loop {
         let told = condition(hub, namespace, name, "ReconcileCompleted").await;
-        told.is_some_and(|(said, message)| said == reason && message.contains(text))
-    })
-    .await;
+        if told.as_ref().is_some_and(|(said, message)| said == reason && message.contains(text)) {
+            return;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{name} says {told:?}, and not {reason}: {text}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }
 
 fn kubeconfig_secret(data: &Value) -> String {
@@ -68,7 +75,9 @@ async fn run_pods(hub: &Hub) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hosted_cluster_gets_a_service_of_its_own() {
-    let hub = Hub::launch().await;
+    let kube = tokio::task::spawn_blocking(|| Kube::launch(&["garbage-collector-controller"]).unwrap());
+    let hub = Hub::of(kube.await.unwrap()).await;
+    define(&hub.client, |group| group == "agent-install.openshift.io").await;
     let kube = tokio::task::spawn_blocking(|| Kube::launch(&[]).unwrap()).await.unwrap();
     let mut hosted = Hub::of(kube).await;
     for name in [NAMESPACE, PLACE, "elsewhere"] {

@@ -173,10 +173,15 @@ async fn the_hubs_own_cluster_is_taken_in_and_let_go() {
     wanted["metadata"].as_object_mut().unwrap().remove("uid");
     hub.apply(&wanted.to_string());
     let says = async |reason: &str| {
-        eventually(reason, async || {
-            condition(&hub.client, "LocalClusterManaged").await.is_some_and(|(_, said, _)| said == reason)
-        })
-        .await;
+        let mut last = None;
+        for _ in 0..1200 {
+            last = condition(&hub.client, "LocalClusterManaged").await;
+            if last.as_ref().is_some_and(|(_, said, _)| said == reason) {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        panic!("it says {last:?}, and not {reason}");
     };
     says("Local cluster import is not enabled").await;
     wanted["metadata"]["annotations"]["agent-install.openshift.io/enable-local-cluster-import"] = "".into();
