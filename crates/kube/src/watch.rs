@@ -98,3 +98,36 @@ pub async fn follow<K>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use hyper::{Request, Response};
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::Client;
+    use kube::client::Body;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_that_is_refused_is_tried_less_and_less() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        let refused = tower::service_fn(move |_: Request<Body>| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let status = r#"{"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "no", "reason": "Forbidden", "code": 403}"#;
+            let answer = Response::builder().status(403).body(Body::from(status.as_bytes().to_vec()));
+            async { Ok::<_, Infallible>(answer.unwrap()) }
+        });
+        let api: Api<ConfigMap> = Api::all(Client::new(refused, "default"));
+        let mut told = events(api, watcher::Config::default());
+        let ten_minutes = Duration::from_secs(600);
+        let listened = async { while told.next().await.is_some_and(|event| matches!(event, Event::Init)) {} };
+        assert!(tokio::time::timeout(ten_minutes, listened).await.is_err(), "nothing else is told");
+        let asked = asked.load(Ordering::Relaxed);
+        assert!((15..70).contains(&asked), "{asked} attempts within {ten_minutes:?}");
+    }
+}
