@@ -296,6 +296,6 @@ mod tests {
         let (dir, address) = (kube.dir.clone(), kube.address());
         drop(kube);
         assert!(!dir.exists());
-        assert!(std::net::TcpStream::connect(address).is_err());
+        assert!(TcpStream::connect(address).is_err());
     }
 }
