@@ -95,7 +95,6 @@ impl Terminal {
             let said = [output.stdout, output.stderr].concat();
             let said = String::from_utf8_lossy(&said);
             assert!(output.status.success(), "$ {command}\n{}: {said}", output.status);
-            println!("$ {command}\n{said}");
         }
     }
 }

@@ -87,8 +87,7 @@ async fn objects_go_in_any_order() {
             site.delete::<Secret>("pull").await;
         }
     }
-    for ((name, order), host) in sets.iter().zip(&hosts) {
-        println!("{name}: {order:?}");
+    for ((name, _), host) in sets.iter().zip(&hosts) {
         site.gone::<ClusterDeployment>(name).await;
         site.gone::<AgentClusterInstall>(name).await;
         site.gone::<InfraEnv>(name).await;
