@@ -57,15 +57,15 @@ async fn a_watch_that_has_expired_misses_nothing() {
     hub.start(Duration::from_secs(3600)).await;
     let site = hub.site("expired").await;
     site.pull_secret().await;
-    let nmstate = |address: &str| {
+    let nmstate = |mac: &str, address: &str| {
         json!({"metadata": {"labels": {"site": "a"}}, "spec": {
-            "interfaces": [{"name": "eth0", "macAddress": "02:00:00:00:00:01"}],
+            "interfaces": [{"name": "eth0", "macAddress": mac}],
             "config": {"interfaces": [{"name": "eth0", "type": "ethernet", "state": "up", "ipv4": {
                 "enabled": true, "dhcp": false, "address": [{"ip": address, "prefix-length": 24}]}}]},
         }})
     };
-    site.create::<NMStateConfig>("kept", nmstate("192.0.2.1")).await;
-    site.create::<NMStateConfig>("lost", nmstate("192.0.2.2")).await;
+    site.create::<NMStateConfig>("kept", nmstate("02:00:00:00:00:01", "192.0.2.1")).await;
+    site.create::<NMStateConfig>("lost", nmstate("02:00:00:00:00:02", "192.0.2.2")).await;
     let selector = json!({"nmStateConfigLabelSelector": {"matchLabels": {"site": "a"}}});
     site.infra_env("pool", selector).await;
     let pool = infra_env_id(&site, "pool").await;
