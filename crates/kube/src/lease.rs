@@ -11,7 +11,7 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::PostParams;
 use kube::{Api, Client};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{is_conflict, optional};
@@ -48,12 +48,14 @@ impl Leadership {
     /// Waits until this replica leads; false when `stop` came first. Failures of the API server are logged, and tried again.
     pub async fn acquire(&mut self, stop: &CancellationToken) -> bool {
         loop {
+            let deadline = self.settings.deadline;
             tokio::select! {
                 () = stop.cancelled() => return false,
-                got = self.attempt() => match got {
-                    Ok(true) => return true,
-                    Ok(false) => {}
-                    Err(error) => tracing::warn!(lease = self.name, %error, "the lease can't be asked for"),
+                got = timeout(deadline, self.attempt()) => match got {
+                    Ok(Ok(true)) => return true,
+                    Ok(Ok(false)) => {}
+                    Ok(Err(error)) => tracing::warn!(lease = self.name, %error, "the lease can't be asked for"),
+                    Err(_) => tracing::warn!(lease = self.name, "nobody answers who is asked for the lease"),
                 },
             }
             tokio::select! {
@@ -174,7 +176,8 @@ pub enum Led<T> {
     Lost,
 }
 
-/// Does something as soon as this replica leads, and as long as it does; the lease is given back at the end.
+/// Does something as soon as this replica leads, and as long as it does; the lease is given back at the end. Where it was lost, nothing of
+/// the work goes on: whoever wants to lead once more begins anew.
 pub async fn lead<F: Future>(
     client: Client,
     name: &'static str,
@@ -191,8 +194,13 @@ pub async fn lead<F: Future>(
         ended = work() => Led::Ended(ended),
         lost = leadership.keep(stop) => if lost { Led::Lost } else { Led::Stopped },
     };
-    if let Err(error) = leadership.release().await {
-        tracing::debug!(%error, "the lease is not given back; it runs out");
+    if !matches!(ended, Led::Lost) {
+        // Who stops does not wait for an API server that says nothing.
+        match timeout(leadership.settings.deadline, leadership.release()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "the lease is not given back; it runs out"),
+            Err(_) => tracing::debug!("nobody takes the lease back; it runs out"),
+        }
     }
     ended
 }

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -55,6 +55,7 @@ type Faults = Box<dyn FnMut() -> HoleFault + Send>;
 struct Shared {
     mood: watch::Sender<Mood>,
     faults: Mutex<Faults>,
+    connections: AtomicUsize,
 }
 
 /// How one direction of a connection ended.
@@ -81,10 +82,12 @@ impl Hole {
         let shared = Arc::new(Shared {
             mood: watch::channel(Mood::Passing).0,
             faults: Mutex::new(Box::new(|| HoleFault::None)),
+            connections: AtomicUsize::new(0),
         });
         let for_all = Arc::clone(&shared);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
+                for_all.connections.fetch_add(1, Ordering::Relaxed);
                 let (shared, server) = (Arc::clone(&for_all), server.clone());
                 tokio::spawn(async move { serve(client, server, &shared).await });
             }
@@ -95,6 +98,11 @@ impl Hole {
     /// Where clients come.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// How many connections clients have begun.
+    pub fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::Relaxed)
     }
 
     /// Whether everything falls into it from now on.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use assisted_base::retry::{Backoff, Jitter};
 use assisted_kube::error::{is_conflict, optional};
+use assisted_kube::watch::events;
 use assisted_kube::write::{self, Guard};
 use futures::stream::{self, Stream, StreamExt};
 use jiff::Timestamp;
@@ -18,8 +19,7 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::{ByteString, ClusterResourceScope};
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::core::PartialObjectMeta;
-use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, watcher};
+use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -119,18 +119,14 @@ impl Keeper {
     /// Something changed that is looked at.
     fn events(&self) -> Pin<Box<dyn Stream<Item = ()> + Send>> {
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &self.namespace);
-        let secrets = watcher(secrets, watcher::Config::default().fields(&format!("metadata.name={NAME}")));
+        let secrets = events(secrets, watcher::Config::default().fields(&format!("metadata.name={NAME}")));
         let labels = watcher::Config::default().labels(&format!("app={NAME}"));
         let validating: Api<PartialObjectMeta<ValidatingWebhookConfiguration>> =
             Api::all(self.client.clone());
         let mutating: Api<PartialObjectMeta<MutatingWebhookConfiguration>> = Api::all(self.client.clone());
-        let validating = watcher(validating, labels.clone()).default_backoff();
-        let mutating = watcher(mutating, labels).default_backoff();
-        let all = [
-            secrets.default_backoff().map(drop).boxed(),
-            validating.map(drop).boxed(),
-            mutating.map(drop).boxed(),
-        ];
+        let validating = events(validating, labels.clone());
+        let mutating = events(mutating, labels);
+        let all = [secrets.map(drop).boxed(), validating.map(drop).boxed(), mutating.map(drop).boxed()];
         Box::pin(stream::select_all(all))
     }
 

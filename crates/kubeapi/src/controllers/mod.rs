@@ -30,4 +30,4 @@ mod spoke;
 mod synced;
 mod validations;
 
-pub use run::{Options, run};
+pub use run::{Options, RunError, run};

@@ -59,8 +59,6 @@ pub struct Options {
 /// Why the controllers end before they are told to.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    #[error("another replica leads: this one has lost the lease {LEASE}")]
-    LostLease,
     #[error(
         "objects of these kinds can't be listed: {0}; check that their definitions are installed, and who may read them"
     )]
@@ -71,10 +69,11 @@ pub enum RunError {
     Ended,
 }
 
-/// Runs the controllers as soon as this replica leads, until stopped.
+/// Runs the controllers whenever this replica leads, until stopped. When the lease is lost, because another replica leads or because the
+/// API server was away for too long, all that is known of objects is forgotten; the service itself goes on, and hosts with it.
 ///
 /// # Errors
-/// The lease is lost, or objects can't be listed: the process must end, for nobody may go on with what it knows.
+/// Objects can't be listed.
 pub async fn run(
     client: Client,
     service: Service,
@@ -82,11 +81,13 @@ pub async fn run(
     stop: CancellationToken,
 ) -> Result<(), RunError> {
     let cool_down = SignedDuration::try_from(options.image_cool_down).unwrap_or(SignedDuration::MAX);
-    let work = || lead(client.clone(), service, cool_down, options.queries, &stop);
-    match lease::lead(client.clone(), LEASE, options.lease, &stop, work).await {
-        Led::Never | Led::Stopped => Ok(()),
-        Led::Ended(ended) => ended,
-        Led::Lost => Err(RunError::LostLease),
+    loop {
+        let work = || lead(client.clone(), service.clone(), cool_down, options.queries.clone(), &stop);
+        match Box::pin(lease::lead(client.clone(), LEASE, options.lease.clone(), &stop, work)).await {
+            Led::Never | Led::Stopped => return Ok(()),
+            Led::Ended(ended) => return ended,
+            Led::Lost => tracing::warn!(lease = LEASE, "the lease is lost: waiting to lead again"),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the operator may do at the API.
 
 use super::INGRESS_AUTHORITIES;
-use crate::rbac::{Role, cluster, cluster_named, namespaced};
+use crate::rbac::{Access, Role, cluster, cluster_named, namespaced, within_named};
 
 const READ: &[&str] = &["get", "list", "watch"];
 
@@ -9,6 +9,65 @@ const READ: &[&str] = &["get", "list", "watch"];
 const OWN: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
 /// What holds data or keys is never deleted.
 const KEEP: &[&str] = &["get", "list", "watch", "create", "patch"];
+
+const VOLUMES_AND_KEYS: Access =
+    namespaced("volumes, keys and certificates", "", &["persistentvolumeclaims", "secrets"], KEEP);
+const SETTINGS: Access = namespaced(
+    "services, their settings and accounts",
+    "",
+    &["configmaps", "services", "serviceaccounts"],
+    OWN,
+);
+const OWN_POD: Access = namespaced("how its own pod runs", "", &["pods"], &["get"]);
+const WORKLOADS: Access = namespaced("what runs", "apps", &["deployments", "statefulsets"], OWN);
+const NETWORK: Access =
+    namespaced("who reaches it", "networking.k8s.io", &["ingresses", "networkpolicies"], OWN);
+const ROUTES: Access = namespaced(
+    "routes of OpenShift, and their hosts",
+    "route.openshift.io",
+    &["routes", "routes/custom-host"],
+    OWN,
+);
+const MONITORS: Access =
+    namespaced("where metrics are read", "monitoring.coreos.com", &["servicemonitors"], OWN);
+
+/// What it may do in the namespace of a hosted control plane: who makes a HypershiftAgentServiceConfig there gives it the role there.
+/// A right in all namespaces would be one to all Secrets of the hub.
+pub const HOSTED: Role = Role {
+    name: "assisted-operator",
+    account: "assisted-operator",
+    accesses: &[VOLUMES_AND_KEYS, SETTINGS, WORKLOADS, NETWORK, ROUTES, MONITORS],
+};
+
+/// The Secrets by which the hub's own cluster is taken in, where they are read and where they are made, and no others: the namespace
+/// has the usual name of the ManagedCluster that is the hub, and is there before the role is.
+pub const LOCAL_CLUSTER: Role = Role {
+    name: "assisted-operator-local-cluster",
+    account: "assisted-operator",
+    accesses: &[
+        within_named(
+            "the kubeconfig of the hub",
+            "openshift-kube-apiserver",
+            &["secrets"],
+            &["node-kubeconfigs"],
+            &["get"],
+        ),
+        within_named(
+            "its registry credentials",
+            "openshift-config",
+            &["secrets"],
+            &["pull-secret"],
+            &["get"],
+        ),
+        within_named(
+            "the same for who takes it in, as long as it is",
+            "local-cluster",
+            &["secrets"],
+            &["local-cluster-admin-kubeconfig", "pull-secret"],
+            &["create", "patch", "delete"],
+        ),
+    ],
+};
 
 /// Rights of the operator.
 pub const ROLE: Role = Role {
@@ -18,13 +77,18 @@ pub const ROLE: Role = Role {
         cluster(
             "what is to run",
             "agent-install.openshift.io",
-            &["agentserviceconfigs"],
+            &["agentserviceconfigs", "hypershiftagentserviceconfigs"],
             &["get", "list", "watch", "patch"],
         ),
         cluster(
             "how it is, and that objects may be owned by it",
             "agent-install.openshift.io",
-            &["agentserviceconfigs/status", "agentserviceconfigs/finalizers"],
+            &[
+                "agentserviceconfigs/status",
+                "agentserviceconfigs/finalizers",
+                "hypershiftagentserviceconfigs/status",
+                "hypershiftagentserviceconfigs/finalizers",
+            ],
             &["get", "patch", "update"],
         ),
         cluster("what is told about it", "events.k8s.io", &["events"], &["create", "patch"]),
@@ -42,11 +106,6 @@ pub const ROLE: Role = Role {
             &["get"],
         ),
         cluster("how many nodes its control plane has", "", &["nodes"], &["list"]),
-        cluster_named("its kubeconfig", "", &["secrets"], &["node-kubeconfigs"], &["get"]),
-        cluster_named("its registry credentials", "", &["secrets"], &["pull-secret"], &["get"]),
-        cluster("the same for who takes it in", "", &["secrets"], &["create", "patch"]),
-        cluster_named("which go with it", "", &["secrets"], &["local-cluster-admin-kubeconfig"], &["delete"]),
-        cluster_named("which go with it, too", "", &["secrets"], &["pull-secret"], &["delete"]),
         cluster("its release", "hive.openshift.io", &["clusterimagesets"], &["create", "patch"]),
         cluster("that it is a cluster", "hive.openshift.io", &["clusterdeployments"], OWN),
         cluster("which was installed", "extensions.hive.openshift.io", &["agentclusterinstalls"], OWN),
@@ -65,23 +124,13 @@ pub const ROLE: Role = Role {
             &["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
             OWN,
         ),
-        namespaced("volumes, keys and certificates", "", &["persistentvolumeclaims", "secrets"], KEEP),
-        namespaced(
-            "services, their settings and accounts",
-            "",
-            &["configmaps", "services", "serviceaccounts"],
-            OWN,
-        ),
-        namespaced("how its own pod runs", "", &["pods"], &["get"]),
-        namespaced("what runs", "apps", &["deployments", "statefulsets"], OWN),
-        namespaced("who reaches it", "networking.k8s.io", &["ingresses", "networkpolicies"], OWN),
-        namespaced(
-            "routes of OpenShift, and their hosts",
-            "route.openshift.io",
-            &["routes", "routes/custom-host"],
-            OWN,
-        ),
-        namespaced("where metrics are read", "monitoring.coreos.com", &["servicemonitors"], OWN),
+        VOLUMES_AND_KEYS,
+        SETTINGS,
+        OWN_POD,
+        WORKLOADS,
+        NETWORK,
+        ROUTES,
+        MONITORS,
         namespaced("who leads", "coordination.k8s.io", &["leases"], &["get", "create", "update"]),
     ],
 };

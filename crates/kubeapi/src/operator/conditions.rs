@@ -1,7 +1,7 @@
 //! What the conditions of an AgentServiceConfig say (kube-api §6.9).
 
-use assisted_crd::agent_install::agent_service_config::AgentServiceConfigStatus;
 use assisted_crd::agent_install::conditions::agent_service_config as outcomes;
+use assisted_crd::common::Condition;
 use assisted_crd::condition::{Statement, set};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -36,15 +36,14 @@ pub enum Health {
     Unhealthy(String),
 }
 
-/// Writes the outcome of a look into the status; `None` for what was not looked at.
+/// Writes the outcome of a look into the conditions of a status; `None` for what was not looked at.
 pub fn write(
-    status: &mut AgentServiceConfigStatus,
+    conditions: &mut Vec<Condition>,
     outcome: &Result<(), Problem>,
     health: Option<&Health>,
     ephemeral: Option<bool>,
     now: &Time,
 ) {
-    let conditions = &mut status.conditions;
     let reconciled = match outcome {
         Ok(()) => outcomes::RECONCILE_COMPLETED_RECONCILE_SUCCEEDED.with(&[]),
         Err(problem) => untrue(RECONCILED, problem.reason, problem.text.clone()),

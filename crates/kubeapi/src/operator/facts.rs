@@ -92,12 +92,12 @@ pub struct DatabaseAccess {
     pub password: Secret,
 }
 
-/// What is made once, for what the cluster does not have yet; nothing of it replaces what is there.
+/// What is made once, and only where the cluster does not have it yet; nothing of it replaces what is there.
 #[derive(Clone, Debug)]
 pub struct Fresh {
-    pub keys: Keys,
-    pub password: Secret,
+    pub keys: Option<Keys>,
+    pub password: Option<Secret>,
     /// The content of a key file.
-    pub seal_keys: Secret,
+    pub seal_keys: Option<Secret>,
     pub now: Timestamp,
 }

@@ -48,18 +48,18 @@ pub(super) async fn is_openshift(client: &Client) -> Result<bool, Error> {
     has_kind(client, OPENSHIFT).await
 }
 
-async fn has_kind(client: &Client, name: &str) -> Result<bool, Error> {
+pub(super) async fn has_kind(client: &Client, name: &str) -> Result<bool, Error> {
     let api: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client.clone());
     Ok(api.get_opt(name).await?.is_some())
 }
 
-/// Reads everything that the objects depend on.
+/// Reads everything that the objects depend on; they are in `namespace`.
 pub(super) async fn facts(
     client: &Client,
     environment: &Environment,
+    namespace: &str,
     config: &AgentServiceConfig,
 ) -> Result<Facts, GatherError> {
-    let namespace = environment.namespace.as_str();
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let is_openshift = is_openshift(client).await?;
@@ -252,16 +252,28 @@ pub enum FreshError {
     Sealing(#[from] SealError),
 }
 
-/// Makes what is made once.
-pub(super) fn fresh(now: Timestamp) -> Result<Fresh, FreshError> {
-    let key = KeyPair::generate()?;
+/// Makes what is made once, of what is not there.
+pub(super) fn fresh(facts: &Facts, now: Timestamp) -> Result<Fresh, FreshError> {
+    let mut fresh = Fresh { keys: None, password: None, seal_keys: None, now };
+    if facts.keys.is_none() {
+        let key = KeyPair::generate()?;
+        fresh.keys = Some(Keys { private: key.serialize_pem().into(), public: key.public_key_pem() });
+    }
+    if facts.database.is_none() {
+        fresh.password = Some(password().into());
+    }
+    if !facts.has_seal_keys {
+        fresh.seal_keys = Some(assisted_seal::Keys::of(Key::generate()?).text().as_str().into());
+    }
+    Ok(fresh)
+}
+
+/// A password of sixteen signs.
+fn password() -> String {
     let letters: Vec<char> =
         (40..=125_u8).map(char::from).filter(|letter| !matches!(letter, '`' | '\\')).collect();
     let mut random = rand::rng();
-    let password: String = (0..16).map(|_| letters[random.random_range(0..letters.len())]).collect();
-    let keys = Keys { private: key.serialize_pem().into(), public: key.public_key_pem() };
-    let seal_keys = assisted_seal::Keys::of(Key::generate()?).text().as_str().into();
-    Ok(Fresh { keys, password: password.into(), seal_keys, now })
+    (0..16).map(|_| letters[random.random_range(0..letters.len())]).collect()
 }
 
 #[cfg(test)]
@@ -291,10 +303,21 @@ mod tests {
 
     #[test]
     fn passwords_are_long_and_unlike() {
+        let (one, other) = (password(), password());
+        assert_ne!(one, other);
+        assert!(one.len() == 16 && !one.contains(['`', '\\', '\'']));
+    }
+
+    #[test]
+    fn what_is_there_is_not_made_anew() {
         let now = Timestamp::UNIX_EPOCH;
-        let (one, other) = (fresh(now).unwrap(), fresh(now).unwrap());
-        assert_ne!(one.password.expose(), other.password.expose());
-        assert!(one.password.expose().len() == 16 && !one.password.expose().contains(['`', '\\', '\'']));
-        assert!(one.keys.private.expose().contains("PRIVATE KEY") && one.keys.public.contains("PUBLIC KEY"));
+        let made = fresh(&Facts::default(), now).unwrap();
+        let keys = made.keys.unwrap();
+        assert!(keys.private.expose().contains("PRIVATE KEY") && keys.public.contains("PUBLIC KEY"));
+        assert!(made.password.is_some() && made.seal_keys.is_some());
+        let database = Some(DatabaseAccess { password: "a".into() });
+        let facts = Facts { keys: Some(keys), database, has_seal_keys: true, ..Facts::default() };
+        let made = fresh(&facts, now).unwrap();
+        assert!(made.keys.is_none() && made.password.is_none() && made.seal_keys.is_none());
     }
 }

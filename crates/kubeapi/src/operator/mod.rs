@@ -1,4 +1,4 @@
-//! The operator: brings an AgentServiceConfig to running (kube-api §6.9).
+//! The operator: brings an AgentServiceConfig to running (kube-api §6.9), and HypershiftAgentServiceConfigs ([`hosted`]).
 //!
 //! [`desired`] makes all objects of what the AgentServiceConfig says ([`AgentServiceConfigSpec`]), of the operator's own
 //! variables ([`environment`]) and of what is known of the cluster ([`facts`]); it is pure, one file per object. [`reconcile`] gathers
@@ -14,6 +14,7 @@ pub mod environment;
 pub mod facts;
 mod gather;
 mod health;
+mod hosted;
 mod local_cluster;
 pub mod reconcile;
 pub mod validate;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use assisted_base::error::chain;
+use assisted_core::model::object_key::ObjectKey;
 use assisted_crd::agent_install::agent_service_config::AgentServiceConfig;
 use assisted_crd::condition::{Statement, set};
 use assisted_crd::labels::finalizer;
@@ -20,13 +21,12 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use super::conditions::{self, Health, Problem};
-use super::desired::{Input, annotation_of, desired, has_image_service};
+use super::desired::{Hosted, Input, annotation_of, desired, has_image_service};
 use super::environment::Environment;
-use super::facts::Facts;
 use super::gather::{self, GatherError};
 use super::local_cluster::{self, Import};
 use super::validate::{self, is_given};
-use super::{CONFIG, IMAGE_SERVICE, MANAGED_BY, annotation, apply, health};
+use super::{CONFIG, IMAGE_SERVICE, MANAGED_BY, annotation, apply, health, hosted};
 
 /// The finalizer of an operator that was here before: nothing waits for it, since everything is owned; and that of the import of the
 /// hub's own cluster, of which not everything is.
@@ -42,8 +42,8 @@ const MOST_TOLD: usize = 1000;
 
 /// The operator.
 pub struct Operator {
-    client: Client,
-    environment: Environment,
+    pub(super) client: Client,
+    pub(super) environment: Environment,
     is_openshift: bool,
     recorder: Recorder,
     /// Events that were told, so that each is told once as long as it holds.
@@ -52,16 +52,16 @@ pub struct Operator {
 
 /// What a look brought.
 #[derive(Debug)]
-struct Look {
-    outcome: Result<(), Problem>,
-    health: Option<Health>,
-    ephemeral: Option<bool>,
+pub(super) struct Look {
+    pub(super) outcome: Result<(), Problem>,
+    pub(super) health: Option<Health>,
+    pub(super) ephemeral: Option<bool>,
     immutable: Option<std::collections::BTreeMap<String, String>>,
-    again: Option<Timestamp>,
+    pub(super) again: Option<Timestamp>,
 }
 
 impl Look {
-    fn failed(problem: Problem) -> Self {
+    pub(super) fn failed(problem: Problem) -> Self {
         Self { outcome: Err(problem), health: None, ephemeral: None, immutable: None, again: None }
     }
 }
@@ -93,7 +93,13 @@ impl Operator {
             self.release(&api, &config).await.map_err(|error| failure(&error))?;
             return Ok(Outcome::Done);
         }
-        let mut look = match self.bring(&config).await {
+        let brought = async {
+            let immutable = validate::immutable_annotations(&config)?;
+            self.tell_settings(&config).await;
+            let look = self.bring(&config, &self.environment, None).await?;
+            Ok::<_, GatherError>(Look { immutable: Some(immutable), ..look })
+        };
+        let mut look = match brought.await {
             Ok(look) => look,
             Err(GatherError::Problem(problem)) => Look::failed(problem),
             Err(GatherError::Api(error)) => return Err(failure(&error)),
@@ -109,32 +115,37 @@ impl Operator {
             Ok(()) => Ok(look.again.map_or(Outcome::Done, Outcome::After)),
             Err(problem) => {
                 self.tell(&config, EventType::Warning, problem.reason, &problem.text).await;
-                Ok(Outcome::Wait { reason: problem.text })
+                // What else is to be looked at again does not wait for it.
+                Ok(look.again.map_or(Outcome::Wait { reason: problem.text }, Outcome::After))
             }
         }
     }
 
-    async fn bring(&self, config: &AgentServiceConfig) -> Result<Look, GatherError> {
-        let immutable = validate::immutable_annotations(config)?;
-        let facts = gather::facts(&self.client, &self.environment, config).await?;
+    /// Brings the objects to where they should be; `environment` says in which namespace they are.
+    pub(super) async fn bring(
+        &self,
+        config: &AgentServiceConfig,
+        environment: &Environment,
+        hosted: Option<&Hosted>,
+    ) -> Result<Look, GatherError> {
+        let namespace = &environment.namespace;
+        let facts = gather::facts(&self.client, &self.environment, namespace, config).await?;
         validate::check(config, &facts)?;
-        self.tell_settings(config).await;
         let ephemeral = Some(!is_given(&config.spec.filesystem_storage));
-        let fresh = gather::fresh(Timestamp::now())
+        let fresh = gather::fresh(&facts, Timestamp::now())
             .map_err(|error| Problem::new("AgentLocalAuthSecretFailure", error.to_string()))?;
-        let input = Input { config, environment: &self.environment, facts: &facts, fresh: &fresh };
+        let input = Input { config, environment, facts: &facts, fresh: &fresh, hosted };
         let desired = desired(&input)?;
 
         let mut applied = Vec::new();
         for component in &desired.components {
-            let namespace = &self.environment.namespace;
             match apply::apply(&self.client, namespace, component).await {
                 Ok(object) => applied.push(object),
                 // A refusal concerns this object; nothing else works either when the API is away.
                 Err(error) if refuses(&error) => {
                     let text = format!("Failed to ensure {}: {}", component.name, told(&error));
                     let problem = Problem::new(component.reason, text);
-                    return Ok(Look { ephemeral, immutable: Some(immutable), ..Look::failed(problem) });
+                    return Ok(Look { ephemeral, ..Look::failed(problem) });
                 }
                 Err(apply::ApplyError::Api(error)) => return Err(error.into()),
                 Err(error) => {
@@ -143,16 +154,18 @@ impl Operator {
             }
         }
         if let Some(pending) = desired.pending {
-            return Ok(Look { ephemeral, immutable: Some(immutable), ..Look::failed(pending) });
+            return Ok(Look { ephemeral, ..Look::failed(pending) });
         }
-        self.drop_old_finalizer(&facts).await?;
+        if facts.has_image_service {
+            self.drop_old_finalizer(namespace).await?;
+        }
         let owner = config.uid().unwrap_or_default();
-        apply::prune(&self.client, &self.environment.namespace, &owner, &desired.components).await?;
+        apply::prune(&self.client, namespace, &owner, &desired.components).await?;
         Ok(Look {
             outcome: Ok(()),
             health: Some(health::of(&applied)),
             ephemeral,
-            immutable: Some(immutable),
+            immutable: None,
             again: desired.renew_at,
         })
     }
@@ -180,11 +193,8 @@ impl Operator {
     }
 
     /// The operator that was here before kept the StatefulSet by a finalizer until its volumes were gone; they go with it now.
-    async fn drop_old_finalizer(&self, facts: &Facts) -> Result<(), kube::Error> {
-        if !facts.has_image_service {
-            return Ok(());
-        }
-        let api: Api<StatefulSet> = Api::namespaced(self.client.clone(), &self.environment.namespace);
+    pub(super) async fn drop_old_finalizer(&self, namespace: &str) -> Result<(), kube::Error> {
+        let api: Api<StatefulSet> = Api::namespaced(self.client.clone(), namespace);
         let Some(set) = optional(api.get(IMAGE_SERVICE).await)? else { return Ok(()) };
         remove_finalizers(&api, &set, &[finalizer::IMAGE_SERVICE]).await
     }
@@ -195,10 +205,7 @@ impl Operator {
         api: &Api<AgentServiceConfig>,
         config: &AgentServiceConfig,
     ) -> Result<(), kube::Error> {
-        let sets: Api<StatefulSet> = Api::namespaced(self.client.clone(), &self.environment.namespace);
-        if let Some(set) = optional(sets.get(IMAGE_SERVICE).await)? {
-            remove_finalizers(&sets, &set, &[finalizer::IMAGE_SERVICE]).await?;
-        }
+        self.drop_old_finalizer(&self.environment.namespace).await?;
         if config.finalizers().iter().any(|name| name == finalizer::LOCAL_CLUSTER_IMPORT) {
             local_cluster::remove(&self.client).await?;
         }
@@ -218,7 +225,7 @@ impl Operator {
             status.immutable_annotations.clone_from(immutable);
         }
         let now = Time(Timestamp::now());
-        conditions::write(status, &look.outcome, look.health.as_ref(), look.ephemeral, &now);
+        conditions::write(&mut status.conditions, &look.outcome, look.health.as_ref(), look.ephemeral, &now);
         if let Some(imported) = imported {
             set(&mut status.conditions, imported, &now);
         }
@@ -245,8 +252,14 @@ impl Operator {
         }
     }
 
-    async fn tell(&self, config: &AgentServiceConfig, r#type: EventType, reason: &str, text: &str) {
-        let key = (format!("{}/{reason}", config.uid().unwrap_or_default()), text.to_owned());
+    pub(super) async fn tell<K: Resource<DynamicType = ()>>(
+        &self,
+        object: &K,
+        r#type: EventType,
+        reason: &str,
+        text: &str,
+    ) {
+        let key = (format!("{}/{reason}", object.meta().uid.clone().unwrap_or_default()), text.to_owned());
         {
             let mut told = self.told.lock();
             if told.len() >= MOST_TOLD {
@@ -263,7 +276,7 @@ impl Operator {
             action: "Reconcile".to_owned(),
             secondary: None,
         };
-        if let Err(error) = self.recorder.publish(&event, &config.object_ref(&())).await {
+        if let Err(error) = self.recorder.publish(&event, &object.object_ref(&())).await {
             tracing::warn!(%error, reason, "an event can't be told");
         }
     }
@@ -278,7 +291,7 @@ fn pause(imported: &Import) -> Option<Duration> {
 }
 
 /// Takes finalizers away, if they are there.
-async fn remove_finalizers<K>(api: &Api<K>, object: &K, names: &[&str]) -> Result<(), kube::Error>
+pub(super) async fn remove_finalizers<K>(api: &Api<K>, object: &K, names: &[&str]) -> Result<(), kube::Error>
 where
     K: Resource + Clone + std::fmt::Debug + serde::de::DeserializeOwned,
 {
@@ -302,18 +315,23 @@ fn told(error: &apply::ApplyError) -> String {
     }
 }
 
-fn refuses(error: &apply::ApplyError) -> bool {
+pub(super) fn refuses(error: &apply::ApplyError) -> bool {
     matches!(error, apply::ApplyError::Api(error) if is_refused(error) || is_missing(error))
 }
 
-fn failure(error: &kube::Error) -> Failure {
+pub(super) fn failure(error: &kube::Error) -> Failure {
     Failure::passing(chain(error))
 }
 
 impl Reconciler for Operator {
-    type Row = MemoryRow<String>;
+    type Row = MemoryRow<ObjectKey>;
 
     async fn reconcile(&self, row: &Self::Row) -> Result<Outcome, Failure> {
-        Self::look(self, &row.key).await
+        // AgentServiceConfigs are in no namespace.
+        if row.key.namespace.is_empty() {
+            Self::look(self, &row.key.name).await
+        } else {
+            Box::pin(hosted::look(self, &row.key)).await
+        }
     }
 }

@@ -6,7 +6,7 @@
 mod manifest;
 mod service;
 
-pub use manifest::manifest;
+pub use manifest::{further, manifest};
 pub use service::ROLE as SERVICE;
 
 use crate::{admission, operator};
@@ -36,12 +36,14 @@ pub struct Access {
 }
 
 /// Where a right holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// In all namespaces, and on what is in none.
     Cluster,
     /// In the namespace of the process.
     Namespace,
+    /// In the namespace of this name.
+    In(&'static str),
 }
 
 /// A right in all namespaces.
@@ -85,6 +87,22 @@ pub const fn namespaced_named(
 ) -> Access {
     Access { scope: Scope::Namespace, ..cluster_named(why, group, resources, names, verbs) }
 }
+
+/// A right on objects of these names in a namespace.
+pub const fn within_named(
+    why: &'static str,
+    place: &'static str,
+    resources: &'static [&'static str],
+    names: &'static [&'static str],
+    verbs: &'static [&'static str],
+) -> Access {
+    Access { scope: Scope::In(place), ..cluster_named(why, "", resources, names, verbs) }
+}
+
+/// Rights beside those of a role, each with the folder of `deploy/kustomize` that has them: what they are for has to be wanted, and
+/// reaches further than a process does by itself.
+pub const FURTHER: &[(&str, &Role)] =
+    &[("hosted", &operator::access::HOSTED), ("local-cluster", &operator::access::LOCAL_CLUSTER)];
 
 /// The roles of all processes.
 pub const ROLES: &[&Role] = &[&SERVICE, &operator::access::ROLE, &admission::access::ROLE];

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use assisted_kubeapi::rbac::{ROLES, Scope, manifest};
+use assisted_kubeapi::rbac::{FURTHER, ROLES, Role, Scope, further, manifest};
 use assisted_testkit::golden;
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 use kube::Api;
@@ -19,11 +19,32 @@ fn manifests_are_those_of_the_code() {
         let file = format!("../../deploy/kustomize/rbac/{}.yaml", role.account);
         golden(Path::new(env!("CARGO_MANIFEST_DIR")).join(file), &manifest(role, NAMESPACE));
     }
+    for (folder, role) in FURTHER {
+        let file = format!("../../deploy/kustomize/{folder}/{}.yaml", role.account);
+        golden(Path::new(env!("CARGO_MANIFEST_DIR")).join(file), &further(role, NAMESPACE));
+    }
+}
+
+/// All roles.
+fn all() -> impl Iterator<Item = &'static Role> {
+    ROLES.iter().copied().chain(FURTHER.iter().map(|(_, role)| *role))
+}
+
+#[test]
+fn the_operator_has_secrets_of_its_own_namespace_alone() {
+    let role = ROLES.iter().find(|role| role.account == "assisted-operator").unwrap();
+    let secrets = role
+        .accesses
+        .iter()
+        .filter(|access| access.group.is_empty() && access.resources.contains(&"secrets"));
+    assert!(
+        secrets.clone().count() > 0 && secrets.into_iter().all(|access| access.scope == Scope::Namespace)
+    );
 }
 
 #[test]
 fn nothing_is_granted_as_a_whole_or_twice() {
-    for role in ROLES {
+    for role in all() {
         let mut seen = BTreeSet::new();
         for access in role.accesses {
             for word in access.resources.iter().chain(access.verbs).chain([&access.group]) {
@@ -31,8 +52,7 @@ fn nothing_is_granted_as_a_whole_or_twice() {
             }
             for resource in access.resources {
                 for verb in access.verbs {
-                    let right =
-                        (access.scope == Scope::Cluster, access.group, *resource, *verb, access.names);
+                    let right = (access.scope, access.group, *resource, *verb, access.names);
                     assert!(seen.insert(right), "{}: {verb} {resource} is granted twice", role.name);
                 }
             }
@@ -78,6 +98,27 @@ async fn an_api_server_grants_what_is_declared() {
             ..ResourceAttributes::default()
         }
     };
+    for (folder, role) in FURTHER {
+        for scope in role.accesses.iter().map(|access| access.scope).collect::<BTreeSet<_>>() {
+            if let Scope::In(name) = scope {
+                hub.namespace(name).await;
+            }
+        }
+        if *folder != "hosted" {
+            hub.apply(&further(role, NAMESPACE));
+            for access in role.accesses {
+                let Scope::In(place) = access.scope else { panic!("{access:?}") };
+                for (verb, name) in
+                    access.verbs.iter().flat_map(|verb| access.names.iter().map(move |name| (*verb, *name)))
+                {
+                    let asked = |place, name| of(access.group, access.resources[0], verb, place, name);
+                    assert!(may(role.account, asked(place, name)).await, "{verb} {name} in {place}");
+                    assert!(!may(role.account, asked(place, "another")).await, "{verb} in {place}");
+                    assert!(!may(role.account, asked("default", name)).await, "{verb} {name} elsewhere");
+                }
+            }
+        }
+    }
     for role in ROLES {
         for access in role.accesses {
             let name = access.names.first().copied().unwrap_or_default();

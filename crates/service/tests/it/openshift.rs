@@ -12,12 +12,15 @@ use assisted_release::{Bounds, Cache, CacheError, Mirrors, Proxies, Registries, 
 use assisted_service::event::ListEvents;
 use assisted_service::file::manifest::ManifestFile;
 use assisted_service::generator::openshift::{Openshift, Setup};
+use assisted_service::generator::{GenerateError, Generator as _};
 use assisted_service::infra_env::DownloadInfraEnvFiles;
 use assisted_testkit::oci;
 use assisted_testkit::{Access, Auth, Authority, DockerRegistry, Fault, Proxy, ignition_validate, skip};
 use assisted_wire::cluster::{Cluster, ClusterStatus, InstallationPreparationStatus};
+use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::{CreateManifestParams, ManifestFolder};
+use assisted_wire::secret::Secret;
 use serde_json::{Value, json};
 
 use crate::lab::{Database, Lab, PULL_SECRET, Time, content, eventually, on_both_engines, refusal};
@@ -680,4 +683,38 @@ fn base64(text: &str) -> String {
 pub fn unbase64(text: &str) -> String {
     use base64::Engine;
     String::from_utf8(base64::engine::general_purpose::STANDARD.decode(text).unwrap()).unwrap()
+}
+
+/// The agent of Ironic is taken from the first image that serves the machines: what metal3 names, or what a release has.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_image_serves_and_a_release_holds_is_read_from_a_registry() {
+    const NAME: &str = "ironic-agent";
+    let site = Site::new();
+    let (generator, secret) = (site.generator(), Secret::from(PULL_SECRET));
+    let image = |architecture: &str| {
+        let layer = oci::Layer::new().unwrap().file("etc/x", architecture.as_bytes()).unwrap();
+        oci::Image::new(architecture, vec![layer.finish().unwrap()]).unwrap()
+    };
+    let arm = oci::push(&site.registry, "ironic/agent", None, &image("arm64")).await.unwrap();
+    let both = oci::Index::new(vec![image("amd64"), image("arm64")]);
+    let both = oci::push_index(&site.registry, "ironic/agent", Some("both"), &both).await.unwrap();
+    assert_eq!(generator.architectures(&arm, &secret).await.unwrap(), [CpuArchitecture::Arm64]);
+    let served = generator.architectures(&both, &secret).await.unwrap();
+    assert_eq!(served, [CpuArchitecture::X8664, CpuArchitecture::Arm64]);
+    let missing = arm.replace("ironic/agent", "ironic/none");
+    assert!(matches!(generator.architectures(&missing, &secret).await, Err(GenerateError::Refused(_))));
+
+    let made = oci::ReleaseImage {
+        version: "4.20.0".to_owned(),
+        architecture: "amd64".to_owned(),
+        components: vec![(NAME.to_owned(), both.clone())],
+        operator: Vec::new(),
+    };
+    oci::push(&site.registry, "ocp/release", Some("4.20.0-x86_64"), &made.build().unwrap()).await.unwrap();
+    let found = generator.component(&release("4.20.0"), NAME, &secret).await.unwrap();
+    assert_eq!((found.image, found.architectures), (both, vec![CpuArchitecture::X8664]));
+    let other = generator.component(&release("4.20.0"), "no-such-part", &secret).await;
+    assert!(matches!(other, Err(GenerateError::Refused(_))), "{other:?}");
+    let other = generator.component(&release("4.21.0"), NAME, &secret).await;
+    assert!(matches!(other, Err(GenerateError::Refused(_))), "{other:?}");
 }

@@ -3,7 +3,8 @@
 
 mod authority;
 
-use std::net::{SocketAddr, TcpListener};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -165,6 +166,33 @@ impl Kube {
         self.api_server = None;
     }
 
+    /// Has etcd forget all that is past, as it does by itself after a while: whoever watched from an earlier version has to list anew.
+    /// kube-apiserver remembers some of it; it forgets that, too, when it is stopped.
+    ///
+    /// # Errors
+    /// etcd refuses.
+    pub fn forget_past(&self) -> Result<(), Error> {
+        // Of any key: the answer tells the present version.
+        let present = self.etcd("range", r#"{"key": "AA=="}"#)?;
+        let present = present.split_once(r#""revision":""#).and_then(|(_, rest)| rest.split_once('"'));
+        let (revision, _) = present.ok_or_else(|| Error::Silent { log: self.log() })?;
+        self.etcd("compaction", &format!(r#"{{"revision": "{revision}", "physical": true}}"#)).map(drop)
+    }
+
+    /// The answer of etcd to a request.
+    fn etcd(&self, operation: &str, body: &str) -> Result<String, Error> {
+        let length = body.len();
+        let mut socket = TcpStream::connect(self.etcd_address)?;
+        socket.set_read_timeout(Some(START))?;
+        write!(
+            socket,
+            "POST /v3/kv/{operation} HTTP/1.1\r\nHost: etcd\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+        )?;
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer)?;
+        if answer.starts_with("HTTP/1.1 200") { Ok(answer) } else { Err(Error::Silent { log: answer }) }
+    }
+
     fn controllers(&self, names: &[&str]) -> Result<Supervised, Error> {
         let log = self.dir.join("kube-controller-manager.log");
         let keep = Keep { signal: Signal::KILL, log: &log, remove: None };
@@ -268,6 +296,6 @@ mod tests {
         let (dir, address) = (kube.dir.clone(), kube.address());
         drop(kube);
         assert!(!dir.exists());
-        assert!(std::net::TcpStream::connect(address).is_err());
+        assert!(TcpStream::connect(address).is_err());
     }
 }

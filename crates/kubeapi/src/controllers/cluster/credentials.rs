@@ -15,7 +15,7 @@ use k8s_openapi::api::core::v1::{LocalObjectReference, Secret};
 use kube::ResourceExt;
 use kube::api::PostParams;
 
-use super::owner;
+use super::{add_owner, owner};
 use crate::Problem;
 use crate::controllers::hub::{Hub, failed};
 
@@ -130,10 +130,7 @@ async fn keep(
     }
     let mut owner = owner(deployment);
     owner.block_owner_deletion = Some(true);
-    let owners = wanted.metadata.owner_references.get_or_insert_default();
-    if !owners.iter().any(|known| known.uid == owner.uid) {
-        owners.push(owner);
-    }
+    add_owner(wanted.metadata.owner_references.get_or_insert_default(), owner);
     wanted.data = Some(data);
     match found {
         None => api.create(&PostParams::default(), &wanted).await.map(drop),

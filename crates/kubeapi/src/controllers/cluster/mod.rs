@@ -182,8 +182,13 @@ fn count(hub: &Hub, key: &ObjectKey, found: &DescribedCluster) -> Counts {
 
 /// Makes a ClusterDeployment an owner of its AgentClusterInstall, though not its controller.
 fn own(install: &mut AgentClusterInstall, deployment: &ClusterDeployment) {
-    let owner = owner(deployment);
-    let owners = install.metadata.owner_references.get_or_insert_default();
+    add_owner(install.metadata.owner_references.get_or_insert_default(), owner(deployment));
+}
+
+/// Adds an owner that is missing. One of its kind with another UID was there before it, under the same name: what comes out of a backup
+/// names it still, and nobody is of that UID any more.
+fn add_owner(owners: &mut Vec<OwnerReference>, owner: OwnerReference) {
+    owners.retain(|known| known.kind != owner.kind || known.name != owner.name || known.uid == owner.uid);
     if !owners.iter().any(|known| known.uid == owner.uid) {
         owners.push(owner);
     }

@@ -26,15 +26,14 @@ pub(super) fn is_wanted(input: &Input<'_>) -> bool {
 
 /// The secret; made once, since the database keeps its password.
 pub(super) fn secret(input: &Input<'_>) -> Option<Value> {
-    if input.facts.database.is_some() || !is_wanted(input) {
-        return None;
-    }
+    let is_missing = input.facts.database.is_none() && is_wanted(input);
+    let password = input.fresh.password.as_ref().filter(|_| is_missing)?;
     let mut secret = object(input, "v1", "Secret", &secret_name(input, DATABASE_SECRET));
     secret["type"] = "Opaque".into();
     secret["data"] = json!({
         "db.host": STANDARD.encode("localhost"),
         "db.name": STANDARD.encode("installer"),
-        "db.password": STANDARD.encode(input.fresh.password.expose()),
+        "db.password": STANDARD.encode(password.expose()),
         "db.port": STANDARD.encode("5432"),
         "db.user": STANDARD.encode("admin"),
     });

@@ -20,21 +20,16 @@ pub(super) const SEAL_FILE: &str = "seal-keys";
 
 /// The secret with the keys that seal; made once, since what was sealed would be lost.
 pub(super) fn seal_secret(input: &Input<'_>) -> Option<Value> {
-    if input.facts.has_seal_keys {
-        return None;
-    }
+    let made = input.fresh.seal_keys.as_ref().filter(|_| !input.facts.has_seal_keys)?;
     let mut secret = object(input, "v1", "Secret", &secret_name(input, SEAL_SECRET));
     secret["type"] = "Opaque".into();
-    secret["data"] = json!({SEAL_FILE: STANDARD.encode(input.fresh.seal_keys.expose())});
+    secret["data"] = json!({SEAL_FILE: STANDARD.encode(made.expose())});
     Some(labelled(secret, BACKUP.0, BACKUP.1))
 }
 
 /// The secret with the keys that sign; made once, since what was signed would be good no more.
 pub(super) fn secret(input: &Input<'_>) -> Option<Value> {
-    if input.facts.keys.is_some() {
-        return None;
-    }
-    let keys = &input.fresh.keys;
+    let keys = input.fresh.keys.as_ref().filter(|_| input.facts.keys.is_none())?;
     let mut secret = object(input, "v1", "Secret", &secret_name(input, KEYS_SECRET));
     secret["type"] = "Opaque".into();
     secret["data"] = json!({

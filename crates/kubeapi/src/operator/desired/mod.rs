@@ -34,6 +34,40 @@ pub struct Input<'a> {
     pub environment: &'a Environment,
     pub facts: &'a Facts,
     pub fresh: &'a Fresh,
+    /// The cluster whose API service and webhooks work for; `None`: that in which they run.
+    pub hosted: Option<&'a Hosted>,
+}
+
+/// A cluster whose control plane runs in the namespace of the objects (kube-api §6.10).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hosted {
+    /// The Secret with its kubeconfig.
+    pub secret: String,
+    /// A digest of the kubeconfig: pods read it when they start.
+    pub hash: String,
+    /// Where its API listens.
+    pub port: Option<u16>,
+}
+
+/// File of the kubeconfig in the pods that work for a hosted cluster, and the folder of its Secret there.
+const KUBECONFIG_DIR: &str = "/etc/kube";
+const KUBECONFIG_FILE: &str = "/etc/kube/kubeconfig";
+
+/// What pods that work for a hosted cluster have beside all others: a volume, where it is, and a variable.
+fn kubeconfig_of(hosted: &Hosted) -> [Value; 3] {
+    [
+        json!({"name": "kubeconfig", "secret": {"secretName": hosted.secret, "defaultMode": 0o440}}),
+        json!({"name": "kubeconfig", "mountPath": KUBECONFIG_DIR, "readOnly": true}),
+        json!({"name": "KUBECONFIG", "value": KUBECONFIG_FILE}),
+    ]
+}
+
+/// The account of pods that ask the API of a hosted cluster alone, by its kubeconfig.
+fn hosted_account(input: &Input<'_>, name: &str) -> Option<Value> {
+    input.hosted?;
+    let mut account = object(input, "v1", "ServiceAccount", name);
+    account["automountServiceAccountToken"] = false.into();
+    Some(account)
 }
 
 /// An object that is to be.
@@ -88,6 +122,12 @@ pub fn desired(input: &Input<'_>) -> Result<Desired, Problem> {
         "ImageHandlerServiceAccountFailure",
         only(images, image_service::account(input)),
     );
+    add(
+        "ServiceServiceAccount",
+        "ServiceServiceAccount",
+        hosted_account(input, &input.environment.service_account),
+    );
+    add("WebHookServiceAccount", "ReasonWebHookServiceAccountFailure", hosted_account(input, super::WEBHOOK));
     let mut renew_at = None;
     if openshift {
         add("AgentRoute", "AgentRouteFailure", Some(route::api(input)));
@@ -159,7 +199,7 @@ pub(crate) fn annotation_of<'a>(config: &'a AgentServiceConfig, name: &str) -> &
     annotations.and_then(|annotations| annotations.get(name)).map(String::as_str).unwrap_or_default()
 }
 
-/// An object in the operator's namespace, owned by the AgentServiceConfig.
+/// An object in the namespace of all that runs, owned by what asks for it.
 fn object(input: &Input<'_>, api_version: &str, kind: &str, name: &str) -> Value {
     let mut object = cluster_object(input, api_version, kind, name);
     object["metadata"]["namespace"] = input.environment.namespace.as_str().into();
@@ -169,6 +209,10 @@ fn object(input: &Input<'_>, api_version: &str, kind: &str, name: &str) -> Value
 /// An object in no namespace.
 fn cluster_object(input: &Input<'_>, api_version: &str, kind: &str, name: &str) -> Value {
     let owner = &input.config.metadata;
+    let owner_kind = match input.hosted {
+        Some(_) => "HypershiftAgentServiceConfig",
+        None => "AgentServiceConfig",
+    };
     json!({
         "apiVersion": api_version,
         "kind": kind,
@@ -177,7 +221,7 @@ fn cluster_object(input: &Input<'_>, api_version: &str, kind: &str, name: &str) 
             "labels": {MANAGED_BY.0: MANAGED_BY.1},
             "ownerReferences": [{
                 "apiVersion": "agent-install.openshift.io/v1beta1",
-                "kind": "AgentServiceConfig",
+                "kind": owner_kind,
                 "name": owner.name,
                 "uid": owner.uid,
                 "controller": true,

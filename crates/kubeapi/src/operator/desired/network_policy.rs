@@ -54,6 +54,7 @@ fn policy(input: &Input<'_>, name: &str, ports: &[u16], more: &[Value]) -> Value
 fn outside(input: &Input<'_>) -> BTreeSet<u16> {
     let environment = input.environment;
     let mut ports = BTreeSet::from([443, 6443]);
+    ports.extend(input.hosted.and_then(|hosted| hosted.port));
     let images = input.config.spec.os_images.iter().map(|image| image.url.as_str());
     let proxies = [environment.http_proxy.as_str(), environment.https_proxy.as_str()];
     ports.extend(images.chain(proxies).filter_map(port_of_url));

@@ -45,8 +45,16 @@ pub(super) fn deployment(
     let mut names = std::collections::BTreeSet::new();
     volumes.retain(|volume| names.insert(volume["name"].as_str().map(str::to_owned)));
     volumes.extend(database::volume(input));
+    let mut container = container(input, &mounts);
+    if let Some(hosted) = input.hosted {
+        let [volume, mount, variable] = super::kubeconfig_of(hosted);
+        volumes.push(volume);
+        for (list, value) in [("volumeMounts", mount), ("env", variable)] {
+            container[list].as_array_mut().into_iter().for_each(|all| all.push(value.clone()));
+        }
+    }
 
-    let mut containers = vec![pod::confined(container(input, &mounts))];
+    let mut containers = vec![pod::confined(container)];
     containers.extend(database::container(input).map(pod::confined));
     let mut template =
         pod::template(input, SERVICE, &input.environment.service_account, &containers, &volumes);
@@ -54,6 +62,9 @@ pub(super) fn deployment(
     let trusted = trusted.and_then(|map| map["data"].as_object()).into_iter().flatten();
     let members = members.chain(trusted).filter_map(|(name, value)| Some((name, value.as_str()?.as_bytes())));
     pod::annotate(&mut template, "config-hash", &pod::hash(members));
+    if let Some(hosted) = input.hosted {
+        pod::annotate(&mut template, "kubeconfig-hash", &hosted.hash);
+    }
     let texts = |data: &Option<std::collections::BTreeMap<String, String>>| {
         pod::hash(data.iter().flatten().map(|(name, value)| (name, value.as_bytes())))
     };

@@ -14,6 +14,10 @@ pub(super) fn objects(input: &Input<'_>) -> Vec<(&'static str, &'static str, Val
         ("WebHookNetworkPolicy", "NetworkPolicyFailure", network_policy::webhook(input)),
         ("WebHookServiceDeployment", "ReasonWebHookDeploymentFailure", deployment(input)),
     ];
+    // Those of a hosted cluster are made there, by the webhooks themselves.
+    if input.hosted.is_some() {
+        return objects;
+    }
     // Last, so that nothing is asked that is not there yet.
     let target = Target::service(&input.environment.namespace);
     for configuration in configurations(&target, None) {
@@ -43,7 +47,18 @@ pub(super) fn objects(input: &Input<'_>) -> Vec<(&'static str, &'static str, Val
 fn deployment(input: &Input<'_>) -> Value {
     let facts = input.facts;
     let (mut args, mut volumes, mut mounts) = (Vec::new(), Vec::new(), Vec::new());
-    if facts.is_openshift {
+    let mut env =
+        vec![json!({"name": "NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}})];
+    if let Some(hosted) = input.hosted {
+        // The control plane runs beside them, and asks what it is told by an address without a detour through its cluster's network. No
+        // certificate of the hub's is known to it.
+        args.push(format!("--webhook-url=https://{WEBHOOK}.{}.svc", input.environment.namespace));
+        args.push(format!("--tls-min-version={}", facts.tls.min_version));
+        let [volume, mount, variable] = super::kubeconfig_of(hosted);
+        volumes.push(volume);
+        mounts.push(mount);
+        env.push(variable);
+    } else if facts.is_openshift {
         args.push(format!("--tls-cert-file={CERTS}/tls.crt"));
         args.push(format!("--tls-private-key-file={CERTS}/tls.key"));
         args.push(format!("--tls-min-version={}", facts.tls.min_version));
@@ -61,13 +76,16 @@ fn deployment(input: &Input<'_>) -> Value {
         "command": ["assisted", "webhook"],
         "args": args,
         "ports": [{"name": "https", "containerPort": 9443, "protocol": "TCP"}],
-        "env": [{"name": "NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}}],
+        "env": env,
         "resources": {"requests": {"cpu": "50m", "memory": "40Mi"}},
         "readinessProbe": pod::probe("/healthz", 9443, true, 0),
         "volumeMounts": mounts,
     }));
     let mut template = pod::template(input, WEBHOOK, WEBHOOK, &[container], &volumes);
     template["metadata"]["labels"][WEBHOOK] = "true".into();
+    if let Some(hosted) = input.hosted {
+        pod::annotate(&mut template, "kubeconfig-hash", &hosted.hash);
+    }
     let mut deployment = labelled(object(input, "apps/v1", "Deployment", WEBHOOK), "app", WEBHOOK);
     deployment["spec"] = json!({
         "replicas": 2,

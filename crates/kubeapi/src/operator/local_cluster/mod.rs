@@ -59,6 +59,23 @@ pub(super) fn is_wanted(config: &AgentServiceConfig) -> bool {
 /// # Errors
 /// The API server's.
 pub(super) async fn import(client: &Client, config: &AgentServiceConfig) -> Result<Import, kube::Error> {
+    match take_in(client, config).await {
+        // The rights to Secrets elsewhere are given by who wants this.
+        Err(kube::Error::Api(status)) if status.code == 403 => {
+            let problem = format!(
+                "{}; the operator takes in a ManagedCluster with the name local-cluster, by the rights of: kubectl apply -k \
+                 deploy/kustomize/local-cluster",
+                status.message
+            );
+            let mut said = outcomes::LOCAL_CLUSTER_MANAGED_NOT_MANAGED.with(&[]);
+            said.message.clone_from(&problem);
+            Ok(Import { said, problem: Some(problem) })
+        }
+        imported => imported,
+    }
+}
+
+async fn take_in(client: &Client, config: &AgentServiceConfig) -> Result<Import, kube::Error> {
     if !is_wanted(config) {
         // What was taken in stays.
         return Ok(Import::of(outcomes::LOCAL_CLUSTER_MANAGED_NOT_ENABLED.with(&[])));

@@ -151,7 +151,7 @@ pub async fn taken_in(site: &Site, kubeconfig: &str) {
 }
 
 /// A host of an InfraEnv is ready to join the cluster that it is bound to.
-async fn reach_the_cluster(site: &Site, key: HostKey) {
+pub async fn reach_the_cluster(site: &Site, key: HostKey) {
     let ignition = json!({"is_success": true, "ignition": "{\"ignition\":{\"version\":\"3.2.0\"}}"});
     let found = |name: &str| json!({"domain_name": name, "ipv4_addresses": ["192.0.2.10"]});
     let names = json!({"resolutions": [
@@ -163,7 +163,7 @@ async fn reach_the_cluster(site: &Site, key: HostKey) {
 }
 
 /// The host answers a step.
-async fn reply(site: &Site, key: HostKey, step: StepType, output: &Value) {
+pub async fn reply(site: &Site, key: HostKey, step: StepType, output: &Value) {
     let reply = StepReply {
         step_type: Some(step),
         step_id: format!("{step}-1"),
@@ -173,7 +173,8 @@ async fn reply(site: &Site, key: HostKey, step: StepType, output: &Value) {
     Box::pin(site.service.hosts().post_step_reply(&site.caller(), key, reply)).await.unwrap();
 }
 
-async fn reach(site: &Site, key: HostKey, stage: HostStage) {
+/// The installer of a host reports.
+pub async fn reach(site: &Site, key: HostKey, stage: HostStage) {
     let progress = HostProgress { current_stage: Some(stage), progress_info: String::new() };
     site.service.hosts().update_install_progress(&site.caller(), key, progress).await.unwrap();
 }

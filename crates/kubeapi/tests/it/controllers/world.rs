@@ -20,7 +20,7 @@ use assisted_kube::lease;
 use assisted_kubeapi::controllers::{Options, run};
 use assisted_kubeapi::rbac::{SERVICE, manifest};
 use assisted_service::generator::Simulation;
-use assisted_service::{Caller, Service};
+use assisted_service::{Background, Caller, Service};
 use assisted_simhost::plan::PULL_SECRET;
 use assisted_store::Store;
 use assisted_testkit::built;
@@ -41,11 +41,11 @@ use crate::hub::{apply, define};
 
 /// How long something may take; a failing test waits as long.
 const PATIENCE: Duration = Duration::from_secs(180);
-const SILENCE: Duration = Duration::from_secs(330);
+pub const SILENCE: Duration = Duration::from_secs(330);
 /// A release that the service knows, so that nobody asks a registry.
 pub const RELEASE: &str = "quay.io/openshift-release-dev/ocp-release:4.20.0-x86_64";
 /// The groups of the kinds that the controllers look at.
-const GROUPS: [&str; 4] =
+pub const GROUPS: [&str; 4] =
     ["agent-install.openshift.io", "extensions.hive.openshift.io", "hive.openshift.io", "metal3.io"];
 const IMAGES: &str = "http://images.example.com:8080";
 
@@ -53,7 +53,7 @@ const IMAGES: &str = "http://images.example.com:8080";
 pub struct Shared {
     pub service: Service,
     pub address: SocketAddr,
-    kube: &'static Kube,
+    pub kube: &'static Kube,
 }
 
 /// How metal3 treats machines.
@@ -103,6 +103,27 @@ async fn start(kube: &'static Kube, flow: Flow) -> Shared {
     if flow == Flow::Converged {
         is_openshift(&client).await;
     }
+    let Served { service, address, background } = serving().await;
+    let own = service.clone();
+    let limited = account(kube).await;
+    tokio::spawn(async move {
+        let _background = background;
+        let options = options(Duration::from_secs(15));
+        let ended = Box::pin(run(limited, own, options, CancellationToken::new())).await;
+        panic!("the controllers ended: {ended:?}");
+    });
+    Shared { service, address, kube }
+}
+
+/// A service with an empty database.
+pub struct Served {
+    pub service: Service,
+    pub address: SocketAddr,
+    pub background: Background,
+}
+
+/// Starts one, on a free port; its files stay.
+pub async fn serving() -> Served {
     let dir = tempfile::tempdir().unwrap().keep();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -125,25 +146,22 @@ async fn start(kube: &'static Kube, flow: Flow) -> Shared {
     let (service, background) = builder.start();
     let api = Rest::new(service.clone(), &settings).unwrap();
     tokio::spawn(serve(listener, None, api, std::future::pending()));
-    let options = Options {
+    Served { service, address, background }
+}
+
+/// How the controllers are run, with a lease of this duration.
+pub fn options(duration: Duration) -> Options {
+    Options {
         lease: lease::Settings {
             namespace: "default".to_owned(),
             identity: "test".to_owned(),
-            duration: Duration::from_secs(15),
-            deadline: Duration::from_secs(10),
-            retry: Duration::from_secs(2),
+            duration,
+            deadline: duration * 2 / 3,
+            retry: duration / 8,
         },
         image_cool_down: Duration::from_secs(1),
         queries: Cmd::new(built("examples/queries").unwrap()),
-    };
-    let own = service.clone();
-    let limited = account(kube).await;
-    tokio::spawn(async move {
-        let _background = background;
-        let ended = Box::pin(run(limited, own, options, CancellationToken::new())).await;
-        panic!("the controllers ended: {ended:?}");
-    });
-    Shared { service, address, kube }
+    }
 }
 
 /// The operator by which metal3 is known to have machines installed.
@@ -160,12 +178,15 @@ async fn is_openshift(client: &Client) {
 
 /// The account of the service, with the rights that are declared and no others.
 async fn account(kube: &'static Kube) -> Client {
-    let kubeconfig = tokio::task::spawn_blocking(|| {
-        apply(kube, &manifest(&SERVICE, "default")).unwrap();
-        let groups = ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"];
-        kube.kubeconfig_of(&format!("system:serviceaccount:default:{}", SERVICE.account), &groups)
-    });
+    let kubeconfig = tokio::task::spawn_blocking(|| kubeconfig(kube));
     from_text(&kubeconfig.await.unwrap(), SILENCE).await.unwrap()
+}
+
+/// The kubeconfig of that account.
+pub fn kubeconfig(kube: &Kube) -> String {
+    apply(kube, &manifest(&SERVICE, "default")).unwrap();
+    let groups = ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"];
+    kube.kubeconfig_of(&format!("system:serviceaccount:default:{}", SERVICE.account), &groups)
 }
 
 async fn client(kube: &Kube) -> Client {
@@ -221,11 +242,15 @@ impl Site {
 
     async fn of(namespace: &'static str, shared: fn() -> &'static Shared) -> Self {
         let shared = tokio::task::spawn_blocking(shared).await.unwrap();
-        let client = client(shared.kube).await;
+        Self::on(client(shared.kube).await, shared.service.clone(), namespace).await
+    }
+
+    /// One of another hub.
+    pub async fn on(client: Client, service: Service, namespace: &'static str) -> Self {
         let mut own = Namespace::default();
         own.metadata.name = Some(namespace.to_owned());
         Api::all(client.clone()).create(&PostParams::default(), &own).await.unwrap();
-        Self { client, namespace, service: shared.service.clone() }
+        Self { client, namespace, service }
     }
 
     pub fn caller(&self) -> Caller {

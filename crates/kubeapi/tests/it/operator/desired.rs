@@ -273,6 +273,7 @@ fn policies_let_through_what_is_asked_for() {
         environment: &environment,
         facts: &facts,
         fresh: &fresh(),
+        hosted: None,
     };
     let desired = assisted_kubeapi::operator::desired::desired(&input).unwrap();
     let policy = find(&desired, "NetworkPolicy", "assisted-service").unwrap();

@@ -2,6 +2,7 @@
 
 mod desired;
 mod environment;
+mod hosted;
 mod hub;
 mod openshift;
 mod settings;
@@ -77,15 +78,15 @@ pub fn kubernetes() -> Facts {
 
 pub fn fresh() -> Fresh {
     Fresh {
-        keys: Keys { private: "private".into(), public: "public".to_owned() },
-        password: "password".into(),
-        seal_keys: "seal".into(),
+        keys: Some(Keys { private: "private".into(), public: "public".to_owned() }),
+        password: Some("password".into()),
+        seal_keys: Some("seal".into()),
         now: "2026-01-02T03:04:05Z".parse::<Timestamp>().unwrap(),
     }
 }
 
 pub fn make(config: &AgentServiceConfig, facts: &Facts) -> Result<Desired, Problem> {
-    desired(&Input { config, environment: &environment(), facts, fresh: &fresh() })
+    desired(&Input { config, environment: &environment(), facts, fresh: &fresh(), hosted: None })
 }
 
 /// An object of what is to be.

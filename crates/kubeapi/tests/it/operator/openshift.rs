@@ -1,6 +1,8 @@
 //! On a real API server with the kinds of OpenShift.
 
 use assisted_crd::cluster_management::managed_cluster::ManagedCluster;
+use assisted_kubeapi::operator::access::{LOCAL_CLUSTER, ROLE as OPERATOR};
+use assisted_kubeapi::rbac::{further, manifest};
 use assisted_lab_kinds as kinds;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
@@ -164,15 +166,22 @@ async fn the_hubs_own_cluster_is_taken_in_and_let_go() {
     let dns = json!({"apiVersion": "config.openshift.io/v1", "kind": "DNS", "metadata": {"name": "cluster"},
                      "spec": {"baseDomain": "hub.example.com"}});
     eventually("its domain is known", async || hub.try_apply(&dns.to_string()).is_ok()).await;
-    let running = Running::start(hub.client.clone(), environment());
+    hub.apply(&manifest(&OPERATOR, NAMESPACE));
+    let limited = hub.client_of(&format!("system:serviceaccount:{NAMESPACE}:{}", OPERATOR.account)).await;
+    let running = Running::start(limited, environment());
     let mut wanted = serde_json::to_value(config(&json!({}))).unwrap();
     wanted["metadata"].as_object_mut().unwrap().remove("uid");
     hub.apply(&wanted.to_string());
     let says = async |reason: &str| {
-        eventually(reason, async || {
-            condition(&hub.client, "LocalClusterManaged").await.is_some_and(|(_, said, _)| said == reason)
-        })
-        .await;
+        let mut last = None;
+        for _ in 0..1200 {
+            last = condition(&hub.client, "LocalClusterManaged").await;
+            if last.as_ref().is_some_and(|(_, said, _)| said == reason) {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        panic!("it says {last:?}, and not {reason}");
     };
     says("Local cluster import is not enabled").await;
     wanted["metadata"]["annotations"]["agent-install.openshift.io/enable-local-cluster-import"] = "".into();
@@ -186,6 +195,14 @@ async fn the_hubs_own_cluster_is_taken_in_and_let_go() {
         .to_string()
     };
     hub.apply(&managed("local-cluster"));
+    // Who wants this gives the operator what it needs for it, and is told so.
+    eventually("the missing role is told", async || {
+        condition(&hub.client, "LocalClusterManaged").await.is_some_and(|(status, _, text)| {
+            status == "False" && text.contains("kubectl apply -k deploy/kustomize/local-cluster")
+        })
+    })
+    .await;
+    hub.apply(&further(&LOCAL_CLUSTER, NAMESPACE));
     says("Local cluster is managed.").await;
     let get = |kind: &str, name: &str| {
         hub.get(&["get", kind, name, "--namespace", "local-cluster", "--output=json"])

@@ -1,0 +1,102 @@
+//! A start beside many objects that are as they should be.
+
+use std::time::Duration;
+
+use assisted_crd::agent_install::agent::Agent;
+use assisted_crd::agent_install::infra_env::InfraEnv;
+use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
+use kube::ResourceExt;
+use serde_json::{Value, json};
+
+use super::super::agent::{infra_env_id, register, said, tell};
+use super::super::cluster::{deployment, image_set, install};
+use super::super::world::{Site, until, wait};
+use super::Lone;
+
+const AGENTS: usize = 40;
+const LEASE: Duration = Duration::from_secs(15);
+/// How long nothing may be written.
+const REST: Duration = Duration::from_secs(5);
+
+/// All objects that the controllers write, each with its version.
+async fn objects(site: &Site) -> Vec<(String, Option<String>, Value)> {
+    let mut all = Vec::new();
+    macro_rules! take {
+        ($($kind:ty),+) => {$(
+            for object in site.api::<$kind>().list(&Default::default()).await.unwrap() {
+                all.push((object.name_any(), object.resource_version(), serde_json::to_value(&object).unwrap()));
+            }
+        )+};
+    }
+    take!(
+        Agent,
+        InfraEnv,
+        AgentClusterInstall,
+        assisted_crd::hive::cluster_deployment::ClusterDeployment,
+        k8s_openapi::api::core::v1::Secret
+    );
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_writes_nothing_that_is_as_it_should_be() {
+    let mut hub = Lone::launch(&[]).await;
+    hub.start(LEASE).await;
+    let site = hub.site("start").await;
+    site.pull_secret().await;
+    image_set(&site).await;
+    deployment(&site, "demo").await;
+    install(&site, "demo", json!({})).await;
+    site.infra_env("demo", json!({"clusterRef": {"name": "demo", "namespace": site.namespace}})).await;
+    site.infra_env("pool", json!({"agentApproval": {"autoApprove": true}})).await;
+    let mut hosts = vec![register(&site, infra_env_id(&site, "demo").await).await];
+    let pool = infra_env_id(&site, "pool").await;
+    for _ in 1..AGENTS {
+        hosts.push(register(&site, pool).await);
+    }
+    for host in &hosts {
+        tell(&site, *host).await;
+    }
+    for host in &hosts {
+        let name = host.host_id.to_string();
+        until(&site.api(), &name, |agent: &Agent| {
+            said(agent, "SpecSynced").1 == "SyncOK"
+                && agent.status.as_ref().is_some_and(|status| status.inventory.is_some())
+        })
+        .await;
+    }
+    // At rest.
+    let mut before = objects(&site).await;
+    loop {
+        tokio::time::sleep(REST).await;
+        let after = objects(&site).await;
+        if before == after {
+            break;
+        }
+        before = after;
+    }
+
+    hub.stop().await;
+    hub.start(LEASE).await;
+    // The controllers are at work once they have done something.
+    site.infra_env("news", json!({})).await;
+    infra_env_id(&site, "news").await;
+    wait("nothing is at rest", || async {
+        let first = objects(&site).await;
+        tokio::time::sleep(REST).await;
+        first == objects(&site).await
+    })
+    .await;
+    let after = objects(&site).await;
+    for (name, version, object) in &before {
+        let Some((_, new, changed)) = after
+            .iter()
+            .find(|(other, _, value)| other == name && value["metadata"]["uid"] == object["metadata"]["uid"])
+        else {
+            panic!("{name} is gone");
+        };
+        assert_eq!(version, new, "{name} was written: {object}\n{changed}");
+    }
+    assert_eq!(after.len(), before.len() + 1);
+    hub.stop().await;
+}
