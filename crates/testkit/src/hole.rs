@@ -169,9 +169,9 @@ async fn connect(
     let answered = pass(from_server, to_client, shared, async || !breaks_at_answer.load(Ordering::SeqCst));
     let both = async {
         match select(Box::pin(asked), Box::pin(answered)).await {
-            Either::Left((End::Closed, other)) => drop(other.await),
-            Either::Right((End::Closed, other)) => drop(other.await),
-            Either::Left((End::Broken, _)) | Either::Right((End::Broken, _)) => {}
+            Either::Left((End::Closed, other)) => other.await,
+            Either::Right((End::Closed, other)) => other.await,
+            Either::Left((broken, _)) | Either::Right((broken, _)) => broken,
         }
     };
     let mut mood = shared.mood.subscribe();

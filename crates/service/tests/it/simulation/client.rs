@@ -78,7 +78,7 @@ impl Client {
         let agent = json!({"host_id": host.host_id, "discovery_agent_version": AGENT});
         let registered = ask!(client, "a host", |service, caller| {
             let params = read(&agent);
-            async move { service.hosts().register(&caller, host.infra_env_id, params).await }
+            async move { Box::pin(service.hosts().register(&caller, host.infra_env_id, params)).await }
         });
         registered.outcome.unwrap();
         client.history.cluster = Some((client.cluster, host));
@@ -164,7 +164,7 @@ impl Client {
             service.clusters().install(&caller, id).await
         });
         // It may have begun at an attempt that nobody heard the answer of.
-        acknowledged(asked.outcome.map(drop), asked.unknown, "the installation");
+        acknowledged(&asked.outcome.map(drop), asked.unknown, "the installation");
     }
 
     /// Asks what to do, and does it.
@@ -220,7 +220,7 @@ impl Client {
             let progress = progress.clone();
             async move { service.hosts().update_install_progress(&caller, key, progress).await }
         });
-        acknowledged(reached.outcome, reached.unknown, stage.as_str());
+        acknowledged(&reached.outcome, reached.unknown, stage.as_str());
         self.history.stage = Some(stage);
     }
 
@@ -232,12 +232,12 @@ impl Client {
                 let params = read(&params);
                 async move { service.clusters().update_finalizing_progress(&caller, id, params).await }
             });
-            acknowledged(told.outcome, told.unknown, stage.as_str());
+            acknowledged(&told.outcome, told.unknown, stage.as_str());
         }
         let uploaded = ask!(self, "the certificate", |service, caller| async move {
             service.files().upload_cluster_ingress_cert(&caller, id, CA).await
         });
-        acknowledged(uploaded.outcome, uploaded.unknown, "the certificate");
+        acknowledged(&uploaded.outcome, uploaded.unknown, "the certificate");
         let listed = ask!(self, "operators", |service, caller| async move {
             service.clusters().list_operators(&caller, id, None).await
         });
@@ -247,7 +247,7 @@ impl Client {
                 let report = read(&report);
                 async move { service.clusters().report_monitored_operator_status(&caller, id, report).await }
             });
-            acknowledged(told.outcome, told.unknown, "an operator");
+            acknowledged(&told.outcome, told.unknown, "an operator");
         }
     }
 }
@@ -261,7 +261,7 @@ fn next(reached: Option<HostStage>, stages: Option<&[HostStage]>) -> Option<Host
 }
 
 /// A refusal is no news if an earlier attempt, of which nobody heard, may have done what was asked.
-fn acknowledged(outcome: Result<(), Error>, unknown: u32, what: &str) {
+fn acknowledged(outcome: &Result<(), Error>, unknown: u32, what: &str) {
     assert!(outcome.is_ok() || unknown > 0, "{what}: {outcome:?}");
 }
 

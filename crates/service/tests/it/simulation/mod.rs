@@ -5,6 +5,12 @@
 //! or has its clock set, and which pieces of what it says to database and bucket are late, lost, or done and never answered. The
 //! threads of a process run as they like, so that a seed that failed fails again often, and not always: its plan is printed.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a sweep says how far it is, a failure its plan"
+)]
+
 mod client;
 mod history;
 mod plan;

@@ -90,7 +90,7 @@ impl World {
             if let Some((handle, service)) = replica.service() {
                 match tokio::time::timeout(PATIENCE, handle.spawn(ask(service))).await {
                     Ok(Ok(Err(error))) if error.kind() == RefusalKind::Unavailable => {
-                        last = error.to_string()
+                        last = error.to_string();
                     }
                     Ok(Ok(Err(Error::Internal { source, .. }))) => panic!("{what}: {source:?}"),
                     Ok(Ok(outcome)) => return Answer { outcome, unknown },
