@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use assisted_capi::bootstrap;
 use assisted_capi::installer::hub::{self, Authority, Hub, Internal, Source};
+use assisted_capi::{bootstrap, control_plane};
 use assisted_kube::lease::Settings;
 use clap::{Args, Subcommand};
 use tokio_util::sync::CancellationToken;
@@ -27,6 +27,35 @@ pub struct Capi {
 #[derive(Debug, Subcommand)]
 enum Provider {
     Bootstrap(Box<Bootstrap>),
+    #[command(name = "controlplane")]
+    ControlPlane(ControlPlane),
+}
+
+/// What all providers are told.
+#[derive(Args, Debug)]
+struct Common {
+    /// Work only while this replica leads; it always does so
+    #[arg(long, hide = true)]
+    leader_elect: bool,
+    /// Namespace of the lease by which one replica leads [default: that of the pod]
+    #[arg(long, env = "NAMESPACE", value_name = "NAME")]
+    namespace: Option<String>,
+    /// error, warn, info, debug or trace
+    #[arg(long, env = "LOG_LEVEL", default_value = "info", value_name = "LEVEL")]
+    log_level: String,
+    /// text or json
+    #[arg(long, env = "LOG_FORMAT", default_value = "text", value_name = "FORMAT")]
+    log_format: String,
+}
+
+/// Describe clusters to the installer, and keep the machines of their control planes: OpenshiftAssistedControlPlanes
+///
+/// Works with the objects of a hub that serves ClusterDeployments, AgentClusterInstalls and ClusterImageSets. Credentials are those of
+/// KUBECONFIG, or of the pod. Of several replicas one works.
+#[derive(Args, Debug)]
+struct ControlPlane {
+    #[command(flatten)]
+    common: Common,
 }
 
 /// Tell machines what they boot with, and approve their hosts: OpenshiftAssistedConfigs
@@ -35,12 +64,8 @@ enum Provider {
 /// KUBECONFIG, or of the pod. Of several replicas one works.
 #[derive(Args, Debug)]
 struct Bootstrap {
-    /// Work only while this replica leads; it always does so
-    #[arg(long, hide = true)]
-    leader_elect: bool,
-    /// Namespace of the lease by which one replica leads [default: that of the pod]
-    #[arg(long, env = "NAMESPACE", value_name = "NAME")]
-    namespace: Option<String>,
+    #[command(flatten)]
+    common: Common,
     /// Reach the service through its Service in the cluster: true or false
     #[arg(long, env = "USE_INTERNAL_IMAGE_URL", value_name = "BOOLEAN", default_value = "false", value_parser = clap::builder::BoolishValueParser::new())]
     use_internal_url: bool,
@@ -68,27 +93,59 @@ struct Bootstrap {
     /// Its member with certificates in PEM form
     #[arg(long, env = "ASSISTED_CA_BUNDLE_KEY", value_name = "KEY", default_value = "ca.crt")]
     ca_bundle_key: String,
-    /// error, warn, info, debug or trace
-    #[arg(long, env = "LOG_LEVEL", default_value = "info", value_name = "LEVEL")]
-    log_level: String,
-    /// text or json
-    #[arg(long, env = "LOG_FORMAT", default_value = "text", value_name = "FORMAT")]
-    log_format: String,
 }
 
 impl Capi {
     /// Works until SIGTERM or SIGINT.
     pub fn run(self) -> Result<()> {
-        let Provider::Bootstrap(bootstrap) = self.provider;
-        log::start("LOG_LEVEL", &bootstrap.log_level, &bootstrap.log_format)?;
+        let common = match &self.provider {
+            Provider::Bootstrap(bootstrap) => &bootstrap.common,
+            Provider::ControlPlane(control_plane) => &control_plane.common,
+        };
+        log::start("LOG_LEVEL", &common.log_level, &common.log_format)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        runtime.block_on(bootstrap.work())
+        runtime.block_on(async {
+            match self.provider {
+                Provider::Bootstrap(bootstrap) => bootstrap.work().await,
+                Provider::ControlPlane(control_plane) => control_plane.work().await,
+            }
+        })
+    }
+}
+
+impl Common {
+    /// How this replica keeps the lease of the one that leads.
+    fn lease(&self) -> Result<Settings> {
+        Ok(Settings {
+            namespace: namespace(self.namespace.as_deref())?,
+            identity: format!("{}-{}", hostname(), std::process::id()),
+            duration: Duration::from_secs(15),
+            deadline: Duration::from_secs(10),
+            retry: Duration::from_secs(2),
+        })
+    }
+}
+
+/// What stops a provider: SIGTERM or SIGINT.
+fn stop() -> Result<CancellationToken> {
+    let stop = CancellationToken::new();
+    StopSignals::new()?.cancel(stop.clone());
+    Ok(stop)
+}
+
+impl ControlPlane {
+    async fn work(self) -> Result<()> {
+        let lease = self.common.lease()?;
+        let client = assisted_kube::client::from_environment(SILENCE).await?;
+        Box::pin(control_plane::run(client, lease, stop()?)).await.context("the provider ended")?;
+        tracing::info!("stopped");
+        Ok(())
     }
 }
 
 impl Bootstrap {
     async fn work(self) -> Result<()> {
-        let own = namespace(self.namespace.as_deref())?;
+        let lease = self.common.lease()?;
         let internal = self.use_internal_url.then(|| Internal {
             scheme: self.service_scheme.clone(),
             service: self.service_name.clone(),
@@ -97,17 +154,8 @@ impl Bootstrap {
         });
         let options = hub::Options { internal, authority: self.authority()? };
         let client = assisted_kube::client::from_environment(SILENCE).await?;
-        let stop = CancellationToken::new();
-        StopSignals::new()?.cancel(stop.clone());
-        let lease = Settings {
-            namespace: own,
-            identity: format!("{}-{}", hostname(), std::process::id()),
-            duration: Duration::from_secs(15),
-            deadline: Duration::from_secs(10),
-            retry: Duration::from_secs(2),
-        };
         let hub = Hub::new(client.clone(), options);
-        Box::pin(bootstrap::run(client, hub, lease, stop)).await.context("the provider ended")?;
+        Box::pin(bootstrap::run(client, hub, lease, stop()?)).await.context("the provider ended")?;
         tracing::info!("stopped");
         Ok(())
     }

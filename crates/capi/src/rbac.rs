@@ -51,5 +51,72 @@ pub const BOOTSTRAP: Role = Role {
     ],
 };
 
+/// Rights of the control-plane provider. Machines of another infrastructure than metal3 need a role of their own beside it.
+pub const CONTROL_PLANE: Role = Role {
+    name: "assisted-capi-control-plane",
+    account: "assisted-capi-control-plane",
+    accesses: &[
+        cluster("control planes", "controlplane.cluster.x-k8s.io", &["openshiftassistedcontrolplanes"], KEEP),
+        cluster(
+            "their status and finalizers",
+            "controlplane.cluster.x-k8s.io",
+            &["openshiftassistedcontrolplanes/status", "openshiftassistedcontrolplanes/finalizers"],
+            STATUS,
+        ),
+        cluster(
+            "clusters, and how many machines they have",
+            "cluster.x-k8s.io",
+            &["clusters", "machinedeployments"],
+            READ,
+        ),
+        cluster(
+            "machines of control planes",
+            "cluster.x-k8s.io",
+            &["machines"],
+            &["get", "list", "watch", "create", "delete"],
+        ),
+        cluster("whether they are up to date", "cluster.x-k8s.io", &["machines/status"], &["get", "patch"]),
+        cluster(
+            "how machines boot",
+            "bootstrap.cluster.x-k8s.io",
+            &["openshiftassistedconfigs"],
+            &["get", "list", "watch", "create", "delete"],
+        ),
+        cluster(
+            "what machines of the infrastructure are made from",
+            "infrastructure.cluster.x-k8s.io",
+            &["metal3machinetemplates"],
+            &["get"],
+        ),
+        cluster(
+            "machines of the infrastructure",
+            "infrastructure.cluster.x-k8s.io",
+            &["metal3machines"],
+            &["create", "delete"],
+        ),
+        cluster(
+            "which version of a kind fits Cluster API",
+            "apiextensions.k8s.io",
+            &["customresourcedefinitions"],
+            &["get"],
+        ),
+        cluster(
+            "clusters at the installer",
+            "extensions.hive.openshift.io",
+            &["agentclusterinstalls"],
+            &["get", "list", "watch", "create", "patch", "delete"],
+        ),
+        cluster(
+            "the same, and their releases",
+            "hive.openshift.io",
+            &["clusterdeployments", "clusterimagesets"],
+            &["get", "create", "patch", "delete"],
+        ),
+        cluster("registry credentials, and kubeconfigs", "", &["secrets"], &["get", "create", "patch"]),
+        cluster("mirrors of registries", "", &["configmaps"], &["get", "create", "patch"]),
+        namespaced("who leads", "coordination.k8s.io", &["leases"], &["get", "create", "update"]),
+    ],
+};
+
 /// The roles of all providers.
-pub const ROLES: &[&Role] = &[&BOOTSTRAP];
+pub const ROLES: &[&Role] = &[&BOOTSTRAP, &CONTROL_PLANE];

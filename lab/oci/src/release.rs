@@ -6,6 +6,9 @@ use serde_json::json;
 
 use crate::{Image, Layer};
 
+/// The version of Kubernetes that releases with a component `hyperkube` say they bring.
+pub const KUBERNETES: &str = "1.33.4";
+
 /// The facts that a release image holds: version, architecture, images of its components.
 #[derive(Clone, Debug)]
 pub struct ReleaseImage {
@@ -22,7 +25,12 @@ impl ReleaseImage {
     /// The image.
     pub fn build(&self) -> io::Result<Image> {
         let tags = self.components.iter().map(|(name, image)| {
-            json!({"name": name, "annotations": {}, "from": {"kind": "DockerImage", "name": image}})
+            let versions = format!("kubernetes={KUBERNETES}");
+            let annotations = match name.as_str() {
+                "hyperkube" => json!({"io.openshift.build.versions": versions}),
+                _ => json!({}),
+            };
+            json!({"name": name, "annotations": annotations, "from": {"kind": "DockerImage", "name": image}})
         });
         let references = json!({
             "kind": "ImageStream", "apiVersion": "image.openshift.io/v1",

@@ -18,9 +18,8 @@ use assisted_reconcile::objects::after;
 use assisted_reconcile::{Failure, MemoryRow, Outcome, Reconciler};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::ResourceExt;
 use kube::api::PostParams;
-use kube::{Resource, ResourceExt};
 
 use super::decide::{self, BootMethod};
 use super::provider::{Provider, machine_owner};
@@ -28,6 +27,7 @@ use super::status::{Shown, is_created, status};
 use super::{hosts, live_iso};
 use crate::installer::{self, InfraEnvWanted, Installer};
 use crate::node::{self, Metadata};
+use crate::objects::{failed, owner, paused};
 
 /// When what no watch tells of is looked for again.
 pub(super) const AGAIN: Duration = Duration::from_secs(60);
@@ -77,10 +77,6 @@ pub(super) struct Work<'a> {
     pub(super) method: BootMethod,
 }
 
-pub(super) fn failed(error: &kube::Error) -> Failure {
-    Failure::passing(assisted_base::error::chain(error))
-}
-
 impl<I: Installer> Reconciler for ConfigReconciler<I> {
     type Row = MemoryRow<ObjectKey>;
 
@@ -93,7 +89,7 @@ impl<I: Installer> Reconciler for ConfigReconciler<I> {
         // Without an owner it waits for one; an owner of another kind is no affair of this provider.
         let Some(machine) = machine else { return Ok(Outcome::Done) };
         let Some(cluster) = self.provider.cluster_of(&machine) else { return Ok(Outcome::Done) };
-        if let Some(why) = decide::paused(&config, &cluster) {
+        if let Some(why) = paused(&*config, &cluster) {
             self.show(&config, Shown { paused: Some(why), ..Shown::default() }).await?;
             return Ok(Outcome::Done);
         }
@@ -293,18 +289,6 @@ impl<I: Installer> ConfigReconciler<I> {
         })?;
         node::discovery(&work.config.spec, Metadata::ConfigDrive, base)
             .map_err(|error| Obstacle::invalid(&error.to_string()))
-    }
-}
-
-/// A reference to an owner.
-pub(super) fn owner<K: Resource<DynamicType = ()>>(object: &K, is_controller: bool) -> OwnerReference {
-    OwnerReference {
-        api_version: K::api_version(&()).into_owned(),
-        kind: K::kind(&()).into_owned(),
-        name: object.meta().name.clone().unwrap_or_default(),
-        uid: object.meta().uid.clone().unwrap_or_default(),
-        controller: is_controller.then_some(true),
-        block_owner_deletion: is_controller.then_some(true),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use assisted_crd::cluster_api::cluster::Cluster;
 use assisted_crd::cluster_api::labels::{annotation, label};
 use assisted_crd::cluster_api::machine::Machine;
 use assisted_crd::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfig;
@@ -33,17 +32,6 @@ impl BootMethod {
     }
 }
 
-/// Why nothing is done with a config for now.
-pub(super) fn paused(config: &OpenshiftAssistedConfig, cluster: &Cluster) -> Option<&'static str> {
-    if cluster.spec.paused == Some(true) {
-        Some("Cluster spec.paused is set to true")
-    } else if config.annotations().contains_key(annotation::PAUSED) {
-        Some("OpenshiftAssistedConfig has the cluster.x-k8s.io/paused annotation")
-    } else {
-        None
-    }
-}
-
 /// Whether a Machine is one of the control plane.
 pub(super) fn is_control_plane(machine: &Machine) -> bool {
     machine.labels().contains_key(label::CONTROL_PLANE)
@@ -51,7 +39,13 @@ pub(super) fn is_control_plane(machine: &Machine) -> bool {
 
 /// The role of a Machine's host.
 pub(super) fn role(machine: &Machine) -> &'static str {
-    if is_control_plane(machine) { "master" } else { "worker" }
+    if is_control_plane(machine) {
+        "master"
+    } else if machine.labels().contains_key(label::ARBITER) {
+        "arbiter"
+    } else {
+        "worker"
+    }
 }
 
 /// Whether a machine waits for an installation to end: a worker that is not part of the first installation joins after it.
@@ -102,6 +96,9 @@ mod tests {
             assert!(!is_held(&machine(true), state), "{state}");
         }
         assert_eq!((role(&machine(true)), role(&machine(false))), ("master", "worker"));
+        let mut arbiter = machine(false);
+        arbiter.labels_mut().insert(label::ARBITER.to_owned(), String::new());
+        assert_eq!(role(&arbiter), "arbiter");
     }
 
     #[test]

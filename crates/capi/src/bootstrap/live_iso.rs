@@ -17,9 +17,10 @@ use assisted_kube::write::{self, Guard};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::ResourceExt;
 
-use super::config::{Obstacle, SOON, failed, owner};
+use super::config::{Obstacle, SOON};
 use super::provider::Provider;
 use crate::installer::{InfraEnv, Installer};
+use crate::objects::{failed, owner};
 
 const GROUP: &str = "infrastructure.cluster.x-k8s.io";
 const KIND: &str = "Metal3Machine";

@@ -15,6 +15,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::runtime::reflector::Store;
 use kube::{Api, Client, Resource, ResourceExt};
 
+use crate::objects::is_of;
+
 /// Kind of the objects that this is about.
 const KIND: &str = "OpenshiftAssistedConfig";
 
@@ -61,10 +63,7 @@ impl<I> Provider<I> {
 
 /// The reference to the Machine that owns a config, in whatever version.
 pub(super) fn machine_owner(config: &OpenshiftAssistedConfig) -> Option<&OwnerReference> {
-    let is_machine = |owner: &&OwnerReference| {
-        owner.kind == "Machine" && owner.api_version.split_once('/').is_some_and(|(group, _)| group == GROUP)
-    };
-    config.owner_references().iter().find(is_machine)
+    config.owner_references().iter().find(|owner| is_of(owner, GROUP, "Machine"))
 }
 
 /// The config of a Machine.

@@ -2,24 +2,19 @@
 
 use std::sync::Arc;
 
-use assisted_crd::cluster_api::cluster::Cluster;
-use assisted_crd::cluster_api::machine::Machine;
-use assisted_crd::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfig;
 use assisted_kube::lease::Settings;
-use assisted_kube::watch::follow;
 use assisted_reconcile::objects::{queue, work};
+use kube::Client;
 use kube::runtime::reflector::store::Writer;
-use kube::runtime::watcher::Config;
-use kube::{Api, Client};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::config::ConfigReconciler;
 use super::marks;
 use super::provider::{Cache, Provider};
 use crate::installer::Installer;
-use crate::run::{LISTING, RunError, lead};
+use crate::run::{LISTING, RunError, lead, unlisted_kind, watch};
 
 /// Name of the lease by which one replica leads.
 const LEASE: &str = "08dff33b.cluster.x-k8s.io";
@@ -52,23 +47,9 @@ async fn provide<I: Installer>(
     let provider = Arc::new(Provider { client, installer, cache, queue: queue() });
     // Ends with this future.
     let mut tasks = JoinSet::new();
-    macro_rules! watch {
-        ($kind:ty, $writer:expr, $changed:path) => {
-            let (provider, writer) = (Arc::clone(&provider), $writer);
-            let api: Api<$kind> = Api::all(provider.client.clone());
-            tasks.spawn(async move {
-                follow(api, Config::default(), writer, |before, after| {
-                    for object in [before, after].into_iter().flatten() {
-                        $changed(&provider, object);
-                    }
-                })
-                .await;
-            });
-        };
-    }
-    watch!(OpenshiftAssistedConfig, writers.0, marks::config);
-    watch!(Machine, writers.1, marks::machine);
-    watch!(Cluster, writers.2, marks::cluster);
+    watch(&mut tasks, &provider.client, writers.0, &provider, marks::config);
+    watch(&mut tasks, &provider.client, writers.1, &provider, marks::machine);
+    watch(&mut tasks, &provider.client, writers.2, &provider, marks::cluster);
     let (changing, stopped) = (Arc::clone(&provider), stop.clone());
     let following = Arc::clone(&provider);
     tasks.spawn(async move {
@@ -90,17 +71,12 @@ async fn provide<I: Installer>(
 
 /// The kinds that are not listed in time.
 async fn unlisted<I: Installer>(provider: &Provider<I>) -> String {
-    let (cache, deadline) = (&provider.cache, Instant::now() + LISTING);
+    let cache = &provider.cache;
+    let deadline = Instant::now() + LISTING;
     let mut kinds = Vec::new();
-    if timeout_at(deadline, cache.configs.wait_until_ready()).await.is_err() {
-        kinds.push("OpenshiftAssistedConfig".to_owned());
-    }
-    if timeout_at(deadline, cache.machines.wait_until_ready()).await.is_err() {
-        kinds.push("Machine".to_owned());
-    }
-    if timeout_at(deadline, cache.clusters.wait_until_ready()).await.is_err() {
-        kinds.push("Cluster".to_owned());
-    }
+    kinds.extend(unlisted_kind(&cache.configs, deadline).await);
+    kinds.extend(unlisted_kind(&cache.machines, deadline).await);
+    kinds.extend(unlisted_kind(&cache.clusters, deadline).await);
     kinds.extend(provider.installer.ready().await.err());
     kinds.join(", ")
 }

@@ -6,7 +6,9 @@ use assisted_crd::cluster_api::openshift_assisted_config::v1alpha2::{
     OpenshiftAssistedConfigStatus, OpenshiftAssistedConfigStatusInitialization,
 };
 use assisted_crd::condition::{Statement, find, set};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use crate::objects;
 
 /// What is said about a config; what is not said stays as it is.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +18,7 @@ pub(super) struct Shown {
     /// Whether the host is as it should be.
     pub(super) host: Option<Statement>,
     /// Why nothing is done for now.
-    pub(super) paused: Option<&'static str>,
+    pub(super) paused: Option<String>,
     /// Name of the Secret with the bootstrap data, once it is there.
     pub(super) secret: Option<String>,
     /// Generation that all this is about; none where it was not looked at as a whole.
@@ -61,7 +63,7 @@ pub(super) fn status(
     if let Some(host) = &shown.host {
         say(host.clone());
     }
-    say(match shown.paused {
+    say(match &shown.paused {
         Some(why) => config::PAUSED.with(&[why]),
         None => config::NOT_PAUSED.with(&[]),
     });
@@ -73,8 +75,8 @@ pub(super) fn status(
     if shown.generation.is_some() {
         status.observed_generation = shown.generation;
     }
-    sort(&mut status.conditions);
-    status.v1beta1_conditions.sort_by_key(|condition| order(&condition.r#type));
+    objects::sort(&mut status.conditions);
+    status.v1beta1_conditions.sort_by_key(|condition| objects::order(&condition.r#type));
     status
 }
 
@@ -92,20 +94,6 @@ fn set_old(
     {
         weight.clone_into(&mut condition.severity);
     }
-}
-
-/// In the order of Cluster API: what sums up comes first, the rest by its name.
-fn order(kind: &str) -> (u8, String) {
-    let rank = match kind {
-        "Available" => 0,
-        "Ready" => 1,
-        _ => 2,
-    };
-    (rank, kind.to_owned())
-}
-
-fn sort(conditions: &mut [Condition]) {
-    conditions.sort_by_key(|condition| order(&condition.type_));
 }
 
 /// Whether the bootstrap data was told to be there.
@@ -165,7 +153,7 @@ mod tests {
         assert_eq!(done.conditions[0].status, "True");
         assert_eq!(done.v1beta1_conditions[0].severity, "");
         // A pause says nothing else.
-        let pauses = status_of(Some(&done), &Shown { paused: Some("why"), ..Shown::default() });
+        let pauses = status_of(Some(&done), &Shown { paused: Some("why".to_owned()), ..Shown::default() });
         assert!(is_created(Some(&pauses)));
         assert_eq!(find(&pauses.conditions, "Paused").unwrap().message, "why");
     }

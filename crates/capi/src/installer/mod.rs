@@ -73,7 +73,7 @@ pub struct Host {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostWanted {
     pub approved: bool,
-    /// `master` or `worker`.
+    /// `master`, `arbiter` or `worker`.
     pub role: &'static str,
     /// Ignition config, as JSON, that is merged over that of the installed node.
     pub ignition_overrides: String,

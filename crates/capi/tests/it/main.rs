@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests too")]
 
 mod bootstrap;
+mod control_plane;
 mod documentation;
 mod node;
 mod rbac;
+mod upgrade;
 mod world;

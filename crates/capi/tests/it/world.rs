@@ -8,30 +8,34 @@ use std::process::Stdio;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use assisted_capi::bootstrap;
 use assisted_capi::installer::hub::{self, Hub};
-use assisted_capi::rbac::BOOTSTRAP;
+use assisted_capi::rbac::{BOOTSTRAP, CONTROL_PLANE};
+use assisted_capi::{bootstrap, control_plane};
 use assisted_crd::agent_install::agent::Agent;
 use assisted_crd::agent_install::infra_env::InfraEnv;
 use assisted_crd::cluster_api::cluster::Cluster;
 use assisted_crd::cluster_api::machine::Machine;
+use assisted_crd::cluster_api::metal3_machine_template::Metal3MachineTemplate;
 use assisted_crd::cluster_api::openshift_assisted_config::v1alpha2::OpenshiftAssistedConfig;
+use assisted_crd::cluster_api::openshift_assisted_control_plane::v1alpha3::OpenshiftAssistedControlPlane as Plane;
 use assisted_crd::condition::find;
 use assisted_crd::definition;
 use assisted_crd::hive::cluster_deployment::ClusterDeployment;
 use assisted_crd::hive_extensions::agent_cluster_install::AgentClusterInstall;
 use assisted_kube::client::{from_file, from_text};
-use assisted_kube::error::optional;
+use assisted_kube::error::{is_conflict, optional};
 use assisted_kube::lease::Settings;
 use assisted_kubeapi::rbac::{Role, manifest};
 use assisted_testkit::kube::Kube;
+use assisted_testkit::oci::{OPENSHIFT_INSTALL, push_release};
+use assisted_testkit::{Access, DockerRegistry};
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::get;
 use k8s_openapi::NamespaceResourceScope;
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -50,8 +54,16 @@ pub const BROKEN: &str = "broken";
 
 /// The service, which serves Ignition configs.
 pub fn service() -> SocketAddr {
-    static SHARED: OnceLock<SocketAddr> = OnceLock::new();
-    *SHARED.get_or_init(|| {
+    shared().0
+}
+
+/// The versions of releases in the registry.
+pub const RELEASES: [&str; 2] = ["4.20.0", "4.20.1"];
+
+/// The service, and the registry with releases.
+fn shared() -> &'static (SocketAddr, String) {
+    static SHARED: OnceLock<(SocketAddr, String)> = OnceLock::new();
+    SHARED.get_or_init(|| {
         let (send, receive) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
@@ -67,8 +79,13 @@ pub fn service() -> SocketAddr {
                 let app =
                     Router::new().route("/api/assisted-install/v2/infra-envs/{id}/downloads/files", files);
                 tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+                let images = tempfile::tempdir().unwrap();
+                let registry = DockerRegistry::start(images.path(), &Access::default()).unwrap();
+                for version in RELEASES {
+                    push_release(&registry, version, OPENSHIFT_INSTALL.as_bytes()).await.unwrap();
+                }
                 provide().await;
-                send.send(address).unwrap();
+                send.send((address, registry.name())).unwrap();
                 std::future::pending::<()>().await;
             });
         });
@@ -86,10 +103,16 @@ async fn provide() {
         deadline: Duration::from_secs(10),
         retry: Duration::from_secs(2),
     };
+    let own = lease.clone();
     let limited = account(&BOOTSTRAP).await;
     let hub = Hub::new(limited.clone(), hub::Options::default());
     tokio::spawn(async move {
         let ended = Box::pin(bootstrap::run(limited, hub, lease, CancellationToken::new())).await;
+        panic!("the provider ended: {ended:?}");
+    });
+    let limited = account(&CONTROL_PLANE).await;
+    tokio::spawn(async move {
+        let ended = Box::pin(control_plane::run(limited, own, CancellationToken::new())).await;
         panic!("the provider ended: {ended:?}");
     });
 }
@@ -256,6 +279,89 @@ impl Site {
         self.create(name, json!({"metadata": {}, "spec": spec})).await
     }
 
+    /// The ConfigMap by which a control plane finds the registry with releases.
+    pub async fn registries(&self, name: &str) {
+        let registry = &tokio::task::spawn_blocking(shared).await.unwrap().1;
+        let conf = format!(
+            "[[registry]]\nlocation = \"quay.io/openshift-release-dev/ocp-release\"\n\
+             [[registry.mirror]]\nlocation = \"{registry}/ocp/release\"\ninsecure = true\npull-from-mirror = \"all\"\n"
+        );
+        let map = json!({"metadata": {}, "data": {"registries.conf": conf}});
+        self.create::<ConfigMap>(name, map).await;
+    }
+
+    /// A Cluster with its control plane, and the template of its machines; without its infrastructure.
+    pub async fn control_plane(&self, cluster: &str, name: &str, fields: Value) -> Plane {
+        self.registries(&format!("{name}-mirrors")).await;
+        let of_cluster = self.cluster(cluster).await;
+        let reference = json!({"apiGroup": "controlplane.cluster.x-k8s.io", "kind": "OpenshiftAssistedControlPlane", "name": name});
+        self.merge::<Cluster>(cluster, json!({"spec": {"controlPlaneRef": reference}})).await;
+        let image = json!({"url": "http://images/disk", "checksum": "http://images/sum"});
+        let template = json!({"metadata": {}, "spec": {"template": {"spec": {"image": image}}}});
+        self.create::<Metal3MachineTemplate>(name, template).await;
+        let owner = json!([{
+            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": cluster,
+            "uid": of_cluster.uid().unwrap(), "controller": true,
+        }]);
+        let infrastructure = json!({"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "Metal3MachineTemplate", "name": name});
+        let mut spec = json!({
+            "config": {"baseDomain": "example.com", "imageRegistryRef": {"name": format!("{name}-mirrors")}},
+            "distributionVersion": "4.20.0", "replicas": 3, "machineTemplate": {"infrastructureRef": infrastructure},
+        });
+        json_patch(&mut spec, &fields["spec"]);
+        let labels = json!({"cluster.x-k8s.io/cluster-name": cluster});
+        let metadata =
+            json!({"ownerReferences": owner, "labels": labels, "annotations": fields["annotations"]});
+        self.create(name, json!({"metadata": metadata, "spec": spec})).await
+    }
+
+    /// The Machines of a control plane that stay, once there are so many of them.
+    pub async fn machines(&self, plane: &str, count: usize) -> Vec<Machine> {
+        let deadline = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            let all = self.api::<Machine>().list(&ListParams::default()).await.unwrap().items;
+            let is_own = |machine: &Machine| {
+                machine.owner_references().iter().any(|owner| owner.name == plane)
+                    && machine.metadata.deletion_timestamp.is_none()
+            };
+            let own: Vec<_> = all.into_iter().filter(is_own).collect();
+            if own.len() == count {
+                return own;
+            }
+            let late = tokio::time::Instant::now() >= deadline;
+            assert!(!late, "{count} machines are wanted: {own:#?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// What Cluster API says of a Machine.
+    pub async fn machine_is(&self, name: &str, says: &[(&str, &str)]) {
+        // Others write conditions, too.
+        loop {
+            let machine: Machine = self.find(name).await.unwrap();
+            let mut conditions = json!(machine.status.clone().unwrap_or_default().conditions);
+            let list = conditions.as_array_mut().unwrap();
+            for (kind, status) in says {
+                list.retain(|condition| condition["type"] != *kind);
+                list.push(json!({"type": kind, "status": status, "reason": "Test", "message": "",
+                                 "lastTransitionTime": "2026-01-01T00:00:00Z"}));
+            }
+            let change = json!({
+                "metadata": {"resourceVersion": machine.resource_version()}, "status": {"conditions": conditions},
+            });
+            let (machines, params) = (self.api::<Machine>(), PatchParams::default());
+            match machines.patch_status(name, &params, &Patch::Merge(change)).await {
+                Ok(_) => return,
+                Err(error) => assert!(is_conflict(&error), "{error}"),
+            }
+        }
+    }
+
+    /// Waits until a control plane says something: status and reason of a condition.
+    pub async fn plane_says(&self, name: &str, kind: &str, reason: &str) -> Plane {
+        self.until(name, |plane: &Plane| plane_said(plane, kind).0 == reason).await
+    }
+
     /// The infrastructure of a Cluster comes.
     pub async fn infrastructure(&self, cluster: &str) {
         let status = json!({"initialization": {"infrastructureProvisioned": true}});
@@ -334,6 +440,12 @@ impl Site {
         self.until(name, |config: &OpenshiftAssistedConfig| said(config, "DataSecretAvailable").0 == reason)
             .await
     }
+}
+
+/// Reason and message of a condition of a control plane.
+pub fn plane_said<'a>(plane: &'a Plane, kind: &str) -> (&'a str, &'a str) {
+    let found = plane.status.as_ref().and_then(|status| find(&status.conditions, kind));
+    found.map_or(("", ""), |found| (found.reason.as_str(), found.message.as_str()))
 }
 
 /// Reason and message of a condition of a config.

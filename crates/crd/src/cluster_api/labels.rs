@@ -8,6 +8,12 @@ pub mod label {
     pub const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
     /// The same: name of the control plane's object.
     pub const CONTROL_PLANE_NAME: &str = "cluster.x-k8s.io/control-plane-name";
+    /// Machine, and what Machines are made from: its node is an arbiter. Cluster API gives the node the same label.
+    pub const ARBITER: &str = "node-role.kubernetes.io/arbiter";
+    /// ClusterImageSet: namespace of the control plane that it is for.
+    pub const CONTROL_PLANE_NAMESPACE: &str = "controlplane.cluster.x-k8s.io/namespace";
+    /// AgentClusterInstall: kind of the object that it was made for.
+    pub const CONSUMER: &str = "agentclusterinstalls.agent-install.openshift.io/consumer";
     /// InfraEnv: name of its OpenshiftAssistedConfig.
     pub const CONFIG: &str = "bootstrap.cluster.x-k8s.io/openshiftAssistedConfig";
 }
@@ -29,6 +35,13 @@ pub mod annotation {
     pub const RELEASE_REPOSITORY: &str = "cluster.x-k8s.io/release-image-repository-override";
     /// Control plane: JSON that is merged over the install-config.
     pub const INSTALL_CONFIG_OVERRIDE: &str = "controlplane.cluster.x-k8s.io/install-config-override";
+    /// Control plane: name of the platform that nodes run on, where OpenShift does not know it. Ours: the published kinds have no
+    /// field for it.
+    pub const EXTERNAL_PLATFORM: &str = "controlplane.cluster.x-k8s.io/external-platform";
+    /// Control plane: the number of machines that is wanted although etcd would be safer with another. Ours.
+    pub const CONFIRM_REPLICAS: &str = "controlplane.cluster.x-k8s.io/confirm-replicas";
+    /// AgentClusterInstall: JSON that is merged over the install-config.
+    pub const INSTALL_CONFIG_OVERRIDES: &str = "agent-install.openshift.io/install-config-overrides";
     /// Config: Ignition config that is merged over that of the discovery.
     pub const DISCOVERY_IGNITION_OVERRIDE: &str =
         "openshiftassistedconfig.cluster.x-k8s.io/discovery-ignition-override";

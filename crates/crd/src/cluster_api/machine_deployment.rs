@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::common::TemplateMetadata;
 use crate::resource::resource;
 
 resource! {
@@ -20,4 +21,14 @@ pub struct MachineDeploymentSpec {
     /// How many; none: one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
+    /// What each Machine is made from.
+    pub template: MachineTemplate,
+}
+
+/// What each Machine is made from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MachineTemplate {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<TemplateMetadata>,
 }

@@ -1,4 +1,4 @@
-//! ClusterVersion: what of it is read.
+//! ClusterVersion: what of it is read and written.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use crate::config::common::StatusCondition;
 use crate::resource::resource;
 
 resource! {
-    /// The version of the cluster; there is one, named `version`. Only the fields that are read here.
+    /// The version of the cluster; there is one, named `version`. Only the fields that are read and written here.
     ClusterVersion, "config.openshift.io", "v1", "clusterversions", Cluster {
         spec: ClusterVersionSpec,
         status: ClusterVersionStatus,
@@ -21,6 +21,24 @@ pub struct ClusterVersionSpec {
     /// Id that the cluster gave itself.
     #[serde(rename = "clusterID")]
     pub cluster_id: String,
+    /// Release that the cluster is to run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub desired_update: Option<Update>,
+}
+
+/// Release that a cluster is to run: by its version, if the update service knows it, or by its image.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Update {
+    /// Whether neither signature nor preconditions stop it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub force: Option<bool>,
+    /// Reference of the release image.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub image: String,
+    /// Version.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub version: String,
 }
 
 /// What is.
@@ -58,8 +76,8 @@ pub struct UpdateHistory {
     /// What was overruled.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub accepted_risks: String,
-    /// When it ended.
-    pub completion_time: Time,
+    /// When it ended; none: not yet.
+    pub completion_time: Option<Time>,
     /// Reference of the release image.
     #[serde(default)]
     pub image: String,

@@ -28,6 +28,8 @@ struct Spec {
 struct Tag {
     name: String,
     #[serde(default)]
+    annotations: Option<BTreeMap<String, String>>,
+    #[serde(default)]
     from: Option<From>,
 }
 
@@ -43,7 +45,12 @@ pub(crate) struct ImageReferences {
     /// Name of the release.
     pub name: String,
     pub components: BTreeMap<String, Reference>,
+    /// Version of Kubernetes; none: it does not say.
+    pub kubernetes: Option<String>,
 }
+
+/// Which versions of what an image was built from.
+const VERSIONS: &str = "io.openshift.build.versions";
 
 impl ImageReferences {
     pub(crate) fn read(text: &[u8]) -> Result<Self, RegistryError> {
@@ -53,14 +60,20 @@ impl ImageReferences {
         if stream.kind != "ImageStream" {
             return Err(failed(format!("they are of kind {:?}", stream.kind)));
         }
-        let mut components = BTreeMap::new();
-        for Tag { name, from } in stream.spec.tags {
+        let (mut components, mut kubernetes) = (BTreeMap::new(), None);
+        for Tag { name, annotations, from } in stream.spec.tags {
+            let versions = annotations.as_ref().and_then(|annotations| annotations.get(VERSIONS));
+            let version = versions.and_then(|versions| versions.strip_prefix("kubernetes="));
+            // A list of several is no single version.
+            if let Some(version) = version.filter(|version| !version.contains(['=', ','])) {
+                kubernetes.get_or_insert_with(|| version.to_owned());
+            }
             // Other kinds point into a cluster, where no image of a release is.
             let Some(from) = from.filter(|from| from.kind == "DockerImage") else { continue };
             let reference = from.name.parse().map_err(|error| failed(format!("{name}: {error}")))?;
             components.insert(name, reference);
         }
-        Ok(Self { name: stream.metadata.name, components })
+        Ok(Self { name: stream.metadata.name, components, kubernetes })
     }
 }
 
@@ -83,9 +96,13 @@ mod tests {
         let found = read(&serde_json::json!([
             {"name": "installer", "annotations": {"a": "b"}, "from": {"kind": "DockerImage", "name": image}, "generation": 2},
             {"name": "other", "from": {"kind": "ImageStreamTag", "name": "x"}},
-            {"name": "none"},
+            {"name": "several", "annotations": {"io.openshift.build.versions": "kubernetes=1.30.0,kubectl=1.30.0"}},
+            {"name": "hyperkube", "annotations": {"io.openshift.build.versions": "kubernetes=1.33.4"}},
+            {"name": "later", "annotations": {"io.openshift.build.versions": "kubernetes=1.33.5"}},
+            {"name": "none", "annotations": null},
         ]))
         .unwrap();
+        assert_eq!(found.kubernetes.as_deref(), Some("1.33.4"));
         assert_eq!(found.name, "4.22.9");
         assert_eq!(
             found.components.into_iter().map(|(name, image)| (name, image.to_string())).collect::<Vec<_>>(),

@@ -44,6 +44,8 @@ pub struct Release {
     pub architecture: CpuArchitecture,
     /// What it says of its place among releases.
     pub metadata: Metadata,
+    /// Version of Kubernetes that it brings; none: it does not say.
+    pub kubernetes: Option<String>,
     components: BTreeMap<String, Reference>,
 }
 
@@ -77,7 +79,8 @@ impl Session {
             }
         };
         let version = metadata.version.clone();
-        Ok(Release { image, version, architecture, metadata, components: references.components })
+        let ImageReferences { components, kubernetes, .. } = references;
+        Ok(Release { image, version, architecture, metadata, kubernetes, components })
     }
 }
 

@@ -7,6 +7,7 @@ use assisted_base::http::{Proxies, Trust, authorities, builder, read};
 use assisted_kube::error::optional;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{Api, Client};
+use parking_lot::Mutex;
 
 /// How long a download may take.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -45,18 +46,20 @@ impl Source {
 pub(super) struct Downloads {
     client: Client,
     authority: Option<Authority>,
+    /// The HTTP client with the authority that it was made for.
+    made: Mutex<Option<(Option<Vec<u8>>, reqwest::Client)>>,
 }
 
 impl Downloads {
     pub(super) fn new(client: Client, authority: Option<Authority>) -> Self {
-        Self { client, authority }
+        Self { client, authority, made: Mutex::new(None) }
     }
 
     /// What is at an address, whose query is told to nobody.
     pub(super) async fn get(&self, url: &str) -> Result<Vec<u8>, String> {
-        let trust = match &self.authority {
-            Some(authority) => self.trust(authority).await?,
-            None => Trust::System,
+        let text = match &self.authority {
+            Some(authority) => self.authority_text(authority).await?,
+            None => None,
         };
         let place = url.split_once('?').map_or(url, |(place, _)| place);
         let told = |error: reqwest::Error| {
@@ -65,9 +68,7 @@ impl Downloads {
                 assisted_base::error::chain(&error.without_url())
             )
         };
-        let client = builder("assisted-capi", trust, &Proxies::FromEnvironment)
-            .and_then(reqwest::ClientBuilder::build);
-        let mut answer = client.map_err(told)?.get(url).timeout(LIMIT).send().await.map_err(told)?;
+        let mut answer = self.http(text)?.get(url).timeout(LIMIT).send().await.map_err(told)?;
         if !answer.status().is_success() {
             return Err(format!("ignition request to {place} returned status {}", answer.status().as_u16()));
         }
@@ -77,7 +78,35 @@ impl Downloads {
         })
     }
 
-    async fn trust(&self, authority: &Authority) -> Result<Trust, String> {
+    /// The HTTP client that trusts an authority; made anew when that is another.
+    fn http(&self, text: Option<Vec<u8>>) -> Result<reqwest::Client, String> {
+        let mut made = self.made.lock();
+        if let Some((known, client)) = made.as_ref()
+            && *known == text
+        {
+            return Ok(client.clone());
+        }
+        let trust = match (&text, &self.authority) {
+            (Some(text), Some(authority)) => match authorities(text) {
+                Ok(authorities) => Trust::Also(authorities),
+                Err(_) => {
+                    let Authority { source, namespace, name, .. } = authority;
+                    let kind = source.name();
+                    return Err(format!(
+                        "failed to append additional certificates of {kind} {namespace}/{name}"
+                    ));
+                }
+            },
+            _ => Trust::System,
+        };
+        let client = builder("assisted-capi", trust, &Proxies::FromEnvironment)
+            .and_then(reqwest::ClientBuilder::build)
+            .map_err(|error| assisted_base::error::chain(&error))?;
+        *made = Some((text, client.clone()));
+        Ok(client)
+    }
+
+    async fn authority_text(&self, authority: &Authority) -> Result<Option<Vec<u8>>, String> {
         let Authority { source, namespace, name, key, required } = authority;
         let kind = source.name();
         let member = match source {
@@ -104,14 +133,9 @@ impl Downloads {
             None if *required => {
                 Err(format!("failed to retrieve cert from {kind} {namespace}/{name}: there is none"))
             }
-            None => Ok(Trust::System),
+            None => Ok(None),
             Some(None) => Err(format!("key {key} not found in {kind} {namespace}/{name}")),
-            Some(Some(text)) => match authorities(&text) {
-                Ok(authorities) => Ok(Trust::Also(authorities)),
-                Err(_) => {
-                    Err(format!("failed to append additional certificates of {kind} {namespace}/{name}"))
-                }
-            },
+            Some(Some(text)) => Ok(Some(text)),
         }
     }
 }

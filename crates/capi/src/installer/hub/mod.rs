@@ -35,15 +35,13 @@ use tokio_util::sync::CancellationToken;
 pub use address::Internal;
 pub use download::{Authority, Source};
 
+use crate::pull_secret;
+
 use super::{Change, Cluster, Host, HostWanted, InfraEnv, InfraEnvWanted, Installer};
 use download::Downloads;
 
 /// How long the objects of all kinds may take to be listed; kinds that are not defined never are.
 const LISTING: Duration = Duration::from_secs(120);
-
-/// Registry credentials where nobody gave any: the service wants some, and these open nothing.
-const PLACEHOLDER: &str = r#"{"auths":{"fake-pull-secret":{"auth":"cGxhY2Vob2xkZXI6c2VjcmV0Cg=="}}}"#;
-const PLACEHOLDER_SUFFIX: &str = "placeholder-pull-secret";
 
 /// How the hub's service is reached.
 #[derive(Clone, Debug, Default)]
@@ -101,29 +99,11 @@ impl Hub {
         Api::namespaced(self.client.clone(), namespace)
     }
 
-    /// The Secret with registry credentials; where an object names none, one that opens nothing, made for the object.
-    async fn pull_secret(&self, wanted: &InfraEnvWanted<'_>) -> Result<LocalObjectReference, kube::Error> {
-        if let Some(given) = &wanted.spec.pull_secret_ref
-            && !given.name.is_empty()
-        {
-            return Ok(given.clone());
-        }
-        let name = format!("{}-{PLACEHOLDER_SUFFIX}", wanted.key.name);
-        let mut secret = Secret {
-            type_: Some("kubernetes.io/dockerconfigjson".to_owned()),
-            string_data: Some([(".dockerconfigjson".to_owned(), PLACEHOLDER.to_owned())].into()),
-            ..Secret::default()
-        };
-        secret.metadata.name = Some(name.clone());
-        secret.metadata.owner_references = Some(wanted.owners.clone());
-        match self.api::<Secret>(&wanted.key.namespace).create(&PostParams::default(), &secret).await {
-            Err(error) if !is_conflict(&error) => Err(error),
-            _ => Ok(LocalObjectReference { name }),
-        }
-    }
-
     async fn create(&self, wanted: &InfraEnvWanted<'_>) -> Result<crd::InfraEnv, kube::Error> {
-        let object = infra_env(wanted, self.pull_secret(wanted).await?);
+        let secrets = self.api::<Secret>(&wanted.key.namespace);
+        let given = wanted.spec.pull_secret_ref.as_ref();
+        let pull_secret = pull_secret::reference(&secrets, given, &wanted.key.name, &wanted.owners).await?;
+        let object = infra_env(wanted, pull_secret);
         let api = self.api::<crd::InfraEnv>(&wanted.key.namespace);
         match api.create(&PostParams::default(), &object).await {
             // The copy is late.
