@@ -2,6 +2,7 @@
 
 mod bench;
 mod bless;
+mod check_book;
 mod check_citations;
 mod check_deps;
 mod check_recipes;
@@ -52,6 +53,8 @@ enum Task {
     CheckDeps,
     /// Check that no shell is run, and programs in one place alone
     CheckShell,
+    /// Check that docs/SUMMARY.md leads to each page of the documentation, and that each link of a page leads somewhere
+    CheckBook,
     /// Check that what sources cite of docs/reference is there
     CheckCitations,
     /// Check that each step of docs/recipes.md leads to a file that has its example
@@ -83,6 +86,7 @@ fn main() -> anyhow::Result<()> {
         Task::Ui => ui::run(),
         Task::CheckDeps => check_deps::run(),
         Task::CheckShell => check_shell::run(),
+        Task::CheckBook => check_book::run(),
         Task::CheckCitations => check_citations::run(),
         Task::CheckRecipes => check_recipes::run(),
         Task::Contract { status } => contract::run(&run::programs()?, status),
