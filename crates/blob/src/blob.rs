@@ -168,6 +168,13 @@ impl Blob {
         Ok(found)
     }
 
+    /// All files with what is known of them as they are kept, in the order of their keys.
+    pub async fn all(&self) -> Result<Vec<(Key, Object)>, Error> {
+        let mut found = self.backend.list(None).await?;
+        found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(found)
+    }
+
     /// Deletes a file; returns whether it was there.
     pub async fn delete(&self, key: &Key) -> Result<bool, Error> {
         self.backend.delete(key).await

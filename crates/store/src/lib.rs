@@ -15,6 +15,7 @@ mod batch;
 mod change_feed;
 mod check_in;
 mod cluster;
+pub mod copy;
 mod due;
 mod due_key;
 mod engine;

@@ -30,6 +30,7 @@ const ORDER: &[&str] = &[
     "assisted-kubeapi",
     "assisted-service",
     "assisted-reconcile",
+    "assisted-backup",
     "assisted-auth",
     "assisted-kube",
     "assisted-crd",
