@@ -1,6 +1,7 @@
 //! `assisted`: the service, and the command line that talks to it.
 
 mod agent_client;
+mod backup;
 mod capi;
 mod cli;
 mod config;
@@ -44,6 +45,8 @@ enum Command {
     /// The environment of the service: what each variable does
     #[command(subcommand)]
     Config(config::Command),
+    Backup(backup::Backup),
+    Restore(backup::Restore),
     #[command(flatten)]
     Client(cli::Command),
     /// Write the completion script for a shell
@@ -112,6 +115,8 @@ fn run(program: Program) -> Result<(), Failure> {
         Command::Capi(capi) => capi.run().map_err(|error| Failure::Refused(chain(error.as_ref()))),
         Command::AgentClient(client) => runtime()?.block_on(client.run()),
         Command::Config(command) => command.run(&program.global),
+        Command::Backup(backup) => runtime()?.block_on(backup.run(&program.global)),
+        Command::Restore(restore) => runtime()?.block_on(restore.run(&program.global)),
         Command::Client(command) => runtime()?.block_on(command.run(&program.global)),
         Command::Completion { shell } => reference::completion(Program::command(), shell),
         Command::Man { dir } => reference::man(Program::command(), &dir),

@@ -74,9 +74,8 @@ pub async fn write<W: Write + Send + 'static>(source: Source<'_>, to: W) -> Resu
 async fn send(source: Source<'_>, pieces: mpsc::Sender<Piece>) -> Result<(), WriteError> {
     let (rows, mut received) = mpsc::channel::<CopyRow>(QUEUE);
     let dumped = copy::dump(source.database, source.options, rows);
-    let packed = pack(&mut received, &pieces);
     let (schema, packed) = tokio::join!(dumped, async {
-        let packed = packed.await;
+        let packed = pack(&mut received, &pieces).await;
         // Else whoever dumps would wait for ever once this has failed.
         received.close();
         packed

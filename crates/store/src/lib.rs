@@ -21,6 +21,7 @@ mod due_key;
 mod engine;
 mod error;
 mod event;
+mod foreign;
 #[doc(hidden)]
 pub mod fuzz;
 mod host;
@@ -55,6 +56,7 @@ pub use due::{LeasedItem, MarkCount};
 pub use due_key::{Due, Sweep};
 pub use error::{Error, OpenError, UnlockError, WriteError};
 pub use event::{EventOrder, EventPage, EventQuery, NewEvents};
+pub use foreign::Foreign;
 pub use host::{HostRow, HostWithInfraEnv};
 pub use host_filter::{HostFilter, Reports};
 pub use infra_env::InfraEnvFilter;

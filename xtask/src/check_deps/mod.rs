@@ -31,6 +31,7 @@ const ORDER: &[&str] = &[
     "assisted-service",
     "assisted-reconcile",
     "assisted-backup",
+    "assisted-import",
     "assisted-auth",
     "assisted-kube",
     "assisted-crd",

@@ -17,7 +17,6 @@ use crate::schema;
 
 pub(crate) use line::{read, write};
 pub use table::{CopyTable, SchemaError, tables};
-pub(crate) use table::Kind;
 
 /// A row on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! SQLite and PostgreSQL behind one interface.
 
 mod pipeline;
-mod postgres;
+pub(crate) mod postgres;
 mod postgres_copy;
 mod postgres_group;
 mod postgres_listener;

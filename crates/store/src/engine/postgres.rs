@@ -168,6 +168,18 @@ pub(super) fn configured(address: &str, options: &Options) -> Result<(Config, Ma
     Ok((config, tls))
 }
 
+/// One connection, which ends with its guard.
+pub(crate) async fn connect(
+    address: &str,
+    options: &Options,
+) -> Result<(tokio_postgres::Client, AbortOnDropHandle<()>), OpenError> {
+    let (config, tls) = configured(address, options)?;
+    let (client, connection) = config.connect(tls).await.map_err(Error::from)?;
+    // How it ends is told to whoever uses the client.
+    let connection = tokio::spawn(async move { drop(connection.await) });
+    Ok((client, AbortOnDropHandle::new(connection)))
+}
+
 /// Connections that are made when they are needed, and kept.
 fn connections(config: &Config, tls: &MakeRustlsConnect, most: usize) -> Result<Pool, OpenError> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };

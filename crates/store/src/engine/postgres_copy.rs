@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 use tokio::sync::mpsc;
-use tokio_postgres::{Client, IsolationLevel, Transaction};
-use tokio_util::task::AbortOnDropHandle;
+use tokio_postgres::{IsolationLevel, Transaction};
 
 use super::{pipeline, postgres, postgres_value};
 use crate::copy::{self, Copied, CopyError, CopyRow, CopyTable, tables};
-use crate::error::{Error, OpenError};
+use crate::error::Error;
 use crate::options::Options;
 use crate::statement::Statement;
 use crate::value::Value;
@@ -24,24 +23,13 @@ const UNHURRIED: &str = "set local statement_timeout = 0; set local idle_in_tran
 
 const LAID: &str = "select to_regclass('schema_versions') is not null";
 
-async fn connect(
-    address: &str,
-    options: &Options,
-) -> Result<(Client, AbortOnDropHandle<()>), CopyError> {
-    let (config, tls) = postgres::configured(address, options)?;
-    let (client, connection) = config.connect(tls).await.map_err(Error::from)?;
-    // How it ends is told to whoever uses the client.
-    let connection = tokio::spawn(async move { drop(connection.await) });
-    Ok((client, AbortOnDropHandle::new(connection)))
-}
-
 /// Sends every row, from one transaction: what is written meanwhile is not in it.
 pub(super) async fn dump(
     address: &str,
     options: &Options,
     rows: mpsc::Sender<CopyRow>,
 ) -> Result<i64, CopyError> {
-    let (mut client, _connection) = connect(address, options).await?;
+    let (mut client, _connection) = postgres::connect(address, options).await?;
     let transaction = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
     let transaction = transaction.start().await.map_err(Error::from)?;
     transaction.batch_execute(UNHURRIED).await.map_err(Error::from)?;
@@ -74,7 +62,7 @@ pub(super) async fn load(
     schema: i64,
     mut rows: mpsc::Receiver<Copied>,
 ) -> Result<(), CopyError> {
-    let (mut client, _connection) = connect(address, options).await?;
+    let (mut client, _connection) = postgres::connect(address, options).await?;
     let transaction = client.transaction().await.map_err(Error::from)?;
     transaction.batch_execute(UNHURRIED).await.map_err(Error::from)?;
     postgres::lock_schema(&transaction).await?;

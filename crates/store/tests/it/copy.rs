@@ -109,7 +109,7 @@ async fn all_rows_are_of_one_moment() {
             store.write(batch).await.unwrap();
         }
         let (writing, options) = (store.clone(), Options::default());
-        let (sender, mut received) = mpsc::channel(1);
+        let (sender, mut received) = mpsc::channel::<CopyRow>(1);
         let mut counts = std::collections::BTreeMap::<String, usize>::new();
         let collect = async {
             let mut begun = false;

@@ -18,6 +18,7 @@ use crate::{images, openshift};
 const TYPED: &[&str] = &[
     "README.md",
     "docs/agent.md",
+    "docs/backup.md",
     "docs/generation.md",
     "docs/images.md",
     "docs/installer.md",
