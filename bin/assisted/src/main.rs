@@ -7,6 +7,7 @@ mod cli;
 mod config;
 mod controller;
 mod image_service;
+mod import;
 mod serve;
 mod service_operator;
 mod signals;
@@ -47,6 +48,7 @@ enum Command {
     Config(config::Command),
     Backup(backup::Backup),
     Restore(backup::Restore),
+    Import(Box<import::Import>),
     #[command(flatten)]
     Client(cli::Command),
     /// Write the completion script for a shell
@@ -116,6 +118,7 @@ fn run(program: Program) -> Result<(), Failure> {
         Command::AgentClient(client) => runtime()?.block_on(client.run()),
         Command::Config(command) => command.run(&program.global),
         Command::Backup(backup) => runtime()?.block_on(backup.run(&program.global)),
+        Command::Import(import) => runtime()?.block_on(import.run(&program.global)),
         Command::Restore(restore) => runtime()?.block_on(restore.run(&program.global)),
         Command::Client(command) => runtime()?.block_on(command.run(&program.global)),
         Command::Completion { shell } => reference::completion(Program::command(), shell),

@@ -266,6 +266,11 @@ impl Import<'_> {
         for row in self.from.rows("(select id, cluster_id from hosts)", hosts, None).await? {
             self.report.left(Kind::Hosts, Row::new(row).text("id"), "its cluster is not there");
         }
+        let hosts = "where coalesce(t.cluster_id, '') = '' and not exists \
+             (select 1 from infra_envs i where i.id = t.infra_env_id)";
+        for row in self.from.rows("(select id, cluster_id, infra_env_id from hosts)", hosts, None).await? {
+            self.report.left(Kind::Hosts, Row::new(row).text("id"), "its infra-env is not there");
+        }
         let events = "where not exists (select 1 from clusters c where c.id = t.cluster_id and c.deleted_at is null) \
              and not (coalesce(t.cluster_id, '') = '' and exists (select 1 from infra_envs i where i.id = t.infra_env_id))";
         let count = self.from.count("events", events).await?;

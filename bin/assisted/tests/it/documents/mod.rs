@@ -184,6 +184,17 @@ fn work_is_looked_at() {
 }
 
 #[test]
+fn a_backup_is_made_and_put_back() {
+    let service = Service::start();
+    service.cluster("kept");
+    let data = service.dir.path().display().to_string();
+    let mut session =
+        Session::open(Network::Shared, &[("ASSISTED_URL", &service.url), ("ASSISTED_DATA_DIR", &data)]);
+    follow("docs/backup.md", &mut session);
+    assert!(session.dir().join("again.tar.gz").is_file());
+}
+
+#[test]
 fn people_log_in() {
     let service = Service::start_with_env(&[("AUTH_TYPE", "users")]);
     let code = service.setup_code();
