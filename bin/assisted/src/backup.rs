@@ -170,7 +170,8 @@ impl Restore {
         })?;
         // A service that runs on it would write files meanwhile.
         let embedded = self.place.is_embedded(&settings, &data_dir);
-        let _lock = if embedded { Some(lock::hold(&data_dir).map_err(|error| refused(&error))?) } else { None };
+        let _lock =
+            if embedded { Some(lock::hold(&data_dir).map_err(|error| refused(&error))?) } else { None };
         let database = self.place.database(&settings, &data_dir);
         let files = files::open(&settings.storage, &data_dir).await.map_err(|error| refused(&error))?;
         let keys = key_file(&settings.seal, &data_dir);
@@ -182,7 +183,10 @@ impl Restore {
         let to = assisted_backup::Place { database: &database, options: &options, files: &files, data };
         let manifest = restore(&self.file, to).await.map_err(Failure::refused)?;
         Report::new(&self.file, &manifest).show(global)?;
-        if !manifest.seal_keys.is_empty() && !keys.exists() && global.output == assisted_console::Format::Table {
+        if !manifest.seal_keys.is_empty()
+            && !keys.exists()
+            && global.output == assisted_console::Format::Table
+        {
             line(&format!(
                 "\nSecrets are sealed with {}: put the key file to {}, or name it by SEAL_KEY_FILE, before the service is started.",
                 manifest.seal_keys.join(", "),

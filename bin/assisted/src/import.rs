@@ -34,13 +34,25 @@ pub struct Import {
     /// Where that bucket is; without it at Amazon
     #[arg(long, env = "ASSISTED_IMPORT_S3_ENDPOINT_URL", value_name = "URL", requires = "files")]
     s3_endpoint_url: Option<String>,
-    #[arg(long, env = "ASSISTED_IMPORT_S3_REGION", value_name = "REGION", default_value = "us-east-1", help = "Region of that bucket")]
+    #[arg(
+        long,
+        env = "ASSISTED_IMPORT_S3_REGION",
+        value_name = "REGION",
+        default_value = "us-east-1",
+        help = "Region of that bucket"
+    )]
     s3_region: String,
     /// Who opens that bucket
     #[arg(long, env = "ASSISTED_IMPORT_ACCESS_KEY_ID", value_name = "ID", default_value = "")]
     s3_access_key_id: String,
     /// Secret that belongs to it; give it in the environment
-    #[arg(long, env = "ASSISTED_IMPORT_SECRET_ACCESS_KEY", hide_env_values = true, value_name = "SECRET", default_value = "")]
+    #[arg(
+        long,
+        env = "ASSISTED_IMPORT_SECRET_ACCESS_KEY",
+        hide_env_values = true,
+        value_name = "SECRET",
+        default_value = ""
+    )]
     s3_secret_access_key: Secret,
     #[command(flatten)]
     place: Place,
@@ -59,7 +71,9 @@ impl Import {
         if !address.starts_with("postgres://") && !address.starts_with("postgresql://") {
             bail!("--from is no address of a PostgreSQL, such as postgres://installer@db:5432/installer");
         }
-        let from = Foreign::open(address, &Options::default()).await.context("the database of --from can't be read")?;
+        let from = Foreign::open(address, &Options::default())
+            .await
+            .context("the database of --from can't be read")?;
         let theirs = match self.files.as_deref() {
             Some(place) => Some(self.theirs(place).await?),
             None => None,
@@ -80,7 +94,9 @@ impl Import {
     async fn theirs(&self, place: &str) -> Result<Blob> {
         let Some(bucket) = place.strip_prefix("s3://") else {
             if !Path::new(place).is_dir() {
-                bail!("there is no folder {place}: --files is the WORK_DIR of the service that is replaced, or s3://BUCKET");
+                bail!(
+                    "there is no folder {place}: --files is the WORK_DIR of the service that is replaced, or s3://BUCKET"
+                );
             }
             return Ok(Blob::foreign(place));
         };

@@ -45,13 +45,19 @@ pub enum RestoreError {
     Database(#[from] CopyError),
     #[error("a file can't be put back")]
     File(#[from] assisted_blob::Error),
-    #[error("there is a file {0} already, which the archive does not have: choose another place. Nothing was changed")]
+    #[error(
+        "there is a file {0} already, which the archive does not have: choose another place. Nothing was changed"
+    )]
     Strange(String),
-    #[error("there is a file {0} already, and the archive has another one: choose another place. Nothing was changed")]
+    #[error(
+        "there is a file {0} already, and the archive has another one: choose another place. Nothing was changed"
+    )]
     Other(String),
     #[error("{path} can't be written")]
     Data { path: String, source: io::Error },
-    #[error("there is a {path} already, and the archive has another one: choose another data folder. Nothing was changed")]
+    #[error(
+        "there is a {path} already, and the archive has another one: choose another data folder. Nothing was changed"
+    )]
     OtherData { path: String },
     #[error("who reads the archive has ended")]
     Stopped,

@@ -22,14 +22,23 @@ const PIECE: usize = 1 << 20;
 /// A part of an archive.
 pub(crate) enum Part<'a> {
     /// Lines of a table.
-    Rows { table: &'a str, text: &'a str },
+    Rows {
+        table: &'a str,
+        text: &'a str,
+    },
     /// A file begins.
-    File { key: &'a Key, bytes: u64 },
+    File {
+        key: &'a Key,
+        bytes: u64,
+    },
     /// The next bytes of it.
     Piece(&'a [u8]),
     /// It is whole.
     FileEnd,
-    Data { file: DataFile, content: &'a [u8] },
+    Data {
+        file: DataFile,
+        content: &'a [u8],
+    },
 }
 
 /// Why members were not read to their end.
@@ -46,7 +55,10 @@ impl<E> From<DamageError> for Ended<E> {
 }
 
 /// Hands every part of an archive on, and compares all of it with what its manifest says. Parts are handed on before that is known.
-pub(crate) fn read<E>(path: &Path, mut take: impl FnMut(Part<'_>) -> Result<(), E>) -> Result<Manifest, Ended<E>> {
+pub(crate) fn read<E>(
+    path: &Path,
+    mut take: impl FnMut(Part<'_>) -> Result<(), E>,
+) -> Result<Manifest, Ended<E>> {
     let file = File::open(path).map_err(DamageError::Read)?;
     let mut archive = Archive::new(GzDecoder::new(BufReader::new(file)));
     let mut found = Vec::new();
@@ -153,7 +165,9 @@ fn compare(manifest: &Manifest, found: &[Member], rows: &BTreeMap<String, u64>) 
     for told in &manifest.members {
         match found.next() {
             Some(member) if member == told => {}
-            Some(member) if member.name == told.name => return wrong(&told.name, "is not what it was when it was written"),
+            Some(member) if member.name == told.name => {
+                return wrong(&told.name, "is not what it was when it was written");
+            }
             _ => return wrong(&told.name, "is missing"),
         }
     }

@@ -59,9 +59,7 @@ pub async fn restore(archive: &Path, place: Place<'_>) -> Result<Manifest, Resto
 
     let (steps, mut received) = mpsc::channel(QUEUE);
     let path = archive.to_owned();
-    let reading = tokio::task::spawn_blocking(move || {
-        members::read(&path, |part| step(part, &steps))
-    });
+    let reading = tokio::task::spawn_blocking(move || members::read(&path, |part| step(part, &steps)));
     let (rows, loaded) = mpsc::channel(QUEUE);
     let schema = manifest.schema;
     let loading = copy::load(place.database, place.options, schema, loaded);

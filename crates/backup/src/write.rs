@@ -45,12 +45,20 @@ pub struct Source<'a> {
 
 /// What comes to the thread that writes.
 enum Piece {
-    Begin { name: String, bytes: u64 },
+    Begin {
+        name: String,
+        bytes: u64,
+    },
     Bytes(Bytes),
     /// The member is whole.
     End,
     /// The archive is whole.
-    Manifest { schema: i64, rows: BTreeMap<String, u64>, seal_keys: Vec<String>, has_keys: bool },
+    Manifest {
+        schema: i64,
+        rows: BTreeMap<String, u64>,
+        seal_keys: Vec<String>,
+        has_keys: bool,
+    },
 }
 
 /// Writes an archive while the service may be at work: the rows are those of one moment, and the files those that are there after it.
@@ -58,7 +66,10 @@ enum Piece {
 ///
 /// # Errors
 /// When the database, a file or the archive fails. What was written then is no archive.
-pub async fn write<W: Write + Send + 'static>(source: Source<'_>, to: W) -> Result<(Manifest, W), WriteError> {
+pub async fn write<W: Write + Send + 'static>(
+    source: Source<'_>,
+    to: W,
+) -> Result<(Manifest, W), WriteError> {
     let (pieces, received) = mpsc::channel(QUEUE);
     let writer = tokio::task::spawn_blocking(move || archive(received, to));
     let sent = send(source, pieces).await;
@@ -112,7 +123,8 @@ async fn pack(
     while let Some(row) = rows.recv().await {
         if *row.table != *table || text.len() >= CHUNK {
             if !text.is_empty() {
-                member(pieces, format!("{ROWS}{table}/{number:06}"), std::mem::take(&mut text).into()).await?;
+                member(pieces, format!("{ROWS}{table}/{number:06}"), std::mem::take(&mut text).into())
+                    .await?;
             }
             number = if *row.table == *table { number + 1 } else { 0 };
             row.table.as_ref().clone_into(&mut table);
@@ -227,7 +239,8 @@ fn archive<W: Write>(mut pieces: mpsc::Receiver<Piece>, to: W) -> io::Result<(Ma
             Some(Piece::Manifest { schema, rows, seal_keys, has_keys }) => {
                 let program = env!("CARGO_PKG_VERSION").to_owned();
                 let form = FORM.to_owned();
-                let manifest = Manifest { form, program, made_at, schema, rows, seal_keys, has_keys, members };
+                let manifest =
+                    Manifest { form, program, made_at, schema, rows, seal_keys, has_keys, members };
                 let text = serde_json::to_vec_pretty(&manifest)?;
                 append(&mut builder, MANIFEST, text.len() as u64, made_at, &mut text.as_slice())?;
                 let mut to = builder.into_inner()?.finish()?;

@@ -79,7 +79,7 @@ fn cluster(
         row.put("platform_external", external);
     }
     row.nest("platform_", "platform");
-    row.default("status_info", "");
+    row.or("status_info", "");
     row.put("monitored_operators", list(related.operators));
     row.put("cluster_networks", list(sorted(related.cluster_networks, "cidr", primary)));
     row.put("service_networks", list(sorted(related.service_networks, "cidr", primary)));

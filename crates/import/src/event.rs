@@ -9,6 +9,6 @@ pub(crate) fn read(mut row: Row) -> Result<Event, String> {
     if row.parsed::<uuid::Uuid>("request_id").is_none() {
         row.take("request_id");
     }
-    row.default("message", "").default("event_time", "");
+    row.or("message", "").or("event_time", "");
     row.read()
 }

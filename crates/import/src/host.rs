@@ -25,7 +25,7 @@ pub(crate) fn read(mut row: Row) -> Result<Imported, String> {
     let clock = row.number("timestamp").filter(|seconds| *seconds > 0);
     row.take("timestamp");
     row.nest("progress_", "progress");
-    row.default("status_info", "");
+    row.or("status_info", "");
     let mut host: Host = row.read()?;
     let infra_env_id = host.infra_env_id.ok_or("it has no infra-env")?;
     let reports = ReportKind::ALL

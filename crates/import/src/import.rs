@@ -115,7 +115,11 @@ impl Import<'_> {
 
     async fn clusters(&mut self) -> Result<(), Error> {
         // Only what is needed to go on: the whole row is read with its hosts.
-        let all = self.from.rows("(select id, deleted_at, created_at from clusters)", "order by t.created_at, t.id", None);
+        let all = self.from.rows(
+            "(select id, deleted_at, created_at from clusters)",
+            "order by t.created_at, t.id",
+            None,
+        );
         for row in all.await? {
             let row = Row::new(row);
             let id = row.text("id").to_owned();
@@ -231,14 +235,16 @@ impl Import<'_> {
     }
 
     async fn unbound_hosts(&mut self) -> Result<(), Error> {
-        let all = self.from.rows("(select id, created_at from infra_envs)", "order by t.created_at, t.id", None);
+        let all =
+            self.from.rows("(select id, created_at from infra_envs)", "order by t.created_at, t.id", None);
         for row in all.await? {
             let told = Row::new(row).text("id").to_owned();
             let Ok(id) = told.parse::<InfraEnvId>() else { continue };
             if self.to.store.infra_env(id).await?.is_none() {
                 continue;
             }
-            let rest = "where t.infra_env_id = $1 and coalesce(t.cluster_id, '') = '' order by t.created_at, t.id";
+            let rest =
+                "where t.infra_env_id = $1 and coalesce(t.cluster_id, '') = '' order by t.created_at, t.id";
             for (_, host) in self.hosts(rest, &told).await? {
                 if self.to.store.host(host.key, Deleted::Shown).await?.is_some() {
                     self.report.there(Kind::Hosts, 1);

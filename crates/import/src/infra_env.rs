@@ -18,7 +18,7 @@ pub(crate) fn read(mut row: Row) -> Result<InfraEnvRecord, String> {
     }
     row.nest("proxy_", "proxy");
     // The prefix of the proxy's own members is that of a column which is none.
-    row.default("name", "").default("created_at", "").default("updated_at", "");
+    row.or("name", "").or("created_at", "").or("updated_at", "");
     Ok(InfraEnvRecord {
         infra_env: row.read()?,
         pull_secret: Secret::from(pull_secret.as_str()),

@@ -12,7 +12,7 @@ pub(crate) struct Row(Map<String, Value>);
 
 impl Row {
     pub(crate) fn new(value: Value) -> Self {
-        let Value::Object(columns) = value else { return Self::default() };
+        let Value::Object(columns) = value else { return Self(Map::new()) };
         let says_something = |value: &Value| match value {
             Value::Null => false,
             Value::String(text) => !text.is_empty() && !text.starts_with(NEVER),
@@ -45,7 +45,7 @@ impl Row {
     }
 
     /// Puts a value where there is none.
-    pub(crate) fn default(&mut self, name: &str, value: impl Into<Value>) -> &mut Self {
+    pub(crate) fn or(&mut self, name: &str, value: impl Into<Value>) -> &mut Self {
         self.0.entry(name).or_insert_with(|| value.into());
         self
     }

@@ -97,7 +97,10 @@ fn what_cannot_be_put_back_says_why() {
     let refused = told(dir, &["restore", "a.tar.gz"]);
     assert!(refused.contains("another service is at work"), "{refused}");
     let refused = told(other.path(), &["backup", "none.tar.gz"]);
-    assert!(refused.contains("there is no database") && !other.path().join("none.tar.gz").exists(), "{refused}");
+    assert!(
+        refused.contains("there is no database") && !other.path().join("none.tar.gz").exists(),
+        "{refused}"
+    );
     // With its keys, an archive is all that is needed.
     let archive = dir.join("a.tar.gz").display().to_string();
     json(&assisted(other.path(), None, &["restore", &archive, "-o", "json"]));

@@ -52,7 +52,8 @@ fn a_service_is_taken_over_with_the_hosts_that_poll() {
     let got = service.cli(&["cluster", "download", cluster, "kubeconfig", "--to", "kubeconfig.yaml"]);
     assert!(got.status.success(), "{}\n{}", text(&got.stderr), service.log());
     // A host of a cluster that is ready, with the id that its agent has.
-    let host = "/v2/infra-envs/20000000-0000-4000-8000-000000000001/hosts/30000000-0000-4000-8000-000000000001";
+    let host =
+        "/v2/infra-envs/20000000-0000-4000-8000-000000000001/hosts/30000000-0000-4000-8000-000000000001";
     let path = host.strip_prefix("/v2").unwrap();
     let (status, body) = ask(&service, "GET", &format!("{path}/instructions"), &Value::Null);
     assert!(status.contains(" 200"), "{status}: {body}\n{}", service.log());

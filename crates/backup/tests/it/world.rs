@@ -83,7 +83,8 @@ impl World {
     }
 
     pub async fn write(&self, with_keys: bool) -> Manifest {
-        let mut data = vec![(DataFile::TokenKey, std::fs::read(self.dir.path().join("token-key.pem")).unwrap())];
+        let mut data =
+            vec![(DataFile::TokenKey, std::fs::read(self.dir.path().join("token-key.pem")).unwrap())];
         if with_keys {
             data.push((DataFile::SealKeys, std::fs::read(self.key_path()).unwrap()));
         }

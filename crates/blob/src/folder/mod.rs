@@ -130,7 +130,9 @@ impl Backend for Folder {
         blocking(move || {
             let mut value = [0; LONGEST_ATTRIBUTE];
             match rustix::fs::getxattr(&path, &*name, &mut value[..]) {
-                Ok(length) => Ok(value.get(..length).map(|value| String::from_utf8_lossy(value).into_owned())),
+                Ok(length) => {
+                    Ok(value.get(..length).map(|value| String::from_utf8_lossy(value).into_owned()))
+                }
                 Err(Errno::NODATA | Errno::NOTSUP | Errno::NOENT | Errno::NOTDIR) => Ok(None),
                 Err(error) => Err(Error::of(&key, "read", error.into())),
             }

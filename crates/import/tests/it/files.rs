@@ -58,10 +58,15 @@ async fn files_of_a_folder_come_with_their_marks_and_once() {
     assert_eq!(got("kubeconfig").await.as_deref(), Some("kubeconfig-secret"));
     assert_eq!(got("logs/controller/logs.tar.gz").await.as_deref(), Some("logs"));
     let mark = |name: &str| format!("manifest-attributes/openshift/{name}/user-supplied");
-    for (name, is_users) in [("noted.yaml", true), ("old.yaml", true), ("system.yaml", false), ("attributed.yaml", is_known)] {
+    for (name, is_users) in
+        [("noted.yaml", true), ("old.yaml", true), ("system.yaml", false), ("attributed.yaml", is_known)]
+    {
         assert_eq!(got(&mark(name)).await.is_some(), is_users, "{name}");
     }
-    assert_eq!(text(&ours.files, &format!("{unbound}/logs/host/logs.tar.gz")).await.as_deref(), Some("unbound"));
+    assert_eq!(
+        text(&ours.files, &format!("{unbound}/logs/host/logs.tar.gz")).await.as_deref(),
+        Some("unbound")
+    );
     assert_eq!(text(&ours.files, "cluster-7_master_host.tar").await, None);
     // Sealed, as everything is here.
     let kept = std::fs::read(ours.dir.path().join("files").join(&cluster).join("kubeconfig")).unwrap();

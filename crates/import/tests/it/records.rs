@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assisted_core::model::host::HostKey;
 use assisted_core::model::object_key::ObjectKey;
 use assisted_core::model::report::ReportKind;
-use assisted_import::{Error, Kind, Target, Taken, import};
+use assisted_import::{Error, Kind, Taken, Target, import};
 use assisted_store::{ClusterFilter, Deleted, Due, EventQuery, Foreign, HostFilter, Options, Reports};
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::event::EventCategory;
@@ -29,7 +29,11 @@ async fn a_hundred_clusters_in_every_state_come_once() {
         // Of the cluster that was deleted, and of an infra-env that is gone.
         assert_eq!(report.of(Kind::Hosts), counts(310, 0, 2), "{:?}", report.left);
         assert_eq!(report.of(Kind::Events), counts(1103, 0, 0), "{:?}", report.left);
-        assert!(report.notes.iter().any(|note| note.starts_with("1 events did not come")), "{:?}", report.notes);
+        assert!(
+            report.notes.iter().any(|note| note.starts_with("1 events did not come")),
+            "{:?}",
+            report.notes
+        );
         assert!(report.notes.iter().any(|note| note.contains("no place of files")), "{:?}", report.notes);
         // cluster-5, -17, …
         assert_eq!(report.notes.iter().filter(|note| note.contains("is being installed")).count(), 8);
@@ -67,8 +71,13 @@ async fn what_a_cluster_is_comes_with_it() {
     let cidrs: Vec<_> =
         three.cluster.machine_networks.iter().flatten().map(|network| network.cidr.0.as_str()).collect();
     assert_eq!(cidrs, ["fd00::/64", "192.168.100.0/24", "192.168.200.0/24"]);
-    let cidrs: Vec<_> =
-        three.cluster.cluster_networks.iter().flatten().map(|network| (network.cidr.0.as_str(), network.host_prefix)).collect();
+    let cidrs: Vec<_> = three
+        .cluster
+        .cluster_networks
+        .iter()
+        .flatten()
+        .map(|network| (network.cidr.0.as_str(), network.host_prefix))
+        .collect();
     assert_eq!(cidrs, [("fd01::/48", 64), ("10.128.0.0/14", 23)]);
     let vips: Vec<_> = three.cluster.api_vips.iter().flatten().map(|vip| vip.ip.0.as_str()).collect();
     assert_eq!(vips, ["192.168.100.5"]);
@@ -76,7 +85,10 @@ async fn what_a_cluster_is_comes_with_it() {
     assert_eq!(three.cluster.platform.as_ref().unwrap().r#type.as_str(), "baremetal");
     assert_eq!(three.cluster.created_at.0, "2026-01-01T00:13:00.123Z".parse::<Timestamp>().unwrap());
     let console = &three.cluster.monitored_operators.as_ref().unwrap()[0];
-    assert_eq!((console.name.as_str(), console.bundles.as_deref()), ("console", Some(&["virtualization".to_owned()][..])));
+    assert_eq!(
+        (console.name.as_str(), console.bundles.as_deref()),
+        ("console", Some(&["virtualization".to_owned()][..]))
+    );
 
     assert_eq!(read(4).await.cluster.record.cluster.status_info, "");
     assert_eq!(read(2).await.cluster.record.cluster.ams_subscription_id, None);

@@ -35,10 +35,14 @@ fn cell(kind: Kind, value: Value) -> Result<Json, Error> {
 /// Reads a row. No value is quoted in an error: it may be a secret.
 pub(crate) fn read(table: &CopyTable, line: &str) -> Result<Vec<Value>, CopyError> {
     let wrong = |why: String| CopyError::Row { table: table.name.clone(), why };
-    let cells: Vec<Json> =
-        serde_json::from_str(line).map_err(|error| wrong(format!("it is no list in JSON: {:?}", error.classify())))?;
+    let cells: Vec<Json> = serde_json::from_str(line)
+        .map_err(|error| wrong(format!("it is no list in JSON: {:?}", error.classify())))?;
     if cells.len() != table.columns.len() {
-        return Err(wrong(format!("it has {} cells, and the table {} columns", cells.len(), table.columns.len())));
+        return Err(wrong(format!(
+            "it has {} cells, and the table {} columns",
+            cells.len(),
+            table.columns.len()
+        )));
     }
     let values = cells.into_iter().zip(&table.columns).map(|(cell, column)| {
         value(column.kind, cell).ok_or_else(|| wrong(format!("{} is not of its type", column.name)))
@@ -99,7 +103,10 @@ mod tests {
             &format!("[\"{id}\",\"{id}\",1,2]"),
         ] {
             let error = read(&table, line).unwrap_err();
-            assert!(matches!(error, CopyError::Row { .. }) && !error.to_string().contains("hunter2"), "{error}");
+            assert!(
+                matches!(error, CopyError::Row { .. }) && !error.to_string().contains("hunter2"),
+                "{error}"
+            );
         }
     }
 }

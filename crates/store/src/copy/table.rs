@@ -76,12 +76,15 @@ pub fn tables(schema: i64) -> Result<Vec<CopyTable>, SchemaError> {
         connection.execute_batch(&migration.for_sqlite()).map_err(laid)?;
     }
     let mut found = connection
-        .prepare("select name from sqlite_master where type = 'table' and name not like 'sqlite%' order by name")
+        .prepare(
+            "select name from sqlite_master where type = 'table' and name not like 'sqlite%' order by name",
+        )
         .map_err(laid)?;
     let names = found.query_map([], |row| row.get::<_, String>(0)).map_err(laid)?;
     let names = names.collect::<Result<Vec<_>, _>>().map_err(laid)?;
     let tables = names.into_iter().filter(|name| name != VERSIONS).map(|name| {
-        let mut described = connection.prepare("select name, type from pragma_table_info(?1)").map_err(laid)?;
+        let mut described =
+            connection.prepare("select name, type from pragma_table_info(?1)").map_err(laid)?;
         let columns = described
             .query_map([&name], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
             .map_err(laid)?

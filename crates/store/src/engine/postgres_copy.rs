@@ -30,7 +30,8 @@ pub(super) async fn dump(
     rows: mpsc::Sender<CopyRow>,
 ) -> Result<i64, CopyError> {
     let (mut client, _connection) = postgres::connect(address, options).await?;
-    let transaction = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
+    let transaction =
+        client.build_transaction().isolation_level(IsolationLevel::RepeatableRead).read_only(true);
     let transaction = transaction.start().await.map_err(Error::from)?;
     transaction.batch_execute(UNHURRIED).await.map_err(Error::from)?;
     if !is_laid(&transaction).await? {

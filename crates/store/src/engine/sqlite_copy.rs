@@ -103,18 +103,15 @@ pub(super) fn load(path: &Path, schema: i64, rows: mpsc::Receiver<Copied>) -> Re
     Ok(())
 }
 
-fn fill(
-    connection: &mut Connection,
-    schema: i64,
-    mut rows: mpsc::Receiver<Copied>,
-) -> Result<(), CopyError> {
+fn fill(connection: &mut Connection, schema: i64, mut rows: mpsc::Receiver<Copied>) -> Result<(), CopyError> {
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Error::from)?;
     transaction.execute_batch(schema::CREATE_VERSIONS).map_err(Error::from)?;
     for (version, migration) in (1..).zip(schema::up_to(schema)?) {
         lay(&transaction, version, migration)?;
     }
-    let tables: BTreeMap<_, _> = tables(schema)?.into_iter().map(|table| (table.name.clone(), table)).collect();
+    let tables: BTreeMap<_, _> =
+        tables(schema)?.into_iter().map(|table| (table.name.clone(), table)).collect();
     loop {
         match rows.blocking_recv() {
             Some(Copied::Row(row)) => {

@@ -90,7 +90,10 @@ async fn rows_that_end_too_early_or_are_none_make_no_database() {
         // A row that is there already.
         let twice = whole(&[old.clone(), old.clone()].concat());
         assert!(matches!(put(&to, schema, twice).await, Err(CopyError::Open(_))));
-        assert!(matches!(put(&to, schema + 100, whole(&old)).await, Err(CopyError::Open(_) | CopyError::Schema(_))));
+        assert!(matches!(
+            put(&to, schema + 100, whole(&old)).await,
+            Err(CopyError::Open(_) | CopyError::Schema(_))
+        ));
         assert!(matches!(rows(&to).await, Err(CopyError::Missing(_) | CopyError::Empty)));
         put(&to, schema, whole(&old)).await.unwrap();
         let again = put(&to, schema, whole(&old)).await;
