@@ -64,7 +64,7 @@ pub struct Manifest {
     /// Whether those keys are in the archive.
     pub has_keys: bool,
     /// All other members, in their order.
-    pub members: Vec<Member>,
+    pub(crate) members: Vec<Member>,
 }
 
 /// A member of an archive.

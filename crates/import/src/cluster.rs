@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::row::Row;
+use crate::row::{API, Row};
 
 /// What stands in other tables and belongs to a cluster.
 #[derive(Debug, Default)]
@@ -79,7 +79,8 @@ fn cluster(
         row.put("platform_external", external);
     }
     row.nest("platform_", "platform");
-    row.or("status_info", "");
+    let href = format!("{API}/clusters/{}", row.text("id"));
+    row.or("status_info", "").or("href", href);
     row.put("monitored_operators", list(related.operators));
     row.put("cluster_networks", list(sorted(related.cluster_networks, "cidr", primary)));
     row.put("service_networks", list(sorted(related.service_networks, "cidr", primary)));

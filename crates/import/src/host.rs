@@ -9,7 +9,7 @@ use assisted_wire::secret::Secret;
 use ipnet::IpNet;
 use serde_json::Value;
 
-use crate::row::Row;
+use crate::row::{API, Row};
 
 /// A host with its reports.
 #[derive(Debug)]
@@ -25,7 +25,8 @@ pub(crate) fn read(mut row: Row) -> Result<Imported, String> {
     let clock = row.number("timestamp").filter(|seconds| *seconds > 0);
     row.take("timestamp");
     row.nest("progress_", "progress");
-    row.or("status_info", "");
+    let href = format!("{API}/infra-envs/{}/hosts/{}", row.text("infra_env_id"), row.text("id"));
+    row.or("status_info", "").or("href", href);
     let mut host: Host = row.read()?;
     let infra_env_id = host.infra_env_id.ok_or("it has no infra-env")?;
     let reports = ReportKind::ALL

@@ -4,7 +4,7 @@ use assisted_core::model::infra_env::InfraEnvRecord;
 use assisted_wire::secret::Secret;
 
 use crate::cluster::{mirror_registry, object_key};
-use crate::row::Row;
+use crate::row::{API, Row};
 
 pub(crate) fn read(mut row: Row) -> Result<InfraEnvRecord, String> {
     let mirror_registry = mirror_registry(row.text("mirror_registry_configuration"))?;
@@ -18,7 +18,8 @@ pub(crate) fn read(mut row: Row) -> Result<InfraEnvRecord, String> {
     }
     row.nest("proxy_", "proxy");
     // The prefix of the proxy's own members is that of a column which is none.
-    row.or("name", "").or("created_at", "").or("updated_at", "");
+    let href = format!("{API}/infra-envs/{}", row.text("id"));
+    row.or("name", "").or("created_at", "").or("updated_at", "").or("href", href);
     Ok(InfraEnvRecord {
         infra_env: row.read()?,
         pull_secret: Secret::from(pull_secret.as_str()),

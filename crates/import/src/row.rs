@@ -3,6 +3,9 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+/// Where objects are found, for a row that does not say it.
+pub(crate) const API: &str = "/api/assisted-install/v2";
+
 /// How times begin that say "never".
 const NEVER: &str = "0001-01-01";
 
