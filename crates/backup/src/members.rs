@@ -20,6 +20,7 @@ use crate::format::{
 const PIECE: usize = 1 << 20;
 
 /// A part of an archive.
+#[derive(Clone, Copy)]
 pub(crate) enum Part<'a> {
     /// Lines of a table.
     Rows {

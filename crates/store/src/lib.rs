@@ -15,6 +15,7 @@ mod batch;
 mod change_feed;
 mod check_in;
 mod cluster;
+mod copied;
 pub mod copy;
 mod due;
 mod due_key;

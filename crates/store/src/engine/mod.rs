@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 
 use crate::batch::Batch;
 use crate::change_feed::ChangeFeed;
-use crate::copy::{Copied, CopyError, CopyRow};
+use crate::copied::{Copied, CopyError, CopyRow};
 use crate::error::{Error, OpenError, WriteError};
 use crate::options::Options;
 use crate::statement::{Output, Statement};
@@ -114,18 +114,19 @@ pub(crate) async fn dump(
     dumped.map_err(|_| Error::Closed)?
 }
 
-/// Makes a database of rows of a schema.
+/// Makes a database of rows of a schema; `after` is run once it has the newest one.
 pub(crate) async fn load(
     address: &str,
     options: &Options,
     schema: i64,
     rows: mpsc::Receiver<Copied>,
+    after: Vec<Statement>,
 ) -> Result<(), CopyError> {
     if is_postgres(address) {
-        return postgres_copy::load(address, options, schema, rows).await;
+        return postgres_copy::load(address, options, schema, rows, &after).await;
     }
     let path = file(address)?;
-    let loaded = tokio::task::spawn_blocking(move || sqlite_copy::load(&path, schema, rows)).await;
+    let loaded = tokio::task::spawn_blocking(move || sqlite_copy::load(&path, schema, rows, &after)).await;
     loaded.map_err(|_| Error::Closed)?
 }
 

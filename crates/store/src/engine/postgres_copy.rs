@@ -8,12 +8,12 @@ use tokio::sync::mpsc;
 use tokio_postgres::{IsolationLevel, Transaction};
 
 use super::{pipeline, postgres, postgres_value};
-use crate::copy::{self, Copied, CopyError, CopyRow, CopyTable, tables};
+use crate::copied::{self, Copied, CopyError, CopyRow, CopyTable, tables};
 use crate::error::Error;
 use crate::options::Options;
+use crate::schema;
 use crate::statement::Statement;
 use crate::value::Value;
-use crate::{due, schema};
 
 /// Rows that are sent before the answer to the first of them is waited for.
 const ROWS: usize = 200;
@@ -44,7 +44,7 @@ pub(super) async fn dump(
         let found = transaction.query_raw(&table.select(), none).await.map_err(Error::from)?;
         futures::pin_mut!(found);
         while let Some(row) = found.try_next().await.map_err(Error::from)? {
-            let line = copy::write(&table, postgres_value::from_postgres(&row).map_err(Error::from)?)?;
+            let line = copied::write(&table, postgres_value::from_postgres(&row).map_err(Error::from)?)?;
             let sent = rows.send(CopyRow { table: Arc::clone(&name), line }).await;
             sent.map_err(|_| CopyError::Stopped)?;
         }
@@ -62,6 +62,7 @@ pub(super) async fn load(
     options: &Options,
     schema: i64,
     mut rows: mpsc::Receiver<Copied>,
+    after: &[Statement],
 ) -> Result<(), CopyError> {
     let (mut client, _connection) = postgres::connect(address, options).await?;
     let transaction = client.transaction().await.map_err(Error::from)?;
@@ -88,8 +89,8 @@ pub(super) async fn load(
     for (version, migration) in schema::missing(schema)? {
         postgres::lay(&transaction, version, migration).await?;
     }
-    for statement in due::free(jiff::Timestamp::now()) {
-        run(&transaction, &statement).await?;
+    for statement in after {
+        run(&transaction, statement).await?;
     }
     transaction.commit().await.map_err(Error::from)?;
     Ok(())
@@ -128,7 +129,7 @@ async fn fill(
                 table: row.table.to_string(),
                 why: "there is no such table".to_owned(),
             })?;
-            read.push((insert, copy::read(table, &row.line)?));
+            read.push((insert, copied::read(table, &row.line)?));
         }
         let requests = read.iter().map(|(insert, params)| transaction.execute_raw(*insert, params));
         for done in pipeline::run(requests).await {

@@ -11,11 +11,11 @@ use tokio::sync::mpsc;
 
 use super::sqlite::{connect, lay};
 use super::sqlite_value;
-use crate::copy::{self, Copied, CopyError, CopyRow, CopyTable, tables};
+use crate::copied::{self, Copied, CopyError, CopyRow, CopyTable, tables};
 use crate::error::{Error, OpenError};
+use crate::schema;
 use crate::statement::Statement;
 use crate::value::Row;
-use crate::{due, schema};
 
 /// Sends every row, from one transaction: what is written meanwhile is not in it.
 pub(super) fn dump(path: &Path, rows: &mpsc::Sender<CopyRow>) -> Result<i64, CopyError> {
@@ -56,7 +56,7 @@ fn dump_table(
         let values = (0..columns)
             .map(|column| sqlite_value::from_sqlite(row.get_ref(column)?))
             .collect::<Result<_, Error>>()?;
-        let line = copy::write(table, Row(values))?;
+        let line = copied::write(table, Row(values))?;
         let sent = rows.blocking_send(CopyRow { table: Arc::clone(&name), line });
         sent.map_err(|_| CopyError::Stopped)?;
     }
@@ -80,7 +80,12 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Makes a database beside where it is to be, and gives it its name once it is whole.
-pub(super) fn load(path: &Path, schema: i64, rows: mpsc::Receiver<Copied>) -> Result<(), CopyError> {
+pub(super) fn load(
+    path: &Path,
+    schema: i64,
+    rows: mpsc::Receiver<Copied>,
+    after: &[Statement],
+) -> Result<(), CopyError> {
     if path.exists() {
         return Err(CopyError::Occupied(path.display().to_string()));
     }
@@ -92,7 +97,7 @@ pub(super) fn load(path: &Path, schema: i64, rows: mpsc::Receiver<Copied>) -> Re
     OpenOptions::new().create_new(true).append(true).mode(0o600).open(&draft.0).map_err(OpenError::File)?;
     let mut connection = connect(&draft.0, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.pragma_update(None, "synchronous", "full").map_err(Error::from)?;
-    fill(&mut connection, schema, rows)?;
+    fill(&mut connection, schema, rows, after)?;
     connection.close().map_err(|(_, error)| Error::from(error))?;
     // A link fails where a rename would put it in the place of a database that was made meanwhile.
     fs::hard_link(&draft.0, path).map_err(OpenError::File)?;
@@ -119,7 +124,7 @@ fn fill(connection: &mut Connection, schema: i64, mut rows: mpsc::Receiver<Copie
                     table: row.table.to_string(),
                     why: "there is no such table".to_owned(),
                 })?;
-                let mut insert = Statement::new("", copy::read(table, &row.line)?);
+                let mut insert = Statement::new("", copied::read(table, &row.line)?);
                 insert.sql = table.insert().into();
                 sqlite_value::run(&transaction, &insert)?;
             }
@@ -130,8 +135,8 @@ fn fill(connection: &mut Connection, schema: i64, mut rows: mpsc::Receiver<Copie
     for (version, migration) in schema::missing(schema)? {
         lay(&transaction, version, migration)?;
     }
-    for statement in due::free(jiff::Timestamp::now()) {
-        sqlite_value::run(&transaction, &statement)?;
+    for statement in after {
+        sqlite_value::run(&transaction, statement)?;
     }
     transaction.commit().map_err(Error::from)?;
     Ok(())

@@ -65,7 +65,7 @@ fn value(kind: Kind, cell: Json) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::copy::tables;
+    use crate::copied::tables;
 
     #[test]
     fn a_row_comes_back_as_it_was() {
