@@ -36,8 +36,11 @@ async fn damage_anywhere_changes_nothing() {
     sqlite.restore(&from.archive()).await.unwrap();
 }
 
+/// Name and content.
+type Member<'a> = (&'a str, &'a [u8]);
+
 /// An archive of these members.
-fn archive(world: &World, members: &[(&str, &[u8])]) -> Result<(), DamageError> {
+fn archive(world: &World, members: &[Member<'_>]) -> Result<(), DamageError> {
     let mut builder = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     for (name, content) in members {
         let mut header = Header::new_gnu();
@@ -67,7 +70,7 @@ async fn an_archive_of_somebody_else_is_refused() {
     archive(&world, &[("manifest.json", good.as_bytes())]).unwrap();
 
     let newer = manifest("assisted-backup-9", "");
-    let cases: [(&[(&str, &[u8])], &str); 10] = [
+    let cases: [(&[Member<'_>], &str); 10] = [
         (&[], "is cut"),
         (&[("manifest.json", b"{}")], "can't be read"),
         (&[("manifest.json", newer.as_bytes())], "assisted-backup-9"),

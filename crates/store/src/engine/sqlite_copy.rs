@@ -108,7 +108,12 @@ pub(super) fn load(
     Ok(())
 }
 
-fn fill(connection: &mut Connection, schema: i64, mut rows: mpsc::Receiver<Copied>) -> Result<(), CopyError> {
+fn fill(
+    connection: &mut Connection,
+    schema: i64,
+    mut rows: mpsc::Receiver<Copied>,
+    after: &[Statement],
+) -> Result<(), CopyError> {
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Error::from)?;
     transaction.execute_batch(schema::CREATE_VERSIONS).map_err(Error::from)?;
