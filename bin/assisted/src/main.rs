@@ -1,11 +1,13 @@
 //! `assisted`: the service, and the command line that talks to it.
 
 mod agent_client;
+mod backup;
 mod capi;
 mod cli;
 mod config;
 mod controller;
 mod image_service;
+mod import;
 mod serve;
 mod service_operator;
 mod signals;
@@ -44,6 +46,9 @@ enum Command {
     /// The environment of the service: what each variable does
     #[command(subcommand)]
     Config(config::Command),
+    Backup(backup::Backup),
+    Restore(backup::Restore),
+    Import(Box<import::Import>),
     #[command(flatten)]
     Client(cli::Command),
     /// Write the completion script for a shell
@@ -112,6 +117,9 @@ fn run(program: Program) -> Result<(), Failure> {
         Command::Capi(capi) => capi.run().map_err(|error| Failure::Refused(chain(error.as_ref()))),
         Command::AgentClient(client) => runtime()?.block_on(client.run()),
         Command::Config(command) => command.run(&program.global),
+        Command::Backup(backup) => runtime()?.block_on(backup.run(&program.global)),
+        Command::Import(import) => runtime()?.block_on(import.run(&program.global)),
+        Command::Restore(restore) => runtime()?.block_on(restore.run(&program.global)),
         Command::Client(command) => runtime()?.block_on(command.run(&program.global)),
         Command::Completion { shell } => reference::completion(Program::command(), shell),
         Command::Man { dir } => reference::man(Program::command(), &dir),

@@ -5,7 +5,7 @@ pub(crate) mod files;
 pub(crate) mod identity;
 mod images;
 mod kube;
-mod lock;
+pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod place;
 pub(crate) mod secrets;

@@ -29,6 +29,9 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// Deletes a file; tells whether it was there.
     fn delete<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<bool, Error>>;
 
+    /// What another program has noted on a file under a name: an extended attribute, or a header of S3.
+    fn attribute<'a>(&'a self, key: &'a Key, name: &'a str) -> BoxFuture<'a, Result<Option<String>, Error>>;
+
     /// How full the place is, percent; `None` where there is no end to it.
     fn usage(&self) -> BoxFuture<'_, Result<Option<u32>, Error>>;
 }

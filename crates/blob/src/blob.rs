@@ -35,6 +35,11 @@ impl Blob {
         Ok(Self { backend: Arc::new(Folder::open(root.into()).await?), keys: None })
     }
 
+    /// Opens a directory of another program to read it: nothing is made in it, not even the directory.
+    pub fn foreign(root: impl Into<PathBuf>) -> Self {
+        Self { backend: Arc::new(Folder::foreign(root.into())), keys: None }
+    }
+
     /// Opens a bucket of S3, or of what speaks as it does.
     pub async fn bucket(place: S3) -> Result<Self, Error> {
         Ok(Self { backend: Arc::new(Bucket::open(place).await?), keys: None })
@@ -166,6 +171,18 @@ impl Blob {
         }
         found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         Ok(found)
+    }
+
+    /// All files with what is known of them as they are kept, in the order of their keys.
+    pub async fn all(&self) -> Result<Vec<(Key, Object)>, Error> {
+        let mut found = self.backend.list(None).await?;
+        found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(found)
+    }
+
+    /// What another program has noted on a file under a name; `None`: nothing, or there is no such file.
+    pub async fn attribute(&self, key: &Key, name: &str) -> Result<Option<String>, Error> {
+        self.backend.attribute(key, name).await
     }
 
     /// Deletes a file; returns whether it was there.

@@ -247,8 +247,9 @@ impl Store {
             return Ok(());
         }
         let mut batch = Batch::new();
-        batch.push(Statement::new(FREE, vec![nanoseconds(now)]));
-        batch.push(Statement::new(action::FREE, vec![nanoseconds(now)]));
+        for statement in free(now) {
+            batch.push(statement);
+        }
         self.write(batch).await
     }
 }
@@ -265,6 +266,11 @@ impl Reader {
         let idle = waiting.map_or(Ok(0), |row| row.int(0))? == 0;
         Ok(idle && !self.has_actions(now).await?)
     }
+}
+
+/// What frees everything that somebody has taken.
+pub(crate) fn free(now: Timestamp) -> [Statement; 2] {
+    [FREE, action::FREE].map(|sql| Statement::new(sql, vec![nanoseconds(now)]))
 }
 
 /// Asks how often something has been marked due.

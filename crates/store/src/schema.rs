@@ -28,6 +28,25 @@ const MIGRATIONS: &[Migration] = &[
     Migration { common: include_str!("../migrations/7.sql"), postgres: "" },
 ];
 
+impl Migration {
+    /// The text for SQLite.
+    pub(crate) fn for_sqlite(&self) -> String {
+        self.common.replace("bigserial primary key", "integer primary key autoincrement")
+    }
+}
+
+/// The newest version that is known.
+pub(crate) fn newest() -> i64 {
+    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
+}
+
+/// The migrations that make a schema of this version.
+pub(crate) fn up_to(version: i64) -> Result<&'static [Migration], OpenError> {
+    let unknown = || OpenError::NewerSchema { found: version, known: newest() };
+    let count = usize::try_from(version).map_err(|_| unknown())?;
+    MIGRATIONS.get(..count).filter(|migrations| !migrations.is_empty()).ok_or_else(unknown)
+}
+
 pub(crate) const CREATE_VERSIONS: &str =
     "create table if not exists schema_versions (version bigint primary key, applied_at bigint not null)";
 pub(crate) const CURRENT: &str = "select coalesce(max(version), 0) from schema_versions";
@@ -35,7 +54,7 @@ pub(crate) const RECORD: &str = "insert into schema_versions (version, applied_a
 
 /// The migrations that a database of schema `found` lacks, with the versions they make.
 pub(crate) fn missing(found: i64) -> Result<impl Iterator<Item = (i64, &'static Migration)>, OpenError> {
-    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    let known = newest();
     if found > known {
         return Err(OpenError::NewerSchema { found, known });
     }

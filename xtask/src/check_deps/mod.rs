@@ -30,6 +30,8 @@ const ORDER: &[&str] = &[
     "assisted-kubeapi",
     "assisted-service",
     "assisted-reconcile",
+    "assisted-backup",
+    "assisted-import",
     "assisted-auth",
     "assisted-kube",
     "assisted-crd",

@@ -74,12 +74,13 @@ const ORDERS: &[Order] = &[
     Order {
         sources: "crates/store/src",
         storeys: &[
-            &["work", "cluster", "retention", "user", "event", "seal_rows", "fuzz"],
+            &["work", "cluster", "copy", "retention", "user", "event", "seal_rows", "fuzz"],
             &["time"],
             &["due", "host", "check_in"],
             &["action", "report", "infra_env"],
-            &["store"],
+            &["store", "foreign"],
             &["engine", "slow", "text_cache"],
+            &["copied"],
             &["change_feed", "schema", "batch", "host_filter", "object_filter"],
             &["observer", "statement", "report_hash", "row", "host_key"],
             &["value"],

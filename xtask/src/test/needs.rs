@@ -49,6 +49,8 @@ pub const NEEDS: &[Needs] = &[
     of("assisted-capi", "etcd, ignition-validate, jq", &[KUBERNETES]),
     of("assisted-service", "PostgreSQL, docker-registry, ignition-validate", &[PYTHON]),
     of("assisted-store", "PostgreSQL", &[PROGRAMS]),
+    of("assisted-backup", "PostgreSQL", &[]),
+    of("assisted-import", "PostgreSQL", &[]),
     of("assisted-testkit", "PostgreSQL, docker-registry, etcd", &[KUBERNETES]),
     of("assisted-bmc", "", &[PYTHON]),
     of("assisted-blob", "", &[PYTHON]),

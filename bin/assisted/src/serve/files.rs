@@ -27,7 +27,7 @@ fn is_bucket(settings: &Storage) -> bool {
 }
 
 /// The bucket that the settings name.
-fn place(settings: &Storage) -> Result<S3> {
+pub(crate) fn place(settings: &Storage) -> Result<S3> {
     for (variable, value) in [
         ("S3_BUCKET", settings.s3_bucket.as_str()),
         ("AWS_ACCESS_KEY_ID", settings.s3_access_key.as_str()),

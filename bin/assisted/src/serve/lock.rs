@@ -16,7 +16,7 @@ const FILE: &str = "lock";
 const WAIT: Duration = Duration::from_secs(5);
 
 /// Holds a folder as long as the file that it returns is open; the system gives it back when the process ends, however it does.
-pub(super) fn hold(data_dir: &Path) -> Result<File> {
+pub(crate) fn hold(data_dir: &Path) -> Result<File> {
     let path = data_dir.join(FILE);
     let context = || format!("the lock {} can't be held", path.display());
     let file = OpenOptions::new()

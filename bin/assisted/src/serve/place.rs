@@ -49,7 +49,7 @@ impl Place {
     }
 
     /// The address of the database that is chosen.
-    fn database(&self, settings: &Settings, data_dir: &Path) -> String {
+    pub(crate) fn database(&self, settings: &Settings, data_dir: &Path) -> String {
         if let Some(address) = &self.database {
             return address.clone();
         }
@@ -69,7 +69,7 @@ impl Place {
 }
 
 /// How the database is used.
-fn options(settings: &Settings) -> Options {
+pub(crate) fn options(settings: &Settings) -> Options {
     let database = &settings.database;
     Options {
         connections: database.max_open_connections,

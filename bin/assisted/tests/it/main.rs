@@ -3,12 +3,14 @@
 
 mod agent_client;
 mod apply;
+mod backup;
 mod command_line;
 mod crash;
 mod discovery;
 mod documents;
 mod every_state;
 mod images;
+mod import;
 mod infra_env;
 mod iso;
 mod login;

@@ -50,6 +50,13 @@ impl Service {
         Self::launch_in(dir, |_| ())
     }
 
+    /// The same with more in its environment.
+    pub fn on_with_env(dir: tempfile::TempDir, env: &[(&str, &str)]) -> Self {
+        Self::launch_in(dir, |command| {
+            command.envs(env.iter().copied());
+        })
+    }
+
     fn launch(more: impl FnOnce(&mut Command)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("pull-secret.json"), PULL_SECRET).unwrap();

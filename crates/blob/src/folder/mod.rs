@@ -15,6 +15,7 @@ use assisted_base::failpoint;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use rustix::io::Errno;
 use tokio::io::AsyncWriteExt;
 use uuid::Uuid;
 
@@ -29,6 +30,9 @@ const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Tries to put a file into a folder that others remove because it is empty.
 const TRIES: usize = 100;
+
+/// Longest value of an extended attribute.
+const LONGEST_ATTRIBUTE: usize = 256;
 
 /// Bytes that are read at a time.
 const WINDOW: u64 = 256 << 10;
@@ -50,6 +54,11 @@ impl Folder {
             Ok(Self { root: root.into() })
         })
         .await
+    }
+
+    /// A directory that is only read.
+    pub(crate) fn foreign(root: PathBuf) -> Self {
+        Self { root: root.into() }
     }
 }
 
@@ -114,6 +123,21 @@ impl Backend for Folder {
     fn delete<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<bool, Error>> {
         let (root, key) = (Arc::clone(&self.root), key.clone());
         blocking(move || remove(&root, &key)).boxed()
+    }
+
+    fn attribute<'a>(&'a self, key: &'a Key, name: &'a str) -> BoxFuture<'a, Result<Option<String>, Error>> {
+        let (path, key, name) = (key.path(&self.root), key.clone(), format!("user.{name}"));
+        blocking(move || {
+            let mut value = [0; LONGEST_ATTRIBUTE];
+            match rustix::fs::getxattr(&path, &*name, &mut value[..]) {
+                Ok(length) => {
+                    Ok(value.get(..length).map(|value| String::from_utf8_lossy(value).into_owned()))
+                }
+                Err(Errno::NODATA | Errno::NOTSUP | Errno::NOENT | Errno::NOTDIR) => Ok(None),
+                Err(error) => Err(Error::of(&key, "read", error.into())),
+            }
+        })
+        .boxed()
     }
 
     fn usage(&self) -> BoxFuture<'_, Result<Option<u32>, Error>> {

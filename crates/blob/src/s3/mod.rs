@@ -152,14 +152,19 @@ impl Inner {
         }
     }
 
-    /// The version of the file that is under a key now.
-    async fn version(&self, key: &str) -> io::Result<Option<String>> {
+    /// What is told of the file that is under a key now.
+    async fn head(&self, key: &str) -> io::Result<Option<HeaderMap>> {
         let answer = self.send(&self.address.head_object(Some(&self.credentials), key), None).await?;
         match answer.status() {
-            status if status.is_success() => Ok(Some(etag(answer.headers()))),
+            status if status.is_success() => Ok(Some(answer.headers().clone())),
             StatusCode::NOT_FOUND => Ok(None),
             _ => Err(refusal("a file can't be asked for", answer).await),
         }
+    }
+
+    /// The version of that file.
+    async fn version(&self, key: &str) -> io::Result<Option<String>> {
+        Ok(self.head(key).await?.as_ref().map(etag))
     }
 
     /// A part of a file.
@@ -287,6 +292,15 @@ impl Backend for Bucket {
     fn delete<'a>(&'a self, key: &'a Key) -> BoxFuture<'a, Result<bool, Error>> {
         async move { self.0.delete(key.as_str()).await.map_err(|error| Error::of(key, "deleted", error)) }
             .boxed()
+    }
+
+    fn attribute<'a>(&'a self, key: &'a Key, name: &'a str) -> BoxFuture<'a, Result<Option<String>, Error>> {
+        async move {
+            let head = self.0.head(key.as_str()).await.map_err(|error| Error::of(key, "read", error))?;
+            let value = head.as_ref().and_then(|headers| headers.get(format!("x-amz-meta-{name}")));
+            Ok(value.and_then(|value| value.to_str().ok()).map(str::to_owned))
+        }
+        .boxed()
     }
 
     fn usage(&self) -> BoxFuture<'_, Result<Option<u32>, Error>> {

@@ -1,12 +1,14 @@
 //! SQLite and PostgreSQL behind one interface.
 
 mod pipeline;
-mod postgres;
+pub(crate) mod postgres;
+mod postgres_copy;
 mod postgres_group;
 mod postgres_listener;
 mod postgres_tls;
 mod postgres_value;
 mod sqlite;
+mod sqlite_copy;
 mod sqlite_value;
 mod sqlite_writer;
 mod writer;
@@ -17,9 +19,11 @@ use std::sync::Arc;
 
 use assisted_core::model::host::HostKey;
 use jiff::Timestamp;
+use tokio::sync::mpsc;
 
 use crate::batch::Batch;
 use crate::change_feed::ChangeFeed;
+use crate::copied::{Copied, CopyError, CopyRow};
 use crate::error::{Error, OpenError, WriteError};
 use crate::options::Options;
 use crate::statement::{Output, Statement};
@@ -40,7 +44,7 @@ impl Engine {
         options: &Options,
         feed: &Arc<ChangeFeed>,
     ) -> Result<Self, OpenError> {
-        if address.starts_with("postgres://") || address.starts_with("postgresql://") {
+        if is_postgres(address) {
             return Postgres::open(address, options, feed).await.map(Self::Postgres);
         }
         Sqlite::open(&file(address)?, feed).await.map(Self::Sqlite)
@@ -90,6 +94,40 @@ impl Engine {
             Self::Postgres(postgres) => postgres.flush_checkins(latest).await,
         }
     }
+}
+
+fn is_postgres(address: &str) -> bool {
+    address.starts_with("postgres://") || address.starts_with("postgresql://")
+}
+
+/// Sends every row of a database; gives the version of its schema.
+pub(crate) async fn dump(
+    address: &str,
+    options: &Options,
+    rows: mpsc::Sender<CopyRow>,
+) -> Result<i64, CopyError> {
+    if is_postgres(address) {
+        return postgres_copy::dump(address, options, rows).await;
+    }
+    let path = file(address)?;
+    let dumped = tokio::task::spawn_blocking(move || sqlite_copy::dump(&path, &rows)).await;
+    dumped.map_err(|_| Error::Closed)?
+}
+
+/// Makes a database of rows of a schema; `after` is run once it has the newest one.
+pub(crate) async fn load(
+    address: &str,
+    options: &Options,
+    schema: i64,
+    rows: mpsc::Receiver<Copied>,
+    after: Vec<Statement>,
+) -> Result<(), CopyError> {
+    if is_postgres(address) {
+        return postgres_copy::load(address, options, schema, rows, &after).await;
+    }
+    let path = file(address)?;
+    let loaded = tokio::task::spawn_blocking(move || sqlite_copy::load(&path, schema, rows, &after)).await;
+    loaded.map_err(|_| Error::Closed)?
 }
 
 /// The file that an address means.

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, timeout};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Config, GenericClient};
+use tokio_postgres::{Config, GenericClient, Transaction};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
@@ -82,28 +82,7 @@ impl Postgres {
         options: &Options,
         feed: &Arc<ChangeFeed>,
     ) -> Result<Self, OpenError> {
-        let (address, tls) = postgres_tls::of_address(address, options)?;
-        let mut config: Config = address.parse().map_err(|error| {
-            // The parser's error names what is wrong with the address, never its parts.
-            let error: tokio_postgres::Error = error;
-            OpenError::Address(
-                std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string),
-            )
-        })?;
-        config
-            .application_name(options.application_name())
-            .keepalives_idle(Duration::from_secs(15))
-            .keepalives_interval(Duration::from_secs(5))
-            .keepalives_retries(3)
-            .tcp_user_timeout(UNTAKEN);
-        let tls = postgres_tls::connector(&mut config, &tls)?;
-        let own = format!("{SESSION} -c statement_timeout={}", options.statement_limit.as_millis());
-        let session = config.get_options().map_or_else(|| own.clone(), |given| format!("{own} {given}"));
-        config.options(session);
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(PATIENCE);
-        }
-
+        let (config, tls) = configured(address, options)?;
         let pool = connections(&config, &tls, options.connections.get())?;
         let mut hasty = config.clone();
         hasty.options(format!("{HASTY} {}", config.get_options().unwrap_or_default()));
@@ -161,6 +140,44 @@ impl Postgres {
         })
         .await
     }
+}
+
+/// How connections to the database of an address are made.
+pub(super) fn configured(address: &str, options: &Options) -> Result<(Config, MakeRustlsConnect), OpenError> {
+    let (address, tls) = postgres_tls::of_address(address, options)?;
+    let mut config: Config = address.parse().map_err(|error| {
+        // The parser's error names what is wrong with the address, never its parts.
+        let error: tokio_postgres::Error = error;
+        OpenError::Address(
+            std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string),
+        )
+    })?;
+    config
+        .application_name(options.application_name())
+        .keepalives_idle(Duration::from_secs(15))
+        .keepalives_interval(Duration::from_secs(5))
+        .keepalives_retries(3)
+        .tcp_user_timeout(UNTAKEN);
+    let tls = postgres_tls::connector(&mut config, &tls)?;
+    let own = format!("{SESSION} -c statement_timeout={}", options.statement_limit.as_millis());
+    let session = config.get_options().map_or_else(|| own.clone(), |given| format!("{own} {given}"));
+    config.options(session);
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(PATIENCE);
+    }
+    Ok((config, tls))
+}
+
+/// One connection, which ends with its guard.
+pub(crate) async fn connect(
+    address: &str,
+    options: &Options,
+) -> Result<(tokio_postgres::Client, AbortOnDropHandle<()>), OpenError> {
+    let (config, tls) = configured(address, options)?;
+    let (client, connection) = config.connect(tls).await.map_err(Error::from)?;
+    // How it ends is told to whoever uses the client.
+    let connection = tokio::spawn(async move { drop(connection.await) });
+    Ok((client, AbortOnDropHandle::new(connection)))
 }
 
 /// Connections that are made when they are needed, and kept.
@@ -355,16 +372,31 @@ async fn migrate(client: &mut Client) -> Result<(), OpenError> {
     let transaction = client.transaction().await.map_err(Error::from)?;
     // A large table takes the time it takes.
     transaction.batch_execute("set local statement_timeout = 0").await.map_err(Error::from)?;
-    // Replicas that start at once take their turn.
-    transaction.execute("select pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await.map_err(Error::from)?;
+    lock_schema(&transaction).await?;
     transaction.batch_execute(schema::CREATE_VERSIONS).await.map_err(Error::from)?;
     let found = transaction.query_one(schema::CURRENT, &[]).await.map_err(Error::from)?;
     for (version, migration) in schema::missing(found.get(0))? {
-        let failed = |error| OpenError::Migration { version, source: Error::from(error) };
-        transaction.batch_execute(migration.common).await.map_err(failed)?;
-        transaction.batch_execute(migration.postgres).await.map_err(failed)?;
-        transaction.execute(schema::RECORD, &[&version, &schema::now()]).await.map_err(failed)?;
+        lay(&transaction, version, migration).await?;
     }
     transaction.commit().await.map_err(Error::from)?;
+    Ok(())
+}
+
+/// Has those who lay a schema at the same time take their turn, such as replicas that start at once.
+pub(super) async fn lock_schema(transaction: &Transaction<'_>) -> Result<(), Error> {
+    transaction.execute("select pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await?;
+    Ok(())
+}
+
+/// Makes a version of the schema from the one before it.
+pub(super) async fn lay(
+    transaction: &Transaction<'_>,
+    version: i64,
+    migration: &schema::Migration,
+) -> Result<(), OpenError> {
+    let failed = |error| OpenError::Migration { version, source: Error::from(error) };
+    transaction.batch_execute(migration.common).await.map_err(failed)?;
+    transaction.batch_execute(migration.postgres).await.map_err(failed)?;
+    transaction.execute(schema::RECORD, &[&version, &schema::now()]).await.map_err(failed)?;
     Ok(())
 }

@@ -142,7 +142,7 @@ impl Sqlite {
     }
 }
 
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
+pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(PREPARED);
@@ -171,14 +171,20 @@ fn migrate(connection: &mut Connection) -> Result<(), OpenError> {
     transaction.execute_batch(schema::CREATE_VERSIONS).map_err(Error::from)?;
     let found = transaction.query_row(schema::CURRENT, [], |row| row.get(0)).map_err(Error::from)?;
     for (version, migration) in schema::missing(found)? {
-        let sql = migration.common.replace("bigserial primary key", "integer primary key autoincrement");
-        let record = Statement::new(schema::RECORD, vec![version.into(), schema::now().into()]);
-        transaction
-            .execute_batch(&sql)
-            .map_err(Error::from)
-            .and_then(|()| sqlite_value::run(&transaction, &record).map(drop))
-            .map_err(|source| OpenError::Migration { version, source })?;
+        lay(&transaction, version, migration)?;
     }
     transaction.commit().map_err(Error::from)?;
     Ok(())
+}
+
+/// Makes a version of the schema from the one before it.
+pub(super) fn lay(
+    connection: &Connection,
+    version: i64,
+    migration: &schema::Migration,
+) -> Result<(), OpenError> {
+    let failed = |source| OpenError::Migration { version, source };
+    connection.execute_batch(&migration.for_sqlite()).map_err(|error| failed(error.into()))?;
+    let record = Statement::new(schema::RECORD, vec![version.into(), schema::now().into()]);
+    sqlite_value::run(connection, &record).map(drop).map_err(failed)
 }

@@ -27,7 +27,7 @@ impl ToSql for Value {
     }
 }
 
-fn from_sqlite(value: ValueRef<'_>) -> Result<Value, Error> {
+pub(super) fn from_sqlite(value: ValueRef<'_>) -> Result<Value, Error> {
     Ok(match value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(value) => Value::Int(value),

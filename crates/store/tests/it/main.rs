@@ -4,6 +4,7 @@
 mod actions;
 mod changes;
 mod connections;
+mod copy;
 mod crash;
 mod due;
 mod events;

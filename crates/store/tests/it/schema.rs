@@ -83,15 +83,24 @@ async fn opens_schema_7(database: Database) {
     assert_eq!(keys, ["00112233aabbccdd"]);
 }
 
-/// Opens a database of an earlier version with its rows.
-async fn opens(database: &Database, version: usize) -> Store {
+/// Makes a database of an earlier version with its rows.
+pub async fn lay(database: &Database, version: usize) {
     let versions = "create table schema_versions (version bigint primary key, applied_at bigint not null)";
     database.execute(versions).await;
     for (n, (schema, rows)) in VERSIONS[..version].iter().enumerate() {
         let record = format!("insert into schema_versions values ({}, 1)", n + 1);
         database.execute(&format!("{schema}; {record}; {rows}")).await;
     }
+}
 
+/// Opens a database of an earlier version with its rows.
+async fn opens(database: &Database, version: usize) -> Store {
+    lay(database, version).await;
+    holds(database).await
+}
+
+/// Opens a database that came from an earlier version.
+pub async fn holds(database: &Database) -> Store {
     let store = database.open().await;
     let id: ClusterId = "11111111-1111-4111-8111-111111111111".parse().unwrap();
     let infra_env_id: InfraEnvId = "22222222-2222-4222-8222-222222222222".parse().unwrap();

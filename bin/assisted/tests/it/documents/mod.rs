@@ -18,6 +18,7 @@ use crate::{images, openshift};
 const TYPED: &[&str] = &[
     "README.md",
     "docs/agent.md",
+    "docs/backup.md",
     "docs/generation.md",
     "docs/images.md",
     "docs/installer.md",
@@ -180,6 +181,17 @@ fn work_is_looked_at() {
     let service = Service::start();
     let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
     follow("docs/work.md", &mut session);
+}
+
+#[test]
+fn a_backup_is_made_and_put_back() {
+    let service = Service::start();
+    service.cluster("kept");
+    let data = service.dir.path().display().to_string();
+    let mut session =
+        Session::open(Network::Shared, &[("ASSISTED_URL", &service.url), ("ASSISTED_DATA_DIR", &data)]);
+    follow("docs/backup.md", &mut session);
+    assert!(session.dir().join("again.tar.gz").is_file());
 }
 
 #[test]

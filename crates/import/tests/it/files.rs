@@ -1,0 +1,85 @@
+//! Files come with what is known of them.
+
+use std::path::Path;
+
+use assisted_blob::{Blob, Key};
+use assisted_import::Kind;
+use assisted_store::Deleted;
+use assisted_wire::id::ClusterId;
+use rustix::fs::XattrFlags;
+
+use crate::world::{Ours, Theirs, id};
+
+const SOURCE: &str = "user.assisted-installer-manifest-source";
+
+fn write(root: &Path, key: &str, content: &str) {
+    let path = root.join(key);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, content).unwrap();
+}
+
+async fn text(files: &Blob, key: &str) -> Option<String> {
+    let key = Key::new(key).unwrap();
+    let content = files.get(&key, 1 << 20).await.ok()?;
+    Some(String::from_utf8(content.to_vec()).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_of_a_folder_come_with_their_marks_and_once() {
+    let theirs = Theirs::filled().await;
+    let work_dir = tempfile::tempdir().unwrap();
+    let root = work_dir.path();
+    let cluster = id::<ClusterId>(1, 7).to_string();
+    write(root, &format!("{cluster}/kubeconfig"), "kubeconfig-secret");
+    write(root, &format!("{cluster}/master-x.ign"), "{}");
+    write(root, &format!("{cluster}/logs/controller/logs.tar.gz"), "logs");
+    write(root, &format!("{cluster}/manifests/openshift/noted.yaml"), "noted");
+    write(root, &format!("metadata/{cluster}/manifests/openshift/noted.yaml@@{SOURCE}"), "user");
+    write(root, &format!("{cluster}/manifests/openshift/old.yaml"), "old");
+    write(root, &format!("{cluster}/manifest-attributes/openshift/old.yaml/user-supplied"), "");
+    write(root, &format!("{cluster}/manifests/manifests/system.yaml"), "system");
+    write(root, &format!("{cluster}/manifests/openshift/.noted.yaml123"), "a write that was interrupted");
+    write(root, "install-config-generate/installercache/x", "scratch");
+    write(root, "cluster-7_master_host.tar", "left over");
+    let unbound = id::<ClusterId>(2, 102).to_string();
+    write(root, &format!("{unbound}/logs/host/logs.tar.gz"), "unbound");
+    // Where the file system knows attributes.
+    write(root, &format!("{cluster}/manifests/openshift/attributed.yaml"), "attributed");
+    let attributed = root.join(format!("{cluster}/manifests/openshift/attributed.yaml"));
+    let is_known = rustix::fs::setxattr(&attributed, SOURCE, b"user", XattrFlags::empty()).is_ok();
+
+    let before = std::fs::read_dir(root).unwrap().count();
+    let ours = Ours::on_sqlite().await;
+    let from = Blob::foreign(root);
+    let report = ours.take(&theirs, Some(&from)).await;
+    assert_eq!(report.of(Kind::Files).taken, 9, "{:?}", report.left);
+    assert_eq!(std::fs::read_dir(root).unwrap().count(), before, "nothing is made there");
+    let got = async |key: &str| text(&ours.files, &format!("{cluster}/{key}")).await;
+    assert_eq!(got("kubeconfig").await.as_deref(), Some("kubeconfig-secret"));
+    assert_eq!(got("logs/controller/logs.tar.gz").await.as_deref(), Some("logs"));
+    let mark = |name: &str| format!("manifest-attributes/openshift/{name}/user-supplied");
+    for (name, is_users) in
+        [("noted.yaml", true), ("old.yaml", true), ("system.yaml", false), ("attributed.yaml", is_known)]
+    {
+        assert_eq!(got(&mark(name)).await.is_some(), is_users, "{name}");
+    }
+    assert_eq!(
+        text(&ours.files, &format!("{unbound}/logs/host/logs.tar.gz")).await.as_deref(),
+        Some("unbound")
+    );
+    assert_eq!(text(&ours.files, "cluster-7_master_host.tar").await, None);
+    // Sealed, as everything is here.
+    let kept = std::fs::read(ours.dir.path().join("files").join(&cluster).join("kubeconfig")).unwrap();
+    assert!(!kept.windows(6).any(|part| part == b"secret"));
+    let stored = ours.store.cluster(id(1, 7), Deleted::Hidden).await.unwrap().unwrap();
+    assert!(stored.record.kubeconfig_stored);
+    let other = ours.store.cluster(id(1, 19), Deleted::Hidden).await.unwrap().unwrap();
+    assert!(!other.record.kubeconfig_stored);
+
+    // What was changed here stays so.
+    let key = Key::new(format!("{cluster}/manifests/openshift/noted.yaml")).unwrap();
+    ours.files.put(&key, "changed here").await.unwrap();
+    let again = ours.take(&theirs, Some(&from)).await;
+    assert_eq!((again.of(Kind::Files).taken, again.of(Kind::Files).there), (0, 9));
+    assert_eq!(got("manifests/openshift/noted.yaml").await.as_deref(), Some("changed here"));
+}
