@@ -260,7 +260,7 @@ fn whoever_waits_for_an_image_is_told_how_far_it_is() {
         assert!(Instant::now() < until, "{told}");
         std::thread::sleep(Duration::from_millis(200));
     }
-    // Without the program that is to be in the image, nobody is told to wait.
+    // Where a setting is missing, nobody is told to wait, and everybody is told which.
     let nothing = dir.path().join("nothing").display().to_string();
     let lacking = Service::start_with_env(&[("OS_IMAGES", &images), ("HOST_PROGRAMS_DIR", &nothing)]);
     let id = lacking.id(&create);
@@ -272,7 +272,8 @@ fn whoever_waits_for_an_image_is_told_how_far_it_is() {
         std::thread::sleep(Duration::from_millis(200));
     };
     assert_eq!(told["state"], "failed", "{told}");
-    assert!(told["message"].as_str().unwrap().contains("503 Service Unavailable: the log"), "{told}");
+    let why = "503 Service Unavailable: SERVICE_BASE_URL is not set";
+    assert!(told["message"].as_str().unwrap().contains(why), "{told}");
 
     // An image service that nobody reaches is no reason to fail, and the address, which opens the image, stands nowhere.
     let away = Service::start_with_env(&[("IMAGE_SERVICE_BASE_URL", "http://127.0.0.1:9")]);
