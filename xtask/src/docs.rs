@@ -6,6 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::run::{root, say};
+use crate::troubleshooting;
 
 /// A document, the program that prints it, and what it is asked.
 const DOCUMENTS: &[(&str, &str, &str)] = &[
@@ -35,6 +36,16 @@ pub fn run(programs: &Path, check: bool) -> Result<()> {
         } else {
             write(&file, &output.stdout)?;
             say(&format!("wrote {path}"));
+        }
+    }
+    let page = troubleshooting::page()?;
+    let file = root().join(troubleshooting::PAGE);
+    if !std::fs::read(&file).is_ok_and(|have| have == page.as_bytes()) {
+        if check {
+            stale.push(troubleshooting::PAGE);
+        } else {
+            write(&file, page.as_bytes())?;
+            say(&format!("wrote {}", troubleshooting::PAGE));
         }
     }
     if !stale.is_empty() {

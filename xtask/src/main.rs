@@ -16,6 +16,7 @@ mod run;
 mod setup;
 mod simulate;
 mod test;
+mod troubleshooting;
 mod ui;
 
 use clap::{Parser, Subcommand};

@@ -9,7 +9,7 @@ mod up;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use assisted_console::{Failure, Global, reference};
+use assisted_console::{Failure, Global, colour, reference};
 use clap::{CommandFactory, Parser, Subcommand};
 
 /// Tries out assisted: on simulated hosts, on virtual machines, or on real ones.
@@ -53,6 +53,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command, global: &Global) -> Result<(), Failure> {
+    colour::choose(global.color);
     match command {
         Command::Simulate(simulate) => runtime()?.block_on(simulate.run(global)),
         Command::Image(image) => image.run(global),

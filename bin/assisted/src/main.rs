@@ -6,6 +6,7 @@ mod capi;
 mod cli;
 mod config;
 mod controller;
+mod explain;
 mod image_service;
 mod import;
 mod serve;
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use assisted_base::error::chain;
-use assisted_console::{Failure, Global, reference};
+use assisted_console::{Failure, Global, colour, reference};
 use assisted_kubeapi::classification::serve as serve_queries;
 use clap::{CommandFactory, Parser, Subcommand};
 
@@ -35,6 +36,7 @@ struct Program {
 
 #[derive(Subcommand)]
 enum Command {
+    Up(Box<serve::up::Up>),
     Serve(Box<serve::Serve>),
     ImageService(Box<image_service::ImageService>),
     Controller(controller::Controller),
@@ -51,6 +53,7 @@ enum Command {
     Import(Box<import::Import>),
     #[command(flatten)]
     Client(cli::Command),
+    Explain(explain::Explain),
     /// Write the completion script for a shell
     Completion {
         shell: clap_complete::Shell,
@@ -102,7 +105,9 @@ fn main() -> ExitCode {
 }
 
 fn run(program: Program) -> Result<(), Failure> {
+    colour::choose(program.global.color);
     match program.command {
+        Command::Up(up) => up.run().map_err(|error| Failure::Refused(chain(error.as_ref()))),
         Command::Serve(serve) => serve.run().map_err(|error| Failure::Refused(chain(error.as_ref()))),
         Command::ImageService(service) => {
             service.run().map_err(|error| Failure::Refused(chain(error.as_ref())))
@@ -121,6 +126,7 @@ fn run(program: Program) -> Result<(), Failure> {
         Command::Import(import) => runtime()?.block_on(import.run(&program.global)),
         Command::Restore(restore) => runtime()?.block_on(restore.run(&program.global)),
         Command::Client(command) => runtime()?.block_on(command.run(&program.global)),
+        Command::Explain(explain) => explain.run(),
         Command::Completion { shell } => reference::completion(Program::command(), shell),
         Command::Man { dir } => reference::man(Program::command(), &dir),
         Command::AnswerQueries => {

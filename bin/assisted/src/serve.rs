@@ -9,6 +9,7 @@ pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod place;
 pub(crate) mod secrets;
+pub(crate) mod up;
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -55,13 +56,18 @@ pub struct Serve {
     generator: Option<String>,
     #[command(flatten)]
     images: images::ImageFlags,
+    /// How `assisted up` differs.
+    #[arg(skip)]
+    up: Option<up::Reached>,
 }
 
 impl Serve {
     /// Runs the service until SIGTERM or SIGINT.
     pub fn run(self) -> Result<()> {
         let flag = |name: &str| if name == "GENERATOR" { self.generator.clone() } else { None };
-        let settings = Settings::from_env(&|name| flag(name).or_else(|| std::env::var(name).ok()))?;
+        let default = |name: &str| self.up.as_ref().and_then(|up| up.default(name));
+        let get = |name: &str| flag(name).or_else(|| std::env::var(name).ok()).or_else(|| default(name));
+        let settings = Settings::from_env(&get)?;
         log::start("LOG_LEVEL", &settings.http.log_level, &settings.http.log_format)?;
         environment::report();
         raise_file_limit();
@@ -112,6 +118,10 @@ impl Serve {
             })?),
             None => None,
         };
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        if let Some(up) = &self.up {
+            up.tell_settings(&mut settings.http, scheme, listener.local_addr()?);
+        }
         let images = match image_address {
             Some(address) => Some(self.images.bind(address, &mut settings, &data_dir).await?),
             None => None,
@@ -151,7 +161,6 @@ impl Serve {
         }
         let mut signals = StopSignals::new()?;
         // For whoever started it on a free port: everything can be asked from here on.
-        let scheme = if tls.is_some() { "https" } else { "http" };
         let simulated = settings.generation.is_simulated();
         if simulated {
             tracing::warn!("{SIMULATION}");
@@ -160,8 +169,11 @@ impl Serve {
         if simulated {
             tell(SIMULATION);
         }
-        if let Some(code) = api.setup_code().await? {
-            tell(&identity::invitation(&code, &format!("{scheme}://{address}")));
+        let code = api.setup_code().await?;
+        match (&self.up, code) {
+            (Some(_), code) => tell(&up::invitation(&settings.http.service_base_url, code.as_ref())),
+            (None, Some(code)) => tell(&identity::invitation(&code, &format!("{scheme}://{address}"))),
+            (None, None) => {}
         }
         let until = stopping(&stopped);
         servers.spawn(async move { Ok(assisted_api::server::serve(listener, tls, api, until).await?) });

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::Format;
+use crate::colour::When;
 
 /// Where the service is, and how answers are shown.
 #[derive(Args, Clone, Debug)]
@@ -22,4 +23,7 @@ pub struct Global {
     /// How to show answers: a table for people, the API's objects for programs
     #[arg(short, long, global = true, value_enum, default_value_t = Format::Table)]
     pub output: Format,
+    /// When to colour tables
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: When,
 }

@@ -6,6 +6,7 @@ use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 use serde::Serialize;
 
 use crate::Failure;
+use crate::colour::painted;
 
 /// Between two columns.
 const GAP: u16 = 2;
@@ -27,7 +28,8 @@ pub fn show<T: Serialize>(
     value: &T,
     table: impl FnOnce(&T) -> String,
 ) -> Result<(), Failure> {
-    line(&rendered(format, value, table)?)
+    let text = rendered(format, value, table)?;
+    line(&if format == Format::Table { painted(&text) } else { text })
 }
 
 /// An answer as text: the object itself for programs, `table` for people.

@@ -2,6 +2,8 @@
 
 use std::io::{IsTerminal, Write};
 
+use crate::colour::painted;
+
 /// Remembers what stands on the terminal.
 pub struct Screen {
     picture: String,
@@ -21,7 +23,7 @@ impl Screen {
         let lines = self.picture.lines().count();
         let up = if lines > 0 { format!("\x1b[{lines}A") } else { String::new() };
         text.clone_into(&mut self.picture);
-        let cleared: String = text.lines().map(|line| format!("{line}\x1b[K\n")).collect();
+        let cleared: String = painted(text).lines().map(|line| format!("{line}\x1b[K\n")).collect();
         let mut out = std::io::stdout().lock();
         write!(out, "{up}{cleared}\x1b[J").and_then(|()| out.flush()).is_ok()
     }

@@ -11,10 +11,19 @@ interface SignInProps {
   onIn: () => void;
 }
 
+/** The code of the link that `assisted up` has printed. It leaves the address, so that no history keeps it. */
+function codeOfLink(): string {
+  const found = /^#setup=(.+)$/.exec(window.location.hash);
+  if (!found) return '';
+  window.history.replaceState(null, '', window.location.pathname + window.location.search);
+  return found[1] ?? '';
+}
+
 /** Logging in by name and password or by the identity provider, and making the first administrator by a code. */
 export function SignIn({ methods, hasEnded, onIn }: SignInProps) {
-  const [isSetUp, setIsSetUp] = useState(false);
-  const [code, setCode] = useState('');
+  const [linked] = useState(codeOfLink);
+  const [isSetUp, setIsSetUp] = useState(linked !== '');
+  const [code, setCode] = useState(linked);
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
   const [problem, setProblem] = useState('');

@@ -10,6 +10,8 @@ use super::keys;
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// Show which versions the service is made of, and what it installs clusters with
+    Info,
     /// Show work that was set aside, runs, failed, is due or waits for its time
     Work {
         /// At most N rows of due work, and N actions
@@ -30,6 +32,10 @@ pub enum Command {
 impl Command {
     pub async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
+            Self::Info => show(context.format, &context.client.component_versions().await?, |known| {
+                let rows = known.versions.iter().flat_map(|versions| &versions.0);
+                table(["COMPONENT", "VERSION"], rows.map(|(name, version)| [name.clone(), version.clone()]))
+            }),
             Self::Work { limit } => {
                 show(context.format, &context.client.list_work(Some(limit)).await?, overview)
             }

@@ -1,6 +1,6 @@
 //! `assisted cluster …`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assisted_client::VersionFilter;
 use assisted_console::output::{Format, facts, line, list, show, table};
@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 
 use super::common::{Context, host_name, role};
 use super::validation::{self, Validation};
-use super::{cluster_watch, download, render};
+use super::{cluster_wait, cluster_watch, download, manifest, render};
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -48,6 +48,11 @@ pub enum Command {
     ///
     /// On a terminal the picture is drawn anew in the same place; elsewhere each change is a line, with -o json an object.
     Watch(cluster_watch::Watch),
+    /// Wait until a cluster has a status, such as installed; exit code 1 if it can't get there, or not in time
+    Wait(cluster_wait::Wait),
+    /// Manifests that are installed with a cluster: list, add, download, delete
+    #[command(subcommand)]
+    Manifest(manifest::Command),
     /// Save a file of a cluster, such as its kubeconfig
     Download(download::Download),
     /// Write everything that the cluster would be installed with, for review, without installing it
@@ -154,6 +159,9 @@ pub struct Update {
     /// File with the pull secret
     #[arg(long, value_name = "FILE")]
     pull_secret_file: Option<PathBuf>,
+    /// File with what is laid over the install config: JSON, or YAML
+    #[arg(long, value_name = "FILE")]
+    install_config_overrides_file: Option<PathBuf>,
     #[command(flatten)]
     settings: Settings,
 }
@@ -193,6 +201,8 @@ impl Command {
                 display(context, &context.client.transform_cluster_to_adding_hosts(id).await?).await
             }
             Self::Watch(watch) => watch.run(context).await,
+            Self::Wait(wait) => wait.run(context).await,
+            Self::Manifest(command) => command.run(context).await,
             Self::Download(download) => download.run(context).await,
             Self::Render(render) => render.run(context).await,
             Self::Cancel { cluster } => {
@@ -251,8 +261,22 @@ impl Update {
             control_plane_count: self.settings.control_plane_count,
             ..ClusterUpdateParams::default()
         };
-        display(context, &context.client.update_cluster(cluster.id, &params).await?).await
+        let overrides = self.install_config_overrides_file.as_deref().map(overrides).transpose()?;
+        let mut cluster = context.client.update_cluster(cluster.id, &params).await?;
+        if let Some(overrides) = overrides {
+            context.client.update_cluster_install_config(cluster.id, &overrides).await?;
+            cluster = context.client.get_cluster(cluster.id).await?;
+        }
+        display(context, &cluster).await
     }
+}
+
+/// What is laid over an install config, as the API takes it.
+fn overrides(path: &Path) -> Result<String, Failure> {
+    let read: serde_json::Value = serde_yaml_ng::from_str(&file(path)?).map_err(|error| {
+        Failure::Usage(format!("{} holds no overrides of an install config: {error}", path.display()))
+    })?;
+    Ok(read.to_string())
 }
 
 /// The version that the service recommends.

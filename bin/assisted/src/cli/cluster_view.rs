@@ -36,6 +36,10 @@ impl View {
         Self { id, cluster: None, hosts: BTreeMap::new(), events: VecDeque::new() }
     }
 
+    pub fn id(&self) -> ClusterId {
+        self.id
+    }
+
     pub fn cluster(&self) -> Option<&Cluster> {
         self.cluster.as_ref()
     }

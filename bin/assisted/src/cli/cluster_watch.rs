@@ -112,7 +112,7 @@ fn tell_change(format: Format, change: Change, view: &mut View) -> Result<bool, 
 }
 
 /// Whether a cluster is where it should be; a failure when it will not get there by itself, its installation having begun.
-fn is_over(cluster: &Cluster, until: ClusterStatus, has_begun: bool) -> Result<bool, Failure> {
+pub(super) fn is_over(cluster: &Cluster, until: ClusterStatus, has_begun: bool) -> Result<bool, Failure> {
     use ClusterStatus::{Finalizing, Installed, Installing, PreparingForInstallation};
     let because = |what: &str, why: &str| {
         Failure::Refused(format!("cluster {} {what} instead of being {until}: {why}", cluster.name))
@@ -145,7 +145,7 @@ fn is_over(cluster: &Cluster, until: ClusterStatus, has_begun: bool) -> Result<b
 }
 
 /// Where changes come from.
-struct Source {
+pub(super) struct Source {
     id: ClusterId,
     /// `None`: the service has no live view.
     live: Option<Live>,
@@ -161,7 +161,7 @@ struct Live {
 }
 
 impl Source {
-    async fn new(context: &Context, id: ClusterId) -> Result<Self, Failure> {
+    pub async fn new(context: &Context, id: ClusterId) -> Result<Self, Failure> {
         let live = match context.client.watch(Some(id), None).await {
             Ok(stream) => Some(Live { stream: Some(stream), ..Live::default() }),
             Err(error @ Error::Unreachable { .. }) => return Err(error.into()),
@@ -173,7 +173,7 @@ impl Source {
     }
 
     /// The next change.
-    async fn next(&mut self, context: &Context) -> Result<Change, Failure> {
+    pub async fn next(&mut self, context: &Context) -> Result<Change, Failure> {
         match &mut self.live {
             Some(live) => live.next(context, self.id).await,
             None => self.polled.next(context, self.id).await,

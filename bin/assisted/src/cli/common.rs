@@ -10,8 +10,11 @@ use assisted_wire::infra_env::InfraEnv;
 use assisted_wire::secret::Secret;
 
 /// A client, and how to show what it gets.
+#[derive(Clone)]
 pub struct Context {
     pub client: Client,
+    /// The token of the caller, given or kept.
+    pub token: Option<Secret>,
     pub format: Format,
     /// Certificates to trust besides the system's, where another server than the service is asked.
     pub ca_file: Option<PathBuf>,
@@ -25,7 +28,7 @@ impl Context {
             Some(token) => Some(token.as_str().into()),
             None => kept(&global.url)?,
         };
-        if let Some(token) = kept {
+        if let Some(token) = kept.clone() {
             builder = builder.user_token(token);
         }
         if let Some(path) = &global.ca_file {
@@ -37,7 +40,7 @@ impl Context {
                 global.url
             ))
         })?;
-        Ok(Self { client, format: global.output, ca_file: global.ca_file.clone() })
+        Ok(Self { client, token: kept, format: global.output, ca_file: global.ca_file.clone() })
     }
 
     pub async fn clusters(&self) -> Result<Vec<Cluster>, Failure> {

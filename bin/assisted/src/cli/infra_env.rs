@@ -1,16 +1,24 @@
 //! `assisted infra-env …`
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
+use assisted_client::InfraEnvFile;
 use assisted_console::output::{facts, line, show, table};
 use assisted_console::{Failure, file};
+use assisted_wire::host_params::BindHostParams;
 use assisted_wire::infra_env::{
     HostStaticNetworkConfig, ImageType, InfraEnv, InfraEnvCreateParams, InfraEnvUpdateParams, KernelArgument,
     KernelArgumentOperation, KernelArguments, Proxy,
 };
 use clap::{Args, Subcommand};
 
-use super::common::Context;
+use super::common::{Context, host_name};
+use super::progress;
+use super::save::Place;
+
+/// Between two looks at hosts that are waited for.
+const INTERVAL: Duration = Duration::from_secs(2);
 
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -25,6 +33,23 @@ pub enum Command {
     },
     /// Change an infra-env
     Update(Update),
+    /// Save a file of an infra-env: what its hosts boot with
+    Download(Download),
+    /// Wait until as many of its hosts have told what they are made of; exit code 1 if they don't in time
+    Wait(Wait),
+    /// Give all its hosts that wait in the pool to a cluster
+    Bind {
+        /// Id, beginning of an id, or name
+        infra_env: String,
+        /// Id, beginning of an id, or name
+        #[arg(long)]
+        cluster: String,
+    },
+    /// Take all its hosts from their clusters back into the pool
+    Unbind {
+        /// Id, beginning of an id, or name
+        infra_env: String,
+    },
     /// Make the addresses of images worthless that were signed with the infra-env's own key
     RotateKey {
         /// Id, beginning of an id, or name
@@ -149,6 +174,29 @@ pub struct Update {
     settings: Settings,
 }
 
+#[derive(Args, Debug)]
+pub struct Download {
+    /// Id, beginning of an id, or name
+    infra_env: String,
+    /// Name of the file
+    #[arg(value_parser = ["discovery.ign", "ipxe-script", "static-network-config"])]
+    file: String,
+    #[command(flatten)]
+    place: Place,
+}
+
+#[derive(Args, Debug)]
+pub struct Wait {
+    /// Id, beginning of an id, or name
+    infra_env: String,
+    /// How many hosts
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    hosts: usize,
+    /// Minutes to wait at most
+    #[arg(long, value_name = "MINUTES", default_value_t = 60)]
+    timeout: u64,
+}
+
 impl Command {
     pub async fn run(self, context: &Context) -> Result<(), Failure> {
         match self {
@@ -173,6 +221,35 @@ impl Command {
             }),
             Self::Show { infra_env } => show(context.format, &context.infra_env(&infra_env).await?, describe),
             Self::Update(update) => update.run(context).await,
+            Self::Download(download) => {
+                let id = context.infra_env(&download.infra_env).await?.id;
+                let file = InfraEnvFile { file_name: download.file.clone(), ..InfraEnvFile::default() };
+                let answer = context.client.download_infra_env_file(id, &file).await?;
+                download.place.save(&download.file, answer).await
+            }
+            Self::Wait(wait) => wait.run(context).await,
+            Self::Bind { infra_env, cluster } => {
+                let (infra_env, cluster) =
+                    (context.infra_env(&infra_env).await?, context.cluster(&cluster).await?);
+                for host in context.hosts_of(&infra_env).await? {
+                    if host.cluster_id.is_none() {
+                        let body = BindHostParams { cluster_id: cluster.id };
+                        context.client.bind_host(infra_env.id, host.id, &body).await?;
+                        line(&format!("{} ({}) goes to {}", host_name(&host), host.id, cluster.name))?;
+                    }
+                }
+                Ok(())
+            }
+            Self::Unbind { infra_env } => {
+                let infra_env = context.infra_env(&infra_env).await?;
+                for host in context.hosts_of(&infra_env).await? {
+                    if host.cluster_id.is_some() {
+                        context.client.unbind_host(infra_env.id, host.id).await?;
+                        line(&format!("{} ({}) goes to the pool", host_name(&host), host.id))?;
+                    }
+                }
+                Ok(())
+            }
             Self::RotateKey { infra_env } => {
                 let infra_env = context.infra_env(&infra_env).await?;
                 context.client.regenerate_infra_env_signing_key(infra_env.id).await?;
@@ -182,6 +259,34 @@ impl Command {
                 let infra_env = context.infra_env(&infra_env).await?;
                 context.client.deregister_infra_env(infra_env.id).await?;
                 line(&format!("deleted {} ({})", infra_env.name, infra_env.id))
+            }
+        }
+    }
+}
+
+impl Wait {
+    async fn run(self, context: &Context) -> Result<(), Failure> {
+        let infra_env = context.infra_env(&self.infra_env).await?;
+        let until = Instant::now() + Duration::from_secs(self.timeout.saturating_mul(60));
+        let bar = progress::waiting();
+        loop {
+            let hosts = context.hosts_of(&infra_env).await?;
+            let known = hosts.iter().filter(|host| !host.inventory.is_empty()).count();
+            if known >= self.hosts {
+                bar.finish_and_clear();
+                return line(&format!("{known} hosts are there"));
+            }
+            if Instant::now() >= until {
+                return Err(Failure::Refused(format!(
+                    "{known} of {} hosts have told what they are made of after {} minutes; `assisted host list \
+                     --infra-env {}` shows them",
+                    self.hosts, self.timeout, infra_env.id
+                )));
+            }
+            bar.set_message(format!("{known} of {} hosts", self.hosts));
+            tokio::select! {
+                () = tokio::time::sleep(INTERVAL) => {}
+                _ = tokio::signal::ctrl_c() => return Err(Failure::Refused("interrupted".to_owned())),
             }
         }
     }

@@ -4,6 +4,7 @@ mod admin;
 mod apply;
 mod cluster;
 mod cluster_view;
+mod cluster_wait;
 mod cluster_watch;
 mod common;
 mod download;
@@ -13,8 +14,13 @@ mod infra_env;
 mod iso;
 mod keys;
 mod login;
+mod machine;
+mod manifest;
+mod mcp;
 mod operator;
+mod progress;
 mod render;
+mod save;
 mod token;
 mod user;
 mod validation;
@@ -46,6 +52,11 @@ pub enum Command {
     #[command(subcommand)]
     Operator(operator::Command),
     Apply(Box<apply::Apply>),
+    Diff(apply::Diff),
+    /// Machines of a rack by their management controllers (Redfish): make known, list, power, boot an image once
+    #[command(subcommand)]
+    Machine(machine::Command),
+    Mcp(mcp::Mcp),
     /// The service's own work and keys: show, release what was set aside, change keys
     #[command(subcommand)]
     Admin(admin::Command),
@@ -73,6 +84,9 @@ impl Command {
             Self::Event(command) => command.run(&context).await,
             Self::Operator(command) => command.run(&context).await,
             Self::Apply(apply) => Box::pin(apply.run(&context)).await,
+            Self::Diff(diff) => Box::pin(diff.run(&context)).await,
+            Self::Machine(command) => Box::pin(command.run(&context)).await,
+            Self::Mcp(mcp) => Box::pin(mcp.run(&context)).await,
             Self::Admin(command) => command.run(&context).await,
             Self::Login(command) => command.run(&context).await,
             Self::Logout => login::logout(&context).await,

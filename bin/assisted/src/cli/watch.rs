@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::common::Context;
 use assisted_console::Failure;
+use assisted_console::colour::painted;
 use assisted_console::output::{Format, line_if_read};
 
 /// Between two looks.
@@ -20,7 +21,9 @@ where
             return Ok(true);
         }
         let read = match context.format {
-            Format::Table => line_if_read(&format!("--- {}\n{now}", jiff::Zoned::now().strftime("%H:%M:%S"))),
+            Format::Table => {
+                line_if_read(&painted(&format!("--- {}\n{now}", jiff::Zoned::now().strftime("%H:%M:%S"))))
+            }
             Format::Json => line_if_read(&now),
             Format::Yaml => line_if_read(&format!("---\n{now}")),
         };

@@ -61,7 +61,22 @@ fn a_folder_becomes_a_cluster_and_stays_one() {
     );
     let planned = apply(&other, &["--dry-run"]);
     assert_eq!(became(&planned), [(cluster, "would-be-changed"), (infra_env, "would-be-changed")]);
+    let compared = service.cli(&["diff", "-f", &other]);
+    let told = text(&compared.stdout);
+    assert_eq!(
+        (compared.status.code(), compared.stderr.as_slice()),
+        (Some(1), b"assisted: 2 of 2 objects differ\n".as_slice())
+    );
+    for expected in [
+        "- image_type: minimal-iso\n  + image_type: full-iso",
+        "~ manifest banner.yaml",
+        "\"host_prefix\":24",
+    ] {
+        assert!(told.contains(expected), "{told}");
+    }
     let changed = apply(&other, &[]);
+    let same = service.cli(&["diff", "-f", &other]);
+    assert!(same.status.success() && text(&same.stdout) == "nothing differs\n", "{same:?}");
     assert_eq!(became(&changed), [(cluster, "changed"), (infra_env, "changed")]);
     assert_eq!(changed[0]["details"], json!(["cluster_networks", "manifest banner.yaml"]));
     assert_eq!(changed[1]["details"], json!(["image_type"]));
@@ -157,6 +172,9 @@ fn hosts_are_waited_for_and_the_installation_begins() {
     let output = service.cli(&["apply", "-f", &folder, "--install", "--timeout", "5"]);
     assert!(output.status.success(), "{output:?}\n{}", service.log());
     assert!(text(&output.stderr).contains("the installation has begun"), "{output:?}");
+    let waited = service.cli(&["cluster", "wait", "rack", "--timeout", "5"]);
+    assert!(waited.status.success() && waited.stdout.is_empty(), "{waited:?}\n{}", service.log());
+    assert!(text(&waited.stderr).contains("rack: installed"), "{waited:?}");
     let (code, told) = hosts.end();
     assert_eq!(code, Some(0), "{told}\n{}", service.log());
     assert_eq!(service.json(&["cluster", "show", "rack"])["status"], "installed");

@@ -180,6 +180,68 @@ fn watching_outlives_a_change_and_speaks_json() {
 }
 
 #[test]
+fn a_wait_has_an_end() {
+    let service = Service::start();
+    service.cluster("demo");
+    let late = service.cli(&["cluster", "wait", "demo", "--timeout", "0"]);
+    assert_eq!(late.status.code(), Some(1));
+    assert!(
+        text(&late.stderr).contains("after 0 minutes") || text(&late.stderr).contains("for 0 minutes"),
+        "{late:?}"
+    );
+    let late = service.cli(&["infra-env", "wait", "demo_infra-env", "--timeout", "0"]);
+    assert_eq!(late.status.code(), Some(1));
+    assert!(text(&late.stderr).contains("0 of 1 hosts"), "{late:?}");
+}
+
+#[test]
+fn manifests_and_files_of_an_infra_env_come_and_go() {
+    let service = Service::start_with_env(&[("SERVICE_BASE_URL", "http://127.0.0.1:8090")]);
+    service.cluster("demo");
+    let manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";
+    std::fs::write(service.dir.path().join("a.yaml"), manifest).unwrap();
+    let added = service.cli(&["cluster", "manifest", "add", "demo", "a.yaml", "--folder", "openshift"]);
+    assert_eq!(text(&added.stdout), "added openshift/a.yaml\n", "{added:?}");
+    let listed = service.json(&["cluster", "manifest", "list", "demo"]);
+    assert_eq!((&listed[0]["file_name"], &listed[0]["folder"]), (&"a.yaml".into(), &"openshift".into()));
+    let args = ["cluster", "manifest", "download", "demo", "a.yaml", "--folder", "openshift", "--to", "-"];
+    assert_eq!(text(&service.cli(&args).stdout), manifest.trim_end());
+    let deleted = service.cli(&["cluster", "manifest", "delete", "demo", "a.yaml", "--folder", "openshift"]);
+    assert!(deleted.status.success(), "{deleted:?}");
+    assert_eq!(service.json(&["cluster", "manifest", "list", "demo"]), serde_json::json!([]));
+
+    let saved = service.cli(&["infra-env", "download", "demo_infra-env", "discovery.ign"]);
+    assert_eq!(text(&saved.stdout), "saved discovery.ign\n", "{saved:?}");
+    let ignition = std::fs::read(service.dir.path().join("discovery.ign")).unwrap();
+    let ignition: serde_json::Value = serde_json::from_slice(&ignition).unwrap();
+    assert!(ignition["ignition"]["version"].is_string(), "{ignition}");
+    let info = text(&service.cli(&["admin", "info"]).stdout);
+    assert!(info.starts_with("COMPONENT") && info.contains("assisted-installer"), "{info}");
+}
+
+#[test]
+fn an_install_config_is_laid_over() {
+    let service = Service::start();
+    service.cluster("demo");
+    std::fs::write(service.dir.path().join("overrides.yaml"), "fips: true\n").unwrap();
+    let args = ["cluster", "update", "demo", "--install-config-overrides-file", "overrides.yaml"];
+    assert_eq!(service.json(&args)["install_config_overrides"], r#"{"fips":true}"#);
+}
+
+#[test]
+fn colours_are_for_those_who_want_them() {
+    let service = Service::start();
+    service.cluster("demo");
+    let coloured = text(&service.cli(&["cluster", "list", "--color", "always"]).stdout);
+    assert!(coloured.contains("\u{1b}[1mID"), "{coloured:?}");
+    for args in [["cluster", "list", "--color", "never"].as_slice(), &["cluster", "list"]] {
+        assert!(!text(&service.cli(args).stdout).contains('\u{1b}'), "{args:?}");
+    }
+    let json = service.json(&["cluster", "list", "--color", "always"]);
+    assert_eq!(json[0]["name"], "demo");
+}
+
+#[test]
 fn it_describes_itself() {
     let run = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_assisted")).args(args).output().unwrap();
     assert!(text(&run(&["completion", "bash"]).stdout).contains("infra-env"));

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests too")]
 
 mod agent_client;
+mod aicli_commands;
 mod apply;
 mod backup;
 mod command_line;
@@ -14,6 +15,8 @@ mod import;
 mod infra_env;
 mod iso;
 mod login;
+mod machines;
+mod mcp;
 mod memory;
 mod openshift;
 mod secrets;
@@ -21,4 +24,5 @@ mod service;
 mod start;
 mod stock_clients;
 mod storage;
+mod up;
 mod watch;

@@ -140,6 +140,11 @@ impl Client {
             .await
     }
 
+    /// What the hosts and the controller of the cluster have sent of their logs: an archive (tar.gz).
+    pub async fn download_cluster_logs(&self, id: ClusterId) -> Result<Download, Error> {
+        self.cluster(OperationId::DownloadClusterLogs, id).query("logs_type", Some("all")).download().await
+    }
+
     /// Everything that the cluster would be installed with: an archive (tar). Takes as long as generating does.
     pub async fn render_cluster(&self, id: ClusterId) -> Result<Download, Error> {
         self.cluster(OperationId::RenderCluster, id).download().await

@@ -4,7 +4,7 @@ use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::{CreateManifestParams, ListManifests, Manifest, ManifestFolder};
 use assisted_wire::operation::OperationId;
 
-use crate::{Client, Error};
+use crate::{Client, Download, Error};
 
 impl Client {
     /// The manifests that people added to a cluster.
@@ -31,14 +31,38 @@ impl Client {
         file_name: &str,
         content: &[u8],
     ) -> Result<bool, Error> {
-        let download = self
-            .call(OperationId::DownloadClusterManifest)
+        let download = self.download_manifest(id, folder, file_name).await?;
+        // One that is longer is another one.
+        Ok(download.bytes(content.len()).await.is_ok_and(|there| there == content))
+    }
+
+    /// What a manifest says.
+    pub async fn download_manifest(
+        &self,
+        id: ClusterId,
+        folder: ManifestFolder,
+        file_name: &str,
+    ) -> Result<Download, Error> {
+        self.call(OperationId::DownloadClusterManifest)
             .path("cluster_id", id)
             .query("folder", Some(folder))
             .query("file_name", Some(file_name))
             .download()
-            .await?;
-        // One that is longer is another one.
-        Ok(download.bytes(content.len()).await.is_ok_and(|there| there == content))
+            .await
+    }
+
+    /// Takes a manifest away that somebody added.
+    pub async fn delete_manifest(
+        &self,
+        id: ClusterId,
+        folder: ManifestFolder,
+        file_name: &str,
+    ) -> Result<(), Error> {
+        self.call(OperationId::DeleteClusterManifest)
+            .path("cluster_id", id)
+            .query("folder", Some(folder))
+            .query("file_name", Some(file_name))
+            .send_empty()
+            .await
     }
 }

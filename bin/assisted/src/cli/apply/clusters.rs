@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::plan::{PlannedCluster, Request};
-use super::report::{Action, Applied};
+use super::report::{Action, Applied, Difference, Mode};
 use crate::cli::common::Context;
 
 /// Manifests of ConfigMaps go here (kube-api §6.1.10).
@@ -30,36 +30,40 @@ impl PlannedCluster<'_> {
         &self,
         context: &Context,
         there: &[Cluster],
-        dry_run: bool,
+        mode: Mode,
         applied: &mut Vec<Applied>,
     ) -> Result<Option<Cluster>, Failure> {
         let client = &context.client;
         let wrong = |problem: Problem| Failure::Usage(format!("{}: {problem}", self.object));
+        let mut differences = Vec::new();
         let (mut cluster, mut action, mut details) = match self.existing(context, there).await? {
             Some(cluster) => {
                 let update = self.spec.update(&cluster, None).map_err(wrong)?;
                 let details: Vec<_> = update.changed.iter().map(|field| (*field).to_owned()).collect();
+                if mode.is_dry() {
+                    differences = Difference::all(&update.changed, &cluster, &update.params);
+                }
                 if details.is_empty() {
                     (cluster, Action::Unchanged, details)
-                } else if !CHANGEABLE.contains(&cluster.status) {
+                } else if mode != Mode::Compare && !CHANGEABLE.contains(&cluster.status) {
                     return Err(Failure::Refused(format!(
                         "{}: the cluster is {} and can't be changed now, but {} differ from the manifests",
                         self.object,
                         cluster.status,
                         details.join(", ")
                     )));
-                } else if dry_run {
+                } else if mode.is_dry() {
                     (cluster, Action::WouldBeChanged, details)
                 } else {
                     (client.update_cluster(cluster.id, &update.params).await?, Action::Changed, details)
                 }
             }
-            None if dry_run => {
+            None if mode.is_dry() => {
                 let action = Action::WouldBeCreated;
                 let details =
                     self.manifests.iter().map(|manifest| format!("manifest {}", manifest.file_name));
                 let details = details.collect();
-                applied.push(Applied { object: self.object.clone(), action, id: None, details });
+                applied.push(Applied { object: self.object.clone(), action, id: None, details, differences });
                 return Ok(None);
             }
             None => match &self.request {
@@ -72,19 +76,19 @@ impl PlannedCluster<'_> {
             },
         };
         if cluster.kind != ClusterKind::AddHostsCluster {
-            let more = self.settings(client, &cluster, dry_run).await?;
+            let more = self.settings(client, &cluster, mode).await?;
             if !more.is_empty() {
                 if action == Action::Unchanged {
-                    action = Action::change(dry_run);
+                    action = Action::change(mode);
                 }
-                if !dry_run {
+                if !mode.is_dry() {
                     cluster = client.get_cluster_alone(cluster.id).await?;
                 }
                 details.extend(more);
             }
         }
         let id = Some(cluster.id.to_string());
-        applied.push(Applied { object: self.object.clone(), action, id, details });
+        applied.push(Applied { object: self.object.clone(), action, id, details, differences });
         Ok(Some(cluster))
     }
 
@@ -107,16 +111,11 @@ impl PlannedCluster<'_> {
     }
 
     /// What has operations of its own: annotations and manifests. The names of what differs.
-    async fn settings(
-        &self,
-        client: &Client,
-        cluster: &Cluster,
-        dry_run: bool,
-    ) -> Result<Vec<String>, Failure> {
+    async fn settings(&self, client: &Client, cluster: &Cluster, mode: Mode) -> Result<Vec<String>, Failure> {
         let mut changed = Vec::new();
         let overrides = &self.overrides;
         if overrides.changes_install_config(cluster) {
-            if !dry_run {
+            if !mode.is_dry() {
                 client.update_cluster_install_config(cluster.id, &overrides.install_config).await?;
             }
             changed.push("install_config_overrides".to_owned());
@@ -128,7 +127,7 @@ impl PlannedCluster<'_> {
         if ignored != IgnoredValidations::default()
             && ignored != client.ignored_validations(cluster.id).await?
         {
-            if !dry_run {
+            if !mode.is_dry() {
                 client.set_ignored_validations(cluster.id, &ignored).await?;
             }
             changed.push("ignored validations".to_owned());
@@ -148,7 +147,7 @@ impl PlannedCluster<'_> {
             {
                 continue;
             }
-            if !dry_run {
+            if !mode.is_dry() {
                 let params = CreateManifestParams {
                     folder: Some(FOLDER),
                     file_name: manifest.file_name.clone(),

@@ -7,7 +7,7 @@ use assisted_wire::id::InfraEnvId;
 use assisted_wire::inventory::Inventory;
 
 use super::plan::PlannedHost;
-use super::report::{Action, Applied};
+use super::report::{Action, Applied, Difference, Mode};
 use crate::cli::common::{Context, inventory};
 
 /// The hosts of the manifests, by the infra-envs that they register with.
@@ -23,7 +23,7 @@ impl<'a> Hosts<'a> {
     }
 
     /// Changes the hosts that are there and differ: what became of each.
-    pub async fn apply(&self, context: &Context, dry_run: bool) -> Result<Vec<Applied>, Failure> {
+    pub async fn apply(&self, context: &Context, mode: Mode) -> Result<Vec<Applied>, Failure> {
         let mut ids: Vec<_> = self.hosts.iter().filter_map(|(_, id)| *id).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -40,11 +40,12 @@ impl<'a> Hosts<'a> {
             let found =
                 there.iter().find(|(id, _, inventory)| Some(*id) == *infra_env && planned.spec.is(inventory));
             applied.push(match found {
-                Some((id, host, inventory)) => planned.apply(context, *id, host, inventory, dry_run).await?,
+                Some((id, host, inventory)) => planned.apply(context, *id, host, inventory, mode).await?,
                 None => Applied {
                     object: planned.object.clone(),
                     action: Action::NotThere,
                     id: None,
+                    differences: Vec::new(),
                     details: vec![format!(
                         "no host with the interface {} has registered",
                         planned.spec.mac()
@@ -63,10 +64,10 @@ impl PlannedHost<'_> {
         infra_env: InfraEnvId,
         host: &Host,
         inventory: &Inventory,
-        dry_run: bool,
+        mode: Mode,
     ) -> Result<Applied, Failure> {
         let update = self.spec.update(host, inventory);
-        if !dry_run {
+        if !mode.is_dry() {
             let client = &context.client;
             if update.params != HostUpdateParams::default() {
                 client.update_host(infra_env, host.id, &update.params).await?;
@@ -79,10 +80,15 @@ impl PlannedHost<'_> {
                 client.update_host_ignition(infra_env, host.id, &HostIgnitionParams { config }).await?;
             }
         }
-        let action = if update.changed.is_empty() { Action::Unchanged } else { Action::change(dry_run) };
+        let action = if update.changed.is_empty() { Action::Unchanged } else { Action::change(mode) };
         let mut details: Vec<_> = update.changed.iter().map(|field| (*field).to_owned()).collect();
         details
             .extend(self.spec.without_effect().into_iter().map(|name| format!("{name} has no effect here")));
-        Ok(Applied { object: self.object.clone(), action, id: Some(host.id.to_string()), details })
+        let id = Some(host.id.to_string());
+        let differences = match mode.is_dry() {
+            true => Difference::all(&update.changed, host, &update.params),
+            false => Vec::new(),
+        };
+        Ok(Applied { object: self.object.clone(), action, id, details, differences })
     }
 }

@@ -8,7 +8,7 @@ use assisted_wire::id::InfraEnvId;
 use assisted_wire::infra_env::InfraEnv;
 
 use super::plan::PlannedInfraEnv;
-use super::report::{Action, Applied};
+use super::report::{Action, Applied, Difference, Mode};
 use crate::cli::common::Context;
 
 impl PlannedInfraEnv<'_> {
@@ -18,7 +18,7 @@ impl PlannedInfraEnv<'_> {
         context: &Context,
         there: &[InfraEnv],
         cluster: Option<&Option<Cluster>>,
-        dry_run: bool,
+        mode: Mode,
         applied: &mut Vec<Applied>,
     ) -> Result<Option<InfraEnvId>, Failure> {
         let wrong = |problem: Problem| Failure::Usage(format!("{}: {problem}", self.object));
@@ -27,23 +27,25 @@ impl PlannedInfraEnv<'_> {
             Some(Some(cluster)) => self.existing(there, Some(cluster))?,
             None => self.existing(there, None)?,
         };
-        let mut details = Vec::new();
+        let (mut details, mut differences) = (Vec::new(), Vec::new());
         let (action, id) = match existing {
             Some(infra_env) => {
                 let update = self.spec.update(infra_env).map_err(wrong)?;
                 details.extend(update.changed.iter().map(|field| (*field).to_owned()));
-                if !dry_run {
+                if mode.is_dry() {
+                    differences = Difference::all(&update.changed, infra_env, &update.params);
+                } else {
                     // Also when nothing differs: the registry credentials can't be compared.
                     context.client.update_infra_env(infra_env.id, &update.params).await?;
                 }
-                let action = if details.is_empty() { Action::Unchanged } else { Action::change(dry_run) };
+                let action = if details.is_empty() { Action::Unchanged } else { Action::change(mode) };
                 (action, Some(infra_env.id))
             }
             None => {
                 if self.spec.networks() > 0 {
                     details.push(format!("static networks: {}", self.spec.networks()));
                 }
-                let id = if dry_run {
+                let id = if mode.is_dry() {
                     None
                 } else {
                     let cluster = cluster.and_then(Option::as_ref).map(|cluster| infra_env::Cluster {
@@ -53,14 +55,14 @@ impl PlannedInfraEnv<'_> {
                     let params = self.spec.create(cluster.as_ref()).map_err(wrong)?;
                     Some(context.client.register_infra_env(&params).await?.id)
                 };
-                (Action::creation(dry_run), id)
+                (Action::creation(mode), id)
             }
         };
         details.extend(
             self.spec.without_effect().into_iter().map(|field| format!("{field} has no effect here")),
         );
         let object = self.object.clone();
-        applied.push(Applied { object, action, id: id.map(|id| id.to_string()), details });
+        applied.push(Applied { object, action, id: id.map(|id| id.to_string()), details, differences });
         Ok(id)
     }
 

@@ -9,7 +9,7 @@ use assisted_wire::host::HostStatus;
 
 use super::hosts::Hosts;
 use super::plan::PlannedCluster;
-use super::report::Action;
+use super::report::{Action, Mode};
 use crate::cli::common::Context;
 
 /// Between two looks.
@@ -41,7 +41,9 @@ pub async fn when_ready(
     let begin = Instant::now();
     let mut told: Option<Instant> = None;
     loop {
-        for applied in named.apply(context, false).await?.iter().filter(|one| one.action == Action::Changed) {
+        for applied in
+            named.apply(context, Mode::Do).await?.iter().filter(|one| one.action == Action::Changed)
+        {
             tell(&format!("{}: {}", applied.object, applied.details.join(", ")))?;
         }
         let now = context.client.get_cluster(cluster.id).await?;

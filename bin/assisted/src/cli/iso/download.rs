@@ -13,13 +13,14 @@ use assisted_console::output::printable;
 use assisted_isokit::iso::Iso;
 use assisted_wire::id::InfraEnvId;
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use reqwest::header::{IF_RANGE, RANGE, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 
 use super::cause;
 use super::remote::{total, validator};
 use crate::cli::common::Context;
+use crate::cli::progress;
 
 /// Attempts in a row that bring nothing.
 const ATTEMPTS: u32 = 6;
@@ -45,7 +46,7 @@ impl Download {
     pub async fn run(self, context: &Context) -> Result<(), Failure> {
         let id = context.infra_env(&self.infra_env).await?.id;
         let path = self.to.unwrap_or_else(|| PathBuf::from(format!("{id}-discovery.iso")));
-        let bar = ProgressBar::new(0).with_style(style());
+        let bar = progress::download(Some(0));
         let mut part = Part::open(&path)?;
         let http = super::http(context)?;
         let (mut idle, mut waited, mut told) = (0, Duration::ZERO, String::new());
@@ -85,11 +86,6 @@ impl Download {
         part.finish(&path, size)?;
         super::saved(&path, size)
     }
-}
-
-fn style() -> ProgressStyle {
-    ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {binary_bytes_per_sec}, {eta} left {msg}")
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 enum Outcome {

@@ -19,12 +19,14 @@ const TYPED: &[&str] = &[
     "README.md",
     "docs/agent.md",
     "docs/backup.md",
+    "docs/first-hour.md",
     "docs/generation.md",
     "docs/images.md",
     "docs/installer.md",
     "docs/manifests.md",
     "docs/static-networking.md",
     "docs/users.md",
+    "docs/ways.md",
     "docs/work.md",
 ];
 
@@ -174,6 +176,16 @@ fn manifests_are_applied() {
     follow("docs/manifests.md", &mut session);
     assert_eq!(service.json(&["cluster", "list"])[0]["name"], "rack");
     assert_eq!(service.json(&["infra-env", "list"])[0]["name"], "rack");
+}
+
+#[test]
+fn the_first_hour_and_the_ways_begin() {
+    for document in ["docs/first-hour.md", "docs/ways.md"] {
+        let service = Service::start();
+        let mut session = Session::open(Network::Shared, &[("ASSISTED_URL", &service.url)]);
+        follow(document, &mut session);
+        assert_eq!(service.json(&["cluster", "list"]).as_array().unwrap().len(), 1);
+    }
 }
 
 #[test]
