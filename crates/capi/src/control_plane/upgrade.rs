@@ -56,9 +56,11 @@ pub(super) fn judge(cluster: &ClusterVersion, wanted: &Wanted<'_>, was_upgraded:
         return judgement;
     }
     let has_failed = is("Failing", "True") || is("ReleaseAccepted", "False") || is("Invalid", "True");
-    let is_asked = status.desired.version == version || cluster.spec.desired_update == update(wanted);
+    let update = update(wanted);
+    let is_asked =
+        status.desired.version == version || update.is_some() && cluster.spec.desired_update == update;
     if !is_asked {
-        match update(wanted) {
+        match update {
             Some(update) => {
                 judgement.update = Some(update);
                 judgement.statements.push(says::UPGRADE_AVAILABLE.with(&[]));
