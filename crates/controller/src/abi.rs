@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::{CLUSTER_VERSION, is_absent, of_kubeconfig, status, text};
+use crate::context::{Context, Exit};
 use crate::error::{Failure, ReconcileError};
-use crate::run::{Context, Exit};
 use crate::wait::poll_until;
 use crate::{dns, finish, node};
 

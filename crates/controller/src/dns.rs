@@ -12,8 +12,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::context::Context;
 use crate::error::ReconcileError;
-use crate::run::Context;
 use crate::wait::{pause, poll_until};
 
 const ROUNDS: usize = 45;

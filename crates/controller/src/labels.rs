@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::MACHINE_CONFIG_POOL;
+use crate::context::Context;
 use crate::error::ReconcileError;
 use crate::node;
-use crate::run::Context;
 use crate::work;
 use assisted_kube::host::{KnownHost, of_node};
 

@@ -10,6 +10,7 @@
 mod abi;
 mod cluster;
 mod config;
+mod context;
 mod csr;
 mod dns;
 mod error;
@@ -27,9 +28,10 @@ mod wait;
 mod work;
 
 pub use config::{Config, ConfigError, Paths};
+pub use context::Exit;
 pub use error::Error;
 pub use intervals::Intervals;
-pub use run::{Exit, run};
+pub use run::run;
 
 /// What servers are told about who asks.
 pub(crate) const USER_AGENT: &str = concat!("assisted-controller/", env!("CARGO_PKG_VERSION"));

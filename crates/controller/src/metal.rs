@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::{BARE_METAL_HOST, MACHINE, PROVISIONING, is_absent, text};
-use crate::run::Context;
+use crate::context::Context;
 use crate::wait::poll_until;
 
 const NAMESPACE: &str = "openshift-machine-api";

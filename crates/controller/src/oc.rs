@@ -2,7 +2,7 @@
 
 use assisted_base::process::{Cmd, CmdError, CmdOutput};
 
-use crate::run::Context;
+use crate::context::Context;
 use crate::service::FileError;
 
 /// Why the client did not do what it was told.

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::status;
+use crate::context::Context;
 use crate::node;
-use crate::run::Context;
 use crate::wait::poll_until;
 
 /// Name and reason of the event; the bootstrap host looks for it.

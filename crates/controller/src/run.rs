@@ -1,9 +1,7 @@
 //! The controller's life, from its start until the installation has ended one way or another (installer-and-controller
 //! §B3, §B12).
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use assisted_base::error::chain;
 use assisted_client::Error as ServiceError;
@@ -11,72 +9,21 @@ use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::platform::PlatformType;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
-use parking_lot::Mutex;
-use tokio::sync::Notify;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::{connect, proxies};
 use crate::config::Config;
+use crate::context::{Context, Degraded, Exit};
 use crate::error::Error;
 use crate::service::Service;
 use crate::{abi, csr, dns, finish, labels, logs, metal, node, ready};
-
-/// How the installation ended for the controller. Each is an end in peace: its Job must not start it again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// The cluster has reached this state.
-    Ended(ClusterStatus),
-    /// The cluster's own API says that it is complete.
-    Complete,
-    /// The service does not know the cluster.
-    Unknown,
-    /// The service does not take the controller's token.
-    Refused,
-}
 
 /// Refusals of the token in a row after which it is given up.
 const REFUSALS: u32 = 3;
 /// Looks for a cluster that the service does not know before it is believed.
 const UNKNOWN_LOOKS: u32 = 10;
-
-/// What all reconcile loops of the controller work with.
-pub(crate) struct Context {
-    pub(crate) config: Config,
-    pub(crate) kube: Client,
-    pub(crate) service: Service,
-    pub(crate) degraded: Degraded,
-    /// Notified when the service has taken progress of a host: the state of the cluster may follow from it.
-    pub(crate) progress: Arc<Notify>,
-}
-
-/// Flags of what is degraded: then the logs at the end hold more, for whoever has to look into it.
-#[derive(Debug, Default)]
-pub(crate) struct Degraded {
-    installation: AtomicBool,
-    operators: Mutex<BTreeSet<String>>,
-}
-
-impl Degraded {
-    pub(crate) fn set(&self) {
-        self.installation.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn add_operator(&self, name: &str) {
-        self.operators.lock().insert(name.to_owned());
-    }
-
-    /// Whether the installation itself is degraded.
-    pub(crate) fn is_installation(&self) -> bool {
-        self.installation.load(Ordering::Relaxed)
-    }
-
-    /// The operators of OLM that never came.
-    pub(crate) fn operators(&self) -> BTreeSet<String> {
-        self.operators.lock().clone()
-    }
-}
 
 /// Who had the cluster installed.
 async fn is_agent_based(kube: &Client) -> bool {

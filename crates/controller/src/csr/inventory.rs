@@ -10,9 +10,9 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 use tracing::warn;
 
+use crate::context::Context;
 use crate::error::ReconcileError;
 use crate::node::{self, Node};
-use crate::run::Context;
 use assisted_kube::host::KnownHost;
 
 /// What a request is held against.

@@ -26,8 +26,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::context::Context;
 use crate::error::ReconcileError;
-use crate::run::Context;
 use crate::work;
 
 use inventory::Inventories;

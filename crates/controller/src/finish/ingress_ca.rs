@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 
+use crate::context::Context;
 use crate::error::ReconcileError;
-use crate::run::Context;
 
 /// Where they come.
 pub(super) fn maps(kube: &Client) -> Api<ConfigMap> {

@@ -19,8 +19,8 @@ use serde::Deserialize;
 use tracing::{info, warn};
 
 use crate::cluster::of_kubeconfig;
+use crate::context::Context;
 use crate::error::ReconcileError;
-use crate::run::Context;
 
 /// Who the objects' fields belong to.
 const MANAGER: &str = "assisted-installer-controller";

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::CLUSTER_OPERATOR;
-use crate::run::Context;
+use crate::context::Context;
 use crate::wait::{PollError, Ticker, poll_until, tick_until};
 
 pub(crate) use manifests::{administrator, apply};

@@ -17,8 +17,8 @@ use super::manifests::{Left, Manifests};
 use super::operators::{is_available, report};
 use super::setup_job::{self, SetupJob};
 use crate::cluster::{CLUSTER_SERVICE_VERSION, INSTALL_PLAN, OperatorState, SUBSCRIPTION, text};
+use crate::context::Context;
 use crate::error::ReconcileError;
-use crate::run::Context;
 use crate::wait::poll_until;
 
 /// Where OLM unpacks bundles.

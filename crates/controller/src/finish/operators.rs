@@ -8,8 +8,8 @@ use serde_json::Value;
 use tracing::{info, warn};
 
 use crate::cluster::{CLUSTER_OPERATOR, CLUSTER_VERSION, OperatorState, cluster_version, operator_state};
+use crate::context::Context;
 use crate::error::ReconcileError;
-use crate::run::Context;
 
 const CONSOLE: &str = "console";
 const VERSION: &str = "cvo";

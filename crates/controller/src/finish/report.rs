@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::cluster::{CLUSTER_OPERATOR, operator_state};
-use crate::run::Context;
+use crate::context::Context;
 
 /// The operators' states; nothing where they can't be had.
 pub(super) async fn of_operators(context: &Context) -> Option<Value> {

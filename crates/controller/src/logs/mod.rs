@@ -17,7 +17,7 @@ use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::run::Context;
+use crate::context::Context;
 use crate::wait::{pause, poll_until};
 
 use archive::{Content, Entry};

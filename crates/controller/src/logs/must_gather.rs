@@ -9,8 +9,8 @@ use std::time::Duration;
 use tracing::info;
 
 use super::archive;
+use crate::context::Context;
 use crate::oc::{self, OcError};
-use crate::run::Context;
 
 const ARCHIVE: &str = "must-gather.tar.gz";
 /// The image for what goes wrong in general, among those by operator.

@@ -8,7 +8,7 @@ use reqwest::redirect::Policy;
 use tokio::time::{Instant, sleep};
 use tracing::info;
 
-use crate::run::Context;
+use crate::context::Context;
 
 const LIMIT: Duration = Duration::from_secs(10);
 

@@ -11,7 +11,7 @@ use kube::api::{ListParams, LogParams};
 use kube::{Api, ResourceExt};
 use tracing::{info, warn};
 
-use crate::run::Context;
+use crate::context::Context;
 
 const NAMESPACE: &str = "openshift-machine-config-operator";
 const SELECTOR: &str = "k8s-app=machine-config-server";

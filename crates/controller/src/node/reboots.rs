@@ -12,8 +12,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::context::Context;
 use crate::oc::{self, OcError};
-use crate::run::Context;
 use crate::wait::poll_until;
 
 /// Attempts for one node.

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::{Node, Reboots, config_server, list, remove_taint};
-use crate::run::Context;
+use crate::context::Context;
 use crate::wait::Ticker;
 use assisted_kube::host::{KnownHost, of_node};
 

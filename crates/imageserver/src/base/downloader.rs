@@ -7,28 +7,18 @@ use std::time::Instant;
 use assisted_base::error::chain;
 use assisted_isokit::Layout;
 use assisted_isokit::pxe::Thresholds;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
-use super::fetch::{FetchError, Fetcher};
+use super::fetch::FetchError;
+use super::fetch_context::FetchContext;
 use super::part::{Part, discard, remove};
 use super::{Base, DownloadState, check, pause, while_downloading};
 use crate::http::arrival;
 use crate::image::{BaseImage, BaseImageError};
-use crate::metrics::Metrics;
 
 /// Bytes at the end of an image that nobody gets before the whole is known to be good.
 const WITHHELD: u64 = 1 << 20;
-
-/// What the downloads of all base images share.
-#[derive(Debug)]
-pub(super) struct FetchContext {
-    pub fetcher: Fetcher,
-    pub slots: Semaphore,
-    pub eager: bool,
-    pub least: Thresholds,
-    pub metrics: Metrics,
-}
 
 /// Why a base image is not ready.
 #[derive(Debug, thiserror::Error)]

@@ -8,6 +8,7 @@
 mod check;
 mod downloader;
 mod fetch;
+mod fetch_context;
 mod part;
 mod while_downloading;
 
@@ -136,7 +137,7 @@ impl Bases {
             .map(|image| (image.key(), Arc::new(Base::new(dir, base_url, image.clone()))))
             .collect();
         clean(dir, bases.values()).map_err(refuse)?;
-        let context = Arc::new(downloader::FetchContext {
+        let context = Arc::new(fetch_context::FetchContext {
             fetcher: fetch::Fetcher::new(options)?,
             slots: Semaphore::new(options.parallel.max(1)),
             eager: options.eager,

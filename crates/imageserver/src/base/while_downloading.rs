@@ -14,7 +14,7 @@ use assisted_isokit::{Extent, Layout};
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
-use super::downloader::FetchContext;
+use super::fetch_context::FetchContext;
 use super::part::Origin;
 use super::{Base, DownloadState};
 use crate::http::Arrival;

@@ -6,7 +6,8 @@ use assisted_wire::cluster_params::{CpuArchitecture, NetworkType};
 use assisted_wire::support_level::SupportLevel;
 
 use super::active::Configuration;
-use crate::catalogue::feature::rule::{self, Target};
+use crate::catalogue::feature::levels;
+use crate::catalogue::feature::rule::Target;
 use crate::catalogue::release::architecture::normal;
 use crate::model::refusal::Refusal;
 
@@ -32,28 +33,28 @@ pub fn check(
     let active = configuration.active();
     if let Some(architecture) = architecture.filter(|_| !version.is_empty()) {
         let architecture = normal(architecture);
-        let level = rule::architecture_level(rule::architecture_id(architecture), version);
+        let level = levels::architecture_level(levels::architecture_id(architecture), version);
         if level == SupportLevel::Unavailable {
             return Err(Refusal::invalid(format!(
                 "cannot use {architecture} architecture because it's not compatible on version {version} of OpenShift"
             )));
         }
         let target = Target::new(version, architecture);
-        if let Some(id) = active.iter().find(|id| !rule::is_available(**id, &target)) {
+        if let Some(id) = active.iter().find(|id| !levels::is_available(**id, &target)) {
             return Err(Refusal::invalid(format!(
                 "cannot use {} because it's not compatible with the {architecture} architecture on version {version} of \
                  OpenShift",
-                rule::name(*id)
+                levels::name(*id)
             )));
         }
     }
     for id in &active {
-        let Some(rule) = rule::of(*id) else { continue };
+        let Some(rule) = levels::of(*id) else { continue };
         if let Some(other) = rule.excluded_features(version).find(|other| active.contains(other)) {
             return Err(Refusal::invalid(format!(
                 "cannot use {} because it's not compatible with {}",
                 rule.name,
-                rule::name(other)
+                levels::name(other)
             )));
         }
     }

@@ -9,7 +9,8 @@ use assisted_wire::support_level::FeatureSupportLevelId;
 
 use super::lists::Lists;
 use super::{dual_stack, family};
-use crate::catalogue::feature::rule::{Target, is_available};
+use crate::catalogue::feature::levels::is_available;
+use crate::catalogue::feature::rule::Target;
 use crate::model::cluster::IpStack;
 use crate::model::refusal::{Refusal, collected};
 use crate::network::free_addresses::FreeAddresses;

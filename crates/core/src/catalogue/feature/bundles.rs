@@ -4,8 +4,8 @@ use assisted_wire::operator::Bundle;
 use assisted_wire::support_level::FeatureSupportLevelId as Id;
 use assisted_wire::support_level::SupportLevel::{Unavailable, Unsupported};
 
+use super::levels;
 use super::query::{FeatureQuery, QueryError};
-use super::rule;
 use crate::catalogue::operators::bundle::BUNDLES;
 use crate::catalogue::operators::find;
 
@@ -34,8 +34,8 @@ pub fn bundles(query: &FeatureQuery, features: &[Id]) -> Result<Vec<Bundle>, Que
 
 /// Whether an operator's feature can be had, and goes with the others.
 fn goes(feature: Id, query: &FeatureQuery, others: &[Id]) -> bool {
-    let excluded = rule::of(feature).map(|rule| rule.excluded_features(&query.openshift_version));
-    !matches!(rule::level(feature, &query.target()).level, Unavailable | Unsupported)
+    let excluded = levels::of(feature).map(|rule| rule.excluded_features(&query.openshift_version));
+    !matches!(levels::level(feature, &query.target()).level, Unavailable | Unsupported)
         && !excluded.into_iter().flatten().any(|other| others.contains(&other))
 }
 

@@ -12,7 +12,8 @@ use assisted_wire::support_level::{
 };
 use assisted_wire::supported_features::DetailedSupportedFeatures;
 
-use super::rule::{self, Target};
+use super::levels;
+use super::rule::Target;
 use crate::catalogue::operators::{self, OPERATORS};
 use crate::catalogue::release::architecture::normal;
 use crate::model::topology::OCI;
@@ -70,7 +71,7 @@ impl FeatureQuery {
         }
         if let Some(platform) = self.platform_type {
             let id = of_platform(platform, self.target().external_platform);
-            if !rule::is_available(id, &Target::new(version, architecture)) {
+            if !levels::is_available(id, &Target::new(version, architecture)) {
                 return Err(QueryError::Platform { platform, version: version.clone(), architecture });
             }
         }
@@ -87,12 +88,12 @@ impl FeatureQuery {
     }
 
     fn has_architecture(&self) -> bool {
-        let id = rule::architecture_id(normal(self.cpu_architecture));
-        rule::architecture_level(id, &self.openshift_version) != SupportLevel::Unavailable
+        let id = levels::architecture_id(normal(self.cpu_architecture));
+        levels::architecture_level(id, &self.openshift_version) != SupportLevel::Unavailable
     }
 
     fn incompatibilities(&self, id: Id) -> Vec<Id> {
-        let Some(rule) = rule::of(id) else { return Vec::new() };
+        let Some(rule) = levels::of(id) else { return Vec::new() };
         rule.excluded_features(&self.openshift_version).filter(|other| !self.is_hidden(*other)).collect()
     }
 }
@@ -113,9 +114,9 @@ pub fn of_platform(platform: PlatformType, external_platform: &str) -> Id {
 pub fn features(query: &FeatureQuery) -> SupportedFeatures {
     let target = query.target();
     let has_architecture = query.has_architecture();
-    let levels = rule::all().filter(|rule| !query.is_hidden(rule.id)).map(|rule| {
+    let levels = levels::all().filter(|rule| !query.is_hidden(rule.id)).map(|rule| {
         let level =
-            if has_architecture { rule::level(rule.id, &target).level } else { SupportLevel::Unavailable };
+            if has_architecture { levels::level(rule.id, &target).level } else { SupportLevel::Unavailable };
         (rule.id.as_str().to_owned(), level)
     });
     SupportedFeatures { features: Some(SupportLevels(levels.collect())) }
@@ -130,8 +131,8 @@ pub fn detailed(query: &FeatureQuery) -> Result<DetailedSupportedFeatures, Query
     query.check()?;
     let target = query.target();
     let (mut features, mut operators) = (Vec::new(), Vec::new());
-    for rule in rule::all().filter(|rule| !query.is_hidden(rule.id)) {
-        let judgement = rule::level(rule.id, &target);
+    for rule in levels::all().filter(|rule| !query.is_hidden(rule.id)) {
+        let judgement = levels::level(rule.id, &target);
         let incompatibilities = query.incompatibilities(rule.id);
         match OPERATORS.iter().find(|operator| operator.feature() == rule.id) {
             Some(operator) => operators.push(Operator {
@@ -160,7 +161,7 @@ pub fn detailed(query: &FeatureQuery) -> Result<DetailedSupportedFeatures, Query
 /// The level of each architecture.
 pub fn architectures(version: &str) -> SupportedArchitectures {
     let level =
-        |id: &ArchitectureSupportLevelId| (id.as_str().to_owned(), rule::architecture_level(*id, version));
+        |id: &ArchitectureSupportLevelId| (id.as_str().to_owned(), levels::architecture_level(*id, version));
     let levels: BTreeMap<_, _> = ArchitectureSupportLevelId::ALL.iter().map(level).collect();
     SupportedArchitectures { architectures: Some(SupportLevels(levels)) }
 }
@@ -182,7 +183,7 @@ mod tests {
 
     #[test]
     fn every_feature_has_one_rule() {
-        let mut ids: Vec<_> = rule::all().map(|rule| rule.id).collect();
+        let mut ids: Vec<_> = levels::all().map(|rule| rule.id).collect();
         ids.sort_unstable();
         let mut all = Id::ALL.to_vec();
         all.sort_unstable();
@@ -193,9 +194,9 @@ mod tests {
     fn few_exclusions_stand_on_one_side_only() {
         // Either side is enough to refuse; these are listed on one side by service-api Appendix B too.
         let mut one_sided = Vec::new();
-        for rule in rule::all() {
+        for rule in levels::all() {
             for other in rule.excluded_features("4.10") {
-                if !rule::of(other).unwrap().excluded_features("4.10").any(|id| id == rule.id) {
+                if !levels::of(other).unwrap().excluded_features("4.10").any(|id| id == rule.id) {
                     one_sided.push((rule.id, other));
                 }
             }
@@ -246,7 +247,7 @@ mod tests {
         ] {
             let query = query(version, architecture, platform);
             assert_eq!(
-                rule::level(id, &query.target()).level,
+                levels::level(id, &query.target()).level,
                 level,
                 "{version} {architecture} {platform:?} {id}"
             );
@@ -256,7 +257,7 @@ mod tests {
     #[test]
     fn reasons() {
         let reason = |version, architecture, platform, id| {
-            rule::level(id, &query(version, architecture, platform).target()).reason
+            levels::level(id, &query(version, architecture, platform).target()).reason
         };
         assert_eq!(
             reason("4.22", CpuArchitecture::S390x, None, Id::MinimalIso),
@@ -270,7 +271,7 @@ mod tests {
             ..query("4.22", CpuArchitecture::X8664, Some(PlatformType::External))
         };
         assert_eq!(
-            rule::level(Id::FullIso, &oci.target()).reason,
+            levels::level(Id::FullIso, &oci.target()).reason,
             Some(Reason::OciExternalIntegrationDisabled)
         );
     }

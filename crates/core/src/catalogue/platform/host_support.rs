@@ -5,8 +5,9 @@ use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::inventory::Inventory;
 use assisted_wire::platform::PlatformType;
 
+use crate::catalogue::feature::levels::is_available;
 use crate::catalogue::feature::query::of_platform;
-use crate::catalogue::feature::rule::{Target, is_available};
+use crate::catalogue::feature::rule::Target;
 use crate::model::facts::{Facts, takes_part};
 use crate::model::topology::OCI;
 

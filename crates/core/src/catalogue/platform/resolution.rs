@@ -5,7 +5,8 @@ use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::platform::{CloudControllerManager, Platform, PlatformExternal, PlatformType};
 use assisted_wire::support_level::FeatureSupportLevelId;
 
-use crate::catalogue::feature::rule::{Target, is_available};
+use crate::catalogue::feature::levels::is_available;
+use crate::catalogue::feature::rule::Target;
 use crate::catalogue::release::architecture::normal;
 use crate::model::refusal::Refusal;
 use crate::model::topology::OCI;
