@@ -1,6 +1,7 @@
 //! The generator of real clusters: OpenShift's installer program, taken out of the release and run here.
 
 mod internal_release;
+mod layering;
 pub(crate) mod manifests;
 mod outputs;
 pub(crate) mod patch;
@@ -46,6 +47,7 @@ use tokio::sync::Semaphore;
 
 use super::{Files, GenerateError, Generator, Payload, ReleaseComponent, cluster, host};
 use crate::Error;
+use layering::{Images, Plan};
 use manifests::OverlaidManifest;
 use outputs::ClusterInput;
 use program::{Limits, Run, Target};
@@ -276,7 +278,7 @@ impl Openshift {
         additions.authorities.insert(0, self.setup.vendor_authority.clone());
         let config = install_config::text(facts, &cluster.install_config_overrides, &additions);
         let config = config.map_err(refused)?;
-        let for_installer = install_config::for_installer(&config).map_err(refused)?;
+        let mut for_installer = install_config::for_installer(&config).map_err(refused)?;
         let known = ClusterInput {
             networks: networks(config.expose()),
             install_config: config.expose().to_owned().into(),
@@ -285,17 +287,28 @@ impl Openshift {
             record: record.clone(),
         };
         let users = manifests::of_user(blob, cluster.id).await?;
-        let (known, system, given) = aside(move || {
+        let (known, system, mut given, plan) = aside(move || {
             let system = system::manifests(&known).map_err(refused)?;
             let mut given = manifests::all(users, &system).map_err(refused)?;
             internal_release::serve(&mut given, &known.record.cluster).map_err(refused)?;
-            Ok((Arc::new(known), system, Arc::<[OverlaidManifest]>::from(given)))
+            let plan = Plan::of(&known, Timestamp::now()).map_err(refused)?;
+            Ok((Arc::new(known), system, given, plan.map(Arc::new)))
         })
         .await?;
         let opened = match payload.kept() {
             Some(opened) => opened,
             None => Arc::new(self.read(record).await?),
         };
+        let layered = match plan {
+            Some(plan) => {
+                let images = layering_images(&opened.release)?;
+                for_installer = plan.install_config(&for_installer).map_err(refused)?;
+                given.extend(plan.manifests(&known, &images).into_iter().map(OverlaidManifest::of_system));
+                Some((plan, images))
+            }
+            None => None,
+        };
+        let given = Arc::<[OverlaidManifest]>::from(given);
         let started_at = Timestamp::now();
         let program = self.program(&opened).await?;
         let used = ProgramUsed {
@@ -310,19 +323,31 @@ impl Openshift {
         let _turn = self.turns.acquire().await.map_err(failure)?;
 
         let (root, tls, id) = (self.setup.dir.clone(), self.setup.tls_dir.clone(), cluster.id);
+        let install_config = for_installer.clone();
         let dir =
-            aside(move || working_directory(&root, id, &for_installer, tls.as_deref()).map_err(failure));
+            aside(move || working_directory(&root, id, &install_config, tls.as_deref()).map_err(failure));
         let dir = Arc::new(dir.await?);
         let environment = self.environment(&known)?;
-        let secrets = Redactor::of(&[&config]);
+        let secrets = Redactor::of(&[&config, &for_installer]);
         self.run(&program, dir.path(), &environment, Target::Manifests, &secrets).await?;
         let (laid, over, place) = (known.clone(), given.clone(), dir.clone());
-        aside(move || overlay_manifests(&laid, &over, place.path())).await?;
+        let layered = aside(move || {
+            overlay_manifests(&laid, &over, place.path())?;
+            let extract = |(plan, images): (Arc<Plan>, Images)| {
+                let extracted = plan.extract(&laid, place.path()).map_err(refused)?;
+                Ok::<_, GenerateError>((plan, images, extracted))
+            };
+            layered.map(extract).transpose()
+        })
+        .await?;
         let single = topology::is_single_node(cluster);
         let target = if single { Target::SingleNodeIgnitionConfig } else { Target::IgnitionConfigs };
         self.run(&program, dir.path(), &environment, target, &secrets).await?;
         let place = dir.clone();
-        let collected = aside(move || outputs::collect(place.path(), &known, &given).map_err(refused));
+        let collected = aside(move || {
+            let layered = layered.as_ref().map(|(plan, images, extracted)| (plan.as_ref(), images, extracted));
+            outputs::collect(place.path(), &known, &given, layered).map_err(refused)
+        });
         let (contents, openshift_cluster_id) = collected.await?;
         let manifests = system.into_iter().map(|manifest| (manifest.name, manifest.text.into())).collect();
         Ok(Files { contents, manifests, openshift_cluster_id, program: Some(used) })
@@ -387,6 +412,12 @@ impl Openshift {
         }
         Ok(all)
     }
+}
+
+/// Images of the release that builders of node images start.
+fn layering_images(release: &Release) -> Result<Images, GenerateError> {
+    let named = |name| release.component(name).map(ToString::to_string).map_err(refused);
+    Ok(Images { mco: named(component::MACHINE_CONFIG_OPERATOR)?, docker_registry: named(component::DOCKER_REGISTRY)? })
 }
 
 /// What goes into a cluster's install config: mirrors of its own stand in the place of the service's.
