@@ -90,7 +90,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    pub(super) fn new(rule: Rule, text: impl Into<String>, remedy: &'static str) -> Self {
+    pub(crate) fn new(rule: Rule, text: impl Into<String>, remedy: &'static str) -> Self {
         Self { rule, text: text.into(), remedy }
     }
 }

@@ -26,7 +26,11 @@ pub use settings::OnClusterLayering;
 
 /// What the cluster's user asks for; `None` unless it is enabled.
 pub fn enabled(record: &ClusterRecord) -> Option<OnClusterLayering> {
-    let overrides = &record.cluster.install_config_overrides;
+    enabled_in(&record.cluster.install_config_overrides)
+}
+
+/// What overrides of an install config ask for; `None` unless it is enabled.
+pub fn enabled_in(overrides: &str) -> Option<OnClusterLayering> {
     // Hardly any cluster has it, and this is asked at each look: the word alone tells most of them.
     let named = overrides.as_bytes().windows(WORD.len()).any(|part| part.eq_ignore_ascii_case(WORD));
     named.then(|| settings::of_overrides(overrides)).flatten().filter(OnClusterLayering::is_enabled)
