@@ -15,8 +15,7 @@ const FIELD: &str = "onClusterLayering";
 
 #[derive(Args, Debug)]
 pub struct ImageMode {
-    /// File with what is asked of image mode, in which nodes boot an image that is built while the cluster is installed: JSON, or
-    /// YAML, as below onClusterLayering in an install config
+    /// File with what is asked of image mode: JSON or YAML, as below onClusterLayering in an install config
     #[arg(long, value_name = "FILE")]
     on_cluster_layering_file: Option<PathBuf>,
 }

@@ -98,6 +98,10 @@ impl Bootstrap<'_> {
         let own: &HostFacts = known.facts.hosts.iter().find(|host| host.record.host.bootstrap).ok_or(LayeringError::NoBootstrap)?;
         let bootstrap_ip = known.bootstrap_ip().and_then(|ip| ip.parse().ok());
         let bootstrap_ip = bootstrap_ip.ok_or_else(|| LayeringError::NoAddress(own.name()))?;
+        let url = &known.facts.policy.service.service_base_url;
+        if url.is_empty() {
+            return Err(LayeringError::Faults("SERVICE_BASE_URL is not set, so builders could not report: set it".to_owned()));
+        }
         let registry = match self.embedded {
             Some(embedded) => Registry::Embedded {
                 host: plan.name.clone(),
@@ -131,7 +135,7 @@ impl Bootstrap<'_> {
             attempts: config::ATTEMPTS,
             proxy: self.proxy(),
             service: Service {
-                url: known.facts.policy.service.service_base_url.clone(),
+                url: url.clone(),
                 infra_env_id: own.key().infra_env_id,
                 host_id: own.record.host.id,
             },

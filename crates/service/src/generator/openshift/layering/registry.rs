@@ -118,7 +118,8 @@ fn registry_unit() -> String {
 fn sync_unit() -> String {
     format!(
         "[Unit]\nDescription=Fills the registry of this cluster's node images\nWants=network-online.target\n\
-         After=network-online.target\nBefore={REGISTRY_UNIT}\nConditionPathExists={NODE_REGISTRY}/wanted.json\n\n[Service]\n\
+         After=network-online.target\nBefore={REGISTRY_UNIT}\nConditionPathExists=|{NODE_REGISTRY}/wanted.json\n\
+         ConditionPathExists=|{NODE_DATA}/wanted.json\n\n[Service]\n\
          Type=oneshot\nEnvironmentFile={NODE_REGISTRY}/settings\nExecStart={SYNC_PROGRAM}\nTimeoutStartSec=30min\n\n[Install]\n\
          WantedBy=multi-user.target\n"
     )
