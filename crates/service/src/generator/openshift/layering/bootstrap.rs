@@ -81,9 +81,9 @@ impl Bootstrap<'_> {
         for (name, text) in [
             ("tls.crt", credentials.certificate.as_str()),
             ("tls.key", credentials.key.expose()),
-            ("htpasswd", &credentials.htpasswd),
-            ("config-ro.yaml", &embedded.reader()),
-            ("config-rw.yaml", &embedded.writer()),
+            ("htpasswd", credentials.htpasswd.as_str()),
+            ("config-ro.yaml", embedded.reader().as_str()),
+            ("config-rw.yaml", embedded.writer().as_str()),
         ] {
             files.push((format!("{}/{name}", paths::REGISTRY), 0o600, text.as_bytes().to_vec()));
         }

@@ -288,7 +288,7 @@ mod tests {
         ];
         let user = extract(folder(&made).path(), &facts("{}"), &auths()).unwrap();
         let expected = [(("etc-pki-entitlement", "k.pem".to_owned()), b"k".to_vec()), (("etc-yum-repos-d", "a.repo".to_owned()), b"[a]".to_vec())];
-        assert_eq!(user.extra, expected.into());
+        assert_eq!(user.extra, BTreeMap::from(expected));
         let mut odd = repos.clone();
         odd["data"] = json!({"../a": ""});
         made[3].1 = yaml(&odd);
