@@ -97,7 +97,12 @@ mod tests {
     fn files_may_have_the_field_or_what_is_below_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.yaml");
-        for (text, fine) in [("mode: Enabled\n", true), ("onClusterLayering: {mode: Enabled}\n", true), ("- a\n", false), ("{", false)] {
+        for (text, fine) in [
+            ("mode: Enabled\n", true),
+            ("onClusterLayering: {mode: Enabled}\n", true),
+            ("- a\n", false),
+            ("{", false),
+        ] {
             std::fs::write(&path, text).unwrap();
             let read = read(&path);
             assert_eq!(read.is_ok(), fine, "{text}");

@@ -72,7 +72,8 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         }
         Id::ReportOnClusterLayeringBuild => {
             let pool = call.text(name::POOL);
-            call.empty(service.clusters().report_layering(caller, call.cluster_id()?, pool, call.body()?)).await
+            call.empty(service.clusters().report_layering(caller, call.cluster_id()?, pool, call.body()?))
+                .await
         }
         Id::GetMachineOSConfig => {
             let pool = call.text(name::POOL);

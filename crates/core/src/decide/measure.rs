@@ -16,7 +16,9 @@ use crate::model::cluster::ClusterRecord;
 use crate::model::disk;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
-use crate::model::measurement::{FailedWhen, HostEnded, ImageBuildEnded, Measured, Measurement, StageEnded, Subject};
+use crate::model::measurement::{
+    FailedWhen, HostEnded, ImageBuildEnded, Measured, Measurement, StageEnded, Subject,
+};
 use crate::model::report::ReportKind;
 use crate::state::host::status_info;
 use crate::validation::{broken_since, failing};

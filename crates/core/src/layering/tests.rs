@@ -546,11 +546,13 @@ fn generated_ones_fit_the_rules() {
         "pools": [{"name": "master", "containerFile": "FROM configs AS final\nRUN true\n"}],
     }))
     .unwrap();
-    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/layering");
-    for pool in ["master", "worker"] {
+    let kept = [
+        ("master", include_str!("../../tests/data/layering/generated-master.json")),
+        ("worker", include_str!("../../tests/data/layering/generated-worker.json")),
+    ];
+    for (pool, kept) in kept {
         let made = generated::machine_os_config(&settings, pool.parse().unwrap());
         assert_eq!(of_object(&made), BTreeSet::new(), "{made}");
-        let text = serde_json::to_string_pretty(&made).unwrap() + "\n";
-        assisted_testkit::golden(dir.join(format!("generated-{pool}.json")), &text);
+        assert_eq!(made, serde_json::from_str::<Value>(kept).unwrap());
     }
 }

@@ -304,12 +304,17 @@ async fn machine_os_configs(database: Database) {
     assert!(kind == RefusalKind::Unprocessable && told.contains("(V08)"), "{told}");
     assert!(lab.upload(id, "manifests", "os.yaml", text).await.is_ok());
     let (kind, told) = refusal(lab.upload(id, "openshift", "more.yaml", text).await);
-    assert!(kind == RefusalKind::Unprocessable && told.contains("There are two MachineOSConfigs for pool master (V04)"), "{told}");
+    assert!(
+        kind == RefusalKind::Unprocessable
+            && told.contains("There are two MachineOSConfigs for pool master (V04)"),
+        "{told}"
+    );
 
     // Enabled, what is missing blocks; what is there does not.
     let overrides = r#"{"onClusterLayering":{"mode":"Enabled"}}"#;
     lab.service.clusters().update_install_config(&lab.caller, id, overrides).await.unwrap();
-    let events = lab.events(assisted_service::event::ListEvents { cluster_id: Some(id), ..Default::default() }).await;
+    let events =
+        lab.events(assisted_service::event::ListEvents { cluster_id: Some(id), ..Default::default() }).await;
     assert!(events.events.0.iter().any(|event| event.name == "ocl_enabled"));
     assert!(info().await.contains("Each pool with hosts has its MachineOSConfig"));
     let moved = json!({"folder": "manifests", "file_name": "os.yaml", "updated_folder": "openshift"});

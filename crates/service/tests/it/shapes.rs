@@ -20,9 +20,9 @@ use futures::stream;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use crate::openshift::{RELEASES, Site, unbase64};
 use assisted_ocl::config::Config;
 use assisted_ocl::paths::{BOOTKUBE as BOOTKUBE_PATH, HOOK};
-use crate::openshift::{RELEASES, Site, unbase64};
 
 const NOW: &str = "2026-01-01T00:00:00Z";
 const VERSION: &str = "4.22.9";
@@ -459,8 +459,12 @@ async fn image_mode_lays_everything_down() {
     let kept = text("install-config.yaml");
     assert!(kept.contains("onClusterLayering") && !kept.contains(registry));
     // No MachineOSConfig is left for the operator's bootstrap, and the secret that it names opens the registry.
-    let manifests: BTreeMap<_, _> =
-        made.iter().filter(|(path, _)| path.starts_with("/opt/openshift/manifests/") || path.starts_with("/opt/openshift/openshift/")).collect();
+    let manifests: BTreeMap<_, _> = made
+        .iter()
+        .filter(|(path, _)| {
+            path.starts_with("/opt/openshift/manifests/") || path.starts_with("/opt/openshift/openshift/")
+        })
+        .collect();
     assert!(!manifests.values().any(|text| text.contains("kind: MachineOSConfig")));
     let secret = manifests.values().find(|text| text.contains("os-image-push")).unwrap();
     let secret: Value = serde_yaml_ng::from_str(secret).unwrap();
@@ -478,7 +482,10 @@ async fn image_mode_refuses_what_it_cant_lay_down() {
     site.release(VERSION, assisted_testkit::oci::OPENSHIFT_INSTALL).await;
     let generator = site.generator();
     let told = image_mode().try_generate(&site, &*generator).await.unwrap_err().to_string();
-    assert!(told.contains("bootkube.sh of release 4.22.9 is not supported for on-cluster layering"), "{told}");
+    assert!(
+        told.contains("bootkube.sh of release 4.22.9 is not supported for on-cluster layering"),
+        "{told}"
+    );
     let without = Shape { manifests: Vec::new(), ..image_mode() };
     let told = without.try_generate(&site, &*generator).await.unwrap_err().to_string();
     assert!(told.contains("There is no MachineOSConfig for pool master (V09)"), "{told}");

@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use assisted_wire::cluster::ClusterStatus;
 use assisted_wire::on_cluster_layering::{
-    BuildLocation, BuildState, HostPhase, LayeringBuild, LayeringErrorCode, LayeringReport, LayeringState, LayeringStatus, Pool,
+    BuildLocation, BuildState, HostPhase, LayeringBuild, LayeringErrorCode, LayeringReport, LayeringState,
+    LayeringStatus, Pool,
 };
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::decide::refresh::WorkingCopy;
 use crate::layering::cluster_rules::{self as rules, Input};
-use crate::layering::{Fault, Rule};
 use crate::layering::reference::{PushSpec, is_digest_reference};
 use crate::layering::settings::{BuildLocation as Asked, RegistryType, Rollout};
+use crate::layering::{Fault, Rule};
 use crate::model::cluster::ClusterRecord;
 use crate::model::deadline;
 use crate::model::decision::Decision;
@@ -36,7 +37,8 @@ pub fn state(facts: &Facts) -> LayeringState {
     let Some(record) = &facts.cluster else { return disabled() };
     let builds = builds(&input, &record.layering);
     let (status, status_info) = overall(&builds);
-    let registry_port = (input.settings.registry_type() == RegistryType::Embedded).then(|| input.settings.port());
+    let registry_port =
+        (input.settings.registry_type() == RegistryType::Embedded).then(|| input.settings.port());
     LayeringState {
         enabled: true,
         registry_type: input.settings.registry_type().as_str().to_owned(),
@@ -78,7 +80,11 @@ fn builds(input: &Input<'_>, record: &LayeringRecord) -> Vec<LayeringBuild> {
 fn location(input: &Input<'_>, pool: Pool) -> BuildLocation {
     let on_service = input.facts.policy.service.install_invoker == "agent-installer";
     let asked = input.settings.worker_build_location() == Asked::Bootstrap;
-    if pool == Pool::Master || asked || on_service { BuildLocation::Bootstrap } else { BuildLocation::ControlPlane }
+    if pool == Pool::Master || asked || on_service {
+        BuildLocation::Bootstrap
+    } else {
+        BuildLocation::ControlPlane
+    }
 }
 
 fn pending(pool: Pool, location: BuildLocation) -> LayeringBuild {
@@ -131,7 +137,11 @@ fn overall(builds: &[LayeringBuild]) -> (LayeringStatus, String) {
 }
 
 fn failure(build: &LayeringBuild) -> String {
-    format!("OS image build failed for pool {}: {}", build.pool, build.error.as_deref().unwrap_or("no reason was given"))
+    format!(
+        "OS image build failed for pool {}: {}",
+        build.pool,
+        build.error.as_deref().unwrap_or("no reason was given")
+    )
 }
 
 /// The MachineOSConfig of a pool as its user brought it, without what says that an image is there already.
@@ -143,12 +153,19 @@ pub fn machine_os_config(facts: &Facts, pool: &str) -> Result<Value, Refusal> {
     let missing = || Refusal::not_found(format!("There is no MachineOSConfig for pool {}", cut(pool)));
     let input = Input::of(facts).ok_or_else(missing)?;
     let found = input.objects.iter().find_map(|object| match object {
-        ManifestObject::MachineOsConfig(document) if document["spec"]["machineConfigPool"]["name"] == pool => Some(document),
+        ManifestObject::MachineOsConfig(document)
+            if document["spec"]["machineConfigPool"]["name"] == pool =>
+        {
+            Some(document)
+        }
         _ => None,
     });
     let mut document = match (found, pool.parse()) {
         (Some(document), _) => document.clone(),
-        (None, Ok(pool)) if input.settings.machine_os_configs() == crate::layering::settings::MachineOsConfigs::Generate => {
+        (None, Ok(pool))
+            if input.settings.machine_os_configs()
+                == crate::layering::settings::MachineOsConfigs::Generate =>
+        {
             crate::layering::generated::machine_os_config(&input.settings, pool)
         }
         _ => return Err(missing()),
@@ -166,20 +183,31 @@ pub fn machine_os_config(facts: &Facts, pool: &str) -> Result<Value, Refusal> {
 /// `NotFound` for a pool whose image is not built, `Conflict` while the cluster is not installed or when the report is older than what is
 /// known, `Unprocessable` for an image that nodes can't be given.
 pub fn report(facts: &Facts, pool: &str, report: LayeringReport) -> Result<Decision, Refusal> {
-    let input = Input::of(facts).ok_or_else(|| Refusal::not_found("The cluster is not installed in image mode"))?;
+    let input =
+        Input::of(facts).ok_or_else(|| Refusal::not_found("The cluster is not installed in image mode"))?;
     let known = pool.parse::<Pool>().ok().filter(|pool| input.pools().contains(pool));
-    let pool = known.ok_or_else(|| Refusal::not_found(format!("No image is built for pool {}", cut(pool))))?;
+    let pool =
+        known.ok_or_else(|| Refusal::not_found(format!("No image is built for pool {}", cut(pool))))?;
     let status = input.cluster.status;
     if !REPORTED_IN.contains(&status) {
-        return Err(Refusal::conflict(format!("Images are built while a cluster is installed, this one is {status}")));
+        return Err(Refusal::conflict(format!(
+            "Images are built while a cluster is installed, this one is {status}"
+        )));
     }
     let mut build = bounded(report.build);
-    let before = facts.cluster.as_ref().and_then(|record| record.layering.builds.iter().find(|build| build.pool == pool)).cloned();
+    let before = facts
+        .cluster
+        .as_ref()
+        .and_then(|record| record.layering.builds.iter().find(|build| build.pool == pool))
+        .cloned();
     check(&input, pool, &build, before.as_ref())?;
-    build.started_at = before.as_ref().and_then(|before| before.started_at).or(build.started_at).or(Some(facts.now.into()));
+    build.started_at =
+        before.as_ref().and_then(|before| before.started_at).or(build.started_at).or(Some(facts.now.into()));
     build.updated_at = Some(facts.now.into());
     build.completed_at = build.state.is_terminal().then(|| facts.now.into());
-    if let Some(before) = before.as_ref().filter(|before| before.state == build.state && before.attempt == build.attempt) {
+    if let Some(before) =
+        before.as_ref().filter(|before| before.state == build.state && before.attempt == build.attempt)
+    {
         build.completed_at = before.completed_at.or(build.completed_at);
     }
     let mut draft = WorkingCopy::new(facts);
@@ -193,9 +221,15 @@ pub fn report(facts: &Facts, pool: &str, report: LayeringReport) -> Result<Decis
             host.info = cut(&host.info);
             let kept = record.layering.hosts.iter_mut().find(|kept| kept.host_id == host.host_id);
             let was = kept.as_ref().map(|kept| kept.phase);
-            let replicated = was == Some(HostPhase::Replicating) && host.phase != HostPhase::Replicating && host.phase != HostPhase::Failed;
+            let replicated = was == Some(HostPhase::Replicating)
+                && host.phase != HostPhase::Replicating
+                && host.phase != HostPhase::Failed;
             let found = facts.hosts.iter().find(|known| known.record.host.id == host.host_id);
-            events.extend(found.filter(|_| replicated).map(|host| catalogue::OCL_IMAGE_REPLICATED.of_host(host, &[("pool", &pool)])));
+            events.extend(
+                found
+                    .filter(|_| replicated)
+                    .map(|host| catalogue::OCL_IMAGE_REPLICATED.of_host(host, &[("pool", &pool)])),
+            );
             match kept {
                 Some(kept) => *kept = host,
                 None => record.layering.hosts.push(host),
@@ -237,14 +271,20 @@ fn cut(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(LONGEST).collect()
 }
 
-fn check(input: &Input<'_>, pool: Pool, build: &LayeringBuild, before: Option<&LayeringBuild>) -> Result<(), Refusal> {
+fn check(
+    input: &Input<'_>,
+    pool: Pool,
+    build: &LayeringBuild,
+    before: Option<&LayeringBuild>,
+) -> Result<(), Refusal> {
     let unprocessable = |why: String| Err(Refusal::new(RefusalKind::Unprocessable, why));
     if build.pool != pool || build.attempt > MOST_ATTEMPTS {
         return unprocessable(format!("The report is not one of pool {pool}"));
     }
     if let Some(before) = before {
         let older = build.attempt < before.attempt;
-        let ended = build.attempt == before.attempt && before.state.is_terminal() && build.state != before.state;
+        let ended =
+            build.attempt == before.attempt && before.state.is_terminal() && build.state != before.state;
         if older || ended {
             return Err(Refusal::conflict(format!(
                 "Attempt {} of pool {pool} is {}: what is reported is older",
@@ -257,11 +297,15 @@ fn check(input: &Input<'_>, pool: Pool, build: &LayeringBuild, before: Option<&L
             let image = build.image.as_deref().unwrap_or_default();
             let repository = image.split_once('@').map_or("", |parts| parts.0);
             if !is_digest_reference(image) || Some(repository) != expected(input, pool).as_deref() {
-                return unprocessable(format!("The image of pool {pool} must be named by digest, in the repository that is agreed"));
+                return unprocessable(format!(
+                    "The image of pool {pool} must be named by digest, in the repository that is agreed"
+                ));
             }
             Ok(())
         }
-        BuildState::Failed if build.error_code.is_none() => unprocessable("A build that failed needs an error_code".to_owned()),
+        BuildState::Failed if build.error_code.is_none() => {
+            unprocessable("A build that failed needs an error_code".to_owned())
+        }
         _ => Ok(()),
     }
 }
@@ -279,7 +323,11 @@ fn expected(input: &Input<'_>, pool: Pool) -> Option<String> {
 }
 
 /// The events of a change.
-fn told(id: assisted_wire::id::ClusterId, before: Option<&LayeringBuild>, after: &LayeringBuild) -> Vec<NewEvent> {
+fn told(
+    id: assisted_wire::id::ClusterId,
+    before: Option<&LayeringBuild>,
+    after: &LayeringBuild,
+) -> Vec<NewEvent> {
     let mut events = Vec::new();
     let (pool, attempt) = (after.pool, after.attempt);
     let was = before.map_or(BuildState::Pending, |before| before.state);
@@ -297,10 +345,15 @@ fn told(id: assisted_wire::id::ClusterId, before: Option<&LayeringBuild>, after:
         match after.state {
             BuildState::Ready => {
                 let image = after.image.as_deref().unwrap_or_default();
-                push(catalogue::OCL_BUILD_SUCCEEDED.of_cluster(id, &[("pool", &pool), ("image", &image), ("seconds", &seconds(after))]));
+                push(
+                    catalogue::OCL_BUILD_SUCCEEDED
+                        .of_cluster(id, &[("pool", &pool), ("image", &image), ("seconds", &seconds(after))]),
+                );
             }
             BuildState::Failed => push(failed(id, after)),
-            state => push(catalogue::OCL_BUILD_STATE_CHANGED.of_cluster(id, &[("pool", &pool), ("state", &state)])),
+            state => {
+                push(catalogue::OCL_BUILD_STATE_CHANGED.of_cluster(id, &[("pool", &pool), ("state", &state)]))
+            }
         }
     }
     if after.seedable == Some(false) && before.is_none_or(|before| before.seedable != Some(false)) {
@@ -339,7 +392,8 @@ pub(crate) fn give_up(facts: &mut Facts, events: &mut Vec<NewEvent>) -> bool {
     }
     let now = facts.now;
     let Some(record) = &mut facts.cluster else { return false };
-    let lost: Vec<LayeringBuild> = record.layering.builds.iter().filter(|build| !build.state.is_terminal()).cloned().collect();
+    let lost: Vec<LayeringBuild> =
+        record.layering.builds.iter().filter(|build| !build.state.is_terminal()).cloned().collect();
     for mut build in lost {
         if build.updated_at.is_none_or(|at| deadline::after(at.0, SILENCE) >= now) {
             continue;
@@ -364,10 +418,15 @@ pub(crate) fn warnings(facts: &Facts) -> Vec<NewEvent> {
     }
     for config in input.configs().iter().filter(|config| !config.ignored.is_empty()) {
         let (pool, ignored) = (config.pool, config.ignored.join(", "));
-        let text = format!("the Containerfiles of pool {pool} for {ignored} are not used, only the one for NoArch is");
+        let text = format!(
+            "the Containerfiles of pool {pool} for {ignored} are not used, only the one for NoArch is"
+        );
         faults.push(Fault::new(Rule::V07, text, "Remove them, or merge them into the one for NoArch."));
     }
-    faults.iter().map(|fault| catalogue::OCL_WARNING.of_cluster(input.cluster.id, &[("warning", fault)])).collect()
+    faults
+        .iter()
+        .map(|fault| catalogue::OCL_WARNING.of_cluster(input.cluster.id, &[("warning", fault)]))
+        .collect()
 }
 
 /// Forgets the images of an earlier installation.
@@ -419,12 +478,21 @@ mod tests {
         assert_eq!(state(&off), disabled());
         let facts = installing(&enabled());
         let told = state(&facts);
-        assert_eq!((told.status, told.builds.len(), told.registry_port), (LayeringStatus::Pending, 2, Some(22_626)));
+        assert_eq!(
+            (told.status, told.builds.len(), told.registry_port),
+            (LayeringStatus::Pending, 2, Some(22_626))
+        );
         assert_eq!(told.builds[1].location, BuildLocation::ControlPlane);
         let facts = after(&facts, &json!({"percent": 58, "step": "STEP 7/12: RUN dnf"}));
         let told = state(&facts);
-        assert_eq!((told.status, told.status_info.as_str()), (LayeringStatus::Building, "Building image for pool master"));
-        assert_eq!((told.builds[0].percent, told.builds[0].step.as_deref()), (58, Some("STEP 7/12: RUN dnf")));
+        assert_eq!(
+            (told.status, told.status_info.as_str()),
+            (LayeringStatus::Building, "Building image for pool master")
+        );
+        assert_eq!(
+            (told.builds[0].percent, told.builds[0].step.as_deref()),
+            (58, Some("STEP 7/12: RUN dnf"))
+        );
         assert!(told.builds[0].started_at.is_some() && told.builds[0].completed_at.is_none());
         let facts = after(&facts, &json!({"state": "ready", "image": IMAGE}));
         assert_eq!(state(&facts).status_info, "Waiting to build the image for pool worker");
@@ -438,7 +506,10 @@ mod tests {
     #[test]
     fn reports_that_are_refused() {
         let facts = installing(&enabled());
-        assert_eq!(kind(&layered(&json!({"mode": "Disabled"}), &[]), "master", &json!({})), RefusalKind::NotFound);
+        assert_eq!(
+            kind(&layered(&json!({"mode": "Disabled"}), &[]), "master", &json!({})),
+            RefusalKind::NotFound
+        );
         assert_eq!(kind(&facts, "infra", &json!({})), RefusalKind::NotFound);
         assert_eq!(kind(&layered(&enabled(), &objects()), "master", &json!({})), RefusalKind::Conflict);
         assert_eq!(kind(&facts, "worker", &json!({})), RefusalKind::Unprocessable);
@@ -449,17 +520,29 @@ mod tests {
             &format!("api-int.test.example.com:22626/ocl/os-image-worker@sha256:{digest}"),
             &format!("other.example.com/ocl/os-image-master@sha256:{digest}"),
         ] {
-            assert_eq!(kind(&facts, "master", &json!({"state": "ready", "image": image})), RefusalKind::Unprocessable, "{image}");
+            assert_eq!(
+                kind(&facts, "master", &json!({"state": "ready", "image": image})),
+                RefusalKind::Unprocessable,
+                "{image}"
+            );
         }
         assert_eq!(kind(&facts, "master", &json!({"state": "failed"})), RefusalKind::Unprocessable);
         let ready = after(&facts, &json!({"state": "ready", "image": IMAGE, "attempt": 2}));
         assert_eq!(kind(&ready, "master", &json!({"attempt": 1})), RefusalKind::Conflict);
         assert_eq!(kind(&ready, "master", &json!({"attempt": 2})), RefusalKind::Conflict);
-        assert_eq!(kind(&ready, "master", &json!({"attempt": 2, "state": "failed", "error_code": "boot"})), RefusalKind::Conflict);
+        assert_eq!(
+            kind(&ready, "master", &json!({"attempt": 2, "state": "failed", "error_code": "boot"})),
+            RefusalKind::Conflict
+        );
         assert!(report(&ready, "master", build(&json!({"attempt": 3}))).is_ok());
-        assert!(report(&ready, "master", build(&json!({"attempt": 2, "state": "ready", "image": IMAGE}))).is_ok());
+        assert!(
+            report(&ready, "master", build(&json!({"attempt": 2, "state": "ready", "image": IMAGE}))).is_ok()
+        );
         let elsewhere = format!("registry.example.com/acme/os-master@sha256:{digest}");
-        assert!(report(&installing(&external()), "master", build(&json!({"state": "ready", "image": elsewhere}))).is_ok());
+        assert!(
+            report(&installing(&external()), "master", build(&json!({"state": "ready", "image": elsewhere})))
+                .is_ok()
+        );
     }
 
     #[test]
@@ -476,9 +559,15 @@ mod tests {
         assert_eq!(events(&facts, &failed), ["ocl_build_failed"]);
         let failed = after(&facts, &failed);
         assert_eq!(state(&failed).status, LayeringStatus::Failed);
-        assert_eq!(failed.cluster.unwrap().cluster.status_info, "OS image build failed for pool master: RUN exits with 1");
+        assert_eq!(
+            failed.cluster.unwrap().cluster.status_info,
+            "OS image build failed for pool master: RUN exits with 1"
+        );
         let ready = after(&facts, &json!({"state": "ready", "image": IMAGE}));
-        assert_eq!(events(&ready, &json!({"state": "ready", "image": IMAGE, "adopted": true})), ["ocl_pool_adopted"]);
+        assert_eq!(
+            events(&ready, &json!({"state": "ready", "image": IMAGE, "adopted": true})),
+            ["ocl_pool_adopted"]
+        );
     }
 
     #[test]
@@ -486,8 +575,14 @@ mod tests {
         let facts = installing(&enabled());
         let with = |phase: &str| {
             let mut report = build(&json!({}));
-            report.hosts = vec![serde_json::from_value(json!({"host_id": facts.hosts[0].record.host.id, "phase": phase})).unwrap()];
-            report.hosts.push(serde_json::from_value(json!({"host_id": uuid::Uuid::from_u128(99), "phase": phase})).unwrap());
+            report.hosts = vec![
+                serde_json::from_value(json!({"host_id": facts.hosts[0].record.host.id, "phase": phase}))
+                    .unwrap(),
+            ];
+            report.hosts.push(
+                serde_json::from_value(json!({"host_id": uuid::Uuid::from_u128(99), "phase": phase}))
+                    .unwrap(),
+            );
             report
         };
         let first = report(&facts, "master", with("replicating")).unwrap();
@@ -495,7 +590,9 @@ mod tests {
         // Of a host that the cluster does not have nothing is kept.
         assert_eq!(state(&replicating).hosts.len(), 1);
         let second = report(&replicating, "master", with("done")).unwrap();
-        assert!(second.events.iter().any(|event| event.name == "ocl_image_replicated" && event.host_id.is_some()));
+        assert!(
+            second.events.iter().any(|event| event.name == "ocl_image_replicated" && event.host_id.is_some())
+        );
         assert_eq!(second.cluster.unwrap().layering.hosts[0].phase, HostPhase::Done);
     }
 

@@ -23,7 +23,8 @@ const ADOPTION: Duration = Duration::from_secs(90 * 60);
 
 /// Whether the cluster is to take over the images of its nodes before its installation ends.
 fn waits_for_adoption(cluster: &Cluster) -> bool {
-    layering::enabled_in(&cluster.install_config_overrides).is_some_and(|settings| settings.waits_for_adoption())
+    layering::enabled_in(&cluster.install_config_overrides)
+        .is_some_and(|settings| settings.waits_for_adoption())
 }
 
 /// Whether passed limits only warn: the service and the cluster's organisation must both want that.

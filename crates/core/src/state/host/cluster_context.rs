@@ -54,7 +54,8 @@ impl ClusterContext {
 fn policy(facts: &Facts) -> Arc<Policy> {
     let Some(input) = Input::of(facts) else { return Arc::clone(&facts.policy) };
     // Workers wait for both images, one after the other.
-    let minutes = input.pools().len() as u64 * u64::from(input.settings.build_timeout_minutes()) + MARGIN_MINUTES;
+    let minutes =
+        input.pools().len() as u64 * u64::from(input.settings.build_timeout_minutes()) + MARGIN_MINUTES;
     let more = Duration::from_secs(minutes * 60);
     let mut policy = Policy::clone(&facts.policy);
     let stages = &mut policy.host_stages;
@@ -77,7 +78,10 @@ mod tests {
         let longer = ClusterContext::of(&layered(&enabled(), &objects())).policy;
         let more = Duration::from_secs((2 * 90 + 30) * 60);
         assert_eq!(longer.host_stages.writing_image_to_disk, plain.host_stages.writing_image_to_disk + more);
-        assert_eq!(longer.host_stages.waiting_for_control_plane, plain.host_stages.waiting_for_control_plane + more);
+        assert_eq!(
+            longer.host_stages.waiting_for_control_plane,
+            plain.host_stages.waiting_for_control_plane + more
+        );
         assert_eq!(longer.host_stages.rebooting, plain.host_stages.rebooting);
     }
 }

@@ -218,7 +218,8 @@ async fn judged(
         return Ok(objects);
     }
     let replaced = [Some(path(file)), old.map(path)];
-    let others = record.layering.objects().filter(|(path, _)| !replaced.iter().flatten().any(|own| own == path));
+    let others =
+        record.layering.objects().filter(|(path, _)| !replaced.iter().flatten().any(|own| own == path));
     let others: Vec<_> = others
         .filter_map(|(_, object)| match object {
             ManifestObject::MachineOsConfig(document) => Some(document),
@@ -246,7 +247,9 @@ async fn record_manifests(
     let known = database.cached_cluster(id).await?.ok_or_else(no_cluster)?;
     let mut noting = known.record.clone();
     noted.apply(&mut noting);
-    if noting.cluster.feature_usage == known.record.cluster.feature_usage && noting.layering == known.record.layering {
+    if noting.cluster.feature_usage == known.record.cluster.feature_usage
+        && noting.layering == known.record.layering
+    {
         return Ok(());
     }
     let mut work = database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;

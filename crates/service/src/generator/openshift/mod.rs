@@ -345,7 +345,8 @@ impl Openshift {
         self.run(&program, dir.path(), &environment, target, &secrets).await?;
         let place = dir.clone();
         let collected = aside(move || {
-            let layered = layered.as_ref().map(|(plan, images, extracted)| (plan.as_ref(), images, extracted));
+            let layered =
+                layered.as_ref().map(|(plan, images, extracted)| (plan.as_ref(), images, extracted));
             outputs::collect(place.path(), &known, &given, layered).map_err(refused)
         });
         let (contents, openshift_cluster_id) = collected.await?;
@@ -417,7 +418,10 @@ impl Openshift {
 /// Images of the release that builders of node images start.
 fn layering_images(release: &Release) -> Result<Images, GenerateError> {
     let named = |name| release.component(name).map(ToString::to_string).map_err(refused);
-    Ok(Images { mco: named(component::MACHINE_CONFIG_OPERATOR)?, docker_registry: named(component::DOCKER_REGISTRY)? })
+    Ok(Images {
+        mco: named(component::MACHINE_CONFIG_OPERATOR)?,
+        docker_registry: named(component::DOCKER_REGISTRY)?,
+    })
 }
 
 /// What goes into a cluster's install config: mirrors of its own stand in the place of the service's.

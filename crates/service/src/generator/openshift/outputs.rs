@@ -233,7 +233,8 @@ impl ClusterInput {
         let mut hosts = self.hosts();
         hosts.retain(|host| installed_as(host) == HostRole::Master);
         hosts.sort_by_key(|host| !host.record.host.bootstrap);
-        let parsed = |host: &&HostFacts| self.address(host).and_then(|ip| ip.parse().ok()).ok_or_else(|| host.name());
+        let parsed =
+            |host: &&HostFacts| self.address(host).and_then(|ip| ip.parse().ok()).ok_or_else(|| host.name());
         hosts.iter().map(parsed).collect()
     }
 

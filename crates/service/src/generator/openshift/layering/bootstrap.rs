@@ -46,14 +46,19 @@ impl Bootstrap<'_> {
             json!({"name": paths::STATUS_UNIT, "enabled": true, "contents": status_unit()}),
             json!({"name": "bootkube.service", "dropins": [{"name": paths::BOOTKUBE_DROP_IN, "contents": drop_in}]}),
         ];
-        units.extend(self.embedded.map(|_| json!({"name": UPDATE_TRUST, "enabled": true, "contents": trust_unit()})));
+        units.extend(
+            self.embedded.map(|_| json!({"name": UPDATE_TRUST, "enabled": true, "contents": trust_unit()})),
+        );
         let over = json!({"ignition": {"version": tree.version()}, "systemd": {"units": units}});
         Ok(tree.overlay(&over.to_string())?)
     }
 
     fn edit_script(&self, tree: &mut Tree) -> Result<(), LayeringError> {
         let refused = || LayeringError::Hook(self.known.record.cluster.openshift_version.clone());
-        let text = tree.content(paths::BOOTKUBE).and_then(|text| String::from_utf8(text).ok()).ok_or_else(refused)?;
+        let text = tree
+            .content(paths::BOOTKUBE)
+            .and_then(|text| String::from_utf8(text).ok())
+            .ok_or_else(refused)?;
         let edited = hook::insert(&text).ok_or_else(refused)?;
         Ok(tree.replace(paths::BOOTKUBE, edited.as_bytes())?)
     }
@@ -67,11 +72,16 @@ impl Bootstrap<'_> {
             (paths::LAUNCHER.to_owned(), 0o555, launcher.into_bytes()),
         ];
         for config in &self.user.configs {
-            let text = serde_yaml_ng::to_string(&config.document).unwrap_or_else(|_| config.document.to_string());
+            let text =
+                serde_yaml_ng::to_string(&config.document).unwrap_or_else(|_| config.document.to_string());
             files.push((format!("{}/{}", paths::DIR, mosc_file(config.pool)), 0o600, text.into_bytes()));
         }
         for (name, secret) in &self.user.secrets {
-            files.push((format!("{}/{name}.json", paths::SECRETS), 0o600, secret.expose().as_bytes().to_vec()));
+            files.push((
+                format!("{}/{name}.json", paths::SECRETS),
+                0o600,
+                secret.expose().as_bytes().to_vec(),
+            ));
         }
         for ((folder, name), content) in &self.user.extra {
             files.push((format!("{}/{folder}/{name}", paths::EXTRA), 0o600, content.clone()));
@@ -95,12 +105,19 @@ impl Bootstrap<'_> {
     fn config(&self) -> Result<Config, LayeringError> {
         let (plan, known) = (self.plan, self.known);
         let cluster = &known.record.cluster;
-        let own: &HostFacts = known.facts.hosts.iter().find(|host| host.record.host.bootstrap).ok_or(LayeringError::NoBootstrap)?;
+        let own: &HostFacts = known
+            .facts
+            .hosts
+            .iter()
+            .find(|host| host.record.host.bootstrap)
+            .ok_or(LayeringError::NoBootstrap)?;
         let bootstrap_ip = known.bootstrap_ip().and_then(|ip| ip.parse().ok());
         let bootstrap_ip = bootstrap_ip.ok_or_else(|| LayeringError::NoAddress(own.name()))?;
         let url = &known.facts.policy.service.service_base_url;
         if url.is_empty() {
-            return Err(LayeringError::Faults("SERVICE_BASE_URL is not set, so builders could not report: set it".to_owned()));
+            return Err(LayeringError::Faults(
+                "SERVICE_BASE_URL is not set, so builders could not report: set it".to_owned(),
+            ));
         }
         let registry = match self.embedded {
             Some(embedded) => Registry::Embedded {
@@ -110,7 +127,8 @@ impl Bootstrap<'_> {
             },
             None => Registry::External {},
         };
-        let build = |pool: Pool| PoolBuild { name: pool, mosc: mosc_file(pool), location: self.location(pool) };
+        let build =
+            |pool: Pool| PoolBuild { name: pool, mosc: mosc_file(pool), location: self.location(pool) };
         Ok(Config {
             version: config::VERSION,
             cluster_id: cluster.id,
@@ -123,7 +141,10 @@ impl Bootstrap<'_> {
             bootstrap_ip,
             master_ips: plan.masters.clone(),
             vips: plan.vips.clone(),
-            images: config::Images { mco: self.images.mco.clone(), docker_registry: self.images.docker_registry.clone() },
+            images: config::Images {
+                mco: self.images.mco.clone(),
+                docker_registry: self.images.docker_registry.clone(),
+            },
             pools: self.user.configs.iter().map(|config| build(config.pool)).collect(),
             bake_configs: plan.settings.bakes_configs(),
             scratch: match plan.settings.scratch() {
@@ -155,7 +176,11 @@ impl Bootstrap<'_> {
     }
 
     fn architecture(&self, own: &HostFacts) -> String {
-        let reported = own.inventory.as_ref().and_then(|inventory| inventory.cpu.as_ref()).map(|cpu| cpu.architecture.as_str());
+        let reported = own
+            .inventory
+            .as_ref()
+            .and_then(|inventory| inventory.cpu.as_ref())
+            .map(|cpu| cpu.architecture.as_str());
         match reported.unwrap_or("x86_64") {
             "aarch64" | "arm64" => "arm64".to_owned(),
             other => other.to_owned(),
@@ -170,7 +195,8 @@ impl Bootstrap<'_> {
         }
         let near = [self.plan.name.clone(), "localhost".to_owned(), "127.0.0.1".to_owned()];
         let masters = self.plan.masters.iter().map(ToString::to_string);
-        let own = cluster.no_proxy.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned);
+        let own =
+            cluster.no_proxy.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned);
         Proxy {
             http: cluster.http_proxy.clone(),
             https: cluster.https_proxy.clone(),
@@ -210,7 +236,9 @@ mod tests {
 
     use super::*;
     use crate::generator::openshift::layering::extract::extract;
-    use crate::generator::openshift::layering::testing::{config as machine_os_config, input, input_external, secret};
+    use crate::generator::openshift::layering::testing::{
+        config as machine_os_config, input, input_external, secret,
+    };
 
     const SCRIPT: &str = "if [ ! -f mco-bootstrap.done ]; then\n    cp a/machineconfigoperator-bootstrap-pod.yaml /etc/kubernetes/manifests/\n    touch mco-bootstrap.done\nfi\n";
 
@@ -229,19 +257,31 @@ mod tests {
         for folder in ["manifests", "openshift"] {
             std::fs::create_dir(dir.path().join(folder)).unwrap();
         }
-        let all = [machine_os_config("master"), machine_os_config("worker"), secret("kubernetes.io/dockerconfigjson")];
+        let all = [
+            machine_os_config("master"),
+            machine_os_config("worker"),
+            secret("kubernetes.io/dockerconfigjson"),
+        ];
         for (number, object) in all.iter().enumerate() {
-            std::fs::write(dir.path().join(format!("manifests/{number}.yaml")), serde_yaml_ng::to_string(object).unwrap()).unwrap();
+            std::fs::write(
+                dir.path().join(format!("manifests/{number}.yaml")),
+                serde_yaml_ng::to_string(object).unwrap(),
+            )
+            .unwrap();
         }
         let user = extract(dir.path(), &known.facts, &plan.auths())?;
-        let images = Images { mco: "quay.io/o/r@sha256:00".to_owned(), docker_registry: "quay.io/o/r@sha256:11".to_owned() };
+        let images = Images {
+            mco: "quay.io/o/r@sha256:00".to_owned(),
+            docker_registry: "quay.io/o/r@sha256:11".to_owned(),
+        };
         let mut tree = tree(script);
         plan.edit_bootstrap(known, &images, &super::super::Extracted(user), &mut tree)?;
         Ok(tree)
     }
 
     fn files(tree: &Tree) -> BTreeMap<String, u64> {
-        let entry = |file: &Value| (file["path"].as_str().unwrap().to_owned(), file["mode"].as_u64().unwrap());
+        let entry =
+            |file: &Value| (file["path"].as_str().unwrap().to_owned(), file["mode"].as_u64().unwrap());
         tree.files().iter().map(entry).collect()
     }
 
@@ -268,30 +308,53 @@ mod tests {
         }
         let script = String::from_utf8(tree.content(paths::BOOTKUBE).unwrap()).unwrap();
         assert_eq!(script.matches(paths::HOOK).count(), 1);
-        let secret: Value = serde_json::from_slice(&tree.content("/opt/openshift/ocl/secrets/os-image-push.json").unwrap()).unwrap();
-        assert!(secret["auths"]["localhost:22626"]["auth"].is_string(), "the embedded registry's credentials are in the secret");
+        let secret: Value =
+            serde_json::from_slice(&tree.content("/opt/openshift/ocl/secrets/os-image-push.json").unwrap())
+                .unwrap();
+        assert!(
+            secret["auths"]["localhost:22626"]["auth"].is_string(),
+            "the embedded registry's credentials are in the secret"
+        );
         let text = String::from_utf8(tree.write()).unwrap();
-        for unit in ["ocl-status.service", "ocl-trust.service", "10-ocl.conf", "ConditionPathExists=!/opt/openshift/ocl/failed"] {
+        for unit in [
+            "ocl-status.service",
+            "ocl-trust.service",
+            "10-ocl.conf",
+            "ConditionPathExists=!/opt/openshift/ocl/failed",
+        ] {
             assert!(text.contains(unit), "{unit}");
         }
         let launcher = String::from_utf8(tree.content(paths::LAUNCHER).unwrap()).unwrap();
-        assert!(launcher.contains("image='quay.io/edge-infrastructure/assisted-installer:latest'"), "{launcher}");
+        assert!(
+            launcher.contains("image='quay.io/edge-infrastructure/assisted-installer:latest'"),
+            "{launcher}"
+        );
     }
 
     #[test]
     fn what_the_builder_is_told() {
         let tree = edited(&input(), SCRIPT).unwrap();
         let config = Config::read(&tree.content(paths::CONFIG).unwrap()).unwrap();
-        assert_eq!(config.repository(Pool::Master).unwrap(), "api-int.lab.example.com:22626/ocl/os-image-master");
+        assert_eq!(
+            config.repository(Pool::Master).unwrap(),
+            "api-int.lab.example.com:22626/ocl/os-image-master"
+        );
         assert_eq!(config.master_ips.len(), 3);
         assert_eq!((config.build_timeout_seconds, config.attempts), (5400, 4));
         let locations: Vec<_> = config.pools.iter().map(|pool| (pool.name, pool.location)).collect();
-        assert_eq!(locations, [(Pool::Master, BuildLocation::Bootstrap), (Pool::Worker, BuildLocation::ControlPlane)]);
+        assert_eq!(
+            locations,
+            [(Pool::Master, BuildLocation::Bootstrap), (Pool::Worker, BuildLocation::ControlPlane)]
+        );
         assert_eq!(config.images.mco, "quay.io/o/r@sha256:00");
         let tree = edited(&input_external(), SCRIPT).unwrap();
         let config = Config::read(&tree.content(paths::CONFIG).unwrap()).unwrap();
         assert_eq!(config.registry, Registry::External {});
-        assert!(!files(&tree).keys().any(|path| path.starts_with("/opt/openshift/ocl/registry") || path.contains("certs.d")));
+        assert!(
+            !files(&tree)
+                .keys()
+                .any(|path| path.starts_with("/opt/openshift/ocl/registry") || path.contains("certs.d"))
+        );
     }
 
     #[test]

@@ -10,8 +10,8 @@ use jiff::{Span, Timestamp, tz::TimeZone};
 use rand::Rng;
 use rand::distr::Alphanumeric;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, CidrSubnet, DnType, ExtendedKeyUsagePurpose, GeneralSubtree, IsCa,
-    KeyPair, KeyUsagePurpose, NameConstraints, SanType, date_time_ymd,
+    BasicConstraints, CertificateParams, CertifiedIssuer, CidrSubnet, DnType, ExtendedKeyUsagePurpose,
+    GeneralSubtree, IsCa, KeyPair, KeyUsagePurpose, NameConstraints, SanType, date_time_ymd,
 };
 use serde_json::{Map, Value, json};
 
@@ -49,11 +49,16 @@ pub(super) struct Credentials {
 
 impl Credentials {
     /// New ones, for a registry under `name`, `localhost`, and some addresses.
-    pub(super) fn new(name: &str, addresses: &BTreeSet<IpAddr>, now: Timestamp) -> Result<Self, CredentialsError> {
+    pub(super) fn new(
+        name: &str,
+        addresses: &BTreeSet<IpAddr>,
+        now: Timestamp,
+    ) -> Result<Self, CredentialsError> {
         let mut addresses = addresses.clone();
         addresses.extend([IpAddr::from([127, 0, 0, 1]), IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1_u16])]);
         let names = [name, "localhost"];
-        let authority = CertifiedIssuer::self_signed(authority(&names, &addresses, now)?, KeyPair::generate()?)?;
+        let authority =
+            CertifiedIssuer::self_signed(authority(&names, &addresses, now)?, KeyPair::generate()?)?;
         let key = KeyPair::generate()?;
         let certificate = server(&names, &addresses, now)?.signed_by(&key, &authority)?;
         let random = rand::rng().sample_iter(&Alphanumeric).take(PASSWORD_LENGTH);
@@ -74,7 +79,11 @@ impl Credentials {
     }
 }
 
-fn authority(names: &[&str], addresses: &BTreeSet<IpAddr>, now: Timestamp) -> Result<CertificateParams, CredentialsError> {
+fn authority(
+    names: &[&str],
+    addresses: &BTreeSet<IpAddr>,
+    now: Timestamp,
+) -> Result<CertificateParams, CredentialsError> {
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, "ocl-registry-ca");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -87,12 +96,17 @@ fn authority(names: &[&str], addresses: &BTreeSet<IpAddr>, now: Timestamp) -> Re
             IpAddr::V6(ip) => CidrSubnet::V6(ip.octets(), [255; 16]),
         })
     });
-    params.name_constraints = Some(NameConstraints { permitted_subtrees: dns.chain(ips).collect(), excluded_subtrees: Vec::new() });
+    params.name_constraints =
+        Some(NameConstraints { permitted_subtrees: dns.chain(ips).collect(), excluded_subtrees: Vec::new() });
     lasting(&mut params, now, AUTHORITY_YEARS)?;
     Ok(params)
 }
 
-fn server(names: &[&str], addresses: &BTreeSet<IpAddr>, now: Timestamp) -> Result<CertificateParams, CredentialsError> {
+fn server(
+    names: &[&str],
+    addresses: &BTreeSet<IpAddr>,
+    now: Timestamp,
+) -> Result<CertificateParams, CredentialsError> {
     let mut params = CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())?;
     params.subject_alt_names.extend(addresses.iter().copied().map(SanType::IpAddress));
     params.distinguished_name.push(DnType::CommonName, names[0]);
@@ -106,7 +120,9 @@ fn server(names: &[&str], addresses: &BTreeSet<IpAddr>, now: Timestamp) -> Resul
 /// From yesterday on, since clocks of hosts may be behind.
 fn lasting(params: &mut CertificateParams, now: Timestamp, years: i64) -> Result<(), CredentialsError> {
     let today = now.to_zoned(TimeZone::UTC).date();
-    let day = |date: jiff::civil::Date| date_time_ymd(date.year().into(), date.month().unsigned_abs(), date.day().unsigned_abs());
+    let day = |date: jiff::civil::Date| {
+        date_time_ymd(date.year().into(), date.month().unsigned_abs(), date.day().unsigned_abs())
+    };
     params.not_before = day(today.checked_sub(Span::new().days(1))?);
     params.not_after = day(today.checked_add(Span::new().years(years))?);
     Ok(())

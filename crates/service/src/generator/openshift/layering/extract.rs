@@ -34,7 +34,11 @@ pub(super) struct UserInput {
 
 /// Takes MachineOSConfigs out of the folder of an installation, judges everything once more, and completes the secrets with
 /// `auths`: the machine config operator looks at the image with the push secret alone.
-pub(super) fn extract(dir: &Path, facts: &Facts, auths: &Map<String, Value>) -> Result<UserInput, LayeringError> {
+pub(super) fn extract(
+    dir: &Path,
+    facts: &Facts,
+    auths: &Map<String, Value>,
+) -> Result<UserInput, LayeringError> {
     let mut documents = Vec::new();
     let mut extra = BTreeMap::new();
     for folder in ["manifests", "openshift"] {
@@ -54,8 +58,11 @@ pub(super) fn extract(dir: &Path, facts: &Facts, auths: &Map<String, Value>) -> 
     let pools = input.pools();
     // One for workers that there are none of is not built now.
     let configs: Vec<_> = input.configs().into_iter().filter(|config| pools.contains(&config.pool)).collect();
-    let named: Vec<String> =
-        configs.iter().flat_map(|config| [Some(config.push_secret.clone()), config.base_secret.clone()]).flatten().collect();
+    let named: Vec<String> = configs
+        .iter()
+        .flat_map(|config| [Some(config.push_secret.clone()), config.base_secret.clone()])
+        .flatten()
+        .collect();
     let secrets = complete(dir, &named, auths)?;
     let user = UserInput { configs, secrets, extra };
     rules::v22(user.bytes()).map_or(Ok(()), |fault| Err(LayeringError::Faults(fault.to_string())))?;
@@ -72,7 +79,17 @@ impl UserInput {
 
 /// Everything that can be judged of manifests; what patches made may differ from what was uploaded.
 fn judge(input: &Input<'_>) -> Result<(), LayeringError> {
-    let of = [rules::objects, rules::v04, rules::v09, rules::v10, rules::v12, rules::v14, rules::v15, rules::v23, rules::v25];
+    let of = [
+        rules::objects,
+        rules::v04,
+        rules::v09,
+        rules::v10,
+        rules::v12,
+        rules::v14,
+        rules::v15,
+        rules::v23,
+        rules::v25,
+    ];
     let mut faults: Vec<Fault> = of.iter().flat_map(|rule| rule(input)).collect();
     let references = input.configs().into_iter().filter_map(|config| rules::v21(&config.push_spec));
     faults.extend(references);
@@ -131,10 +148,14 @@ fn further_files(
         ("Secret", "etc-pki-rpm-gpg") => EXTRA_INPUTS[1],
         ("ConfigMap", "etc-yum-repos-d") => EXTRA_INPUTS[2],
         // One for each pool there; here the image of each pool is built with the same.
-        ("Secret", name) if name == EXTRA_INPUTS[0] || name.starts_with("etc-pki-entitlement-") => EXTRA_INPUTS[0],
+        ("Secret", name) if name == EXTRA_INPUTS[0] || name.starts_with("etc-pki-entitlement-") => {
+            EXTRA_INPUTS[0]
+        }
         _ => return Ok(()),
     };
-    let refused = |file: &str| LayeringError::Faults(format!("{name} has a file {file:?} that can't be handed to the build"));
+    let refused = |file: &str| {
+        LayeringError::Faults(format!("{name} has a file {file:?} that can't be handed to the build"))
+    };
     let is_secret = object["kind"] == "Secret";
     for (member, encoded) in [("data", is_secret), ("binaryData", true), ("stringData", false)] {
         for (file, content) in object[member].as_object().into_iter().flatten() {
@@ -156,7 +177,11 @@ fn further_files(
 }
 
 /// Puts `auths` into the secrets that are named, in their manifests, and returns what they then hold.
-fn complete(dir: &Path, named: &[String], auths: &Map<String, Value>) -> Result<BTreeMap<String, Secret>, LayeringError> {
+fn complete(
+    dir: &Path,
+    named: &[String],
+    auths: &Map<String, Value>,
+) -> Result<BTreeMap<String, Secret>, LayeringError> {
     let mut secrets = BTreeMap::new();
     for folder in ["manifests", "openshift"] {
         for path in files(&dir.join(folder))? {
@@ -169,7 +194,8 @@ fn complete(dir: &Path, named: &[String], auths: &Map<String, Value>) -> Result<
             for mut document in documents(&text) {
                 let read: Option<Value> = serde_yaml_ng::from_str(&document).ok();
                 if let Some((name, object, whole)) = read.and_then(|object| completed(object, named, auths)) {
-                    document = serde_yaml_ng::to_string(&object).map_err(|_| LayeringError::Secret(name.clone()))?;
+                    document =
+                        serde_yaml_ng::to_string(&object).map_err(|_| LayeringError::Secret(name.clone()))?;
                     secrets.insert(name, whole);
                     edited = true;
                 }
@@ -191,7 +217,11 @@ fn complete(dir: &Path, named: &[String], auths: &Map<String, Value>) -> Result<
 }
 
 /// A Secret that is named, with `auths` in it, and what it holds.
-fn completed(mut object: Value, named: &[String], auths: &Map<String, Value>) -> Option<(String, Value, Secret)> {
+fn completed(
+    mut object: Value,
+    named: &[String],
+    auths: &Map<String, Value>,
+) -> Option<(String, Value, Secret)> {
     let name = object["metadata"]["name"].as_str()?.to_owned();
     if object["kind"] != "Secret" || object["metadata"]["namespace"] != NAMESPACE || !named.contains(&name) {
         return None;
@@ -240,11 +270,16 @@ mod tests {
             ("manifests/plain.yaml", "kind: ConfigMap\n".to_owned()),
         ]);
         let user = extract(dir.path(), &facts("{}"), &auths()).unwrap();
-        assert_eq!(user.configs.iter().map(|config| config.pool).collect::<Vec<_>>(), [Pool::Master, Pool::Worker]);
+        assert_eq!(
+            user.configs.iter().map(|config| config.pool).collect::<Vec<_>>(),
+            [Pool::Master, Pool::Worker]
+        );
         assert_eq!(fs::read_to_string(dir.path().join("manifests/both.yaml")).unwrap(), "kind: Other\n");
         assert!(!dir.path().join("openshift/worker.yaml").exists());
         assert_eq!(fs::read_to_string(dir.path().join("manifests/plain.yaml")).unwrap(), "kind: ConfigMap\n");
-        let written: Value = serde_yaml_ng::from_str(&fs::read_to_string(dir.path().join("manifests/secret.yaml")).unwrap()).unwrap();
+        let written: Value =
+            serde_yaml_ng::from_str(&fs::read_to_string(dir.path().join("manifests/secret.yaml")).unwrap())
+                .unwrap();
         let text = STANDARD.decode(written["data"][".dockerconfigjson"].as_str().unwrap()).unwrap();
         let read: Value = serde_json::from_slice(&text).unwrap();
         assert_eq!(read["auths"]["api-int.lab.example.com:22626"]["auth"], "b2NsOng=");
@@ -270,7 +305,10 @@ mod tests {
     fn what_patches_made_is_judged() {
         let mut wrong = config("master");
         wrong["spec"]["imageBuilder"]["imageBuilderType"] = "Pod".into();
-        let dir = folder(&[("manifests/a.yaml", yaml(&wrong)), ("manifests/c.yaml", yaml(&secret("kubernetes.io/dockerconfigjson")))]);
+        let dir = folder(&[
+            ("manifests/a.yaml", yaml(&wrong)),
+            ("manifests/c.yaml", yaml(&secret("kubernetes.io/dockerconfigjson"))),
+        ]);
         let told = extract(dir.path(), &facts("{}"), &auths()).err().unwrap().to_string();
         assert!(told.contains("V05") && told.contains("V09"), "{told}");
     }
@@ -287,7 +325,10 @@ mod tests {
             ("openshift/e.yaml", yaml(&keys)),
         ];
         let user = extract(folder(&made).path(), &facts("{}"), &auths()).unwrap();
-        let expected = [(("etc-pki-entitlement", "k.pem".to_owned()), b"k".to_vec()), (("etc-yum-repos-d", "a.repo".to_owned()), b"[a]".to_vec())];
+        let expected = [
+            (("etc-pki-entitlement", "k.pem".to_owned()), b"k".to_vec()),
+            (("etc-yum-repos-d", "a.repo".to_owned()), b"[a]".to_vec()),
+        ];
         assert_eq!(user.extra, BTreeMap::from(expected));
         let mut odd = repos.clone();
         odd["data"] = json!({"../a": ""});
@@ -296,7 +337,9 @@ mod tests {
         let mut large = repos;
         large["data"]["a.repo"] = "x".repeat(rules::MOST_BYTES).into();
         made[3].1 = yaml(&large);
-        assert!(extract(folder(&made).path(), &facts("{}"), &auths()).err().unwrap().to_string().contains("V22"));
+        assert!(
+            extract(folder(&made).path(), &facts("{}"), &auths()).err().unwrap().to_string().contains("V22")
+        );
     }
 
     #[test]

@@ -112,7 +112,10 @@ rm --force /etc/kubernetes/manifests/machineconfigoperator-bootstrap-pod.yaml
 
     #[test]
     fn around_the_end_of_the_stage() {
-        let other = SCRIPT.replace(START, "    install_pod mco-bootstrap/bootstrap/machineconfigoperator-bootstrap-pod.yaml\n");
+        let other = SCRIPT.replace(
+            START,
+            "    install_pod mco-bootstrap/bootstrap/machineconfigoperator-bootstrap-pod.yaml\n",
+        );
         let edited = insert(&other).unwrap();
         let expected = format!(
             "    mv {STATIC_PODS}/{POD} {ASIDE}\n    {HOOK}\n    touch mco-bootstrap.done\n    mv {ASIDE} {STATIC_PODS}/{POD}\n"

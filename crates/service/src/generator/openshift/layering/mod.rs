@@ -24,8 +24,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::outputs::ClusterInput;
-pub(super) use bootstrap::Images;
 use bootstrap::Bootstrap;
+pub(super) use bootstrap::Images;
 use credentials::{Credentials, CredentialsError};
 use extract::UserInput;
 use registry::Embedded;
@@ -110,7 +110,11 @@ impl Plan {
         }
         config["pullSecret"] = secret.to_string().into();
         let bundle = config["additionalTrustBundle"].as_str().unwrap_or_default().trim();
-        let both = if bundle.is_empty() { credentials.authority.clone() } else { format!("{bundle}\n{}", credentials.authority) };
+        let both = if bundle.is_empty() {
+            credentials.authority.clone()
+        } else {
+            format!("{bundle}\n{}", credentials.authority)
+        };
         config["additionalTrustBundle"] = both.trim_end().into();
         // Pods that build later, and the machine config operator, trust it only by this.
         if config["additionalTrustBundlePolicy"].as_str().is_none_or(str::is_empty) {
@@ -172,12 +176,15 @@ mod tests {
         let secret: Value = serde_json::from_str(made["pullSecret"].as_str().unwrap()).unwrap();
         let hosts: Vec<_> = secret["auths"].as_object().unwrap().keys().collect();
         assert_eq!(hosts, ["api-int.lab.example.com:22626", "localhost:22626", "quay.io"]);
-        assert!(made["additionalTrustBundle"].as_str().unwrap().starts_with("OWN\n-----BEGIN CERTIFICATE-----"));
+        assert!(
+            made["additionalTrustBundle"].as_str().unwrap().starts_with("OWN\n-----BEGIN CERTIFICATE-----")
+        );
         assert_eq!(made["additionalTrustBundlePolicy"], "Always");
         assert_eq!(made["metadata"], config["metadata"]);
         // What the user decided stays.
         let decided = json!({"pullSecret": "{}", "additionalTrustBundlePolicy": "Proxyonly"}).to_string();
-        let made: Value = serde_json::from_str(plan.install_config(&decided.into()).unwrap().expose()).unwrap();
+        let made: Value =
+            serde_json::from_str(plan.install_config(&decided.into()).unwrap().expose()).unwrap();
         assert_eq!(made["additionalTrustBundlePolicy"], "Proxyonly");
     }
 
@@ -197,7 +204,10 @@ mod tests {
         let images = Images { mco: "m".to_owned(), docker_registry: "quay.io/o/r@sha256:11".to_owned() };
         let made = plan.manifests(&known, &images);
         let names: Vec<_> = made.iter().map(|manifest| manifest.name.as_str()).collect();
-        assert_eq!(names, ["98-ocl-registry-master.yaml", "98-ocl-trust-master.yaml", "98-ocl-trust-worker.yaml"]);
+        assert_eq!(
+            names,
+            ["98-ocl-registry-master.yaml", "98-ocl-trust-master.yaml", "98-ocl-trust-worker.yaml"]
+        );
         let read = |place: usize| serde_yaml_ng::from_str::<Value>(&made[place].text).unwrap();
         for place in 0..3 {
             let object = read(place);
@@ -207,7 +217,10 @@ mod tests {
         let modes = |place: usize| {
             let object = read(place);
             let files = object["spec"]["config"]["storage"]["files"].as_array().unwrap().clone();
-            files.iter().map(|file| (file["path"].as_str().unwrap().to_owned(), file["mode"].as_u64().unwrap())).collect::<Vec<_>>()
+            files
+                .iter()
+                .map(|file| (file["path"].as_str().unwrap().to_owned(), file["mode"].as_u64().unwrap()))
+                .collect::<Vec<_>>()
         };
         let registry = modes(0);
         for secret in ["/etc/ocl-registry/tls.key", "/etc/ocl-registry/htpasswd"] {
@@ -234,7 +247,12 @@ mod tests {
         };
         assert!(conf(1).contains("digest-only") && conf(1).parse::<toml::Table>().is_ok());
         assert!(!conf(2).contains("digest-only") && conf(2).parse::<toml::Table>().is_ok());
-        let units: Vec<_> = read(0)["spec"]["config"]["systemd"]["units"].as_array().unwrap().iter().map(|unit| unit["name"].clone()).collect();
+        let units: Vec<_> = read(0)["spec"]["config"]["systemd"]["units"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|unit| unit["name"].clone())
+            .collect();
         assert_eq!(units, ["ocl-registry.service", "ocl-registry-sync.service", "ocl-registry-sync.timer"]);
     }
 }

@@ -36,7 +36,8 @@ impl Embedded<'_> {
 
     /// What all may read who have the password, and nobody may write.
     pub(super) fn reader(&self) -> String {
-        let address = if self.ipv6 { format!("'[::]:{}'", self.port) } else { format!("0.0.0.0:{}", self.port) };
+        let address =
+            if self.ipv6 { format!("'[::]:{}'", self.port) } else { format!("0.0.0.0:{}", self.port) };
         format!(
             "version: 0.1\nlog:\n  level: info\nstorage:\n  filesystem:\n    rootdirectory: /var/lib/registry\n  maintenance:\n    \
              readonly:\n      enabled: true\nauth:\n  htpasswd:\n    realm: ocl\n    path: /etc/registry/htpasswd\nhttp:\n  addr: \
@@ -56,13 +57,16 @@ impl Embedded<'_> {
     /// Where images are looked for: on hosts that have the registry themselves there first, since the name is not known early on.
     pub(super) fn registries(&self, local: bool) -> String {
         let [name, localhost] = self.hosts();
-        let mirror = format!("[[registry.mirror]]\nlocation = \"{localhost}\"\npull-from-mirror = \"digest-only\"\n");
+        let mirror =
+            format!("[[registry.mirror]]\nlocation = \"{localhost}\"\npull-from-mirror = \"digest-only\"\n");
         format!("[[registry]]\nlocation = \"{name}\"\n{}", if local { mirror.as_str() } else { "" })
     }
 
     /// The files by which a host trusts the registry and finds it.
     pub(super) fn trust(&self, local: bool) -> Vec<(String, String)> {
-        let certificates = self.hosts().map(|host| (format!("/etc/containers/certs.d/{host}/ca.crt"), self.credentials.authority.clone()));
+        let certificates = self.hosts().map(|host| {
+            (format!("/etc/containers/certs.d/{host}/ca.crt"), self.credentials.authority.clone())
+        });
         let mut files = vec![(ANCHOR.to_owned(), self.credentials.authority.clone())];
         files.extend(certificates);
         files.push((REGISTRIES.to_owned(), self.registries(local)));
@@ -83,7 +87,10 @@ impl Embedded<'_> {
 
     fn node_registry(&self) -> Manifest {
         let credentials = self.credentials;
-        let peers: String = std::iter::once(self.name).chain(self.masters.iter().map(String::as_str)).map(|peer| format!("{peer}\n")).collect();
+        let peers: String = std::iter::once(self.name)
+            .chain(self.masters.iter().map(String::as_str))
+            .map(|peer| format!("{peer}\n"))
+            .collect();
         let settings = format!("IMAGE={}\nPORT={}\nNAME={}\n", self.image, self.port, self.name);
         let files = [
             file(&format!("{NODE_REGISTRY}/tls.crt"), 0o644, &credentials.certificate),

@@ -55,7 +55,8 @@ pub(super) fn facts(layering: &str) -> Facts {
             "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z", "requested_hostname": format!("h{number}"),
         }, "clock_ahead_seconds": 0});
         let now = "2026-08-21T01:54:08Z".parse().unwrap();
-        let mut facts = assisted_core::model::facts::HostFacts::new(serde_json::from_value(record).unwrap(), now);
+        let mut facts =
+            assisted_core::model::facts::HostFacts::new(serde_json::from_value(record).unwrap(), now);
         let inventory = json!({
             "cpu": {"architecture": "x86_64", "count": 8},
             "interfaces": [{"name": "eth0", "ipv4_addresses": [format!("192.168.10.1{number}/24")]}],
