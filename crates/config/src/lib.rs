@@ -14,6 +14,7 @@ mod fate;
 mod generation;
 mod images;
 mod kube;
+mod layering;
 mod limits;
 mod operators;
 mod origins;
@@ -33,6 +34,7 @@ pub use fate::{Fate, UNREAD, Unread, without_effect};
 pub use generation::{Generation, Generator, SIMULATION};
 pub use images::{AgentDelivery, Images, JsonList, MustGather, Versions};
 pub use kube::Kube;
+pub use layering::Layering;
 pub use limits::Limits;
 pub use operators::Operators;
 pub use origins::Origins;
@@ -117,6 +119,8 @@ settings! {
     hardware: Hardware,
     /// Operators installed with a cluster.
     operators: Operators,
+    /// Image mode at installation.
+    layering: Layering,
     /// How long things are kept.
     retention: Retention,
     /// Events.

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use assisted_core::model::cluster::{ClusterRecord, IpStack, MirrorRegistry, PayloadImages};
+use assisted_core::model::layering::LayeringRecord;
 use assisted_core::model::object_key::ObjectKey;
 use assisted_wire::cluster::{Cluster, ClusterStatus};
 use assisted_wire::secret::Secret;
@@ -47,6 +48,7 @@ pub(crate) fn read(mut row: Row, related: Related, addresses: &[IpAddr]) -> Resu
         kubeconfig_stored: false,
         mirror_registry: mirror_registry(row.text("mirror_registry_configuration"))?,
         connectivity_print: None,
+        layering: LayeringRecord::default(),
         object_key: object_key(row.text("kube_key_namespace"), row.text("kube_key_name")),
         cluster: cluster(&mut row, related, primary, addresses)?,
     };

@@ -91,6 +91,10 @@ pub fn policy(settings: &Settings) -> Result<Policy, SettingsError> {
                 openshift_ai_min_worker_cpu_cores;
                 lvm_memory_per_host_mib: settings.operators.lvm_memory_per_host_mib.parse().ok()
         ),
+        layering: copy!(
+            Layering from settings.layering =>
+                min_openshift_version, allow_generated_mosc, min_disk_gb, min_memory_gib, scratch_gib, replica_gib
+        ),
     })
 }
 

@@ -390,6 +390,13 @@ with_own_operators! { operator_enum! validation
         OpenshiftLoggingRequirementsSatisfied = "openshift-logging-requirements-satisfied",
     } added {
         // Variant = "id": "why it is checked",
+        OclConfigurationValid = "ocl-configuration-valid": "image mode at installation: each MachineOSConfig can be built",
+        OclMachineOsConfigsPresent = "ocl-machine-os-configs-present": "image mode at installation: each pool has a MachineOSConfig",
+        OclSecretsPresent = "ocl-secrets-present": "image mode at installation: the secrets that are named open their registries",
+        OclVersionSupported = "ocl-version-supported": "image mode at installation: release, architecture and hosts know it",
+        OclArchitectureUniform = "ocl-architecture-uniform": "image mode at installation: one image is for one architecture",
+        OclMachineConfigsCompatible = "ocl-machine-configs-compatible": "image mode at installation: nothing of the user's replaces the image",
+        OclRegistryReachableByNodes = "ocl-registry-reachable-by-nodes": "image mode at installation: load balancers forward the registry's port",
     }
 }
 

@@ -352,5 +352,7 @@ with_own_operators! { operator_enum! validation
         OpenshiftLoggingRequirementsSatisfied = "openshift-logging-requirements-satisfied",
     } added {
         // Variant = "id": "why it is checked",
+        OclDiskCompatible = "ocl-disk-compatible": "image mode at installation: the image is put onto the disk before its first start",
+        OclBuildResources = "ocl-build-resources": "image mode at installation: any control plane host may be the one that builds",
     }
 }

@@ -31,9 +31,11 @@ macro_rules! operator_enum {
         own [$($own:ident: $operator:literal, $feature:literal, $validation:ident = $id:literal, $why:literal;)*]) => {
         $crate::text_enum! { $(#[$meta])* pub enum $name { $($values)+ } added { $($own = $operator: $why,)* } }
     };
-    (feature $(#[$meta:meta])* pub enum $name:ident { $($values:tt)+ }
+    (feature $(#[$meta:meta])* pub enum $name:ident { $($values:tt)+ } added { $($added:tt)* }
         own [$($own:ident: $operator:literal, $feature:literal, $validation:ident = $id:literal, $why:literal;)*]) => {
-        $crate::text_enum! { $(#[$meta])* pub enum $name { $($values)+ } added { $($own = $feature: $why,)* } }
+        $crate::text_enum! {
+            $(#[$meta])* pub enum $name { $($values)+ } added { $($added)* $($own = $feature: $why,)* }
+        }
     };
     (validation $(#[$meta:meta])* pub enum $name:ident { $($values:tt)+ } added { $($added:tt)* }
         own [$($own:ident: $operator:literal, $feature:literal, $validation:ident = $id:literal, $why:literal;)*]) => {

@@ -83,6 +83,8 @@ with_own_operators! { operator_enum! feature
         DualStackPrimaryIpv6 = "DUAL_STACK_PRIMARY_IPV6",
         Loki = "LOKI",
         OpenshiftLogging = "OPENSHIFT_LOGGING",
+    } added {
+        OnClusterLayering = "ON_CLUSTER_LAYERING": "image mode at installation is offered where release and architecture know it",
     }
 }
 

@@ -30,6 +30,7 @@ const ORDERS: &[Order] = &[
             &["admission"],
             &["state"],
             &["validation"],
+            &["layering"],
             &["disk"],
             &["network"],
             &["catalogue"],

@@ -13,6 +13,7 @@ use assisted_wire::platform::{Platform, PlatformType};
 use clap::{Args, Subcommand};
 
 use super::common::{Context, host_name, role};
+use super::image_mode::{self, ImageMode};
 use super::validation::{self, Validation};
 use super::{cluster_wait, cluster_watch, download, manifest, render};
 
@@ -146,6 +147,8 @@ pub struct Create {
     #[arg(long = "operator", value_name = "NAME")]
     operators: Vec<String>,
     #[command(flatten)]
+    image_mode: ImageMode,
+    #[command(flatten)]
     settings: Settings,
 }
 
@@ -162,6 +165,8 @@ pub struct Update {
     /// File with what is laid over the install config: JSON, or YAML
     #[arg(long, value_name = "FILE")]
     install_config_overrides_file: Option<PathBuf>,
+    #[command(flatten)]
+    image_mode: ImageMode,
     #[command(flatten)]
     settings: Settings,
 }
@@ -240,7 +245,8 @@ impl Create {
             name: self.name,
             ..ClusterCreateParams::default()
         };
-        display(context, &context.client.register_cluster(&params).await?).await
+        let cluster = context.client.register_cluster(&params).await?;
+        display(context, &self.image_mode.apply(&context.client, cluster).await?).await
     }
 }
 
@@ -267,7 +273,7 @@ impl Update {
             context.client.update_cluster_install_config(cluster.id, &overrides).await?;
             cluster = context.client.get_cluster(cluster.id).await?;
         }
-        display(context, &cluster).await
+        display(context, &self.image_mode.apply(&context.client, cluster).await?).await
     }
 }
 
@@ -296,7 +302,14 @@ async fn display(context: &Context, cluster: &Cluster) -> Result<(), Failure> {
         Format::Table => validation::of_cluster(context, cluster).await?,
         Format::Json | Format::Yaml => Vec::new(),
     };
-    show(context.format, cluster, |cluster| describe(cluster, &validations))
+    let images = match context.format {
+        Format::Table => image_mode::of_cluster(&context.client, cluster).await?,
+        Format::Json | Format::Yaml => String::new(),
+    };
+    show(context.format, cluster, |cluster| {
+        let text = describe(cluster, &validations);
+        if images.is_empty() { text } else { format!("{}\n\n{images}", text.trim_end()) }
+    })
 }
 
 fn describe(cluster: &Cluster, validations: &[Validation]) -> String {

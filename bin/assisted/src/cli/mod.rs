@@ -10,6 +10,7 @@ mod common;
 mod download;
 mod event;
 mod host;
+mod image_mode;
 mod infra_env;
 mod iso;
 mod keys;

@@ -126,6 +126,28 @@ pub(super) const ADDITIONS: &[Addition] = &[
         reason: "until the base image is there its address answers an error, which a browser shows instead of the page",
     },
     Addition { what: "definition image-state", reason: "what it answers" },
+    Addition {
+        what: "operation v2GetOnClusterLayering",
+        reason: "how the images of nodes are that are built at installation: published stages have no values for it",
+    },
+    Addition { what: "definition on-cluster-layering-state", reason: "what it answers" },
+    Addition { what: "definition on-cluster-layering-build", reason: "a part of that" },
+    Addition { what: "definition on-cluster-layering-host", reason: "a part of that" },
+    Addition { what: "definition on-cluster-layering-status", reason: "a word in that" },
+    Addition { what: "definition on-cluster-layering-pool", reason: "a word in that" },
+    Addition { what: "definition on-cluster-layering-location", reason: "a word in that" },
+    Addition { what: "definition on-cluster-layering-build-state", reason: "a word in that" },
+    Addition { what: "definition on-cluster-layering-error-code", reason: "a word in that" },
+    Addition { what: "definition on-cluster-layering-host-phase", reason: "a word in that" },
+    Addition {
+        what: "operation v2ReportOnClusterLayeringBuild",
+        reason: "what builders on the bootstrap host and in the cluster tell of it",
+    },
+    Addition { what: "definition on-cluster-layering-report", reason: "what they send" },
+    Addition {
+        what: "operation v2GetMachineOSConfig",
+        reason: "the controller applies the user's MachineOSConfig once the image is there",
+    },
 ];
 
 pub(super) const DIFFERENCES: &[Difference] = &[

@@ -67,6 +67,19 @@ pub(super) async fn dispatch(call: &Call<'_>) -> Result<Answer, ApiError> {
         }
         Id::ListWork => call.json(service.work().list(caller, params.integer(name::LIMIT))).await,
         Id::ReleaseWork => call.empty(service.work().release(caller, call.text(name::WORK_ID))).await,
+        Id::GetOnClusterLayering => {
+            call.json(service.clusters().get_layering(caller, call.cluster_id()?)).await
+        }
+        Id::ReportOnClusterLayeringBuild => {
+            let pool = call.text(name::POOL);
+            call.empty(service.clusters().report_layering(caller, call.cluster_id()?, pool, call.body()?))
+                .await
+        }
+        Id::GetMachineOSConfig => {
+            let pool = call.text(name::POOL);
+            let text = service.clusters().get_machine_os_config(caller, call.cluster_id()?, pool).await?;
+            Ok(bytes_answer(call.status(), "application/octet-stream", text))
+        }
         Id::ListClusterActions => {
             call.json(service.clusters().list_actions(caller, call.cluster_id()?)).await
         }

@@ -6,6 +6,7 @@ pub(crate) mod hosts;
 pub(crate) mod infra_envs;
 pub(crate) mod instructions;
 pub(crate) mod manifests;
+pub(crate) mod on_cluster_layering;
 pub(crate) mod operators;
 pub(crate) mod versions;
 pub(crate) mod work;

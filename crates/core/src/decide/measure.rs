@@ -7,6 +7,7 @@ use assisted_wire::cluster::{ClusterKind, ClusterStatus};
 use assisted_wire::embedded;
 use assisted_wire::host::{DiskInfo, HostStage, HostStatus};
 use assisted_wire::inventory::DriveType;
+use assisted_wire::on_cluster_layering::LayeringErrorCode;
 use assisted_wire::probe_responses::{ContainerImageAvailability, ContainerImageAvailabilityResult};
 use assisted_wire::time::DateTime;
 use jiff::Timestamp;
@@ -15,7 +16,9 @@ use crate::model::cluster::ClusterRecord;
 use crate::model::disk;
 use crate::model::event::{NewEvent, catalogue};
 use crate::model::facts::HostFacts;
-use crate::model::measurement::{FailedWhen, HostEnded, Measured, Measurement, StageEnded, Subject};
+use crate::model::measurement::{
+    FailedWhen, HostEnded, ImageBuildEnded, Measured, Measurement, StageEnded, Subject,
+};
 use crate::model::report::ReportKind;
 use crate::state::host::status_info;
 use crate::validation::{broken_since, failing};
@@ -97,10 +100,39 @@ pub fn of_cluster(
     if old != new && emitted(events, catalogue::CLUSTER_VALIDATION_FAILED.name) {
         all.extend(validations(Subject::Cluster, broken_since(old, new), FailedWhen::AfterSuccess));
     }
+    all.extend(image_builds(before, after));
     if cluster.deleted_at.is_some() && before.cluster.deleted_at.is_none() {
         all.extend(validations(Subject::Cluster, failing(new), FailedWhen::Deregistered));
     }
     of(after, all)
+}
+
+/// Builds of images of nodes that began or ended.
+fn image_builds(before: &ClusterRecord, after: &ClusterRecord) -> Vec<Measured> {
+    let mut all = Vec::new();
+    for build in &after.layering.builds {
+        let was = before.layering.builds.iter().find(|was| was.pool == build.pool);
+        let (pool, location) = (build.pool.as_str(), build.location.as_str());
+        if build.attempt > was.map_or(0, |was| was.attempt) {
+            all.push(Measured::ImageBuildBegun { pool, location });
+        }
+        if build.state.is_terminal() && was.is_none_or(|was| was.state != build.state) {
+            let ended = (build.started_at, build.completed_at);
+            let seconds = match ended {
+                (Some(began), Some(ended)) => ended.0.duration_since(began.0).as_secs_f64().max(0.0),
+                _ => 0.0,
+            };
+            all.push(Measured::ImageBuildEnded(ImageBuildEnded {
+                pool,
+                location,
+                result: build.state.as_str(),
+                seconds,
+                code: build.error_code.map(LayeringErrorCode::as_str),
+                bytes: build.image_bytes,
+            }));
+        }
+    }
+    all
 }
 
 fn of(record: &ClusterRecord, all: Vec<Measured>) -> Vec<Measurement> {

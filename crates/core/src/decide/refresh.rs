@@ -4,6 +4,7 @@
 use assisted_wire::host::HostValidationId;
 use jiff::Timestamp;
 
+use crate::decide::cluster::layering;
 use crate::decide::host;
 use crate::model::action::Action;
 use crate::model::decision::{self, Decision};
@@ -102,12 +103,13 @@ impl<'f> WorkingCopy<'f> {
             }
         }
         let suggested = host::role::suggest(facts, &order, events);
+        let lost = layering::give_up(facts, events);
         let of_cluster = cluster::refresh::refresh(facts, events);
         // Hosts are judged neither by the state of their cluster nor by those of the others.
         if suggested || of_cluster == Changed::More {
             self.judge_all_anew();
         }
-        changed || suggested || of_cluster != Changed::Nothing
+        changed || suggested || lost || of_cluster != Changed::Nothing
     }
 
     /// The decision, after everything that follows from the changes.
@@ -115,7 +117,8 @@ impl<'f> WorkingCopy<'f> {
         self.reconcile();
         let context = ClusterContext::of(&self.facts);
         let hosts = self.facts.hosts.iter().filter_map(|host| next_deadline::next_check(host, &context));
-        let next_check = hosts.chain(cluster::refresh::next_check(&self.facts)).min();
+        let silent = layering::silent_until(&self.facts);
+        let next_check = hosts.chain(cluster::refresh::next_check(&self.facts)).chain(silent).min();
         self.finish(next_check)
     }
 

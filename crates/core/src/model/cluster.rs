@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::model::action::Attempt;
+use crate::model::layering::LayeringRecord;
 use crate::model::object_key::ObjectKey;
 
 /// A cluster as it is stored: what the API shows, and what it never shows.
@@ -61,6 +62,9 @@ pub struct ClusterRecord {
     /// The ClusterDeployment that describes the cluster; `None`: nobody does in the Kubernetes API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object_key: Option<ObjectKey>,
+    /// What is kept of image mode at installation.
+    #[serde(default, skip_serializing_if = "LayeringRecord::is_empty")]
+    pub layering: LayeringRecord,
 }
 
 impl ClusterRecord {

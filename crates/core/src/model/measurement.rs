@@ -57,6 +57,25 @@ pub enum Measured {
     SlowRefresh { of: Subject, milliseconds: u64 },
     /// An installer program was needed.
     ProgramUsed(ProgramUsed),
+    /// The build of an image of nodes began, for the first time or again.
+    ImageBuildBegun { pool: &'static str, location: &'static str },
+    /// The build of an image of nodes ended.
+    ImageBuildEnded(ImageBuildEnded),
+}
+
+/// A build of an image of nodes that has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImageBuildEnded {
+    pub pool: &'static str,
+    pub location: &'static str,
+    /// `ready` or `failed`.
+    pub result: &'static str,
+    /// With all its attempts.
+    pub seconds: f64,
+    /// Why it failed.
+    pub code: Option<&'static str>,
+    /// Size of the image, if it is known.
+    pub bytes: Option<u64>,
 }
 
 /// Whose validation failed, or what was looked at.
@@ -166,7 +185,9 @@ impl Measurement {
             | Measured::InstallationStarted
             | Measured::DiskSynced { .. }
             | Measured::ImagePulled { .. }
-            | Measured::ValidationFailed { .. } => Vec::new(),
+            | Measured::ValidationFailed { .. }
+            | Measured::ImageBuildBegun { .. }
+            | Measured::ImageBuildEnded(_) => Vec::new(),
         };
         told.into_iter().map(|(message, props)| self.event(message, props)).collect()
     }

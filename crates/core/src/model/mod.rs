@@ -11,6 +11,7 @@ pub mod event;
 pub mod facts;
 pub mod host;
 pub mod infra_env;
+pub mod layering;
 pub mod measurement;
 pub mod object_key;
 pub mod outcome;

@@ -53,6 +53,7 @@ pub struct Policy {
     pub host_stages: HostStageTimeouts,
     pub finalizing_stages: FinalizingStageTimeouts,
     pub operators: Operators,
+    pub layering: Layering,
 }
 
 part! {
@@ -194,6 +195,24 @@ part! {
         max_time_diff_minutes: i64 = 4;
         /// Product names of machines that need no more than an edge worker.
         edge_workers_product_names: Vec<String> = vec!["BlueField SoC".to_owned()];
+    }
+}
+
+part! {
+    /// Image mode at installation.
+    Layering {
+        /// The oldest release that takes images over.
+        min_openshift_version: String = "4.21.0-0".to_owned();
+        /// Whether MachineOSConfigs are made where users bring none.
+        allow_generated_mosc: bool = false;
+        /// Smallest installation disk that images are built on, GB.
+        min_disk_gb: i64 = 120;
+        /// Least memory that images are built in, GiB.
+        min_memory_gib: i64 = 64;
+        /// Part of the disk that a build works on, GiB.
+        scratch_gib: i64 = 48;
+        /// Room for the images of one pool on each control plane node, GiB.
+        replica_gib: i64 = 8;
     }
 }
 

@@ -14,6 +14,9 @@ pub trait ValidationId: Copy + Eq + Ord + fmt::Debug + fmt::Display + FromStr + 
     /// Ids that a cluster can't ignore, even with `all` (validations §1.4).
     const NEVER_IGNORED: &'static [Self];
 
+    /// Ids that are evaluated of some clusters only, here those in image mode; where they are not, nothing depends on them.
+    const OF_SOME: &'static [Self];
+
     /// The id's text.
     fn text(self) -> &'static str;
 
@@ -34,6 +37,7 @@ impl ValidationId for HostValidationId {
         Self::HostnameUnique,
         Self::HostnameValid,
     ];
+    const OF_SOME: &'static [Self] = &[Self::OclDiskCompatible, Self::OclBuildResources];
 
     fn text(self) -> &'static str {
         self.as_str()
@@ -56,6 +60,15 @@ impl ValidationId for ClusterValidationId {
         Self::AllHostsAreReadyToInstall,
         Self::SufficientMastersCount,
         Self::PullSecretSet,
+    ];
+    const OF_SOME: &'static [Self] = &[
+        Self::OclConfigurationValid,
+        Self::OclMachineOsConfigsPresent,
+        Self::OclSecretsPresent,
+        Self::OclVersionSupported,
+        Self::OclArchitectureUniform,
+        Self::OclMachineConfigsCompatible,
+        Self::OclRegistryReachableByNodes,
     ];
 
     fn text(self) -> &'static str {

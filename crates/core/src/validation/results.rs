@@ -83,6 +83,11 @@ impl<I: ValidationId> Results<I> {
         (self.conditions >> id.place()) & 1 == 1
     }
 
+    /// Whether a validation was left out since it is asked of some clusters only, while others were evaluated.
+    pub fn is_left_out(&self, id: I) -> bool {
+        I::OF_SOME.contains(&id) && !self.is_empty() && self.get(id).is_none()
+    }
+
     /// Whether all of some validations are true.
     pub fn all(&self, ids: &[I]) -> bool {
         ids.iter().all(|id| self.condition(*id))

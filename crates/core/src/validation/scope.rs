@@ -9,6 +9,7 @@ use assisted_wire::id::HostId;
 use ipnet::IpNet;
 
 use super::settings::IgnoredValidations;
+use crate::layering::cluster_rules::Input;
 use crate::model::embedded;
 use crate::model::facts::{Facts, HostFacts};
 use crate::model::topology;
@@ -35,6 +36,7 @@ pub struct Scope<'a> {
     pub(super) disabled_host: &'a BTreeSet<HostValidationId>,
     pub(super) disabled_cluster: &'a BTreeSet<ClusterValidationId>,
     pub(super) managed: OnceCell<Option<bool>>,
+    layering: Option<Input<'a>>,
 }
 
 /// MACs by the address that they all answer for.
@@ -93,6 +95,7 @@ impl<'a> Scope<'a> {
                 const { &BTreeSet::new() }
             },
             managed: OnceCell::new(),
+            layering: Input::of(facts),
         }
     }
 
@@ -128,6 +131,11 @@ impl<'a> Scope<'a> {
     pub(super) fn collisions(&self) -> &Report<Collisions> {
         let text = || self.cluster().map_or("", |cluster| cluster.ip_collisions.as_str());
         self.collisions.get_or_init(|| Report::read(text()))
+    }
+
+    /// What image mode asks of the cluster; `None` where it is not enabled.
+    pub(super) fn layering(&self) -> Option<&Input<'a>> {
+        self.layering.as_ref()
     }
 
     /// Addresses that nobody uses.

@@ -28,6 +28,7 @@ pub mod component {
     pub const INSTALLER_ARTIFACTS: &str = "installer-artifacts";
     pub const MACHINE_CONFIG_OPERATOR: &str = "machine-config-operator";
     pub const MUST_GATHER: &str = "must-gather";
+    pub const DOCKER_REGISTRY: &str = "docker-registry";
     pub const IRONIC_AGENT: &str = "ironic-agent";
     pub const OKD_RPMS: &str = "okd-rpms";
     /// The operating system, by its two names.

@@ -1,6 +1,7 @@
 //! The install config of a cluster, and what its user overrides in it (service-api §4.12).
 
 use assisted_core::admission::install_config::{Additions, apply, text};
+use assisted_core::layering;
 use assisted_core::model::event::catalogue;
 use assisted_core::model::facts::Facts;
 use assisted_core::model::refusal::Refusal;
@@ -63,9 +64,14 @@ impl Clusters {
         work.request_id = Some(caller.request_id);
         let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
         text(&work.facts, overrides, &self.additions(&work.facts)?).map_err(Refusal::invalid)?;
+        let was_enabled = layering::enabled(&record).is_some();
         apply(&mut record.cluster, overrides);
+        let is_enabled = layering::enabled(&record).is_some();
         work.put_cluster(record);
         work.events.push(catalogue::INSTALL_CONFIG_APPLIED.of_cluster(id, &[]));
+        if is_enabled && !was_enabled {
+            work.events.push(catalogue::OCL_ENABLED.of_cluster(id, &[]));
+        }
         work.refresh_and_mark();
         work.commit(&self.database).await?;
         Ok(())

@@ -7,6 +7,7 @@ mod hosts;
 mod ignored;
 mod install;
 mod install_config;
+mod layering;
 mod object;
 mod operators;
 mod read;

@@ -13,6 +13,8 @@ pub(super) const PREFIX: &str = "service_assisted_installer_";
 const SECONDS: &[f64] = &[1.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1200.0, 1800.0];
 /// Milliseconds of one look at a cluster or a host.
 const LOOK: &[f64] = &[10.0, 100.0, 200.0, 500.0, 1000.0, 10_000.0, 30_000.0];
+/// Seconds of a build.
+const BUILDS: &[f64] = &[60.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 5400.0, 10_800.0, 21_600.0];
 const DISKS: &[f64] = &[250.0, 500.0, 1000.0, 2000.0, 4000.0, 8000.0, 16_000.0];
 const NICS: &[f64] = &[1.0, 10.0, 20.0, 40.0, 100.0];
 const SYNCS: &[f64] = &[1.0, 5.0, 10.0, 15.0, 20.0];
@@ -68,6 +70,10 @@ pub(super) struct Families {
     pub set_aside: IntCounter,
     pub set_aside_now: IntGauge,
     pub scope_checks: IntCounterVec,
+    pub image_build_seconds: HistogramVec,
+    pub image_build_attempts: IntCounter,
+    pub image_build_failures: IntCounterVec,
+    pub image_bytes: HistogramVec,
 }
 
 impl Families {
@@ -76,6 +82,19 @@ impl Families {
         let of_host = ["role", "result"];
         let (of_host_validation, of_cluster_validation) = (["hostValidationType"], ["clusterValidationType"]);
         Ok(Self {
+            image_build_seconds: make.add(HistogramVec::new(
+                HistogramOpts::new("assisted_ocl_build_duration_seconds", "Time that an OS image of nodes took to be built.").buckets(BUILDS.to_vec()),
+                &["pool", "location", "result"],
+            )?)?,
+            image_build_attempts: make.add(IntCounter::new("assisted_ocl_build_attempts_total", "Attempts to build OS images of nodes.")?)?,
+            image_build_failures: make.add(IntCounterVec::new(
+                Opts::new("assisted_ocl_failures_total", "Builds of OS images of nodes that failed, by what made them fail."),
+                &["code"],
+            )?)?,
+            image_bytes: make.add(HistogramVec::new(
+                HistogramOpts::new("assisted_ocl_image_bytes", "Sizes of OS images of nodes.").buckets(exponential_buckets(2.5e8, 2.0, 8)?),
+                &["pool"],
+            )?)?,
             cluster_creations: make.counter("cluster_creations", "Clusters that were registered or imported.")?,
             installations_started: make
                 .counter("cluster_installation_started", "Installations of clusters that began.")?,

@@ -216,6 +216,17 @@ impl Metrics {
                 counters.with_label_values(&[id.as_str()]).inc();
             }
             Measured::ProgramUsed(used) => self.record_program(used),
+            Measured::ImageBuildBegun { .. } => families.image_build_attempts.inc(),
+            Measured::ImageBuildEnded(ended) => {
+                let labels = [ended.pool, ended.location, ended.result];
+                families.image_build_seconds.with_label_values(&labels).observe(ended.seconds);
+                if let Some(code) = ended.code {
+                    families.image_build_failures.with_label_values(&[code]).inc();
+                }
+                if let Some(bytes) = ended.bytes {
+                    families.image_bytes.with_label_values(&[ended.pool]).observe(bytes as f64);
+                }
+            }
             // They are events alone.
             Measured::Interfaces { .. } | Measured::SlowRefresh { .. } => {}
         }

@@ -55,6 +55,15 @@ async fn all() -> (tempfile::TempDir, String) {
             started_at: Timestamp::now(),
             ended_at: Timestamp::now(),
         }),
+        Measured::ImageBuildBegun { pool: "master", location: "bootstrap" },
+        Measured::ImageBuildEnded(assisted_core::model::measurement::ImageBuildEnded {
+            pool: "master",
+            location: "bootstrap",
+            result: "failed",
+            seconds: 600.0,
+            code: Some("build-user"),
+            bytes: Some(1 << 30),
+        }),
     ];
     metrics.record(&what.map(|what| Measurement::of_cluster(cluster, what)));
     metrics.begin_pass();
@@ -137,6 +146,10 @@ async fn the_metrics_of_the_reference() {
         ("process_start_time_seconds", &[]),
         ("process_virtual_memory_bytes", &[]),
         ("go_threads", &[]),
+        ("assisted_ocl_build_duration_seconds", &["pool", "location", "result"]),
+        ("assisted_ocl_build_attempts_total", &[]),
+        ("assisted_ocl_failures_total", &["code"]),
+        ("assisted_ocl_image_bytes", &["pool"]),
     ] {
         let labels: BTreeSet<String> = labels.iter().map(|label| (*label).to_owned()).collect();
         assert_eq!(known.get(name), Some(&labels), "{name}");

@@ -23,6 +23,7 @@ on_both_engines![
     only_before_the_installation,
     at_the_same_time,
     kept_although_whoever_asked_is_gone,
+    machine_os_configs,
 ];
 
 const TEXT: &str = "kind: ConfigMap\n---\nkind: Secret\n";
@@ -288,4 +289,43 @@ async fn there_is_an_end_to_manifests() {
     assert_eq!(lab.manifests(id, false).await, ["user openshift/7.yaml", "user openshift/first.yaml"]);
     assert_eq!(lab.manifests(id, true).await.len(), 5001);
     lab.stop().await;
+}
+
+async fn machine_os_configs(database: Database) {
+    let lab = Lab::start(&database).await;
+    let id = lab.single_node().await.id;
+    let text = include_str!("../data/image_mode.yaml");
+    let info = || async { lab.get_cluster(id).await.validations_info };
+    assert!(!info().await.contains("ocl-"));
+
+    // What can't be built is refused at once, and names its rule.
+    let broken = text.replace("FROM configs AS final", "FROM scratch");
+    let (kind, told) = refusal(lab.upload(id, "manifests", "os.yaml", &broken).await);
+    assert!(kind == RefusalKind::Unprocessable && told.contains("(V08)"), "{told}");
+    assert!(lab.upload(id, "manifests", "os.yaml", text).await.is_ok());
+    let (kind, told) = refusal(lab.upload(id, "openshift", "more.yaml", text).await);
+    assert!(
+        kind == RefusalKind::Unprocessable
+            && told.contains("There are two MachineOSConfigs for pool master (V04)"),
+        "{told}"
+    );
+
+    // Enabled, what is missing blocks; what is there does not.
+    let overrides = r#"{"onClusterLayering":{"mode":"Enabled"}}"#;
+    lab.service.clusters().update_install_config(&lab.caller, id, overrides).await.unwrap();
+    let events =
+        lab.events(assisted_service::event::ListEvents { cluster_id: Some(id), ..Default::default() }).await;
+    assert!(events.events.0.iter().any(|event| event.name == "ocl_enabled"));
+    assert!(info().await.contains("Each pool with hosts has its MachineOSConfig"));
+    let moved = json!({"folder": "manifests", "file_name": "os.yaml", "updated_folder": "openshift"});
+    lab.patch(id, moved).await.unwrap();
+    assert!(info().await.contains("Each pool with hosts has its MachineOSConfig"));
+    lab.remove(id, Openshift, "os.yaml").await.unwrap();
+    assert!(info().await.contains("There is no MachineOSConfig for pool master (V09)"));
+
+    // Off again, nothing is left of it.
+    lab.service.clusters().update_install_config(&lab.caller, id, "").await.unwrap();
+    assert!(!info().await.contains("ocl-"));
+    let state = lab.service.clusters().get_layering(&lab.caller, id).await.unwrap();
+    assert!(!state.enabled && state.builds.is_empty());
 }

@@ -11,7 +11,7 @@ use assisted_core::model::facts::{Facts, HostFacts};
 use assisted_core::model::host::HostRecord;
 use assisted_core::model::report::ReportKind;
 use assisted_core::policy::Policy;
-use assisted_service::generator::{Files, Generator, Payload};
+use assisted_service::generator::{Files, GenerateError, Generator, Payload};
 use assisted_testkit::install_config::{Input, Judge};
 use assisted_testkit::{golden, ignition_validate};
 use assisted_wire::id::{ClusterId, HostId};
@@ -21,6 +21,8 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::openshift::{RELEASES, Site, unbase64};
+use assisted_ocl::config::Config;
+use assisted_ocl::paths::{BOOTKUBE as BOOTKUBE_PATH, HOOK};
 
 const NOW: &str = "2026-01-01T00:00:00Z";
 const VERSION: &str = "4.22.9";
@@ -196,6 +198,10 @@ impl Shape {
     }
 
     async fn generate(&self, site: &Site, generator: &dyn Generator) -> Files {
+        self.try_generate(site, generator).await.unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+
+    async fn try_generate(&self, site: &Site, generator: &dyn Generator) -> Result<Files, GenerateError> {
         let folder = site.dir.path().join("files").join(Uuid::new_v4().to_string());
         let blob = Blob::open(folder).await.unwrap();
         let cluster = id(99);
@@ -205,10 +211,7 @@ impl Shape {
             let mark = key(format!("{cluster}/manifest-attributes/{path}/user-supplied"));
             blob.put(&mark, "").await.unwrap();
         }
-        generator
-            .generate(&self.facts(), Payload::default(), &blob)
-            .await
-            .unwrap_or_else(|error| panic!("{}: {error}", self.name))
+        generator.generate(&self.facts(), Payload::default(), &blob).await
     }
 }
 
@@ -401,4 +404,89 @@ async fn shapes_as_they_were() {
     let files =
         std::fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert_eq!(files.collect::<BTreeSet<_>>(), names);
+}
+
+const BOOTKUBE: &str = "#!/usr/bin/env bash\nif [ ! -f mco-bootstrap.done ]\nthen\n    cp a/machineconfigoperator-bootstrap-pod.yaml \
+                        /etc/kubernetes/manifests/\n    touch mco-bootstrap.done\nfi\n";
+const IMAGES: &str = include_str!("../data/image_mode.yaml");
+
+fn image_mode() -> Shape {
+    Shape::new("image-mode", [3, 0, 2], V4)
+        .with(json!({"install_config_overrides": r#"{"onClusterLayering":{"mode":"Enabled"}}"#}))
+        .user("manifests/images.yaml", IMAGES)
+        .set(|policy| policy.service.service_base_url = "https://assisted.example.com".to_owned())
+}
+
+/// The files of a config, by their paths, with what they hold.
+fn contents(config: &Value) -> BTreeMap<String, String> {
+    let files = config["storage"]["files"].as_array().unwrap().iter();
+    let read = |file: &Value| {
+        let (kind, data) = file["contents"]["source"].as_str()?.split_once(',')?;
+        let text = if kind.ends_with(";base64") { unbase64(data) } else { data.to_owned() };
+        Some((file["path"].as_str()?.to_owned(), text))
+    };
+    files.filter_map(read).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn image_mode_lays_everything_down() {
+    let site = Site::new();
+    let script = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, BOOTKUBE);
+    let line = "    printf ',{\"path\":\"/opt/openshift/node-ip\"";
+    let more = format!(
+        "    printf ',{{\"path\":\"/usr/local/bin/bootkube.sh\",\"mode\":365,\"contents\":{{\"source\":\"data:;base64,{script}\"}}}}'\n{line}"
+    );
+    let program = assisted_testkit::oci::OPENSHIFT_INSTALL.replace(line, &more);
+    assert!(program.contains(&script));
+    site.release(VERSION, &program).await;
+    let generator = site.generator();
+    let files = image_mode().generate(&site, &*generator).await;
+    let text = |name: &str| {
+        let (_, content) = files.contents.iter().find(|(file, _)| file == name).unwrap();
+        std::str::from_utf8(content).unwrap().to_owned()
+    };
+    for (name, content) in files.contents.iter().filter(|(name, _)| name.ends_with(".ign")) {
+        assert_eq!(ignition_validate(content).unwrap(), "", "{name}");
+    }
+    let made = contents(&serde_json::from_str(&text("bootstrap.ign")).unwrap());
+    let config = Config::read(made["/opt/openshift/ocl/config.json"].as_bytes()).unwrap();
+    assert_eq!((config.pools.len(), config.master_ips.len()), (2, 3));
+    assert!(config.images.docker_registry.contains("@sha256:"), "{:?}", config.images);
+    assert_eq!(made[BOOTKUBE_PATH].matches(HOOK).count(), 1);
+    // The registry's name is in the pull secret of the installer's copy, and not in the config that is kept.
+    let registry = "api-int.lab.example.com:22626";
+    assert!(made["/root/.docker/config.json"].contains(registry));
+    let kept = text("install-config.yaml");
+    assert!(kept.contains("onClusterLayering") && !kept.contains(registry));
+    // No MachineOSConfig is left for the operator's bootstrap, and the secret that it names opens the registry.
+    let manifests: BTreeMap<_, _> = made
+        .iter()
+        .filter(|(path, _)| {
+            path.starts_with("/opt/openshift/manifests/") || path.starts_with("/opt/openshift/openshift/")
+        })
+        .collect();
+    assert!(!manifests.values().any(|text| text.contains("kind: MachineOSConfig")));
+    let secret = manifests.values().find(|text| text.contains("os-image-push")).unwrap();
+    let secret: Value = serde_yaml_ng::from_str(secret).unwrap();
+    assert!(unbase64(secret["data"][".dockerconfigjson"].as_str().unwrap()).contains(registry));
+    for name in ["98-ocl-registry-master", "98-ocl-trust-master", "98-ocl-trust-worker"] {
+        assert!(manifests.contains_key(&format!("/opt/openshift/openshift/{name}.yaml")), "{name}");
+    }
+    // What holds the registry's key is not among the manifests that the API lists.
+    assert!(!files.manifests.iter().any(|(name, _)| name.contains("ocl")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn image_mode_refuses_what_it_cant_lay_down() {
+    let site = Site::new();
+    site.release(VERSION, assisted_testkit::oci::OPENSHIFT_INSTALL).await;
+    let generator = site.generator();
+    let told = image_mode().try_generate(&site, &*generator).await.unwrap_err().to_string();
+    assert!(
+        told.contains("bootkube.sh of release 4.22.9 is not supported for on-cluster layering"),
+        "{told}"
+    );
+    let without = Shape { manifests: Vec::new(), ..image_mode() };
+    let told = without.try_generate(&site, &*generator).await.unwrap_err().to_string();
+    assert!(told.contains("There is no MachineOSConfig for pool master (V09)"), "{told}");
 }

@@ -16,7 +16,7 @@ pub async fn push_release(registry: &DockerRegistry, version: &str, program: &[u
     let installer = push(registry, "ocp/art", None, &installer).await?;
     let other = Image::new("amd64", vec![Layer::new()?.file("etc/x", b"x")?.finish()?])?;
     let other = push(registry, "ocp/art", None, &other).await?;
-    let names = ["hyperkube", "machine-config-operator", "must-gather", "rhel-coreos"];
+    let names = ["docker-registry", "hyperkube", "machine-config-operator", "must-gather", "rhel-coreos"];
     let components = names.iter().map(|name| ((*name).to_owned(), other.clone()));
     let release = ReleaseImage {
         version: version.to_owned(),

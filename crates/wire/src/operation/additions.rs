@@ -6,6 +6,7 @@ use crate::action::PendingActionList;
 use crate::host::Host;
 use crate::image_state::ImageState;
 use crate::live::EVENT_STREAM;
+use crate::on_cluster_layering::{LayeringReport, LayeringState};
 use crate::operator_assessment::{OperatorAssessmentList, OperatorDescriptionList};
 use crate::validation::ValidationList;
 use crate::work::WorkList;
@@ -210,5 +211,50 @@ pub(super) const OPERATIONS: &[Operation] = &[
         deprecated: false,
         consumes: None,
         produces: None,
+    },
+    Operation {
+        id: OperationId::GetOnClusterLayering,
+        name: "v2GetOnClusterLayering",
+        method: Method::Get,
+        path: "/v2/clusters/{cluster_id}/on-cluster-layering",
+        tags: &["installer"],
+        security: &[READER, AGENT],
+        params: &[CLUSTER_ID],
+        body: None,
+        success: &[Success::json::<LayeringState>(200)],
+        errors: &[401, 403, 404, 405, 500],
+        deprecated: false,
+        consumes: None,
+        produces: None,
+    },
+    Operation {
+        id: OperationId::ReportOnClusterLayeringBuild,
+        name: "v2ReportOnClusterLayeringBuild",
+        method: Method::Put,
+        path: "/v2/clusters/{cluster_id}/on-cluster-layering/builds/{pool}",
+        tags: &["installer"],
+        security: &[AGENT],
+        params: &[CLUSTER_ID, Param::path(name::POOL)],
+        body: Some(Body::required::<LayeringReport>("report")),
+        success: &[Success::empty(204)],
+        errors: &[400, 401, 403, 404, 405, 409, 422, 500],
+        deprecated: false,
+        consumes: None,
+        produces: None,
+    },
+    Operation {
+        id: OperationId::GetMachineOSConfig,
+        name: "v2GetMachineOSConfig",
+        method: Method::Get,
+        path: "/v2/clusters/{cluster_id}/on-cluster-layering/machine-os-configs/{pool}",
+        tags: &["installer"],
+        security: &[OWNER, AGENT],
+        params: &[CLUSTER_ID, Param::path(name::POOL)],
+        body: None,
+        success: &[Success::file(200)],
+        errors: &[401, 403, 404, 405, 500],
+        deprecated: false,
+        consumes: None,
+        produces: Some("application/octet-stream"),
     },
 ];

@@ -116,6 +116,9 @@ pub enum OperationId {
     ListOperators,
     AssessClusterOperators,
     GetImageState,
+    GetOnClusterLayering,
+    ReportOnClusterLayeringBuild,
+    GetMachineOSConfig,
 }
 
 impl OperationId {

@@ -100,6 +100,7 @@ pub const OPENSHIFT_VERSION: Name<String> = Name::new("openshift_version");
 pub const OPERATOR_NAME: Name<String> = Name::new("operator_name");
 pub const ORDER: Name<String> = Name::new("order");
 pub const OWNER: Name<String> = Name::new("owner");
+pub const POOL: Name<String> = Name::new("pool");
 pub const PLATFORM_TYPE: Name<String> = Name::new("platform_type");
 pub const ROLE: Name<String> = Name::new("role");
 pub const SEVERITIES: Name<Vec<String>> = Name::new("severities");

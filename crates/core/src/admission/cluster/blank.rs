@@ -14,6 +14,7 @@ use assisted_wire::time::DateTime;
 
 use crate::admission::NewObject;
 use crate::model::cluster::{ClusterRecord, PayloadImages};
+use crate::model::layering::LayeringRecord;
 
 pub(super) fn record(
     new: &NewObject<ClusterId>,
@@ -120,5 +121,6 @@ pub(super) fn record(
         mirror_registry: None,
         object_key: None,
         connectivity_print: None,
+        layering: LayeringRecord::default(),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::layering::OnClusterLayering;
+use crate::layering::OnClusterLayering;
 
 /// Declares a structure of the document; absent members have their empty value, as an override's new list elements need.
 macro_rules! part {
@@ -358,6 +358,7 @@ pub(super) const MEMBERS: &[&str] = &[
     "registry",
     "replicas",
     "role",
+    "rollout",
     "scratch",
     "server",
     "serviceNetwork",

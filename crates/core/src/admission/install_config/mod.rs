@@ -7,7 +7,6 @@ mod document;
 mod effects;
 #[cfg(test)]
 mod judged;
-mod layering;
 mod overrides;
 mod platform;
 #[cfg(test)]
@@ -25,8 +24,8 @@ use crate::model::facts::Facts;
 use crate::model::infra_env::InfraEnvRecord;
 use document::{Document, ImageSource};
 
+pub use crate::layering::OnClusterLayering;
 pub use effects::apply;
-pub use layering::OnClusterLayering;
 
 /// Why there is no install config. Values are not quoted: the pull secret is among them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -71,7 +70,7 @@ pub fn text(facts: &Facts, overrides: &str, additions: &Additions) -> Result<Sec
         document = overrides::apply(document, overrides)?;
     }
     if let Some(layering) = &document.on_cluster_layering {
-        layering.check()?;
+        layering.check(&facts.policy).map_err(InstallConfigError::Overrides)?;
     }
     let overridden = std::mem::take(&mut document.additional_trust_bundle);
     let bundle = trust(&overridden, &additions.authorities, infra_envs(facts, record));

@@ -291,7 +291,7 @@ pub(super) fn shapes() -> Vec<Shape> {
         over("overrides-os-stream", r#"{"osImageStream":"rhel-10"}"#),
         over(
             "overrides-layering",
-            r#"{"onClusterLayering":{"mode":"Disabled","machineOSConfigs":"Generate","registry":{"type":"External","port":22700,"loadBalancerConfigured":true,"pushRepository":"quay.io/lab/os"},"workerBuildLocation":"Bootstrap","bakeConfigs":true,"scratch":"Memory","buildTimeoutMinutes":90,"waitForAdoption":false,"pools":[{"name":"worker","containerFile":"FROM configs"}]}}"#,
+            r#"{"onClusterLayering":{"mode":"Disabled","machineOSConfigs":"Generate","registry":{"type":"External","port":22700,"loadBalancerConfigured":true,"pushRepository":"quay.io/lab/os"},"workerBuildLocation":"Bootstrap","rollout":"Switch","bakeConfigs":true,"scratch":"Memory","buildTimeoutMinutes":90,"waitForAdoption":false,"pools":[{"name":"worker","containerFile":"FROM configs"}]}}"#,
         ),
         over(
             "overrides-platform",

@@ -314,6 +314,8 @@ fn authorities_come_together() {
 
 #[test]
 fn layering_is_kept_from_the_installer() {
+    let enabled = overridden(&lab(), &json!({"onClusterLayering": {"mode": "Enabled"}})).unwrap();
+    assert_eq!(enabled["onClusterLayering"], json!({"mode": "Enabled"}));
     let given = json!({"onClusterLayering": {"MODE": "Disabled", "registry": {"port": 22626}, "buildTimeoutMinutes": 15}});
     let text = text(&lab(), &given.to_string()).unwrap();
     let config: Value = serde_json::from_str(text.expose()).unwrap();
@@ -323,7 +325,8 @@ fn layering_is_kept_from_the_installer() {
     assert_eq!(without, super::tests::text(&lab(), "").unwrap());
     for layering in [
         json!({"mode": "On"}),
-        json!({"mode": "Enabled"}),
+        json!({"mode": "Enabled", "machineOSConfigs": "Generate"}),
+        json!({"mode": "Enabled", "rollout": "Later"}),
         json!({"publish": "x"}),
         json!({"buildTimeoutMinutes": 14}),
         json!({"buildTimeoutMinutes": 361}),
@@ -435,7 +438,7 @@ fn members() {
     let layering = serde_json::from_value(json!({
         "mode": "Enabled", "machineOSConfigs": "Generate", "workerBuildLocation": "Bootstrap", "bakeConfigs": true,
         "registry": {"type": "External", "port": 22626, "loadBalancerConfigured": true, "pushRepository": "x"},
-        "scratch": "Auto", "buildTimeoutMinutes": 90, "waitForAdoption": true,
+        "scratch": "Auto", "buildTimeoutMinutes": 90, "waitForAdoption": true, "rollout": "Deploy",
         "pools": [{"name": "x", "containerFile": "x"}],
     }))
     .unwrap();

@@ -131,7 +131,9 @@ pub fn detailed(query: &FeatureQuery) -> Result<DetailedSupportedFeatures, Query
     query.check()?;
     let target = query.target();
     let (mut features, mut operators) = (Vec::new(), Vec::new());
-    for rule in levels::all().filter(|rule| !query.is_hidden(rule.id)) {
+    // Clients read the ids of this answer as an enumeration, and refuse those that the contract does not have.
+    let is_listed = |id: Id| !query.is_hidden(id) && id != Id::OnClusterLayering;
+    for rule in levels::all().filter(|rule| is_listed(rule.id)) {
         let judgement = levels::level(rule.id, &target);
         let incompatibilities = query.incompatibilities(rule.id);
         match OPERATORS.iter().find(|operator| operator.feature() == rule.id) {
@@ -242,6 +244,11 @@ mod tests {
             ("4.22", Multi, None, Id::NonStandardHaControlPlane, Unavailable),
             ("4.22", Arm64, None, Id::Cnv, DevPreview),
             ("4.13", Arm64, None, Id::Cnv, Unavailable),
+            ("4.20.9", X8664, None, Id::OnClusterLayering, Unavailable),
+            ("4.21", X8664, None, Id::OnClusterLayering, TechPreview),
+            ("4.22", Arm64, None, Id::OnClusterLayering, TechPreview),
+            ("4.22", S390x, None, Id::OnClusterLayering, Unavailable),
+            ("4.22", Ppc64le, None, Id::OnClusterLayering, Unavailable),
             ("nonsense", X8664, None, Id::DualStackVips, Unavailable),
             ("nonsense", X8664, None, Id::CustomManifest, Supported),
         ] {

@@ -78,6 +78,11 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule::new(Id::CustomManifest, "Custom Manifest"),
     Rule {
+        levels: &[(Base(4, 21), TechPreview)],
+        architectures: IBM,
+        ..Rule::new(Id::OnClusterLayering, "On Cluster Layering")
+    },
+    Rule {
         levels: &[(Base(4, 11), Supported)],
         platforms: &[PlatformExclusion::On(Platform::Nutanix), PlatformExclusion::On(Platform::Vsphere)],
         architectures_below: Some((Base(4, 13), IBM)),

@@ -4,4 +4,5 @@ pub mod controller_logs;
 pub mod day2;
 pub mod finalizing;
 pub mod kubeconfig;
+pub mod layering;
 pub mod operators;

@@ -1,5 +1,6 @@
 //! A user resets the installation (state-machines §3.5).
 
+use crate::decide::cluster::layering;
 use crate::decide::host;
 use crate::decide::refresh::WorkingCopy;
 use crate::model::action::Action;
@@ -43,6 +44,7 @@ fn attempt(draft: &mut WorkingCopy<'_>) -> Result<(), Refusal> {
     if !request(&mut draft.facts, RESET, &mut draft.events) {
         return Err(wrong_state(&draft.facts, "reset"));
     }
+    layering::forget(&mut draft.facts);
     let (now, events) = (draft.facts.now, &mut draft.events);
     draft.facts.hosts.iter_mut().try_for_each(|host| host::reset::reset(host, now, events))
 }

@@ -4,6 +4,7 @@ use assisted_wire::host::{HostRole, HostStatus};
 
 use crate::admission::precondition::{self, Operation};
 use crate::catalogue::feature::usage::Usages;
+use crate::decide::cluster::layering;
 use crate::decide::host;
 use crate::decide::refresh::WorkingCopy;
 use crate::model::action::Action;
@@ -53,6 +54,8 @@ pub fn install(facts: &Facts) -> Result<Decision, Refusal> {
     if facts.policy.service.simulated {
         draft.events.push(catalogue::INSTALLATION_SIMULATED.of_cluster(cluster_id, &[]));
     }
+    layering::forget(&mut draft.facts);
+    draft.events.extend(layering::warnings(&draft.facts));
     request(&mut draft.facts, INSTALL, &mut draft.events);
     host::bootstrap::choose(&mut draft.facts.hosts, &mut draft.events)?;
     let attempt = draft.facts.cluster.as_ref().map(|record| record.cluster.install_started_at.0.into());

@@ -77,6 +77,25 @@ catalogue! {
             "Custom install config was applied to the cluster";
         INSTALLATION_PREPARING_TIMED_OUT = "installation_preparing_timed_out", Warning, ["reason"],
             "Preparing for installation was timed out for the cluster, reason {reason}";
+        /// Of this service alone, as are the next ones.
+        OCL_BUILD_FAILED = "ocl_build_failed", Error, ["pool", "code", "error"],
+            "OS image build failed for pool {pool} ({code}): {error}";
+        OCL_BUILD_RETRY = "ocl_build_retry", Warning, ["pool", "attempt"],
+            "OS image of pool {pool} is built again, attempt {attempt}";
+        OCL_BUILD_STARTED = "ocl_build_started", Info, ["pool", "location"],
+            "OS image of pool {pool} is being built ({location})";
+        OCL_BUILD_STATE_CHANGED = "ocl_build_state_changed", Info, ["pool", "state"],
+            "OS image build of pool {pool} is in state {state}";
+        OCL_BUILD_SUCCEEDED = "ocl_build_succeeded", Info, ["pool", "image", "seconds"],
+            "OS image of pool {pool} was built in {seconds} seconds: {image}";
+        OCL_ENABLED = "ocl_enabled", Info, [],
+            "OS images of the nodes are built while the cluster is installed";
+        OCL_NOT_SEEDABLE = "ocl_not_seedable", Warning, ["pool"],
+            "The release can't take over the OS image of pool {pool}: it is used, and no MachineOSConfig is made for it";
+        OCL_POOL_ADOPTED = "ocl_pool_adopted", Info, ["pool"],
+            "The cluster has taken over the OS image of pool {pool}";
+        OCL_WARNING = "ocl_warning", Warning, ["warning"],
+            "Image mode: {warning}";
         /// Of this service alone.
         INSTALLATION_SIMULATED = "installation_simulated", Warning, [],
             "This installation is only simulated (the service runs with GENERATOR=simulation): nothing is written to disks, and no cluster comes of it";
@@ -89,6 +108,9 @@ catalogue! {
             "Cluster {cluster_id}: ignored some or all validations at the discretion of the user";
     }
     Host {
+        /// Of this service alone.
+        OCL_IMAGE_REPLICATED = "ocl_image_replicated", Info, ["pool"],
+            "Host {host_name}: the OS image of pool {pool} is in its registry";
         DISK_SPEED_SLOWER_THAN_SUPPORTED = "disk_speed_slower_than_supported", Warning, ["host_disk", "fdatasync_duration"],
             "Host's disk {host_disk} is slower than the supported speed, and may cause degraded cluster performance (fdatasync duration: {fdatasync_duration} ms)";
         HOST_APPROVED_UPDATED = "host_approved_updated", Info, ["approved_value"],

@@ -152,7 +152,8 @@ impl Condition {
         match self {
             Self::VipDhcp => topology::is_vip_dhcp(&view.record.cluster),
             Self::InputComplete | Self::VipsDefined | Self::Installable => {
-                self.members().all(|id| view.results.condition(id))
+                let asked = |id| view.results.condition(id) || view.results.is_left_out(id);
+                self.members().all(asked)
             }
             Self::HostNotPrepared => view.any(&[H::PreparingFailed]),
             Self::HostsPrepared => view.all(&[H::PreparingSuccessful]),
@@ -239,4 +240,11 @@ const INSTALLABLE: &[ClusterValidationId] = &[
     NetworkTypeValid,
     CustomManifestsRequirementsSatisfied,
     NetworksSameAddressFamilies,
+    OclConfigurationValid,
+    OclMachineOsConfigsPresent,
+    OclSecretsPresent,
+    OclVersionSupported,
+    OclArchitectureUniform,
+    OclMachineConfigsCompatible,
+    OclRegistryReachableByNodes,
 ];

@@ -7,6 +7,7 @@ use assisted_wire::operator::OperatorType;
 use assisted_wire::time::DateTime;
 use jiff::Timestamp;
 
+use crate::layering;
 use crate::model::deadline;
 use crate::policy::{FinalizingStageTimeouts, Policy};
 use crate::state::host::limits;
@@ -16,6 +17,15 @@ const PREPARATION_MARGIN: Duration = Duration::from_secs(2 * 60);
 
 /// Time limit of the first finalizing stage where limits only warn: the full one would say nothing for hours.
 const SOFT_CLUSTER_OPERATORS: Duration = Duration::from_secs(70 * 60);
+
+/// How long a cluster may take to take over the images of its nodes (ocl-day1 §B10.2).
+const ADOPTION: Duration = Duration::from_secs(90 * 60);
+
+/// Whether the cluster is to take over the images of its nodes before its installation ends.
+fn waits_for_adoption(cluster: &Cluster) -> bool {
+    layering::enabled_in(&cluster.install_config_overrides)
+        .is_some_and(|settings| settings.waits_for_adoption())
+}
 
 /// Whether passed limits only warn: the service and the cluster's organisation must both want that.
 pub(crate) fn are_soft(cluster: &Cluster, policy: &Policy) -> bool {
@@ -31,6 +41,9 @@ pub(crate) fn preparation(policy: &Policy) -> Duration {
 /// Time limit of a finalizing stage: those that wait for operators last as long as the slowest operator may.
 pub(crate) fn of_stage(stage: FinalizingStage, cluster: &Cluster, policy: &Policy) -> Duration {
     let own = policy.finalizing_stages.of(stage);
+    if stage == FinalizingStage::WaitingForClusterOperators && waits_for_adoption(cluster) {
+        return own.saturating_add(ADOPTION);
+    }
     match stage {
         FinalizingStage::WaitingForClusterOperators if are_soft(cluster, policy) => {
             // A limit that somebody set holds either way.

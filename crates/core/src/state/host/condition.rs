@@ -148,6 +148,8 @@ const SUFFICIENT: &[HostValidationId] = &[
     NoSkipMissingDisk,
     NoIpCollisionsInNetwork,
     NoIscsiNicBelongsToMachineCidr,
+    OclDiskCompatible,
+    OclBuildResources,
 ];
 
 impl Condition {
@@ -158,7 +160,10 @@ impl Condition {
         let progress = host.progress.as_ref();
         match self {
             Self::Passes(id) => passes(id),
-            Self::All(group) => group.members().all(passes),
+            Self::All(group) => {
+                let left_out = |id| rule_context.results.is_some_and(|results| results.is_left_out(id));
+                group.members().all(|id| passes(id) || left_out(id))
+            }
             Self::Day2 => rule_context.host.is_day2(),
             Self::HasRole => {
                 matches!(host.role, Some(HostRole::Master | HostRole::Arbiter | HostRole::Worker))

@@ -4,6 +4,7 @@ mod address_families;
 mod cidr_overlap;
 mod defined;
 mod hosts;
+mod layering;
 mod machine_cidr;
 mod masters;
 mod network_prefix;
@@ -101,6 +102,17 @@ const CHECKS: &[Check] = &[
     check(PlatformRequirementsSatisfied, Configuration, platform::check),
 ];
 
+/// Of clusters that are to be installed in image mode: all others are not asked, nor told.
+const OF_LAYERING: &[Check] = &[
+    check(OclConfigurationValid, Configuration, layering::check_configuration),
+    check(OclMachineOsConfigsPresent, Configuration, layering::check_present),
+    check(OclSecretsPresent, Configuration, layering::check_secrets),
+    check(OclVersionSupported, Configuration, layering::check_version),
+    check(OclArchitectureUniform, Configuration, layering::check_architecture),
+    check(OclMachineConfigsCompatible, Configuration, layering::check_machine_configs),
+    check(OclRegistryReachableByNodes, Configuration, layering::check_reachable),
+];
+
 /// Runs all validations of a cluster. Nothing is evaluated once the installation runs, nor without a cluster.
 pub fn evaluate(facts: &Facts) -> Results<Id> {
     evaluate_in(&Scope::new(facts))
@@ -113,7 +125,8 @@ pub fn evaluate_in(scope: &Scope<'_>) -> Results<Id> {
         return results;
     };
     let view = View::new(scope, cluster);
-    for check in CHECKS {
+    let further = if scope.layering().is_some() { OF_LAYERING } else { &[] };
+    for check in CHECKS.iter().chain(further) {
         let disabled = scope.disabled_cluster.contains(&check.id);
         let outcome = if disabled { Outcome::disabled() } else { (check.run)(&view) };
         results.push(check.id, check.category, outcome, false, &scope.ignored_cluster);

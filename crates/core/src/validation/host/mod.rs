@@ -15,6 +15,7 @@ mod ignition;
 mod inventory;
 mod ip_collisions;
 mod iscsi_nic;
+mod layering;
 mod link_quality;
 mod machine_cidr;
 mod majority_group;
@@ -123,6 +124,12 @@ const CHECKS: &[Check] = &[
     check(NoIscsiNicBelongsToMachineCidr, Network, iscsi_nic::check),
 ];
 
+/// Of hosts whose cluster is to be installed in image mode.
+const OF_LAYERING: &[Check] = &[
+    check(OclDiskCompatible, Hardware, layering::check_disk),
+    check(OclBuildResources, Hardware, layering::check_resources),
+];
+
 /// Runs all validations of a host.
 ///
 /// # Errors
@@ -140,7 +147,8 @@ pub fn evaluate(facts: &Facts, host: &HostFacts) -> Result<Results<Id>, Evaluati
 pub fn evaluate_in(scope: &Scope<'_>, host: &HostFacts) -> Result<Results<Id>, EvaluationError> {
     let view = View::new(scope, SelectionInput::of(scope.facts, host))?;
     let mut results = Results::with_capacity(CHECKS.len() + OPERATORS.len());
-    for check in CHECKS {
+    let further = if scope.layering().is_some() { OF_LAYERING } else { &[] };
+    for check in CHECKS.iter().chain(further) {
         view.run(check, &mut results);
     }
     view.run_operators(OPERATORS, &mut results);

@@ -8,7 +8,11 @@ use assisted_core::admission::manifest::{
     too_many,
 };
 use assisted_core::catalogue::feature::usage::Usages;
-use assisted_core::model::refusal::Refusal;
+use assisted_core::layering::cluster_rules::architecture;
+use assisted_core::layering::{self, findings, upload};
+use assisted_core::model::cluster::ClusterRecord;
+use assisted_core::model::layering::ManifestObject;
+use assisted_core::model::refusal::{Refusal, RefusalKind};
 use assisted_store::Deleted;
 use assisted_wire::id::ClusterId;
 use assisted_wire::manifest::{
@@ -38,14 +42,15 @@ impl Files {
         cluster_id: ClusterId,
         params: CreateManifestParams,
     ) -> Result<Manifest, Error> {
-        self.cluster_of_manifests(cluster_id).await?;
+        let stored = self.cluster_of_manifests(cluster_id).await?;
         let folder = params.folder.unwrap_or(ManifestFolder::Manifests);
         let file = ManifestFile { cluster_id, folder, file_name: params.file_name };
         check_name(file.place())?;
         let content = decode_and_check(file.clone(), params.content).await?;
+        let objects = judged(&stored.record, &file, None, content.clone()).await?;
         let _turn = self.manifests.lock(cluster_id).await;
         self.check_distinct(file.place()).await?;
-        self.keep_manifest(caller, &file, content).await?;
+        self.keep_manifest(caller, &file, content, Noted::added(&file, objects)).await?;
         Ok(response(file))
     }
 
@@ -86,7 +91,9 @@ impl Files {
         if new.file_name != old.file_name {
             self.check_distinct(new.place()).await?;
         }
-        self.keep_manifest(caller, &new, content).await?;
+        let objects = judged(&stored.record, &new, Some(&old), content.clone()).await?;
+        let noted = Noted { removed: (new != old).then(|| path(&old)), ..Noted::added(&new, objects) };
+        self.keep_manifest(caller, &new, content, noted).await?;
         if new != old {
             source.delete(&self.blob).await?;
         }
@@ -105,13 +112,19 @@ impl Files {
         let Ok(keys) = Keys::new(file.place()) else { return Ok(()) };
         let _turn = self.manifests.lock(file.cluster_id).await;
         keys.delete(&self.blob).await?;
+        let gone = Noted { removed: Some(path(&file)), ..Noted::default() };
+        if stored.record.layering.manifests.contains_key(&path(&file)) {
+            let database = &self.database;
+            attempt!(database, caller, record_manifests(database, caller, file.cluster_id, &gone))?;
+        }
         if Usages::read(&stored.record.cluster.feature_usage).contains(USAGE) {
             let left = list(&self.blob, file.cluster_id).await?;
             let used =
                 left.iter().any(|(manifest, _)| manifest.manifest_source == Some(ManifestSource::User));
             if !used {
                 let database = &self.database;
-                attempt!(database, caller, record_manifests(database, caller, file.cluster_id, false))?;
+                let none = Noted { used: Some(false), ..gone };
+                attempt!(database, caller, record_manifests(database, caller, file.cluster_id, &none))?;
             }
         }
         Ok(())
@@ -125,7 +138,13 @@ impl Files {
         Ok(())
     }
 
-    async fn keep_manifest(&self, caller: &Caller, file: &ManifestFile, content: Bytes) -> Result<(), Error> {
+    async fn keep_manifest(
+        &self,
+        caller: &Caller,
+        file: &ManifestFile,
+        content: Bytes,
+        noted: Noted,
+    ) -> Result<(), Error> {
         let keys = Keys::new(file.place()).map_err(Error::internal)?;
         if !self.blob.exists(&keys.content).await? && list(&self.blob, file.cluster_id).await?.len() >= MOST {
             return Err(too_many(file.place()).into());
@@ -135,29 +154,108 @@ impl Files {
         // To its end, also when whoever asked is gone: the cluster has to know of what is kept for it.
         let kept = tokio::spawn(async move {
             keys.put(&blob, content).await?;
-            attempt!(database, &caller, record_manifests(&database, &caller, id, true))
+            attempt!(database, &caller, record_manifests(&database, &caller, id, &noted))
         });
         kept.await.map_err(Error::internal)?
     }
 }
 
-/// Notes with the cluster whether it has manifests; some validations ask for them.
+/// What a change of manifests means to their cluster.
+#[derive(Clone, Debug, Default)]
+struct Noted {
+    /// Whether there is a user's manifest; `None`: as before.
+    used: Option<bool>,
+    /// A file that is no longer there.
+    removed: Option<String>,
+    /// A file, and what of it matters to image mode.
+    added: Option<(String, Vec<ManifestObject>)>,
+}
+
+impl Noted {
+    fn added(file: &ManifestFile, objects: Vec<ManifestObject>) -> Self {
+        Self { used: Some(true), removed: None, added: Some((path(file), objects)) }
+    }
+
+    fn apply(&self, record: &mut ClusterRecord) {
+        if let Some(used) = self.used {
+            let mut usages = Usages::read(&record.cluster.feature_usage);
+            if usages.contains(USAGE) != used {
+                usages.set(USAGE, used);
+                record.cluster.feature_usage = usages.write();
+            }
+        }
+        let manifests = &mut record.layering.manifests;
+        if let Some(removed) = &self.removed {
+            manifests.remove(removed);
+        }
+        match &self.added {
+            Some((file, objects)) if objects.is_empty() => {
+                manifests.remove(file);
+            }
+            Some((file, objects)) => {
+                manifests.insert(file.clone(), objects.clone());
+            }
+            None => {}
+        }
+    }
+}
+
+fn path(file: &ManifestFile) -> String {
+    format!("{}/{}", file.folder, file.file_name)
+}
+
+/// What of a manifest matters to image mode, and fits it (ocl-day1 §B3.2, "W"). `old`: the file that it takes the place of.
+async fn judged(
+    record: &ClusterRecord,
+    file: &ManifestFile,
+    old: Option<&ManifestFile>,
+    content: Bytes,
+) -> Result<Vec<ManifestObject>, Error> {
+    let name = file.file_name.clone();
+    let found = tokio::task::spawn_blocking(move || findings::of_manifest(&name, &content));
+    let objects = found.await.map_err(Error::internal)?;
+    if objects.is_empty() {
+        return Ok(objects);
+    }
+    let replaced = [Some(path(file)), old.map(path)];
+    let others =
+        record.layering.objects().filter(|(path, _)| !replaced.iter().flatten().any(|own| own == path));
+    let others: Vec<_> = others
+        .filter_map(|(_, object)| match object {
+            ManifestObject::MachineOsConfig(document) => Some(document),
+            _ => None,
+        })
+        .collect();
+    let enabled = layering::enabled(record).is_some();
+    let faults = upload::judge(&objects, &others, enabled, architecture(&record.cluster));
+    if faults.is_empty() {
+        return Ok(objects);
+    }
+    let told: Vec<_> = faults.iter().take(10).map(ToString::to_string).collect();
+    let (file, id) = (path(file), record.cluster.id);
+    let text = format!("Manifest content of file {file} for cluster ID {id} is invalid: {}", told.join(" "));
+    Err(Refusal::new(RefusalKind::Unprocessable, text).into())
+}
+
+/// Notes with the cluster what it has of manifests; some validations ask for them.
 async fn record_manifests(
     database: &Database,
     caller: &Caller,
     id: ClusterId,
-    used: bool,
+    noted: &Noted,
 ) -> Result<(), AttemptError> {
     let known = database.cached_cluster(id).await?.ok_or_else(no_cluster)?;
-    if Usages::read(&known.record.cluster.feature_usage).contains(USAGE) == used {
+    let mut noting = known.record.clone();
+    noted.apply(&mut noting);
+    if noting.cluster.feature_usage == known.record.cluster.feature_usage
+        && noting.layering == known.record.layering
+    {
         return Ok(());
     }
     let mut work = database.load_cluster(id, Deleted::Hidden).await?.ok_or_else(no_cluster)?;
     work.request_id = Some(caller.request_id);
     let mut record = work.cluster().cloned().ok_or_else(no_cluster)?;
-    let mut usages = Usages::read(&record.cluster.feature_usage);
-    usages.set(USAGE, used);
-    record.cluster.feature_usage = usages.write();
+    noted.apply(&mut record);
     work.put_cluster(record);
     work.refresh_and_mark();
     work.commit(database).await?;

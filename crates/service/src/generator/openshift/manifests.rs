@@ -50,6 +50,13 @@ pub(super) struct OverlaidManifest {
     pub by_user: bool,
 }
 
+impl OverlaidManifest {
+    /// One that the service adds.
+    pub(super) fn of_system(Manifest { name, text }: Manifest) -> Self {
+        Self { folder: ManifestFolder::Openshift, name, content: text.into(), by_user: false }
+    }
+}
+
 /// The manifests that a cluster's user has given and that are not empty, in the order of folders and names.
 pub(super) async fn of_user(blob: &Blob, cluster_id: ClusterId) -> Result<Vec<OverlaidManifest>, Error> {
     let mut all = Vec::new();

@@ -1,8 +1,10 @@
 //! The generator of real clusters: OpenShift's installer program, taken out of the release and run here.
 
 mod internal_release;
+mod layering;
 pub(crate) mod manifests;
 mod outputs;
+mod own_mirrors;
 pub(crate) mod patch;
 mod program;
 mod scrub;
@@ -27,8 +29,8 @@ use assisted_core::model::measurement::ProgramUsed;
 use assisted_core::model::topology;
 use assisted_core::network::{address, node_ip};
 use assisted_release::{
-    Cache, Key, Lease, Mirrors, Program, PullSecret, Reference, Registries, Release, Session, component,
-    extract, image,
+    Cache, Key, Lease, Program, PullSecret, Reference, Registries, Release, Session, component, extract,
+    image,
 };
 use assisted_wire::cluster_params::CpuArchitecture;
 use assisted_wire::host::HostRole;
@@ -46,8 +48,10 @@ use tokio::sync::Semaphore;
 
 use super::{Files, GenerateError, Generator, Payload, ReleaseComponent, cluster, host};
 use crate::Error;
+use layering::{Images, Plan};
 use manifests::OverlaidManifest;
 use outputs::ClusterInput;
+use own_mirrors::own_mirrors;
 use program::{Limits, Run, Target};
 use scrub::Redactor;
 pub use setup::SetupError;
@@ -276,7 +280,7 @@ impl Openshift {
         additions.authorities.insert(0, self.setup.vendor_authority.clone());
         let config = install_config::text(facts, &cluster.install_config_overrides, &additions);
         let config = config.map_err(refused)?;
-        let for_installer = install_config::for_installer(&config).map_err(refused)?;
+        let mut for_installer = install_config::for_installer(&config).map_err(refused)?;
         let known = ClusterInput {
             networks: networks(config.expose()),
             install_config: config.expose().to_owned().into(),
@@ -285,17 +289,28 @@ impl Openshift {
             record: record.clone(),
         };
         let users = manifests::of_user(blob, cluster.id).await?;
-        let (known, system, given) = aside(move || {
+        let (known, system, mut given, plan) = aside(move || {
             let system = system::manifests(&known).map_err(refused)?;
             let mut given = manifests::all(users, &system).map_err(refused)?;
             internal_release::serve(&mut given, &known.record.cluster).map_err(refused)?;
-            Ok((Arc::new(known), system, Arc::<[OverlaidManifest]>::from(given)))
+            let plan = Plan::of(&known, Timestamp::now()).map_err(refused)?;
+            Ok((Arc::new(known), system, given, plan.map(Arc::new)))
         })
         .await?;
         let opened = match payload.kept() {
             Some(opened) => opened,
             None => Arc::new(self.read(record).await?),
         };
+        let layered = match plan {
+            Some(plan) => {
+                let images = layering_images(&opened.release)?;
+                for_installer = plan.install_config(&for_installer).map_err(refused)?;
+                given.extend(plan.manifests(&known, &images).into_iter().map(OverlaidManifest::of_system));
+                Some((plan, images))
+            }
+            None => None,
+        };
+        let given = Arc::<[OverlaidManifest]>::from(given);
         let started_at = Timestamp::now();
         let program = self.program(&opened).await?;
         let used = ProgramUsed {
@@ -310,19 +325,32 @@ impl Openshift {
         let _turn = self.turns.acquire().await.map_err(failure)?;
 
         let (root, tls, id) = (self.setup.dir.clone(), self.setup.tls_dir.clone(), cluster.id);
+        let install_config = for_installer.clone();
         let dir =
-            aside(move || working_directory(&root, id, &for_installer, tls.as_deref()).map_err(failure));
+            aside(move || working_directory(&root, id, &install_config, tls.as_deref()).map_err(failure));
         let dir = Arc::new(dir.await?);
         let environment = self.environment(&known)?;
-        let secrets = Redactor::of(&[&config]);
+        let secrets = Redactor::of(&[&config, &for_installer]);
         self.run(&program, dir.path(), &environment, Target::Manifests, &secrets).await?;
         let (laid, over, place) = (known.clone(), given.clone(), dir.clone());
-        aside(move || overlay_manifests(&laid, &over, place.path())).await?;
+        let layered = aside(move || {
+            overlay_manifests(&laid, &over, place.path())?;
+            let extract = |(plan, images): (Arc<Plan>, Images)| {
+                let extracted = plan.extract(&laid, place.path()).map_err(refused)?;
+                Ok::<_, GenerateError>((plan, images, extracted))
+            };
+            layered.map(extract).transpose()
+        })
+        .await?;
         let single = topology::is_single_node(cluster);
         let target = if single { Target::SingleNodeIgnitionConfig } else { Target::IgnitionConfigs };
         self.run(&program, dir.path(), &environment, target, &secrets).await?;
         let place = dir.clone();
-        let collected = aside(move || outputs::collect(place.path(), &known, &given).map_err(refused));
+        let collected = aside(move || {
+            let layered =
+                layered.as_ref().map(|(plan, images, extracted)| (plan.as_ref(), images, extracted));
+            outputs::collect(place.path(), &known, &given, layered).map_err(refused)
+        });
         let (contents, openshift_cluster_id) = collected.await?;
         let manifests = system.into_iter().map(|manifest| (manifest.name, manifest.text.into())).collect();
         Ok(Files { contents, manifests, openshift_cluster_id, program: Some(used) })
@@ -389,18 +417,13 @@ impl Openshift {
     }
 }
 
-/// What goes into a cluster's install config: mirrors of its own stand in the place of the service's.
-fn own_mirrors(common: &Additions, record: &ClusterRecord) -> Result<Additions, GenerateError> {
-    let mut additions = common.clone();
-    let Some(own) = &record.mirror_registry else { return Ok(additions) };
-    if !own.registries_conf.is_empty() {
-        let mirrors = Mirrors::from_registries_conf(&own.registries_conf);
-        let mirrors =
-            mirrors.map_err(|error| refused(format!("the registries.conf of the cluster: {error}")))?;
-        additions.mirrors = mirrors.by_digest();
-    }
-    additions.authorities.push(own.authorities.clone());
-    Ok(additions)
+/// Images of the release that builders of node images start.
+fn layering_images(release: &Release) -> Result<Images, GenerateError> {
+    let named = |name| release.component(name).map(ToString::to_string).map_err(refused);
+    Ok(Images {
+        mco: named(component::MACHINE_CONFIG_OPERATOR)?,
+        docker_registry: named(component::DOCKER_REGISTRY)?,
+    })
 }
 
 /// A folder for one run, which only this user can look into, with what the installer begins with; it is removed when it is
@@ -452,42 +475,4 @@ fn networks(config: &str) -> Vec<IpNet> {
 /// Whether this machine is in FIPS mode, where programs need the libraries of their host.
 fn is_fips() -> bool {
     fs::read_to_string("/proc/sys/crypto/fips_enabled").is_ok_and(|text| text.trim() == "1")
-}
-
-#[cfg(test)]
-mod tests {
-    use assisted_core::model::cluster::MirrorRegistry;
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn mirrors_of_a_cluster_stand_before_those_of_the_service() {
-        let cluster = json!({
-            "kind": "Cluster", "id": "1b7dbf10-3b7f-4a7b-8d1a-3a8c2c2f5a4e", "href": "", "status": "ready", "status_info": "",
-            "image_info": {},
-        });
-        let mut record: ClusterRecord = serde_json::from_value(json!({"cluster": cluster})).unwrap();
-        let pair = |source: &str, mirror: &str| (source.to_owned(), vec![mirror.to_owned()]);
-        let common = Additions {
-            mirrors: vec![pair("quay.io/a", "service.lab/a")],
-            authorities: vec!["service".to_owned()],
-        };
-        assert_eq!(own_mirrors(&common, &record).unwrap(), common);
-        let own = |conf: &str| {
-            Some(MirrorRegistry { registries_conf: conf.to_owned(), authorities: "own".to_owned() })
-        };
-        record.mirror_registry = own("");
-        let added = own_mirrors(&common, &record).unwrap();
-        assert_eq!(
-            (&added.mirrors, added.authorities.as_slice()),
-            (&common.mirrors, &["service".to_owned(), "own".to_owned()][..])
-        );
-        record.mirror_registry =
-            own("[[registry]]\nlocation = 'quay.io/b'\n[[registry.mirror]]\nlocation = 'own.lab/b'\n");
-        assert_eq!(own_mirrors(&common, &record).unwrap().mirrors, [pair("quay.io/b", "own.lab/b")]);
-        record.mirror_registry = own("[[registry");
-        let error = own_mirrors(&common, &record).unwrap_err();
-        assert!(error.to_string().starts_with("the registries.conf of the cluster: "), "{error}");
-    }
 }

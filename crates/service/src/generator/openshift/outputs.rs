@@ -1,6 +1,7 @@
 //! What the installer made, edited for the hosts and collected (install-generation §5, §6).
 
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
 
 use assisted_base::version;
@@ -28,6 +29,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::internal_release::{self, ServedError};
+use super::layering::{Extracted, Images, LayeringError, Plan};
 use super::manifests::{OverlaidManifest, has_pool};
 use crate::generator::ignition_name;
 
@@ -48,6 +50,8 @@ pub(super) enum OutputError {
     NoPool(String),
     #[error(transparent)]
     Served(#[from] ServedError),
+    #[error(transparent)]
+    Layering(#[from] LayeringError),
 }
 
 /// What is known besides what the installer made.
@@ -67,6 +71,7 @@ pub(super) fn collect(
     dir: &Path,
     known: &ClusterInput,
     given: &[OverlaidManifest],
+    layered: Option<(&Plan, &Images, &Extracted)>,
 ) -> Result<(Vec<(String, Bytes)>, Uuid), OutputError> {
     let single = topology::is_single_node(&known.record.cluster);
     let mut contents = Vec::new();
@@ -84,6 +89,9 @@ pub(super) fn collect(
     edit.edit(&mut first).map_err(failed("bootstrap.ign"))?;
     if internal_release::is_served(given) {
         internal_release::serve_bootstrap(&mut first, &known.record.cluster)?;
+    }
+    if let Some((plan, images, extracted)) = layered {
+        plan.edit_bootstrap(known, images, extracted, &mut first)?;
     }
     contents.push(("bootstrap.ign".to_owned(), first.write().into()));
 
@@ -213,7 +221,25 @@ impl ClusterInput {
 
     /// The address by which the bootstrap host is a node; `None` when it is not known.
     pub(super) fn bootstrap_ip(&self) -> Option<String> {
-        let host = self.facts.hosts.iter().find(|host| host.record.host.bootstrap)?;
+        self.address(self.facts.hosts.iter().find(|host| host.record.host.bootstrap)?)
+    }
+
+    /// The addresses of the control plane, that of the bootstrap host first.
+    ///
+    /// # Errors
+    ///
+    /// The host that has none.
+    pub(super) fn control_plane_addresses(&self) -> Result<Vec<IpAddr>, String> {
+        let mut hosts = self.hosts();
+        hosts.retain(|host| installed_as(host) == HostRole::Master);
+        hosts.sort_by_key(|host| !host.record.host.bootstrap);
+        let parsed =
+            |host: &&HostFacts| self.address(host).and_then(|ip| ip.parse().ok()).ok_or_else(|| host.name());
+        hosts.iter().map(parsed).collect()
+    }
+
+    /// The address by which a host is a node; `None` when it is not known.
+    fn address(&self, host: &HostFacts) -> Option<String> {
         if node_ip::is_chosen(&self.record.cluster) {
             let chosen = node_ip::allocate(&self.facts).inspect_err(|error| {
                 tracing::warn!(cluster = %self.record.cluster.id, %error, "no addresses can be chosen for the nodes");

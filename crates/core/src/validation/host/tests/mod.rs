@@ -2,6 +2,7 @@
 
 mod evaluation;
 mod hardware;
+mod layering;
 mod network;
 mod olm;
 mod operators;
@@ -110,6 +111,8 @@ fn every_outcome_is_hit() {
             hardware::vsphere_disks,
             hardware::agents,
             hardware::disk_encryption,
+            layering::disks,
+            layering::resources,
             network::connection,
             network::machine_networks,
             network::ignition,

@@ -1,0 +1,21 @@
+//! Image mode at installation.
+
+use crate::topic::topic;
+
+topic! {
+    /// Image mode at installation (onClusterLayering): images of nodes that are built while their cluster is installed.
+    Layering {
+        /// The oldest release that can be installed in image mode.
+        min_openshift_version: String = "4.21.0-0".to_owned(), "OCL_MIN_OPENSHIFT_VERSION";
+        /// Whether MachineOSConfigs are made where users bring none; they need an external registry.
+        allow_generated_mosc: bool = false, "OCL_ALLOW_GENERATED_MOSC";
+        /// Smallest installation disk that images are built on, GB.
+        min_disk_gb: i64 = 120, "OCL_MIN_DISK_GB";
+        /// Least memory that images are built in where the disk is too small, GiB.
+        min_memory_gib: i64 = 64, "OCL_MIN_MEMORY_GIB";
+        /// Part of the bootstrap host's disk that a build works on, GiB.
+        scratch_gib: i64 = 48, "OCL_SCRATCH_GIB";
+        /// Room for one pool's images on the disk of each control plane node, GiB.
+        replica_gib: i64 = 8, "OCL_REPLICA_GIB";
+    }
+}

@@ -1,0 +1,441 @@
+//! What is told of the images of a cluster's nodes, and what builders and the controller report of them (ocl-day1 §B10.1, §B12).
+
+use std::time::Duration;
+
+use assisted_wire::cluster::ClusterStatus;
+use assisted_wire::on_cluster_layering::{
+    BuildLocation, BuildState, HostPhase, LayeringBuild, LayeringErrorCode, LayeringReport, LayeringState,
+    LayeringStatus, Pool,
+};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::decide::refresh::WorkingCopy;
+use crate::layering::cluster_rules::{self as rules, Input};
+use crate::layering::reference::{PushSpec, is_digest_reference};
+use crate::layering::settings::{BuildLocation as Asked, RegistryType, Rollout};
+use crate::layering::{Fault, Rule};
+use crate::model::cluster::ClusterRecord;
+use crate::model::deadline;
+use crate::model::decision::Decision;
+use crate::model::event::{NewEvent, catalogue};
+use crate::model::facts::Facts;
+use crate::model::layering::{LayeringRecord, ManifestObject};
+use crate::model::refusal::{Refusal, RefusalKind};
+
+/// How long a builder may say nothing before it counts as lost.
+pub const SILENCE: Duration = Duration::from_secs(10 * 60);
+const REPORTED_IN: [ClusterStatus; 3] =
+    [ClusterStatus::Installing, ClusterStatus::InstallingPendingUserAction, ClusterStatus::Finalizing];
+const MOST_ATTEMPTS: u32 = 1000;
+/// Longest text of a report, in characters; what is longer is cut.
+const LONGEST: usize = 1024;
+
+/// What is told of the images of a cluster's nodes.
+pub fn state(facts: &Facts) -> LayeringState {
+    let Some(input) = Input::of(facts) else { return disabled() };
+    let Some(record) = &facts.cluster else { return disabled() };
+    let builds = builds(&input, &record.layering);
+    let (status, status_info) = overall(&builds);
+    let registry_port =
+        (input.settings.registry_type() == RegistryType::Embedded).then(|| input.settings.port());
+    LayeringState {
+        enabled: true,
+        registry_type: input.settings.registry_type().as_str().to_owned(),
+        registry_port,
+        rollout: input.settings.rollout().as_str().to_owned(),
+        status,
+        status_info,
+        adopted: status == LayeringStatus::Adopted,
+        builds,
+        hosts: record.layering.hosts.clone(),
+    }
+}
+
+fn disabled() -> LayeringState {
+    LayeringState {
+        enabled: false,
+        registry_type: RegistryType::Embedded.as_str().to_owned(),
+        registry_port: None,
+        rollout: Rollout::Deploy.as_str().to_owned(),
+        status: LayeringStatus::Disabled,
+        status_info: String::new(),
+        adopted: false,
+        builds: Vec::new(),
+        hosts: Vec::new(),
+    }
+}
+
+/// One for each pool: as it was reported, else as it will begin.
+fn builds(input: &Input<'_>, record: &LayeringRecord) -> Vec<LayeringBuild> {
+    let of = |pool: Pool| {
+        let reported = record.builds.iter().find(|build| build.pool == pool).cloned();
+        reported.unwrap_or_else(|| pending(pool, location(input, pool)))
+    };
+    input.pools().into_iter().map(of).collect()
+}
+
+/// Where a pool's image is built. A service that runs on the bootstrap host is reached by nobody in the cluster, so everything is
+/// built there.
+fn location(input: &Input<'_>, pool: Pool) -> BuildLocation {
+    let on_service = input.facts.policy.service.install_invoker == "agent-installer";
+    let asked = input.settings.worker_build_location() == Asked::Bootstrap;
+    if pool == Pool::Master || asked || on_service {
+        BuildLocation::Bootstrap
+    } else {
+        BuildLocation::ControlPlane
+    }
+}
+
+fn pending(pool: Pool, location: BuildLocation) -> LayeringBuild {
+    LayeringBuild {
+        pool,
+        location,
+        host_id: None,
+        state: BuildState::Pending,
+        attempt: 0,
+        percent: 0,
+        step: None,
+        rendered_machine_config: None,
+        base_image: None,
+        image: None,
+        image_bytes: None,
+        inputs_hash: None,
+        seedable: None,
+        adopted: false,
+        started_at: None,
+        updated_at: None,
+        completed_at: None,
+        error: None,
+        error_code: None,
+    }
+}
+
+fn overall(builds: &[LayeringBuild]) -> (LayeringStatus, String) {
+    let of = |state: BuildState| builds.iter().find(|build| build.state == state);
+    if let Some(failed) = of(BuildState::Failed) {
+        return (LayeringStatus::Failed, failure(failed));
+    }
+    let active = builds.iter().find(|build| !build.state.is_terminal() && build.state != BuildState::Pending);
+    if let Some(active) = active {
+        return (LayeringStatus::Building, format!("Building image for pool {}", active.pool));
+    }
+    let waiting = builds.iter().filter(|build| build.state == BuildState::Pending).count();
+    if waiting == builds.len() {
+        return (LayeringStatus::Pending, "Waiting for the installation".to_owned());
+    }
+    if let Some(pending) = of(BuildState::Pending) {
+        return (LayeringStatus::Building, format!("Waiting to build the image for pool {}", pending.pool));
+    }
+    if builds.iter().all(|build| build.adopted) {
+        return (LayeringStatus::Adopted, "The cluster has taken over its images".to_owned());
+    }
+    match builds.iter().find(|build| build.adopted) {
+        Some(_) => (LayeringStatus::Adopting, "The cluster takes over its images".to_owned()),
+        None => (LayeringStatus::Ready, "The images of all pools are ready".to_owned()),
+    }
+}
+
+fn failure(build: &LayeringBuild) -> String {
+    format!(
+        "OS image build failed for pool {}: {}",
+        build.pool,
+        build.error.as_deref().unwrap_or("no reason was given")
+    )
+}
+
+/// The MachineOSConfig of a pool as its user brought it, without what says that an image is there already.
+///
+/// # Errors
+///
+/// `NotFound` when there is none.
+pub fn machine_os_config(facts: &Facts, pool: &str) -> Result<Value, Refusal> {
+    let missing = || Refusal::not_found(format!("There is no MachineOSConfig for pool {}", cut(pool)));
+    let input = Input::of(facts).ok_or_else(missing)?;
+    let found = input.objects.iter().find_map(|object| match object {
+        ManifestObject::MachineOsConfig(document)
+            if document["spec"]["machineConfigPool"]["name"] == pool =>
+        {
+            Some(document)
+        }
+        _ => None,
+    });
+    let mut document = match (found, pool.parse()) {
+        (Some(document), _) => document.clone(),
+        (None, Ok(pool))
+            if input.settings.machine_os_configs()
+                == crate::layering::settings::MachineOsConfigs::Generate =>
+        {
+            crate::layering::generated::machine_os_config(&input.settings, pool)
+        }
+        _ => return Err(missing()),
+    };
+    if let Some(annotations) = document["metadata"]["annotations"].as_object_mut() {
+        annotations.remove(crate::layering::machine_os_config::PRE_BUILT_IMAGE);
+    }
+    Ok(document)
+}
+
+/// Takes what a builder or the controller reports of a pool.
+///
+/// # Errors
+///
+/// `NotFound` for a pool whose image is not built, `Conflict` while the cluster is not installed or when the report is older than what is
+/// known, `Unprocessable` for an image that nodes can't be given.
+pub fn report(facts: &Facts, pool: &str, report: LayeringReport) -> Result<Decision, Refusal> {
+    let input =
+        Input::of(facts).ok_or_else(|| Refusal::not_found("The cluster is not installed in image mode"))?;
+    let known = pool.parse::<Pool>().ok().filter(|pool| input.pools().contains(pool));
+    let pool =
+        known.ok_or_else(|| Refusal::not_found(format!("No image is built for pool {}", cut(pool))))?;
+    let status = input.cluster.status;
+    if !REPORTED_IN.contains(&status) {
+        return Err(Refusal::conflict(format!(
+            "Images are built while a cluster is installed, this one is {status}"
+        )));
+    }
+    let mut build = bounded(report.build);
+    let before = facts
+        .cluster
+        .as_ref()
+        .and_then(|record| record.layering.builds.iter().find(|build| build.pool == pool))
+        .cloned();
+    check(&input, pool, &build, before.as_ref())?;
+    build.started_at =
+        before.as_ref().and_then(|before| before.started_at).or(build.started_at).or(Some(facts.now.into()));
+    build.updated_at = Some(facts.now.into());
+    build.completed_at = build.state.is_terminal().then(|| facts.now.into());
+    if let Some(before) =
+        before.as_ref().filter(|before| before.state == build.state && before.attempt == build.attempt)
+    {
+        build.completed_at = before.completed_at.or(build.completed_at);
+    }
+    let mut draft = WorkingCopy::new(facts);
+    let id = input.cluster.id;
+    let mut events = told(id, before.as_ref(), &build);
+    if let Some(record) = &mut draft.facts.cluster {
+        for mut host in report.hosts {
+            if !facts.hosts.iter().any(|known| known.record.host.id == host.host_id) {
+                continue;
+            }
+            host.info = cut(&host.info);
+            let kept = record.layering.hosts.iter_mut().find(|kept| kept.host_id == host.host_id);
+            let was = kept.as_ref().map(|kept| kept.phase);
+            let replicated = was == Some(HostPhase::Replicating)
+                && host.phase != HostPhase::Replicating
+                && host.phase != HostPhase::Failed;
+            let found = facts.hosts.iter().find(|known| known.record.host.id == host.host_id);
+            events.extend(
+                found
+                    .filter(|_| replicated)
+                    .map(|host| catalogue::OCL_IMAGE_REPLICATED.of_host(host, &[("pool", &pool)])),
+            );
+            match kept {
+                Some(kept) => *kept = host,
+                None => record.layering.hosts.push(host),
+            }
+        }
+        keep(record, build);
+    }
+    draft.events.extend(events);
+    Ok(draft.reconciled())
+}
+
+/// Puts a build in the place of what was known of its pool.
+fn keep(record: &mut ClusterRecord, build: LayeringBuild) {
+    if build.state == BuildState::Failed {
+        record.cluster.status_info = failure(&build);
+    }
+    record.layering.builds.retain(|known| known.pool != build.pool);
+    record.layering.builds.push(build);
+    record.layering.builds.sort_by_key(|build| build.pool);
+}
+
+fn bounded(mut build: LayeringBuild) -> LayeringBuild {
+    let texts = [
+        &mut build.step,
+        &mut build.error,
+        &mut build.base_image,
+        &mut build.image,
+        &mut build.rendered_machine_config,
+        &mut build.inputs_hash,
+    ];
+    for text in texts.into_iter().flatten() {
+        *text = cut(text);
+    }
+    build.percent = build.percent.min(100);
+    build
+}
+
+fn cut(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(LONGEST).collect()
+}
+
+fn check(
+    input: &Input<'_>,
+    pool: Pool,
+    build: &LayeringBuild,
+    before: Option<&LayeringBuild>,
+) -> Result<(), Refusal> {
+    let unprocessable = |why: String| Err(Refusal::new(RefusalKind::Unprocessable, why));
+    if build.pool != pool || build.attempt > MOST_ATTEMPTS {
+        return unprocessable(format!("The report is not one of pool {pool}"));
+    }
+    if let Some(before) = before {
+        let older = build.attempt < before.attempt;
+        let ended =
+            build.attempt == before.attempt && before.state.is_terminal() && build.state != before.state;
+        if older || ended {
+            return Err(Refusal::conflict(format!(
+                "Attempt {} of pool {pool} is {}: what is reported is older",
+                before.attempt, before.state
+            )));
+        }
+    }
+    match build.state {
+        BuildState::Ready => {
+            let image = build.image.as_deref().unwrap_or_default();
+            let repository = image.split_once('@').map_or("", |parts| parts.0);
+            if !is_digest_reference(image) || Some(repository) != expected(input, pool).as_deref() {
+                return unprocessable(format!(
+                    "The image of pool {pool} must be named by digest, in the repository that is agreed"
+                ));
+            }
+            Ok(())
+        }
+        BuildState::Failed if build.error_code.is_none() => {
+            unprocessable("A build that failed needs an error_code".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The repository that a pool's image is in.
+fn expected(input: &Input<'_>, pool: Pool) -> Option<String> {
+    if input.is_embedded() {
+        let cluster = input.cluster;
+        let host = format!("api-int.{}.{}:{}", cluster.name, cluster.base_dns_domain, input.settings.port());
+        return Some(format!("{host}/ocl/os-image-{pool}"));
+    }
+    let document = machine_os_config(input.facts, pool.as_str()).ok()?;
+    let spec = document["spec"]["renderedImagePushSpec"].as_str()?;
+    PushSpec::parse(spec).ok().map(|spec| spec.repository.to_owned())
+}
+
+/// The events of a change.
+fn told(
+    id: assisted_wire::id::ClusterId,
+    before: Option<&LayeringBuild>,
+    after: &LayeringBuild,
+) -> Vec<NewEvent> {
+    let mut events = Vec::new();
+    let (pool, attempt) = (after.pool, after.attempt);
+    let was = before.map_or(BuildState::Pending, |before| before.state);
+    let mut push = |event: NewEvent| {
+        let props = serde_json::json!({"pool": pool, "attempt": attempt, "image": after.image, "duration_seconds": seconds(after)});
+        events.push(NewEvent { props: Some(props), ..event });
+    };
+    if was == BuildState::Pending && after.state != BuildState::Pending {
+        push(catalogue::OCL_BUILD_STARTED.of_cluster(id, &[("pool", &pool), ("location", &after.location)]));
+    }
+    if before.is_some_and(|before| before.attempt > 0 && before.attempt < attempt) {
+        push(catalogue::OCL_BUILD_RETRY.of_cluster(id, &[("pool", &pool), ("attempt", &attempt)]));
+    }
+    if was != after.state {
+        match after.state {
+            BuildState::Ready => {
+                let image = after.image.as_deref().unwrap_or_default();
+                push(
+                    catalogue::OCL_BUILD_SUCCEEDED
+                        .of_cluster(id, &[("pool", &pool), ("image", &image), ("seconds", &seconds(after))]),
+                );
+            }
+            BuildState::Failed => push(failed(id, after)),
+            state => {
+                push(catalogue::OCL_BUILD_STATE_CHANGED.of_cluster(id, &[("pool", &pool), ("state", &state)]))
+            }
+        }
+    }
+    if after.seedable == Some(false) && before.is_none_or(|before| before.seedable != Some(false)) {
+        push(catalogue::OCL_NOT_SEEDABLE.of_cluster(id, &[("pool", &pool)]));
+    }
+    if after.adopted && before.is_none_or(|before| !before.adopted) {
+        push(catalogue::OCL_POOL_ADOPTED.of_cluster(id, &[("pool", &pool)]));
+    }
+    events
+}
+
+fn failed(id: assisted_wire::id::ClusterId, build: &LayeringBuild) -> NewEvent {
+    let code = build.error_code.map_or("", LayeringErrorCode::as_str);
+    let error = build.error.as_deref().unwrap_or_default();
+    catalogue::OCL_BUILD_FAILED.of_cluster(id, &[("pool", &build.pool), ("code", &code), ("error", &error)])
+}
+
+fn seconds(build: &LayeringBuild) -> i64 {
+    match (build.started_at, build.updated_at) {
+        (Some(began), Some(now)) => (now.0.as_second() - began.0.as_second()).max(0),
+        _ => 0,
+    }
+}
+
+/// When the next build counts as lost, unless its builder says something.
+pub(crate) fn silent_until(facts: &Facts) -> Option<Timestamp> {
+    let record = facts.cluster.as_ref().filter(|record| REPORTED_IN.contains(&record.cluster.status))?;
+    let active = record.layering.builds.iter().filter(|build| !build.state.is_terminal());
+    active.filter_map(|build| build.updated_at.map(|at| deadline::after(at.0, SILENCE))).min()
+}
+
+/// Gives up builds whose builder has said nothing for too long.
+pub(crate) fn give_up(facts: &mut Facts, events: &mut Vec<NewEvent>) -> bool {
+    if silent_until(facts).is_none_or(|until| until >= facts.now) {
+        return false;
+    }
+    let now = facts.now;
+    let Some(record) = &mut facts.cluster else { return false };
+    let lost: Vec<LayeringBuild> =
+        record.layering.builds.iter().filter(|build| !build.state.is_terminal()).cloned().collect();
+    for mut build in lost {
+        if build.updated_at.is_none_or(|at| deadline::after(at.0, SILENCE) >= now) {
+            continue;
+        }
+        build.state = BuildState::Failed;
+        build.error_code = Some(LayeringErrorCode::Lost);
+        build.error = Some("its builder has reported nothing for 10 minutes".to_owned());
+        build.completed_at = Some(now.into());
+        events.push(failed(record.cluster.id, &build));
+        keep(record, build);
+    }
+    true
+}
+
+/// What does not hold an installation up, but may spoil it.
+pub(crate) fn warnings(facts: &Facts) -> Vec<NewEvent> {
+    let Some(input) = Input::of(facts) else { return Vec::new() };
+    let mut faults = rules::v24(&input);
+    if !input.is_embedded() {
+        // With an external registry these nodes boot the release's image first.
+        faults.extend(rules::not_deployable(&input));
+    }
+    for config in input.configs().iter().filter(|config| !config.ignored.is_empty()) {
+        let (pool, ignored) = (config.pool, config.ignored.join(", "));
+        let text = format!(
+            "the Containerfiles of pool {pool} for {ignored} are not used, only the one for NoArch is"
+        );
+        faults.push(Fault::new(Rule::V07, text, "Remove them, or merge them into the one for NoArch."));
+    }
+    faults
+        .iter()
+        .map(|fault| catalogue::OCL_WARNING.of_cluster(input.cluster.id, &[("warning", fault)]))
+        .collect()
+}
+
+/// Forgets the images of an earlier installation.
+pub(crate) fn forget(facts: &mut Facts) {
+    if let Some(record) = &mut facts.cluster {
+        record.layering.builds.clear();
+        record.layering.hosts.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! What is told, what reports are taken, and what users see of it.
+
+use serde_json::json;
+
+use super::*;
+use crate::layering::tests::{enabled, external, layered, objects};
+
+fn installing(layering: &Value) -> Facts {
+    layered(layering, &objects()).with_cluster(|cluster| cluster.status = ClusterStatus::Installing)
+}
+
+fn build(value: &Value) -> LayeringReport {
+    let mut build = json!({"pool": "master", "location": "bootstrap", "state": "building", "attempt": 1});
+    for (name, value) in value.as_object().unwrap() {
+        build[name] = value.clone();
+    }
+    serde_json::from_value(json!({"build": build})).unwrap()
+}
+
+fn after(facts: &Facts, value: &Value) -> Facts {
+    let decision = report(facts, "master", build(value)).unwrap();
+    Facts { cluster: decision.cluster.or_else(|| facts.cluster.clone()), ..facts.clone() }
+}
+
+fn events(facts: &Facts, value: &Value) -> Vec<&'static str> {
+    let decision = report(facts, "master", build(value)).unwrap();
+    decision.events.iter().map(|event| event.name).filter(|name| name.starts_with("ocl_")).collect()
+}
+
+const IMAGE: &str = "api-int.test.example.com:22626/ocl/os-image-master@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+fn kind(facts: &Facts, pool: &str, value: &Value) -> RefusalKind {
+    report(facts, pool, build(value)).unwrap_err().kind
+}
+
+#[test]
+fn what_is_told_before_and_while_images_are_built() {
+    let off = layered(&json!({"mode": "Disabled"}), &[]);
+    assert_eq!(state(&off), disabled());
+    let facts = installing(&enabled());
+    let told = state(&facts);
+    assert_eq!(
+        (told.status, told.builds.len(), told.registry_port),
+        (LayeringStatus::Pending, 2, Some(22_626))
+    );
+    assert_eq!(told.builds[1].location, BuildLocation::ControlPlane);
+    let facts = after(&facts, &json!({"percent": 58, "step": "STEP 7/12: RUN dnf"}));
+    let told = state(&facts);
+    assert_eq!(
+        (told.status, told.status_info.as_str()),
+        (LayeringStatus::Building, "Building image for pool master")
+    );
+    assert_eq!((told.builds[0].percent, told.builds[0].step.as_deref()), (58, Some("STEP 7/12: RUN dnf")));
+    assert!(told.builds[0].started_at.is_some() && told.builds[0].completed_at.is_none());
+    let facts = after(&facts, &json!({"state": "ready", "image": IMAGE}));
+    assert_eq!(state(&facts).status_info, "Waiting to build the image for pool worker");
+    let alone = facts.with_roles(&[assisted_wire::host::HostRole::Master; 4]);
+    assert_eq!(state(&alone).status, LayeringStatus::Ready);
+    let adopted = after(&alone, &json!({"state": "ready", "image": IMAGE, "adopted": true}));
+    assert!(state(&adopted).adopted);
+    assert_eq!(state(&adopted).status, LayeringStatus::Adopted);
+}
+
+#[test]
+fn reports_that_are_refused() {
+    let facts = installing(&enabled());
+    assert_eq!(
+        kind(&layered(&json!({"mode": "Disabled"}), &[]), "master", &json!({})),
+        RefusalKind::NotFound
+    );
+    assert_eq!(kind(&facts, "infra", &json!({})), RefusalKind::NotFound);
+    assert_eq!(kind(&layered(&enabled(), &objects()), "master", &json!({})), RefusalKind::Conflict);
+    assert_eq!(kind(&facts, "worker", &json!({})), RefusalKind::Unprocessable);
+    let digest = "0".repeat(64);
+    for image in [
+        "",
+        "api-int.test.example.com:22626/ocl/os-image-master:latest",
+        &format!("api-int.test.example.com:22626/ocl/os-image-worker@sha256:{digest}"),
+        &format!("other.example.com/ocl/os-image-master@sha256:{digest}"),
+    ] {
+        assert_eq!(
+            kind(&facts, "master", &json!({"state": "ready", "image": image})),
+            RefusalKind::Unprocessable,
+            "{image}"
+        );
+    }
+    assert_eq!(kind(&facts, "master", &json!({"state": "failed"})), RefusalKind::Unprocessable);
+    let ready = after(&facts, &json!({"state": "ready", "image": IMAGE, "attempt": 2}));
+    assert_eq!(kind(&ready, "master", &json!({"attempt": 1})), RefusalKind::Conflict);
+    assert_eq!(kind(&ready, "master", &json!({"attempt": 2})), RefusalKind::Conflict);
+    assert_eq!(
+        kind(&ready, "master", &json!({"attempt": 2, "state": "failed", "error_code": "boot"})),
+        RefusalKind::Conflict
+    );
+    assert!(report(&ready, "master", build(&json!({"attempt": 3}))).is_ok());
+    assert!(
+        report(&ready, "master", build(&json!({"attempt": 2, "state": "ready", "image": IMAGE}))).is_ok()
+    );
+    let elsewhere = format!("registry.example.com/acme/os-master@sha256:{digest}");
+    assert!(
+        report(&installing(&external()), "master", build(&json!({"state": "ready", "image": elsewhere})))
+            .is_ok()
+    );
+}
+
+#[test]
+fn what_users_see_of_it() {
+    let facts = installing(&enabled());
+    assert_eq!(events(&facts, &json!({})), ["ocl_build_started", "ocl_build_state_changed"]);
+    let facts = after(&facts, &json!({}));
+    assert_eq!(events(&facts, &json!({"percent": 60})), Vec::<&str>::new());
+    assert_eq!(events(&facts, &json!({"attempt": 2})), ["ocl_build_retry"]);
+    assert_eq!(events(&facts, &json!({"state": "pushing"})), ["ocl_build_state_changed"]);
+    assert_eq!(events(&facts, &json!({"state": "ready", "image": IMAGE})), ["ocl_build_succeeded"]);
+    assert_eq!(events(&facts, &json!({"seedable": false})), ["ocl_not_seedable"]);
+    let failed = json!({"state": "failed", "error": "RUN exits with 1", "error_code": "build-user"});
+    assert_eq!(events(&facts, &failed), ["ocl_build_failed"]);
+    let failed = after(&facts, &failed);
+    assert_eq!(state(&failed).status, LayeringStatus::Failed);
+    assert_eq!(
+        failed.cluster.unwrap().cluster.status_info,
+        "OS image build failed for pool master: RUN exits with 1"
+    );
+    let ready = after(&facts, &json!({"state": "ready", "image": IMAGE}));
+    assert_eq!(
+        events(&ready, &json!({"state": "ready", "image": IMAGE, "adopted": true})),
+        ["ocl_pool_adopted"]
+    );
+}
+
+#[test]
+fn hosts_that_have_their_replica() {
+    let facts = installing(&enabled());
+    let with = |phase: &str| {
+        let mut report = build(&json!({}));
+        report.hosts = vec![
+            serde_json::from_value(json!({"host_id": facts.hosts[0].record.host.id, "phase": phase}))
+                .unwrap(),
+        ];
+        report.hosts.push(
+            serde_json::from_value(json!({"host_id": uuid::Uuid::from_u128(99), "phase": phase})).unwrap(),
+        );
+        report
+    };
+    let first = report(&facts, "master", with("replicating")).unwrap();
+    let replicating = Facts { cluster: first.cluster, ..facts.clone() };
+    // Of a host that the cluster does not have nothing is kept.
+    assert_eq!(state(&replicating).hosts.len(), 1);
+    let second = report(&replicating, "master", with("done")).unwrap();
+    assert!(
+        second.events.iter().any(|event| event.name == "ocl_image_replicated" && event.host_id.is_some())
+    );
+    assert_eq!(second.cluster.unwrap().layering.hosts[0].phase, HostPhase::Done);
+}
+
+#[test]
+fn a_builder_that_says_nothing_is_lost() {
+    let mut facts = after(&installing(&enabled()), &json!({}));
+    assert_eq!(silent_until(&facts), Some(deadline::after(facts.now, SILENCE)));
+    assert!(!give_up(&mut facts, &mut Vec::new()));
+    facts.now = deadline::after(facts.now, SILENCE + Duration::from_secs(1));
+    let decision = crate::decide::refresh::refresh(&facts);
+    assert!(decision.events.iter().any(|event| event.name == "ocl_build_failed"));
+    let build = &decision.cluster.unwrap().layering.builds[0];
+    assert_eq!((build.state, build.error_code), (BuildState::Failed, Some(LayeringErrorCode::Lost)));
+}
+
+#[test]
+fn what_holds_nothing_up_is_told_at_the_start() {
+    assert_eq!(warnings(&installing(&enabled())), []);
+    let mut other = crate::layering::tests::config("master");
+    other["spec"]["containerFile"] = json!([{"containerfileArch": "ARM64", "content": "FROM x"}]);
+    let policy = json!({
+        "apiVersion": "config.openshift.io/v1", "kind": "ClusterImagePolicy", "metadata": {"name": "signed"},
+        "spec": {"scopes": ["api-int.test.example.com:22626"]},
+    });
+    let told = warnings(&layered(&enabled(), &[other, policy]));
+    let texts: Vec<_> = told.iter().map(|event| event.message.as_str()).collect();
+    assert!(texts[0].starts_with("Image mode: Image policy signed covers"), "{texts:?}");
+    assert!(texts[1].contains("of pool master for ARM64 are not used"), "{texts:?}");
+}
+
+#[test]
+fn configs_for_the_controller() {
+    let facts = installing(&enabled());
+    assert_eq!(machine_os_config(&facts, "worker").unwrap()["metadata"]["name"], "worker");
+    assert_eq!(machine_os_config(&facts, "infra").unwrap_err().kind, RefusalKind::NotFound);
+}
