@@ -30,6 +30,7 @@ pub mod machine;
 pub mod manifest;
 pub mod network;
 mod null;
+pub mod on_cluster_layering;
 pub mod operation;
 pub mod operator;
 pub mod operator_assessment;

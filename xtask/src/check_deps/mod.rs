@@ -35,6 +35,7 @@ const ORDER: &[&str] = &[
     "assisted-auth",
     "assisted-kube",
     "assisted-crd",
+    "assisted-ocl",
     "assisted-bmc",
     "assisted-client",
     "assisted-release",
