@@ -5,6 +5,7 @@
 
 pub(crate) mod authorize;
 mod blob;
+mod describe;
 pub(crate) mod manifest;
 mod retry;
 mod transport;
@@ -25,6 +26,7 @@ use crate::reference::{Reference, Repository};
 use authorize::Challenge;
 
 pub(crate) use manifest::{Descriptor, Found, Manifest};
+pub use describe::Described;
 pub use retry::Retry;
 pub use transport::Transport;
 
