@@ -16,6 +16,7 @@ mod error;
 mod finish;
 mod intervals;
 mod labels;
+mod layering;
 mod logs;
 mod metal;
 mod node;

@@ -21,7 +21,7 @@ use crate::cluster::{connect, proxies};
 use crate::config::Config;
 use crate::error::Error;
 use crate::service::Service;
-use crate::{abi, csr, dns, finish, labels, logs, metal, node, ready};
+use crate::{abi, csr, dns, finish, labels, layering, logs, metal, node, ready};
 
 /// How the installation ended for the controller. Each is an end in peace: its Job must not start it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +152,7 @@ pub async fn run(config: &Config) -> Result<Exit, Error> {
             labels::set(context, stop),
             logs::upload(context, agent_based, stop),
             dns::free_address(context, stop),
+            layering::follow(context, stop),
             counter.run(context, stop),
         );
     };
