@@ -58,7 +58,8 @@ impl Layering {
             (Some(path), false) => Trust::Also(authorities_of_file(path)?),
             (None, false) => Trust::Also(Vec::new()),
         };
-        let client = assisted_base::http::builder(USER_AGENT, trust, &access.proxies)?.timeout(LIMIT).build()?;
+        let client =
+            assisted_base::http::builder(USER_AGENT, trust, &access.proxies)?.timeout(LIMIT).build()?;
         let url = access.url.trim_end_matches('/');
         let base = format!("{url}/api/assisted-install/v2/clusters/{cluster}/on-cluster-layering");
         Ok(Self { client, base, token: access.token })
@@ -104,7 +105,8 @@ impl Layering {
     async fn ask(&self, request: RequestBuilder) -> Result<Vec<u8>, LayeringError> {
         let mut answer = request.header(TOKEN, self.token.expose()).send().await?;
         let status = answer.status();
-        let body = read(&mut answer, LONGEST).await.map_err(|error| LayeringError::Answer(error.to_string()))?;
+        let body =
+            read(&mut answer, LONGEST).await.map_err(|error| LayeringError::Answer(error.to_string()))?;
         if status.is_success() {
             return Ok(body);
         }

@@ -37,7 +37,8 @@ impl NodeFacts {
         if pool == Pool::Worker && node.labels().contains_key(MASTER) {
             return None;
         }
-        let told = |name: &str| node.annotations().get(&format!("{PREFIX}{name}")).cloned().unwrap_or_default();
+        let told =
+            |name: &str| node.annotations().get(&format!("{PREFIX}{name}")).cloned().unwrap_or_default();
         Some(Self {
             name: node.name_any(),
             current_config: told("currentConfig"),
@@ -53,7 +54,9 @@ impl NodeFacts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Adoption {
     /// It is the cluster's own; whether our MachineConfig has become superfluous.
-    Adopted { superfluous: bool },
+    Adopted {
+        superfluous: bool,
+    },
     Waiting(String),
     /// The release takes no images over.
     NotSeedable,
@@ -86,13 +89,19 @@ pub(super) fn judge(build: &LayeringBuild, facts: &Facts) -> Adoption {
     };
     if !holds(os_config, "Seeded") {
         let why = condition(os_config, "Seeded").and_then(|condition| condition["message"].as_str());
-        return Adoption::Waiting(format!("MachineOSConfig {pool} is not seeded: {}", why.unwrap_or("no reason is told")));
+        return Adoption::Waiting(format!(
+            "MachineOSConfig {pool} is not seeded: {}",
+            why.unwrap_or("no reason is told")
+        ));
     }
-    let seeded = os_config.pointer("/status/currentImagePullSpec").and_then(Value::as_str).unwrap_or_default();
+    let seeded =
+        os_config.pointer("/status/currentImagePullSpec").and_then(Value::as_str).unwrap_or_default();
     if seeded != image {
         return Adoption::Waiting(format!("MachineOSConfig {pool} has the image {seeded:?}"));
     }
-    let Some(state) = &facts.pool else { return Adoption::Waiting(format!("MachineConfigPool {pool} is not there")) };
+    let Some(state) = &facts.pool else {
+        return Adoption::Waiting(format!("MachineConfigPool {pool} is not there"));
+    };
     let name = |part: &str| state[part]["configuration"]["name"].as_str().unwrap_or_default();
     if !holds(state, "Updated") || name("spec") != name("status") {
         return Adoption::Waiting(format!("MachineConfigPool {pool} is not updated"));
@@ -104,7 +113,10 @@ pub(super) fn judge(build: &LayeringBuild, facts: &Facts) -> Adoption {
         }
     }
     let names = |config: &Option<Value>| {
-        config.as_ref().and_then(|config| config["spec"]["osImageURL"].as_str()).is_some_and(|url| url == image)
+        config
+            .as_ref()
+            .and_then(|config| config["spec"]["osImageURL"].as_str())
+            .is_some_and(|url| url == image)
     };
     Adoption::Adopted { superfluous: names(&facts.own) && names(&facts.component) }
 }
@@ -140,7 +152,9 @@ mod tests {
         let config = json!({"spec": {"osImageURL": IMAGE}});
         let name = json!({"name": "rendered-master-1"});
         Facts {
-            os_config: Some(json!({"status": {"currentImagePullSpec": IMAGE, "conditions": [{"type": "Seeded", "status": "True"}]}})),
+            os_config: Some(
+                json!({"status": {"currentImagePullSpec": IMAGE, "conditions": [{"type": "Seeded", "status": "True"}]}}),
+            ),
             pool: Some(json!({"spec": {"configuration": name}, "status": {"configuration": name,
                 "conditions": [{"type": "Updated", "status": "True"}]}})),
             own: Some(config.clone()),
@@ -169,8 +183,14 @@ mod tests {
             (Facts { os_config: Some(unseeded), ..facts() }, "secret os-image-push not found"),
             (Facts { pool: None, ..facts() }, "MachineConfigPool master is not there"),
             (Facts { pool: Some(updating), ..facts() }, "is not updated"),
-            (Facts { nodes: vec![NodeFacts { current_image: String::new(), ..node() }], ..facts() }, "node m-0 is not"),
-            (Facts { nodes: vec![NodeFacts { desired_config: "x".into(), ..node() }], ..facts() }, "node m-0 is not"),
+            (
+                Facts { nodes: vec![NodeFacts { current_image: String::new(), ..node() }], ..facts() },
+                "node m-0 is not",
+            ),
+            (
+                Facts { nodes: vec![NodeFacts { desired_config: "x".into(), ..node() }], ..facts() },
+                "node m-0 is not",
+            ),
         ] {
             match judge(&build(), &facts) {
                 Adoption::Waiting(what) => assert!(what.contains(told), "{what}"),
@@ -181,7 +201,8 @@ mod tests {
 
     #[test]
     fn a_node_in_another_image_is_found() {
-        let nodes = vec![node(), NodeFacts { name: "m-1".into(), boots: "quay.io/os@sha256:0".into(), ..node() }];
+        let nodes =
+            vec![node(), NodeFacts { name: "m-1".into(), boots: "quay.io/os@sha256:0".into(), ..node() }];
         match judge(&build(), &Facts { nodes, ..facts() }) {
             Adoption::Wrong(what) => assert!(what.contains("node m-1 boots quay.io/os@sha256:0"), "{what}"),
             other => panic!("{other:?}"),

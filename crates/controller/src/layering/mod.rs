@@ -62,7 +62,9 @@ pub(crate) async fn follow(context: &Context, stop: &CancellationToken) {
     let done = poll_until(stop, config.intervals.resync, None, async || match pass(context, &images).await {
         Ok(done) => done.then_some(()),
         // A service that knows nothing of images.
-        Err(PassError::Service(LayeringError::Refused { status, .. })) if (400..500).contains(&status) => Some(()),
+        Err(PassError::Service(LayeringError::Refused { status, .. })) if (400..500).contains(&status) => {
+            Some(())
+        }
         Err(error) => {
             warn!(error = chain(&error), "images of nodes have to wait");
             None
@@ -129,7 +131,9 @@ async fn adopt(context: &Context, images: &Layering, build: LayeringBuild) -> Re
             warn!(pool = %build.pool, what, "a node has booted something else");
             context.degraded.set();
             let (error, error_code) = (Some(what), Some(LayeringErrorCode::Boot));
-            images.report(LayeringBuild { state: BuildState::Failed, error, error_code, ..build }, Vec::new()).await?;
+            images
+                .report(LayeringBuild { state: BuildState::Failed, error, error_code, ..build }, Vec::new())
+                .await?;
             Ok(true)
         }
     }
@@ -150,8 +154,7 @@ async fn facts(context: &Context, build: &LayeringBuild) -> Result<Facts, kube::
     let configs = MACHINE_CONFIG.all(kube);
     let labelled = ListParams::default().labels(&format!("node-role.kubernetes.io/{pool}"));
     let nodes = Api::<Node>::all(kube.clone()).list(&labelled).await?.items;
-    let mut told: Vec<NodeFacts> =
-        nodes.iter().filter_map(|node| NodeFacts::of(node, build.pool)).collect();
+    let mut told: Vec<NodeFacts> = nodes.iter().filter_map(|node| NodeFacts::of(node, build.pool)).collect();
     for node in &mut told {
         if !node.current_config.is_empty() {
             let config = data(configs.get(&node.current_config).await).await?.unwrap_or_default();

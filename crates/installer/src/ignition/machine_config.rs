@@ -62,7 +62,12 @@ pub struct Found {
 /// Where a host's config points to; `None` where it holds what it needs, or is none.
 pub fn source(config: &[u8]) -> Option<String> {
     let config: Config = serde_json::from_slice(config).ok()?;
-    config.ignition.config.merge.into_iter().find_map(|resource| resource.source.filter(|source| !source.is_empty()))
+    config
+        .ignition
+        .config
+        .merge
+        .into_iter()
+        .find_map(|resource| resource.source.filter(|source| !source.is_empty()))
 }
 
 /// The system that the config points to, directly or on the server of machine configs.

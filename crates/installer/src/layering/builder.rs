@@ -63,7 +63,9 @@ impl Layered<'_> {
             };
             let still_there = last.elapsed() >= ALIVE;
             for build in &progress.builds {
-                let Some(mut record) = progress.record(build.pool, BuildLocation::Bootstrap) else { continue };
+                let Some(mut record) = progress.record(build.pool, BuildLocation::Bootstrap) else {
+                    continue;
+                };
                 record.host_id = self.config.host_id;
                 let is_news = !told.contains(&record);
                 if !is_news && (!still_there || record.state.is_terminal()) {
@@ -88,12 +90,17 @@ impl Layered<'_> {
             loop {
                 match self.service.peers().await {
                     Ok(peers) => {
-                        let open = peers.iter().filter(|peer| peer.role != HostRole::Worker && !has_image(peer.stage));
+                        let open = peers
+                            .iter()
+                            .filter(|peer| peer.role != HostRole::Worker && !has_image(peer.stage));
                         let open: Vec<_> = open.map(|peer| peer.name.as_str()).collect();
                         if open.is_empty() {
                             break;
                         }
-                        info!(hosts = open.join(", "), "the registry stays for hosts that may still pull from it");
+                        info!(
+                            hosts = open.join(", "),
+                            "the registry stays for hosts that may still pull from it"
+                        );
                     }
                     Err(error) => warn!(%error, "other hosts aren't known"),
                 }

@@ -27,7 +27,8 @@ impl Layered<'_> {
         builds_here: bool,
     ) -> Result<(), LayeringFailure> {
         let (host, intervals) = (self.host, self.config.intervals);
-        let stage = if builds_here { HostStage::WaitingForControlPlane } else { HostStage::WritingImageToDisk };
+        let stage =
+            if builds_here { HostStage::WaitingForControlPlane } else { HostStage::WritingImageToDisk };
         self.service.report(stage, "Deploying OS image").await;
         self.phase(if self.switches() { HostPhase::Switching } else { HostPhase::Deploying }, "").await;
         let pointer = host.read(ignition)?;
@@ -53,7 +54,9 @@ impl Layered<'_> {
             (Ok(()), Some(Err(error))) => return Err(error),
             (Ok(()), _) => {}
             // The node has its own copy, or a registry that it reaches: one more restart makes up for it.
-            (Err(error), Some(Ok(()))) => warn!(%error, "the first start is in the release's image, the second in the pool's"),
+            (Err(error), Some(Ok(()))) => {
+                warn!(%error, "the first start is in the release's image, the second in the pool's")
+            }
             (Err(error), None) if !self.is_embedded() => {
                 warn!(%error, "the first start is in the release's image, the second in the pool's");
             }

@@ -16,10 +16,12 @@ use super::trust::auth_file;
 use super::{Layered, LayeringFailure};
 use crate::attempts::attempts;
 use crate::disk::{Partitions, ROOT};
+use crate::ignition::decoded;
 
 const POINT: &str = "/mnt/root";
 /// The data in the system that will boot.
 const TARGET: &str = "/mnt/root/ostree/deploy/rhcos/var/lib/ocl-registry";
+const DEPLOYMENTS: &str = "/mnt/root/ostree/deploy/rhcos/deploy";
 /// What the bootstrap host's own registry has.
 const LOCAL: &str = "/var/ocl-scratch/registry/.";
 const WRITER: &str = "ocl-replica";
@@ -29,13 +31,14 @@ const STEP: Duration = Duration::from_secs(10 * 60);
 const ATTEMPTS: u32 = 3;
 const PAUSE: u64 = 5;
 
-/// A registry's image in one of the node's units.
+/// The registry's own image, in the settings that the node gets for its.
 fn registry_image(config: &[u8]) -> Option<String> {
     let excerpt = Excerpt::read(config).ok()?;
-    let unit = excerpt.systemd.units.iter().find(|unit| unit.name == paths::REGISTRY_UNIT)?;
-    let words = unit.contents.as_deref()?.split_whitespace();
-    let mut images = words.filter(|word| word.contains("@sha256:") && !word.starts_with('-'));
-    images.next().map(|word| word.trim_matches(|c| c == '"' || c == '\'' || c == '\\').to_owned())
+    let settings = decoded(&excerpt.file(&format!("{}/settings", paths::NODE_REGISTRY))?.contents)?;
+    let settings = String::from_utf8(settings).ok()?;
+    let image = settings.lines().find_map(|line| line.strip_prefix("IMAGE="))?.trim();
+    let is_word = !image.is_empty() && !image.starts_with('-') && !image.contains(char::is_whitespace);
+    is_word.then(|| image.to_owned())
 }
 
 impl Layered<'_> {
@@ -76,7 +79,7 @@ impl Layered<'_> {
             self.run("cp", &["--archive", "--no-target-directory", LOCAL, TARGET]).await?;
         } else {
             let registry = registry.as_deref().ok_or_else(|| {
-                LayeringFailure::Replica(format!("the node's {} names no image", paths::REGISTRY_UNIT))
+                LayeringFailure::Replica(format!("the node's {} names no image", paths::NODE_REGISTRY))
             })?;
             let copied = self.copy_through_registry(registry, &images).await;
             let _ = self.host.run("podman", &["rm", "--force", "--ignore", WRITER]).await;
@@ -88,8 +91,20 @@ impl Layered<'_> {
             let from = format!("docker://{registry}");
             self.skopeo(&["--preserve-digests", "--src-authfile", auth_file(self.host), &from, &to]).await?;
         }
-        let wanted: BTreeMap<&str, &str> = images.iter().filter_map(|image| parts(image)).map(|(_, name, digest)| (name, digest)).collect();
-        self.host.write(&format!("{TARGET}/wanted.json"), 0o644, json!({ "repositories": wanted }).to_string())?;
+        let wanted: BTreeMap<&str, &str> =
+            images.iter().filter_map(|image| parts(image)).map(|(_, name, digest)| (name, digest)).collect();
+        // Each system that may boot knows what its registry must have: a replaced master fills its own from the others by it.
+        let text = json!({ "repositories": wanted }).to_string();
+        for deployment in std::fs::read_dir(self.host.path(DEPLOYMENTS)).into_iter().flatten().flatten() {
+            let name = deployment.file_name().to_string_lossy().into_owned();
+            if self.host.path(format!("{DEPLOYMENTS}/{name}/etc")).is_dir() {
+                self.host.write(
+                    &format!("{DEPLOYMENTS}/{name}{}/wanted.json", paths::NODE_REGISTRY),
+                    0o644,
+                    &text,
+                )?;
+            }
+        }
         info!(images = images.len(), "the images are on this host's own disk");
         Ok(())
     }
@@ -100,7 +115,8 @@ impl Layered<'_> {
         match self.images.state().await {
             Ok(state) => {
                 let builds = state.into_iter().flat_map(|state| state.builds);
-                let ready = builds.filter(|build| build.state == BuildState::Ready).filter_map(|build| build.image);
+                let ready =
+                    builds.filter(|build| build.state == BuildState::Ready).filter_map(|build| build.image);
                 images.extend(ready.filter(|image| image != own));
             }
             Err(error) => warn!(%error, "images of other pools aren't known"),
@@ -117,10 +133,12 @@ impl Layered<'_> {
             port + 1
         );
         self.host.write(SETTINGS, 0o644, settings)?;
-        let (data, own) = (format!("{TARGET}:/var/lib/registry"), format!("{SETTINGS}:/etc/registry/config.yaml:ro"));
+        let (data, own) =
+            (format!("{TARGET}:/var/lib/registry"), format!("{SETTINGS}:/etc/registry/config.yaml:ro"));
         let run = ["run", "--detach", "--name", WRITER, "--net=host", "--security-opt=label=disable"];
         let what = ["--authfile", auth_file(self.host), "--volume", &data, "--volume", &own];
-        let program = ["--entrypoint", "/usr/bin/distribution", registry, "serve", "/etc/registry/config.yaml"];
+        let program =
+            ["--entrypoint", "/usr/bin/distribution", registry, "serve", "/etc/registry/config.yaml"];
         self.run("podman", &[&run[..], &what, &program].concat()).await?;
         for (number, image) in images.iter().enumerate() {
             let Some((_, name, _)) = parts(image) else {
@@ -128,7 +146,13 @@ impl Layered<'_> {
             };
             let from = format!("docker://{image}");
             let to = format!("docker://127.0.0.1:{}/{name}:{}", port + 1, self.config.cluster_id);
-            let args = ["--all", "--preserve-digests", "--src-authfile", auth_file(self.host), "--dest-tls-verify=false"];
+            let args = [
+                "--all",
+                "--preserve-digests",
+                "--src-authfile",
+                auth_file(self.host),
+                "--dest-tls-verify=false",
+            ];
             self.skopeo(&[&args[..], &[from.as_str(), to.as_str()]].concat()).await?;
             let percent = (number + 1) * 95 / images.len();
             self.service.report(HostStage::CopyingRegistryDataToDisk, &format!("{percent}%")).await;
@@ -163,9 +187,14 @@ mod tests {
 
     #[test]
     fn the_registry_is_the_nodes_own() {
-        let unit = "[Service]\\nExecStart=/usr/bin/podman run --net host \\\\\\n --volume a:b quay.io/r@sha256:11 serve x";
-        let config = format!(r#"{{"systemd":{{"units":[{{"name":"ocl-registry.service","contents":"{unit}"}}]}}}}"#);
-        assert_eq!(registry_image(config.as_bytes()).as_deref(), Some("quay.io/r@sha256:11"));
+        let with = |settings: &str| {
+            let source = format!("data:,{settings}");
+            let file = json!({"path": "/etc/ocl-registry/settings", "contents": {"source": source}});
+            registry_image(json!({"storage": {"files": [file]}}).to_string().as_bytes())
+        };
+        assert_eq!(with("IMAGE=quay.io/r@sha256:11%0APORT=22626").as_deref(), Some("quay.io/r@sha256:11"));
+        assert_eq!(with("PORT=22626"), None);
+        assert_eq!(with("IMAGE=-v"), None);
         assert_eq!(registry_image(b"{}"), None);
         assert_eq!(parts("a.b:1/c/d@sha256:0"), Some(("a.b:1", "c/d", "sha256:0")));
         assert_eq!(parts("a.b/c:1"), None);

@@ -34,9 +34,7 @@ fn state(rollout: &str, registry: &str, builds: &[Value]) -> Value {
 
 /// The host's own config, with what the machine config server would give it inside.
 fn pointer(image: &str) -> Value {
-    let file = |path: &str, text: &str| {
-        json!({"path": path, "contents": {"source": format!("data:;base64,{}", BASE64_STANDARD.encode(text))}})
-    };
+    let file = |path: &str, text: &str| json!({"path": path, "contents": {"source": format!("data:;base64,{}", BASE64_STANDARD.encode(text))}});
     let machine_config = json!({"spec": {"osImageURL": image, "kernelArguments": ["a=b"]}}).to_string();
     let answer = json!({
         "ignition": {"version": "3.4.0"},
@@ -44,9 +42,9 @@ fn pointer(image: &str) -> Value {
             file("/etc/ignition-machine-config-encapsulated.json", &machine_config),
             file("/var/lib/kubelet/config.json", r#"{"auths":{}}"#),
             file("/etc/containers/certs.d/api-int.c.d.example.com:22626/ca.crt", "pem"),
+            file("/etc/ocl-registry/settings", &format!("IMAGE={REGISTRY}\nPORT=22626\nNAME=api-int.c.d.example.com\n")),
             file("/etc/other", "x"),
         ]},
-        "systemd": {"units": [{"name": "ocl-registry.service", "contents": format!("ExecStart=podman run {REGISTRY} serve")}]},
     });
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed.write_all(answer.to_string().as_bytes()).unwrap();
@@ -74,9 +72,15 @@ fn at(asked: &[String], begin: &str) -> usize {
 
 #[tokio::test]
 async fn a_master_lays_the_image_and_keeps_a_copy() {
-    let ready = state("Deploy", "Embedded", &[build("master", "ready", Some(IMAGE)), build("worker", "ready", Some(WORKER_IMAGE))]);
+    let ready = state(
+        "Deploy",
+        "Embedded",
+        &[build("master", "ready", Some(IMAGE)), build("worker", "ready", Some(WORKER_IMAGE))],
+    );
     let service = service(site(HostRole::Master), ready, IMAGE).await;
     let machine = Machine::new();
+    let deployment = machine.path("mnt/root/ostree/deploy/rhcos/deploy/4711.0");
+    std::fs::create_dir_all(deployment.join("etc")).unwrap();
     install(&service, &machine, config(&service.url, HostRole::Master, 3)).await.unwrap();
     let asked = machine.calls();
     let deploy = format!(
@@ -87,7 +91,8 @@ async fn a_master_lays_the_image_and_keeps_a_copy() {
         "skopeo copy --all --preserve-digests --src-authfile /run/ocl/node-auth.json --dest-tls-verify=false docker://{IMAGE} \
          docker://127.0.0.1:22627/ocl/os-image-master:{CLUSTER}"
     );
-    let copy_worker = copy.replace(IMAGE, WORKER_IMAGE).replace("ocl/os-image-master:", "ocl/os-image-worker:");
+    let copy_worker =
+        copy.replace(IMAGE, WORKER_IMAGE).replace("ocl/os-image-master:", "ocl/os-image-worker:");
     let order = [
         "coreos-installer install",
         "update-ca-trust",
@@ -102,13 +107,21 @@ async fn a_master_lays_the_image_and_keeps_a_copy() {
     ];
     let places: Vec<_> = order.iter().map(|begin| at(&asked, begin)).collect();
     assert!(places.is_sorted(), "{places:?} {asked:#?}");
-    assert!(asked.iter().any(|line| line.starts_with(&format!("skopeo copy --preserve-digests --src-authfile /run/ocl/node-auth.json docker://{REGISTRY} dir:"))));
+    assert!(asked.iter().any(|line| line.starts_with(&format!(
+        "skopeo copy --preserve-digests --src-authfile /run/ocl/node-auth.json docker://{REGISTRY} dir:"
+    ))));
     let read = |path: &str| std::fs::read_to_string(machine.path(path)).unwrap();
     assert_eq!(read("etc/containers/certs.d/api-int.c.d.example.com:22626/ca.crt"), "pem");
     assert_eq!(read("run/ocl/node-auth.json"), r#"{"auths":{}}"#);
     assert!(!machine.path("etc/other").exists());
-    let wanted: Value = serde_json::from_str(&read("mnt/root/ostree/deploy/rhcos/var/lib/ocl-registry/wanted.json")).unwrap();
-    assert_eq!(wanted["repositories"], json!({"ocl/os-image-master": "sha256:4711", "ocl/os-image-worker": "sha256:4712"}));
+    let wanted: Value = serde_json::from_str(&read(
+        "mnt/root/ostree/deploy/rhcos/deploy/4711.0/etc/ocl-registry/wanted.json",
+    ))
+    .unwrap();
+    assert_eq!(
+        wanted["repositories"],
+        json!({"ocl/os-image-master": "sha256:4711", "ocl/os-image-worker": "sha256:4712"})
+    );
     let reports = service.reports();
     for report in ["Writing image to disk / Deploying OS image", "Copying registry data to disk / 100%"] {
         assert!(reports.iter().any(|told| told.starts_with(report)), "{report}: {reports:#?}");
@@ -122,11 +135,18 @@ async fn a_master_lays_the_image_and_keeps_a_copy() {
 
 #[tokio::test]
 async fn a_master_waits_and_fails_with_the_build() {
-    let service = service(site(HostRole::Master), state("Deploy", "Embedded", &[build("master", "building", None)]), IMAGE).await;
+    let service = service(
+        site(HostRole::Master),
+        state("Deploy", "Embedded", &[build("master", "building", None)]),
+        IMAGE,
+    )
+    .await;
     let told = std::sync::Arc::clone(&service.told);
     let waits = async {
         loop {
-            let waits = service.reports().iter().any(|told| told.starts_with("Writing image to disk / Waiting for the OS image of pool master"));
+            let waits = service.reports().iter().any(|told| {
+                told.starts_with("Writing image to disk / Waiting for the OS image of pool master")
+            });
             if waits {
                 break;
             }
@@ -194,11 +214,15 @@ async fn with_switch_the_release_boots_first() {
 
 #[tokio::test]
 async fn without_images_nothing_is_different() {
-    let off = json!({"enabled": false, "registry_type": "", "rollout": "", "status": "disabled", "adopted": false});
+    let off =
+        json!({"enabled": false, "registry_type": "", "rollout": "", "status": "disabled", "adopted": false});
     let service = service(site(HostRole::Master), off, IMAGE).await;
     let machine = Machine::new();
     install(&service, &machine, config(&service.url, HostRole::Master, 3)).await.unwrap();
     let asked = machine.calls();
-    assert!(!asked.iter().any(|line| line.starts_with("skopeo") || line.starts_with("update-ca-trust")), "{asked:#?}");
+    assert!(
+        !asked.iter().any(|line| line.starts_with("skopeo") || line.starts_with("update-ca-trust")),
+        "{asked:#?}"
+    );
     assert!(service.told.lock().unwrap().builds.is_empty());
 }

@@ -121,7 +121,9 @@ async fn answer(State(shared): State<Shared>, request: Request) -> (StatusCode, 
             return (StatusCode::NO_CONTENT, String::new());
         }
         return match &told.layering {
-            Value::Null => (StatusCode::NOT_FOUND, json!({"code": 404, "message": "no such path"}).to_string()),
+            Value::Null => {
+                (StatusCode::NOT_FOUND, json!({"code": 404, "message": "no such path"}).to_string())
+            }
             layering => (StatusCode::OK, layering.to_string()),
         };
     }

@@ -15,7 +15,14 @@ const LIMIT: Duration = Duration::from_secs(20 * 60);
 pub(crate) fn podman(machine: &Machine, limit: Duration) -> Cmd {
     let storage = machine.name(&format!("{}/storage", scratch::MOUNT));
     let run = machine.name("/run/ocl/storage");
-    let cmd = machine.cmd(limit, "podman").args(["--root", &storage, "--runroot", &run, "--storage-driver", "overlay"]);
+    let cmd = machine.cmd(limit, "podman").args([
+        "--root",
+        &storage,
+        "--runroot",
+        &run,
+        "--storage-driver",
+        "overlay",
+    ]);
     // What is unpacked on the way is large too, and must not go to memory.
     cmd.env("TMPDIR", machine.name(&format!("{}/tmp", scratch::MOUNT)))
 }
@@ -27,7 +34,9 @@ pub(crate) async fn pull(machine: &Machine, image: &str, auth: &str) -> Result<(
         let reason = format!("{image} can't be pulled: {error}");
         match is_refusal(&error) {
             // Whoever looks for the cause looks at this host, not at the network.
-            _ if error.to_lowercase().contains("no space left") => Failed::new(LayeringErrorCode::BuildInfra, reason),
+            _ if error.to_lowercase().contains("no space left") => {
+                Failed::new(LayeringErrorCode::BuildInfra, reason)
+            }
             true => Failed::for_good(LayeringErrorCode::Pull, reason),
             false => Failed::new(LayeringErrorCode::Pull, reason),
         }

@@ -57,7 +57,9 @@ pub async fn write(machine: &Machine) -> io::Result<()> {
     }
     for pool in ["master", "worker"] {
         let path = machine.path(format!("{}/Containerfile", super::context::dir(pool)));
-        if path.exists() && let Err(error) = copy(&path, machine, &format!("Containerfile.{pool}")) {
+        if path.exists()
+            && let Err(error) = copy(&path, machine, &format!("Containerfile.{pool}"))
+        {
             missing.push(format!("Containerfile.{pool}: {error}"));
         }
     }
@@ -83,7 +85,9 @@ fn write_rendered(machine: &Machine) -> io::Result<()> {
         let [first, second] = [Pass::First, Pass::Second].map(|pass| render::read(machine, pass, build.pool));
         for (pass, rendered) in [("first", &first), ("second", &second)] {
             let line = match rendered {
-                Ok(rendered) => format!("{} {pass}: {} osImageURL={}\n", build.pool, rendered.name, rendered.os_image()),
+                Ok(rendered) => {
+                    format!("{} {pass}: {} osImageURL={}\n", build.pool, rendered.name, rendered.os_image())
+                }
                 Err(error) => format!("{} {pass}: {}\n", build.pool, error.reason),
             };
             text.push_str(&line);
@@ -132,10 +136,19 @@ mod tests {
             machine.write(&format!("{}/{path}", paths::DIR), 0o600, text).unwrap();
         }
         write(&machine).await.unwrap();
-        let mut names: Vec<_> =
-            fs::read_dir(machine.path(DIR)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = fs::read_dir(machine.path(DIR))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
-        for name in ["config.json", "mosc-master.yaml", "status.json", "build-master-1.log", "podman-ps.txt", "rendered.txt"] {
+        for name in [
+            "config.json",
+            "mosc-master.yaml",
+            "status.json",
+            "build-master-1.log",
+            "podman-ps.txt",
+            "rendered.txt",
+        ] {
             assert!(names.iter().any(|other| other == name), "{name}: {names:?}");
         }
         for name in &names {

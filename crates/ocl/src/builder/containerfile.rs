@@ -124,7 +124,10 @@ mod tests {
         );
         let all = render(&Parts { bakes: true, trusts: true, ..parts("FROM configs\n") });
         let lines: Vec<_> = all.lines().collect();
-        assert!(lines[1].contains("source=ignition.json") && lines[1].contains("--ignore-unsupported"), "{all}");
+        assert!(
+            lines[1].contains("source=ignition.json") && lines[1].contains("--ignore-unsupported"),
+            "{all}"
+        );
         assert!(lines[2].starts_with("COPY additional-trust-bundle.crt"), "{all}");
         assert!(!all.contains("currentconfig"));
     }

@@ -101,7 +101,8 @@ mod tests {
             file("/etc/kubernetes/kubelet.conf", 0o644), file("/var/x", 0o600), file("/etc/x", 0o600),
             {"path": "/etc/kubernetes/unknown"}]}});
         let (kept, left_out) = without_secrets(config);
-        let paths: Vec<_> = kept["storage"]["files"].as_array().unwrap().iter().map(|file| &file["path"]).collect();
+        let paths: Vec<_> =
+            kept["storage"]["files"].as_array().unwrap().iter().map(|file| &file["path"]).collect();
         assert_eq!(paths, ["/etc/kubernetes/kubelet.conf", "/etc/x", "/etc/kubernetes/unknown"]);
         assert_eq!(left_out.len(), 5);
         assert_eq!(without_secrets(json!({})).0, json!({}));
@@ -121,6 +122,9 @@ mod tests {
         assert_eq!(machine.read(&format!("{name}/{AUTHORITIES}")).unwrap(), b"pem");
         machine.write(&format!("{EXTRA}/etc-yum-repos-d/a.repo"), 0o600, "").unwrap();
         let volumes = volumes(&machine);
-        assert!(volumes.len() == 1 && volumes[0].ends_with("/etc-yum-repos-d:/etc/yum.repos.d:ro"), "{volumes:?}");
+        assert!(
+            volumes.len() == 1 && volumes[0].ends_with("/etc-yum-repos-d:/etc/yum.repos.d:ro"),
+            "{volumes:?}"
+        );
     }
 }

@@ -100,7 +100,16 @@ impl<'a> Embedded<'a> {
         let data = format!("--volume={}/registry:/var/lib/registry", self.machine.name(scratch::MOUNT));
         let own = format!("--volume={}:/etc/registry:ro", self.machine.name(paths::REGISTRY));
         let settings = format!("/etc/registry/{settings}");
-        let run = ["run", "--detach", "--name", name, "--net=host", "--security-opt=label=disable", "--authfile", auth];
+        let run = [
+            "run",
+            "--detach",
+            "--name",
+            name,
+            "--net=host",
+            "--security-opt=label=disable",
+            "--authfile",
+            auth,
+        ];
         let what = [&data, &own, "--entrypoint", "/usr/bin/distribution", self.program, "serve", &settings];
         let args: Vec<&str> = run.into_iter().chain(what).collect();
         let started = self.machine.run(START, "podman", &args).await;
@@ -116,7 +125,8 @@ impl<'a> Embedded<'a> {
     pub(crate) async fn answers(&self, secret: &PullSecret) -> Result<(), String> {
         let authority = self.authority().map_err(|error| error.reason)?;
         let authorities = certificates(authority.as_bytes()).map_err(|error| error.to_string())?;
-        let client = assisted_base::http::builder(super::USER_AGENT, Trust::Also(authorities), &Proxies::None);
+        let client =
+            assisted_base::http::builder(super::USER_AGENT, Trust::Also(authorities), &Proxies::None);
         let client = client.and_then(|client| client.timeout(Duration::from_secs(10)).build());
         let client = client.map_err(|error| error.to_string())?;
         let repository = Repository { registry: self.local(), name: self.namespace.to_owned() };
@@ -135,7 +145,9 @@ impl<'a> Embedded<'a> {
 /// Ends both; that they don't run is no fault.
 pub(crate) async fn stop(machine: &Machine) {
     for name in [READER, WRITER] {
-        if let Err(error) = machine.run(STOP, "podman", &["rm", "--force", "--ignore", "--time=5", name]).await {
+        if let Err(error) =
+            machine.run(STOP, "podman", &["rm", "--force", "--ignore", "--time=5", name]).await
+        {
             tracing::warn!(name, error, "a registry may still run");
         }
     }

@@ -18,8 +18,8 @@ use super::lock::{Lock, LockError};
 use super::machine_os_config::MachineOsConfig;
 use super::render::{self, Pass};
 use super::{
-    Builder, Failed, FIRST_PAUSE, LONGEST_PAUSE, Machine, StartError, Store, auth, base_image, bundle, context, preflight,
-    rerender, scratch, verify,
+    Builder, FIRST_PAUSE, Failed, LONGEST_PAUSE, Machine, StartError, Store, auth, base_image, bundle,
+    context, preflight, rerender, scratch, verify,
 };
 use crate::config::Registry;
 use crate::paths;
@@ -133,7 +133,9 @@ impl Work<'_> {
         if state > BuildState::PreparingScratch && !scratch::is_there(self.machine) {
             tracing::warn!("the scratch is gone: the build begins anew");
             self.store.enter(&self.pools, BuildState::PreparingScratch)?;
-        } else if state > BuildState::StartingRegistry && let Some(registry) = self.embedded() {
+        } else if state > BuildState::StartingRegistry
+            && let Some(registry) = self.embedded()
+        {
             let (auth, secret) = self.credentials(None)?;
             self.retrying(&[], TRIES, async |_| registry.start(&auth, &secret).await).await?;
         }
@@ -249,7 +251,11 @@ impl Work<'_> {
         Ok((auth::file(self.machine, name, &merged)?, auth::parsed(&merged)?))
     }
 
-    fn merged(&self, pool: Option<Pool>, which: impl Fn(&MachineOsConfig) -> Option<&str>) -> Result<Secret, Failed> {
+    fn merged(
+        &self,
+        pool: Option<Pool>,
+        which: impl Fn(&MachineOsConfig) -> Option<&str>,
+    ) -> Result<Secret, Failed> {
         let config = pool.map(|pool| MachineOsConfig::of(self.machine, pool)).transpose()?;
         let names: Vec<&str> = config.as_ref().and_then(which).into_iter().collect();
         auth::merged(self.machine, &names)
@@ -299,12 +305,18 @@ impl Work<'_> {
 
     fn base(&self, pool: Pool) -> Result<String, Failed> {
         let known = self.store.get().of(pool).and_then(|build| build.base_image.clone());
-        known.ok_or_else(|| Failed::for_good(LayeringErrorCode::Render, format!("pool {pool} has no base image")))
+        known.ok_or_else(|| {
+            Failed::for_good(LayeringErrorCode::Render, format!("pool {pool} has no base image"))
+        })
     }
 
     async fn preflight(&self) -> Result<(), Failed> {
         preflight::clock(Timestamp::now())?;
-        let arch = if self.builder.config.arch == "x86_64" { CpuArchitecture::X8664 } else { CpuArchitecture::Arm64 };
+        let arch = if self.builder.config.arch == "x86_64" {
+            CpuArchitecture::X8664
+        } else {
+            CpuArchitecture::Arm64
+        };
         for pool in &self.pools {
             let config = MachineOsConfig::of(self.machine, *pool)?;
             let (_, secret) = self.credentials(Some(*pool))?;
@@ -374,13 +386,18 @@ impl Work<'_> {
     /// Reads the pushed image back, and notes its digest.
     async fn verify(&self, pool: Pool) -> Result<(), Failed> {
         let wrong = |reason: String| Failed::new(LayeringErrorCode::Verify, reason);
-        let told = self.machine.read(&digest_path(pool)).map_err(|error| wrong(format!("no digest was told: {error}")))?;
+        let told = self
+            .machine
+            .read(&digest_path(pool))
+            .map_err(|error| wrong(format!("no digest was told: {error}")))?;
         let told = String::from_utf8_lossy(&told).trim().to_owned();
         let digest: Digest = told.parse().map_err(|_| wrong(format!("{told:?} is no digest")))?;
         let config = &self.builder.config;
         // What is read here, and the name that nodes know.
         let (local, public, secret) = match (self.embedded(), config.repository(pool)) {
-            (Some(registry), Some(public)) => (registry.local_repository(pool), public, self.credentials(Some(pool))?.1),
+            (Some(registry), Some(public)) => {
+                (registry.local_repository(pool), public, self.credentials(Some(pool))?.1)
+            }
             _ => {
                 let object = MachineOsConfig::of(self.machine, pool)?;
                 let repository = external_repository(&object)?;
@@ -406,7 +423,9 @@ impl Work<'_> {
         let seedable = progress.seedable.unwrap_or_default();
         let image = |pool: Pool| {
             let image = progress.of(pool).and_then(|build| build.image.clone());
-            image.ok_or_else(|| Failed::for_good(LayeringErrorCode::Verify, format!("pool {pool} has no image")))
+            image.ok_or_else(|| {
+                Failed::for_good(LayeringErrorCode::Verify, format!("pool {pool} has no image"))
+            })
         };
         for pool in &self.pools {
             rerender::write(self.machine, *pool, &image(*pool)?, seedable)?;
@@ -418,7 +437,10 @@ impl Work<'_> {
         }
         if let Some(registry) = self.embedded() {
             let answers = async |_| {
-                registry.answers(&secret).await.map_err(Failed::of(LayeringErrorCode::Registry, "the registry"))
+                registry
+                    .answers(&secret)
+                    .await
+                    .map_err(Failed::of(LayeringErrorCode::Registry, "the registry"))
             };
             self.retrying(&[], TRIES, answers).await?;
         }
@@ -430,7 +452,10 @@ impl Work<'_> {
 /// The repository of a MachineOSConfig's push spec, without its tag.
 fn external_repository(config: &MachineOsConfig) -> Result<String, Failed> {
     let spec: Reference = config.push_spec().parse().map_err(|error| {
-        Failed::for_good(LayeringErrorCode::Preflight, format!("renderedImagePushSpec {:?}: {error}", config.push_spec()))
+        Failed::for_good(
+            LayeringErrorCode::Preflight,
+            format!("renderedImagePushSpec {:?}: {error}", config.push_spec()),
+        )
     })?;
     Ok(spec.repository.to_string())
 }

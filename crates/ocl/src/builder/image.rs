@@ -55,7 +55,11 @@ impl Attempt<'_> {
         let name = Builder::local_name(self.pool);
         let args = ["build", "--network=host", "--security-opt=label=disable", "--authfile", self.auth];
         let mut cmd = podman(self.machine, LONGEST_BUILD).args(args);
-        for (name, value) in [("HTTP_PROXY", &self.proxy.http), ("HTTPS_PROXY", &self.proxy.https), ("NO_PROXY", &self.proxy.no)] {
+        for (name, value) in [
+            ("HTTP_PROXY", &self.proxy.http),
+            ("HTTPS_PROXY", &self.proxy.https),
+            ("NO_PROXY", &self.proxy.no),
+        ] {
             if !value.is_empty() {
                 // A proxy's address may have a password in it: by its name alone the value comes from the environment.
                 cmd = cmd.args(["--build-arg", name]).env(name, value);
@@ -63,7 +67,9 @@ impl Attempt<'_> {
         }
         let cmd = cmd.args(context::volumes(self.machine));
         let iid = self.machine.name(&format!("{}/iid-{}", scratch::MOUNT, self.pool));
-        let cmd = cmd.args(["--iidfile", &iid, "--tag", &name, "--file", &containerfile]).arg(self.machine.name(&dir));
+        let cmd = cmd
+            .args(["--iidfile", &iid, "--tag", &name, "--file", &containerfile])
+            .arg(self.machine.name(&dir));
         let (mut output, seen) = tokio::io::duplex(64 << 10);
         let run = async {
             let done = cmd.merged().output_limit(usize::MAX).run_into(&mut output).await;
@@ -123,7 +129,9 @@ impl Attempt<'_> {
         let done = cmd.arg(Builder::local_name(self.pool)).arg(format!("docker://{to}")).merged().run().await;
         let text = done.as_ref().map(|done| done.text()).unwrap_or_default();
         let log = format!("{}/push-{}-{}.log", paths::STATE, self.pool, self.number);
-        self.machine.write(&log, 0o600, super::redact(&text)).map_err(Failed::of(LayeringErrorCode::Push, "its log"))?;
+        self.machine
+            .write(&log, 0o600, super::redact(&text))
+            .map_err(Failed::of(LayeringErrorCode::Push, "its log"))?;
         told("podman", done).map(drop).map_err(|error| {
             let reason = format!("the image can't be pushed to {to}: {error}");
             match is_refusal(&error) {
@@ -159,7 +167,8 @@ impl Step {
         let (from, to) = (begins_at(BuildState::Building), begins_at(BuildState::Pushing));
         let stages = stages.max(1);
         let (step, steps) = self.step;
-        let done = stage.saturating_sub(1) * 100 / stages + step.saturating_sub(1) * 100 / (steps.max(1) * stages);
+        let done =
+            stage.saturating_sub(1) * 100 / stages + step.saturating_sub(1) * 100 / (steps.max(1) * stages);
         from + u8::try_from(u32::from(to - from) * done.min(99) / 100).unwrap_or_default()
     }
 }
@@ -213,11 +222,22 @@ mod tests {
     #[test]
     fn steps_are_parts_of_a_hundred() {
         let step = Step::read("[2/3] STEP 1/2: RUN dnf -y install strace").unwrap();
-        assert_eq!((step.stage, step.step, step.text.as_str()), (Some((2, 3)), (1, 2), "STEP 1/2: RUN dnf -y install strace"));
+        assert_eq!(
+            (step.stage, step.step, step.text.as_str()),
+            (Some((2, 3)), (1, 2), "STEP 1/2: RUN dnf -y install strace")
+        );
         assert_eq!(step.percent((2, 3)), 30 + 50 * 33 / 100);
         let single = Step::read("STEP 7/12: RUN x").unwrap();
         assert_eq!((single.stage, single.percent((0, 1))), (None, 55));
-        for line in ["STEP x/2: RUN", "STEP 3/2: RUN", "--> a1b2", "[2/3] COMMIT", "STEP 1/2", "[x/3] STEP 1/2: RUN", ""] {
+        for line in [
+            "STEP x/2: RUN",
+            "STEP 3/2: RUN",
+            "--> a1b2",
+            "[2/3] COMMIT",
+            "STEP 1/2",
+            "[x/3] STEP 1/2: RUN",
+            "",
+        ] {
             assert_eq!(Step::read(line), None, "{line}");
         }
     }

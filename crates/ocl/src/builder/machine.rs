@@ -81,8 +81,7 @@ impl Machine {
         let target = self.path(path);
         let dir = target.parent().unwrap_or(&self.root);
         fs::create_dir_all(dir)?;
-        let mut file =
-            tempfile::Builder::new().permissions(Permissions::from_mode(mode)).tempfile_in(dir)?;
+        let mut file = tempfile::Builder::new().permissions(Permissions::from_mode(mode)).tempfile_in(dir)?;
         file.write_all(bytes.as_ref())?;
         file.as_file().sync_all()?;
         file.persist(&target).map_err(|error| error.error)?;
@@ -111,7 +110,8 @@ impl Machine {
         program: &str,
         args: &[A],
     ) -> Result<String, String> {
-        told(program, self.cmd(limit, program).args(args).run().await).map(|done| done.text().trim().to_owned())
+        told(program, self.cmd(limit, program).args(args).run().await)
+            .map(|done| done.text().trim().to_owned())
     }
 }
 

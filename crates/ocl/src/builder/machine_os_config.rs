@@ -20,7 +20,10 @@ impl MachineOsConfig {
     pub(crate) fn of(machine: &Machine, pool: Pool) -> Result<Self, Failed> {
         let path = format!("{}/{}", paths::DIR, mosc_file(pool));
         let failed = |error: String| {
-            Failed::for_good(LayeringErrorCode::Preflight, format!("the MachineOSConfig of pool {pool}: {error}"))
+            Failed::for_good(
+                LayeringErrorCode::Preflight,
+                format!("the MachineOSConfig of pool {pool}: {error}"),
+            )
         };
         let bytes = machine.read(&path).map_err(|error| failed(error.to_string()))?;
         let object: Value = serde_yaml_ng::from_slice(&bytes).map_err(|error| failed(error.to_string()))?;
@@ -33,9 +36,13 @@ impl MachineOsConfig {
     /// The user's part of the Containerfile.
     pub(crate) fn containerfile(&self) -> &str {
         let parts = self.0.pointer("/spec/containerFile").and_then(Value::as_array);
-        let is_general = |part: &&Value| part["containerfileArch"].as_str().is_none_or(|arch| arch == "NoArch");
+        let is_general =
+            |part: &&Value| part["containerfileArch"].as_str().is_none_or(|arch| arch == "NoArch");
         let found = parts.into_iter().flatten().find(is_general);
-        found.and_then(|part| part["content"].as_str()).filter(|text| !text.trim().is_empty()).unwrap_or(PLAIN)
+        found
+            .and_then(|part| part["content"].as_str())
+            .filter(|text| !text.trim().is_empty())
+            .unwrap_or(PLAIN)
     }
 
     /// Name of the Secret with which images are read.
@@ -81,7 +88,8 @@ mod tests {
         };
         assert!(write("kind: Secret").unwrap_err().reason.contains("another kind"));
         assert!(write("{").is_err());
-        let least = write("kind: MachineOSConfig\nmetadata: {name: master}\nspec: {containerFile: []}").unwrap();
+        let least =
+            write("kind: MachineOSConfig\nmetadata: {name: master}\nspec: {containerFile: []}").unwrap();
         assert_eq!((least.containerfile(), least.base_secret(), least.push_spec()), (PLAIN, None, ""));
         let whole = write(
             "kind: MachineOSConfig\nmetadata: {name: master}\nspec:\n  baseImagePullSecret: {name: base}\n  \

@@ -131,13 +131,25 @@ pub(crate) mod tests {
         let tools = root.join("tools");
         std::fs::create_dir_all(&tools).unwrap();
         let root_name = root.display().to_string();
-        let script = format!("#!/bin/sh\nline=\"${{0##*/}} $*\"\nprintf '%s\\n' \"$line\" >> {root_name}/asked\n{body}\nexit 0\n");
+        let script = format!(
+            "#!/bin/sh\nline=\"${{0##*/}} $*\"\nprintf '%s\\n' \"$line\" >> {root_name}/asked\n{body}\nexit 0\n"
+        );
         let first = tools.join("podman");
         std::fs::write(&first, script.replace("DIR", &root_name)).unwrap();
         std::fs::set_permissions(&first, std::fs::Permissions::from_mode(0o755)).unwrap();
-        for name in
-            ["mount", "umount", "sgdisk", "partprobe", "udevadm", "mkfs.xfs", "lsblk", "df", "free", "ostree", "cat"]
-        {
+        for name in [
+            "mount",
+            "umount",
+            "sgdisk",
+            "partprobe",
+            "udevadm",
+            "mkfs.xfs",
+            "lsblk",
+            "df",
+            "free",
+            "ostree",
+            "cat",
+        ] {
             symlink(&first, tools.join(name)).unwrap();
         }
         Machine::at(root, Tools::at(tools))

@@ -39,13 +39,18 @@ fn passes(error: &RegistryError) -> bool {
 }
 
 /// Whether each image can be read.
-pub(crate) async fn images(session: &Session, images: &[String], arch: CpuArchitecture) -> Result<(), Failed> {
+pub(crate) async fn images(
+    session: &Session,
+    images: &[String],
+    arch: CpuArchitecture,
+) -> Result<(), Failed> {
     for image in images {
         let name: Reference = image.parse().map_err(|error| {
             Failed::for_good(LayeringErrorCode::Preflight, format!("{image} names no image: {error}"))
         })?;
         let found = tokio::time::timeout(LIMIT, session.image(&name, arch)).await;
-        let found = found.map_err(|_| failed(format!("{image}: no answer within {} seconds", LIMIT.as_secs())))?;
+        let found =
+            found.map_err(|_| failed(format!("{image}: no answer within {} seconds", LIMIT.as_secs())))?;
         found.map_err(|error: PullError| of_registry(image, &error.cause, &error.to_string()))?;
     }
     Ok(())
@@ -57,8 +62,11 @@ pub(crate) async fn push(session: &Session, repository: &str) -> Result<(), Fail
         Failed::for_good(LayeringErrorCode::Preflight, format!("{repository} names no repository: {error}"))
     })?;
     let tried = tokio::time::timeout(LIMIT, session.try_upload(&name.repository)).await;
-    let tried = tried.map_err(|_| failed(format!("{repository}: no answer within {} seconds", LIMIT.as_secs())))?;
-    tried.map_err(|error| of_registry(&format!("an image can't be pushed to {repository}"), &error, &error.to_string()))
+    let tried =
+        tried.map_err(|_| failed(format!("{repository}: no answer within {} seconds", LIMIT.as_secs())))?;
+    tried.map_err(|error| {
+        of_registry(&format!("an image can't be pushed to {repository}"), &error, &error.to_string())
+    })
 }
 
 /// A clock that is years behind makes every certificate one of the future.
@@ -82,7 +90,13 @@ mod tests {
             (RegistryError::NoImage, false),
             (RegistryError::Forbidden, false),
             (RegistryError::Credentials(None), false),
-            (RegistryError::Everywhere(vec![place(RegistryError::NoImage), place(RegistryError::Server(500))]), true),
+            (
+                RegistryError::Everywhere(vec![
+                    place(RegistryError::NoImage),
+                    place(RegistryError::Server(500)),
+                ]),
+                true,
+            ),
             (RegistryError::Everywhere(vec![place(RegistryError::NoImage)]), false),
         ] {
             assert_eq!(of_registry("x", &error, "y").retriable, retriable, "{error}");

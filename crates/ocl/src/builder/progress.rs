@@ -4,9 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 
 use assisted_base::failpoint;
-use assisted_wire::on_cluster_layering::{
-    BuildLocation, BuildState, LayeringBuild, LayeringErrorCode, Pool,
-};
+use assisted_wire::on_cluster_layering::{BuildLocation, BuildState, LayeringBuild, LayeringErrorCode, Pool};
 use assisted_wire::time::DateTime;
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -90,16 +88,16 @@ impl Progress {
             let unknown = || Failed::for_good(LayeringErrorCode::BuildInfra, "the reason was not kept");
             return Some(Err(failure.unwrap_or_else(unknown)));
         }
-        let ready = !self.builds.is_empty() && self.builds.iter().all(|build| build.state == BuildState::Ready);
+        let ready =
+            !self.builds.is_empty() && self.builds.iter().all(|build| build.state == BuildState::Ready);
         ready.then_some(Ok(()))
     }
 
     /// The record of a pool, as it is reported to the service.
     pub fn record(&self, pool: Pool, location: BuildLocation) -> Option<LayeringBuild> {
         let build = self.of(pool)?;
-        let found = |list: &[(Pool, String)]| {
-            list.iter().find(|(of, _)| *of == pool).map(|(_, value)| value.clone())
-        };
+        let found =
+            |list: &[(Pool, String)]| list.iter().find(|(of, _)| *of == pool).map(|(_, value)| value.clone());
         Some(LayeringBuild {
             pool,
             location,
@@ -191,8 +189,7 @@ impl Store {
         }
         self.machine.write(paths::STATUS, 0o600, serde_json::to_vec(&*progress)?)?;
         if !events.is_empty() {
-            let mut file =
-                File::options().create(true).append(true).open(self.machine.path(EVENTS))?;
+            let mut file = File::options().create(true).append(true).open(self.machine.path(EVENTS))?;
             file.write_all(events.as_bytes())?;
             file.sync_all()?;
         }
@@ -241,7 +238,8 @@ impl Store {
     pub(crate) fn step(&self, pool: Pool, step: &str, percent: u8) -> io::Result<()> {
         let known = self.get();
         let Some(build) = known.of(pool) else { return Ok(()) };
-        if build.step.is_some() && percent < build.percent.saturating_add(FINEST) && build.percent <= percent {
+        if build.step.is_some() && percent < build.percent.saturating_add(FINEST) && build.percent <= percent
+        {
             return Ok(());
         }
         self.change(|progress| {

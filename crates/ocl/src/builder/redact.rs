@@ -69,7 +69,10 @@ mod tests {
             "-----BEGIN PRIVATE KEY-----\nhunter2",
         ] {
             let told = redact(text);
-            assert!(!told.contains("hunter2") && !told.contains("aHVudGVyMg") && told.contains(HIDDEN), "{told}");
+            assert!(
+                !told.contains("hunter2") && !told.contains("aHVudGVyMg") && told.contains(HIDDEN),
+                "{told}"
+            );
         }
         for text in ["STEP 7/12: RUN dnf -y install strace", "a@b.c sha256:00", "https://h:8080/x", ""] {
             assert_eq!(redact(text), text);

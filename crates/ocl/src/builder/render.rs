@@ -70,16 +70,21 @@ pub(crate) async fn run(machine: &Machine, config: &Config, pass: Pass, auth: &s
     let output = format!("--volume={}:/etc/mcs/bootstrap", machine.name(pass.dir()));
     let secret = format!("--pull-secret={INPUT}/{PULL_SECRET}");
     let version = format!("--payload-version={}", config.release_version);
-    let cmd = machine.cmd(LIMIT, "podman").args(["run", "--rm", "--privileged", "--net=host", "--authfile", auth]);
+    let cmd =
+        machine.cmd(LIMIT, "podman").args(["run", "--rm", "--privileged", "--net=host", "--authfile", auth]);
     let cmd = cmd.args([&input, &output]);
-    let cmd = cmd.args(["--entrypoint", "/usr/bin/machine-config-controller", &config.images.mco, "bootstrap"]);
-    let cmd = cmd.arg(format!("--manifest-dir={INPUT}")).args(["--dest-dir=/etc/mcs/bootstrap", &secret, &version]);
+    let cmd =
+        cmd.args(["--entrypoint", "/usr/bin/machine-config-controller", &config.images.mco, "bootstrap"]);
+    let cmd =
+        cmd.arg(format!("--manifest-dir={INPUT}")).args(["--dest-dir=/etc/mcs/bootstrap", &secret, &version]);
     let done = cmd.merged().run().await;
     let text = done.as_ref().map(|done| done.text()).unwrap_or_default();
     machine
         .write(pass.log(), 0o600, super::redact(&text))
         .map_err(|error| failed(format!("{}: {error}", pass.log())))?;
-    told("podman", done).map(drop).map_err(|error| failed(format!("the configuration can't be rendered: {error}")))
+    told("podman", done)
+        .map(drop)
+        .map_err(|error| failed(format!("the configuration can't be rendered: {error}")))
 }
 
 /// Reads what was rendered for a pool.
@@ -106,19 +111,26 @@ pub(crate) fn read(machine: &Machine, pass: Pass, pool: Pool) -> Result<Rendered
 
 /// Whether the release's controller can take an image over as its own: its program has the annotation in it.
 pub(crate) async fn is_seedable(machine: &Machine, config: &Config, auth: &str) -> Result<bool, Failed> {
-    let search = ["--entrypoint", "grep", &config.images.mco, "-c", "-F", MARK, "/usr/bin/machine-config-controller"];
-    let cmd = machine.cmd(LIMIT, "podman").args(["run", "--rm", "--net=none", "--authfile", auth]).args(search);
+    let search =
+        ["--entrypoint", "grep", &config.images.mco, "-c", "-F", MARK, "/usr/bin/machine-config-controller"];
+    let cmd =
+        machine.cmd(LIMIT, "podman").args(["run", "--rm", "--net=none", "--authfile", auth]).args(search);
     match cmd.run().await {
         Ok(done) if done.success() => Ok(true),
         Ok(done) if done.code() == 1 => Ok(false),
-        done => Err(failed(format!("what the release can do is not known: {}", told("podman", done).err().unwrap_or_default()))),
+        done => Err(failed(format!(
+            "what the release can do is not known: {}",
+            told("podman", done).err().unwrap_or_default()
+        ))),
     }
 }
 
 /// What the second rendering changed besides the image; nothing, if all is well. Of files only the paths are told.
 pub(crate) fn differences(first: &Rendered, second: &Rendered) -> Vec<String> {
     let mut found = Vec::new();
-    let keys = |spec: &Value| spec.as_object().map(|map| map.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
+    let keys = |spec: &Value| {
+        spec.as_object().map(|map| map.keys().cloned().collect::<Vec<_>>()).unwrap_or_default()
+    };
     let mut names = keys(&first.spec);
     names.extend(keys(&second.spec));
     names.sort();
@@ -139,9 +151,13 @@ pub(crate) fn differences(first: &Rendered, second: &Rendered) -> Vec<String> {
 fn differing_files(first: &Value, second: &Value) -> Vec<String> {
     let mut found = Vec::new();
     for (place, key) in [("/storage/files", "path"), ("/systemd/units", "name")] {
-        let list = |config: &Value| config.pointer(place).and_then(Value::as_array).cloned().unwrap_or_default();
+        let list =
+            |config: &Value| config.pointer(place).and_then(Value::as_array).cloned().unwrap_or_default();
         let (first, second) = (list(first), list(second));
-        let odd = first.iter().filter(|one| !second.contains(one)).chain(second.iter().filter(|one| !first.contains(one)));
+        let odd = first
+            .iter()
+            .filter(|one| !second.contains(one))
+            .chain(second.iter().filter(|one| !first.contains(one)));
         found.extend(odd.filter_map(|one| one[key].as_str()).map(str::to_owned));
     }
     found.sort();
@@ -168,11 +184,17 @@ mod tests {
             read(&machine, Pass::First, Pool::Master)
         };
         machine
-            .write("/opt/openshift/ocl/pass1/machine-configs/rendered-master-1.yaml", 0o600, "spec: {osImageURL: os, config: {}}")
+            .write(
+                "/opt/openshift/ocl/pass1/machine-configs/rendered-master-1.yaml",
+                0o600,
+                "spec: {osImageURL: os, config: {}}",
+            )
             .unwrap();
         assert_eq!(pool("status: {configuration: {name: rendered-master-1}}").unwrap().os_image(), "os");
         assert_eq!(pool("spec: {configuration: {name: rendered-master-1}}").unwrap().ignition(), json!({}));
-        for text in ["{", "spec: {}", "spec: {configuration: {name: ../x}}", "spec: {configuration: {name: none}}"] {
+        for text in
+            ["{", "spec: {}", "spec: {configuration: {name: ../x}}", "spec: {configuration: {name: none}}"]
+        {
             assert_eq!(pool(text).unwrap_err().code, LayeringErrorCode::Render, "{text}");
         }
     }

@@ -36,7 +36,8 @@ pub(crate) fn write(machine: &Machine, pool: Pool, image: &str, seedable: bool) 
         for folder in FOLDERS {
             let path = format!("{folder}/{name}");
             // JSON is YAML.
-            let text = serde_json::to_vec_pretty(object).map_err(Failed::of(LayeringErrorCode::Render, &path))?;
+            let text =
+                serde_json::to_vec_pretty(object).map_err(Failed::of(LayeringErrorCode::Render, &path))?;
             machine.write(&path, 0o600, text).map_err(Failed::of(LayeringErrorCode::Render, &path))?;
         }
     }
@@ -48,14 +49,20 @@ pub(crate) fn judge(pool: Pool, image: &str, first: &Rendered, second: &Rendered
     if second.os_image() != image {
         return Err(Failed::new(
             LayeringErrorCode::Render,
-            format!("pool {pool} would boot {} and not {image}: another MachineConfig names an image", second.os_image()),
+            format!(
+                "pool {pool} would boot {} and not {image}: another MachineConfig names an image",
+                second.os_image()
+            ),
         ));
     }
     match render::differences(first, second) {
         differences if differences.is_empty() => Ok(()),
         differences => Err(Failed::new(
             LayeringErrorCode::Render,
-            format!("the second rendering of pool {pool} differs in more than the image: {}", differences.join(", ")),
+            format!(
+                "the second rendering of pool {pool} differs in more than the image: {}",
+                differences.join(", ")
+            ),
         )),
     }
 }
@@ -78,7 +85,13 @@ mod tests {
     fn objects_are_rendered_and_created() {
         let dir = tempfile::tempdir().unwrap();
         let machine = Machine::at(dir.path(), Tools::default());
-        machine.write(&format!("{}/mosc-master.yaml", paths::DIR), 0o600, "kind: MachineOSConfig\nmetadata: {name: master}").unwrap();
+        machine
+            .write(
+                &format!("{}/mosc-master.yaml", paths::DIR),
+                0o600,
+                "kind: MachineOSConfig\nmetadata: {name: master}",
+            )
+            .unwrap();
         write(&machine, Pool::Master, "r/o@sha256:1", true).unwrap();
         for folder in FOLDERS {
             let read = |name: &str| -> Value {
@@ -93,7 +106,10 @@ mod tests {
 
     #[test]
     fn nothing_but_the_image_changes() {
-        let rendered = |image: &str, more: &str| Rendered { name: "x".into(), spec: json!({"osImageURL": image, "x": more}) };
+        let rendered = |image: &str, more: &str| Rendered {
+            name: "x".into(),
+            spec: json!({"osImageURL": image, "x": more}),
+        };
         let judge = |second: &Rendered| judge(Pool::Master, "new", &rendered("old", "a"), second);
         assert!(judge(&rendered("new", "a")).is_ok());
         assert!(judge(&rendered("other", "a")).unwrap_err().reason.contains("another MachineConfig"));

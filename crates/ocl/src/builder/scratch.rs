@@ -37,13 +37,18 @@ fn failed(reason: impl Into<String>) -> Failed {
 }
 
 /// Makes room, unless there is some already.
-pub(crate) async fn prepare(machine: &Machine, wanted: Scratch, location: BuildLocation) -> Result<(), Failed> {
+pub(crate) async fn prepare(
+    machine: &Machine,
+    wanted: Scratch,
+    location: BuildLocation,
+) -> Result<(), Failed> {
     if is_there(machine) {
         return folders(machine);
     }
     std::fs::create_dir_all(machine.path(MOUNT)).map_err(|error| failed(format!("{MOUNT}: {error}")))?;
     if location == BuildLocation::ControlPlane {
-        std::fs::create_dir_all(machine.path(FOLDER)).map_err(|error| failed(format!("{FOLDER}: {error}")))?;
+        std::fs::create_dir_all(machine.path(FOLDER))
+            .map_err(|error| failed(format!("{FOLDER}: {error}")))?;
         let args = ["--bind", &machine.name(FOLDER), &machine.name(MOUNT)];
         machine.run(LIMIT, "mount", &args).await.map_err(failed)?;
     } else {
@@ -89,7 +94,8 @@ async fn partition(machine: &Machine) -> Result<(), Failed> {
     remove_partition(machine).await;
     let run = async |program: &str, args: &[&str]| machine.run(LIMIT, program, args).await.map_err(failed);
     let size = run("lsblk", &["--bytes", "--nodeps", "--noheadings", "--output", "SIZE", device]).await?;
-    let size: u64 = size.trim().parse().map_err(|_| failed(format!("the size of {device} is not known: {size:?}")))?;
+    let size: u64 =
+        size.trim().parse().map_err(|_| failed(format!("the size of {device} is not known: {size:?}")))?;
     let gib = (size >> 31).clamp(SMALLEST_GIB, LARGEST_GIB);
     // The image was written by length: its second partition table stands where the image ends.
     run("sgdisk", &["--move-second-header", device]).await?;
@@ -114,7 +120,10 @@ async fn disk(machine: &Machine) -> Result<PathBuf, Failed> {
     let wait = async {
         loop {
             match machine.read(DISK) {
-                Ok(bytes) => break serde_json::from_slice::<Disk>(&bytes).map_err(|error| failed(format!("{DISK}: {error}"))),
+                Ok(bytes) => {
+                    break serde_json::from_slice::<Disk>(&bytes)
+                        .map_err(|error| failed(format!("{DISK}: {error}")));
+                }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => machine.sleep(LOOK).await,
                 Err(error) => break Err(failed(format!("{DISK}: {error}"))),
             }
@@ -122,7 +131,8 @@ async fn disk(machine: &Machine) -> Result<PathBuf, Failed> {
     };
     let limit = machine.pace(DISK_WAIT);
     let found = tokio::time::timeout(limit, wait).await;
-    let none = || failed(format!("the image was not on the disk within {} minutes", DISK_WAIT.as_secs() / 60));
+    let none =
+        || failed(format!("the image was not on the disk within {} minutes", DISK_WAIT.as_secs() / 60));
     let device = found.map_err(|_| none())??.device;
     let device = device.ok_or_else(|| failed("this host's disk is written after the build"))?;
     // It becomes an argument of programs that change disks.
@@ -228,7 +238,12 @@ mod tests {
         remove(&machine).await;
         assert!(!is_there(&machine) && find(&machine).is_none());
         let asked = asked(&dir);
-        let place = |begin: &str| asked.iter().position(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{begin}: {asked:#?}"));
+        let place = |begin: &str| {
+            asked
+                .iter()
+                .position(|line| line.starts_with(begin))
+                .unwrap_or_else(|| panic!("{begin}: {asked:#?}"))
+        };
         let order = [
             "sgdisk --move-second-header /dev/sda",
             "sgdisk --new=0:-48G:0 --change-name=0:ocl-scratch --typecode=0:8300 /dev/sda",

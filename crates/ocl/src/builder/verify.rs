@@ -22,7 +22,8 @@ pub(crate) fn session(
     secret: PullSecret,
 ) -> Result<Session, String> {
     let mirrors = match machine.read(REGISTRIES) {
-        Ok(text) => Mirrors::from_registries_conf(&String::from_utf8_lossy(&text)).map_err(|error| error.to_string())?,
+        Ok(text) => Mirrors::from_registries_conf(&String::from_utf8_lossy(&text))
+            .map_err(|error| error.to_string())?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Mirrors::default(),
         Err(error) => return Err(format!("{REGISTRIES}: {error}")),
     };
@@ -53,7 +54,8 @@ pub(crate) async fn check(
     pool: Pool,
     config: &Config,
 ) -> Result<u64, Failed> {
-    let name: Reference = format!("{repository}@{digest}").parse().map_err(|error| failed(format!("{repository}: {error}")))?;
+    let name: Reference =
+        format!("{repository}@{digest}").parse().map_err(|error| failed(format!("{repository}: {error}")))?;
     let found = session.describe(&name).await.map_err(|error| match error.cause {
         // The registry may have been too busy; the image isn't known to be wrong.
         RegistryError::Unreachable(_) | RegistryError::Throttled(_) | RegistryError::Server(_) => {
@@ -77,7 +79,9 @@ fn judge(found: &Described, digest: Digest, pool: Pool, config: &Config) -> Resu
     }
     let of = found.labels.get("machineconfigpool").map(String::as_str).unwrap_or_default();
     if of != pool.as_str() {
-        return Err(failed(format!("the image is for pool {of:?}, not {pool}: its last stage must be from `configs`")));
+        return Err(failed(format!(
+            "the image is for pool {of:?}, not {pool}: its last stage must be from `configs`"
+        )));
     }
     let wanted = if config.arch == "x86_64" { "amd64" } else { "arm64" };
     if found.architecture != wanted {
@@ -106,12 +110,16 @@ mod tests {
             bytes: 1,
         };
         let config = config(1);
-        let judge = |found: &Described| judge(found, digest, Pool::Master, &config).map_err(|error| error.reason);
+        let judge =
+            |found: &Described| judge(found, digest, Pool::Master, &config).map_err(|error| error.reason);
         assert_eq!(judge(&good), Ok(()));
         for (odd, told) in [
             (Described { digest: Digest::of(b"y"), ..good.clone() }, "in place of"),
             (Described { architecture: "arm64".to_owned(), ..good.clone() }, "not for amd64"),
-            (Described { labels: labels(&[("machineconfigpool", "master")]), ..good.clone() }, "can't be booted"),
+            (
+                Described { labels: labels(&[("machineconfigpool", "master")]), ..good.clone() },
+                "can't be booted",
+            ),
             (Described { labels: labels(&[("ostree.bootable", "")]), ..good.clone() }, "for pool"),
         ] {
             assert!(judge(&odd).unwrap_err().contains(told), "{told}");

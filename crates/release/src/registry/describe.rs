@@ -87,7 +87,8 @@ impl Session {
                     }
                     let challenge = Challenge::read(answer.headers()).ok_or_else(refused)?;
                     let user = entry.map(|(_, user)| user);
-                    let header = challenge.answer(client, &clients.addresses, repository, user, insecure).await?;
+                    let header =
+                        challenge.answer(client, &clients.addresses, repository, user, insecure).await?;
                     credentials = Some(header.ok_or_else(refused)?);
                 }
                 // A registry that takes nothing from anybody.

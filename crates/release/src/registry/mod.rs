@@ -25,8 +25,8 @@ use crate::pull_secret::PullSecret;
 use crate::reference::{Reference, Repository};
 use authorize::Challenge;
 
-pub(crate) use manifest::{Descriptor, Found, Manifest};
 pub use describe::Described;
+pub(crate) use manifest::{Descriptor, Found, Manifest};
 pub use retry::Retry;
 pub use transport::Transport;
 

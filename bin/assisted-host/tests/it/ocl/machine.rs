@@ -88,7 +88,16 @@ impl Host {
     pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let images = dir.path().join("images");
-        for folder in ["images", "openshift", "mcc/bootstrap", "containers/certs.d", "storage", "docker", "shared", "release/libraries"] {
+        for folder in [
+            "images",
+            "openshift",
+            "mcc/bootstrap",
+            "containers/certs.d",
+            "storage",
+            "docker",
+            "shared",
+            "release/libraries",
+        ] {
             std::fs::create_dir_all(dir.path().join(folder)).unwrap();
         }
         let release = DockerRegistry::start(&images, &Access::default()).unwrap();
@@ -122,7 +131,10 @@ impl Host {
                 "containers.conf",
                 "[containers]\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=4096:4096\"]\npids_limit = 0\ncgroups = \"disabled\"\n",
             ),
-            ("storage.conf", "[storage]\ndriver = \"vfs\"\ngraphroot = \"/var/lib/containers\"\nrunroot = \"/run/containers\"\n"),
+            (
+                "storage.conf",
+                "[storage]\ndriver = \"vfs\"\ngraphroot = \"/var/lib/containers\"\nrunroot = \"/run/containers\"\n",
+            ),
             ("registries.conf", &format!("[[registry]]\nlocation = \"{registry}\"\ninsecure = true\n")),
             ("policy.json", r#"{"default": [{"type": "insecureAcceptAnything"}]}"#),
         ] {
@@ -133,12 +145,17 @@ impl Host {
     /// What the release's images are made of.
     fn write_release(&self) {
         let registry = Path::new("/usr/bin/docker-registry");
-        for (name, from) in [("busybox", "/bin/busybox"), ("ignition", IGNITION), ("registry", registry.to_str().unwrap())] {
+        for (name, from) in
+            [("busybox", "/bin/busybox"), ("ignition", IGNITION), ("registry", registry.to_str().unwrap())]
+        {
             let copied = std::fs::copy(from, self.path(&format!("release/{name}")));
             copied.unwrap_or_else(|error| panic!("{from}: {error}: run `cargo xtask setup`"));
         }
         for library in libraries(&[registry, Path::new(IGNITION), Path::new("/bin/busybox")]) {
-            let to = self.path(&format!("release/libraries/{}", library.display().to_string().trim_start_matches('/')));
+            let to = self.path(&format!(
+                "release/libraries/{}",
+                library.display().to_string().trim_start_matches('/')
+            ));
             std::fs::create_dir_all(to.parent().unwrap()).unwrap();
             std::fs::copy(&library, to).unwrap();
         }
@@ -205,10 +222,16 @@ impl Host {
 
     /// Forgets an earlier build, but for what the release has.
     pub(super) fn reset(&self) {
-        for path in ["openshift/ocl/state", "openshift/ocl/pass1", "openshift/ocl/pass2", "openshift/manifests"] {
+        for path in
+            ["openshift/ocl/state", "openshift/ocl/pass1", "openshift/ocl/pass2", "openshift/manifests"]
+        {
             let _ = std::fs::remove_dir_all(self.path(path));
         }
-        for path in ["openshift/ocl/failed", "mcc/bootstrap/09-ocl-osimageurl-master.yaml", "mcc/bootstrap/ocl-machineosconfig-master.yaml"] {
+        for path in [
+            "openshift/ocl/failed",
+            "mcc/bootstrap/09-ocl-osimageurl-master.yaml",
+            "mcc/bootstrap/ocl-machineosconfig-master.yaml",
+        ] {
             let _ = std::fs::remove_file(self.path(path));
         }
     }
@@ -234,9 +257,17 @@ impl Host {
         command.args(["--ro-bind", PROGRAM, "/assisted-host", "--as-pid-1", "--", "sh", "-c"]);
         command.arg(format!("{groups}{release}{words}{script}"));
         // Steps of builds run without a namespace of their own: this machine is one.
-        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("HOME", "/root").env("BUILDAH_ISOLATION", "chroot");
-        let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("bwrap: {error}: run `cargo xtask setup`"));
-        let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        command
+            .env_clear()
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+            .env("HOME", "/root")
+            .env("BUILDAH_ISOLATION", "chroot");
+        let output = command
+            .stdin(Stdio::null())
+            .output()
+            .unwrap_or_else(|error| panic!("bwrap: {error}: run `cargo xtask setup`"));
+        let [out, err] =
+            [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         assert!(output.status.success(), "{}\n{out}\n{err}", output.status);
         out
     }

@@ -22,7 +22,9 @@ const STATES: [&str; 10] = [
 
 /// Lets the builder die when a state is on disk.
 fn dying_at(state: &str) -> String {
-    format!("fails env ASSISTED_DIE_AFTER='1 build {state}' $OCL run 2> /shared/err\ngrep -q 'died after: build {state}' /shared/err\n")
+    format!(
+        "fails env ASSISTED_DIE_AFTER='1 build {state}' $OCL run 2> /shared/err\ngrep -q 'died after: build {state}' /shared/err\n"
+    )
 }
 
 /// Killed after each durable step, it goes on, and the image that all nodes can pull is the one that was asked for.
@@ -48,13 +50,20 @@ fn everything_a_build_that_is_killed_in_each_state_goes_on() {
     ));
     let told = host.run(&script);
     assert!(told.contains("4711\nyes"), "{told}");
-    assert!(host.read("shared/refused").contains("unauthorized") || host.read("shared/refused").contains("authentication"));
+    assert!(
+        host.read("shared/refused").contains("unauthorized")
+            || host.read("shared/refused").contains("authentication")
+    );
     let sums = host.read("shared/sum");
     let sums: Vec<_> = sums.lines().collect();
     assert_eq!(sums[0], sums[1], "the digest is that of the registry's own bytes");
     let status = host.status();
     let build = &status["builds"][0];
-    assert_eq!((build["state"].as_str(), build["percent"].as_u64()), (Some("Ready"), Some(100)), "{status:#}");
+    assert_eq!(
+        (build["state"].as_str(), build["percent"].as_u64()),
+        (Some("Ready"), Some(100)),
+        "{status:#}"
+    );
     let image = build["image"].as_str().unwrap();
     assert_eq!(image, format!("api-int.c.d.example.com:{port}/ocl/os-image-master@sha256:{}", sums[1]));
     assert_eq!(status["seedable"], true);
@@ -94,8 +103,7 @@ struct Case {
     told: &'static str,
 }
 
-const CASE: Case =
-    Case { name: "", code: "", user: GOOD, prepare: |_| {}, before: "", after: "", told: "" };
+const CASE: Case = Case { name: "", code: "", user: GOOD, prepare: |_| {}, before: "", after: "", told: "" };
 
 const CASES: [Case; 8] = [
     Case {
