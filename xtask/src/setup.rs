@@ -33,6 +33,7 @@ const PACKAGES: &[Package] = &[
     Package { name: "pkg-config", present: || has_program("pkg-config") },
     Package { name: "xorriso", present: || has_program("xorriso") },
     Package { name: "bubblewrap", present: || has_program("bwrap") },
+    Package { name: "busybox-static", present: || has_program("busybox") },
     Package { name: "podman", present: || has_program("podman") && has_program("crun") },
     Package { name: "curl", present: || has_program("curl") },
     Package { name: "iproute2", present: || has_program("ip") },

@@ -147,6 +147,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             // Whoever stops it knows that it did: nothing is reported.
             _ = terminate.recv() => {
                 info!("stopped");
+                installer.stopped().await;
                 Ok(ExitCode::SUCCESS)
             }
             _ = tokio::signal::ctrl_c() => Ok(ExitCode::FAILURE),

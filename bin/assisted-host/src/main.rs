@@ -12,6 +12,7 @@ mod inventory;
 mod journal;
 mod logging;
 mod logs_sender;
+mod ocl;
 mod step;
 
 use std::io::Write;
@@ -35,6 +36,7 @@ enum Part {
     LogsSender(Box<logs_sender::Args>),
     Inventory(Box<inventory::Args>),
     Inspect(Box<inspect::Args>),
+    Ocl(ocl::Args),
     Step(step::Args),
     /// Print the version
     Version,
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         Part::LogsSender(args) => logs_sender::run(*args),
         Part::Inventory(args) => inventory::run(&args),
         Part::Inspect(args) => inspect::run(&args),
+        Part::Ocl(args) => ocl::run(&args),
         Part::Step(args) => step::run(args),
         Part::Version => {
             print(concat!("assisted-host ", env!("CARGO_PKG_VERSION"))).map(|()| ExitCode::SUCCESS)

@@ -17,6 +17,7 @@ mod error;
 mod finish;
 mod intervals;
 mod labels;
+mod layering;
 mod logs;
 mod metal;
 mod node;

@@ -18,7 +18,7 @@ use crate::config::Config;
 use crate::context::{Context, Degraded, Exit};
 use crate::error::Error;
 use crate::service::Service;
-use crate::{abi, csr, dns, finish, labels, logs, metal, node, ready};
+use crate::{abi, csr, dns, finish, labels, layering, logs, metal, node, ready};
 
 /// Refusals of the token in a row after which it is given up.
 const REFUSALS: u32 = 3;
@@ -99,6 +99,7 @@ pub async fn run(config: &Config) -> Result<Exit, Error> {
             labels::set(context, stop),
             logs::upload(context, agent_based, stop),
             dns::free_address(context, stop),
+            layering::follow(context, stop),
             counter.run(context, stop),
         );
     };

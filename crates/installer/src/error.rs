@@ -6,6 +6,7 @@ use crate::disk::{DeployError, RegistryError};
 use crate::host::{AttemptError, FileError, RunError};
 use crate::ignition::{ExtractError, MergeError};
 use crate::kube::KubeError;
+use crate::layering::LayeringFailure;
 use crate::service::ServiceError;
 
 /// What makes it senseless to go on.
@@ -39,4 +40,6 @@ pub enum InstallError {
     Registry(#[from] RegistryError),
     #[error(transparent)]
     Kube(#[from] KubeError),
+    #[error(transparent)]
+    Layering(#[from] LayeringFailure),
 }

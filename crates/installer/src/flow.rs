@@ -15,6 +15,7 @@ use crate::disk;
 use crate::error::InstallError;
 use crate::host::{Attempt, AttemptError, Host, INSTALL_DIR};
 use crate::ignition;
+use crate::layering::{self, Layered};
 use crate::service::Service;
 
 const POLL_INTERVAL: u64 = 5;
@@ -49,12 +50,22 @@ impl Installer {
         let done = self.install().await;
         if let Err(failure) = &done {
             error!(error = %failure, "the installation failed");
+            if !matches!(failure, InstallError::Attempt(AttemptError::Running)) {
+                self.stopped().await;
+            }
             // Another one that runs tells of itself.
             if !matches!(failure, InstallError::Attempt(AttemptError::Running)) {
                 self.service.report(HostStage::Failed, &failure.to_string()).await;
             }
         }
         done
+    }
+
+    /// Ends what may go on by itself when an installation has failed, or is given up.
+    pub async fn stopped(&self) {
+        if self.config.dry_run.is_none() {
+            layering::end(&self.host).await;
+        }
     }
 
     async fn install(&self) -> Result<(), InstallError> {
@@ -78,19 +89,30 @@ impl Installer {
             self.host.unmount_leftovers().await;
             self.clean(&device).await;
         }
+        let layered = Layered::find(config, &self.host, &self.service).await?;
+        let layered = layered.as_ref();
         let bootstrap = Bootstrap { config, host: &self.host, service: &self.service };
+        let builds = config.is_bootstrap() || config.is_single_node();
         if config.is_bootstrap() {
             self.start_bootstrap(&bootstrap, &mut attempt).await?;
-            let watcher = async {
+        }
+        let watcher = async {
+            if config.is_bootstrap() {
                 bootstrap.watch_machine_config_server().await;
-                std::future::pending::<()>().await;
-            };
-            tokio::select! {
-                done = self.go_on(&device, &args, Some(&bootstrap), &mut attempt) => done,
-                () = watcher => Ok(()),
             }
-        } else {
-            self.go_on(&device, &args, None, &mut attempt).await
+            std::future::pending::<()>().await;
+        };
+        let forward = async {
+            match layered.filter(|_| builds) {
+                Some(layered) => layered.forward().await,
+                None => std::future::pending().await,
+            }
+        };
+        let bootstrap = config.is_bootstrap().then_some(&bootstrap);
+        tokio::select! {
+            done = self.go_on(&device, &args, bootstrap, layered, &mut attempt) => done,
+            () = watcher => Ok(()),
+            never = forward => match never {},
         }
     }
 
@@ -132,22 +154,34 @@ impl Installer {
         device: &Path,
         args: &[String],
         bootstrap: Option<&Bootstrap<'_>>,
+        layered: Option<&Layered<'_>>,
         attempt: &mut Attempt,
     ) -> Result<(), InstallError> {
         let config = &self.config;
         self.service.report(HostStage::Installing, self.role().as_str()).await;
+        if layered.is_some() && config.is_single_node() {
+            Layered::tell_no_disk(&self.host)?;
+        }
         let ignition = self.ignition(attempt).await?;
         self.write(device, &ignition, args).await?;
+        if layered.is_some() && bootstrap.is_some() {
+            Layered::tell_disk(&self.host, device)?;
+        }
         if config.role == HostRole::Worker {
             self.await_control_plane().await;
         }
         if !config.keeps_disk() {
-            self.finish_disk(device, &ignition, args).await?;
+            self.finish_disk(device, &ignition, args, layered).await?;
         }
         let etcd_stands_alone = match bootstrap {
             Some(bootstrap) => Some(bootstrap.hand_over().await?),
             None => None,
         };
+        if let Some(layered) = layered
+            && (bootstrap.is_some() || config.is_single_node())
+        {
+            layered.release().await;
+        }
         self.send_logs().await;
         self.restart(attempt, etcd_stands_alone).await
     }
@@ -205,10 +239,20 @@ impl Installer {
     }
 
     /// What remains to be done on the disk when the image is on it.
-    async fn finish_disk(&self, device: &Path, ignition: &str, args: &[String]) -> Result<(), InstallError> {
+    async fn finish_disk(
+        &self,
+        device: &Path,
+        ignition: &str,
+        args: &[String],
+        layered: Option<&Layered<'_>>,
+    ) -> Result<(), InstallError> {
         let (host, intervals) = (&self.host, self.config.intervals);
         let dry = self.config.dry_run.is_some();
-        if self.config.skip_mco_reboot && !dry {
+        if let Some(layered) = layered {
+            let builds_here = self.config.is_bootstrap() || self.config.is_single_node();
+            let image = layered.await_image(builds_here).await?;
+            layered.lay(device, ignition, args, &image, builds_here).await?;
+        } else if self.config.skip_mco_reboot && !dry {
             self.overwrite(device, ignition, args).await;
         }
         if !dry && let Err(error) = disk::set_boot_order(device, host, intervals).await {

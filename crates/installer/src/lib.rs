@@ -14,6 +14,7 @@ mod flow;
 pub mod host;
 pub mod ignition;
 pub mod kube;
+mod layering;
 #[cfg(test)]
 #[path = "../../agent/tests/it/script.rs"]
 mod script;
@@ -25,6 +26,7 @@ pub use config::{Config, DryRun, Intervals};
 pub use error::InstallError;
 pub use flow::Installer;
 pub use host::Host;
+pub use layering::LayeringFailure;
 
 /// What servers are told about who asks.
 pub(crate) const USER_AGENT: &str = concat!("assisted-installer/", env!("CARGO_PKG_VERSION"));

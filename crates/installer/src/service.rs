@@ -157,6 +157,27 @@ impl Service {
         Ok(others.map(|host| self.peer(&host)).collect())
     }
 
+    /// Addresses of whoever answers as the cluster's API: the bootstrap host, or the cluster itself once it `stands`.
+    ///
+    /// # Errors
+    /// When they aren't to be had.
+    pub async fn api_addresses(&self, stands: bool) -> Result<Vec<IpAddr>, Error> {
+        let cluster = self.client.get_cluster(self.cluster_id).await?;
+        if stands {
+            let vips = cluster.api_vips.iter().flatten();
+            return Ok(vips.filter_map(|vip| vip.ip.0.parse().ok()).collect());
+        }
+        let hosts = cluster.hosts.into_iter().flatten();
+        let bootstrap = hosts.filter(|host| host.bootstrap && Some(host.id) != self.host_id);
+        let addresses = bootstrap.flat_map(|host| self.peer(&host).ips).collect::<Vec<_>>();
+        // A link's own addresses lead nowhere without the link.
+        let is_local = |ip: &IpAddr| match ip {
+            IpAddr::V4(ip) => ip.is_link_local() || ip.is_loopback(),
+            IpAddr::V6(ip) => ip.is_unicast_link_local() || ip.is_loopback(),
+        };
+        Ok(addresses.into_iter().filter(|ip| !is_local(ip)).collect())
+    }
+
     /// A host whose inventory can't be read is known by its name alone.
     fn peer(&self, host: &WireHost) -> Peer {
         let inventory: Inventory = serde_json::from_str(&host.inventory).unwrap_or_else(|error| {

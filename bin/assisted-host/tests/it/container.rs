@@ -109,7 +109,7 @@ impl Machine {
 }
 
 /// The libraries of programs, by their paths.
-fn libraries(programs: &[&Path]) -> BTreeSet<PathBuf> {
+pub(crate) fn libraries(programs: &[&Path]) -> BTreeSet<PathBuf> {
     let output = Command::new("ldd").args(programs).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     text.split_whitespace()

@@ -4,6 +4,7 @@
 
 mod container;
 mod installer;
+mod ocl;
 mod service;
 
 use std::io::{BufRead, BufReader};

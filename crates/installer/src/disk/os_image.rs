@@ -53,13 +53,28 @@ pub async fn overwrite(
     host: &Host,
     intervals: Intervals,
 ) -> Result<(), OverwriteError> {
+    overwrite_with(device, image, args, "/root/.docker/config.json", host, intervals).await
+}
+
+/// The same with other credentials for the image's registry.
+///
+/// # Errors
+/// As [`overwrite`].
+pub(crate) async fn overwrite_with(
+    device: &Path,
+    image: &OsImage,
+    args: &[String],
+    auth_file: &str,
+    host: &Host,
+    intervals: Intervals,
+) -> Result<(), OverwriteError> {
     let disk = Partitions::of(device, host).await?;
     let layout = |_| OverwriteError::Layout(device.display().to_string());
     let free = disk.free_percent(disk.size(ROOT).map_err(layout)?);
     if host.run("uname", &["-m"]).await? == "s390x" {
         return Ok(());
     }
-    let work = Overwriting { host, intervals };
+    let work = Overwriting { host, intervals, auth_file };
     let (root, boot) = (disk.path(ROOT)?, disk.path(BOOT)?);
     let done = work.put(device, &root, &boot, free, image, args).await;
     if done.is_err() {
@@ -75,6 +90,7 @@ pub async fn overwrite(
 struct Overwriting<'a> {
     host: &'a Host,
     intervals: Intervals,
+    auth_file: &'a str,
 }
 
 impl Overwriting<'_> {
@@ -96,7 +112,7 @@ impl Overwriting<'_> {
         let reference = format!("ostree-unverified-registry:{}", image.url);
         let platform = self.platform();
         let mut deploy = vec!["container", "image", "deploy", "--sysroot", "/mnt"];
-        deploy.extend(["--authfile", "/root/.docker/config.json", "--imgref", &reference]);
+        deploy.extend(["--authfile", self.auth_file, "--imgref", &reference]);
         deploy.extend(["--karg", &platform, "--karg", "$ignition_firstboot", "--stateroot", "rhcos"]);
         let more = appended(args);
         for karg in more.iter().chain(&image.kernel_arguments) {

@@ -75,6 +75,13 @@ impl Host {
         write().map_err(FileError::of(path))
     }
 
+    /// Writes a file that may be a mount of its own, which can't be replaced.
+    pub(crate) fn write_in_place(&self, path: &str, text: &str) -> Result<(), FileError> {
+        let target = self.path(path);
+        let dir = target.parent().unwrap_or(&self.root);
+        fs::create_dir_all(dir).and_then(|()| fs::write(&target, text)).map_err(FileError::of(path))
+    }
+
     /// Makes a folder, and those above it.
     ///
     /// # Errors

@@ -51,11 +51,38 @@ struct Spec {
     kernel_arguments: Option<Vec<String>>,
 }
 
+/// What a host will get from the server of machine configs.
+#[derive(Debug)]
+pub struct Found {
+    pub image: OsImage,
+    /// The Ignition config.
+    pub answer: Vec<u8>,
+}
+
+/// Where a host's config points to; `None` where it holds what it needs, or is none.
+pub fn source(config: &[u8]) -> Option<String> {
+    let config: Config = serde_json::from_slice(config).ok()?;
+    config
+        .ignition
+        .config
+        .merge
+        .into_iter()
+        .find_map(|resource| resource.source.filter(|source| !source.is_empty()))
+}
+
 /// The system that the config points to, directly or on the server of machine configs.
 ///
 /// # Errors
 /// When the server doesn't answer (yet), or the config or the answer isn't what it should be.
 pub async fn find(config: &[u8]) -> Result<OsImage, MachineConfigError> {
+    find_whole(config).await.map(|found| found.image)
+}
+
+/// The same, with all else that the host will get.
+///
+/// # Errors
+/// As [`find`].
+pub async fn find_whole(config: &[u8]) -> Result<Found, MachineConfigError> {
     let config: Config = serde_json::from_slice(config).map_err(MachineConfigError::Parse)?;
     let given = |resource: &Resource| resource.source.as_deref().is_some_and(|source| !source.is_empty());
     let merged = config.ignition.config.merge.iter().find(|resource| given(resource));
@@ -75,7 +102,7 @@ pub async fn find(config: &[u8]) -> Result<OsImage, MachineConfigError> {
         return Err(MachineConfigError::NoImage);
     }
     let kernel_arguments = found.spec.kernel_arguments.unwrap_or_default();
-    Ok(OsImage { url: found.spec.os_image_url, kernel_arguments })
+    Ok(Found { image: OsImage { url: found.spec.os_image_url, kernel_arguments }, answer })
 }
 
 async fn fetch(source: &str, authority: Option<Vec<u8>>) -> Result<Vec<u8>, MachineConfigError> {

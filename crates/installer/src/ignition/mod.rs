@@ -6,9 +6,10 @@ mod single_node;
 use std::io::Read;
 
 use assisted_ignition_spec::Excerpt;
+use assisted_ignition_spec::excerpt::Contents;
 use flate2::read::GzDecoder;
 
-pub use machine_config::{MachineConfigError, find};
+pub use machine_config::{Found, MachineConfigError, find, find_whole, source};
 pub use single_node::{MergeError, merge};
 
 /// A file in a config, unpacked, in bytes.
@@ -32,10 +33,15 @@ pub enum ExtractError {
 pub fn file(config: &[u8], path: &'static str) -> Result<Vec<u8>, ExtractError> {
     let config = Excerpt::read(config)?;
     let contents = &config.file(path).ok_or(ExtractError::Missing(path))?.contents;
-    let data = contents.data().ok_or(ExtractError::Contents(path))?;
+    decoded(contents).ok_or(ExtractError::Contents(path))
+}
+
+/// What a file's contents are; `None` where they come from elsewhere, or can't be unpacked.
+pub(crate) fn decoded(contents: &Contents) -> Option<Vec<u8>> {
+    let data = contents.data()?;
     match contents.compression.as_deref() {
-        Some("gzip") => unpacked(&data).ok_or(ExtractError::Contents(path)),
-        _ => Ok(data),
+        Some("gzip") => unpacked(&data),
+        _ => Some(data),
     }
 }
 

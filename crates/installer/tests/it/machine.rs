@@ -12,7 +12,7 @@ use crate::script::script;
 use crate::service::{CLUSTER, HOST, INFRA_ENV};
 
 /// Every program that an installation runs.
-const PROGRAMS: [&str; 34] = [
+const PROGRAMS: [&str; 37] = [
     "vgs",
     "pvs",
     "vgremove",
@@ -47,6 +47,9 @@ const PROGRAMS: [&str; 34] = [
     "du",
     "rsync",
     "transposefs.sh",
+    "getent",
+    "skopeo",
+    "update-ca-trust",
 ];
 
 /// What each of them does. `DIR` is the machine's root; what they are asked goes to `asked`. A file `fault` there names

@@ -8,6 +8,7 @@ mod disk;
 mod faults;
 mod flows;
 mod killed;
+mod layering;
 mod machine;
 mod service;
 mod whole;

@@ -34,6 +34,12 @@ pub(crate) struct Received {
     pub(crate) asked: Vec<String>,
     /// Stages of other hosts.
     pub(crate) peers: Vec<String>,
+    /// What the service knows of images of nodes; nothing unless a test says so.
+    pub(crate) layering: Value,
+    /// The host's own config, unless it is a plain one.
+    pub(crate) ignition: Value,
+    /// Reports about images.
+    pub(crate) builds: Vec<Value>,
     current: Option<HostStage>,
     /// The beginning of the report that gets no answer, and who waits for it to come.
     held: Option<(&'static str, Arc<Notify>)>,
@@ -108,12 +114,29 @@ async fn answer(State(shared): State<Shared>, request: Request) -> (StatusCode, 
         }
         return answer;
     }
+    if path.contains("/on-cluster-layering") {
+        let mut told = shared.told.lock().unwrap();
+        if method == "PUT" {
+            told.builds.push(serde_json::from_slice(&body).unwrap());
+            return (StatusCode::NO_CONTENT, String::new());
+        }
+        return match &told.layering {
+            Value::Null => {
+                (StatusCode::NOT_FOUND, json!({"code": 404, "message": "no such path"}).to_string())
+            }
+            layering => (StatusCode::OK, layering.to_string()),
+        };
+    }
     shared.told.lock().unwrap().asked.push(format!("{method} {path}"));
     let own = format!("infra-env/{INFRA_ENV}/hosts/{HOST}/downloads/ignition");
     let hosts = format!("clusters/{CLUSTER}/hosts?role=");
     match path.as_str() {
         _ if method != "GET" => (StatusCode::NO_CONTENT, String::new()),
-        path if path == own => (StatusCode::OK, json!({"ignition": {"version": "3.2.0"}}).to_string()),
+        path if path == own => {
+            let told = shared.told.lock().unwrap();
+            let plain = json!({"ignition": {"version": "3.2.0"}});
+            (StatusCode::OK, if told.ignition.is_null() { plain } else { told.ignition.clone() }.to_string())
+        }
         path if path.ends_with("file_name=bootstrap.ign") => {
             (StatusCode::OK, bootstrap_ignition().to_string())
         }

@@ -1,5 +1,7 @@
 //! Manifests of images and lists of them, in the OCI form and in that of Docker.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use super::{Get, Session};
@@ -66,6 +68,24 @@ pub(crate) enum Found {
 pub(crate) struct Config {
     #[serde(default)]
     pub architecture: String,
+    #[serde(default, rename = "config", deserialize_with = "or_default")]
+    pub settings: Settings,
+}
+
+/// What containers of an image get.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Settings {
+    #[serde(default, rename = "Labels", deserialize_with = "or_default")]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// Builders write null for what is not there.
+fn or_default<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Default + Deserialize<'de>,
+    D: serde::Deserializer<'de>,
+{
+    Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 #[derive(Deserialize)]

@@ -5,6 +5,7 @@
 
 pub(crate) mod authorize;
 mod blob;
+mod describe;
 pub(crate) mod manifest;
 mod retry;
 mod transport;
@@ -24,6 +25,7 @@ use crate::pull_secret::PullSecret;
 use crate::reference::{Reference, Repository};
 use authorize::Challenge;
 
+pub use describe::Described;
 pub(crate) use manifest::{Descriptor, Found, Manifest};
 pub use retry::Retry;
 pub use transport::Transport;

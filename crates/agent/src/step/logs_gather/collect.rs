@@ -18,6 +18,8 @@ const BUNDLE_LIMIT: Duration = Duration::from_secs(45 * 60);
 const LONGEST: usize = 1 << 30;
 /// Most core dumps of which any use can be made.
 const MOST_DUMPS: usize = 32;
+/// More than the builder of images writes.
+const MOST_IMAGE_FILES: usize = 300;
 
 /// What is asked about disks: a title, and the program with its arguments.
 const DISKS: [(&str, &[&str]); 7] = [
@@ -66,6 +68,23 @@ impl<'a> Collection<'a> {
         for (unit, name) in units {
             if known.lines().any(|line| line.split_whitespace().any(|word| word == unit)) {
                 self.journal(&format!("{name}.logs"), &["-u", name]).await;
+            }
+        }
+    }
+
+    /// What the builder of the cluster's images has gathered, where one has worked: it is redacted there (ocl-day1 §B13).
+    pub(super) fn images(&mut self, dirs: &LogDirs) {
+        let from = dirs.logs.join("ocl");
+        let Ok(entries) = std::fs::read_dir(&from) else { return };
+        let to = self.dir.join("ocl");
+        if let Err(error) = std::fs::create_dir_all(&to) {
+            return self.failures.push(format!("{}: {error}", to.display()));
+        }
+        for entry in entries.flatten().take(MOST_IMAGE_FILES) {
+            if entry.file_type().is_ok_and(|kind| kind.is_file())
+                && let Err(error) = std::fs::copy(entry.path(), to.join(entry.file_name()))
+            {
+                self.failures.push(format!("{}: {error}", entry.path().display()));
             }
         }
     }

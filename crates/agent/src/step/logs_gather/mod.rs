@@ -146,6 +146,7 @@ async fn gather(
     let archive = dirs.logs.join("logs.tar.gz");
     let mut collection = Collection::new(&dir, tools, request);
     collection.common().await;
+    collection.images(dirs);
     if request.installer_gather {
         collection.installer().await;
         if request.bootstrap {

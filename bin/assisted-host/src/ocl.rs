@@ -1,0 +1,101 @@
+//! `assisted-host ocl`: builds the images of a cluster's nodes on its bootstrap host, or on a control plane node (ocl-day1 §B5, §B7).
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use assisted_base::process::Tools;
+use assisted_ocl::builder::{Builder, Machine, Progress, stop};
+use assisted_wire::on_cluster_layering::BuildLocation;
+use clap::{Subcommand, ValueEnum};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing::info;
+
+use crate::logging::{self, Sinks};
+
+/// Build the images of a cluster's nodes
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+    /// Folder that stands for the machine's root
+    #[arg(long, global = true, hide = true)]
+    root: Option<PathBuf>,
+    /// Folder with the programs that are run, instead of where PATH says
+    #[arg(long, global = true, hide = true)]
+    tools: Option<PathBuf>,
+    /// Shorten all pauses so many times
+    #[arg(long, global = true, hide = true, default_value_t = 1)]
+    faster: u32,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Build, or go on with a build that was cut off; at once where all images are ready. Ends with 1 where a build has failed
+    Run {
+        /// Where this is
+        #[arg(long, value_enum, default_value = "bootstrap")]
+        location: Location,
+    },
+    /// Print how far the builds are, as JSON
+    Status,
+    /// End the build that runs, and give back the room that it took
+    Stop,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Location {
+    Bootstrap,
+    ControlPlane,
+}
+
+impl Args {
+    fn machine(&self) -> Machine {
+        let machine = match (&self.root, &self.tools) {
+            (None, None) => Machine::live([]),
+            (root, tools) => Machine::at(
+                root.clone().unwrap_or_else(|| "/".into()),
+                tools.clone().map(Tools::at).unwrap_or_default(),
+            ),
+        };
+        machine.faster(self.faster)
+    }
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let machine = args.machine();
+    if let What::Status = args.what {
+        let progress = Progress::read(&machine).context("the state of the builds")?.unwrap_or_default();
+        crate::print(&serde_json::to_string_pretty(&progress)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let sinks = Sinks { journal: false, file: None, stdout: false, stderr: true, verbose: false };
+    logging::begin(&sinks, "ocl", "")?;
+    match args.what {
+        What::Run { location } => crate::block_on(build(machine, location))?,
+        _ => crate::block_on(async { Ok(stop(&machine).await.map(|()| ExitCode::SUCCESS)?) })?,
+    }
+}
+
+async fn build(machine: Machine, location: Location) -> anyhow::Result<ExitCode> {
+    let location = match location {
+        Location::Bootstrap => BuildLocation::Bootstrap,
+        Location::ControlPlane => BuildLocation::ControlPlane,
+    };
+    let builder = Builder::new(machine, location)?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        done = builder.run() => match done? {
+            Ok(()) => {
+                info!("all images are ready");
+                Ok(ExitCode::SUCCESS)
+            }
+            Err(failed) => Err(failed.into()),
+        },
+        _ = terminate.recv() => {
+            // Its programs died with the future.
+            builder.cancelled().await?;
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Images of nodes that were built during the installation: whether the cluster has taken them over as its own, and whether its nodes
+//! have booted them (ocl-day1 §B8).
+
+mod adopt;
+
+use assisted_base::error::chain;
+use assisted_base::http::Proxies as Way;
+use assisted_ocl::paths::image_machine_config;
+use assisted_ocl::service::{Access, Layering, LayeringError};
+use assisted_wire::on_cluster_layering::{BuildLocation, BuildState, LayeringBuild, LayeringErrorCode};
+use k8s_openapi::api::core::v1::Node;
+use kube::Api;
+use kube::api::{DeleteParams, DynamicObject, ListParams};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::cluster::{MACHINE_CONFIG, MACHINE_CONFIG_POOL, MACHINE_OS_CONFIG, is_absent, proxies, status};
+use crate::run::Context;
+use crate::wait::poll_until;
+use adopt::{Adoption, Facts, NodeFacts};
+
+/// What the machine config operator makes of an image that it takes over.
+const COMPONENT: &str = "10-prebuiltimage-osimageurl-";
+
+/// Why a pass over the images did not reach its end.
+#[derive(Debug, thiserror::Error)]
+enum PassError {
+    #[error(transparent)]
+    Service(#[from] LayeringError),
+    #[error("the cluster's API did not answer as it should")]
+    Kube(#[source] Box<kube::Error>),
+}
+
+impl From<kube::Error> for PassError {
+    fn from(error: kube::Error) -> Self {
+        Self::Kube(Box::new(error))
+    }
+}
+
+/// Follows the images until each is the cluster's own, or has failed. There is nothing to do where there are none.
+pub(crate) async fn follow(context: &Context, stop: &CancellationToken) {
+    let config = &context.config;
+    let way = match proxies(&context.kube).await {
+        Ok(found) => Way::Given { http: found.http, https: found.https, none_for: found.except },
+        Err(error) => {
+            warn!(error = chain(&error), "the cluster's proxies are not known");
+            Way::None
+        }
+    };
+    let access = Access {
+        url: config.service_url.clone(),
+        token: config.token.clone(),
+        insecure: config.skip_cert_verification,
+        ca_file: config.ca_file.clone(),
+        proxies: way,
+    };
+    let images = match Layering::new(access, config.cluster_id) {
+        Ok(images) => images,
+        Err(error) => return warn!(error = chain(&error), "images of nodes are not followed"),
+    };
+    let done = poll_until(stop, config.intervals.resync, None, async || match pass(context, &images).await {
+        Ok(done) => done.then_some(()),
+        // A service that knows nothing of images.
+        Err(PassError::Service(LayeringError::Refused { status, .. })) if (400..500).contains(&status) => {
+            Some(())
+        }
+        Err(error) => {
+            warn!(error = chain(&error), "images of nodes have to wait");
+            None
+        }
+    });
+    if done.await.is_ok() {
+        info!("nothing is left to do for images of nodes");
+    }
+}
+
+/// One pass; true when nothing is left to do.
+async fn pass(context: &Context, images: &Layering) -> Result<bool, PassError> {
+    let Some(state) = images.state().await? else { return Ok(true) };
+    let mut done = true;
+    for build in state.builds {
+        done &= match build.state {
+            BuildState::Failed => true,
+            BuildState::Ready => build.adopted || adopt(context, images, build).await?,
+            _ if build.location == BuildLocation::ControlPlane => refuse(images, build).await?,
+            _ => false,
+        };
+    }
+    Ok(done)
+}
+
+/// Nobody builds on control plane nodes yet: hosts that would wait for it are told at once.
+async fn refuse(images: &Layering, build: LayeringBuild) -> Result<bool, PassError> {
+    let why = "images can't be built on the control plane by this version: set workerBuildLocation to Bootstrap, and install again";
+    warn!(pool = %build.pool, why);
+    let failed = LayeringBuild {
+        state: BuildState::Failed,
+        attempt: build.attempt.max(1),
+        error: Some(why.to_owned()),
+        error_code: Some(LayeringErrorCode::BuildInfra),
+        ..build
+    };
+    images.report(failed, Vec::new()).await?;
+    Ok(true)
+}
+
+async fn adopt(context: &Context, images: &Layering, build: LayeringBuild) -> Result<bool, PassError> {
+    let facts = facts(context, &build).await?;
+    match adopt::judge(&build, &facts) {
+        Adoption::Adopted { superfluous } => {
+            if superfluous {
+                remove_own(context, &build).await?;
+            }
+            info!(pool = %build.pool, "the cluster has taken the image over");
+            images.report(LayeringBuild { adopted: true, step: None, ..build }, Vec::new()).await?;
+            Ok(true)
+        }
+        Adoption::Waiting(what) => {
+            info!(pool = %build.pool, what, "the image is not the cluster's own yet");
+            if build.step.as_ref() != Some(&what) {
+                images.report(LayeringBuild { step: Some(what), ..build }, Vec::new()).await?;
+            }
+            Ok(false)
+        }
+        Adoption::NotSeedable => {
+            info!(pool = %build.pool, "the release doesn't take images over: nodes keep theirs by a MachineConfig");
+            Ok(true)
+        }
+        Adoption::Wrong(what) => {
+            warn!(pool = %build.pool, what, "a node has booted something else");
+            context.degraded.set();
+            let (error, error_code) = (Some(what), Some(LayeringErrorCode::Boot));
+            images
+                .report(LayeringBuild { state: BuildState::Failed, error, error_code, ..build }, Vec::new())
+                .await?;
+            Ok(true)
+        }
+    }
+}
+
+async fn data(found: Result<DynamicObject, kube::Error>) -> Result<Option<Value>, kube::Error> {
+    match found {
+        Ok(object) => Ok(Some(object.data)),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// What the cluster says of a pool and its nodes.
+async fn facts(context: &Context, build: &LayeringBuild) -> Result<Facts, kube::Error> {
+    let kube = &context.kube;
+    let pool = build.pool.as_str();
+    let configs = MACHINE_CONFIG.all(kube);
+    let labelled = ListParams::default().labels(&format!("node-role.kubernetes.io/{pool}"));
+    let nodes = Api::<Node>::all(kube.clone()).list(&labelled).await?.items;
+    let mut told: Vec<NodeFacts> = nodes.iter().filter_map(|node| NodeFacts::of(node, build.pool)).collect();
+    for node in &mut told {
+        if !node.current_config.is_empty() {
+            let config = data(configs.get(&node.current_config).await).await?.unwrap_or_default();
+            node.boots = config["spec"]["osImageURL"].as_str().unwrap_or_default().to_owned();
+        }
+    }
+    Ok(Facts {
+        os_config: data(MACHINE_OS_CONFIG.all(kube).get(pool).await).await?,
+        pool: data(MACHINE_CONFIG_POOL.all(kube).get(pool).await).await?,
+        own: data(configs.get(&image_machine_config(build.pool)).await).await?,
+        component: data(configs.get(&format!("{COMPONENT}{pool}")).await).await?,
+        nodes: told,
+    })
+}
+
+/// Takes our MachineConfig away, whose place the operator's own has taken.
+async fn remove_own(context: &Context, build: &LayeringBuild) -> Result<(), kube::Error> {
+    let name = image_machine_config(build.pool);
+    match MACHINE_CONFIG.all(&context.kube).delete(&name, &DeleteParams::default()).await {
+        Ok(_) => info!(name, "removed: the operator's own says the same"),
+        Err(error) if is_absent(&error) => {}
+        // It does no harm: both say the same.
+        Err(error) if status(&error) == Some(403) => warn!(name, "stays: this account may not delete it"),
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}

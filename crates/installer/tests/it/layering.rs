@@ -1,0 +1,228 @@
+//! Hosts whose first start is in an image that was built meanwhile.
+
+use std::io::Write;
+use std::time::Duration;
+
+use assisted_installer::Config;
+use assisted_wire::host::HostRole;
+use base64::prelude::{BASE64_STANDARD, Engine};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
+
+use crate::flows::site;
+use crate::machine::{Machine, config};
+use crate::service::{CLUSTER, HOST, Service, Site};
+
+const LONGEST: Duration = Duration::from_secs(60);
+const IMAGE: &str = "api-int.c.d.example.com:22626/ocl/os-image-master@sha256:4711";
+const WORKER_IMAGE: &str = "api-int.c.d.example.com:22626/ocl/os-image-worker@sha256:4712";
+const REGISTRY: &str = "quay.io/release@sha256:0815";
+
+fn build(pool: &str, state: &str, image: Option<&str>) -> Value {
+    let mut build = json!({"pool": pool, "location": "bootstrap", "state": state, "attempt": 1, "percent": 58, "step": "STEP 7/12: RUN x"});
+    if let Some(image) = image {
+        build["image"] = json!(image);
+    }
+    build
+}
+
+fn state(rollout: &str, registry: &str, builds: &[Value]) -> Value {
+    json!({"enabled": true, "registry_type": registry, "registry_port": 22626, "rollout": rollout, "status": "building",
+        "adopted": false, "builds": builds, "hosts": []})
+}
+
+/// The host's own config, with what the machine config server would give it inside.
+fn pointer(image: &str) -> Value {
+    let file = |path: &str, text: &str| json!({"path": path, "contents": {"source": format!("data:;base64,{}", BASE64_STANDARD.encode(text))}});
+    let machine_config = json!({"spec": {"osImageURL": image, "kernelArguments": ["a=b"]}}).to_string();
+    let answer = json!({
+        "ignition": {"version": "3.4.0"},
+        "storage": {"files": [
+            file("/etc/ignition-machine-config-encapsulated.json", &machine_config),
+            file("/var/lib/kubelet/config.json", r#"{"auths":{}}"#),
+            file("/etc/containers/certs.d/api-int.c.d.example.com:22626/ca.crt", "pem"),
+            file("/etc/ocl-registry/settings", &format!("IMAGE={REGISTRY}\nPORT=22626\nNAME=api-int.c.d.example.com\n")),
+            file("/etc/other", "x"),
+        ]},
+    });
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    packed.write_all(answer.to_string().as_bytes()).unwrap();
+    let source = format!("data:;base64,{}", BASE64_STANDARD.encode(packed.finish().unwrap()));
+    json!({"ignition": {"version": "3.2.0", "config": {"merge": [{"source": source}]}}})
+}
+
+async fn service(site: Site, state: Value, image: &str) -> Service {
+    let service = Service::start(site).await;
+    let mut told = service.told.lock().unwrap();
+    told.layering = state;
+    told.ignition = pointer(image);
+    drop(told);
+    service
+}
+
+async fn install(service: &Service, machine: &Machine, config: Config) -> Result<(), String> {
+    let _ = service;
+    machine.installer(config, LONGEST).run().await.map_err(|error| error.to_string())
+}
+
+fn at(asked: &[String], begin: &str) -> usize {
+    asked.iter().position(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{begin}: {asked:#?}"))
+}
+
+#[tokio::test]
+async fn a_master_lays_the_image_and_keeps_a_copy() {
+    let ready = state(
+        "Deploy",
+        "Embedded",
+        &[build("master", "ready", Some(IMAGE)), build("worker", "ready", Some(WORKER_IMAGE))],
+    );
+    let service = service(site(HostRole::Master), ready, IMAGE).await;
+    let machine = Machine::new();
+    let deployment = machine.path("mnt/root/ostree/deploy/rhcos/deploy/4711.0");
+    std::fs::create_dir_all(deployment.join("etc")).unwrap();
+    install(&service, &machine, config(&service.url, HostRole::Master, 3)).await.unwrap();
+    let asked = machine.calls();
+    let deploy = format!(
+        "ostree container image deploy --sysroot /mnt --authfile /run/ocl/node-auth.json --imgref ostree-unverified-registry:{IMAGE} \
+         --karg ignition.platform.id=qemu --karg $ignition_firstboot --stateroot rhcos --karg ip=dhcp --karg a=b"
+    );
+    let copy = format!(
+        "skopeo copy --all --preserve-digests --src-authfile /run/ocl/node-auth.json --dest-tls-verify=false docker://{IMAGE} \
+         docker://127.0.0.1:22627/ocl/os-image-master:{CLUSTER}"
+    );
+    let copy_worker =
+        copy.replace(IMAGE, WORKER_IMAGE).replace("ocl/os-image-master:", "ocl/os-image-worker:");
+    let order = [
+        "coreos-installer install",
+        "update-ca-trust",
+        &deploy,
+        "fsfreeze --freeze /mnt",
+        "mount /dev/sda4 /mnt/root",
+        "podman run --detach --name ocl-replica --net=host",
+        &copy,
+        &copy_worker,
+        "fsfreeze --freeze /mnt/root",
+        "systemd-run --on-active=8s",
+    ];
+    let places: Vec<_> = order.iter().map(|begin| at(&asked, begin)).collect();
+    assert!(places.is_sorted(), "{places:?} {asked:#?}");
+    assert!(asked.iter().any(|line| line.starts_with(&format!(
+        "skopeo copy --preserve-digests --src-authfile /run/ocl/node-auth.json docker://{REGISTRY} dir:"
+    ))));
+    let read = |path: &str| std::fs::read_to_string(machine.path(path)).unwrap();
+    assert_eq!(read("etc/containers/certs.d/api-int.c.d.example.com:22626/ca.crt"), "pem");
+    assert_eq!(read("run/ocl/node-auth.json"), r#"{"auths":{}}"#);
+    assert!(!machine.path("etc/other").exists());
+    let wanted: Value = serde_json::from_str(&read(
+        "mnt/root/ostree/deploy/rhcos/deploy/4711.0/etc/ocl-registry/wanted.json",
+    ))
+    .unwrap();
+    assert_eq!(
+        wanted["repositories"],
+        json!({"ocl/os-image-master": "sha256:4711", "ocl/os-image-worker": "sha256:4712"})
+    );
+    let reports = service.reports();
+    for report in ["Writing image to disk / Deploying OS image", "Copying registry data to disk / 100%"] {
+        assert!(reports.iter().any(|told| told.starts_with(report)), "{report}: {reports:#?}");
+    }
+    // What it does is told beside the published stages.
+    let told = service.told.lock().unwrap().builds.clone();
+    let phases: Vec<_> = told.iter().map(|report| report["hosts"][0]["phase"].as_str().unwrap()).collect();
+    assert_eq!(phases, ["deploying", "replicating", "done"]);
+    assert_eq!(told[0]["hosts"][0]["host_id"], HOST);
+}
+
+#[tokio::test]
+async fn a_master_waits_and_fails_with_the_build() {
+    let service = service(
+        site(HostRole::Master),
+        state("Deploy", "Embedded", &[build("master", "building", None)]),
+        IMAGE,
+    )
+    .await;
+    let told = std::sync::Arc::clone(&service.told);
+    let waits = async {
+        loop {
+            let waits = service.reports().iter().any(|told| {
+                told.starts_with("Writing image to disk / Waiting for the OS image of pool master")
+            });
+            if waits {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let mut failed = build("master", "failed", None);
+        failed["error"] = json!("no such package");
+        failed["error_code"] = json!("build-user");
+        told.lock().unwrap().layering = state("Deploy", "Embedded", &[failed]);
+    };
+    let machine = Machine::new();
+    let config = config(&service.url, HostRole::Master, 3);
+    let (done, ()) = tokio::join!(install(&service, &machine, config), waits);
+    assert_eq!(done.unwrap_err(), "OS image: build-user: no such package");
+    assert!(service.reports().iter().any(|told| told == "Failed / OS image: build-user: no such package"));
+    assert!(!machine.calls().iter().any(|line| line.starts_with("systemd-run")));
+}
+
+#[tokio::test]
+async fn another_image_than_was_built_is_refused() {
+    let ready = state("Deploy", "Embedded", &[build("master", "ready", Some(IMAGE))]);
+    let service = service(site(HostRole::Master), ready, "quay.io/os@sha256:1").await;
+    let machine = Machine::new();
+    let error = install(&service, &machine, config(&service.url, HostRole::Master, 3)).await.unwrap_err();
+    assert_eq!(error, format!("OS image: deploy: bootstrap served quay.io/os@sha256:1, expected {IMAGE}"));
+}
+
+#[tokio::test]
+async fn an_image_that_cannot_be_laid_is_switched_to_where_it_can_be_had() {
+    for (role, registry, ends_well) in [
+        // Its own copy serves it.
+        (HostRole::Master, "Embedded", true),
+        (HostRole::Worker, "Embedded", false),
+        (HostRole::Worker, "External", true),
+    ] {
+        let builds = [build("master", "ready", Some(IMAGE)), build("worker", "ready", Some(IMAGE))];
+        let service = service(site(role), state("Deploy", registry, &builds), IMAGE).await;
+        let machine = Machine::new();
+        machine.fault("fail", "ostree ");
+        let masters = if role == HostRole::Worker { 0 } else { 3 };
+        let done = install(&service, &machine, config(&service.url, role, masters)).await;
+        assert_eq!(done.is_ok(), ends_well, "{role} {registry}: {done:?}");
+        let copies = machine.calls().iter().any(|line| line.starts_with("skopeo"));
+        assert_eq!(copies, role == HostRole::Master);
+    }
+    // Without a copy of its own there is nothing that it could boot.
+    let ready = state("Deploy", "Embedded", &[build("master", "ready", Some(IMAGE))]);
+    let service = service(site(HostRole::Master), ready, IMAGE).await;
+    let machine = Machine::new();
+    machine.fault("fail", "skopeo ");
+    let error = install(&service, &machine, config(&service.url, HostRole::Master, 3)).await.unwrap_err();
+    assert!(error.starts_with("OS image: registry: "), "{error}");
+}
+
+#[tokio::test]
+async fn with_switch_the_release_boots_first() {
+    let ready = state("Switch", "Embedded", &[build("master", "ready", Some(IMAGE))]);
+    let service = service(site(HostRole::Master), ready, IMAGE).await;
+    let machine = Machine::new();
+    install(&service, &machine, config(&service.url, HostRole::Master, 3)).await.unwrap();
+    let asked = machine.calls();
+    assert!(!asked.iter().any(|line| line.starts_with("ostree")), "{asked:#?}");
+    at(&asked, "skopeo copy --all");
+}
+
+#[tokio::test]
+async fn without_images_nothing_is_different() {
+    let off =
+        json!({"enabled": false, "registry_type": "", "rollout": "", "status": "disabled", "adopted": false});
+    let service = service(site(HostRole::Master), off, IMAGE).await;
+    let machine = Machine::new();
+    install(&service, &machine, config(&service.url, HostRole::Master, 3)).await.unwrap();
+    let asked = machine.calls();
+    assert!(
+        !asked.iter().any(|line| line.starts_with("skopeo") || line.starts_with("update-ca-trust")),
+        "{asked:#?}"
+    );
+    assert!(service.told.lock().unwrap().builds.is_empty());
+}

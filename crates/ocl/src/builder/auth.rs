@@ -1,0 +1,71 @@
+//! Credentials of registries: one file of all that a pull may need, in the form that podman reads (ocl-day1 §B5.2).
+
+use std::io;
+
+use assisted_release::PullSecret;
+use assisted_wire::secret::Secret;
+use serde_json::{Map, Value};
+
+use super::Machine;
+use crate::paths;
+
+/// The cluster's pull secret, in which generation has put those of the embedded registry.
+const PULL_SECRET: &str = "/root/.docker/config.json";
+
+/// The pull secret with the entries of `secrets` over it, in which the last one counts.
+pub(crate) fn merged(machine: &Machine, secrets: &[&str]) -> io::Result<Secret> {
+    let mut auths = Map::new();
+    let own = secrets.iter().map(|name| format!("{}/{name}.json", paths::SECRETS));
+    for path in std::iter::once(PULL_SECRET.to_owned()).chain(own) {
+        let bytes = match machine.read(&path) {
+            // A cluster may go without a pull secret of its own.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && path == PULL_SECRET => continue,
+            read => read.map_err(|error| io::Error::other(format!("{path}: {error}")))?,
+        };
+        // Nothing of it is quoted.
+        let document: Value = serde_json::from_slice(&bytes)
+            .map_err(|_| io::Error::other(format!("{path} is no file of credentials")))?;
+        if let Some(entries) = document.get("auths").and_then(Value::as_object) {
+            auths.extend(entries.clone());
+        }
+    }
+    Ok(Secret::from(serde_json::json!({ "auths": auths }).to_string()))
+}
+
+/// Writes credentials where a program can be pointed to; the file's name for it.
+pub(crate) fn file(machine: &Machine, name: &str, auth: &Secret) -> io::Result<String> {
+    // In memory: it dies with the machine.
+    let path = format!("/run/ocl/auth/{name}.json");
+    machine.write(&path, 0o600, auth.expose())?;
+    Ok(machine.name(&path))
+}
+
+/// Credentials as our own client of registries reads them.
+pub(crate) fn parsed(auth: &Secret) -> io::Result<PullSecret> {
+    PullSecret::parse(auth).map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use assisted_base::process::Tools;
+
+    use super::*;
+
+    #[test]
+    fn later_entries_win_and_nothing_is_quoted() {
+        let dir = tempfile::tempdir().unwrap();
+        let machine = Machine::at(dir.path(), Tools::default());
+        assert_eq!(merged(&machine, &[]).unwrap().expose(), r#"{"auths":{}}"#);
+        machine.write(PULL_SECRET, 0o600, r#"{"auths":{"a":{"auth":"MQ=="},"b":{"auth":"Mg=="}}}"#).unwrap();
+        let secret = |name: &str| format!("{}/{name}.json", paths::SECRETS);
+        machine.write(&secret("base"), 0o600, r#"{"auths":{"a":{"auth":"Mw=="}}}"#).unwrap();
+        let all = merged(&machine, &["base"]).unwrap();
+        assert_eq!(all.expose(), r#"{"auths":{"a":{"auth":"Mw=="},"b":{"auth":"Mg=="}}}"#);
+        assert!(merged(&machine, &["none"]).is_err());
+        machine.write(&secret("odd"), 0o600, "hunter2").unwrap();
+        let told = merged(&machine, &["odd"]).unwrap_err().to_string();
+        assert!(!told.contains("hunter2") && told.contains("secrets/odd.json"), "{told}");
+        let path = file(&machine, "x", &all).unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap(), all.expose());
+    }
+}

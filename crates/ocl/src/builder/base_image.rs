@@ -1,0 +1,44 @@
+//! The image that a pool's image is built from, brought into the scratch's own storage (ocl-day1 §B5.2).
+
+use std::time::Duration;
+
+use assisted_base::process::Cmd;
+use assisted_wire::on_cluster_layering::LayeringErrorCode;
+
+use super::failure::is_refusal;
+use super::machine::told;
+use super::{Failed, Machine, scratch};
+
+const LIMIT: Duration = Duration::from_secs(20 * 60);
+
+/// Podman with the scratch's storage, not the machine's own.
+pub(crate) fn podman(machine: &Machine, limit: Duration) -> Cmd {
+    let storage = machine.name(&format!("{}/storage", scratch::MOUNT));
+    let run = machine.name("/run/ocl/storage");
+    let cmd = machine.cmd(limit, "podman").args([
+        "--root",
+        &storage,
+        "--runroot",
+        &run,
+        "--storage-driver",
+        "overlay",
+    ]);
+    // What is unpacked on the way is large too, and must not go to memory.
+    cmd.env("TMPDIR", machine.name(&format!("{}/tmp", scratch::MOUNT)))
+}
+
+/// Pulls it; it is nothing to do where it is there already.
+pub(crate) async fn pull(machine: &Machine, image: &str, auth: &str) -> Result<(), Failed> {
+    let done = podman(machine, LIMIT).args(["pull", "--quiet", "--authfile", auth, image]).run().await;
+    told("podman", done).map(drop).map_err(|error| {
+        let reason = format!("{image} can't be pulled: {error}");
+        match is_refusal(&error) {
+            // Whoever looks for the cause looks at this host, not at the network.
+            _ if error.to_lowercase().contains("no space left") => {
+                Failed::new(LayeringErrorCode::BuildInfra, reason)
+            }
+            true => Failed::for_good(LayeringErrorCode::Pull, reason),
+            false => Failed::new(LayeringErrorCode::Pull, reason),
+        }
+    })
+}

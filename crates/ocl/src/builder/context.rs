@@ -1,0 +1,130 @@
+//! What a build sees beside its Containerfile: the rendered configuration without what is secret, authorities, the user's folders
+//! (ocl-day1 §B5.3).
+
+use std::io;
+
+use serde_json::Value;
+
+use super::containerfile::{AUTHORITIES, IGNITION};
+use super::{Machine, scratch};
+use crate::paths::{EXTRA, EXTRA_INPUTS};
+
+/// Where the bootstrap's files have the authorities that the cluster's owner added.
+const TRUST: &str = "/etc/pki/ca-trust/source/anchors/ca.crt";
+/// Files that never go into an image: nodes get them by Ignition.
+const SECRET_FILES: [&str; 1] = ["/var/lib/kubelet/config.json"];
+const SECRET_FOLDERS: [&str; 1] = ["/etc/ocl-registry/"];
+/// Where files that only their owner may read are taken for secrets.
+const GUARDED_FOLDERS: [&str; 2] = ["/etc/kubernetes/", "/var/"];
+const OWNER_ONLY: u64 = 0o600;
+
+/// The folder of a pool's context.
+pub(crate) fn dir(pool: &str) -> String {
+    format!("{}/context-{pool}", scratch::MOUNT)
+}
+
+/// The configuration without files that are secret; what it left out.
+pub(crate) fn without_secrets(mut config: Value) -> (Value, Vec<String>) {
+    let mut left_out = Vec::new();
+    if let Some(files) = config.pointer_mut("/storage/files").and_then(Value::as_array_mut) {
+        files.retain(|file| {
+            let path = file["path"].as_str().unwrap_or_default();
+            let secret = is_secret(path, file["mode"].as_u64());
+            if secret {
+                left_out.push(path.to_owned());
+            }
+            !secret
+        });
+    }
+    (config, left_out)
+}
+
+fn is_secret(path: &str, mode: Option<u64>) -> bool {
+    let below = |folders: &[&str]| folders.iter().any(|folder| path.starts_with(folder));
+    SECRET_FILES.contains(&path)
+        || below(&SECRET_FOLDERS)
+        || mode == Some(OWNER_ONLY) && below(&GUARDED_FOLDERS)
+}
+
+/// Writes a pool's context anew; whether it has authorities.
+pub(crate) fn write(
+    machine: &Machine,
+    pool: &str,
+    ignition: Option<&Value>,
+    containerfile: impl FnOnce(bool) -> String,
+) -> io::Result<bool> {
+    let dir = dir(pool);
+    machine.fresh_dir(&dir)?;
+    if let Some(config) = ignition {
+        machine.write(&format!("{dir}/{IGNITION}"), 0o600, serde_json::to_vec(config)?)?;
+    }
+    let authorities = authorities(machine)?;
+    if let Some(bundle) = &authorities {
+        machine.write(&format!("{dir}/{AUTHORITIES}"), 0o644, bundle)?;
+    }
+    let trusts = authorities.is_some();
+    machine.write(&format!("{dir}/Containerfile"), 0o600, containerfile(trusts))?;
+    Ok(trusts)
+}
+
+/// The authorities that the cluster's owner added, if any.
+pub(crate) fn authorities(machine: &Machine) -> io::Result<Option<Vec<u8>>> {
+    match machine.read(TRUST) {
+        Ok(bundle) => Ok(Some(bundle)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The user's folders, as arguments that let each step of a build see them.
+pub(crate) fn volumes(machine: &Machine) -> Vec<String> {
+    const TARGETS: [&str; 3] = ["/etc/pki/entitlement", "/etc/pki/rpm-gpg", "/etc/yum.repos.d"];
+    let given = EXTRA_INPUTS.iter().zip(TARGETS);
+    let given = given.map(|(name, target)| (format!("{EXTRA}/{name}"), target));
+    let there = given.filter(|(path, _)| machine.path(path).is_dir());
+    there.map(|(path, target)| format!("--volume={}:{target}:ro", machine.name(&path))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use assisted_base::process::Tools;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn no_secret_is_in_the_configuration() {
+        let file = |path: &str, mode: u32| json!({"path": path, "mode": mode});
+        let config = json!({"ignition": {"version": "3.4.0"}, "storage": {"files": [
+            file("/var/lib/kubelet/config.json", 0o644), file("/etc/ocl-registry/tls.key", 0o600),
+            file("/etc/ocl-registry/config.yaml", 0o644), file("/etc/kubernetes/kubeconfig", 0o600),
+            file("/etc/kubernetes/kubelet.conf", 0o644), file("/var/x", 0o600), file("/etc/x", 0o600),
+            {"path": "/etc/kubernetes/unknown"}]}});
+        let (kept, left_out) = without_secrets(config);
+        let paths: Vec<_> =
+            kept["storage"]["files"].as_array().unwrap().iter().map(|file| &file["path"]).collect();
+        assert_eq!(paths, ["/etc/kubernetes/kubelet.conf", "/etc/x", "/etc/kubernetes/unknown"]);
+        assert_eq!(left_out.len(), 5);
+        assert_eq!(without_secrets(json!({})).0, json!({}));
+    }
+
+    #[test]
+    fn the_context_is_written_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let machine = Machine::at(dir.path(), Tools::default());
+        let name = super::dir("master");
+        machine.write(&format!("{name}/old"), 0o600, "").unwrap();
+        assert!(!write(&machine, "master", None, |trusts| trusts.to_string()).unwrap());
+        assert!(!machine.exists(&format!("{name}/old")) && !machine.exists(&format!("{name}/{IGNITION}")));
+        machine.write(TRUST, 0o644, "pem").unwrap();
+        assert!(write(&machine, "master", Some(&json!({})), |trusts| trusts.to_string()).unwrap());
+        assert_eq!(machine.read(&format!("{name}/Containerfile")).unwrap(), b"true");
+        assert_eq!(machine.read(&format!("{name}/{AUTHORITIES}")).unwrap(), b"pem");
+        machine.write(&format!("{EXTRA}/etc-yum-repos-d/a.repo"), 0o600, "").unwrap();
+        let volumes = volumes(&machine);
+        assert!(
+            volumes.len() == 1 && volumes[0].ends_with("/etc-yum-repos-d:/etc/yum.repos.d:ro"),
+            "{volumes:?}"
+        );
+    }
+}
