@@ -1,10 +1,12 @@
 //! The providers against a real API server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests too")]
 
+mod authority;
 mod bootstrap;
 mod control_plane;
 mod documentation;
 mod node;
 mod rbac;
 mod upgrade;
+mod webhook;
 mod world;
