@@ -4,7 +4,10 @@
 mod authority;
 mod bootstrap;
 mod control_plane;
+mod core_world;
 mod documentation;
+mod everything_core;
+mod everything_release;
 mod node;
 mod rbac;
 mod upgrade;
